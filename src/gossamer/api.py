@@ -39,7 +39,7 @@ from gossamer.search.query import parse
 from gossamer.store import captures
 from gossamer.store.directory import Directory
 from gossamer.store.options import config_of
-from gossamer.store.sqlite.database import read_only
+from gossamer.store.state import open_snapshot, open_state
 from gossamer.values.capture import Kept
 from gossamer.values.link import Link
 from gossamer.values.query import Query, Sort
@@ -217,7 +217,7 @@ class Collection:
         >>> collection.page("http://example.org/").title
         """
         address = _address(url)
-        with closing(read_only(self._directory.state)) as state:
+        with closing(open_state(self._directory)) as state:
             versions = captures.versions(state, address)
         if not versions:
             return None
@@ -266,8 +266,7 @@ class Collection:
         book = RulesFile(outside.files, directory.root, silent).book()
         own = filters_to_ask(settings.crawl.filters, directory.root)
         crew = crew_of(directory, outside)
-        with closing(read_only(directory.state)) as state:
-            state.execute("BEGIN")  # one consistent state, however busy the crawl is
+        with closing(open_snapshot(directory)) as state:
             links = partial(linked_from, directory)
             return WhyQuery(state, settings, crew, outside.clock.now(), book, own, links).trail(url)
 

@@ -14,6 +14,7 @@ from gossamer.archive.volumes import ArchiveEnd, Volumes
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.store import captures
+from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import Database
 from gossamer.testing import FakeClock
 from gossamer.values.capture import Kept, Truncated
@@ -49,7 +50,7 @@ def test_a_capture_is_found_by_address_and_instant(tmp_path):
             await acknowledge(database, [kept(*pair) for pair in zip(versions, places, strict=True)])
 
     asyncio.run(story())
-    with Catalogue(tmp_path / "state.db", FILES, tmp_path / "archive") as catalogue:
+    with Catalogue(Directory(tmp_path), FILES) as catalogue:
         assert catalogue.capture(url) == versions[2]
         assert catalogue.capture(url, START_AT + 1) == versions[1]
         assert catalogue.capture(url, START_AT - 1) is None
@@ -134,7 +135,7 @@ def test_a_lost_catalogue_is_made_anew_from_every_volume(tmp_path):
             assert await adopt(database, FILES, folder, silent) == 2
 
     asyncio.run(story())
-    with Catalogue(tmp_path / "state.db", FILES, folder) as catalogue:
+    with Catalogue(Directory(tmp_path), FILES) as catalogue:
         assert [one.place for one in catalogue.in_order()] == places
         assert catalogue.capture(capture(2).url) == capture(2)
 

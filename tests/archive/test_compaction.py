@@ -38,6 +38,7 @@ from gossamer.base.tell import Tell, silent
 from gossamer.config.slices import Retain
 from gossamer.store import captures, tallies
 from gossamer.store.captures import laid
+from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import Database, read_only
 from gossamer.testing import FakeClock, FaultyFiles
 from gossamer.values.capture import Capture, Kept, Place
@@ -95,7 +96,7 @@ async def compacted(root: Path, retain: Retain, tell: Tell = silent, files: File
 
 def held(root: Path) -> dict[str, bytes]:
     """Every capture in the catalogue by its address and instant, with its body, read from where it is said to lie."""
-    with Catalogue(root / "state.db", FILES, root / "archive") as catalogue:
+    with Catalogue(Directory(root), FILES) as catalogue:
         found = {}
         for one in catalogue.in_order():
             record = read_record(FILES, root / "archive", one.place)
@@ -281,7 +282,7 @@ def test_a_record_that_the_catalogue_does_not_know_is_found_and_dropped(tmp_path
 def test_a_copy_that_was_looked_up_before_its_volume_was_rewritten_is_still_read(tmp_path: Path) -> None:
     asyncio.run(compacted(tmp_path, Retain()))
     newest, oldest = version(3, VERSIONS - 1), version(3, 0)
-    with Catalogue(tmp_path / "state.db", FILES, tmp_path / "archive") as catalogue:
+    with Catalogue(Directory(tmp_path), FILES) as catalogue:
         known = {one.fetched_at: one for one in catalogue.versions(newest.url)}
         asyncio.run(compacted(tmp_path, Retain("last", 1)))
         assert catalogue.read(known[newest.fetched_at]) == newest
@@ -291,7 +292,7 @@ def test_a_copy_that_was_looked_up_before_its_volume_was_rewritten_is_still_read
 def test_M_Z9_pages_as_they_were_are_told_from_the_versions_that_are_left(tmp_path: Path) -> None:
     asyncio.run(compacted(tmp_path, Retain("last", 2)))
     url = version(2, 0).url
-    with Catalogue(tmp_path / "state.db", FILES, tmp_path / "archive") as catalogue:
+    with Catalogue(Directory(tmp_path), FILES) as catalogue:
         then = [catalogue.capture(url, version(2, number).fetched_at) for number in range(VERSIONS + 1)]
     assert then == [None, None, None, version(2, 3), version(2, 4), version(2, 4)]
 

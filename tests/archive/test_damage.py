@@ -34,6 +34,7 @@ from gossamer.base.tell import silent
 from gossamer.spool.follower import Follower, SpoolPosition
 from gossamer.spool.writer import SpoolWriter
 from gossamer.store import captures
+from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import Database
 from gossamer.testing import FakeClock
 
@@ -145,7 +146,7 @@ def test_F_X1_the_catalogue_keeps_numbers_and_offsets_through_damage(tmp_path):
     catalogued(state, written[:15], known[:15])
     path = folder / known[0].volume
     overwritten(path, known[4].offset, bytes(known[7].offset - known[4].offset))
-    places = ArchivePlaces(FILES, folder, state)
+    places = ArchivePlaces(FILES, folder, Directory(tmp_path))
     assert list(places.of(path.name))[1:] == known
     assert list(places.of(path.name, known[5].offset, known[5].number)) == known[5:]
     path.unlink()
@@ -160,7 +161,7 @@ def test_F_X1_the_follower_comes_by_every_record_behind_damage_and_of_a_missing_
     overwritten(folder / known[0].volume, known[1].offset, bytes(3000))
     (folder / known[-1].volume).unlink()
     SpoolWriter(FILES, tmp_path / "spool", silent).open(known[-1].volume)
-    follower = Follower(FILES, tmp_path / "spool", ArchivePlaces(FILES, folder, state))
+    follower = Follower(FILES, tmp_path / "spool", ArchivePlaces(FILES, folder, Directory(tmp_path)))
     assert [frame.place for frame in follower.follow(SpoolPosition(), 100)] == known
 
 
@@ -174,7 +175,7 @@ def test_F_X1_every_record_of_a_missing_volume_keeps_its_place_however_many_are_
     known = archive_of(folder, written)
     catalogued(state, written, known)
     (folder / known[0].volume).unlink()
-    places = ArchivePlaces(FILES, folder, state)
+    places = ArchivePlaces(FILES, folder, Directory(tmp_path))
     assert list(places.of(known[0].volume)) == known
     assert list(places.of(known[0].volume, known[3].offset, 3)) == known[3:]
     assert places.volumes() == [] and places.known_volumes() == [known[0].volume]

@@ -18,6 +18,7 @@ from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.spool.deflate import gzip_member
 from gossamer.store import captures
+from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import Database, read_only
 from gossamer.testing import FakeClock
 from gossamer.values.capture import Kept, Place
@@ -165,7 +166,7 @@ def test_places_follow_the_catalogue_and_the_volume_beyond_it(tmp_path: Path) ->
     volume = places[0].volume
     first = Place(volume, 0, 0, places[0].offset)
     entered(tmp_path, [kept_at(places[1], 1), kept_at(places[3], 3)])
-    known = ArchivePlaces(FILES, tmp_path / "archive", tmp_path / "state.db")
+    known = ArchivePlaces(FILES, tmp_path / "archive", Directory(tmp_path))
     for all_of_it in (known, ArchivePlaces(FILES, tmp_path / "archive")):
         assert list(all_of_it.of(volume)) == [first, *places]
         for number, place in enumerate(places):

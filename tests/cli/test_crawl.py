@@ -38,7 +38,7 @@ def test_robots_is_asked_first_and_what_it_forbids_is_never_asked_for(collection
 def test_every_acknowledged_page_is_in_the_archive_and_searchable(collection: Collection) -> None:
     directory = Directory(collection.root)
     told = {str(event["url"]) for event in collection.settled() if event["is_page"]}
-    with Catalogue(directory.state, DiskFiles(), directory.archive) as catalogue:
+    with Catalogue(directory, DiskFiles()) as catalogue:
         for url in told:
             capture = catalogue.capture(Url(url))
             assert capture is not None and capture.status == 200
@@ -87,7 +87,7 @@ def test_with_keep_structured_only_pages_with_facts_are_kept_whole(tmp_path: Pat
         assert set(site.pages_hit()) >= {"/", "/docs/knots"}, "links of pages that are not kept are followed"
     assert searchable(root) == {f"{origin}people/0", f"{origin}people/1"}
     directory = Directory(root)
-    with Catalogue(directory.state, DiskFiles(), directory.archive) as catalogue:
+    with Catalogue(directory, DiskFiles()) as catalogue:
         left = catalogue.kept(Url(f"{origin}docs/knots"))
         assert left is not None and not left.is_page and catalogue.read(left) is None, "a metadata record is left"
         whole = catalogue.capture(Url(f"{origin}people/0"))

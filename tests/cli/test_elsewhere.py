@@ -124,7 +124,7 @@ def test_a_backup_made_while_the_crawl_runs_rebuilds_to_what_was_acknowledged(tm
 
 def catalogued(root: Path) -> set[str]:
     directory = Directory(root)
-    with Catalogue(directory.state, DiskFiles(), directory.archive) as catalogue:
+    with Catalogue(directory, DiskFiles()) as catalogue:
         return {kept.url.text for kept in catalogue.pages()}
 
 

@@ -79,7 +79,7 @@ def test_a_backup_beside_a_compaction_begins_again_or_says_so(tmp_path: Path, ti
         assert not copy.root.exists() and DiskFiles().names(tmp_path) == ["data"]
         return
     assert back_up(directory, copy, outside) == BackedUp(1, [])
-    with Catalogue(copy.state, DiskFiles(), copy.archive) as catalogue:
+    with Catalogue(copy, DiskFiles()) as catalogue:
         assert [catalogue.read(one) for one in catalogue.versions(past.SHOP)] == taken[-1:]
 
 

@@ -140,7 +140,7 @@ def assert_gone(root: Path, url: str, before: set[str]) -> None:
     assert "true" not in ask("sparql", f"ASK {{ GRAPH ?g {{ <{url}> ?p ?o }} }}", "--dir", root)[1].lower()
     code, told = ask("why", url, "--dir", root)
     assert code == 1 and "forgotten rejects it" in told and "none yet" in told
-    with Catalogue(root / "state.db", DiskFiles(), root / "archive") as catalogue:  # what history and copies ask
+    with Catalogue(Directory(root), DiskFiles()) as catalogue:  # what history and copies ask
         assert catalogue.versions(Url(url)) == []
     with closing(read_only(root / "state.db")) as state:
         assert url not in {one[0] for one in every_end(state)}

@@ -192,7 +192,7 @@ def test_F_X12_what_could_not_be_had_again_is_no_success(collection: Path, name:
 
 def test_F_X1_what_is_damaged_in_the_archive_is_counted_and_named(collection: Path, site: Site) -> None:
     directory = Directory(collection)
-    with Catalogue(directory.state, DiskFiles(), directory.archive) as catalogue:
+    with Catalogue(directory, DiskFiles()) as catalogue:
         lost = [kept.place for kept in catalogue.in_order()][2:5:2]
     for place in lost:
         flipped(directory.archive / place.volume, place.offset + place.length // 2)

@@ -116,7 +116,7 @@ def test_what_a_killed_swap_has_left_is_cleared_by_the_next_writer(collection: P
 
 def test_F_X1_a_rebuild_that_is_gone_on_with_counts_the_damage_of_all_its_runs(collection: Path) -> None:
     directory = Directory(collection)
-    with Catalogue(directory.state, DiskFiles(), directory.archive) as catalogue:
+    with Catalogue(directory, DiskFiles()) as catalogue:
         lost = [kept.place for kept in catalogue.in_order()][3]
     flipped(directory.archive / lost.volume, lost.offset + lost.length // 2)
     assert subprocess_rebuild(collection, "rebuild.built:1").returncode != 0

@@ -37,7 +37,7 @@ DAYS = 12
 def shop(root: Path) -> tuple[Directory, list[Kept]]:
     taken = [past.captured(past.SHOP, past.START_AT + day * past.DAY, past.kettle(f"{day}.00")) for day in range(DAYS)]
     directory = past.collection(root, taken)
-    with Catalogue(directory.state, FILES, directory.archive) as catalogue:
+    with Catalogue(directory, FILES) as catalogue:
         return directory, list(catalogue.in_order())
 
 
@@ -174,7 +174,7 @@ def test_F_X1_marks_go_with_records_that_are_compacted_and_truncation_does_not_s
 def test_F_X1_forget_and_import_name_the_damage_they_find(tmp_path: Path) -> None:
     urls = [Url(f"https://{name}.example/") for name in ("first", "second", "other")]
     directory = past.collection(tmp_path / "data", [past.captured(url, past.START_AT, b"<p>words") for url in urls])
-    with Catalogue(directory.state, FILES, directory.archive) as catalogue:
+    with Catalogue(directory, FILES) as catalogue:
         other = list(catalogue.in_order())[-1]
     warc = Path(shutil.copy(directory.archive / other.place.volume, tmp_path / "given.warc.gz"))
     damage(directory, other)
@@ -246,7 +246,7 @@ def test_F_X1_the_page_of_a_damaged_capture_is_fetched_again_by_the_next_crawl(t
     ).serving() as site:
         assert gossamer("crawl", site.root, "--dir", root, *QUICK).returncode == 0
         directory, url = Directory(root), Url(site.root + "a")
-        with Catalogue(directory.state, FILES, directory.archive) as catalogue:
+        with Catalogue(directory, FILES) as catalogue:
             kept = catalogue.kept(url)
         assert kept is not None
         damage(directory, kept)
@@ -257,7 +257,7 @@ def test_F_X1_the_page_of_a_damaged_capture_is_fetched_again_by_the_next_crawl(t
         site.hits.clear()
         assert gossamer("crawl", "--dir", root, *QUICK).returncode == 0
         assert site.pages_hit() == ["/a"]
-    with Catalogue(directory.state, FILES, directory.archive) as catalogue:
+    with Catalogue(directory, FILES) as catalogue:
         capture = catalogue.capture(url)
     assert capture is not None and b"words of a" in capture.body
     code, report = verified(directory)
@@ -270,7 +270,7 @@ def test_F_X1_rebuild_takes_every_whole_record_and_says_what_it_left_out(
     root = tmp_path / "data"
     shutil.copytree(collection.root, root)
     directory = Directory(root)
-    with Catalogue(directory.state, FILES, directory.archive) as catalogue:
+    with Catalogue(directory, FILES) as catalogue:
         pages = list(catalogue.pages())
     lost = pages[len(pages) // 2]
     damage(directory, lost)
@@ -311,7 +311,7 @@ def test_F_P7_flipped_bits_anywhere_are_found_or_change_nothing(tmp_path: Path) 
     directory, known = shop(tmp_path / "data")
     path, chance = directory.archive / known[0].place.volume, random.Random(7)
     whole = path.read_bytes()
-    with Catalogue(directory.state, FILES, directory.archive) as catalogue:
+    with Catalogue(directory, FILES) as catalogue:
         before = [catalogue.read(one) for one in known]
     outside = real_outside()
     for _ in range(150):
@@ -320,5 +320,5 @@ def test_F_P7_flipped_bits_anywhere_are_found_or_change_nothing(tmp_path: Path) 
         found = Verification(directory, outside).checked(None, Working("", outside.clock, quiet=True)).findings
         assert len(found) <= 1
         if not found:
-            with Catalogue(directory.state, FILES, directory.archive) as catalogue:
+            with Catalogue(directory, FILES) as catalogue:
                 assert [catalogue.read(one) for one in known] == before

@@ -47,7 +47,7 @@ def assert_whole(root: Path) -> None:
 
 
 def page(directory: Directory, tail: str) -> Kept:
-    with Catalogue(directory.state, FILES, directory.archive) as catalogue:
+    with Catalogue(directory, FILES) as catalogue:
         return next(kept for kept in catalogue.pages() if kept.url.text.endswith(tail))
 
 
@@ -101,7 +101,7 @@ def test_F_X1_what_lacks_pages_is_whole_after_a_rebuild_and_the_names_are_bounde
     with Site(harbour(30)).serving() as site:
         assert gossamer("crawl", site.root, "--dir", root, *QUICK).returncode == 0
     directory = Directory(root)
-    with Catalogue(directory.state, FILES, directory.archive) as catalogue:
+    with Catalogue(directory, FILES) as catalogue:
         urls = [kept.url for kept in catalogue.pages()]
     writer = IndexWriter(directory.index, FILES, silent)
     writer.open()
@@ -119,7 +119,7 @@ def test_a_view_that_is_behind_is_no_finding_and_the_next_step_is_to_catch_up(di
     path = directory.index / "position"
     at = position_in(path.read_bytes())
     path.write_bytes(json.dumps([at.volume, 3]).encode())
-    with Catalogue(directory.state, FILES, directory.archive) as catalogue:
+    with Catalogue(directory, FILES) as catalogue:
         ahead = sum(
             SpoolPosition(one.place.volume, one.place.number) >= SpoolPosition(at.volume, 3)
             for one in catalogue.pages()

@@ -197,7 +197,7 @@ def said(collection: Path, has_views: bool = True) -> Said:
 def captured_in(collection: Path) -> Captured:
     """Every capture in the catalogue, with the digest of what the archive really gives back."""
     directory = Directory(collection)
-    with Catalogue(directory.state, DiskFiles(), directory.archive) as catalogue:
+    with Catalogue(directory, DiskFiles()) as catalogue:
         return frozenset((one.url.text, one.fetched_at, digest_of(catalogue, one)) for one in catalogue.in_order())
 
 

@@ -86,7 +86,7 @@ def findings(
     urls = searchable(directory)
     found.duplicates = [url for url, times in Counter(urls).items() if times > 1]
     judge(found, directory, hits, hosts, pages)
-    with Catalogue(directory.state, files, directory.archive) as catalogue:
+    with Catalogue(directory, files) as catalogue:
         kept = {one.url.text for one in catalogue.pages()}
     found.not_searchable = sorted(kept - set(urls))
     found.differing = differing(root)
@@ -96,7 +96,7 @@ def findings(
 def lost(directory: Directory, settled: list[dict[str, object]]) -> list[str]:
     """Acknowledged pages that the catalogue does not know, or of which the archive cannot give back every byte."""
     gone = []
-    with Catalogue(directory.state, DiskFiles(), directory.archive) as catalogue:
+    with Catalogue(directory, DiskFiles()) as catalogue:
         for event in settled:
             if event["is_page"]:
                 versions = catalogue.versions(Url(str(event["url"])))

@@ -23,6 +23,7 @@ from gossamer.reader.reading import job
 from gossamer.recrawl.retry import Retry
 from gossamer.rules.scope import Reach, judge, scope_of
 from gossamer.spool.writer import SpoolWriter
+from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import Database
 from gossamer.testing import TinyWeb
 from gossamer.values.capture import Kept
@@ -128,7 +129,7 @@ async def crawl(
         volumes.close()
         spool.close()
         ends = dict(await database.read(lambda connection: list(every_end(connection))))
-    with Catalogue(root / "state.db", DiskFiles(), root / "archive") as catalogue:
+    with Catalogue(Directory(root), DiskFiles()) as catalogue:
         return Crawled(web.asked, ends, list(catalogue.in_order()), told)
 
 

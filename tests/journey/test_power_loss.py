@@ -24,6 +24,7 @@ from gossamer.base.tell import silent
 from gossamer.crawler.pace import Pace
 from gossamer.spool.follower import Follower, SpoolPosition
 from gossamer.spool.writer import SpoolWriter
+from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import Database
 from gossamer.testing import PowerCuts
 
@@ -111,7 +112,7 @@ def check(cut: Cut, kind: str) -> None:
         restore(cut, kind, root)
         assert asyncio.run(mended(root)) == (), kind
         files = DiskFiles()
-        with Catalogue(root / "state.db", files, root / "archive") as catalogue:
+        with Catalogue(Directory(root), files) as catalogue:
             kept = list(catalogue.in_order())
         for one in kept:
             capture = read_capture(files, root / "archive", one.place)
@@ -155,7 +156,7 @@ def test_F_X16_F_P3_a_power_cut_at_any_sync_of_a_crawl_loses_nothing_acknowledge
 async def compacted(root: Path, files: DiskFiles) -> None:
     """Every volume rewritten without its robots.txt: files that are placed by a rename."""
     async with Database(root / "state.db", SystemClock(), silent) as database:
-        with Catalogue(root / "state.db", files, root / "archive") as catalogue:
+        with Catalogue(Directory(root), files) as catalogue:
             going: dict[str, dict[int, int]] = {}
             for one in catalogue.in_order():
                 gone = going.setdefault(one.place.volume, {})

@@ -5,7 +5,6 @@ number. Reading a damaged place raises ArchiveDamaged, so a reader of all places
 """
 
 import hashlib
-import sqlite3
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, nullcontext
 from functools import partial
@@ -34,7 +33,9 @@ from gossamer.base.files import Files
 from gossamer.base.tell import Tell
 from gossamer.parse.sniff import is_sitemap, media_type_of
 from gossamer.store import captures
-from gossamer.store.sqlite.database import Database, read_only
+from gossamer.store.directory import Directory
+from gossamer.store.state import open_state
+from gossamer.store.statements import State, StateWriter
 from gossamer.values.capture import Capture, Kept, Place, Truncated, capture_id_of
 from gossamer.values.url import Url
 
@@ -42,14 +43,14 @@ from gossamer.values.url import Url
 class Catalogue:
     """Readable from any process while the crawler writes. Use it in a `with`."""
 
-    def __init__(self, state: Path, files: Files, folder: Path) -> None:
-        self._state = state
+    def __init__(self, directory: Directory, files: Files) -> None:
+        self._directory = directory
         self._files = files
-        self._folder = folder
-        self._connection: sqlite3.Connection | None = None
+        self._folder = directory.archive
+        self._connection: State | None = None
 
     def __enter__(self) -> Self:
-        self._connection = read_only(self._state)
+        self._connection = open_state(self._directory)
         return self
 
     def __exit__(
@@ -91,13 +92,13 @@ class Catalogue:
                 raise
             return read_capture(self._files, self._folder, now.place) if now is not None else None
 
-    def _opened(self) -> sqlite3.Connection:
+    def _opened(self) -> State:
         if self._connection is None:
             raise RuntimeError("the catalogue is not open: use it inside `with`")
         return self._connection
 
 
-async def acknowledged(database: Database) -> ArchiveEnd | None:
+async def acknowledged(database: StateWriter) -> ArchiveEnd | None:
     """How far the catalogue reaches over the archive; None when it holds nothing. `Volumes.open` wants to know."""
     return await database.read(_end)
 
@@ -108,7 +109,7 @@ def may_be_page(capture: Capture) -> bool:
     return 200 <= capture.status < 300 and is_whole and capture.url != capture.url.robots
 
 
-def _end(connection: sqlite3.Connection) -> ArchiveEnd | None:
+def _end(connection: State) -> ArchiveEnd | None:
     for name in reversed(captures.volume_names(connection)):
         found = captures.end_of(connection, name)
         if found is not None:  # of a rewritten volume perhaps nothing was kept
@@ -122,8 +123,8 @@ AT_ONCE = 1000
 class ArchivePlaces:
     """The follower's `Places`. `state`: the database with the catalogue; without one every volume is walked."""
 
-    def __init__(self, files: Files, folder: Path, state: Path | None = None) -> None:
-        self._files, self._folder, self._state = files, folder, state
+    def __init__(self, files: Files, folder: Path, directory: Directory | None = None) -> None:
+        self._files, self._folder, self._directory = files, folder, directory
 
     def volumes(self) -> list[str]:
         """Those that are there, in order."""
@@ -170,16 +171,16 @@ class ArchivePlaces:
                 return
             from_number = some[-1].number + 1
 
-    def _catalogue(self) -> AbstractContextManager[sqlite3.Connection | None]:
-        is_there = self._state is not None and self._state.is_file()
-        return closing(read_only(self._state)) if self._state and is_there else nullcontext()
+    def _catalogue(self) -> AbstractContextManager[State | None]:
+        directory = self._directory
+        return closing(open_state(directory)) if directory is not None and directory.is_begun else nullcontext()
 
 
 ADOPTED_AT_ONCE = 200
 WORDLESS = ("image/", "audio/", "video/", "font/", "application/gzip", "application/x-gzip")
 
 
-async def adopt(database: Database, files: Files, folder: Path, tell: Tell) -> int:
+async def adopt(database: StateWriter, files: Files, folder: Path, tell: Tell) -> int:
     """Enter the records beyond the catalogue's end: they were archived, and the crash came before the acknowledgement.
 
     Says how many were new to it. Call it at start-up, after `Volumes.open`. A catalogue that was lost is made anew.

@@ -12,7 +12,6 @@ position is past both.
 """
 
 import contextlib
-import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -33,7 +32,7 @@ from gossamer.spool.tail import Tail
 from gossamer.spool.writer import discard
 from gossamer.store import captures
 from gossamer.store.captures import Laid, MovedRecord
-from gossamer.store.sqlite.database import Database
+from gossamer.store.statements import State, StateWriter
 
 WARCINFO = "warcinfo"
 COPIED_AT_ONCE = 1 << 20
@@ -66,7 +65,7 @@ def outdated(files: Files, folder: Path) -> list[str]:
     return [name for name in files.names(folder) if VOLUME_NAME.fullmatch(name.removesuffix(PART)) and PART in name]
 
 
-async def tidy(database: Database, files: Files, folder: Path, tell: Tell) -> int:
+async def tidy(database: StateWriter, files: Files, folder: Path, tell: Tell) -> int:
     """After a compaction that was cut short: files that nobody knows any more go. Call it before `Volumes.open`.
 
     A file goes only when the catalogue knows another one of the same volume, and that one is there.
@@ -82,7 +81,7 @@ async def tidy(database: Database, files: Files, folder: Path, tell: Tell) -> in
     return len(left_over)
 
 
-def retired(connection: sqlite3.Connection, retain: Retain, now: Instant) -> Going:
+def retired(connection: State, retain: Retain, now: Instant) -> Going:
     """The records that are not kept under `retain`."""
     going: Going = {}
     if retain.kind == "all":
@@ -95,9 +94,7 @@ def retired(connection: sqlite3.Connection, retain: Retain, now: Instant) -> Goi
     return going
 
 
-def matching(
-    connection: sqlite3.Connection, files: Files, folder: Path, is_unwanted: Callable[[str], bool], tell: Tell
-) -> Going:
+def matching(connection: State, files: Files, folder: Path, is_unwanted: Callable[[str], bool], tell: Tell) -> Going:
     """The records whose address is unwanted, those that the catalogue does not know among them."""
     going: Going = {}
     for name in [name for name in files.names(folder) if VOLUME_NAME.fullmatch(name)]:
@@ -138,7 +135,7 @@ class Compaction:
     """REQUIRES: the directory's lock, and that every view has read the volumes to their ends."""
 
     def __init__(
-        self, database: Database, files: Files, folder: Path, spool_folder: Path, clock: Clock, tell: Tell
+        self, database: StateWriter, files: Files, folder: Path, spool_folder: Path, clock: Clock, tell: Tell
     ) -> None:
         self._database, self._files, self._clock, self._tell = database, files, clock, tell
         self._folder, self._spool_folder = folder, spool_folder
@@ -174,7 +171,7 @@ class Compaction:
     async def _tell_damage(self, name: str, gone: Mapping[int, int]) -> None:
         """What is damaged of a volume and stays: it is copied as it is."""
 
-        def damaged(connection: sqlite3.Connection) -> list[Finding]:
+        def damaged(connection: State) -> list[Finding]:
             every = verified(self._files, self._folder, connection, name)
             return [one for one in every if isinstance(one, Finding) and one.offset not in gone]
 
@@ -222,7 +219,7 @@ class Compaction:
             )
 
 
-async def _drop_empty(database: Database, files: Files, folder: Path, tell: Tell) -> None:
+async def _drop_empty(database: StateWriter, files: Files, folder: Path, tell: Tell) -> None:
     """Volumes of which nothing was kept. The last of all stays as a stub, so that its number is not given again."""
     last = max((name for name in files.names(folder) if VOLUME_NAME.fullmatch(name)), default="")
     for name in await database.read(captures.empty_volumes):

@@ -5,7 +5,6 @@ Checks only read, and their memory does not grow with the archive.
 
 import contextlib
 import hashlib
-import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from gossamer.base.errors import ArchiveDamaged, DiskFull, GossamerError
 from gossamer.base.files import Files
 from gossamer.spool.tail import Tail
 from gossamer.store import captures
+from gossamer.store.statements import State
 from gossamer.values.capture import Capture, Kept
 
 AT_ONCE = 500
@@ -49,7 +49,7 @@ class Finding(msgspec.Struct, frozen=True):
         return self.kept.fetched_at if self.kept is not None else None
 
 
-def verified(files: Files, folder: Path, state: sqlite3.Connection, volume: str) -> Iterator[Whole | Finding]:
+def verified(files: Files, folder: Path, state: State, volume: str) -> Iterator[Whole | Finding]:
     """Every record of one volume, in order. REQUIRES: no transaction is open on `state`, so that a volume which is
     rewritten meanwhile is not mistaken for a damaged one."""
     size, end, number = files.size(folder / volume), 0, 0
@@ -70,7 +70,7 @@ def verified(files: Files, folder: Path, state: sqlite3.Connection, volume: str)
         yield from _unknown(files, folder, volume, end, number, None)
 
 
-def fault_of(files: Files, folder: Path, state: sqlite3.Connection, kept: Kept) -> str:
+def fault_of(files: Files, folder: Path, state: State, kept: Kept) -> str:
     """Why the record is not the one the catalogue says; empty when it is."""
     try:
         found = read_record(files, folder, kept.place)
@@ -101,7 +101,7 @@ def _difference(found: Scanned, kept: Kept) -> str:
     return "" if digest == kept.digest else "its body does not have the digest that the catalogue says"
 
 
-def _catalogued(state: sqlite3.Connection, volume: str) -> Iterator[Kept]:
+def _catalogued(state: State, volume: str) -> Iterator[Kept]:
     number = 0
     while some := captures.kept_from(state, volume, number, AT_ONCE):
         yield from some
@@ -137,9 +137,7 @@ def _unknown(
 COPIED_AT_ONCE = 1 << 20
 
 
-def repair(
-    files: Files, folder: Path, copy: Path, state: sqlite3.Connection, findings: Sequence[Finding]
-) -> list[Finding]:
+def repair(files: Files, folder: Path, copy: Path, state: State, findings: Sequence[Finding]) -> list[Finding]:
     """Those of one volume's damaged records that `copy`, the archive of a backup, holds whole at the same offset. The
     volume has its old content until the new one is synced. REQUIRES: the directory's lock."""
     good = [one for one in findings if _is_whole_in(files, copy, state, one)]
@@ -156,7 +154,7 @@ def repair(
     return good
 
 
-def _is_whole_in(files: Files, copy: Path, state: sqlite3.Connection, one: Finding) -> bool:
+def _is_whole_in(files: Files, copy: Path, state: State, one: Finding) -> bool:
     if files.size(copy / one.volume) is None:
         return False
     if one.kept is not None:

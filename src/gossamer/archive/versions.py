@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
@@ -13,7 +12,7 @@ import msgspec
 
 from gossamer.base.clock import SECOND, Instant, from_words
 from gossamer.store.captures import kept_of
-from gossamer.store.statements import load
+from gossamer.store.statements import State, load
 from gossamer.values.capture import VANISHED, Kept
 from gossamer.values.history import Change
 from gossamer.values.messages import FactChanges, Piece, TextLine
@@ -167,12 +166,12 @@ def in_force(versions: Sequence[Kept]) -> list[Kept]:
     return []
 
 
-def seen_again(connection: sqlite3.Connection, url: Url) -> list[Instant]:
+def seen_again(connection: State, url: Url) -> list[Instant]:
     """When visits found it unchanged; oldest first."""
     return [at for (at,) in connection.execute(_SQL["seen_again"], (url.host.id, url.id, url.text))]
 
 
-def until(connection: sqlite3.Connection, at: Instant, host: Host | None = None) -> Iterator[list[Kept]]:
+def until(connection: State, at: Instant, host: Host | None = None) -> Iterator[list[Kept]]:
     """For each address its answers of that moment and before, the newest first; `in_force` says which of them counts.
 
     The first that is a page, that asks not to be indexed, or that says there is no such page any more, was in force

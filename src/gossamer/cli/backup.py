@@ -23,6 +23,7 @@ from gossamer.plugins import record as plugged
 from gossamer.store import captures
 from gossamer.store.directory import DEFAULT, USERS, Directory, is_ours, keep_private
 from gossamer.store.sqlite.database import read_only
+from gossamer.store.state import open_state
 from gossamer.values.format import counted
 
 TRIES = 5
@@ -91,7 +92,7 @@ def back_up(source: Directory, target: Directory, outside: Outside) -> BackedUp:
 
 def _damaged(target: Directory, outside: Outside) -> list[Finding]:
     found: list[Finding] = []
-    with closing(read_only(target.state)) as state, Working("verifying the copy", outside.clock) as progress:
+    with closing(open_state(target)) as state, Working("verifying the copy", outside.clock) as progress:
         names = captures.volume_names(state)
         for number, name in enumerate(names, 1):
             for one in verified(outside.files, target.archive, state, name):
@@ -106,7 +107,7 @@ def _copied(source: Directory, target: Directory, outside: Outside) -> int | Non
     files = outside.files
     with closing(read_only(source.state)) as live, closing(sqlite3.connect(target.state)) as copy:
         live.backup(copy)  # in one step: in several it would begin again whenever the crawl has written
-    with closing(read_only(target.state)) as state:
+    with closing(open_state(target)) as state:
         known = {name: captures.end_of(state, name) for name in captures.volume_names(state)}
     ends = {name: end[1] for name, end in known.items() if end is not None}
     for name in files.names(target.archive):
@@ -131,5 +132,5 @@ def _copied(source: Directory, target: Directory, outside: Outside) -> int | Non
 
 def _is_known(source: Directory, volume: str) -> bool:
     """Whether a volume that is not there should be; one that was rewritten is known by another name."""
-    with closing(read_only(source.state)) as state:
+    with closing(open_state(source)) as state:
         return volume in captures.volume_names(state)

@@ -95,7 +95,7 @@ def crawl(
     protocols_of(settings.crawl.protocols, dir)  # their schemes are admitted before the seeds are looked at
     addresses = checked_seeds(seeds)
     refuse_lost_state(directory)
-    if not addresses and not directory.state.is_file():
+    if not addresses and not directory.is_begun:
         raise ConfigError("give at least one seed URL: gossamer crawl https://example.org/")
     if again and fetch_again(directory, again) is FetchedBy.RUNNING_CRAWL:
         return 0

@@ -29,7 +29,7 @@ from gossamer.reader.processes import reader_pool
 from gossamer.spool.codec import decode
 from gossamer.store import captures as stored_captures
 from gossamer.store.directory import DEFAULT, Directory
-from gossamer.store.sqlite.database import read_only
+from gossamer.store.state import open_state
 from gossamer.values.capture import Capture
 from gossamer.values.messages import ReadDone, ReadJob, parts_of
 from gossamer.values.outcome import GROUPS, Reason
@@ -192,7 +192,7 @@ def write_volumes(directory: Directory, outside: Outside, write: Write, says: Sa
         for piece in pieces:
             write(piece)
             says(f"writing warc: {name}")
-    with closing(read_only(directory.state)) as state:
+    with closing(open_state(directory)) as state:
         for name in stored_captures.volume_names(state):
             lost = beyond_end(state, outside.files, directory.archive, name)
             if lost and name in stored_captures.volume_names(state):  # else it was rewritten meanwhile
@@ -215,7 +215,7 @@ async def write_pages(
 
 async def readings(directory: Directory, outside: Outside, readers: Pool, damage: list[str]) -> AsyncIterator[Reading]:
     """The newest of every page, read again from the archive. What is damaged is added to `damage`."""
-    with Catalogue(directory.state, outside.files, directory.archive) as catalogue:
+    with Catalogue(directory, outside.files) as catalogue:
         whole = captures(catalogue, damage)
         while group := list(islice(whole, AT_ONCE)):
             for reading in await asyncio.gather(*(read(capture, readers) for capture in group)):

@@ -33,7 +33,7 @@ from gossamer.collection.history.past import DAMAGED, HistoryReader, extractor, 
 from gossamer.store import captures
 from gossamer.store.directory import DEFAULT, Directory
 from gossamer.store.options import config_of
-from gossamer.store.sqlite.database import read_only
+from gossamer.store.state import open_state
 from gossamer.values.capture import Kept
 from gossamer.values.format import as_json, counted, harmless
 from gossamer.values.messages import ReadVersion
@@ -258,7 +258,7 @@ def _url(what: tuple[str, ...], directory: Directory) -> Url:
     urls = [url for text in spelt if (url := url_of(text)) is not None]
     if not urls:
         raise ConfigError(f"{what[0]} is not the URL of a page")
-    with closing(read_only(directory.state)) as state:
+    with closing(open_state(directory)) as state:
         return next((url for url in urls if captures.latest(state, url) is not None), urls[0])
 
 

@@ -1,7 +1,6 @@
 """`gossamer hosts`: the hosts of a crawl and how each stands; and taking one out of it, or back in."""
 
 import asyncio
-import sqlite3
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -35,7 +34,8 @@ from gossamer.monitor.control import Control
 from gossamer.rules.learned.templates import template_of
 from gossamer.store.directory import DEFAULT, Directory, lock_directory
 from gossamer.store.options import config_of
-from gossamer.store.sqlite.database import Database, read_only
+from gossamer.store.state import open_database, open_state
+from gossamer.store.statements import State
 from gossamer.values.format import as_json, counted, lasting, moment
 from gossamer.values.robots import Robots
 from gossamer.values.url import Url
@@ -95,7 +95,7 @@ def hosts(
         raise ConfigError("to see one host: gossamer why --host HOST")
     polite = politeness(config_of(dir).settings)
     is_crawling, now = crew_of(directory, outside).is_crawling, outside.dates.now()
-    with closing(read_only(directory.state)) as opened:
+    with closing(open_state(directory)) as opened:
         hosts = list(reports.hosts(opened))
         found = sorted_usefully([shown(one, polite, now, is_crawling, robots_of(opened, one.name)) for one in hosts])
     wanted = [one for one in found if state is None or one.state == state]
@@ -181,7 +181,7 @@ async def changed(directory: Directory, outside: Outside, action: str, name: str
     except DirectoryBusy:
         return await asked(directory, outside, action, name, words)
     try:
-        async with Database(directory.state, outside.clock, silent) as database:
+        async with open_database(directory, outside.clock, silent) as database:
             done = await database.run(lambda state: _change(state, action, name, words, outside.clock.now()))
     finally:
         lock.release()
@@ -198,7 +198,7 @@ UNDONE = {
 }
 
 
-def _change(state: sqlite3.Connection, action: str, name: str, words: str, now: Instant) -> bool:
+def _change(state: State, action: str, name: str, words: str, now: Instant) -> bool:
     match action:
         case "retire":
             return retirement.retire(state, name, words, now) is not None
@@ -217,7 +217,7 @@ async def asked(directory: Directory, outside: Outside, action: str, name: str, 
             print(f"the running crawl is busy: waiting for it, up to {PATIENCE_S:g} s", file=sys.stderr, flush=True)
             if not await _is_done_in(PATIENCE_S - SILENT_S, control, number, outside.clock):
                 raise GossamerError(f"the running crawl has not responded in {PATIENCE_S:g} s; it will, if it is alive")
-    with closing(read_only(directory.state)) as opened:
+    with closing(open_state(directory)) as opened:
         host = reports.host_state(opened, name)
     if host is None:
         raise GossamerError(f"{name} is not known to this crawl")

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import sqlite3
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
@@ -35,7 +34,8 @@ from gossamer.spool.writer import SpoolWriter
 from gossamer.store import captures, forgotten
 from gossamer.store.directory import DEFAULT, Directory, lock_directory, refuse_lost_state
 from gossamer.store.options import config_of
-from gossamer.store.sqlite.database import Database
+from gossamer.store.state import open_database
+from gossamer.store.statements import State
 from gossamer.values.capture import Capture, Kept
 from gossamer.values.format import counted
 from gossamer.values.messages import ReadDone, ReadJob, Task, kept_at, parts_of
@@ -107,7 +107,7 @@ async def take_in(directory: Directory, archives: tuple[Path, ...], settings: Se
     taken = pages = already_here = 0
     try:
         async with AsyncExitStack() as opened:
-            database = await opened.enter_async_context(Database(directory.state, outside.clock, silent))
+            database = await opened.enter_async_context(open_database(directory, outside.clock, silent))
             await opened.enter_async_context(indexer_running(directory, outside, silent, settings.agent))
             archive = await open_archive(opened, directory, settings, database, outside, tell)
             job = job_for(reopened(directory.root, outside.files))
@@ -163,7 +163,7 @@ def groups_of(
         yield group
 
 
-def not_here(connection: sqlite3.Connection, group: Sequence[Capture]) -> list[Capture]:
+def not_here(connection: State, group: Sequence[Capture]) -> list[Capture]:
     """Those that the collection has not got. Two answers of one address at one instant, which archives that count in
     seconds hold, are a microsecond apart here: an instant tells which capture is meant."""
     known: dict[Url, dict[Instant, bytes]] = {}

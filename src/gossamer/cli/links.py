@@ -41,7 +41,7 @@ from gossamer.rules.canonical import stripped
 from gossamer.rules.directives import directives_of
 from gossamer.rules.learned.traps import judge_shape
 from gossamer.store.directory import Directory
-from gossamer.store.sqlite.database import read_only
+from gossamer.store.state import open_snapshot
 from gossamer.values.format import as_json, counted, harmless
 from gossamer.values.link import Link
 from gossamer.values.outcome import Denied
@@ -95,7 +95,7 @@ def links(
 def archived(target: str, directory: Directory, outside: Outside) -> OnePage:
     """The newest capture of the address. Raises NotRead."""
     (url,) = checked_seeds([target])
-    with Catalogue(directory.state, outside.files, directory.archive) as catalogue:
+    with Catalogue(directory, outside.files) as catalogue:
         capture = catalogue.capture(url)
     if capture is None:
         raise NotRead(f"{url.text} is not in the archive of {directory.root}; without --dir it is fetched")
@@ -126,8 +126,7 @@ def judged(
     if directory is None:
         return [told_of(link, rels, shape_of(stripped(link.url))) for link in found]
     settings = load(directory.root / FILE_NAME, os.environ, {}).settings
-    with closing(read_only(directory.state)) as state:
-        state.execute("BEGIN")  # one consistent state, however busy the crawl is
+    with closing(open_snapshot(directory)) as state:
         book = RulesFile(outside.files, directory.root, silent).book()
         own = filters_to_ask(settings.crawl.filters, directory.root)
         asking = WhyQuery(state, settings, crew_of(directory, outside), outside.clock.now(), book, own)

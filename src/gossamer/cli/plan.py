@@ -18,7 +18,7 @@ from gossamer.collection.directory import existing
 from gossamer.lab.plan import DAY_S, KB, CrawlPlan, Shares, Wish, planned
 from gossamer.store import captures, tallies
 from gossamer.store.directory import Directory
-from gossamer.store.sqlite.database import read_only
+from gossamer.store.state import open_state
 from gossamer.values.format import counted, lasting
 
 ENOUGH_PAGES = 20
@@ -87,7 +87,7 @@ class Measured(msgspec.Struct, frozen=True):
 
 
 def measured_in(directory: Directory, outside: Outside) -> Measured:
-    with closing(read_only(directory.state)) as state:
+    with closing(open_state(directory)) as state:
         counts = tallies.counts(state)
         captured, bodies = captures.totals(state)
     if captured < ENOUGH_PAGES or not bodies:

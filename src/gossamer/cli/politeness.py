@@ -1,6 +1,5 @@
 """`gossamer politeness`: proof, host by host, that what was promised was kept."""
 
-import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -22,7 +21,8 @@ from gossamer.frontier.api import Ledger
 from gossamer.frontier.reports import ledger
 from gossamer.store.captures import CapturedAt, moments
 from gossamer.store.directory import DEFAULT, Directory
-from gossamer.store.sqlite.database import read_only
+from gossamer.store.state import open_snapshot
+from gossamer.store.statements import State
 from gossamer.values.format import as_json, counted
 
 BROKEN = 4
@@ -40,16 +40,13 @@ def politeness(
     json: Annotated[bool, Parameter(help="As JSON, every host.")] = False,
 ) -> int:
     directory, outside = existing(dir), real_outside()
-    with closing(read_only(directory.state)) as state, Working("checking", outside.clock) as progress:
-        state.execute("BEGIN")
+    with closing(open_snapshot(directory)) as state, Working("checking", outside.clock) as progress:
         report = checked(state, directory, outside, deep, progress)
     print(as_json(report)) if json else show(report, limit, Console())
     return 0 if report.is_kept else BROKEN
 
 
-def checked(
-    state: sqlite3.Connection, directory: Directory, outside: Outside, is_deep: bool, progress: Working
-) -> Report:
+def checked(state: State, directory: Directory, outside: Outside, is_deep: bool, progress: Working) -> Report:
     """Every host of the ledger, held against the archive."""
     owed = {entry.host: entry for entry in ledger(state) if entry.visits}
     rows = []

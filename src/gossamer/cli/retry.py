@@ -19,7 +19,7 @@ from gossamer.frontier.sqlite.sieve import IncomingKeys
 from gossamer.monitor.control import Control
 from gossamer.rules.canonical import identity_of, stripped
 from gossamer.store.directory import DEFAULT, Directory, lock_directory
-from gossamer.store.sqlite.database import Database, read_only
+from gossamer.store.state import open_database, open_snapshot
 from gossamer.values.format import as_json, counted
 from gossamer.values.outcome import IN_WORDS, Reason
 from gossamer.values.url import id_of
@@ -72,8 +72,7 @@ def selected(reasons: tuple[str, ...], host: str, urls: tuple[str, ...]) -> Sele
 
 
 def groups_in(directory: Directory, selection: Selection) -> list[EndedGroup]:
-    with closing(read_only(directory.state)) as state:
-        state.execute("BEGIN")
+    with closing(open_snapshot(directory)) as state:
         return ended(state, selection, KEYS)
 
 
@@ -95,7 +94,7 @@ async def bring_back(directory: Directory, outside: Outside, selection: Selectio
         await _ask(directory, outside, selection)
         return sum(one.urls for one in groups_in(directory, selection))
     try:
-        async with Database(directory.state, outside.clock, silent) as database:
+        async with open_database(directory, outside.clock, silent) as database:
             return await requeue(database, selection, lambda: KEYS, outside.clock, lambda _: None)
     finally:
         lock.release()

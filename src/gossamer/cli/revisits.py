@@ -22,7 +22,7 @@ from gossamer.collection.directory import existing
 from gossamer.frontier.reports import Remembered, remembered
 from gossamer.recrawl.rates import IGNORANT, likely_rate, posterior
 from gossamer.store.directory import DEFAULT
-from gossamer.store.sqlite.database import read_only
+from gossamer.store.state import open_state
 from gossamer.values.format import as_json, counted, csv_safe, harmless, json_bytes, lasting, moment
 from gossamer.values.history import IN_WORDS, Why
 
@@ -70,7 +70,7 @@ def revisits(
     directory = existing(dir)
     outside = outside_of(directory)
     now = outside.dates.now()
-    with closing(read_only(directory.state)) as state:
+    with closing(open_state(directory)) as state:
         every = (revisit_of(one) for one in remembered(state, host.strip().lower() if host else None))
         wanted = (one for one in every if not due or (one.due_at is not None and one.due_at <= now))
         if export is not None:

@@ -1,7 +1,6 @@
 """`gossamer rules`: see, add, remove and try out the rules of a crawl, also while it runs."""
 
 import json as json_format
-import sqlite3
 import sys
 from collections.abc import Iterator
 from contextlib import closing
@@ -23,7 +22,8 @@ from gossamer.rules.user.rulebook import NO_RULES, Problems, RuleBook, load_rule
 from gossamer.store import tallies
 from gossamer.store.directory import DEFAULT, Directory
 from gossamer.store.given import stored_seeds
-from gossamer.store.sqlite.database import read_only
+from gossamer.store.state import open_state
+from gossamer.store.statements import State
 from gossamer.values.outcome import Denied
 from gossamer.values.url import Url
 
@@ -115,7 +115,7 @@ def previewed(
 ) -> int:
     now = file.book() if rule is not None else NO_RULES
     then = _with(file, rule)
-    with closing(read_only(directory.state)) as state:
+    with closing(open_state(directory)) as state:
         known = [(url, Reach(reach)) for url, reach in stored_seeds(state)]
         found = _last(looks(state, now.for_seeds(known), then.for_seeds(known), seconds, clock), as_json)
     if as_json:
@@ -143,9 +143,7 @@ def _with(file: RulesFile, rule: str | None) -> RuleBook:
     return found
 
 
-def looks(
-    state: sqlite3.Connection, now: RuleBook, then: RuleBook, seconds: float, clock: Clock
-) -> Iterator[RulesPreview]:
+def looks(state: State, now: RuleBook, then: RuleBook, seconds: float, clock: Clock) -> Iterator[RulesPreview]:
     """How far the look through the queue has come, after each chunk; the last one is the answer.
 
     Counted is what `now` lets in and `then` refuses.

@@ -38,7 +38,7 @@ from gossamer.plugins.contexts import FOLDER as CONTEXTS
 from gossamer.store import captures, tallies
 from gossamer.store.directory import DEFAULT, VOCABULARY, Directory, keep_private, refuse_lost_state
 from gossamer.store.options import config_of, withheld_in_words
-from gossamer.store.sqlite.database import read_only
+from gossamer.store.state import open_state
 from gossamer.values.capture import Kept
 from gossamer.values.url import Url
 from gossamer.values.visit import Counts
@@ -89,7 +89,7 @@ def served(root: Path, outside: Outside) -> Directory:
     DirectoryUnusable when the folder is used for something else."""
     directory = Directory(root)
     refuse_lost_state(directory)
-    if directory.state.is_file() or (root.exists() and not root.is_dir()):
+    if directory.is_begun or (root.exists() and not root.is_dir()):
         return existing(root)
     names = set(outside.files.names(root)) if root.is_dir() else set()
     if directory.control.name not in names:  # it was not served before
@@ -213,7 +213,7 @@ async def web_rooms(
     suggestions: tuple[str, ...],
     tell: Tell,
 ) -> WebRooms:
-    if not directory.state.exists():  # the demo serves before its crawl has made anything; later, what is lost is lost
+    if not directory.is_begun:  # the demo serves before its crawl has made anything; later, what is lost is lost
         for folder in directory.folders():
             outside.files.make_folder(folder)
     keys_of(directory, outside.files)
@@ -268,21 +268,21 @@ class ReadHandles:
         self.search.close()
 
     def versions(self, url: Url) -> list[Kept]:
-        if not self._directory.state.is_file():
+        if not self._directory.is_begun:
             return []
-        with closing(read_only(self._directory.state)) as state:
+        with closing(open_state(self._directory)) as state:
             return captures.versions(state, url)
 
     def pages_among(self, urls: Iterable[Url]) -> set[Url]:
-        if not self._directory.state.is_file():
+        if not self._directory.is_begun:
             return set()
-        with closing(read_only(self._directory.state)) as state:
+        with closing(open_state(self._directory)) as state:
             return {url for url in urls if captures.versions(state, url)}
 
     def counts(self) -> Counts:
-        if not self._directory.state.is_file():
+        if not self._directory.is_begun:
             return Counts()
-        with closing(read_only(self._directory.state)) as state:
+        with closing(open_state(self._directory)) as state:
             return tallies.counts(state)
 
     def beats(self) -> list[Beat]:

@@ -28,7 +28,7 @@ from gossamer.monitor.control import Control
 from gossamer.store import damage, forgotten, tallies
 from gossamer.store.directory import DEFAULT, Directory
 from gossamer.store.options import config_of
-from gossamer.store.sqlite.database import read_only
+from gossamer.store.state import open_state
 from gossamer.values.format import fitted, harmless
 from gossamer.values.outcome import IN_WORDS, Reason
 from gossamer.workers.barriers import Barriers, echo, in_words
@@ -48,7 +48,7 @@ def status(
     directory = existing(dir)
     outside = outside_of(directory)
     settings = config_of(dir).settings
-    with closing(read_only(directory.state)) as state:
+    with closing(open_state(directory)) as state:
         counts = tallies.counts(state)
         marks = damage.counts(state)
         unended = [one.name for one in forgotten.every(state) if one.done_at is None]

@@ -1,7 +1,6 @@
 """`gossamer verify`: is everything that was kept still there, and still the same? And what to do when it is not."""
 
 import asyncio
-import sqlite3
 import sys
 from collections.abc import Sequence
 from contextlib import closing
@@ -27,7 +26,8 @@ from gossamer.indexer.process import rereading
 from gossamer.store import damage
 from gossamer.store.directory import DEFAULT, Directory, has_lost_state, lock_directory
 from gossamer.store.options import config_of
-from gossamer.store.sqlite.database import Database, read_only
+from gossamer.store.state import open_database, open_state
+from gossamer.store.statements import State
 from gossamer.values.format import as_json, counted, harmless
 
 MOST_SHOWN = 50
@@ -127,13 +127,13 @@ class Verification:
             return self._report(found, [*databases, *views], repaired, due_again)
 
     def checked(self, volume: str | None, progress: Working) -> Checked:
-        places = ArchivePlaces(self._outside.files, self._directory.archive, self._directory.state)
+        places = ArchivePlaces(self._outside.files, self._directory.archive, self._directory)
         names = places.known_volumes()
         if volume is not None and volume not in names:
             raise ConfigError(f"there is no volume {volume}; volumes are in {self._directory.archive}")
         wanted = names if volume is None else [volume]
         records, unknown, findings = 0, 0, list[Finding]()
-        with closing(read_only(self._directory.state)) as state:
+        with closing(open_state(self._directory)) as state:
             for number, name in enumerate(wanted, 1):
                 for one in verified(self._outside.files, self._directory.archive, state, name):
                     if isinstance(one, Finding):
@@ -149,7 +149,7 @@ class Verification:
     def _repaired(self, found: Checked, backup: Path, progress: Working) -> list[Finding]:
         done: list[Finding] = []
         copy = backup / self._directory.archive.name
-        with closing(read_only(self._directory.state)) as state:
+        with closing(open_state(self._directory)) as state:
             for name, some in groupby(found.findings, key=lambda one: one.volume):
                 progress.says(f"repairing {name}")
                 done += repair(self._outside.files, self._directory.archive, copy, state, list(some))
@@ -166,13 +166,13 @@ class Verification:
         now = self._outside.clock.now()
         marks = {mark_of(one).key: one for one in found.findings}
 
-        def marked(connection: sqlite3.Connection) -> int:
+        def marked(connection: State) -> int:
             new = damage.replace(connection, found.volumes, list(map(mark_of, found.findings)), now)
             if is_accepted:
                 damage.acknowledge(connection, found.volumes, now)
             return revive(connection, [marks[mark.key] for mark in new], now)
 
-        async with Database(self._directory.state, self._outside.clock, silent) as database:
+        async with open_database(self._directory, self._outside.clock, silent) as database:
             return await database.run(marked)
 
     def _report(
@@ -183,7 +183,7 @@ class Verification:
         due_again: int = 0,
         is_marked: bool = True,
     ) -> VerifyReport:
-        with closing(read_only(self._directory.state)) as state:
+        with closing(open_state(self._directory)) as state:
             accepted = damage.acknowledged(state)
         damaged = [told(one, (one.volume, one.number) in accepted) for one in found.findings]
         is_whole = all(one.is_acknowledged for one in damaged) and not any(one.fault for one in checked)

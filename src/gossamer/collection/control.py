@@ -31,7 +31,7 @@ from gossamer.store.directory import LOG_NAME, Directory, holder_in_words
 from gossamer.store.directory import NAME as LOCK_NAME
 from gossamer.store.given import stored_seeds
 from gossamer.store.options import config_of, stored_in
-from gossamer.store.sqlite.database import read_only
+from gossamer.store.state import open_state
 from gossamer.values.outcome import Reason
 from gossamer.values.url import Url
 from gossamer.values.visit import Selection
@@ -97,8 +97,8 @@ class Helm:
 
     def standing(self) -> CrawlState:
         known: list[tuple[Url, str]] = []
-        if self.directory.state.is_file():
-            with closing(read_only(self.directory.state)) as state:
+        if self.directory.is_begun:
+            with closing(open_state(self.directory)) as state:
                 known = stored_seeds(state)
         settings = self.settings()
         shown = tuple(Seed(url.text, reach) for url, reach in known[:MOST_SEEDS_SHOWN])
@@ -168,8 +168,8 @@ class Helm:
             raise DirectoryBusy(f"The collection is being written by {found}. Wait for it, or stop it first.")
         found.release()
         known: list[tuple[Url, str]] = []
-        if self.directory.state.is_file():
-            with closing(read_only(self.directory.state)) as state:
+        if self.directory.is_begun:
+            with closing(open_state(self.directory)) as state:
                 known = stored_seeds(state)
         if not known:
             raise ConfigError("There are no seed URLs. Add one first.")
@@ -213,10 +213,10 @@ class Helm:
         """One at a time: it reads the whole queue."""
         then = load_rules(text)
         assert not isinstance(then, Problems), "the caller has seen to that"
-        if not self.directory.state.is_file():
+        if not self.directory.is_begun:
             return Effect(0, 0, 0, (), True)
         now = load_rules(self.rules_file().text())
-        with self.turn_to_look(), closing(read_only(self.directory.state)) as state:
+        with self.turn_to_look(), closing(open_state(self.directory)) as state:
             known = [(url, Reach(reach)) for url, reach in stored_seeds(state)]
             before = NO_RULES if isinstance(now, Problems) else now.for_seeds(known)
             *_, found = rules.looks(state, before, then.for_seeds(known), seconds, self.outside.clock)
@@ -271,7 +271,7 @@ class Helm:
         return f"It will be fetched {'again ' if moved else ''}{how}{'.' if moved else ': it is already waiting.'}"
 
     def _is_queued(self, url: Url) -> bool:
-        with closing(read_only(self.directory.state)) as state:
+        with closing(open_state(self.directory)) as state:
             found = known(state, url)
         return found is not None and found.is_queued
 

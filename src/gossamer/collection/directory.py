@@ -16,7 +16,7 @@ def existing(root: Path) -> Directory:
     """A directory that a crawl or an import has made. Raises DirectoryUnusable, saying what to do, when it is not."""
     directory = Directory(root)
     refuse_lost_state(directory)
-    if not directory.state.is_file():
+    if not directory.is_begun:
         raise DirectoryUnusable(
             f"there is no collection in {root}. Make one with `gossamer crawl URL --dir {root}`, "
             "or name another directory with --dir."

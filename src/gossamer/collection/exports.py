@@ -10,7 +10,7 @@ from gossamer.collection.views import refuse_missing
 from gossamer.frontier.reports import KnownUrl, LastVisit, every_known, every_remembered, every_visit
 from gossamer.store import captures
 from gossamer.store.directory import Directory
-from gossamer.store.sqlite.database import read_only
+from gossamer.store.state import open_state
 from gossamer.values.capture import Kept
 from gossamer.values.query import Query
 from gossamer.values.url import Url
@@ -45,16 +45,16 @@ def exports_of(directory: Directory, outside: Outside) -> Exports:
             yield from facts_of(store, (Url(page.url) for page in wanted))
 
     def visits() -> Iterator[LastVisit]:
-        return every_visit(lambda: read_only(directory.state))
+        return every_visit(lambda: open_state(directory))
 
     def known() -> Iterator[KnownUrl]:
-        return every_known(lambda: read_only(directory.state))
+        return every_known(lambda: open_state(directory))
 
     def come_again() -> Iterator[bytes]:
-        return revisits_csv(map(revisit_of, every_remembered(lambda: read_only(directory.state))))
+        return revisits_csv(map(revisit_of, every_remembered(lambda: open_state(directory))))
 
     def captured() -> Iterator[Kept]:
-        return captures.every_capture(lambda: read_only(directory.state))
+        return captures.every_capture(lambda: open_state(directory))
 
     return Exports(pages, facts, lambda: every_link(directory.links), visits, known, captured, come_again)
 

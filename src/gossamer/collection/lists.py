@@ -1,6 +1,5 @@
 """The lists of the crawl's pages: visits and hosts, some at a time, however many there are."""
 
-import sqlite3
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -14,7 +13,8 @@ from gossamer.frontier import reports
 from gossamer.frontier.reports import FARTHEST, LOWEST, EndedUrl, ListedHostRow, ListPosition
 from gossamer.store import captures, tallies
 from gossamer.store.directory import Directory
-from gossamer.store.sqlite.database import read_only
+from gossamer.store.state import open_state
+from gossamer.store.statements import State
 from gossamer.values.capture import Kept
 from gossamer.values.outcome import IN_WORDS, Reason
 from gossamer.values.robots import RobotsState
@@ -63,9 +63,9 @@ class CollectionLists:
     def visits(self, asked: VisitsAsked) -> VisitsFound:
         """Raises QueryRefused for a position that is none."""
         after = position_of(asked.after)
-        if not self.directory.state.is_file():
+        if not self.directory.is_begun:
             return VisitsFound()
-        with closing(read_only(self.directory.state)) as state, closing(all_of(state, asked, after)) as every:
+        with closing(open_state(self.directory)) as state, closing(all_of(state, asked, after)) as every:
             found, looked_at, last = list[tuple[EndedUrl, Kept | None]](), 0, None
             for one in every:
                 if len(found) == asked.most or looked_at == MOST_LOOKED_AT:
@@ -92,9 +92,9 @@ class CollectionLists:
         if asked.host and url is None:
             raise QueryRefused(f"“{asked.host[:80]}” is no name of a host")
         host = url.host if url is not None else None
-        if not self.directory.state.is_file():
+        if not self.directory.is_begun:
             return PagesFound()
-        with closing(read_only(self.directory.state)) as state:
+        with closing(open_state(self.directory)) as state:
             found = captures.pages_from(state, after, host, asked.most + 1)
         rows = tuple(ListedPage(one.url, one.fetched_at, one.media_type, one.size) for one in found[: asked.most])
         last = found[asked.most - 1].key if len(found) > asked.most else None
@@ -102,10 +102,10 @@ class CollectionLists:
 
     def hosts(self, asked: HostsAsked) -> HostsFound:
         after = place_of(asked.after)
-        if not self.directory.state.is_file():
+        if not self.directory.is_begun:
             return HostsFound()
         now, is_crawling = self.clock.now(), self.is_crawling()
-        with closing(read_only(self.directory.state)) as state:
+        with closing(open_state(self.directory)) as state:
             found = reports.listed_hosts(
                 state, now, is_crawling, asked.text.lower(), asked.state, asked.order, after, asked.most + 1
             )
@@ -156,9 +156,7 @@ class CollectionLists:
         )
 
 
-def all_of(
-    state: sqlite3.Connection, asked: VisitsAsked, after: ListPosition | None
-) -> Generator[EndedUrl, None, None]:
+def all_of(state: State, asked: VisitsAsked, after: ListPosition | None) -> Generator[EndedUrl, None, None]:
     until_at = FARTHEST if asked.until_at is None else asked.until_at
     return reports.visits(
         state, reasons_of(asked), asked.host, asked.since_at or 0, until_at, after, asked.is_newest_first
@@ -171,7 +169,7 @@ def reasons_of(asked: VisitsAsked) -> Sequence[Reason]:
     return [reason for reason in wanted if reason in possible]
 
 
-def answer_of(state: sqlite3.Connection, one: EndedUrl, asked: VisitsAsked) -> Kept | None:
+def answer_of(state: State, one: EndedUrl, asked: VisitsAsked) -> Kept | None:
     """What was kept of this visit, if anything; not looked for where the address alone says it is not wanted."""
     if one.reason not in ANSWERED or not is_in(asked.text, one.url):
         return None

@@ -23,7 +23,7 @@ from gossamer.rules.canonical import identity_of
 from gossamer.rules.user.rulebook import OwnFilter
 from gossamer.store import captures
 from gossamer.store.directory import Directory
-from gossamer.store.sqlite.database import read_only
+from gossamer.store.state import open_snapshot
 from gossamer.values.capture import Kept
 from gossamer.values.format import as_json, counted
 from gossamer.values.messages import COPIES, CopyJob
@@ -137,24 +137,22 @@ class Inquiry:
         return self._asked(told_of)
 
     def states(self, urls: Sequence[Url]) -> list[TargetState]:
-        if not self._directory.state.is_file():
+        if not self._directory.is_begun:
             return ["unknown"] * len(urls)
-        with closing(read_only(self._directory.state)) as state:
-            state.execute("BEGIN")
+        with closing(open_snapshot(self._directory)) as state:
             return [
                 state_of(*last_end(state, url, identity_of), captures.latest(state, url) is not None) for url in urls
             ]
 
     def _asked(self, question: Callable[[WhyQuery], T]) -> T | None:
         directory, outside = self._directory, self._outside
-        if not directory.state.is_file():
+        if not directory.is_begun:
             return None
         if self._own is None:
             self._own = filters_to_ask(self._settings.crawl.filters, directory.root)
         crew = crew_of(directory, outside)
         book = RulesFile(outside.files, directory.root, silent).book()
-        with closing(read_only(directory.state)) as state:
-            state.execute("BEGIN")  # one consistent state, however busy the crawl is
+        with closing(open_snapshot(directory)) as state:
             links = partial(linked_from, directory)
             return question(WhyQuery(state, self._settings, crew, outside.dates.now(), book, self._own, links))
 

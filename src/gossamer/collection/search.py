@@ -8,7 +8,7 @@ from gossamer.extract.vocabularies.relations import LONGEST_OWN, Vocabularies, b
 from gossamer.search.find import REFRESH_S, Search
 from gossamer.store import tallies
 from gossamer.store.directory import INDEX, LINKS, VOCABULARY, Directory
-from gossamer.store.sqlite.database import read_only
+from gossamer.store.state import open_state
 from gossamer.views.links.reader import LinksReader
 from gossamer.views.words.searcher import Searcher
 
@@ -47,8 +47,8 @@ def refuse_lost_views(directory: Directory) -> None:
     beside the index."""
     lost = next((path for path in (directory.index, directory.links) if not path.exists()), None)
     is_begun = lost == directory.links and not any(directory.index.iterdir())
-    if lost is None or is_begun or not directory.state.exists():
+    if lost is None or is_begun or not directory.is_begun:
         return
-    with closing(read_only(directory.state)) as state:
+    with closing(open_state(directory)) as state:
         if tallies.counts(state).pages:
             raise ViewDamaged(lost, "it is missing")

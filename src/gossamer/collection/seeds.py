@@ -19,7 +19,7 @@ from gossamer.rules.learned.templates import template_of
 from gossamer.rules.scope import Reach
 from gossamer.store import forgotten
 from gossamer.store.directory import Directory, lock_directory
-from gossamer.store.sqlite.database import Database, read_only
+from gossamer.store.state import open_database, open_state
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Denied
 from gossamer.values.url import Url
@@ -56,9 +56,9 @@ class Sowing:
 
     def _not_forgotten(self, found: Sequence[Url], left_out: Sequence[str]) -> tuple[list[Url], list[str]]:
         """What was to be forgotten is no seed, and its name is not written down again."""
-        if not self.directory.state.is_file():
+        if not self.directory.is_begun:
             return list(found), list(left_out)
-        with closing(read_only(self.directory.state)) as state:
+        with closing(open_state(self.directory)) as state:
             block = forgotten.block(state)
         verdicts = [(url, block.judge(url)) for url in found]
         kept_out = [verdict.rule for _, verdict in verdicts if isinstance(verdict, Denied)]
@@ -85,7 +85,7 @@ class Sowing:
         settings, clock = self.settings(), self.outside.clock
         lock = lock_directory(self.directory, self.outside, "seeds")
         try:
-            async with Database(self.directory.state, clock, silent) as database:
+            async with open_database(self.directory, clock, silent) as database:
                 await remembered(database, good, reach)
                 frontier = SqliteFrontier(
                     database,

@@ -21,7 +21,7 @@ from gossamer.monitor.system import Beaten, System, averages_of, listed, most, s
 from gossamer.monitor.vitals import BEAT_S, Sample
 from gossamer.store import tallies
 from gossamer.store.directory import Directory
-from gossamer.store.sqlite.database import read_only
+from gossamer.store.state import open_state
 from gossamer.values.visit import Counts
 from gossamer.views.facts.sparql import QueryPool
 from gossamer.web.nodes.rooms import MonitorRooms
@@ -101,9 +101,9 @@ class Watch:
         self.streams = streams
 
     def _counts(self) -> Counts:
-        if not self.directory.state.is_file():
+        if not self.directory.is_begun:
             return Counts()
-        with closing(read_only(self.directory.state)) as state:
+        with closing(open_state(self.directory)) as state:
             now_s = self.outside.clock.elapsed_s()
             if self._looked_s is None or now_s - self._looked_s > LOOK_OVER_S:
                 self._looked_s = now_s

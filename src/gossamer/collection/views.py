@@ -13,7 +13,7 @@ from gossamer.monitor.control import Control
 from gossamer.search.find import Search
 from gossamer.store import tallies
 from gossamer.store.directory import VOCABULARY, Directory
-from gossamer.store.sqlite.database import read_only
+from gossamer.store.state import open_state
 from gossamer.views.facts.checkpoints import newest
 from gossamer.views.facts.names import OURS
 from gossamer.views.facts.sources import SOURCES
@@ -27,9 +27,9 @@ WAIT_S = 5.0
 def refuse_missing(directory: Directory, outside: Outside, *views: Path) -> None:
     """Raises ViewDamaged for a view that is not there, though there are pages and nobody is about to make it."""
     missing = [path for path in views if not path.exists() or (path.is_dir() and not outside.files.names(path))]
-    if not missing or not directory.state.exists():
+    if not missing or not directory.is_begun:
         return
-    with closing(read_only(directory.state)) as state:
+    with closing(open_state(directory)) as state:
         has_pages = tallies.counts(state).pages > 0
     with Control(directory.control, outside.clock) as control:
         beats = control.beats()

@@ -20,7 +20,7 @@ from gossamer.rules.scope import Reach, Scope, judge_host, scope_of
 from gossamer.rules.user.rulebook import NO_RULES, OwnFilter, RuleBook, Unknown, judge
 from gossamer.store import forgotten
 from gossamer.store.directory import Directory
-from gossamer.store.sqlite.database import Database
+from gossamer.store.statements import StateWriter
 from gossamer.values.link import How, Offer
 from gossamer.values.messages import ReadDone
 from gossamer.values.outcome import Denied, Failed, FilterFailed, Reason, Refused
@@ -121,7 +121,7 @@ class Admission:
 
 
 async def open_ruling(
-    directory: Directory, settings: Settings, starts: Sequence[Url], database: Database, outside: Outside, tell: Tell
+    directory: Directory, settings: Settings, starts: Sequence[Url], database: StateWriter, outside: Outside, tell: Tell
 ) -> Admission:
     """What may enter: every seed's scope, rules.txt, and the user's own filters."""
     block = await database.read(forgotten.block)

@@ -16,7 +16,8 @@ from gossamer.monitor.chronicle import Chronicle, FreshnessSample, Visits
 from gossamer.monitor.samples import ENOUGH, newest_place, sampled, visits_since
 from gossamer.store import tallies
 from gossamer.store.directory import Directory
-from gossamer.store.sqlite.database import read_only
+from gossamer.store.state import open_state
+from gossamer.store.statements import State
 
 SOON_S, EVERY_S = 5.0, 600.0
 PART = 20
@@ -77,8 +78,8 @@ class Keeper:
         with closing(self._connect()) as state:
             return visits_since(state, known.volume, known.number, since_at), newest_place(state)
 
-    def _connect(self) -> sqlite3.Connection:
-        return read_only(self.directory.state)
+    def _connect(self) -> State:
+        return open_state(self.directory)
 
     def _write(self) -> None:
         try:
@@ -117,7 +118,7 @@ def standing_now(
     """How the collection stands at this moment, whether or not anybody crawls it; with the visits since the last
     sample. None where no page comes again."""
     known = chronicle.read(outside.files, directory.root)
-    with closing(read_only(directory.state)) as state:
+    with closing(open_state(directory)) as state:
         since_at = known.samples[-1].at if known.samples else 0
         visits = visits_since(state, known.volume, known.number, since_at)
-    return sampled(lambda: read_only(directory.state), outside.dates.now(), visits, enough, sites)
+    return sampled(lambda: open_state(directory), outside.dates.now(), visits, enough, sites)

@@ -1,6 +1,5 @@
 """Damage of the archive that a command comes by: noted as it is told, named at the end, and marked in state.db."""
 
-import sqlite3
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from gossamer.frontier.sqlite.sieve import IncomingKeys
 from gossamer.rules.canonical import identity_of
 from gossamer.store import captures, damage
 from gossamer.store.damage import DamageMark
+from gossamer.store.statements import State
 from gossamer.values.format import counted
 from gossamer.values.url import id_of
 
@@ -53,14 +53,14 @@ def mark_of(one: Finding) -> DamageMark:
     return DamageMark(one.volume, one.number, one.kept.capture_id if one.kept is not None else None, one.why)
 
 
-def mark_lost(connection: sqlite3.Connection, files: Files, folder: Path, now: Instant) -> int:
+def mark_lost(connection: State, files: Files, folder: Path, now: Instant) -> int:
     """Mark the captures of the last volume that lie beyond its end; says how many pages are due again."""
     found = beyond_end(connection, files, folder, max(captures.volume_names(connection), default=""))
     new = {mark.key for mark in damage.add(connection, list(map(mark_of, found)), now)}
     return revive(connection, [one for one in found if mark_of(one).key in new], now)
 
 
-def beyond_end(connection: sqlite3.Connection, files: Files, folder: Path, volume: str) -> list[Finding]:
+def beyond_end(connection: State, files: Files, folder: Path, volume: str) -> list[Finding]:
     """The captures of a volume that lie beyond the end of its file; all of them when that is missing."""
     size = files.size(folder / volume) if volume else None
     why = "the volume is missing" if size is None else f"the volume ends at byte {size}"
@@ -70,7 +70,7 @@ def beyond_end(connection: sqlite3.Connection, files: Files, folder: Path, volum
     return [Finding(volume, kept.place.number, kept.place.offset, kept.place.length, why, kept) for kept in lost]
 
 
-def revive(connection: sqlite3.Connection, new: Sequence[Finding], now: Instant) -> int:
+def revive(connection: State, new: Sequence[Finding], now: Instant) -> int:
     """Make the pages due again whose newest content is among what is newly found damaged; says how many."""
     lost = [one.kept for one in new if one.kept is not None and one.kept.is_page]
     urls = {kept.url for kept in lost if captures.latest(connection, kept.url) == kept}

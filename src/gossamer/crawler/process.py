@@ -43,7 +43,8 @@ from gossamer.rules.canonical import identity_of
 from gossamer.rules.learned.templates import template_of
 from gossamer.spool.writer import SpoolWriter
 from gossamer.store.directory import Directory
-from gossamer.store.sqlite.database import Database
+from gossamer.store.state import open_database
+from gossamer.store.statements import StateWriter
 from gossamer.values.link import How, Offer
 from gossamer.values.messages import Plugged
 from gossamer.values.url import Url
@@ -103,7 +104,7 @@ async def open_crawl(
     words, facts = Backlog(outside.clock), Backlog(outside.clock)
     tell = noting((words, facts), tell)
     async with AsyncExitStack() as opened:
-        database = await opened.enter_async_context(Database(directory.state, outside.clock, tell))
+        database = await opened.enter_async_context(open_database(directory, outside.clock, tell))
         control = opened.enter_context(Control(directory.control, outside.clock, mends=True))
         control.start_afresh(CRAWLER)
         indexer = await opened.enter_async_context(indexer_running(directory, outside, tell, settings.agent, stop))
@@ -153,7 +154,7 @@ def rejudging(
     directory: Directory,
     settings: Settings,
     frontier: SqliteFrontier,
-    database: Database,
+    database: StateWriter,
     ruling: Admission,
     outside: Outside,
     tell: Tell,
@@ -173,7 +174,7 @@ def plug_ins(directory: Directory, settings: Settings, outside: Outside) -> tupl
 
 
 def the_frontier(
-    settings: Settings, database: Database, ruling: Admission, client: Client, outside: Outside, tell: Tell
+    settings: Settings, database: StateWriter, ruling: Admission, client: Client, outside: Outside, tell: Tell
 ) -> SqliteFrontier:
     return SqliteFrontier(
         database,
@@ -204,7 +205,12 @@ def noting(backlogs: Sequence[Backlog], tell: Tell) -> Tell:
 
 
 async def open_archive(
-    opened: AsyncExitStack, directory: Directory, settings: Settings, database: Database, outside: Outside, tell: Tell
+    opened: AsyncExitStack,
+    directory: Directory,
+    settings: Settings,
+    database: StateWriter,
+    outside: Outside,
+    tell: Tell,
 ) -> tuple[Volumes, SpoolWriter]:
     """The archive and the spool, mended after an unclean stop; both are closed when the stack is."""
     files = outside.files

@@ -34,7 +34,7 @@ from gossamer.rules.canonical import identity_of
 from gossamer.rules.scope import Reach
 from gossamer.spool.follower import SpoolPosition
 from gossamer.store.given import judge_by, judged_by
-from gossamer.store.sqlite.database import Database
+from gossamer.store.statements import State, StateWriter
 from gossamer.store.trust import Code
 from gossamer.values.link import How, Link, Offer
 from gossamer.values.outcome import Reason
@@ -91,7 +91,7 @@ class Rejudgement:
     def __init__(
         self,
         frontier: SqliteFrontier,
-        database: Database,
+        database: StateWriter,
         links: Callable[[], Path],
         present: Callable[[], dict[str, str]],
         clock: Clock,
@@ -200,7 +200,7 @@ class Rejudgement:
 
 def _redirects(
     after: tuple[int, int, int],
-) -> Callable[[sqlite3.Connection], tuple[list[Redirect], tuple[int, int, int] | None]]:
+) -> Callable[[State], tuple[list[Redirect], tuple[int, int, int] | None]]:
     return lambda connection: redirects_after(connection, after)
 
 

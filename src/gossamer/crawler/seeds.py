@@ -4,7 +4,6 @@ Nothing is dialled here, and nothing is decided: the guard of `fetch.dial` check
 """
 
 import asyncio
-import sqlite3
 from collections.abc import Sequence
 
 from gossamer.base.environment import Resolver
@@ -22,7 +21,7 @@ from gossamer.fetch.guard import (
 )
 from gossamer.rules.scope import Reach
 from gossamer.store.given import put_seeds, stored_seeds
-from gossamer.store.sqlite.database import Database
+from gossamer.store.statements import State, StateWriter
 from gossamer.values.url import Url, url_of
 
 MOST_LOOKED_AT = 100
@@ -98,10 +97,10 @@ def _closed(addresses: Sequence[str]) -> str:
     return f"cannot be crawled: {why}. If it is a network of your own, open it and nothing else: {flags}"
 
 
-async def remembered(database: Database, new: Sequence[Url], reach: str) -> list[tuple[Url, Reach]]:
+async def remembered(database: StateWriter, new: Sequence[Url], reach: str) -> list[tuple[Url, Reach]]:
     """Every seed of the collection with its reach, these now among them."""
 
-    def work(connection: sqlite3.Connection) -> list[tuple[Url, str]]:
+    def work(connection: State) -> list[tuple[Url, str]]:
         put_seeds(connection, new, reach)
         return stored_seeds(connection)
 

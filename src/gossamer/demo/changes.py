@@ -13,7 +13,7 @@ from gossamer.demo.verdict import SLACK_S, TooEarly, too_early
 from gossamer.demo.web import DemoWeb, Fate, fate_of, price_of, version_of
 from gossamer.store import captures
 from gossamer.store.directory import Directory
-from gossamer.store.sqlite.database import read_only
+from gossamer.store.state import open_state
 from gossamer.values.url import Url
 from gossamer.views.facts.store import facts_of, opened
 from gossamer.views.words.searcher import Searcher
@@ -96,7 +96,7 @@ def changing_verdict(
 ) -> ChangingVerdict:
     """What a crawl stored in a directory, against what the server sent. A day of the clock lasts `day_s`."""
     versions: dict[str, list[Instant]] = defaultdict(list)
-    with closing(read_only(directory.state)) as state:
+    with closing(open_state(directory)) as state:
         for kept in captures.in_order(state):
             if kept.is_page:
                 versions[kept.url.text].append(kept.fetched_at)
@@ -112,9 +112,9 @@ def known_dates(directory: Directory, outside: Outside) -> tuple[Instant, Instan
     """When this web began, and the date at which its calendar continues: after the last one in the collection, because
     a page is never replaced by a capture of an older date."""
     began_at = outside.clock.now() - round(BEFORE_DAYS * DAY_S) * SECOND
-    if not directory.state.is_file():
+    if not directory.is_begun:
         return began_at, began_at
-    with closing(read_only(directory.state)) as state:
+    with closing(open_state(directory)) as state:
         fetched = [kept.fetched_at for kept in captures.in_order(state)]
     return (min(fetched), max(fetched) + SECOND) if fetched else (began_at, began_at)
 

@@ -42,7 +42,7 @@ from gossamer.demo.traps import LEAST_FOUND, MOST_WASTED, TRAPS, real_paths
 from gossamer.demo.web import LEDGERS, DemoWeb
 from gossamer.frontier.reports import every_end
 from gossamer.store.directory import Directory
-from gossamer.store.sqlite.database import read_only
+from gossamer.store.state import open_state
 from gossamer.views.words.searcher import Searcher
 
 DROPPED = (*FETCHED, "media-type")
@@ -296,7 +296,7 @@ def verdict_of(web: DemoWeb, directory: Directory, log: Sequence[Logged], delay_
     searcher = Searcher(directory.index)
     searcher.open()
     facts = {card.url.text: card.fact_count for card in searcher.cards()}
-    with closing(read_only(directory.state)) as state:
+    with closing(open_state(directory)) as state:
         found = {url: CrawledPage(reason, facts.get(url, 0)) for url, reason in every_end(state)}
     return check(manifest_of(web), found, log, delay_s)
 

@@ -1,6 +1,5 @@
 """What is stored of hosts and URLs, for every reader."""
 
-import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 
@@ -9,7 +8,7 @@ import msgspec
 from gossamer.base.clock import Instant
 from gossamer.frontier.api import KnownState
 from gossamer.frontier.rows import HELD, HOWS, REASONS, next_id, parts_of, text_of
-from gossamer.store.statements import load
+from gossamer.store.statements import State, load
 from gossamer.values.link import Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import Robots
@@ -36,7 +35,7 @@ _Row = tuple[
 
 
 def known(
-    connection: sqlite3.Connection,
+    connection: State,
     url: Url,
     url_id: Callable[[str], int] = id_of,
     identity: Callable[[str], str] | None = None,
@@ -47,16 +46,14 @@ def known(
     return None if found is None else _known_of(connection, *found)
 
 
-def last_end(
-    connection: sqlite3.Connection, url: Url, identity: Callable[[str], str] | None = None
-) -> tuple[bool, Reason | None]:
+def last_end(connection: State, url: Url, identity: Callable[[str], str] | None = None) -> tuple[bool, Reason | None]:
     """Whether the address is known, and how its last visit ended. Cheaper than all of `known`: for many at once."""
     found = _found(connection, url, id_of, identity)
     return found is not None, None if found is None or found[3][8] is None else REASONS[found[3][8]]
 
 
 def key_of(
-    connection: sqlite3.Connection,
+    connection: State,
     url: Url,
     url_id: Callable[[str], int] = id_of,
     identity: Callable[[str], str] | None = None,
@@ -67,7 +64,7 @@ def key_of(
 
 
 def met_on(
-    connection: sqlite3.Connection,
+    connection: State,
     offers: Iterable[Offer],
     pages: Mapping[int, Url],
     url_id: Callable[[str], int] = id_of,
@@ -82,16 +79,14 @@ def met_on(
     return found
 
 
-def depths_of(
-    connection: sqlite3.Connection, urls: Sequence[Url], identity: Callable[[str], str] | None = None
-) -> list[int | None]:
+def depths_of(connection: State, urls: Sequence[Url], identity: Callable[[str], str] | None = None) -> list[int | None]:
     """How many links each is away from its seed; None: it is not known."""
     found = [_found(connection, url, id_of, identity) for url in urls]
     return [None if one is None else one[3][5] for one in found]
 
 
 def _found(
-    connection: sqlite3.Connection, url: Url, url_id: Callable[[str], int], identity: Callable[[str], str] | None
+    connection: State, url: Url, url_id: Callable[[str], int], identity: Callable[[str], str] | None
 ) -> tuple[Url, int, int, _Row] | None:
     """An address as it was met first, its key and its row. One of a pair with the same hash has the next free id."""
     _, name, _ = parts_of(url.text)
@@ -109,7 +104,7 @@ def _found(
     return None
 
 
-def _known_of(connection: sqlite3.Connection, url: Url, host_id: int, number: int, row: _Row) -> KnownState:
+def _known_of(connection: State, url: Url, host_id: int, number: int, row: _Row) -> KnownState:
     _, _, how, source_host_id, source_id, depth, hops, failures, reason, detail, settled_at, due_at = row
     place = connection.execute(_SQL["place"], (host_id, number)).fetchone()
     lane, priority, later_at = place if place is not None else (None, None, None)
@@ -132,26 +127,26 @@ def _known_of(connection: sqlite3.Connection, url: Url, host_id: int, number: in
     )
 
 
-def _source(connection: sqlite3.Connection, host_id: int, number: int | None) -> Url | None:
+def _source(connection: State, host_id: int, number: int | None) -> Url | None:
     if number is None:
         return None
     row = connection.execute(_SQL["address"], (host_id, number)).fetchone()
     return Url(text_of(row[0], name_of(connection, host_id), row[1])) if row else None
 
 
-def find_host_id(connection: sqlite3.Connection, name: str) -> int | None:
+def find_host_id(connection: State, name: str) -> int | None:
     """The same for a reader: None when the host is not known."""
     row = connection.execute(_SQL["host_id"], (name,)).fetchone()
     return int(row[0]) if row else None
 
 
-def name_of(connection: sqlite3.Connection, host_id: int) -> str:
+def name_of(connection: State, host_id: int) -> str:
     """REQUIRES: the host is known."""
     (name,) = connection.execute(_SQL["host_name"], (host_id,)).fetchone()
     return str(name)
 
 
-def robots_entry(connection: sqlite3.Connection, host_id: int, lane: int) -> Robots | None:
+def robots_entry(connection: State, host_id: int, lane: int) -> Robots | None:
     """What the robots.txt of an origin said; None: it is not known."""
     row = connection.execute(_SQL["robots_entry"], (host_id, lane)).fetchone()
     return _ROBOTS.decode(row[0]) if row else None

@@ -1,6 +1,5 @@
 """What the frontier knows, for reports, lists and exports. Functions on a state, a reader's too."""
 
-import sqlite3
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from heapq import merge
@@ -13,7 +12,7 @@ from gossamer.frontier.api import Awaited, HostState, Ledger, Preview, Template
 from gossamer.frontier.known import find_host_id, known, robots_entry
 from gossamer.frontier.priority import LAST, links_in
 from gossamer.frontier.rows import HELD, HOWS, LANES_OF, REASON_CODES, REASONS, text_of
-from gossamer.store.statements import load
+from gossamer.store.statements import State, load
 from gossamer.values.history import Past, decoded
 from gossamer.values.link import How
 from gossamer.values.outcome import Reason
@@ -23,7 +22,7 @@ from gossamer.values.url import Url
 _SQL = load("gossamer.frontier", "reports.sql")
 
 
-def queued(connection: sqlite3.Connection) -> Iterator[tuple[str, int]]:
+def queued(connection: State) -> Iterator[tuple[str, int]]:
     """Every address that waits in the queue, and its depth; those in quarantine and in the journal are not among them.
 
     Ten million take about half a minute: the caller may stop at any time.
@@ -32,7 +31,7 @@ def queued(connection: sqlite3.Connection) -> Iterator[tuple[str, int]]:
         yield text_of(lane, name, text), depth
 
 
-def preview(connection: sqlite3.Connection, matches: Callable[[str, int], bool], examples: int = 10) -> Preview:
+def preview(connection: State, matches: Callable[[str, int], bool], examples: int = 10) -> Preview:
     """How many of the waiting addresses `matches` says yes to, and the first of them."""
     seen, matched = 0, 0
     first: list[str] = []
@@ -45,18 +44,18 @@ def preview(connection: sqlite3.Connection, matches: Callable[[str, int], bool],
     return Preview(seen, matched, tuple(first))
 
 
-def held(connection: sqlite3.Connection, host: str | None = None) -> Iterator[str]:
+def held(connection: State, host: str | None = None) -> Iterator[str]:
     """Every address in quarantine."""
     for lane, name, text in connection.execute(_SQL["held"], (host,)):
         yield text_of(lane - HELD, name, text)
 
 
-def ledger(connection: sqlite3.Connection) -> Iterator[Ledger]:
+def ledger(connection: State) -> Iterator[Ledger]:
     """Of every host that was visited, by name."""
     return map(_ledger_of, connection.execute(_SQL["ledger"]))
 
 
-def host_ledger(connection: sqlite3.Connection, name: str) -> Ledger | None:
+def host_ledger(connection: State, name: str) -> Ledger | None:
     """None: it was never visited."""
     row = connection.execute(_SQL["host_ledger"], (name,)).fetchone()
     return None if row is None else _ledger_of(row)
@@ -68,23 +67,23 @@ def _ledger_of(row: tuple[str, int, int, int | None, int, int, int]) -> Ledger:
     return Ledger(host, visits, gap / SECOND, least_s, rested / rests / SECOND if rests > 0 else None, broken)
 
 
-def hosts(connection: sqlite3.Connection) -> Iterator[HostState]:
+def hosts(connection: State) -> Iterator[HostState]:
     """By name."""
     return map(_state_of, connection.execute(_SQL["hosts"]))
 
 
-def host_state(connection: sqlite3.Connection, name: str) -> HostState | None:
+def host_state(connection: State, name: str) -> HostState | None:
     row = connection.execute(_SQL["host"], (name,)).fetchone()
     return None if row is None else _state_of(row)
 
 
-def templates(connection: sqlite3.Connection, host: str | None = None) -> Iterator[Template]:
+def templates(connection: State, host: str | None = None) -> Iterator[Template]:
     """What was learned of every host's patterns, or of one host's."""
     for row in connection.execute(_SQL["templates"], (host,)):
         yield Template(*row)
 
 
-def waits_before(connection: sqlite3.Connection, url: Url, identity: Callable[[str], str] | None = None) -> int | None:
+def waits_before(connection: State, url: Url, identity: Callable[[str], str] | None = None) -> int | None:
     """How many of its host's addresses go first; None: it does not wait, or not for its turn."""
     found = known(connection, url, identity=identity)
     if found is None or not found.is_queued or found.later_at is not None or found.priority is None:
@@ -106,7 +105,7 @@ def _state_of(row: tuple[object, ...]) -> HostState:
 # How every address ended, for reports and checks; readable from any process.
 
 
-def every_end(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
+def every_end(connection: State) -> Iterator[tuple[str, str]]:
     """Address and reason code of its last visit; those never visited are left out."""
     for lane, name, text, reason in connection.execute(_SQL["every_end"]):
         yield text_of(lane, name, text), REASONS[reason].value
@@ -115,7 +114,7 @@ def every_end(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
 # What a crawl waits for that has nothing to do: the next visit, until when, and why not before.
 
 
-def awaited(connection: sqlite3.Connection, in_back: Iterable[int], now: Instant) -> Awaited | None:
+def awaited(connection: State, in_back: Iterable[int], now: Instant) -> Awaited | None:
     """The next visit, by the hosts of the front and those with a back queue; None: nothing waits."""
     in_front = [host_id for (host_id,) in connection.execute(_SQL["in_front"]) if host_id is not None]
     host = connection.execute(_SQL["first_of"], (str([*in_front, *in_back]),)).fetchone()
@@ -180,7 +179,7 @@ class EndedUrl(msgspec.Struct, frozen=True):
 
 
 def visits(
-    connection: sqlite3.Connection,
+    connection: State,
     reasons: Sequence[Reason] = tuple(Reason),
     host: str = "",
     since_at: Instant = 0,
@@ -209,7 +208,7 @@ def visits(
 
 
 def _of_host(
-    connection: sqlite3.Connection,
+    connection: State,
     host: str,
     reasons: Sequence[Reason],
     bounds: dict[str, int],
@@ -274,7 +273,7 @@ class KnownUrl(msgspec.Struct, frozen=True):
     """How its last visit ended; None: it was not visited yet."""
 
 
-def every_known(connect: Callable[[], sqlite3.Connection]) -> Iterator[KnownUrl]:
+def every_known(connect: Callable[[], State]) -> Iterator[KnownUrl]:
     """All that were accepted: visited, waiting, or held back. `connect` as for `every_visit`."""
     last, is_more = (_LOWEST, _LOWEST), True
     while is_more:
@@ -286,7 +285,7 @@ def every_known(connect: Callable[[], sqlite3.Connection]) -> Iterator[KnownUrl]
         is_more = len(rows) == AT_ONCE
 
 
-def every_visit(connect: Callable[[], sqlite3.Connection]) -> Iterator[LastVisit]:
+def every_visit(connect: Callable[[], State]) -> Iterator[LastVisit]:
     """`connect` makes a reader's connection, which is closed after each group."""
     last, is_more = (_LOWEST, _LOWEST), True
     while is_more:
@@ -335,7 +334,7 @@ class ListedHostRow(msgspec.Struct, frozen=True):
 
 
 def listed_hosts(
-    connection: sqlite3.Connection,
+    connection: State,
     now: Instant,
     is_crawling: bool,
     text: str = "",
@@ -358,17 +357,17 @@ def listed_hosts(
     return found
 
 
-def robots_of(connection: sqlite3.Connection, name: str) -> tuple[Robots, ...]:
+def robots_of(connection: State, name: str) -> tuple[Robots, ...]:
     """What was last known of a host's robots.txt files."""
     number = find_host_id(connection, name)
     return () if number is None else _entries(connection, number)
 
 
-def _entries(connection: sqlite3.Connection, number: int) -> tuple[Robots, ...]:
+def _entries(connection: State, number: int) -> tuple[Robots, ...]:
     return tuple([_ROBOTS.decode(entry) for (entry,) in connection.execute(_SQL["robots"], (number,))])
 
 
-def states(connection: sqlite3.Connection, now: Instant, is_crawling: bool) -> dict[str, int]:
+def states(connection: State, now: Instant, is_crawling: bool) -> dict[str, int]:
     """How many hosts are in each state that any is in."""
     found = dict(connection.execute(_SQL["states"], _standing(now, is_crawling)).fetchall())
     return {state: found[state] for state in STATES if state in found}
@@ -389,14 +388,14 @@ class Remembered(msgspec.Struct, frozen=True):
     past: Past
 
 
-def remembered(connection: sqlite3.Connection, host: str | None = None) -> Iterator[Remembered]:
+def remembered(connection: State, host: str | None = None) -> Iterator[Remembered]:
     """In no order: there may be millions. Of one host, or of all."""
     for name, lane, text, due_at, kept in connection.execute(_SQL["remembered"], {"host": host}):
         if (past := decoded(kept)) is not None:
             yield Remembered(text_of(lane, name, text), name, due_at, past)
 
 
-def every_remembered(connect: Callable[[], sqlite3.Connection]) -> Iterator[Remembered]:
+def every_remembered(connect: Callable[[], State]) -> Iterator[Remembered]:
     """All, some hundred at a time: `connect` makes a reader's connection, which is closed after each group."""
     last, is_more = (_LOWEST, _LOWEST), True
     while is_more:

@@ -52,7 +52,7 @@ from gossamer.spool.follower import Follower
 from gossamer.store import captures, forgotten
 from gossamer.store.directory import Directory, keep_private
 from gossamer.store.options import config_of
-from gossamer.store.sqlite.database import read_only
+from gossamer.store.state import open_state
 from gossamer.values.capture import VANISHED, Capture, Place
 from gossamer.values.format import error_in_words
 from gossamer.values.messages import ReadDone, ReadJob, parts_of
@@ -155,7 +155,7 @@ def open_views(
         opened.callback(view.close)
         view.open()
 
-    places = ArchivePlaces(outside.files, directory.archive, directory.state)
+    places = ArchivePlaces(outside.files, directory.archive, directory)
     checkpoints = Checkpoints(directory.checkpoints, outside.files, outside.clock, tell)
 
     def checkpoint() -> None:
@@ -244,28 +244,28 @@ async def took_its_place(directory: Directory, capture: Capture) -> bool:
 
 
 def was_held_before(directory: Directory, capture: Capture) -> bool:
-    with closing(read_only(directory.state)) as state:
+    with closing(open_state(directory)) as state:
         return any(one.is_page and one.fetched_at < capture.fetched_at for one in captures.versions(state, capture.url))
 
 
 def is_given_up(directory: Directory, capture: Capture) -> bool:
     """Whether the page is remembered as gone, though it answered: with a page that says that there is none."""
-    with closing(read_only(directory.state)) as state:
+    with closing(open_state(directory)) as state:
         (past,) = pasts_of(state, [capture.url], IncomingKeys(id_of, identity_of))
     return past is not None and past.gone > 0 and was_held_before(directory, capture)
 
 
 def forgotten_in(directory: Directory) -> Forgotten:
     """What is never read again. A collection without a state has nothing to forget yet."""
-    if not directory.state.is_file():
+    if not directory.is_begun:
         return NOTHING
-    with closing(read_only(directory.state)) as state:
+    with closing(open_state(directory)) as state:
         return forgotten.block(state)
 
 
 def was_page(directory: Directory, place: Place) -> bool:
     """What was decided when it was fetched. What the catalogue does not know was never acknowledged: it may be one."""
-    with closing(read_only(directory.state)) as state:
+    with closing(open_state(directory)) as state:
         kept = captures.at_place(state, place.volume, place.number)
     return kept is None or kept.is_page
 

@@ -1,6 +1,5 @@
 """What is wrong with a crawl and how to mend it: a table of questions put to its figures, each with an answer."""
 
-import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
@@ -9,7 +8,7 @@ import msgspec
 
 from gossamer.base.clock import SECOND, Instant
 from gossamer.monitor.vitals import Figures
-from gossamer.store.statements import load
+from gossamer.store.statements import State, load
 from gossamer.values.outcome import Reason
 from gossamer.workers.barriers import MEANINGS, from_bits
 
@@ -298,7 +297,7 @@ QUESTIONS: tuple[Question, ...] = (
 _SQL = load("gossamer.monitor", "survey.sql")
 
 
-def survey(state: sqlite3.Connection, now: Instant) -> HostSums:
+def survey(state: State, now: Instant) -> HostSums:
     """Through any connection to the state, a reader's too."""
     hosts, ready, failing, backing_off, queued, gap = state.execute(_SQL["hosts"], {"now": now}).fetchone()
     name, most = state.execute(_SQL["fullest"]).fetchone() or ("", 0)

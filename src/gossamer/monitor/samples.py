@@ -4,7 +4,6 @@ It only reads, through any connection to the state. Where there are very many pa
 by their ids, which are hashes: a look takes a second or so of computing however large the collection is.
 """
 
-import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -14,7 +13,7 @@ import msgspec
 from gossamer.base.clock import DAY_S, SECOND, Instant
 from gossamer.monitor.chronicle import SITES_NOW, FreshnessSample, SiteSample, Visits
 from gossamer.recrawl.freshness import Freshness, HeldCopy, Sums, first_days, in_short, prior_from, summed, together
-from gossamer.store.statements import load
+from gossamer.store.statements import State, load
 from gossamer.values.history import Past, decoded
 
 DAY = DAY_S * SECOND
@@ -27,7 +26,7 @@ OVERLAP: Instant = 3600 * SECOND
 """What was fetched so long before the last sample may not have been settled by then."""
 _LOWEST = -(1 << 63)
 _SQL = load("gossamer.monitor", "samples.sql")
-Connect = Callable[[], sqlite3.Connection]
+Connect = Callable[[], State]
 
 
 class _Site(msgspec.Struct):
@@ -121,13 +120,13 @@ def site_sample(name: str, sums: Sums, site: _Site, step: int) -> SiteSample:
     )
 
 
-def newest_place(connection: sqlite3.Connection) -> tuple[str, int]:
+def newest_place(connection: State) -> tuple[str, int]:
     """Up to where captures are catalogued; before all of them when there are none."""
     row = connection.execute(_SQL["newest"]).fetchone()
     return (str(row[0]), int(row[1])) if row is not None else ("", -1)
 
 
-def visits_since(connection: sqlite3.Connection, volume: str, number: int, since_at: Instant) -> Visits:
+def visits_since(connection: State, volume: str, number: int, since_at: Instant) -> Visits:
     """What was captured behind that place. Volumes that were rewritten since hold older captures behind it too: what
     was fetched well before `since_at` is not counted again."""
     asked = {"volume": volume, "number": number, "since_at": max(0, since_at - OVERLAP)}

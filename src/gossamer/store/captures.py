@@ -1,6 +1,5 @@
 """The catalogue: which capture lies where in the archive. Functions on a state, a writer's or a reader's."""
 
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import groupby
@@ -11,7 +10,7 @@ import msgspec
 from gossamer.base.clock import Instant
 from gossamer.rules.retention import RetainedVersion
 from gossamer.store import damage, tallies
-from gossamer.store.statements import load
+from gossamer.store.statements import State, load
 from gossamer.values.capture import Kept, Place
 from gossamer.values.url import Host, Url
 
@@ -35,7 +34,7 @@ class PageKept(msgspec.Struct, frozen=True):
         return self.key[2]
 
 
-def insert(connection: sqlite3.Connection, kept: Sequence[Kept], withdrawing: Sequence[Kept] = ()) -> int:
+def insert(connection: State, kept: Sequence[Kept], withdrawing: Sequence[Kept] = ()) -> int:
     """Enter captures, inside the caller's transaction; says how many were new. Entering one again changes nothing.
 
     `withdrawing`: those of them that say that their page is gone, or is not to be indexed any more.
@@ -55,7 +54,7 @@ def insert(connection: sqlite3.Connection, kept: Sequence[Kept], withdrawing: Se
     return fresh
 
 
-def read_again(connection: sqlite3.Connection, kept: Sequence[Kept], withdrawing: Sequence[Kept] = ()) -> None:
+def read_again(connection: State, kept: Sequence[Kept], withdrawing: Sequence[Kept] = ()) -> None:
     """Captures that could not be read before, as they are to be entered now, inside the caller's transaction."""
     new_pages = {one.url.text for one in kept if one.is_page and not _is_held(connection, one.url)}
     rows = [
@@ -66,53 +65,53 @@ def read_again(connection: sqlite3.Connection, kept: Sequence[Kept], withdrawing
     tallies.add(connection, {tallies.PAGES: len(new_pages) + _shown(connection, kept, withdrawing)})
 
 
-def unread(connection: sqlite3.Connection) -> list[Kept]:
+def unread(connection: State) -> list[Kept]:
     """Captures whose reading failed, as they lie in the archive."""
     return list(map(kept_of, connection.execute(_SQL["unread"])))
 
 
-def withdraw_vanished(connection: sqlite3.Connection) -> None:
+def withdraw_vanished(connection: State) -> None:
     """In a catalogue that was made anew from the archive: pages that are gone are counted no more."""
     tallies.add(connection, {tallies.PAGES: -max(0, connection.execute(_SQL["vanished"]).rowcount)})
 
 
-def latest(connection: sqlite3.Connection, url: Url) -> Kept | None:
+def latest(connection: State, url: Url) -> Kept | None:
     return next(_versions(connection, url), None)
 
 
-def versions(connection: sqlite3.Connection, url: Url) -> list[Kept]:
+def versions(connection: State, url: Url) -> list[Kept]:
     """Newest first. Captures that only refer to the body of another are none."""
     return list(_versions(connection, url))
 
 
-def last_seen(connection: sqlite3.Connection, url: Url) -> Instant | None:
+def last_seen(connection: State, url: Url) -> Instant | None:
     """When it was last answered for, with a body of its own or without."""
     row = connection.execute(_SQL["last_seen"], (url.host.id, url.id, url.text)).fetchone()
     return int(row[0]) if row is not None else None
 
 
-def in_order(connection: sqlite3.Connection) -> Iterator[Kept]:
+def in_order(connection: State) -> Iterator[Kept]:
     """Every capture by volume name and number."""
     return map(kept_of, connection.execute(_SQL["in_order"]))
 
 
-def in_volume(connection: sqlite3.Connection, volume: str) -> Iterator[Kept]:
+def in_volume(connection: State, volume: str) -> Iterator[Kept]:
     """By number."""
     return map(kept_of, connection.execute(_SQL["in_volume"], (volume,)))
 
 
-def places_from(connection: sqlite3.Connection, volume: str, number: int, at_most: int) -> list[Place]:
+def places_from(connection: State, volume: str, number: int, at_most: int) -> list[Place]:
     """Of the captures of a volume from this number on."""
     rows = connection.execute(_SQL["places_from"], (volume, number, at_most))
     return [Place(volume, *row) for row in rows]
 
 
-def kept_from(connection: sqlite3.Connection, volume: str, number: int, at_most: int) -> list[Kept]:
+def kept_from(connection: State, volume: str, number: int, at_most: int) -> list[Kept]:
     """The captures of a volume from this number on."""
     return list(map(kept_of, connection.execute(_SQL["kept_from"], (volume, number, at_most))))
 
 
-def every_capture(connect: Callable[[], sqlite3.Connection], at_once: int = 500) -> Iterator[Kept]:
+def every_capture(connect: Callable[[], State], at_once: int = 500) -> Iterator[Kept]:
     """As they lie in the archive, some at a time: `connect` makes a reader's connection, closed after each group."""
     with closing(connect()) as connection:
         names = volume_names(connection)
@@ -125,23 +124,23 @@ def every_capture(connect: Callable[[], sqlite3.Connection], at_once: int = 500)
             number, is_more = (found[-1].place.number + 1, True) if len(found) == at_once else (number, False)
 
 
-def is_known(connection: sqlite3.Connection, url: Url, fetched_at: Instant) -> bool:
+def is_known(connection: State, url: Url, fetched_at: Instant) -> bool:
     """Whether there is a capture of this URL and moment."""
     row = connection.execute(_SQL["is_known"], (url.host.id, url.id, fetched_at, url.text)).fetchone()
     return row is not None
 
 
-def volume_names(connection: sqlite3.Connection) -> list[str]:
+def volume_names(connection: State) -> list[str]:
     """Volumes with catalogued captures, in order."""
     return [name for (name,) in connection.execute(_SQL["volume_names"])]
 
 
-def at_place(connection: sqlite3.Connection, volume: str, number: int) -> Kept | None:
+def at_place(connection: State, volume: str, number: int) -> Kept | None:
     row = connection.execute(_SQL["at_place"], (volume, number)).fetchone()
     return kept_of(row) if row is not None else None
 
 
-def end_of(connection: sqlite3.Connection, volume: str) -> tuple[int, int] | None:
+def end_of(connection: State, volume: str) -> tuple[int, int] | None:
     """How many records of the volume, and how many of its bytes, the catalogue reaches over; None: knows none."""
     row = connection.execute(_SQL["last_in"], (volume,)).fetchone()
     if row is None:
@@ -150,7 +149,7 @@ def end_of(connection: sqlite3.Connection, volume: str) -> tuple[int, int] | Non
     return number + 1, offset + length
 
 
-def pages(connection: sqlite3.Connection) -> Iterator[Kept]:
+def pages(connection: State) -> Iterator[Kept]:
     """The newest capture that views hold of each address."""
     rows = map(kept_of, connection.execute(_SQL["pages"]))
     for _, same_id in groupby(rows, key=lambda kept: (kept.url.host.name, kept.url.id)):
@@ -158,14 +157,14 @@ def pages(connection: sqlite3.Connection) -> Iterator[Kept]:
         yield from newest.values()
 
 
-def pages_from(connection: sqlite3.Connection, after: Key, host: Host | None, most: int) -> list[PageKept]:
+def pages_from(connection: State, after: Key, host: Host | None, most: int) -> list[PageKept]:
     """Pages that can be found, by key, from the one after `after` on; of one host, or of all."""
     host_id = None if host is None else host.id
     rows = connection.execute(_SQL["pages_from"], (*after, host_id, most))
     return [PageKept((host_id, url_id, url), *rest) for host_id, url_id, url, *rest in rows]
 
 
-def _shown(connection: sqlite3.Connection, kept: Sequence[Kept], withdrawing: Sequence[Kept]) -> int:
+def _shown(connection: State, kept: Sequence[Kept], withdrawing: Sequence[Kept]) -> int:
     """How many pages can be found again, less those that no longer can."""
     restored = connection.executemany(_SQL["restored"], [_moment_of(one) for one in kept if one.is_page]).rowcount
     withdrawn = connection.executemany(_SQL["withdrawn"], [_moment_of(one) for one in withdrawing]).rowcount
@@ -176,15 +175,15 @@ def _moment_of(kept: Kept) -> tuple[int, int, str, Instant]:
     return kept.url.host.id, kept.url.id, kept.url.text, kept.fetched_at
 
 
-def _versions(connection: sqlite3.Connection, url: Url) -> Iterator[Kept]:
+def _versions(connection: State, url: Url) -> Iterator[Kept]:
     return map(kept_of, connection.execute(_SQL["versions"], (url.host.id, url.id, url.text)))
 
 
-def _is_held(connection: sqlite3.Connection, url: Url) -> bool:
+def _is_held(connection: State, url: Url) -> bool:
     return connection.execute(_SQL["is_held"], (url.host.id, url.id, url.text)).fetchone() is not None
 
 
-def _volume_id(connection: sqlite3.Connection, name: str) -> int:
+def _volume_id(connection: State, name: str) -> int:
     (number,) = connection.execute(_SQL["volume_named"], (name,)).fetchone()
     return int(number)
 
@@ -262,13 +261,13 @@ class CapturedAt(msgspec.Struct, frozen=True):
     place: Place
 
 
-def totals(connection: sqlite3.Connection) -> tuple[int, int]:
+def totals(connection: State) -> tuple[int, int]:
     """How many pages views hold, and the bytes of their bodies as received."""
     pages, size = connection.execute(_SQL["totals"]).fetchone()
     return int(pages), int(size)
 
 
-def moments(connection: sqlite3.Connection, host: Host | None = None) -> Iterator[tuple[str, list[CapturedAt]]]:
+def moments(connection: State, host: Host | None = None) -> Iterator[tuple[str, list[CapturedAt]]]:
     """Each host with its visits that brought an answer, in the order they were made; or that one host."""
     found = connection.execute(_SQL["moments"]) if host is None else connection.execute(_SQL["moments_of"], (host.id,))
     for _, rows in groupby(found, key=itemgetter(0)):
@@ -307,7 +306,7 @@ class MovedRecord(msgspec.Struct, frozen=True):
     offset: int
 
 
-def by_url(connection: sqlite3.Connection) -> Iterator[tuple[str, list[Lying]]]:
+def by_url(connection: State) -> Iterator[tuple[str, list[Lying]]]:
     """Each address with its captures, the oldest first."""
     for url, rows in groupby(connection.execute(_SQL["by_url"]), key=itemgetter(0)):
         yield (
@@ -319,22 +318,22 @@ def by_url(connection: sqlite3.Connection) -> Iterator[tuple[str, list[Lying]]]:
         )
 
 
-def laid(connection: sqlite3.Connection, volume: str) -> list[Laid]:
+def laid(connection: State, volume: str) -> list[Laid]:
     return [Laid(*row) for row in connection.execute(_SQL["laid"], (volume,))]
 
 
-def urls_at(connection: sqlite3.Connection, host: Host) -> list[Url]:
+def urls_at(connection: State, host: Host) -> list[Url]:
     """The addresses of a host that anything was kept of."""
     found = [Url(url) for (url,) in connection.execute(_SQL["urls_of_host"], (host.id,))]
     return [url for url in found if url.host == host]  # ids may collide
 
 
-def hosts(connection: sqlite3.Connection) -> list[Host]:
+def hosts(connection: State) -> list[Host]:
     """Those that anything was kept of."""
     return [Url(url).host for (url,) in connection.execute(_SQL["hosts"])]
 
 
-def copies_of(connection: sqlite3.Connection, hosts: Iterable[Host], is_unwanted: Callable[[str], bool]) -> list[str]:
+def copies_of(connection: State, hosts: Iterable[Host], is_unwanted: Callable[[str], bool]) -> list[str]:
     """Other addresses under which the bytes of an unwanted page are kept too. Looks at every page."""
     going = {
         digest
@@ -348,7 +347,7 @@ def copies_of(connection: sqlite3.Connection, hosts: Iterable[Host], is_unwanted
     return sorted({url for url, digest in rows if digest in going and not is_unwanted(url)})
 
 
-def replaced(connection: sqlite3.Connection, old: str, new: str, moved: Sequence[MovedRecord]) -> int:
+def replaced(connection: State, old: str, new: str, moved: Sequence[MovedRecord]) -> int:
     """Volume `new` takes the place of `old`, inside the caller's transaction; captures that have not moved are gone.
     Says how many those were."""
     row = connection.execute(_SQL["volume_id"], (old,)).fetchone()
@@ -366,11 +365,11 @@ def replaced(connection: sqlite3.Connection, old: str, new: str, moved: Sequence
     return dropped
 
 
-def empty_volumes(connection: sqlite3.Connection) -> list[str]:
+def empty_volumes(connection: State) -> list[str]:
     return [name for _, name in connection.execute(_SQL["empty"])]
 
 
-def drop_volume(connection: sqlite3.Connection, name: str) -> None:
+def drop_volume(connection: State, name: str) -> None:
     """REQUIRES: no capture lies in it."""
     row = connection.execute(_SQL["volume_id"], (name,)).fetchone()
     if row is not None:

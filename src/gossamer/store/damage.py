@@ -1,12 +1,11 @@
 """The marks that `gossamer verify` leaves on damaged records."""
 
-import sqlite3
 from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from gossamer.base.clock import Instant
-from gossamer.store.statements import load
+from gossamer.store.statements import State, load
 
 _SQL = load("gossamer.store", "damage.sql")
 Key = tuple[str, int]
@@ -30,9 +29,7 @@ class MarkCounts(msgspec.Struct, frozen=True):
     """Those that nobody has acknowledged."""
 
 
-def replace(
-    connection: sqlite3.Connection, volumes: Iterable[str], marks: Sequence[DamageMark], now: Instant
-) -> list[DamageMark]:
+def replace(connection: State, volumes: Iterable[str], marks: Sequence[DamageMark], now: Instant) -> list[DamageMark]:
     """These are the damaged records of these volumes; what was marked there before and is not among them is whole
     again. Inside the caller's transaction. Says which marks are new."""
     damaged = {mark.key for mark in marks}
@@ -42,7 +39,7 @@ def replace(
     return [mark for mark in marks if mark.key not in known]
 
 
-def add(connection: sqlite3.Connection, marks: Sequence[DamageMark], now: Instant) -> list[DamageMark]:
+def add(connection: State, marks: Sequence[DamageMark], now: Instant) -> list[DamageMark]:
     """These are damaged too; those that were marked before stay so. Inside the caller's transaction. Says which are
     new."""
     volumes = {mark.volume for mark in marks}
@@ -51,30 +48,30 @@ def add(connection: sqlite3.Connection, marks: Sequence[DamageMark], now: Instan
     return [mark for mark in marks if mark.key not in known]
 
 
-def _mark(connection: sqlite3.Connection, marks: Sequence[DamageMark], now: Instant) -> None:
+def _mark(connection: State, marks: Sequence[DamageMark], now: Instant) -> None:
     rows = [(mark.volume, mark.number, mark.capture_id, mark.why, now) for mark in marks]
     connection.executemany(_SQL["mark"], rows)
 
 
-def acknowledge(connection: sqlite3.Connection, volumes: Iterable[str], now: Instant) -> None:
+def acknowledge(connection: State, volumes: Iterable[str], now: Instant) -> None:
     connection.executemany(_SQL["acknowledge"], [(now, volume) for volume in volumes])
 
 
-def acknowledged(connection: sqlite3.Connection) -> set[Key]:
+def acknowledged(connection: State) -> set[Key]:
     return {(volume, number) for volume, number in connection.execute(_SQL["acknowledged"])}
 
 
-def counts(connection: sqlite3.Connection) -> MarkCounts:
+def counts(connection: State) -> MarkCounts:
     return MarkCounts(*connection.execute(_SQL["counts"]).fetchone())
 
 
-def why(connection: sqlite3.Connection, capture_id: int) -> str:
+def why(connection: State, capture_id: int) -> str:
     """Why the record of a capture cannot be read; empty when it is not marked."""
     row = connection.execute(_SQL["of_capture"], (capture_id,)).fetchone()
     return str(row[0]) if row is not None else ""
 
 
-def moved(connection: sqlite3.Connection, old: str, new: str, numbers: Iterable[tuple[int, int]]) -> None:
+def moved(connection: State, old: str, new: str, numbers: Iterable[tuple[int, int]]) -> None:
     """A volume was rewritten: its marks go with the records, from the first number to the second. Inside the caller's
     transaction."""
     marked = {number for (number,) in connection.execute(_SQL["in_volume"], (old,))}

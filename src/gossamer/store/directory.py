@@ -70,6 +70,16 @@ class Directory:
         return self.root / "state.db"
 
     @property
+    def database(self) -> Path:
+        """Names the PostgreSQL database that holds the state instead, where one does."""
+        return self.root / "state.url"
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether there is a state, here or in a database."""
+        return self.state.is_file() or self.database.is_file()
+
+    @property
     def control(self) -> Path:
         return self.root / "control.db"
 
@@ -145,7 +155,7 @@ def _names(root: Path) -> list[str]:
 
 
 def has_lost_state(directory: Directory) -> bool:
-    return not directory.state.exists() and any(name.endswith(".warc.gz") for name in _names(directory.archive))
+    return not directory.is_begun and any(name.endswith(".warc.gz") for name in _names(directory.archive))
 
 
 def refuse_lost_state(directory: Directory) -> None:
@@ -189,7 +199,16 @@ FILES = frozenset(
     {
         *(f"{name}.lock" for name in ("writer", "indexer", "facts")),
         *(f"{name}.db{tail}" for name in ("state", "control", "links") for tail in ("", "-wal", "-shm", "-journal")),
-        *("token", "reader-token", "crawl.log", "crawl.log.before", "chronicle", "learned", "plugged.json"),
+        *(
+            "token",
+            "reader-token",
+            "crawl.log",
+            "crawl.log.before",
+            "chronicle",
+            "learned",
+            "plugged.json",
+            "state.url",
+        ),
         "rules.before.txt",
     }
 )

@@ -10,7 +10,7 @@ import msgspec
 from gossamer.base.clock import Instant
 from gossamer.rules.retention import Forgotten, forgotten_of, key_of
 from gossamer.store.given import stored_seeds
-from gossamer.store.statements import load
+from gossamer.store.statements import State, load
 
 _SQL = load("gossamer.store", "forgotten.sql")
 
@@ -24,7 +24,7 @@ class ForgottenEntry(msgspec.Struct, frozen=True):
     """When the last of it was gone; None: it was begun, and did not come to its end."""
 
 
-def put(connection: sqlite3.Connection, entries: Iterable[ForgottenEntry]) -> None:
+def put(connection: State, entries: Iterable[ForgottenEntry]) -> None:
     """Inside the caller's transaction; what is forgotten is no seed any more either."""
     asked = list(entries)
     connection.executemany(_SQL["put"], [(one.name, one.is_host, one.asked_at) for one in asked])
@@ -33,15 +33,15 @@ def put(connection: sqlite3.Connection, entries: Iterable[ForgottenEntry]) -> No
     connection.executemany(_SQL["unseeded"], gone)
 
 
-def every(connection: sqlite3.Connection) -> list[ForgottenEntry]:
+def every(connection: State) -> list[ForgottenEntry]:
     return [ForgottenEntry(name, bool(is_host), *ats) for name, is_host, *ats in connection.execute(_SQL["all"])]
 
 
-def done(connection: sqlite3.Connection, at: Instant) -> None:
+def done(connection: State, at: Instant) -> None:
     connection.execute(_SQL["done"], (at,))
 
 
-def allow(connection: sqlite3.Connection, entry: ForgottenEntry) -> bool:
+def allow(connection: State, entry: ForgottenEntry) -> bool:
     """Whether it was there. An address is found however it is spelt."""
     wanted = key_of(entry.name) if not entry.is_host else entry.name
     names = [
@@ -52,7 +52,7 @@ def allow(connection: sqlite3.Connection, entry: ForgottenEntry) -> bool:
     return bool(connection.executemany(_SQL["allowed"], names).rowcount > 0) if names else False
 
 
-def block(connection: sqlite3.Connection) -> Forgotten:
+def block(connection: State) -> Forgotten:
     """What is not let in."""
     return block_of(every(connection))
 

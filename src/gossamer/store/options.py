@@ -19,7 +19,8 @@ from gossamer.base.tell import silent
 from gossamer.config.load import GUARDED, Config, Withheld, load, named_file
 from gossamer.store.directory import Directory, lock_directory, refuse_lost_state
 from gossamer.store.given import Option, drop_option, put_options, put_seeds, stored_options, stored_seeds
-from gossamer.store.sqlite.database import Database, read_only
+from gossamer.store.state import open_database, open_state
+from gossamer.store.statements import State
 from gossamer.store.trust import allow_options, are_allowed
 
 T = TypeVar("T")
@@ -65,9 +66,9 @@ def readable_options(root: Path) -> dict[str, Option]:
     """The same. Raises GossamerError, saying what to do, when the collection's database is lost or cannot be read."""
     directory = Directory(root)
     refuse_lost_state(directory)
-    if not directory.state.is_file():
+    if not directory.is_begun:
         return {}
-    with closing(read_only(directory.state)) as connection:
+    with closing(open_state(directory)) as connection:
         return {name: option for name, option in stored_options(connection).items() if name in STORED}
 
 
@@ -82,7 +83,7 @@ async def keep_options(directory: Directory, flags: Mapping[str, object], outsid
     if not new and reach is None:
         return
 
-    def write(connection: sqlite3.Connection) -> None:
+    def write(connection: State) -> None:
         put_options(connection, new, outside.clock.now())
         if reach is not None:
             put_seeds(connection, [seed for seed, _ in stored_seeds(connection)], str(reach))
@@ -95,10 +96,10 @@ async def unset_option(directory: Directory, name: str, outside: Outside) -> boo
     return await _written(directory, outside, lambda connection: drop_option(connection, name))
 
 
-async def _written(directory: Directory, outside: Outside, work: Callable[[sqlite3.Connection], T]) -> T:
+async def _written(directory: Directory, outside: Outside, work: Callable[[State], T]) -> T:
     lock = lock_directory(directory, outside, "config")
     try:
-        async with Database(directory.state, outside.clock, silent) as database:
+        async with open_database(directory, outside.clock, silent) as database:
             return await database.run(work)
     finally:
         lock.release()

@@ -2,12 +2,60 @@
 
 -- first_due: The page of a lane that is visited next.
 SELECT ...;
+
+Statements that both databases run are written for SQLite. Where PostgreSQL needs other words they follow under the same
+name, so that both change together:
+
+-- first_due on PostgreSQL: Its bare columns would have to be grouped.
+SELECT ...;
 """
 
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import resources
+from typing import Any, Protocol, TypeVar
 
-_NAMED = re.compile(r"^-- ([a-z][a-z_0-9]*): \S.*$")
+_NAMED = re.compile(r"^-- ([a-z][a-z_0-9]*)( on PostgreSQL)?: \S.*$")
+T = TypeVar("T")
+Values = Sequence[Any] | Mapping[str, Any]
+
+
+class Rows(Protocol):
+    """What a statement has brought."""
+
+    @property
+    def rowcount(self) -> int: ...
+    def fetchone(self) -> Any: ...
+    def fetchall(self) -> list[Any]: ...
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class State(Protocol):
+    """A connection to the state of a collection, a reader's or a writer's. Real ones: `sqlite3.Connection`, and
+    `postgres.database.SharedState`."""
+
+    def execute(self, statement: str, values: Values = (), /) -> Rows: ...
+    def executemany(self, statement: str, values: Iterable[Values], /) -> Rows: ...
+    def close(self) -> None: ...
+
+
+class StateWriter(Protocol):
+    """The writer's side, on a thread of its own. Real ones: `sqlite.database.Database`, and
+    `postgres.database.PostgresState`."""
+
+    async def run(self, work: Callable[[State], T], after: Callable[[T], None] | None = None) -> T:
+        """`work` in one transaction: all of it is on disk on return, or, when it raises, none of it."""
+        ...
+
+    async def read(self, work: Callable[[State], T]) -> T:
+        """`work` on one consistent state; it must not write."""
+        ...
+
+
+class Statement(str):
+    """A statement that PostgreSQL needs in other words."""
+
+    postgres: str
 
 
 def load(package: str, file: str = "statements.sql") -> dict[str, str]:
@@ -16,17 +64,24 @@ def load(package: str, file: str = "statements.sql") -> dict[str, str]:
 
 
 def parse(text: str) -> dict[str, str]:
-    found: dict[str, list[str]] = {}
+    found: dict[tuple[str, bool], list[str]] = {}
     current: list[str] | None = None
     for line in text.splitlines():
         if named := _NAMED.match(line):
-            if named[1] in found:
+            key = named[1], named[2] is not None
+            if key in found:
                 raise ValueError(f"two statements are named {named[1]}")
-            current = found[named[1]] = []
+            current = found[key] = []
         elif line.strip() and not line.startswith("--"):
             if current is None:
                 raise ValueError(f"a statement without a name: {line.strip()}")
             current.append(line)
-    if empty := [name for name, lines in found.items() if not lines]:
+    if empty := [name for (name, _), lines in found.items() if not lines]:
         raise ValueError(f"names without a statement: {', '.join(empty)}")
-    return {name: "\n".join(lines).rstrip("; \n") for name, lines in found.items()}
+    statements = {
+        name: Statement("\n".join(lines).rstrip("; \n")) for (name, other), lines in found.items() if not other
+    }
+    for (name, other), lines in found.items():
+        if other:
+            statements[name].postgres = "\n".join(lines).rstrip("; \n")
+    return {name: one if hasattr(one, "postgres") else str(one) for name, one in statements.items()}

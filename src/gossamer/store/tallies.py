@@ -1,9 +1,8 @@
 """Counters that move in the transaction that changes what they count: nobody ever counts ten million rows."""
 
-import sqlite3
 from collections.abc import Mapping
 
-from gossamer.store.statements import load
+from gossamer.store.statements import State, load
 from gossamer.values.visit import Counts
 
 KNOWN = "known"
@@ -22,12 +21,12 @@ _PLAIN = (KNOWN, QUEUED, LEASED, SETTLED, HOSTS, CAPTURES, PAGES, QUARANTINED, R
 _SQL = load("gossamer.store", "tallies.sql")
 
 
-def add(connection: sqlite3.Connection, moves: Mapping[str, int]) -> None:
+def add(connection: State, moves: Mapping[str, int]) -> None:
     """Inside the caller's transaction."""
     connection.executemany(_SQL["add"], [move for move in moves.items() if move[1]])
 
 
-def counts(connection: sqlite3.Connection) -> Counts:
+def counts(connection: State) -> Counts:
     """The state of a crawl in numbers; any process may ask, through its own connection."""
     numbers: dict[str, int] = dict(connection.execute(_SQL["all"]).fetchall())
     plain = {name: numbers.get(name, 0) for name in _PLAIN}

@@ -56,7 +56,7 @@ async def export_tree(
     past: HistoryReader, directory: Directory, outside: Outside, folder: Path, says: Says = unheard
 ) -> ExportedHistory:
     """Goes on where an earlier export to the same folder ended, or was stopped."""
-    with Catalogue(directory.state, outside.files, directory.archive) as catalogue:
+    with Catalogue(directory, outside.files) as catalogue:
         first = next((kept for kept in catalogue.in_order() if kept.is_page), None)
         if first is None:
             return ExportedHistory(0, 0, 0, 0)

@@ -25,7 +25,7 @@ from gossamer.reader.processes import asked_twice, reader_pool
 from gossamer.recrawl.change import compared
 from gossamer.store import captures
 from gossamer.store.directory import Directory
-from gossamer.store.sqlite.database import read_only
+from gossamer.store.state import open_state
 from gossamer.values.capture import VANISHED, Kept
 from gossamer.values.history import Change, Prints
 from gossamer.values.messages import VERSIONS_DONE, VERSIONS_JOBS, Difference, HistoryDone, HistoryJob, ReadVersion
@@ -98,9 +98,9 @@ class HistoryReader:
 
     def versions(self, url: Url) -> list[Kept]:
         """Oldest first."""
-        if not self._directory.state.is_file():
+        if not self._directory.is_begun:
             return []
-        with closing(read_only(self._directory.state)) as state:
+        with closing(open_state(self._directory)) as state:
             return captures.versions(state, url)[::-1]
 
     async def said(self, kept: Kept) -> ReadVersion | str:
@@ -127,9 +127,9 @@ class HistoryReader:
         return Timeline(url.text, told, start, later[-MOST_AGAIN:])
 
     def _seen_again(self, url: Url) -> list[Instant]:
-        if not self._directory.state.is_file():
+        if not self._directory.is_begun:
             return []
-        with closing(read_only(self._directory.state)) as state:
+        with closing(open_state(self._directory)) as state:
             return seen_again(state, url)
 
     async def difference(self, before: Kept, after: Kept) -> Difference:
@@ -152,7 +152,7 @@ class HistoryReader:
         than `most` are given."""
         found: list[list[Kept]] = []
         count = 0
-        with closing(read_only(self._directory.state)) as state:
+        with closing(open_state(self._directory)) as state:
             for versions in until(state, at, host):
                 if held := in_force(versions):
                     count += 1

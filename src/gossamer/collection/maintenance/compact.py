@@ -17,7 +17,8 @@ from gossamer.config.slices import Retain
 from gossamer.crawler.damage import noting_damage
 from gossamer.indexer.supervisor import become_the_one
 from gossamer.store.directory import Directory, lock_directory
-from gossamer.store.sqlite.database import Database, read_only
+from gossamer.store.state import open_database, open_state
+from gossamer.store.statements import StateWriter
 
 Says = Callable[[str], None]
 
@@ -50,7 +51,7 @@ def gone(rewritten: list[Rewritten]) -> Compacted:
 
 def look_ahead(directory: Directory, retain: Retain, outside: Outside) -> Compacted:
     """What `compact` would drop now; beside a crawl too."""
-    with closing(read_only(directory.state)) as state:
+    with closing(open_state(directory)) as state:
         return would_go(retired(state, retain, outside.clock.now()))
 
 
@@ -62,7 +63,7 @@ async def compact(
     tell = noting_damage(tell, damage)
     lock = lock_directory(directory, outside, "compact")
     try:
-        async with Database(directory.state, outside.clock, tell) as database:
+        async with open_database(directory, outside.clock, tell) as database:
             await mended(directory, database, outside, tell)
             going = await database.read(partial(retired, retain=retain, now=outside.clock.now()))
             if not going:
@@ -76,11 +77,11 @@ async def compact(
         lock.release()
 
 
-def compaction(directory: Directory, database: Database, outside: Outside, tell: Tell) -> Compaction:
+def compaction(directory: Directory, database: StateWriter, outside: Outside, tell: Tell) -> Compaction:
     return Compaction(database, outside.files, directory.archive, directory.spool, outside.clock, tell)
 
 
-async def mended(directory: Directory, database: Database, outside: Outside, tell: Tell) -> None:
+async def mended(directory: Directory, database: StateWriter, outside: Outside, tell: Tell) -> None:
     """The archive as a crawl would find it: torn ends cut, and every whole record in the catalogue."""
     files = outside.files
     await tidy(database, files, directory.archive, tell)

@@ -6,7 +6,6 @@ made beside the old ones, which hold the bytes of what was deleted in them, and 
 found throughout. Cut short, `gossamer forget` without a name ends it.
 """
 
-import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from functools import partial
@@ -35,7 +34,8 @@ from gossamer.rules.retention import Forgotten, is_like
 from gossamer.store import captures, forgotten
 from gossamer.store.directory import LOG_NAME, Directory, lock_directory
 from gossamer.store.forgotten import ForgottenEntry, scrub
-from gossamer.store.sqlite.database import Database, read_only
+from gossamer.store.state import open_database, open_state
+from gossamer.store.statements import State, StateWriter
 from gossamer.values.url import Host, Url, url_of
 
 Says = Callable[[str], None]
@@ -101,7 +101,7 @@ def look_ahead(directory: Directory, entries: Sequence[ForgottenEntry], outside:
     """What `forget` would take out of the archive now; beside a crawl too."""
     block = forgotten.block_of(entries)
     damage: dict[str, None] = {}
-    with closing(read_only(directory.state)) as state:
+    with closing(open_state(directory)) as state:
         tell = noting_damage(silent, damage)
         going = matching(state, outside.files, directory.archive, unwanted(block), tell)
         beside = beside_of(state, block)
@@ -109,7 +109,7 @@ def look_ahead(directory: Directory, entries: Sequence[ForgottenEntry], outside:
     return Erased(tuple([one.name for one in entries]), 0, archive, None, *beside)
 
 
-def beside_of(connection: sqlite3.Connection, block: Forgotten) -> NotForgotten:
+def beside_of(connection: State, block: Forgotten) -> NotForgotten:
     copies = captures.copies_of(connection, map(Host, sorted(block.at)), unwanted(block))
     names = sorted({host.name for host in captures.hosts(connection)} - block.hosts) if block.hosts else []
     alike = [name for name in names if any(is_like(name, host) for host in block.hosts)]
@@ -136,7 +136,7 @@ async def forget(
         (await become_the_one(directory, outside, "forget")).release()
         if not is_quick:
             refuse_without_room(directory, outside)
-        async with Database(directory.state, outside.clock, tell) as database:
+        async with open_database(directory, outside.clock, tell) as database:
             await mended(directory, database, outside, tell)
             begun = await database.run(partial(_begin, entries=entries))
             tell("forget.begun", names=len(begun.names))
@@ -158,7 +158,7 @@ async def forget(
             rebuilt = await replace_views(directory, agent, outside, tell, is_fresh=True)
             pages = rebuilt.pages
             damage = dict.fromkeys(rebuilt.damage) or damage  # what was noted before names volumes that are gone now
-        async with Database(directory.state, outside.clock, tell) as database:
+        async with open_database(directory, outside.clock, tell) as database:
             await database.run(partial(forgotten.done, at=outside.clock.now()))
         unsaid(directory, outside)
         tell("forget.done")
@@ -176,7 +176,7 @@ class _Begun(NamedTuple):
     """Some of it was begun before, and whatever was done then is done again: the views may not be whole."""
 
 
-def _begin(connection: sqlite3.Connection, entries: Sequence[ForgottenEntry]) -> _Begun:
+def _begin(connection: State, entries: Sequence[ForgottenEntry]) -> _Begun:
     goes_on = any(one.done_at is None for one in forgotten.every(connection))
     forgotten.put(connection, entries)
     pending = [one for one in forgotten.every(connection) if one.done_at is None]
@@ -186,7 +186,7 @@ def _begin(connection: sqlite3.Connection, entries: Sequence[ForgottenEntry]) ->
 
 
 async def take_out(
-    directory: Directory, database: Database, block: Forgotten, agent: str, outside: Outside, tell: Tell
+    directory: Directory, database: StateWriter, block: Forgotten, agent: str, outside: Outside, tell: Tell
 ) -> None:
     """From views that are up to date: one that lags would look for the rest of a volume that is rewritten."""
     mark_finished(directory, outside)
@@ -221,12 +221,12 @@ async def allow(directory: Directory, entries: Sequence[ForgottenEntry], outside
     """They may be crawled and imported again. Those among them that were not forgotten."""
     lock = lock_directory(directory, outside, "forget")
     try:
-        async with Database(directory.state, outside.clock, tell) as database:
+        async with open_database(directory, outside.clock, tell) as database:
             return await database.run(lambda c: [one.name for one in entries if not forgotten.allow(c, one)])
     finally:
         lock.release()
 
 
 def listed(directory: Directory) -> list[ForgottenEntry]:
-    with closing(read_only(directory.state)) as state:
+    with closing(open_state(directory)) as state:
         return forgotten.every(state)

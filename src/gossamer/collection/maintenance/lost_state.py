@@ -30,6 +30,7 @@ from gossamer.store.directory import Directory, lock_directory
 from gossamer.store.forgotten import ForgottenEntry
 from gossamer.store.given import Option, put_options, put_seeds, stored_options, stored_seeds
 from gossamer.store.sqlite.database import Database
+from gossamer.store.statements import State, StateWriter
 from gossamer.values.capture import Kept
 from gossamer.values.format import counted
 from gossamer.values.link import How, Offer
@@ -127,7 +128,7 @@ def salvaged_from(path: Path) -> _Salvaged:
 
 
 async def filled(
-    database: Database,
+    database: StateWriter,
     directory: Directory,
     settings: Settings,
     salvaged: _Salvaged,
@@ -135,7 +136,7 @@ async def filled(
     outside: Outside,
     says: Says,
 ) -> Restored:
-    def remember(connection: sqlite3.Connection) -> None:
+    def remember(connection: State) -> None:
         for url, reach in salvaged.seeds or ():
             put_seeds(connection, [url], reach)
         forgotten.put(connection, salvaged.forgotten or ())
@@ -173,7 +174,7 @@ async def filled(
     return Restored(*figures, missing=tuple(missing), gone=gone, damaged=tuple(damaged))
 
 
-async def enter_captures(database: Database, says: Says) -> None:
+async def enter_captures(database: StateWriter, says: Says) -> None:
     """Each volume by number, so that every batch is read from where the last one ended."""
     entered = 0
     for volume in await database.read(captures.volume_names):
@@ -184,7 +185,7 @@ async def enter_captures(database: Database, says: Says) -> None:
             says(f"entering what was visited: {entered:,} captures")
 
 
-def _some(connection: sqlite3.Connection, volume: str, number: int) -> list[Kept]:
+def _some(connection: State, volume: str, number: int) -> list[Kept]:
     return captures.kept_from(connection, volume, number, AT_ONCE)
 
 

@@ -28,7 +28,8 @@ from gossamer.spool.writer import SpoolWriter
 from gossamer.store import captures, tallies
 from gossamer.store.directory import Directory, lock_directory
 from gossamer.store.options import config_of
-from gossamer.store.sqlite.database import Database, read_only
+from gossamer.store.state import open_database, open_state
+from gossamer.store.statements import StateWriter
 from gossamer.values.capture import Kept
 from gossamer.values.messages import ReadDone, ReadJob, kept_at, parts_of
 from gossamer.workers.jobs import job_for
@@ -61,7 +62,7 @@ async def build_again(
     lock = lock_directory(directory, outside, "rebuild")
     try:
         (await become_the_one(directory, outside, "rebuild")).release()  # an indexer may still be at the old views
-        async with Database(directory.state, outside.clock, silent) as database:
+        async with open_database(directory, outside.clock, silent) as database:
             await tidy(database, outside.files, directory.archive, silent)
             read_now = await read_again(directory, outside, database, tell)
         if discards_old:
@@ -90,13 +91,13 @@ async def replace_views(
 
 def mark_finished(directory: Directory, outside: Outside) -> None:
     """Nobody writes: the last volume is whole (or missing), and the views need not wait for more of it."""
-    volumes = ArchivePlaces(outside.files, directory.archive, directory.state).known_volumes()
+    volumes = ArchivePlaces(outside.files, directory.archive, directory).known_volumes()
     SpoolWriter(outside.files, directory.spool, silent).open(volumes[-1] if volumes else None)
 
 
 async def followed(directory: Directory, agent: str, outside: Outside) -> int:
     """Run the indexer until nothing is left to read, showing how far it is. Says how many pages it has read."""
-    with closing(read_only(directory.state)) as state:
+    with closing(open_state(directory)) as state:
         total = tallies.counts(state).pages
     with Control(directory.control, outside.clock, mends=True) as control, Working(SAYS, outside.clock) as progress:
         async with indexer_running(directory, outside, silent, agent) as indexer:
@@ -122,9 +123,9 @@ def pages_by(control: Control, pid: int | None) -> int:
 # What no reader could read when it was fetched is read again first.
 
 
-async def read_again(directory: Directory, outside: Outside, database: Database, tell: Tell) -> int:
+async def read_again(directory: Directory, outside: Outside, database: StateWriter, tell: Tell) -> int:
     """Enter what they turn out to be in the catalogue; says how many could be read. REQUIRES: the writer's lock."""
-    with closing(read_only(directory.state)) as state:
+    with closing(open_state(directory)) as state:
         waiting = captures.unread(state)
     if not waiting:
         return 0

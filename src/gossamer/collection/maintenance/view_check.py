@@ -20,6 +20,8 @@ from gossamer.spool.follower import SpoolPosition
 from gossamer.store import captures, tallies
 from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import read_only
+from gossamer.store.state import open_state
+from gossamer.store.statements import State
 from gossamer.values.capture import Kept
 from gossamer.values.format import counted
 from gossamer.values.url import Url
@@ -135,7 +137,7 @@ class ViewCheck:
     async def _run(self, directory: Directory, says: Says) -> list[ViewState]:
         states: dict[str, ViewState] = {}
         mend = f"make them again from the archive:  gossamer rebuild --dir {directory.root}"
-        with ExitStack() as stack, closing(read_only(directory.state)) as state:
+        with ExitStack() as stack, closing(open_state(directory)) as state:
             found, pages = dict[str, ViewTally](), tallies.counts(state).pages
             openers: dict[str, Callable[[], OpenView | str]] = {
                 "index": lambda: _words(directory, stack),
@@ -173,7 +175,7 @@ class ViewCheck:
             raise ViewDamaged(directory.graph, f"{SOURCES}: {fault}")
         return view
 
-    async def _compare(self, state: sqlite3.Connection, views: list[ViewTally], pages: int, says: Says) -> None:
+    async def _compare(self, state: State, views: list[ViewTally], pages: int, says: Says) -> None:
         """Every page that the catalogue knows against every view."""
         done, every = 0, captures.pages(state)
         while some := list(islice(every, AT_ONCE)):

@@ -61,7 +61,8 @@ from gossamer.store import captures, damage, forgotten
 from gossamer.store.directory import DEFAULT, Directory
 from gossamer.store.given import stored_seeds
 from gossamer.store.options import config_of
-from gossamer.store.sqlite.database import read_only
+from gossamer.store.state import open_snapshot
+from gossamer.store.statements import State
 from gossamer.values.capture import Kept
 from gossamer.values.format import as_json, counted
 from gossamer.values.link import How
@@ -94,8 +95,7 @@ def why(
     outside = outside_of(directory)
     settings = config_of(dir, config).settings
     crew = crew_of(directory, outside)
-    with closing(read_only(directory.state)) as state:
-        state.execute("BEGIN")  # one consistent state, however busy the crawl is
+    with closing(open_snapshot(directory)) as state:
         book = RulesFile(outside.files, directory.root, silent).book()
         own = filters_to_ask(settings.crawl.filters, directory.root)
         asking = WhyQuery(state, settings, crew, outside.dates.now(), book, own, partial(linked_from, directory))
@@ -152,7 +152,7 @@ def crew_of(directory: Directory, outside: Outside) -> Crew:
 class WhyQuery:
     """One question to one state of the database."""
 
-    state: sqlite3.Connection
+    state: State
     settings: Settings
     crew: Crew
     now: Instant

@@ -1,7 +1,6 @@
 """The frontier in one SQLite database: the embedded default."""
 
 import math
-import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType, TracebackType
@@ -49,8 +48,7 @@ from gossamer.frontier.sqlite.sieve import (
     waiting_in,
 )
 from gossamer.store import tallies
-from gossamer.store.sqlite.database import Database
-from gossamer.store.statements import load
+from gossamer.store.statements import State, StateWriter, load
 from gossamer.values.history import Past, Reschedule, encoded
 from gossamer.values.link import LISTS, How, Offer
 from gossamer.values.url import Url, id_of
@@ -78,7 +76,7 @@ class SqliteFrontier:
 
     def __init__(
         self,
-        database: Database,
+        database: StateWriter,
         politeness: Politeness,
         clock: Clock,
         tell: Tell,
@@ -138,7 +136,7 @@ class SqliteFrontier:
     async def open(self) -> None:
         """Recover what the last run left: leases return to their queues, and every promise to a host is kept."""
 
-        def recover(connection: sqlite3.Connection) -> bool:
+        def recover(connection: State) -> bool:
             was_clean = bool(meta(connection, "clean", 1))
             now, latest_at = self._clock.now(), meta(connection, "latest_at", 0)
             if latest_at > now:
@@ -161,7 +159,7 @@ class SqliteFrontier:
     async def close(self) -> None:
         """Visits still out return to their queues; their hosts may just have been touched, and wait a full gap."""
 
-        def leave(connection: sqlite3.Connection) -> None:
+        def leave(connection: State) -> None:
             now = self._clock.now()
             returned = [(now, self._floor(), lease.host.id) for lease in self._leases.values()]
             connection.executemany(_SQL["lease_returned"], returned)
@@ -176,7 +174,7 @@ class SqliteFrontier:
         self._tell("frontier.closed")
 
     async def offer(self, offers: Sequence[Offer], pages: Mapping[int, Url] = MappingProxyType({})) -> int:
-        def work(connection: sqlite3.Connection) -> tuple[int, int, set[int], Waiting]:
+        def work(connection: State) -> tuple[int, int, set[int], Waiting]:
             fresh, met = self._seen.sift(offers, self._may_enter)
             fresh = self._vouched_for(connection, fresh, met)
             keys = self._keys()
@@ -233,7 +231,7 @@ class SqliteFrontier:
         return await self._database.read(plans)
 
     async def take(self, at_most: int) -> list[Visit]:
-        def work(connection: sqlite3.Connection) -> _Taken:
+        def work(connection: State) -> _Taken:
             now, backing = self._clock.now(), self._backing
             backing.mend(connection, {lease.host.id for lease in self._leases.values()})
             out, waiting, merged = len(self._leases), self._waiting, None
@@ -272,7 +270,7 @@ class SqliteFrontier:
         return [lease.visit for lease in taken.leases]
 
     async def settle(self, done: Sequence[Settled]) -> None:
-        def work(connection: sqlite3.Connection) -> SettleResult:
+        def work(connection: State) -> SettleResult:
             now = self._clock.now()
             leases = [lease_of(settled, self._leases) for settled in done]
             pairs = [
@@ -300,9 +298,7 @@ class SqliteFrontier:
             written = await self._database.run(work, lambda written: self._settled(done, written))
             self._tell("frontier.settled", visits=len(done), offers=written.fresh)
 
-    def _journal_offers(
-        self, connection: sqlite3.Connection, pairs: Sequence[tuple[Settled, Lease]]
-    ) -> tuple[int, int, set[int]]:
+    def _journal_offers(self, connection: State, pairs: Sequence[tuple[Settled, Lease]]) -> tuple[int, int, set[int]]:
         amount, nodded, met = 0, 0, set[int]()
         pages: list[Met] = []
         for settled, lease in pairs:
@@ -325,7 +321,7 @@ class SqliteFrontier:
             journal(connection, pages, amount)
         return amount, nodded, met
 
-    def _vouched_for(self, connection: sqlite3.Connection, offers: list[Offer], met: set[int]) -> list[Offer]:
+    def _vouched_for(self, connection: State, offers: list[Offer], met: set[int]) -> list[Offer]:
         """The others are not remembered as met: somebody may vouch for them later."""
         keys = self._keys()
         good = [offer for offer in offers if is_vouched_for(connection, self._rulebook, offer, keys)]
@@ -353,7 +349,7 @@ class SqliteFrontier:
             self._quarantine.remember(host_id, name, template, True)
 
     async def next_at(self) -> Instant | None:
-        def look(connection: sqlite3.Connection) -> Instant | None:
+        def look(connection: State) -> Instant | None:
             now = self._clock.now()
             ready_at = self._backing.next_at(connection)
             wakes = [] if ready_at is None else [ready_at]
@@ -391,7 +387,7 @@ class SqliteFrontier:
         held = self._holding()
         lease = self._leases.get(host)
 
-        def work(connection: sqlite3.Connection) -> tuple[int, int]:
+        def work(connection: State) -> tuple[int, int]:
             leased = lease.sequence if lease is not None else None
             return quarantine(connection, host, template, held.template_of, self._clock.now(), leased)
 
@@ -424,9 +420,7 @@ class SqliteFrontier:
             raise ValueError("this frontier was not told what a template is")
         return self._quarantine
 
-    def _learned(
-        self, connection: sqlite3.Connection, settled: Settled, lease: Lease, now: Instant
-    ) -> tuple[int, str, str] | None:
+    def _learned(self, connection: State, settled: Settled, lease: Lease, now: Instant) -> tuple[int, str, str] | None:
         """What a page brought; the template that is quarantined because of it."""
         held, yielded, host = self._quarantine, settled.yielded, lease.host
         if held is None or yielded is None or not held.learn(connection, host.id, host.name, yielded):
@@ -442,7 +436,7 @@ class SqliteFrontier:
         leased = frozenset([lease.sequence for lease in (*self._leases.values(), *taken)])
         return IncomingKeys(self._url_id, self._identity, self._nudge, self._quarantine, leased)
 
-    def _leasing(self, connection: sqlite3.Connection, now: Instant) -> Take:
+    def _leasing(self, connection: State, now: Instant) -> Take:
         elapsed_s = self._clock.elapsed_s()
         return Take(connection, self._rulebook, self._politeness, self._budget, self._quarantine, now, elapsed_s)
 
@@ -457,7 +451,7 @@ class SqliteFrontier:
         if not self._owed_step:
             return
 
-        def work(connection: sqlite3.Connection) -> int:
+        def work(connection: State) -> int:
             owed = self._owed_step  # 0 when another call has just paid it
             if owed:
                 self._shift(connection, owed)
@@ -473,13 +467,13 @@ class SqliteFrontier:
 
         await self._database.run(work, after)
 
-    def _shift(self, connection: sqlite3.Connection, by: int) -> None:
+    def _shift(self, connection: State, by: int) -> None:
         """A restart compares its clock with the instant noted here: promises are told by the clock of now."""
         connection.execute(_SQL["queue_shifted"], (by,))
         connection.execute(_SQL["hosts_shifted"], (by,))
         connection.execute(_SQL["meta_set"], ("latest_at", self._clock.now()))
 
-    def _merge_at(self, connection: sqlite3.Connection, now: Instant, found_some: bool) -> Instant:
+    def _merge_at(self, connection: State, now: Instant, found_some: bool) -> Instant:
         """When offers are to be merged: now and then, and at once when nothing else could be found."""
         waiting = self._waiting
         if not waiting.offers:

@@ -1,6 +1,5 @@
 """Hosts of the embedded frontier: ids, retirement, and what their robots.txt files said."""
 
-import sqlite3
 from collections.abc import Iterable
 
 import msgspec
@@ -8,19 +7,19 @@ import msgspec
 from gossamer.base.clock import Instant
 from gossamer.frontier.known import find_host_id, robots_entry
 from gossamer.store import tallies
-from gossamer.store.statements import load
+from gossamer.store.statements import State, load
 from gossamer.values.robots import Robots
 
 _SQL = load("gossamer.frontier.sqlite")
 
 
-def meta(connection: sqlite3.Connection, name: str, default: int) -> int:
+def meta(connection: State, name: str, default: int) -> int:
     """A small fact about the database."""
     row = connection.execute(_SQL["meta"], (name,)).fetchone()
     return int(row[0]) if row else default
 
 
-def host_id_of(connection: sqlite3.Connection, name: str) -> int:
+def host_id_of(connection: State, name: str) -> int:
     """The host's id; a host met for the first time is entered."""
     found = find_host_id(connection, name)
     if found is None:
@@ -33,7 +32,7 @@ def host_id_of(connection: sqlite3.Connection, name: str) -> int:
 # Functions on a writer's connection, inside its transaction; a running crawl is asked through its frontier instead.
 
 
-def retire(connection: sqlite3.Connection, host: str, why: str, now: Instant) -> int | None:
+def retire(connection: State, host: str, why: str, now: Instant) -> int | None:
     """Nothing at the host is handed out any more; says its id, None when it is unknown or was retired before."""
     host_id = find_host_id(connection, host)
     if host_id is None or not connection.execute(_SQL["retired"], (now, why, host_id)).rowcount:
@@ -42,7 +41,7 @@ def retire(connection: sqlite3.Connection, host: str, why: str, now: Instant) ->
     return host_id
 
 
-def reinstate(connection: sqlite3.Connection, host: str) -> int | None:
+def reinstate(connection: State, host: str) -> int | None:
     """The host is visited again as if it had never failed; what it was promised last still holds."""
     host_id = find_host_id(connection, host)
     if host_id is None or not connection.execute(_SQL["reinstated"], (host_id,)).rowcount:
@@ -65,7 +64,7 @@ class Rulebook:
         self._held: dict[tuple[int, int], Robots | None] = {}
         self._weight = 0
 
-    def entry(self, connection: sqlite3.Connection, host_id: int, lane: int) -> Robots | None:
+    def entry(self, connection: State, host_id: int, lane: int) -> Robots | None:
         key = (host_id, lane)
         if key in self._held:
             found = self._held[key] = self._held.pop(key)  # the latest asked stands last
@@ -74,7 +73,7 @@ class Rulebook:
         self.remember(host_id, lane, found)
         return found
 
-    def keep(self, connection: sqlite3.Connection, host_id: int, lane: int, robots: Robots) -> None:
+    def keep(self, connection: State, host_id: int, lane: int, robots: Robots) -> None:
         """Write the entry, inside the caller's transaction; `remember` it after the commit."""
         connection.execute(_SQL["robots_kept"], (host_id, lane, robots.expires_at, _ENCODER.encode(robots)))
 

@@ -1,7 +1,6 @@
 """Leases of the embedded frontier: which hosts get a back queue, and which fetch is due at a host."""
 
 import math
-import sqlite3
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,7 +21,7 @@ from gossamer.frontier.settlement import check_entry, lane_moves
 from gossamer.frontier.sqlite.hosts import Rulebook
 from gossamer.frontier.sqlite.quarantine import Quarantine
 from gossamer.store import tallies
-from gossamer.store.statements import load
+from gossamer.store.statements import State, load
 from gossamer.values.history import Past, decoded
 from gossamer.values.outcome import Reason
 from gossamer.values.url import Url
@@ -99,7 +98,7 @@ class Take:
 
     def __init__(
         self,
-        connection: sqlite3.Connection,
+        connection: State,
         rulebook: Rulebook,
         politeness: Politeness,
         budget: SiteBudget,
@@ -243,14 +242,14 @@ def lease_of(settled: Settled, leases: Mapping[str, Lease]) -> Lease:
     return lease
 
 
-def give_up_unread(connection: sqlite3.Connection, host_id: int, lane: int, failures: int, now: Instant) -> None:
+def give_up_unread(connection: State, host_id: int, lane: int, failures: int, now: Instant) -> None:
     """Settle, unvisited, every page that waits in a lane whose robots.txt cannot be read."""
     robots_txt = text_of(lane, name_of(connection, host_id), "robots.txt")
     detail = f"{robots_txt} could not be read, {failures} times in a row"
     give_up(connection, (host_id, lane), Reason.ROBOTS_UNREACHABLE, detail, now)
 
 
-def give_up(connection: sqlite3.Connection, lane: tuple[int, int], reason: Reason, detail: str, now: Instant) -> None:
+def give_up(connection: State, lane: tuple[int, int], reason: Reason, detail: str, now: Instant) -> None:
     """Settle, unvisited, every page that waits in a lane (host id and number), all with the same end."""
     reasons = connection.execute(_SQL["lane_reasons"], lane).fetchall()
     amount: int = sum(many for _, many in reasons)
@@ -272,7 +271,7 @@ class ChosenHost(NamedTuple):
     band: int
 
 
-def choose_hosts(connection: sqlite3.Connection, now: Instant, at_most: int, chance: Chance) -> list[ChosenHost]:
+def choose_hosts(connection: State, now: Instant, at_most: int, chance: Chance) -> list[ChosenHost]:
     """Hosts that may be touched, in the order in which they get their back queues. Nothing is changed."""
     bands: dict[int, deque[ChosenHost]] = {}
     for band in range(BANDS):
@@ -290,7 +289,7 @@ def choose_hosts(connection: sqlite3.Connection, now: Instant, at_most: int, cha
     return chosen
 
 
-def first_at(connection: sqlite3.Connection) -> Instant | None:
+def first_at(connection: State) -> Instant | None:
     """The earliest instant at which `choose_hosts` may find something."""
     (at,) = connection.execute(_SQL["front_first"]).fetchone()
     return None if at is None else int(at)
@@ -321,7 +320,7 @@ class Backing:
     """Hosts that are to be resolved."""
     is_torn: bool = False
 
-    def mend(self, connection: sqlite3.Connection, leased: set[int]) -> None:
+    def mend(self, connection: State, leased: set[int]) -> None:
         if self.is_torn:
             self.backs.keep_only(leased)
             connection.execute(_SQL["backs_dissolved"])
@@ -332,7 +331,7 @@ class Backing:
         """The transaction is on disk."""
         self.is_torn = False
 
-    def lease(self, connection: sqlite3.Connection, leasing: Take, at_most: int, out: int, now: Instant) -> list[Lease]:
+    def lease(self, connection: State, leasing: Take, at_most: int, out: int, now: Instant) -> list[Lease]:
         """Up to so many visits, while `out` are under way. Hosts get back queues as they are needed."""
         leases: list[Lease] = []
         may_enter = max(ENTERING, 2 * at_most)
@@ -352,7 +351,7 @@ class Backing:
             if not missing or not (entered or host_ids):
                 return leases
 
-    def _enter(self, connection: sqlite3.Connection, at_most: int, now: Instant) -> int:
+    def _enter(self, connection: State, at_most: int, now: Instant) -> int:
         """Give back queues to hosts of the front; says to how many. Those not resolved yet are asked for."""
         if at_most < 1 or len(self.backs) >= MOST_BACKS or (self.front_at is not None and self.front_at > now):
             return 0
@@ -382,7 +381,7 @@ class Backing:
         others_wait = self.front_at is None or self.front_at <= now
         return not (others_wait and self.backs.is_turn_over(host_id))
 
-    def next_at(self, connection: sqlite3.Connection) -> Instant | None:
+    def next_at(self, connection: State) -> Instant | None:
         """The earliest instant at which `lease` may find something."""
         if self.front_at is None:
             found = first_at(connection)

@@ -1,6 +1,5 @@
 """A frontier without a crawl: URLs and hosts are forgotten, or restored from the archive."""
 
-import sqlite3
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -13,7 +12,7 @@ from gossamer.frontier.rows import HELD, REASON_CODES, REASONS, text_of
 from gossamer.frontier.sqlite.sieve import BUCKET_BITS, IncomingKeys, Laid, Met, merge_offers
 from gossamer.rules.retention import Forgotten
 from gossamer.store import tallies
-from gossamer.store.statements import load
+from gossamer.store.statements import State, load
 from gossamer.values.capture import Kept
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
@@ -33,7 +32,7 @@ _OF_ADDRESS = (
 )
 
 
-def forget(connection: sqlite3.Connection, block: Forgotten, template_of: Callable[[str], str]) -> int:
+def forget(connection: State, block: Forgotten, template_of: Callable[[str], str]) -> int:
     """Whatever `block` names goes, queued, visited or only offered; says how many addresses were known of it."""
     here = {number: name for name in sorted(block.at) if (number := find_host_id(connection, name)) is not None}
     forgotten = 0
@@ -48,9 +47,7 @@ def forget(connection: sqlite3.Connection, block: Forgotten, template_of: Callab
     return forgotten
 
 
-def _forget_at(
-    connection: sqlite3.Connection, host_id: int, name: str, block: Forgotten, template_of: Callable[[str], str]
-) -> int:
+def _forget_at(connection: State, host_id: int, name: str, block: Forgotten, template_of: Callable[[str], str]) -> int:
     known = {
         number: text_of(lane, name, rest) for number, lane, rest in connection.execute(_SQL["addresses_of"], (host_id,))
     }
@@ -75,7 +72,7 @@ def _forget_at(
     return len(gone)
 
 
-def _forget_host(connection: sqlite3.Connection, host_id: int) -> None:
+def _forget_host(connection: State, host_id: int) -> None:
     elsewhere = connection.execute(_SQL["errands_for"], (host_id,)).fetchall()
     connection.executemany(_SQL["host_has_no_errand"], elsewhere)
     for statement in ("errands_of_host", "robots_of_host", "templates_of_host"):
@@ -85,7 +82,7 @@ def _forget_host(connection: sqlite3.Connection, host_id: int) -> None:
     tallies.add(connection, {tallies.HOSTS: -1, tallies.RETIRED: -int(was_retired)})
 
 
-def _sift_journal(connection: sqlite3.Connection, block: Forgotten, host_ids: set[int]) -> None:
+def _sift_journal(connection: State, block: Forgotten, host_ids: set[int]) -> None:
     """What was met on a host that is forgotten stays, and no longer says where it was met."""
     for number, amount, offers in connection.execute(_SQL["journal_rows"]).fetchall():
         before = _JOURNAL.decode(offers)
@@ -102,7 +99,7 @@ def _amount(met: Iterable[Met]) -> int:
     return sum(len(offers) for _, _, offers in met)
 
 
-def _sift_heaps(connection: sqlite3.Connection, bucket: int, here: dict[int, str], block: Forgotten) -> None:
+def _sift_heaps(connection: State, bucket: int, here: dict[int, str], block: Forgotten) -> None:
     for number, _, amount, offers in connection.execute(_SQL["heaps_of"], (bucket,)).fetchall():
         before = _HEAP.decode(zlib.decompress(offers))
         after = [
@@ -132,7 +129,7 @@ def reason_of(status: int) -> Reason | None:
             return None
 
 
-def enter_visited(connection: sqlite3.Connection, visited: Sequence[Kept], keys: IncomingKeys) -> None:
+def enter_visited(connection: State, visited: Sequence[Kept], keys: IncomingKeys) -> None:
     """Pages and how their visits ended, in the order they were made."""
     offers = [Offer(kept.url, How.LINK) for kept in visited if kept.url != kept.url.robots]
     merge_offers(connection, [(None, None, offers)], keys)
@@ -145,12 +142,12 @@ def enter_visited(connection: sqlite3.Connection, visited: Sequence[Kept], keys:
     connection.executemany(_ENDED, rows)
 
 
-def enter_found(connection: sqlite3.Connection, offers: Iterable[Offer], keys: IncomingKeys) -> int:
+def enter_found(connection: State, offers: Iterable[Offer], keys: IncomingKeys) -> int:
     """Addresses that pages link to, or seeds; says how many were not known."""
     return merge_offers(connection, [(None, None, list(offers))], keys)
 
 
-def settle_restored(connection: sqlite3.Connection, rest_until: Instant) -> None:
+def settle_restored(connection: State, rest_until: Instant) -> None:
     """What was visited waits no longer, every host rests until then, and the counters agree."""
     over = connection.execute(_SQL["waiting_ended"]).rowcount
     reasons = {f"{tallies.REASON}{REASONS[code].value}": n for code, n in connection.execute(_SQL["reasons"])}

@@ -3,7 +3,6 @@
 What each template has brought is written down with the visits; whether that makes a trap is decided elsewhere.
 """
 
-import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from gossamer.frontier.known import find_host_id
 from gossamer.frontier.rows import HELD, text_of
 from gossamer.frontier.sqlite.hosts import host_id_of
 from gossamer.store import tallies
-from gossamer.store.statements import load
+from gossamer.store.statements import State, load
 from gossamer.values.url import id_of
 from gossamer.values.visit import TemplateTally, Yield
 
@@ -37,7 +36,7 @@ class Quarantine:
     _held: dict[int, tuple[str, frozenset[str]]] = field(default_factory=dict)
     """By host id: its name, and the templates."""
 
-    def load(self, connection: sqlite3.Connection) -> None:
+    def load(self, connection: State) -> None:
         self._held.clear()
         found: dict[tuple[int, str], set[str]] = {}
         for host_id, name, template in connection.execute(_SQL["quarantined"]):
@@ -59,13 +58,13 @@ class Quarantine:
         else:
             self._held.pop(host_id, None)
 
-    def count(self, connection: sqlite3.Connection, held: Iterable[tuple[int, int, str]]) -> None:
+    def count(self, connection: State, held: Iterable[tuple[int, int, str]]) -> None:
         """New addresses (host id, lane, text) have joined those that are held."""
         many = Counter((host_id, self._template(host_id, lane, rest)) for host_id, lane, rest in held)
         rows = [(amount, host_id, id_of(template)) for (host_id, template), amount in many.items()]
         connection.executemany(_SQL["template_held"], rows)
 
-    def hold(self, connection: sqlite3.Connection, host_id: int, lane: int, place: tuple[int, int], rest: str) -> None:
+    def hold(self, connection: State, host_id: int, lane: int, place: tuple[int, int], rest: str) -> None:
         """One due address, found when its turn came, joins those that are held. `place`: priority, sequence."""
         connection.execute(_SQL["held"], (host_id, lane, 0, *place))
         self.count(connection, [(host_id, lane, rest)])
@@ -74,7 +73,7 @@ class Quarantine:
     def _template(self, host_id: int, lane: int, rest: str) -> str:
         return self.template_of(text_of(lane, self._held[host_id][0], rest))
 
-    def learn(self, connection: sqlite3.Connection, host_id: int, name: str, yielded: Yield) -> bool:
+    def learn(self, connection: State, host_id: int, name: str, yielded: Yield) -> bool:
         """Write down what a visit brought; says whether its template is now to be quarantined."""
         key = (host_id, id_of(yielded.template))
         learned = (*key, yielded.template, int(yielded.is_fruitful))
@@ -86,7 +85,7 @@ class Quarantine:
 
 
 def quarantine(
-    connection: sqlite3.Connection,
+    connection: State,
     host: str,
     template: str,
     template_of: Templates,
@@ -108,7 +107,7 @@ def quarantine(
     return host_id, len(moved)
 
 
-def release(connection: sqlite3.Connection, host: str, template: str, template_of: Templates) -> tuple[int | None, int]:
+def release(connection: State, host: str, template: str, template_of: Templates) -> tuple[int | None, int]:
     """What was held under a template waits for its turn again; says the host's id (None: unknown) and how many.
 
     What is learned of the template starts afresh.
@@ -125,7 +124,7 @@ def release(connection: sqlite3.Connection, host: str, template: str, template_o
     return host_id, len(moved)
 
 
-def _moved(connection: sqlite3.Connection, host_id: int, amount: int) -> None:
+def _moved(connection: State, host_id: int, amount: int) -> None:
     moves: Mapping[str, int] = {tallies.QUEUED: -amount, tallies.QUARANTINED: amount}
     connection.execute(_SQL["host_held"], (amount, host_id))
     tallies.add(connection, moves)

@@ -1,7 +1,6 @@
 """URLs that were visited or refused wait again: because an option has changed, a person asks for a retry, or wants them
 fetched again. Politeness and the order within a host are not touched."""
 
-import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
@@ -27,8 +26,7 @@ from gossamer.frontier.rows import HOWS, REASON_CODES, REASONS, parts_of, text_o
 from gossamer.frontier.sqlite.hosts import Rulebook
 from gossamer.frontier.sqlite.sieve import IncomingKeys, next_sequence
 from gossamer.store import tallies
-from gossamer.store.sqlite.database import Database
-from gossamer.store.statements import load
+from gossamer.store.statements import State, StateWriter, load
 from gossamer.values.history import Past, Reschedule, decoded, encoded
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
@@ -38,7 +36,7 @@ from gossamer.values.visit import EndedGroup, Failure, Selection
 # A new start for what failed: the person gives the same command again because the trouble is mended.
 
 
-def revive(connection: sqlite3.Connection, seeds: Sequence[Url], keys: IncomingKeys) -> int:
+def revive(connection: State, seeds: Sequence[Url], keys: IncomingKeys) -> int:
     """Queue seeds again that ended in a mendable way, and whatever was given up for want of a robots.txt.
 
     REQUIRES: no robots entry is held in memory yet. Says how many wait again.
@@ -56,7 +54,7 @@ def revive(connection: sqlite3.Connection, seeds: Sequence[Url], keys: IncomingK
     return len(revived)
 
 
-def fetch_again(connection: sqlite3.Connection, urls: Sequence[Url], keys: IncomingKeys, now: Instant) -> int:
+def fetch_again(connection: State, urls: Sequence[Url], keys: IncomingKeys, now: Instant) -> int:
     """Make pages due whose kept content is damaged; the next answer is taken whole, whatever was kept before. Says how
     many of them are known and were not waiting already."""
     due = 0
@@ -73,7 +71,7 @@ def fetch_again(connection: sqlite3.Connection, urls: Sequence[Url], keys: Incom
     return due
 
 
-def recall(connection: sqlite3.Connection, rulebook: Rulebook, now: Instant) -> int:
+def recall(connection: State, rulebook: Rulebook, now: Instant) -> int:
     """Queue every page again that was fetched and waits for nothing: the crawl comes back to pages from now on, to each
     when its host's Recrawl-delay is over."""
     rows: list[tuple[int, int, int, int, int, Instant]] = []
@@ -89,9 +87,7 @@ def recall(connection: sqlite3.Connection, rulebook: Rulebook, now: Instant) -> 
     return len(rows)
 
 
-def begin_pasts(
-    connection: sqlite3.Connection, rows: Sequence[tuple[int, int, Instant]], due_ats: Sequence[Instant]
-) -> None:
+def begin_pasts(connection: State, rows: Sequence[tuple[int, int, Instant]], due_ats: Sequence[Instant]) -> None:
     """Of pages with their host id, id, and when they were fetched: the least that is remembered of each."""
     pasts = [
         (host_id, number, encoded(begun(settled_at, due_at)))
@@ -100,18 +96,16 @@ def begin_pasts(
     connection.executemany(_SQL["past_begun"], pasts)
 
 
-def forget_robots(connection: sqlite3.Connection, lanes: Sequence[tuple[int, int]]) -> None:
+def forget_robots(connection: State, lanes: Sequence[tuple[int, int]]) -> None:
     """The robots.txt of each host id and lane is asked for afresh."""
     connection.executemany(_SQL["robots_forgotten"], lanes)
 
 
-def _queue_again(connection: sqlite3.Connection, rows: Sequence[tuple[int, int, int, int]]) -> None:
+def _queue_again(connection: State, rows: Sequence[tuple[int, int, int, int]]) -> None:
     queue_at(connection, [(*row[:3], priority_again(row[3])) for row in rows], [0] * len(rows))
 
 
-def queue_at(
-    connection: sqlite3.Connection, rows: Sequence[tuple[int, int, int, int]], later_ats: Sequence[Instant]
-) -> None:
+def queue_at(connection: State, rows: Sequence[tuple[int, int, int, int]], later_ats: Sequence[Instant]) -> None:
     """Of each the host id, id, lane and priority, and until when it waits; 0: it is due."""
     first = next_sequence(connection, len(rows))
     for place, ((host_id, number, lane, priority), later_at) in enumerate(zip(rows, later_ats, strict=True)):
@@ -121,7 +115,7 @@ def queue_at(
     tallies.add(connection, {tallies.QUEUED: len(rows), tallies.SETTLED: -len(rows)})
 
 
-def maps_for(connection: sqlite3.Connection, rulebook: Rulebook, seed: Url) -> list[Url]:
+def maps_for(connection: State, rulebook: Rulebook, seed: Url) -> list[Url]:
     """Sitemaps that the robots.txt of a new seed is known to name: they may have been read when the crawl did not reach
     as far as it does now."""
     lane, name, _ = parts_of(seed.text)
@@ -131,14 +125,14 @@ def maps_for(connection: sqlite3.Connection, rulebook: Rulebook, seed: Url) -> l
     return [url for url in urls if url is not None][:MOST_READ_AGAIN]
 
 
-def read_again(connection: sqlite3.Connection, maps: Sequence[Url], keys: IncomingKeys) -> None:
+def read_again(connection: State, maps: Sequence[Url], keys: IncomingKeys) -> None:
     """Queue those of them again that were read before."""
     for url in maps:
         rows = connection.execute(_SQL["ended"], _key(connection, url, keys)).fetchall()
         _queue_again(connection, [row[:4] for row in rows if REASONS[row[4]] is Reason.FETCHED])
 
 
-def _key(connection: sqlite3.Connection, url: Url, keys: IncomingKeys) -> tuple[int | None, int]:
+def _key(connection: State, url: Url, keys: IncomingKeys) -> tuple[int | None, int]:
     _, name, _ = parts_of(url.text)
     return find_host_id(connection, name), keys.url_id(url.text if keys.identity is None else keys.identity(url.text))
 
@@ -184,7 +178,7 @@ class Requeued(NamedTuple):
 
 
 async def requeue(
-    database: Database,
+    database: StateWriter,
     selection: Selection,
     keys: Callable[[], IncomingKeys],
     clock: Clock,
@@ -192,7 +186,7 @@ async def requeue(
 ) -> int:
     """Says how many wait now that did not, or come sooner. `moved` hears of every transaction once it is committed."""
 
-    def one_by_one(connection: sqlite3.Connection) -> Requeued:
+    def one_by_one(connection: State) -> Requeued:
         found = _named(connection, selection.urls, keys())
         return _requeue(connection, _chosen(found, selection), clock.now(), None)
 
@@ -207,10 +201,8 @@ async def requeue(
     return amount
 
 
-def _step(
-    part: EndScan, after: tuple[int, ...], selection: Selection, clock: Clock
-) -> Callable[[sqlite3.Connection], Requeued]:
-    def step(connection: sqlite3.Connection) -> Requeued:
+def _step(part: EndScan, after: tuple[int, ...], selection: Selection, clock: Clock) -> Callable[[State], Requeued]:
+    def step(connection: State) -> Requeued:
         rows = connection.execute(_SQL[part.statement], (*part.given, *after, AT_ONCE)).fetchall()
         found = [EndRow._make(row[: len(EndRow._fields)]) for row in rows]
         last = tuple(rows[-1][len(EndRow._fields) :]) if len(rows) == AT_ONCE else None
@@ -219,7 +211,7 @@ def _step(
     return step
 
 
-def _parts(connection: sqlite3.Connection, selection: Selection) -> list[EndScan]:
+def _parts(connection: State, selection: Selection) -> list[EndScan]:
     if selection.host:
         host_id = find_host_id(connection, selection.host)
         return [] if host_id is None else [EndScan("ended_at", (host_id,), (FIRST,))]
@@ -229,7 +221,7 @@ def _parts(connection: sqlite3.Connection, selection: Selection) -> list[EndScan
     return [EndScan("ended_all", (), (FIRST, FIRST))]
 
 
-def _named(connection: sqlite3.Connection, urls: Sequence[Url], keys: IncomingKeys) -> list[EndRow]:
+def _named(connection: State, urls: Sequence[Url], keys: IncomingKeys) -> list[EndRow]:
     found = [key_of(connection, url, keys.url_id, keys.identity) for url in urls]
     rows = [connection.execute(_SQL["ended_one"], key).fetchone() for key in found if key is not None]
     return [EndRow._make(row) for row in rows if row is not None]
@@ -244,9 +236,7 @@ def _chosen(rows: Sequence[EndRow], selection: Selection) -> list[EndRow]:
     ]
 
 
-def _requeue(
-    connection: sqlite3.Connection, rows: Sequence[EndRow], now: Instant, after: tuple[int, ...] | None
-) -> Requeued:
+def _requeue(connection: State, rows: Sequence[EndRow], now: Instant, after: tuple[int, ...] | None) -> Requeued:
     over = [row for row in rows if row.due_at is None]
     queue_at(connection, [(row.host_id, row.id, row.lane, row.priority) for row in over], [0] * len(over))
     had = [row for row in rows if REASONS[row.reason] in HAD]
@@ -258,7 +248,7 @@ def _requeue(
     return Requeued(len(over) + sooner, after, lanes)
 
 
-def ended(connection: sqlite3.Connection, selection: Selection, keys: IncomingKeys) -> list[EndedGroup]:
+def ended(connection: State, selection: Selection, keys: IncomingKeys) -> list[EndedGroup]:
     """How the URLs of a selection ended, the most frequent first; for any process."""
     if selection.urls:
         return _groups_of(connection, selection, keys)
@@ -273,7 +263,7 @@ def ended(connection: sqlite3.Connection, selection: Selection, keys: IncomingKe
 
 
 def _shown(
-    connection: sqlite3.Connection, reason: Reason, host_id: int | None
+    connection: State, reason: Reason, host_id: int | None
 ) -> tuple[tuple[str, ...], tuple[tuple[str, int], ...]]:
     """A few URLs and details. What was fetched has none, and is too much to look through."""
     where, given = ("as", (REASON_CODES[reason],)) if host_id is None else ("at", (host_id, REASON_CODES[reason]))
@@ -282,7 +272,7 @@ def _shown(
     return tuple([text_of(*row) for row in urls]), tuple([(detail, many) for detail, many in details])
 
 
-def _groups_of(connection: sqlite3.Connection, selection: Selection, keys: IncomingKeys) -> list[EndedGroup]:
+def _groups_of(connection: State, selection: Selection, keys: IncomingKeys) -> list[EndedGroup]:
     """REQUIRES: the selection names URLs."""
     found: dict[Reason, list[str]] = {}
     for url in selection.urls:
@@ -303,7 +293,7 @@ class Redirect(NamedTuple):
 
 
 def redirects_after(
-    connection: sqlite3.Connection, after: tuple[int, int, int]
+    connection: State, after: tuple[int, int, int]
 ) -> tuple[list[Redirect], tuple[int, int, int] | None]:
     """Redirects in the order they were met, some at a time, and where to go on."""
     rows = connection.execute(_SQL["redirects"], (REASON_CODES[Reason.MOVED], *after, AT_ONCE)).fetchall()
@@ -314,23 +304,23 @@ def redirects_after(
     return found, tuple(rows[-1][-3:]) if len(rows) == AT_ONCE else None
 
 
-def failures_of(connection: sqlite3.Connection, url: Url, keys: IncomingKeys) -> list[Failure]:
+def failures_of(connection: State, url: Url, keys: IncomingKeys) -> list[Failure]:
     """Failed visits before the last one, the newest first; for any process."""
     key = key_of(connection, url, keys.url_id, keys.identity)
     return list(_failures(connection, key)) if key is not None else []
 
 
-def _failures(connection: sqlite3.Connection, key: tuple[int, int]) -> Iterator[Failure]:
+def _failures(connection: State, key: tuple[int, int]) -> Iterator[Failure]:
     for at, reason, detail in connection.execute(_SQL["failures_of"], key):
         yield Failure(at, REASONS[reason], detail or "")
 
 
-def pasts_of(connection: sqlite3.Connection, urls: Sequence[Url], keys: IncomingKeys) -> list[Past | None]:
+def pasts_of(connection: State, urls: Sequence[Url], keys: IncomingKeys) -> list[Past | None]:
     rows = [connection.execute(_SQL["past"], key).fetchone() for key in _keys(connection, urls, keys)]
     return [decoded(row[0]) if row is not None else None for row in rows]
 
 
-def hasten(connection: sqlite3.Connection, sooner: Sequence[Reschedule], keys: IncomingKeys) -> int:
+def hasten(connection: State, sooner: Sequence[Reschedule], keys: IncomingKeys) -> int:
     """Says how many moved. The queue has no index by address; a row is found by the time it waits for."""
     moved = 0
     for one, (host_id, number) in zip(sooner, _keys(connection, [one.url for one in sooner], keys), strict=True):
@@ -346,12 +336,12 @@ def hasten(connection: sqlite3.Connection, sooner: Sequence[Reschedule], keys: I
     return moved
 
 
-def plans(connection: sqlite3.Connection) -> dict[tuple[str, int], int]:
+def plans(connection: State) -> dict[tuple[str, int], int]:
     rows = connection.execute(_SQL["plans"], {"day": DAY})
     return {(name, day): many for name, day, many in rows}
 
 
-def moved_to(connection: sqlite3.Connection, host_id: int, number: int, due_at: Instant) -> bool:
+def moved_to(connection: State, host_id: int, number: int, due_at: Instant) -> bool:
     """Whether an address that waits for a later time waits for this one now."""
     row = connection.execute(_SQL["waits_until"], (host_id, number)).fetchone()
     if row is None or row[1] is None or row[1] <= due_at:
@@ -365,7 +355,7 @@ def moved_to(connection: sqlite3.Connection, host_id: int, number: int, due_at: 
     return True
 
 
-def _keys(connection: sqlite3.Connection, urls: Sequence[Url], keys: IncomingKeys) -> Iterator[tuple[int | None, int]]:
+def _keys(connection: State, urls: Sequence[Url], keys: IncomingKeys) -> Iterator[tuple[int | None, int]]:
     host_ids: dict[str, int | None] = {}
     for url in urls:
         _, name, _ = parts_of(url.text)
@@ -374,7 +364,7 @@ def _keys(connection: sqlite3.Connection, urls: Sequence[Url], keys: IncomingKey
         yield host_ids[name], keys.url_id(url.text if keys.identity is None else keys.identity(url.text))
 
 
-def is_vouched_for(connection: sqlite3.Connection, rulebook: Rulebook, offer: Offer, keys: IncomingKeys) -> bool:
+def is_vouched_for(connection: State, rulebook: Rulebook, offer: Offer, keys: IncomingKeys) -> bool:
     """Whether an offer needs nobody to vouch for it, or the robots.txt known for its origin names its sitemap.
 
     (The sitemap protocol, "Sitemaps & Cross Submits".) Who names an index speaks for the sitemaps that it names. While

@@ -1,7 +1,6 @@
 """Settling: what became of visits, written down in one transaction."""
 
 import math
-import sqlite3
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -26,7 +25,7 @@ from gossamer.frontier.sqlite.sieve import (
     next_sequence,
 )
 from gossamer.store import captures, tallies
-from gossamer.store.statements import load
+from gossamer.store.statements import State, load
 from gossamer.values.history import MOST_NEW, Past, encoded
 from gossamer.values.link import Offer
 from gossamer.values.outcome import HELD, PAGE_ERRORS
@@ -59,7 +58,7 @@ class Settle:
 
     def __init__(
         self,
-        connection: sqlite3.Connection,
+        connection: State,
         rulebook: Rulebook,
         politeness: Politeness,
         chance: Chance,
@@ -213,7 +212,7 @@ MOST_ASKED = 100
 """Offers of one page that are looked up: after a restart none of them was met lately."""
 
 
-def led(connection: sqlite3.Connection, settled: Settled, fresh: Sequence[Offer], keys: IncomingKeys) -> Past | None:
+def led(connection: State, settled: Settled, fresh: Sequence[Offer], keys: IncomingKeys) -> Past | None:
     """What is to be remembered of a page whose visit led to new pages; None: it did not, or was its first.
 
     `fresh`: what it offers that was not met lately and may enter; what is known all the same is not new.

@@ -7,7 +7,6 @@ each run of hosts, and a heap is merged when it is dense beside what is known th
 each new address, however many are known.
 """
 
-import sqlite3
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -31,7 +30,7 @@ from gossamer.frontier.rows import HELD, HOW_CODES, HOWS, name_in, next_id, text
 from gossamer.frontier.sqlite.hosts import host_id_of
 from gossamer.frontier.sqlite.quarantine import Quarantine
 from gossamer.store import tallies
-from gossamer.store.statements import load
+from gossamer.store.statements import State, load
 from gossamer.values.link import Offer
 
 # Links from other hosts count also for an address that waits already: it moves towards the head of its lane.
@@ -42,7 +41,7 @@ Linked = tuple[int, int, int, int, int, int]
 """A known address that was met on another host: host id, id, lane, and how, depth and priority of this meeting."""
 
 
-def raise_linked(connection: sqlite3.Connection, leased: Collection[int]) -> None:
+def raise_linked(connection: State, leased: Collection[int]) -> None:
     """REQUIRES: the incoming addresses are laid out, the known ones among them. `leased`: the sequence numbers of
     visits that are out; their rows stay where they are."""
     wanted: dict[tuple[int, int], dict[int, Linked]] = defaultdict(dict)
@@ -52,9 +51,7 @@ def raise_linked(connection: sqlite3.Connection, leased: Collection[int]) -> Non
         _raise_in(connection, host_id, lane, linked, leased)
 
 
-def _raise_in(
-    connection: sqlite3.Connection, host_id: int, lane: int, linked: dict[int, Linked], leased: Collection[int]
-) -> None:
+def _raise_in(connection: State, host_id: int, lane: int, linked: dict[int, Linked], leased: Collection[int]) -> None:
     head: Iterable[tuple[int, int, int]] = connection.execute(_SQL["head_of_lane"], (host_id, lane, HEAD)).fetchall()
     best: int | None = None
     for priority, sequence, address_id in head:
@@ -84,7 +81,7 @@ class Merged(NamedTuple):
 
 
 def merge_sorted(
-    connection: sqlite3.Connection,
+    connection: State,
     incoming: Sequence[tuple[object, ...]],
     links: Mapping[int, int],
     identity: Callable[[str], str] | None,
@@ -121,14 +118,14 @@ def merge_sorted(
     return Merged(due + held, kept_back)
 
 
-def next_sequence(connection: sqlite3.Connection, amount: int) -> int:
+def next_sequence(connection: State, amount: int) -> int:
     """The first of so many numbers that no row of the queue has had."""
     (first,) = connection.execute(_SQL["meta"], ("sequence",)).fetchone()
     connection.execute(_SQL["meta_set"], ("sequence", first + amount))
     return int(first)
 
 
-def _enter_collided(connection: sqlite3.Connection, identity: Callable[[str], str] | None) -> None:
+def _enter_collided(connection: State, identity: Callable[[str], str] | None) -> None:
     """Addresses whose id another text has: the same address spelt otherwise is known. A different one takes the next
     free id, or is found to have done so before."""
     for row_id, host_id, taken, lane, rest in connection.execute(_SQL["collided"]).fetchall():
@@ -218,9 +215,7 @@ class IncomingKeys:
     """Sequence numbers of the visits that are out: their rows of the queue must not move."""
     _host_ids: dict[str, int] = field(default_factory=dict)
 
-    def laid(
-        self, connection: sqlite3.Connection, offers: Iterable[Offer], source: tuple[int, int | None] | None
-    ) -> Iterator[Laid]:
+    def laid(self, connection: State, offers: Iterable[Offer], source: tuple[int, int | None] | None) -> Iterator[Laid]:
         """Offers met on one page. `source`: its host's id and its own; None: each offer says where it was met."""
         identity, url_id, nudge, host_ids = self.identity, self.url_id, self.nudge, self._host_ids
         at = None if source is None else source[0]
@@ -248,18 +243,18 @@ class IncomingKeys:
             )
 
 
-def journal(connection: sqlite3.Connection, met: Sequence[Met], amount: int) -> None:
+def journal(connection: State, met: Sequence[Met], amount: int) -> None:
     """Write down what was met on pages, inside the caller's transaction; `amount` of the offers may be new."""
     connection.execute(_SQL["journalled"], (amount, _ENCODER.encode(met)))
 
 
-def waiting_in(connection: sqlite3.Connection) -> Waiting:
+def waiting_in(connection: State) -> Waiting:
     (journalled,) = connection.execute(_SQL["journal_amount"]).fetchone()
     known, heaped = connection.execute(_SQL["buckets_amount"]).fetchone()
     return Waiting(journalled, 0, heaped, known)
 
 
-def relieve(connection: sqlite3.Connection, waiting: Waiting, keys: IncomingKeys) -> tuple[int, Waiting]:
+def relieve(connection: State, waiting: Waiting, keys: IncomingKeys) -> tuple[int, Waiting]:
     """The journal is full: merge it, or lay it on heaps and merge those that are dense. Says how many were new."""
     if waiting.journalled * DENSE >= waiting.known:
         return merge_some(connection, waiting, keys)
@@ -273,14 +268,14 @@ def relieve(connection: sqlite3.Connection, waiting: Waiting, keys: IncomingKeys
     return new, waiting_in(connection)
 
 
-def merge_some(connection: sqlite3.Connection, waiting: Waiting, keys: IncomingKeys) -> tuple[int, Waiting]:
+def merge_some(connection: State, waiting: Waiting, keys: IncomingKeys) -> tuple[int, Waiting]:
     """The journal, or when it is empty the largest heap. Says how many were new."""
     bucket = full_bucket(connection) if not waiting.journalled else None
     new = merge_bucket(connection, bucket, keys) if bucket is not None else merge_journal(connection, keys)
     return new, waiting_in(connection)
 
 
-def merge_offers(connection: sqlite3.Connection, met: Sequence[Met], keys: IncomingKeys) -> int:
+def merge_offers(connection: State, met: Sequence[Met], keys: IncomingKeys) -> int:
     """Enter offers at once, without the journal; says how many were new."""
     rows: list[Laid] = []
     for host_id, address_id, offers in met:
@@ -288,14 +283,14 @@ def merge_offers(connection: sqlite3.Connection, met: Sequence[Met], keys: Incom
     return _merged(connection, rows, keys)
 
 
-def merge_journal(connection: sqlite3.Connection, keys: IncomingKeys) -> int:
+def merge_journal(connection: State, keys: IncomingKeys) -> int:
     """Empty the journal into addresses and queues, inside the caller's transaction; says how many were new."""
     rows = _in_journal(connection, keys)
     connection.execute(_SQL["journal_emptied"])
     return _merged(connection, rows, keys)
 
 
-def lay_on_heaps(connection: sqlite3.Connection, keys: IncomingKeys) -> None:
+def lay_on_heaps(connection: State, keys: IncomingKeys) -> None:
     """Empty the journal onto the heaps of its hosts' buckets."""
     rows = _in_journal(connection, keys)
     connection.execute(_SQL["journal_emptied"])
@@ -308,19 +303,19 @@ def lay_on_heaps(connection: sqlite3.Connection, keys: IncomingKeys) -> None:
         connection.execute(_SQL["bucket_waiting"], (bucket, len(part)))
 
 
-def dense_bucket(connection: sqlite3.Connection) -> int | None:
+def dense_bucket(connection: State) -> int | None:
     """The bucket most worth merging, when one is dense enough."""
     row = connection.execute(_SQL["bucket_dense"], (DENSE,)).fetchone()
     return int(row[0]) if row else None
 
 
-def full_bucket(connection: sqlite3.Connection) -> int | None:
+def full_bucket(connection: State) -> int | None:
     """The bucket with the most offers, for when there is nothing else to do; None: all heaps are empty."""
     row = connection.execute(_SQL["bucket_full"]).fetchone()
     return int(row[0]) if row else None
 
 
-def merge_bucket(connection: sqlite3.Connection, bucket: int, keys: IncomingKeys) -> int:
+def merge_bucket(connection: State, bucket: int, keys: IncomingKeys) -> int:
     """Empty one heap, or the oldest part of a very large one; says how many addresses were new."""
     rows: list[Laid] = []
     taken: list[tuple[int]] = []
@@ -334,7 +329,7 @@ def merge_bucket(connection: sqlite3.Connection, bucket: int, keys: IncomingKeys
     return _merged(connection, rows, keys)
 
 
-def _in_journal(connection: sqlite3.Connection, keys: IncomingKeys) -> list[Laid]:
+def _in_journal(connection: State, keys: IncomingKeys) -> list[Laid]:
     rows: list[Laid] = []
     for (offers,) in connection.execute(_SQL["journal_rows"]).fetchall():
         for host_id, address_id, met in _JOURNAL.decode(offers):
@@ -342,7 +337,7 @@ def _in_journal(connection: sqlite3.Connection, keys: IncomingKeys) -> list[Laid
     return rows
 
 
-def _merged(connection: sqlite3.Connection, rows: list[Laid], keys: IncomingKeys) -> int:
+def _merged(connection: State, rows: list[Laid], keys: IncomingKeys) -> int:
     """Each address once, as it was met nearest to its seed, with the other hosts that were seen linking to it."""
     nearest: dict[tuple[int, int, str], Laid] = {}
     others: dict[tuple[int, int, str], set[int]] = {}
