@@ -17,7 +17,7 @@ from gossamer.store.state import open_state
 from gossamer.views.facts.checkpoints import newest
 from gossamer.views.facts.names import OURS
 from gossamer.views.facts.sources import SOURCES
-from gossamer.views.facts.sparql import MOST_ROWS, QueryPool, SparqlResult
+from gossamer.views.facts.sparql import MOST_ROWS, FactFiles, QueryLimits, QueryPool, SparqlResult
 from gossamer.web.rooms import SparqlAsk
 
 FRESH_S = 30.0
@@ -59,18 +59,11 @@ async def query_pool(
     directory: Directory, outside: Outside, tell: Tell, size: int, limit_s: float
 ) -> AsyncIterator[tuple[SparqlAsk, QueryPool]]:
     """A pool of SPARQL workers. A question on stale facts asks a running indexer for a new checkpoint."""
-    pool = QueryPool(
-        lambda: directory.checkpoints,
-        outside.files,
-        outside.processes,
-        outside.clock,
-        tell,
-        size,
-        limit_s,
-        sources=lambda: directory.graph / SOURCES,
-        vocabulary=directory.root / VOCABULARY,
+    facts = FactFiles(
+        lambda: directory.checkpoints, lambda: directory.graph / SOURCES, vocabulary=directory.root / VOCABULARY
     )
-    async with pool:
+    limits = QueryLimits(size, limit_s)
+    async with QueryPool(facts, limits, outside.files, outside.processes, outside.clock, tell) as pool:
         with Control(directory.control, outside.clock) as control:
 
             async def ask(

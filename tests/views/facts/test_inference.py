@@ -18,7 +18,7 @@ from gossamer.extract.vocabularies.relations import bundled
 from gossamer.views.facts.checkpoints import Checkpoints
 from gossamer.views.facts.inference import BRACKETS, NO_BLANKS, NO_SHORT_FORM, PATHS, VARIABLES, widened
 from gossamer.views.facts.query_text import explained
-from gossamer.views.facts.sparql import QueryPool, SparqlResult
+from gossamer.views.facts.sparql import FactFiles, QueryLimits, QueryPool, SparqlResult
 from gossamer.views.facts.store import Graph
 
 JSON = "application/sparql-results+json"
@@ -56,8 +56,9 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def asked(root: Path, *queries: str, has_inference: bool = True, accept: str = JSON) -> list[SparqlResult]:
     async def scene() -> list[SparqlResult]:
-        parts = (lambda: root / "checkpoints", DiskFiles(), SystemProcesses(), SystemClock(), silent)
-        async with QueryPool(*parts, size=1, vocabulary=root / "vocabulary.ttl") as pool:
+        facts = FactFiles(lambda: root / "checkpoints", vocabulary=root / "vocabulary.ttl")
+        parts = (DiskFiles(), SystemProcesses(), SystemClock(), silent)
+        async with QueryPool(facts, QueryLimits(1), *parts) as pool:
             return [await pool.ask(PREFIX + query, accept, has_inference=has_inference) for query in queries]
 
     return asyncio.run(scene())
@@ -148,7 +149,7 @@ def test_where_inference_does_not_reach_it_says_so(facts: Path) -> None:
         ("SELECT * { _:x a schema:Organization }", NO_BLANKS),
         ("CONSTRUCT WHERE { ?x a schema:Organization }", NO_SHORT_FORM),
         ("SELECT * { << ?a ?b ?c >> ?d ?e }", "triple terms"),
-        ("SELECT * { ?x a }", "cannot be read at line 2"),
+        ("SELECT * { ?x a }", "cannot be parsed at line 2"),
     ],
 )
 def test_where_inference_cannot_be_had_it_is_refused_in_words(facts: Path, query: str, words: str) -> None:
@@ -206,11 +207,11 @@ def test_a_query_with_everything_in_it_can_still_be_read_when_widened() -> None:
 @pytest.mark.parametrize(
     ("query", "words"),
     [
-        ("SELECT *\nWHERE { ?s schema:name ?o }", "Put this line first: PREFIX schema: <http://schema.org/>"),
+        ("SELECT *\nWHERE { ?s schema:name ?o }", "Add this line at the top: PREFIX schema: <http://schema.org/>"),
         ("SELECT * WHERE { ?s my:name ?o }", "prefix my: is not declared"),
         ("SELECT * WHERE { ?s ?p ?o", "1 of its { are not closed"),
         ("SELECT * WHERE { ?s ?p }", "three parts"),
-        ("SELECT ?x { ?x ?y ?z } GROUP BY ?y", "SELECT may name only what is grouped by"),
+        ("SELECT ?x { ?x ?y ?z } GROUP BY ?y", "SELECT may list only grouped variables"),
         ("ASK { ?s ?p <a b> }", "column 18"),
         ("SELECT *\nWHERE {\n ?s ?p ?o . FILTER(?x ! ?y) }", "line 3, column"),
         ("SELEC", "line 1, column"),

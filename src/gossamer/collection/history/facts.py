@@ -18,7 +18,7 @@ from gossamer.values.url import Host, Url
 from gossamer.views.facts.checkpoints import Checkpoints
 from gossamer.views.facts.query_text import inspect
 from gossamer.views.facts.sources import SOURCES
-from gossamer.views.facts.sparql import QueryPool, SparqlResult
+from gossamer.views.facts.sparql import FactFiles, QueryLimits, QueryPool, SparqlResult
 from gossamer.views.facts.store import Graph
 
 MOST_PAGES = 20_000
@@ -64,18 +64,11 @@ async def asked_at(
         folder = Path(scratch)
         replayed = await replay(past, outside, folder, at, host, most, says)
         says("asking")
-        pool = QueryPool(
-            lambda: folder / "checkpoints",
-            outside.files,
-            outside.processes,
-            outside.clock,
-            silent,
-            1,
-            TIME_S,
-            sources=lambda: folder / "graph" / SOURCES,
-            vocabulary=directory.root / VOCABULARY,
+        facts = FactFiles(
+            lambda: folder / "checkpoints", lambda: folder / "graph" / SOURCES, vocabulary=directory.root / VOCABULARY
         )
-        async with pool:
+        limits = QueryLimits(workers=1, time_s=TIME_S)
+        async with QueryPool(facts, limits, outside.files, outside.processes, outside.clock, silent) as pool:
             result = await pool.ask(query, accept)
         return PastAnswer(result, replayed, extractor())
 

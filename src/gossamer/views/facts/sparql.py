@@ -1,4 +1,4 @@
-"""SPARQL over the newest checkpoint: read only, from this collection alone, within limits of time, memory and size."""
+"""SPARQL over the newest checkpoint: read only, on this collection alone, with limits on time, memory and size."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -9,14 +9,14 @@ from types import TracebackType
 
 import msgspec
 
-from gossamer.base.clock import SECOND, Clock, Instant
+from gossamer.base.clock import Clock, Instant
 from gossamer.base.errors import QueryRefused, QueryTooLong, ViewDamaged, WorkerLost
 from gossamer.base.files import Files
 from gossamer.base.processes import Processes
 from gossamer.base.tell import Tell
 from gossamer.base.tuning import QUERY_NICENESS
 from gossamer.extract.vocabularies.relations import LONGEST_OWN
-from gossamer.views.facts.checkpoints import EVERY_S, newest
+from gossamer.views.facts.checkpoints import newest
 from gossamer.views.facts.query_job import (
     CheckpointDamaged,
     CheckpointGone,
@@ -35,15 +35,13 @@ from gossamer.workers.pool import Pool
 MOST_ROWS = 10_000
 MOST_BYTES = 10 * MIB
 MOST_WAITING = 64
-"""In line for a worker; nobody stands there longer than a query may take, or these seconds if that is less."""
+"""Queries that wait for a worker. None waits longer than a query may take, or these seconds if that is less."""
 LEAST_WAIT_S = 5.0
-BUSY = "Other queries take all the time there is; please ask again in a moment."
+BUSY = "All query workers are busy; please try again in a moment."
 UNGUARDED = (
     "SPARQL is switched off here: a query worker could not close its network, neither by a namespace nor by seccomp. "
     "Allow one of the two; docs/hardening.md says how for Docker, Podman, Kubernetes and systemd."
 )
-TIME_S = 10.0
-MEMORY_BYTES = 1024 * MIB
 
 _questions = msgspec.msgpack.Encoder()
 _replies: msgspec.msgpack.Decoder[Reply] = msgspec.msgpack.Decoder(Reply)
@@ -58,49 +56,42 @@ class SparqlResult:
     as_of: Instant
     """The facts are those of this moment."""
     query: str = ""
-    """As it was put to the store, where inference or canonical names changed it."""
+    """As it ran, where inference or canonical names changed it."""
     notes: tuple[str, ...] = ()
-    """What inference added, where it does not reach, and strings that look like names."""
+    """What inference added, where it does not apply, and strings that look like names."""
 
 
-def nobody() -> None:
-    """For when there is no indexer to ask."""
+@dataclass(frozen=True, slots=True)
+class FactFiles:
+    """Where queries find their facts; read for each query, since a rebuild moves the folders."""
+
+    checkpoints: Callable[[], Path]
+    sources: Callable[[], Path] | None = None
+    """The live graph's database of where each fact is on its page."""
+    vocabulary: Path | None = None
+    """The user's own rdfs:subClassOf and rdfs:subPropertyOf statements, in Turtle; the file may be missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryLimits:
+    workers: int = 2
+    time_s: float = 10.0
+    memory_bytes: int = 1024 * MIB
 
 
 class QueryPool:
-    """`async with QueryPool(...) as pool: await pool.ask(query, accept)`.
-
-    `checkpoints` and `sources` say where to look at each question: a rebuild puts both elsewhere.
-    `refresh` is called when a question finds the facts older than `EVERY_S`: it asks the indexer for a checkpoint.
-    `sources` is the database of the live graph that says where facts stand; `vocabulary` a file with relations of
-    one's own (rdfs:subClassOf and rdfs:subPropertyOf, in Turtle), which need not be there.
-    """
+    """`async with QueryPool(...) as pool: await pool.ask(query, accept)`."""
 
     def __init__(
-        self,
-        checkpoints: Callable[[], Path],
-        files: Files,
-        processes: Processes,
-        clock: Clock,
-        tell: Tell,
-        size: int = 2,
-        time_s: float = TIME_S,
-        memory_bytes: int = MEMORY_BYTES,
-        refresh: Callable[[], object] = nobody,
-        sources: Callable[[], Path] | None = None,
-        vocabulary: Path | None = None,
+        self, facts: FactFiles, limits: QueryLimits, files: Files, processes: Processes, clock: Clock, tell: Tell
     ) -> None:
-        self._checkpoints, self._sources = checkpoints, sources
-        self._vocabulary = vocabulary
-        self._files = files
-        self._clock = clock
-        self._refresh = refresh
-        self._time_s = time_s
-        self._free, self._waiting = asyncio.Semaphore(size), 0
-        limits = Limits(
-            wall_s=time_s,
-            cpu_s=time_s,
-            memory_bytes=memory_bytes,
+        self._facts, self._files, self._clock = facts, files, clock
+        self._time_s = limits.time_s
+        self._free, self._waiting = asyncio.Semaphore(limits.workers), 0
+        worker_limits = Limits(
+            wall_s=limits.time_s,
+            cpu_s=limits.time_s,
+            memory_bytes=limits.memory_bytes,
             open_files=1024,
             answer_bytes=2 * MOST_BYTES,
             ahead=0,
@@ -108,7 +99,7 @@ class QueryPool:
             is_silent=True,
             needs_closed_network=True,
         )
-        self._pool = Pool(job, size, limits, processes, clock, tell)
+        self._pool = Pool(job, limits.workers, worker_limits, processes, clock, tell)
 
     async def __aenter__(self) -> "QueryPool":
         await self._pool.__aenter__()
@@ -121,7 +112,7 @@ class QueryPool:
 
     @property
     def barriers(self) -> Barriers | None:
-        """What holds around its workers; None while none is ready."""
+        """The sandbox of its workers; None while no worker is ready."""
         return self._pool.barriers
 
     @property
@@ -138,13 +129,14 @@ class QueryPool:
         has_inference: bool = False,
         has_exact_names: bool = False,
     ) -> SparqlResult:
-        """The answer, in the media type of those we have that `accept` likes best; with inference, also from what the
-        vocabularies say (see `widening`). Names match in every spelling (see `spelling`), unless they are to be exact.
-        Raises QueryRefused, in words for the person who asked, or QueryTooLong when it was stopped."""
+        """The answer, in the media type that `accept` prefers; with inference (see `inference`) also what follows from
+        the vocabularies. Names match in every spelling, unless they are to be exact.
+
+        Raises QueryRefused with a reason for the user, or QueryTooLong when the query was stopped."""
         if len(query) > LONGEST_QUERY:
             raise QueryRefused(f"The query is longer than {LONGEST_QUERY:,} characters.")
         if not query.isprintable() and any("\ud800" <= letter <= "\udfff" for letter in query):
-            raise QueryRefused("The query holds half of a character (a lone surrogate).")
+            raise QueryRefused("The query contains half a character (a lone surrogate).")
         async with self._turn():
             return await self._answered(
                 SparqlQuestion(
@@ -155,7 +147,7 @@ class QueryPool:
                     most_bytes=MOST_BYTES,
                     default_graphs=default_graphs,
                     named_graphs=named_graphs,
-                    sources=str(self._sources()) if self._sources is not None else "",
+                    sources=self._sources(),
                     has_inference=has_inference,
                     vocabulary=self._own_vocabulary(),
                     has_exact_names=has_exact_names,
@@ -165,12 +157,10 @@ class QueryPool:
     async def _answered(self, question: SparqlQuestion) -> SparqlResult:
         damaged: dict[str, str] = {}
         for _ in range(3):
-            checkpoint = newest(self._files, self._checkpoints(), damaged)
+            checkpoint = newest(self._files, self._facts.checkpoints(), damaged)
             if checkpoint is None and damaged:
                 break
             as_of = checkpoint.as_of if checkpoint else self._clock.now()
-            if checkpoint is None or self._clock.now() - as_of > EVERY_S * SECOND:
-                self._refresh()
             folder = str(checkpoint.folder) if checkpoint else ""
             match await self._put(msgspec.structs.replace(question, checkpoint=folder)):
                 case SparqlFound(media_type, body, truncated, asked, notes):
@@ -180,18 +170,18 @@ class QueryPool:
                 case CheckpointDamaged(words):  # the one before it may be whole
                     damaged[Path(folder).name] = words
                 case Unsourced(words):
-                    if self._sources is None or question.sources == str(self._sources()):
-                        raise ViewDamaged(Path(question.sources).parent, words)
-                    question = msgspec.structs.replace(question, sources=str(self._sources()))  # a rebuild moved it
+                    if question.sources == (sources := self._sources()):
+                        raise ViewDamaged(Path(sources).parent, words)
+                    question = msgspec.structs.replace(question, sources=sources)  # a rebuild moved it
                 case CheckpointGone():
                     continue
         if damaged:
-            raise ViewDamaged(self._checkpoints(), "; ".join(f"{name}: {why}" for name, why in damaged.items()))
-        raise QueryTooLong("The facts could not be opened; please ask again in a moment.")
+            raise ViewDamaged(self._facts.checkpoints(), "; ".join(f"{name}: {why}" for name, why in damaged.items()))
+        raise QueryTooLong("The facts could not be opened; please try again in a moment.")
 
     @asynccontextmanager
     async def _turn(self) -> AsyncIterator[None]:
-        """A worker's time. Behind a line of runaways one is told to come back instead of standing there."""
+        """A worker's time. With too many queries waiting, the next one fails at once instead of waiting."""
         if self._waiting >= MOST_WAITING:
             raise QueryTooLong(BUSY)
         self._waiting += 1
@@ -207,11 +197,13 @@ class QueryPool:
         finally:
             self._free.release()
 
+    def _sources(self) -> str:
+        return str(self._facts.sources()) if self._facts.sources is not None else ""
+
     def _own_vocabulary(self) -> bytes:
-        """Read anew for each question, so that a change counts at once; it is small."""
-        if self._vocabulary is None or self._files.size(self._vocabulary) is None:
-            return b""
-        return self._files.read(self._vocabulary, length=LONGEST_OWN + 1)
+        """Read for each query, so that a change counts at once; it is small."""
+        path = self._facts.vocabulary
+        return b"" if path is None or self._files.size(path) is None else self._files.read(path, length=LONGEST_OWN + 1)
 
     async def _put(self, question: SparqlQuestion) -> Reply:
         try:
@@ -223,11 +215,9 @@ class QueryPool:
 def _in_words(lost: WorkerLost, time_s: float) -> str:
     match lost.why:
         case "timeout":
-            return (
-                f"The query was stopped after {time_s:g} seconds. Ask for less: name more of the facts, or set a LIMIT."
-            )
+            return f"The query was stopped after {time_s:g} seconds. Ask for less: narrow the patterns, or add a LIMIT."
         case "memory" | "crash":
-            return "The query was stopped: it needed more memory than it may have, or is too deep. Ask for less."
+            return "The query was stopped: it needed more memory than allowed, or is nested too deeply. Ask for less."
         case "unguarded":
             return UNGUARDED
         case _:
