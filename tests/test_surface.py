@@ -65,7 +65,7 @@ def test_facts_are_asked_for_in_sparql(collection: gossamer.Collection) -> None:
     assert collection.sparql("ASK { ?s ?p ?o }").is_so is True
     assert collection.sparql("CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o } LIMIT 2").text.count(" .\n") == 2
     assert collection.sparql("SELECT * WHERE { ?s ?p ?o }", most_rows=5).is_cut
-    with pytest.raises(QueryRefused, match="cannot be read"):
+    with pytest.raises(QueryRefused, match="cannot be parsed"):
         collection.sparql("SELECT WHERE {")
     with pytest.raises(QueryRefused):
         collection.sparql("DELETE WHERE { ?s ?p ?o }")

@@ -25,7 +25,7 @@ from gossamer.values.link import Link
 from gossamer.values.page import Page, Reading
 from gossamer.values.url import Url
 from gossamer.views.facts.checkpoints import Checkpoints
-from gossamer.views.facts.store import FactsHere, Graph, digest
+from gossamer.views.facts.store import Graph, LocalFacts, digest
 from gossamer.views.links.reader import LinksReader
 from gossamer.views.links.store import LinksWriter
 from gossamer.views.words.searcher import Searcher
@@ -97,7 +97,7 @@ class House:
         index.open()
         try:
             with Graph(self.folder / "graph", self.files, self.clock, self.tell) as graph:
-                facts = GraphView(FactsHere(graph, self.folder / "graph", self.files, self.tell))
+                facts = GraphView(LocalFacts(graph, self.folder / "graph", self.files, self.tell))
                 following = {"links": links, "graph": facts, "index": index}
                 views = self.views(following, settings)
                 return asyncio.run(views.catch_up())
@@ -450,7 +450,7 @@ def test_a_checkpoint_is_made_when_it_is_wanted_and_at_the_end(house):
     made, asked = [], [True, False]
     with Graph(house.folder / "graph", house.files, house.clock, house.tell) as graph:
         checkpoints = Checkpoints(house.folder / "checkpoints", house.files, house.clock, house.tell)
-        facts = GraphView(FactsHere(graph, house.folder / "graph", house.files, house.tell))
+        facts = GraphView(LocalFacts(graph, house.folder / "graph", house.files, house.tell))
         stop = asyncio.Event()
 
         async def life() -> None:

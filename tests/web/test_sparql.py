@@ -114,7 +114,7 @@ def test_pages_among_the_answers_lead_to_their_page_view(site: Site) -> None:
 def test_a_mistake_is_shown_with_its_place_and_the_query_kept(site: Site) -> None:
     answer = site.sparql("SELECT WHERE {", "text/html")
     assert answer.status == 400
-    assert "cannot be read" in answer.page.css_first("[role=alert]").text()
+    assert "cannot be parsed" in answer.page.css_first("[role=alert]").text()
     assert answer.page.css_first("textarea").text().strip() == "SELECT WHERE {"
     assert site.sparql("SELECT WHERE {").status == 400
 

@@ -25,7 +25,7 @@ from gossamer.store.directory import Directory, keep_private
 from gossamer.values.format import error_in_words
 from gossamer.values.messages import PageFacts
 from gossamer.views.facts.checkpoints import Checkpoints
-from gossamer.views.facts.store import FactsHere, Graph
+from gossamer.views.facts.store import Graph, LocalFacts
 from gossamer.workers.sandbox import leave_with_parent
 from gossamer.workers.wire import MessageKind, frame
 
@@ -56,7 +56,7 @@ async def keep(directory: Directory, channel: socket.socket, outside: Outside, t
     try:
         with channel, Graph(directory.graph, outside.files, outside.clock, tell) as graph:
             checkpoints = Checkpoints(directory.checkpoints, outside.files, outside.clock, tell)
-            here = FactsHere(graph, directory.graph, outside.files, tell)
+            here = LocalFacts(graph, directory.graph, outside.files, tell)
             outside.processes.lower_thread_priority(GRAPH_MERGES, GRAPH_MERGES_NICENESS)
             relax_garbage_collection()
             channel.sendall(frame(MessageKind.READY, here.position))
@@ -68,7 +68,7 @@ async def keep(directory: Directory, channel: socket.socket, outside: Outside, t
 class Obeying:
     """What each order means."""
 
-    def __init__(self, graph: Graph, here: FactsHere, checkpoints: Checkpoints) -> None:
+    def __init__(self, graph: Graph, here: LocalFacts, checkpoints: Checkpoints) -> None:
         self._graph, self._here, self._checkpoints = graph, here, checkpoints
         self._pages: list[PageFacts] = []
 

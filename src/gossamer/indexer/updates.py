@@ -71,8 +71,8 @@ class View(Protocol):
 
 
 class FactsKeeper(Protocol):
-    """Where facts are kept. Real ones: `views.facts.store.FactsHere`, and `indexer.graph_client.FactsApart`, which lets
-    another process do it."""
+    """Where facts are kept. Real ones: `views.facts.store.LocalFacts`, and `indexer.graph_client.FactsApart`, through
+    another process."""
 
     @property
     def position(self) -> bytes:

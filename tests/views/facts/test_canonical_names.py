@@ -20,8 +20,8 @@ from gossamer.values.url import url_of
 from gossamer.views.facts.checkpoints import FORMAT, Checkpoints, newest
 from gossamer.views.facts.query_text import canonical_query
 from gossamer.views.facts.sources import SOURCES
-from gossamer.views.facts.sparql import QueryPool, SparqlResult
-from gossamer.views.facts.store import FactsHere, Graph, opened
+from gossamer.views.facts.sparql import FactFiles, QueryLimits, QueryPool, SparqlResult
+from gossamer.views.facts.store import Graph, LocalFacts, opened
 
 JSON = "application/sparql-results+json"
 OLD, NEW = "http://schema.org/", "https://schema.org/"
@@ -51,8 +51,9 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def asked(root: Path, *queries: str, **choices: object) -> list[SparqlResult]:
     async def scene() -> list[SparqlResult]:
-        parts = (lambda: root / "checkpoints", DiskFiles(), SystemProcesses(), SystemClock(), silent)
-        async with QueryPool(*parts, size=1, time_s=60, sources=lambda: root / "graph" / SOURCES) as pool:
+        facts = FactFiles(lambda: root / "checkpoints", lambda: root / "graph" / SOURCES)
+        parts = (DiskFiles(), SystemProcesses(), SystemClock(), silent)
+        async with QueryPool(facts, QueryLimits(1, time_s=60), *parts) as pool:
             return [await pool.ask(query, JSON, **choices) for query in queries]  # type: ignore[arg-type]
 
     return asyncio.run(scene())
@@ -97,7 +98,7 @@ def test_the_spelling_of_the_page_can_be_asked_for(facts: Path) -> None:
 def test_a_string_that_looks_like_a_variant_is_pointed_out(facts: Path) -> None:
     [told] = asked(facts, f'SELECT ?p {{ ?x ?p ?o FILTER STRSTARTS(STR(?p), "{NEW}") }}')
     assert values(told) == []
-    assert told.notes == (f"The string “{NEW}” is compared as it is written; names here are spelt {OLD}.",)
+    assert told.notes == (f"The string “{NEW}” is compared as written; the canonical name is {OLD}.",)
 
 
 def test_a_page_has_one_name_whoever_speaks_of_it(facts: Path) -> None:
@@ -143,7 +144,7 @@ def as_before(folder: Path) -> None:
 def test_facts_of_an_older_version_are_refused_and_made_again(tmp_path: Path) -> None:
     files, live, copies = DiskFiles(), tmp_path / "graph", tmp_path / "checkpoints"
     with Graph(live, files, SystemClock(), silent) as graph:
-        FactsHere(graph, live, files, silent).commit(b"[1,2]", [facts_of(*page) for page in PAGES.items()])
+        LocalFacts(graph, live, files, silent).commit(b"[1,2]", [facts_of(*page) for page in PAGES.items()])
         Checkpoints(copies, files, SystemClock(), silent).make(graph)
     checkpoint = newest(files, copies)
     assert checkpoint is not None
@@ -154,7 +155,7 @@ def test_facts_of_an_older_version_are_refused_and_made_again(tmp_path: Path) ->
     with pytest.raises(ViewDamaged, match="gossamer rebuild"):
         asked(tmp_path, "SELECT * { ?s ?p ?o }")
     with Graph(live, files, SystemClock(), silent) as graph:
-        assert graph.is_empty() and FactsHere(graph, live, files, silent).position == b""
+        assert graph.is_empty() and LocalFacts(graph, live, files, silent).position == b""
         graph.replace([facts_of(*page) for page in PAGES.items()])
     with Graph(live, files, SystemClock(), silent) as graph:
         assert not graph.is_empty()

@@ -26,8 +26,9 @@ from gossamer.values.capture import Kept
 from gossamer.values.format import counted
 from gossamer.values.url import Url
 from gossamer.views.facts.checkpoints import DIGESTS, newest, tables_without, unlike_digests, view_of
+from gossamer.views.facts.names import graph_name
 from gossamer.views.facts.sources import SOURCES, damaged_records
-from gossamer.views.facts.store import POSITION, held_at, opened
+from gossamer.views.facts.store import POSITION, fetched_at, opened
 from gossamer.views.links.reader import LinksReader, every_link
 from gossamer.views.words.schema import damaged_files
 from gossamer.views.words.searcher import Searcher
@@ -309,7 +310,7 @@ def _facts(name: str, folder: Path, files: Files, says: Says) -> OpenView:
 
     def held(urls: Sequence[Url]) -> Mapping[int, Instant]:
         with damage_named(view, OSError, RuntimeError, ValueError):
-            found = {url.id: held_at(store, url) for url in urls}
+            found = {url.id: fetched_at(store, graph_name(url)) for url in urls}
         return {number: at for number, at in found.items() if at is not None}
 
     note = f"{counted(new, 'table')} not in {DIGESTS}, checked only in part; the next `gossamer crawl` adds it"

@@ -28,9 +28,9 @@ CONFIRMED = "confirmed"
 SEAL = "sizes.json"
 """The files of a checkpoint and their sizes: RocksDB takes half a manifest for a store with fewer facts."""
 FORMAT = "format"
-"""The file in a store's folder that names the version of what is in it; older stores have none."""
+"""The file in a store's folder with the version of its content; older stores have none."""
 VERSION = b"2"
-"""What the facts are like: since 2 their names are canonical (`extract.identity`)."""
+"""Since 2 the names in facts are canonical (`extract.vocabularies.canonical`)."""
 DIGESTS = "digests.json"
 """Size and hash of a store's tables and manifest, in the store and in its last checkpoint."""
 TABLE, MANIFEST = ".sst", "MANIFEST-"
@@ -40,7 +40,7 @@ EVERY_S = 30.0
 
 
 class LiveStore(Protocol):
-    """What copies are made of: `views.facts.store.Graph`, which is not loaded by those who only look for the newest."""
+    """`views.facts.store.Graph`, as a protocol: processes that only look for the newest checkpoint do not load it."""
 
     changes: int
 
@@ -57,8 +57,9 @@ class Checkpoint:
 
 
 class Checkpoints:
-    """REQUIRES: one maker, which may be a thread beside the one that writes. Readers take `newest` for each question
-    and hold it no longer than `every_s`: the one they hold is then always among the two that are kept."""
+    """Make checkpoints and delete old ones. REQUIRES: one maker, which may be a thread beside the one that writes.
+
+    Readers take `newest` for each query and keep it no longer than `every_s`, so it is always one of the two kept."""
 
     def __init__(self, folder: Path, files: Files, clock: Clock, tell: Tell, every_s: float = EVERY_S) -> None:
         self._folder = folder
@@ -67,23 +68,23 @@ class Checkpoints:
         self._tell = tell
         self._every_s = every_s
         self._made_of: int | None = None
-        """`Graph.changes` when the newest was made; None: not made by us."""
-        self._looked_at: Instant | None = None
+        """`Graph.changes` when the newest was made; None: made by an earlier process."""
+        self._checked_at: Instant | None = None
 
     def is_due(self) -> bool:
-        """Whether long enough has passed since the last one was made or found to be still true."""
-        last_at = self._looked_at if self._looked_at is not None else self._last_named()
+        """Whether `every_s` has passed since the last one was made or found up to date."""
+        last_at = self._checked_at if self._checked_at is not None else self._last_named()
         now = self._clock.now()
         return last_at is None or now < last_at or now - last_at >= self._every_s * SECOND
 
     def made_elsewhere(self) -> None:
-        """Another process has made one now: the next is due after the interval, whatever the clock does."""
-        self._looked_at = self._clock.now()
+        """Another process has just made one: the next is due after the interval, whatever the clock does."""
+        self._checked_at = self._clock.now()
 
     def make(self, graph: LiveStore) -> Checkpoint | None:
-        """Make one now, if anything has changed; None when the newest still tells the truth."""
+        """Make one now; None when nothing has changed since the newest."""
         now = self._clock.now()
-        self._looked_at = now
+        self._checked_at = now
         present = newest(self._files, self._folder)
         if present is not None and self._made_of == graph.changes:
             graph.copy_position(present.folder)
@@ -117,7 +118,7 @@ class Checkpoints:
 
 
 def newest(files: Files, folder: Path, damaged: Collection[str] = ()) -> Checkpoint | None:
-    """The checkpoint to read now, but for those found damaged; None when there is none."""
+    """The checkpoint to read now, skipping the `damaged` ones; None when there is none."""
     names = [name for name in _names(files, folder) if name not in damaged]
     if not names:
         return None
@@ -130,24 +131,24 @@ def newest(files: Files, folder: Path, damaged: Collection[str] = ()) -> Checkpo
 
 
 def unlike_format(folder: Path) -> str:
-    """Why the facts in a store are not those that this version reads; empty when they are."""
+    """Why this version cannot read a store; empty when it can."""
     try:
         found = (folder / FORMAT).read_bytes()
     except FileNotFoundError:
         found = b"1"
     except OSError as trouble:
         return f"{FORMAT} cannot be read: {trouble}"
-    said = found.decode("ascii", "replace")
-    return "" if found == VERSION else f"it has format {said}, and this version of Gossamer reads {VERSION.decode()}"
+    version = found.decode("ascii", "replace")
+    return "" if found == VERSION else f"it has format {version}, and this version of Gossamer reads {VERSION.decode()}"
 
 
 def unlike_seal(folder: Path) -> str:
-    """What is missing or was cut in a checkpoint; empty when nothing is, or when it has no seal, as older ones."""
+    """What is missing or truncated in a checkpoint; empty when nothing is, or for an older one without a seal."""
     try:
         sizes = json.loads((folder / SEAL).read_bytes())
         for name, size in sizes.items():
             if (folder / name).stat().st_size != size:
-                return f"{name} does not have the size it was written with"
+                return f"{name} has changed its size"
     except FileNotFoundError as trouble:
         return "" if str(trouble.filename).endswith(SEAL) else f"{Path(trouble.filename).name} is missing"
     except (OSError, ValueError, AttributeError) as trouble:
@@ -156,7 +157,7 @@ def unlike_seal(folder: Path) -> str:
 
 
 def view_of(folder: Path) -> Path:
-    """The view that a store belongs to: checkpoints lie in a folder of theirs."""
+    """The view a store belongs to: checkpoints have a folder of their own."""
     return folder.parent if folder.parent.name == "checkpoints" else folder
 
 
@@ -176,7 +177,7 @@ class Digest(msgspec.Struct, frozen=True, array_like=True):
 
 
 def write_digests(store: Path, copy: Path, files: Files) -> None:
-    """Note what a copy that was just made of a store consists of, in both; a table that is known is not read again."""
+    """Save the digests of a copy just made of a store, in both; a known table is not read again."""
     try:
         known = digests_of(store, files)
     except ViewDamaged:
@@ -192,7 +193,7 @@ def write_digests(store: Path, copy: Path, files: Files) -> None:
 
 
 def digests_of(folder: Path, files: Files) -> dict[str, Digest]:
-    """By the name of the file; empty when no checkpoint was made since there are digests."""
+    """By file name; empty for a store whose checkpoints were made before digests existed."""
     try:
         if files.size(folder / DIGESTS) is None:
             return {}
@@ -202,26 +203,26 @@ def digests_of(folder: Path, files: Files) -> dict[str, Digest]:
 
 
 def unlike_digests(folder: Path, files: Files, says: Callable[[str], None]) -> list[str]:
-    """Names of the files that are not as they were. One that is gone was merged into others, or the store misses it."""
+    """Names of changed files. A missing one was merged into others, or the store itself reports it."""
     kept = digests_of(folder, files)
-    unlike: list[str] = []
+    changed: list[str] = []
     for number, (name, digest) in enumerate(kept.items(), 1):
         says(f"checking {folder.name}: file {number:,} of {len(kept):,}")
         size = files.size(folder / name)
         if size is not None and (size < digest.size or _digest(folder / name, digest.size, files) != digest):
-            unlike.append(name)
-    return unlike
+            changed.append(name)
+    return changed
 
 
 def cut_manifest(folder: Path, files: Files) -> str:
-    """The manifest that is shorter than it was; empty when none is."""
+    """A manifest that was truncated; empty when none was."""
     manifests = {name: one.size for name, one in digests_of(folder, files).items() if name.startswith(MANIFEST)}
     cut = (name for name, before in manifests.items() if (files.size(folder / name) or before) < before)
     return next(cut, "")
 
 
 def tables_without(folder: Path, files: Files) -> int:
-    """How many tables are newer than the last checkpoint, and so have no digest."""
+    """How many tables are newer than the last checkpoint, and have no digest yet."""
     kept = digests_of(folder, files)
     return sum(name.endswith(TABLE) and name not in kept for name in files.names(folder))
 

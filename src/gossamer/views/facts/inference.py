@@ -1,16 +1,16 @@
-"""RDFS inference for a query, by asking for more: `?x a schema:Organization` also finds what is stated to be a
-Restaurant, because the vocabulary says that one is the other. Nothing is written, and nothing inferred is ever stored.
+"""RDFS inference by rewriting the query: `?x a schema:Organization` also matches entities stated to be a Restaurant.
 
-What follows (RDF 1.1 Semantics, section 9, rules rdfs5, 7, 9 and 11) is found where the query has
+Nothing is written, and nothing inferred is ever stored. Inferred facts (RDF 1.1 Semantics, section 9, rules rdfs5, 7,
+9 and 11) match where the query has
 
-- a class as the type of something: the class and all that lie below it;
-- a variable as the type: the stated classes and all that lie above them;
-- a property by its name: the property and all that lie below it.
+- a class as a type: the class and its subclasses;
+- a variable as a type: the stated classes and their superclasses;
+- a named property: the property and its subproperties.
 
-Each such pattern becomes a sub-query with DISTINCT, so that a fact that follows twice is still one fact, as it would
-be in a graph that holds the inferred ones. In `GRAPH ?page { ... }` an inferred fact belongs to the pages that state
-what it follows from. What stays as stated, and is said to: property paths, variables as properties, what stands in
-brackets [ ], ( ) or an expression. Domains and ranges are not used: on the web they make more nonsense than sense.
+Each such pattern becomes a sub-query with DISTINCT, so a fact that follows twice is still one fact, as in a graph that
+contains the inferred ones. In `GRAPH ?page { ... }` an inferred fact belongs to the pages that state what it follows
+from. Matched as stated, with a note: property paths, variables as properties, anything in brackets [ ], ( ) or an
+expression. Domains and ranges are not used: on the web they produce mostly nonsense.
 """
 
 from collections.abc import Callable, Iterable
@@ -22,13 +22,13 @@ from gossamer.views.facts.query_text import CLOSES, END, Token, in_full, prefixe
 
 TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 MOST_PAIRS = 5_000
-"""Stated and inferred class, for a variable as the type."""
+"""Of a stated and an inferred class, for a variable as a type."""
 PATHS = "Property paths are matched as stated, without inference."
-VARIABLES = "A variable in the place of a property matches stated facts only."
-BRACKETS = "What stands in brackets or in an expression is matched as stated, without inference."
+VARIABLES = "A variable as a property matches stated facts only."
+BRACKETS = "Anything in brackets or in an expression is matched as stated, without inference."
 NO_SHORT_FORM = "With inference, write out what to construct: CONSTRUCT { ... } WHERE { ... }."
-NO_BLANKS = "With inference, name things with variables (?x) instead of [ ] and _:x."
-NO_QUOTES = "Inference cannot be used together with triple terms (<< >>)."
+NO_BLANKS = "With inference, use variables (?x) instead of [ ] and _:x."
+NO_QUOTES = "Inference cannot be combined with triple terms (<< >>)."
 
 IsStated = Callable[[Kind, str], bool]
 """(kind, IRI): whether any fact has this class or property."""
@@ -38,11 +38,11 @@ IsStated = Callable[[Kind, str], bool]
 class Widened:
     query: str
     notes: tuple[str, ...]
-    """What was added and what was not, in words."""
+    """For the user: what was added and what was not."""
 
 
 def widened(query: str, known: Vocabularies, is_stated: IsStated) -> Widened:
-    """REQUIRES: a query that the engine can read. Raises QueryRefused where inference cannot be had."""
+    """REQUIRES: a query that the engine can parse. Raises QueryRefused where inference is not possible."""
     walk = _Walk(query, known, is_stated)
     text = walk.query()
     return Widened(text if walk.count else query, tuple(dict.fromkeys(walk.notes)))
@@ -59,7 +59,7 @@ class _Pattern:
 
 @dataclass(slots=True)
 class _Block:
-    """Triples in a row, and the sub-queries that stand for some of them."""
+    """Consecutive triples, and the sub-queries that replace some of them."""
 
     kept: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
@@ -69,7 +69,7 @@ class _Block:
 
 
 class _Walk:
-    """Once through the tokens, by the grammar of group graph patterns (SPARQL 1.1, rules 53 to 83)."""
+    """One pass over the tokens, by the grammar of group graph patterns (SPARQL 1.1, rules 53 to 83)."""
 
     def __init__(self, query: str, known: Vocabularies, is_stated: IsStated) -> None:
         self._query = query
@@ -117,7 +117,7 @@ class _Walk:
         return [self._copied()]
 
     def _copied(self) -> str:
-        """From an opening mark to the one that closes it, as it is."""
+        """From an opening bracket to its closing one, unchanged."""
         depth, start = 0, self._at
         while (token := self._next()) is not END:
             depth += token.is_mark(*CLOSES) - token.is_mark(*CLOSES.values())
@@ -129,7 +129,7 @@ class _Walk:
         return self._text(self._tokens[start : self._at])
 
     def _text(self, tokens: list[Token]) -> str:
-        """As it stands in the query."""
+        """As written in the query."""
         return self._query[tokens[0].start : tokens[-1].end] if tokens else ""
 
     def _values(self) -> str:
@@ -166,7 +166,7 @@ class _Walk:
         return self._filter() if token.is_word("FILTER") else None
 
     def _graph_pattern(self) -> str:
-        """The engine tells which graph only if the sub-query tells it too."""
+        """The engine binds the graph variable only if the sub-query selects it too."""
         word, around = self._take(), self._graph
         self._graph = self._next() if self._next().kind == "variable" else None
         text = f"{word} {self._take()} {self._group()}"
@@ -224,7 +224,7 @@ class _Walk:
         return self._next().is_word("OPTIONAL", "MINUS", "GRAPH", "BIND", "VALUES", "FILTER", "UNION", "SERVICE")
 
     def _node(self) -> list[Token]:
-        """A term: one token, a literal with its language or datatype, or all that stands in brackets."""
+        """A term: one token, a literal with its language or datatype, or everything in brackets."""
         start = self._at
         if self._next().is_mark("[", "("):
             self._copied()
@@ -239,7 +239,7 @@ class _Walk:
         return self._tokens[start : self._at]
 
     def _verb(self) -> list[Token]:
-        """A variable, or a path: steps, each with signs before and after, and / or | between two."""
+        """A variable, or a path: steps, each with signs before and after, separated by / or |."""
         start = self._at
         while True:
             while self._next().is_mark("^", "!"):
@@ -255,7 +255,7 @@ class _Walk:
             self._take()
 
     def _asked(self, pattern: _Pattern) -> str | None:
-        """The sub-query that stands for the pattern; None where it stays."""
+        """The sub-query that replaces the pattern; None where it stays."""
         if len(pattern.verb) > 1:
             self.notes.append(PATHS)
             return None
@@ -289,9 +289,9 @@ class _Walk:
         if not pairs:
             return None
         if len(pairs) > MOST_PAIRS:
-            raise QueryRefused("Too many classes are in use to infer every type; name the class that you look for.")
+            raise QueryRefused("Too many classes are in use to infer every type; name the class you are looking for.")
         subject, value = pattern.subject.text, self._text(pattern.value)
-        self._note(f"{value} also stands for the classes above the stated ones")
+        self._note(f"{value} also matches the superclasses of the stated classes")
         stated = self._fresh()
         wider = f"VALUES ({stated} {value}) {{ {' '.join(pairs)} }} {subject} a {stated}"
         return self._sub_query(pattern, f"{{ {subject} a {value} }} UNION {{ {wider} }}", pattern.value)
@@ -305,11 +305,11 @@ class _Walk:
         return self._sub_query(pattern, where, pattern.value)
 
     def _family(self, kind: Kind, iri: str, below: Iterable[str]) -> str | None:
-        """It and what lies below it, as far as any fact has it; None when that is nothing but itself."""
+        """The IRI and its sub-classes or -properties that are in use; None when there are none."""
         found = [iri, *[one for one in below if self._is_stated(kind, one)]]
         if len(found) == 1:
             return None
-        self._note(f"<{iri}> also found as {', '.join(f'<{one}>' for one in found[1:])}")
+        self._note(f"<{iri}> also matches {', '.join(f'<{one}>' for one in found[1:])}")
         return " ".join(f"<{one}>" for one in found)
 
     def _note(self, words: str) -> None:

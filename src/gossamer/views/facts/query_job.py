@@ -1,4 +1,4 @@
-"""One SPARQL query, answered inside a killable worker that has no network and writes nothing."""
+"""Answer one SPARQL query, in a killable worker that has no network and writes nothing."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +20,7 @@ Term = NamedNode | BlankNode | Literal | Triple
 Functions = dict[NamedNode, Callable[..., Term | None]]
 
 IS_A = NamedNode("urn:gossamer:is-a")
-"""A function in queries: whether a class is another or lies below it, `urn:gossamer:is-a(?type, schema:Place)`."""
+"""A function in queries: whether a class equals another or is a subclass, `urn:gossamer:is-a(?type, schema:Place)`."""
 SPECIALISES = NamedNode("urn:gossamer:specialises")
 """The same for properties."""
 
@@ -35,13 +35,13 @@ class SparqlQuestion(msgspec.Struct, frozen=True):
     default_graphs: tuple[str, ...] = ()
     named_graphs: tuple[str, ...] = ()
     sources: str = ""
-    """The database that says where facts stand; empty where there is none."""
+    """The database of where each fact is on its page; empty for none."""
     has_inference: bool = False
-    """Whether it also finds what follows from the vocabularies, as `widening` tells."""
+    """Whether it also finds what follows from the vocabularies, see `inference`."""
     vocabulary: bytes = b""
-    """Relations of one's own, as Turtle."""
+    """The user's own class and property relations, as Turtle."""
     has_exact_names: bool = False
-    """Whether the names in the query are put to the store as they are spelt, variants not understood."""
+    """Whether names match only as they are spelled in the query, without variants."""
 
 
 class SparqlFound(msgspec.Struct, frozen=True, tag=True):
@@ -49,9 +49,9 @@ class SparqlFound(msgspec.Struct, frozen=True, tag=True):
     body: bytes
     truncated: bool
     query: str = ""
-    """As it was put to the store, where inference or canonical names changed it."""
+    """As it ran, where inference or canonical names changed it."""
     notes: tuple[str, ...] = ()
-    """What inference added, where it does not reach, and strings that look like names."""
+    """What inference added, where it does not apply, and strings that look like names."""
 
 
 class SparqlRefused(msgspec.Struct, frozen=True, tag=True):
@@ -59,17 +59,17 @@ class SparqlRefused(msgspec.Struct, frozen=True, tag=True):
 
 
 class CheckpointGone(msgspec.Struct, frozen=True, tag=True):
-    """The checkpoint is no longer there; ask again with a newer one."""
+    """The checkpoint was deleted; ask again with a newer one."""
 
 
 class CheckpointDamaged(msgspec.Struct, frozen=True, tag=True):
-    """The checkpoint is there, and cannot be read."""
+    """The checkpoint exists but cannot be read."""
 
     words: str
 
 
 class Unsourced(msgspec.Struct, frozen=True, tag=True):
-    """The query asks where facts stand, and the database that says so cannot be read."""
+    """The query asks where facts are on their pages, and that database cannot be read."""
 
     words: str
 
@@ -78,12 +78,12 @@ Reply = SparqlFound | SparqlRefused | CheckpointGone | CheckpointDamaged | Unsou
 
 _questions = msgspec.msgpack.Decoder(SparqlQuestion)
 _replies = msgspec.msgpack.Encoder()
-_at_hand: dict[str, Store] = {}
-"""The one store this process has open, by its folder: opening costs more than most queries."""
+_opened: dict[str, Store] = {}
+"""The one store this process has open, by folder: opening one costs more than most queries."""
 _CAPTURE, _PROVENANCE = NamedNode(CAPTURE), NamedNode(PROVENANCE)
-_told_from: dict[str, SourcesReader] = {}
+_readers: dict[str, SourcesReader] = {}
 _stated: dict[tuple[Kind, str], bool] = {}
-"""Which classes and properties any fact of the store at hand has."""
+"""Whether any fact of the open store uses a class or property."""
 
 
 def job(payload: bytes) -> bytes:
@@ -95,11 +95,11 @@ def _reply(question: SparqlQuestion) -> Reply:
         inspect(question.query)
         try:
             return _answer(_store(question.checkpoint), question)
-        except (OSError, RuntimeError) as trouble:  # the latter is how corruption is told
-            _at_hand.clear()
+        except (OSError, RuntimeError) as trouble:  # RuntimeError means corruption
+            _opened.clear()
             return CheckpointDamaged(str(trouble)) if Path(question.checkpoint).is_dir() else CheckpointGone()
         finally:
-            for reader in _told_from.values():
+            for reader in _readers.values():
                 reader.close()
     except (QueryRefused, ConfigError) as refused:
         return SparqlRefused(str(refused))
@@ -108,28 +108,28 @@ def _reply(question: SparqlQuestion) -> Reply:
 
 
 def _store(folder: str) -> Store:
-    if folder not in _at_hand:
-        _at_hand.clear()
+    if folder not in _opened:
+        _opened.clear()
         _stated.clear()
         if folder and (why := unlike_format(Path(folder)) or unlike_seal(Path(folder))):
             raise OSError(why)
-        _at_hand[folder] = Store.read_only(folder) if folder else Store()
-    return _at_hand[folder]
+        _opened[folder] = Store.read_only(folder) if folder else Store()
+    return _opened[folder]
 
 
 def _answer(store: Store, question: SparqlQuestion) -> Reply:
     known = with_own(question.vocabulary)
     unsourced: list[str] = []
     functions = _functions(store, question.sources, unsourced) | _relations(known)
-    meant = _meant(question, functions)
-    spelt = str if question.has_exact_names else canonical
-    default: list[NamedNode | BlankNode | DefaultGraph] = [_page(store, spelt(one)) for one in question.default_graphs]
-    named: list[NamedNode | BlankNode] = [_page(store, spelt(one)) for one in question.named_graphs]
+    meant = _with_canonical_names(question, functions)
+    spell = str if question.has_exact_names else canonical
+    default: list[NamedNode | BlankNode | DefaultGraph] = [_page(store, spell(one)) for one in question.default_graphs]
+    named: list[NamedNode | BlankNode] = [_page(store, spell(one)) for one in question.named_graphs]
     named_in_query = inspect(meant.query).graphs
     for name in named_in_query:
         _page(store, name)
     has_dataset = bool(default or named or named_in_query)
-    asked = _asked(store, meant, question.has_inference, known, functions)
+    asked = _with_inference(store, meant, known, functions) if question.has_inference else Widened(meant.query, ())
     answer = store.query(
         asked.query,
         use_default_graph_as_union=not has_dataset,
@@ -152,20 +152,18 @@ def _answer(store: Store, question: SparqlQuestion) -> Reply:
     return SparqlFound(media_type, body, cut, asked.query if asked.query != question.query else "", notes)
 
 
-def _meant(question: SparqlQuestion, functions: Functions) -> Canonical:
-    """The query with canonical names. Raises SyntaxError."""
+def _with_canonical_names(question: SparqlQuestion, functions: Functions) -> Canonical:
+    """Raises SyntaxError."""
     if question.has_exact_names:
         return Canonical(question.query, ())
     meant = canonical_query(question.query)
     if meant.query != question.query or question.has_inference:
-        Store().query(question.query, custom_functions=functions)  # a mistake is told of the asker's own text
+        Store().query(question.query, custom_functions=functions)  # so that an error message quotes the user's own text
     return meant
 
 
-def _asked(store: Store, meant: Canonical, has_inference: bool, known: Vocabularies, functions: Functions) -> Widened:
-    """What to put to the store. Raises QueryRefused."""
-    if not has_inference:
-        return Widened(meant.query, ())
+def _with_inference(store: Store, meant: Canonical, known: Vocabularies, functions: Functions) -> Widened:
+    """Raises QueryRefused."""
 
     def is_stated(kind: Kind, iri: str) -> bool:
         if (kind, iri) not in _stated:
@@ -176,16 +174,16 @@ def _asked(store: Store, meant: Canonical, has_inference: bool, known: Vocabular
         return _stated[kind, iri]
 
     asked = widened(meant.query, known, is_stated)
-    refuse_remote(tokens_of(asked.query))  # what runs is what was checked
+    refuse_remote(tokens_of(asked.query))  # check what will run
     try:
         Store().query(asked.query, custom_functions=functions)
     except SyntaxError:
-        raise QueryRefused("This query is too intricate to be asked with inference; ask it without.") from None
+        raise QueryRefused("This query is too complex for inference; run it without.") from None
     return asked
 
 
 def _relations(known: Vocabularies) -> Functions:
-    """Questions on the vocabularies, for FILTER. Unbound, which FILTER takes for no, where a term is no name."""
+    """Functions on the vocabularies, for FILTER. Unbound (which FILTER takes for false) unless both terms are IRIs."""
     is_so: dict[tuple[Kind, str, str], Literal] = {}
 
     def compared(kind: Kind, terms: tuple[Term, ...]) -> Literal | None:
@@ -204,17 +202,18 @@ def _relations(known: Vocabularies) -> Functions:
 
 
 def _functions(store: Store, path: str, unsourced: list[str]) -> Functions:
-    """Where a fact comes from, for queries; unbound when that is not known of the capture whose facts are asked. Why
-    the database cannot be read is put into `unsourced`: the engine takes what a function raises for unbound too."""
-    if path not in _told_from:
-        _told_from.clear()
-        _told_from[path] = SourcesReader(Path(path))
-    reader = _told_from[path]
+    """Functions on where a fact comes from; unbound where that is not known for the capture the facts are from.
+
+    Errors of the database go into `unsourced`: the engine takes an exception in a function for unbound too."""
+    if path not in _readers:
+        _readers.clear()
+        _readers[path] = SourcesReader(Path(path))
+    reader = _readers[path]
 
     def source(graph: Term, subject: Term, predicate: Term, thing: Term) -> FactOrigin | None:
         if not isinstance(graph, NamedNode) or isinstance(subject, Literal) or not isinstance(predicate, NamedNode):
             return None
-        if not path or Quad(subject, predicate, thing, graph) not in store:  # only of facts, not of what looks like one
+        if not path or Quad(subject, predicate, thing, graph) not in store:  # only stored facts, no made-up ones
             return None
         capture = next(store.quads_for_pattern(graph, _CAPTURE, None, _PROVENANCE), None)
         if capture is None or not isinstance(capture.object, Literal):
@@ -227,27 +226,27 @@ def _functions(store: Store, path: str, unsourced: list[str]) -> Functions:
         parts = [text_of(part) for part in (subject, predicate, thing) if not isinstance(part, Triple)]
         return record.of(" ".join(parts).encode()) if record is not None and len(parts) == 3 else None
 
-    def syntax(*terms: Term) -> Literal | None:
-        found = source(*terms) if len(terms) == 4 else None
-        return None if found is None else Literal(" ".join(found.syntaxes))
+    def function(text_of_origin: Callable[[FactOrigin], str | None]) -> Callable[..., Literal | None]:
+        def called(*terms: Term) -> Literal | None:
+            found = source(*terms) if len(terms) == 4 else None
+            text = text_of_origin(found) if found is not None else None
+            return None if text is None else Literal(text)
 
-    def path_of(*terms: Term) -> Literal | None:
-        found = source(*terms) if len(terms) == 4 else None
-        return None if found is None else Literal(found.path)
+        return called
 
-    def spelling(*terms: Term) -> Literal | None:
-        found = source(*terms) if len(terms) == 4 else None
-        return Literal(found.spelling) if found is not None and found.spelling else None
-
-    return {NamedNode(SYNTAX): syntax, NamedNode(PATH): path_of, NamedNode(SPELLING): spelling}
+    return {
+        NamedNode(SYNTAX): function(lambda origin: " ".join(origin.syntaxes)),
+        NamedNode(PATH): function(lambda origin: origin.path),
+        NamedNode(SPELLING): function(lambda origin: origin.spelling or None),
+    }
 
 
 def _page(store: Store, name: str) -> NamedNode:
-    """Graphs are those of this collection; nothing is ever fetched for a query."""
+    """A graph of this collection; nothing is ever fetched for a query."""
     try:
         graph = NamedNode(name)
     except ValueError:
-        raise QueryRefused(f"<{name}> is not a whole IRI, as FROM needs one.") from None
+        raise QueryRefused(f"<{name}> is not an absolute IRI, which FROM needs.") from None
     if not store.contains_named_graph(graph):
-        raise QueryRefused(f"<{name}> is not a page of this collection that states facts; nothing else can be asked.")
+        raise QueryRefused(f"<{name}> is not a page with facts in this collection; no other graph can be queried.")
     return graph

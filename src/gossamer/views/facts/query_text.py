@@ -26,7 +26,7 @@ _VAR = f"{_LETTER}0-9\u00b7\u0300-\u036f\u203f\u2040"
 _CHAR = f"{_VAR}\\-"  # PN_CHARS
 _HEX = "[0-9A-Fa-f]"
 _POINT = rf"u(?![dD][89a-fA-F]){_HEX}{{4}}|U000(?:0(?![dD][89a-fA-F])|[1-9a-fA-F]){_HEX}{{4}}|U0010{_HEX}{{4}}"
-"""What may follow a backslash to name a code point; surrogates are none."""
+"""What may follow a backslash to name a code point; surrogates are excluded."""
 _ESCAPE = rf"""\\(?:[tbnrf"'\\]|{_POINT})"""
 _PLX = rf"%{_HEX}{{2}}|\\[_~.\-!$&'()*+,;=/?\#@%]"
 _LOCAL = rf"(?:[{_LETTER}:0-9]|{_PLX})(?:[{_CHAR}:]|{_PLX})*+(?>\.+(?:[{_CHAR}:]|{_PLX})++)?+"  # one group of dots
@@ -65,14 +65,14 @@ _EXPRESSION = frozenset({
     "STRLEN", "STRSTARTS", "STRUUID", "SUBJECT", "SUBSTR", "SUM", "TIMEZONE", "TRIPLE", "TZ", "UCASE", "URI", "UUID",
     "YEAR",
 })  # fmt: skip
-"""Words after which a bracket ( holds expressions, and nothing else."""
+"""Words after which a bracket ( contains only expressions."""
 
 
 class Token(NamedTuple):
     kind: str
     text: str
     start: int = 0
-    """Where it stands in the query."""
+    """Its position in the query."""
 
     @property
     def end(self) -> int:
@@ -89,21 +89,21 @@ END = Token("end", "")
 
 
 def tokens_of(query: str) -> list[Token]:
-    """Spaces and comments left out. Raises QueryRefused where the text cannot be split, or in more than one way."""
+    """Without spaces and comments. Raises QueryRefused where the text cannot be split, or in more than one way."""
     return _Lexer(query).tokens()
 
 
 class _Lexer:
-    """One pass from left to right. What it must remember is which brackets are open and what the last tokens were."""
+    """One pass from left to right, with the open brackets and the last tokens as its only state."""
 
     def __init__(self, query: str) -> None:
         self._query = query
         self._found: list[Token] = []
         self._open: list[str] = []
-        """What each open bracket holds: `{`, `[`, `{|`, `expression`, `data`, `row`, or `(`, which may be a list, a
-        path, or the arguments of a function."""
+        """What each open bracket contains: `{`, `[`, `{|`, `expression`, `data`, `row`, or `(`, which may be a list, a
+        path, or a function's arguments."""
         self._data_due = -1
-        """How many brackets are open around the VALUES whose block is still to come."""
+        """How many brackets are open around a VALUES whose block has not begun."""
         self._no_name_before = 0
 
     def tokens(self) -> list[Token]:
@@ -125,14 +125,14 @@ class _Lexer:
         if at >= self._no_name_before and (prefix := _PREFIX.match(self._query, at)):
             if found := _NAME.match(self._query, prefix.end()):
                 return Token("name", prefix[0] + found[0], at)
-            self._no_name_before = prefix.end()  # nor does one start inside it, since none would end elsewhere
+            self._no_name_before = prefix.end()  # nor can a name start inside it, since none would end elsewhere
         if found := _TOKEN.match(self._query, at):
             return Token(found.lastgroup or "", found[0], at)
-        raise QueryRefused(f"The query cannot be read at {self._place(at)}: {_WRONG.get(letter, _WRONG_STRING)}")
+        raise QueryRefused(f"The query cannot be parsed at {self._place(at)}: {_WRONG.get(letter, _WRONG_STRING)}")
 
     def _angle(self, at: int) -> Token:
-        """IRI, comparison, or the start of a triple. After a value inside an expression it always compares; where it is
-        not known whether this is an expression, both readings must come to the same."""
+        """IRI, comparison, or the start of a triple. After a value inside an expression it always compares; where this
+        may or may not be an expression, both readings must agree."""
         inside, before = self._open[-1] if self._open else "", self._found[-1] if self._found else END
         is_triple = self._query.startswith("<<", at)
         iri = _IRI.match(self._query, at + is_triple)
@@ -153,7 +153,7 @@ class _Lexer:
         return Token("mark", "<=" if self._query.startswith("<=", at) else "<", at)
 
     def _note(self, token: Token) -> None:
-        """Keep account of the brackets. REQUIRES: the token is not yet among those found."""
+        """Track the brackets. REQUIRES: the token is not in `_found` yet."""
         if token.is_word("VALUES"):
             self._data_due = len(self._open)
         elif token.is_mark(*_OPENS):
@@ -161,9 +161,7 @@ class _Lexer:
         elif token.is_mark(*_OPENS.values()):
             held = self._open.pop() if self._open else ""
             if _CLOSED_BY.get(held) != token.text:
-                raise QueryRefused(
-                    f"The {token.text} at {self._place(token.start)} closes nothing, or another bracket."
-                )
+                raise QueryRefused(f"The {token.text} at {self._place(token.start)} matches no open bracket.")
 
     def _held_by(self, bracket: Token) -> str:
         inside, before = self._open[-1] if self._open else "", self._found[-1] if self._found else END
@@ -190,11 +188,11 @@ class _Lexer:
 
 _CLOSED_BY = {**_OPENS, "expression": ")", "row": ")", "data": "}"}
 _MATTERS = re.compile(r"[#'()\[\]]")
-"""In an IRI: what would start a comment or a string, or count as a bracket, if it were none."""
+"""In an IRI: what would start a comment or a string, or be a bracket, if it were not an IRI."""
 _ABSOLUTE = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*+://")
-"""Nowhere else do two slashes stand side by side."""
-_WRONG = {"\\": "a backslash means something only inside strings, IRIs and names."}
-_WRONG_STRING = "this string is not closed, or has an escape that SPARQL does not know."
+"""Two slashes in a row occur nowhere else."""
+_WRONG = {"\\": "a backslash is allowed only inside strings, IRIs and names."}
+_WRONG_STRING = "this string is not closed, or has an unknown escape."
 
 
 def _is_value(token: Token) -> bool:
@@ -202,7 +200,7 @@ def _is_value(token: Token) -> bool:
 
 
 def prefixes_in(tokens: list[Token]) -> dict[str, str]:
-    """Those that the query declares."""
+    """The prefixes the query declares."""
     found = {}
     for word, name, iri in zip(tokens, tokens[1:], tokens[2:], strict=False):
         if word.is_word("PREFIX") and name.kind == "name" and iri.kind == "iri":
@@ -211,7 +209,7 @@ def prefixes_in(tokens: list[Token]) -> dict[str, str]:
 
 
 def in_full(token: Token, prefixes: Mapping[str, str]) -> str | None:
-    """The IRI that a token names; None when it names none, or one that depends on a BASE."""
+    """The IRI a token names; None if it names none, or depends on a BASE."""
     if token.kind == "iri":
         iri = token.text[1:-1]
         return iri if ":" in iri and "\\" not in iri else None
@@ -222,10 +220,9 @@ def in_full(token: Token, prefixes: Mapping[str, str]) -> str | None:
     return None
 
 
-# A query with canonical names: what it asks for is found however it is spelt (`extract.identity`).
-# IRIs and prefixed names are rewritten, wherever they stand. Strings are not: a string may be compared with words that
-# a page states, so which of the two is meant cannot be told. A string that is a variant of a name is pointed out
-# instead.
+# A query with canonical names finds an entity in any spelling (`extract.vocabularies.canonical`).
+# IRIs and prefixed names are rewritten everywhere. Strings are not: a string may be compared with a page's words, so
+# its meaning is unknown. A string that is a variant of a name gets a note instead.
 
 _CODE_POINT = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
 _IN_STRING = re.compile(r"https?://[^\s\"'\\]*", re.IGNORECASE)
@@ -238,7 +235,7 @@ class Canonical(NamedTuple):
 
 
 def canonical_query(query: str) -> Canonical:
-    """REQUIRES: a query that `tokens_of` can split. The query itself where nothing is to be changed."""
+    """REQUIRES: a query that `tokens_of` can split. Returns the same text if nothing changes."""
     tokens = tokens_of(query)
     prefixes = prefixes_in(tokens)
     pieces: list[str] = []
@@ -255,7 +252,7 @@ def canonical_query(query: str) -> Canonical:
 
 
 def _canonical_token(token: Token, prefixes: Mapping[str, str]) -> str | None:
-    """What to write in its place; None: it stays."""
+    """Its replacement; None: it stays."""
     if token.kind == "iri":
         given = unescaped(token.text[1:-1])
         named = canonical(given)
@@ -269,14 +266,14 @@ def _canonical_token(token: Token, prefixes: Mapping[str, str]) -> str | None:
 
 
 def unescaped(iri: str) -> str:
-    """With the characters that its escapes stand for."""
+    """Decode its escapes."""
     return _CODE_POINT.sub(lambda found: chr(int(found[1] or found[2], 16)), iri) if "\\" in iri else iri
 
 
 def _notes_on(string: str) -> list[str]:
     found = [(one, canonical(one)) for one in _IN_STRING.findall(string)]
     return [
-        f"The string “{one}” is compared as it is written; names here are spelt {named}."
+        f"The string “{one}” is compared as written; the canonical name is {named}."
         for one, named in found
         if one != named
     ]
@@ -284,11 +281,11 @@ def _notes_on(string: str) -> list[str]:
 
 LONGEST_QUERY = 64 * 1024
 DEEPEST = 100
-"""Brackets inside brackets. The parser calls itself for each and would run out of stack at some point."""
+"""Nested brackets: the engine's parser is recursive and would overflow its stack."""
 
 UPDATES = {"ADD", "CLEAR", "COPY", "CREATE", "DELETE", "DROP", "INSERT", "LOAD", "MOVE", "WITH"}
 PROLOGUE = {"BASE", "PREFIX", "VERSION"}
-REMOTE = "SERVICE is not available: queries are answered from this collection alone."
+REMOTE = "SERVICE is not available: queries run on this collection alone."
 
 _SERVICE = re.compile("service", re.IGNORECASE | re.ASCII)
 
@@ -300,7 +297,7 @@ class QueryNeeds:
 
 
 def inspect(query: str) -> QueryNeeds:
-    """Raises QueryRefused, in words for the person who asked."""
+    """Raises QueryRefused with a reason for the user."""
     if len(query) > LONGEST_QUERY:
         raise QueryRefused(f"The query is longer than {LONGEST_QUERY:,} characters.")
     tokens = tokens_of(query)
@@ -312,10 +309,10 @@ def inspect(query: str) -> QueryNeeds:
 
 
 def refuse_remote(tokens: list[Token]) -> None:
-    """No keyword holds the word but the one, so whatever it is glued to, a word with SERVICE in it asks for it.
+    """No other keyword contains SERVICE, so any word with it, whatever it is glued to, asks for a remote query.
 
-    A prefix may be called `service:`. Where a block follows its name, the engine would also try to read
-    `SERVICE :name { ... }`, so that is allowed after GRAPH only, which must have a name."""
+    A prefix may be called `service:`. Before a block the engine would also try to parse `SERVICE :name { ... }`, so
+    there it is allowed only after GRAPH, which must have a name."""
     for before, token, after in zip([END, *tokens], tokens, [*tokens[1:], END], strict=False):
         if token.kind == "word" and _SERVICE.search(token.text):
             raise QueryRefused(REMOTE)
@@ -325,7 +322,7 @@ def refuse_remote(tokens: list[Token]) -> None:
 
 
 class _Words:
-    """Reads the tokens in order and objects where it must."""
+    """Check the tokens in order."""
 
     def __init__(self) -> None:
         self.graphs: list[str] = []
@@ -350,7 +347,7 @@ class _Words:
         if not self._form and word not in PROLOGUE:
             self._form = word
             if word in UPDATES:
-                raise QueryRefused("This is an update, and facts here are read only: they come from pages alone.")
+                raise QueryRefused("This is an update, and the facts are read only: they come from pages alone.")
         if not (word == "NAMED" and self._before[0] == "FROM"):
             self._before = (word, "")
 
@@ -372,7 +369,7 @@ class _Words:
         return unescaped(text[1:-1])
 
 
-# What is wrong with a query, in words for the person who wrote it: where, what, and what to do.
+# What is wrong with a query, for its author: where, what, and how to fix it.
 
 _PLACE = re.compile(r"error at (\d+):(\d+): (.*)", re.DOTALL)
 _UNKNOWN_PREFIX = re.compile(r"([A-Za-z][\w.-]*|):[\w.-]*$")
@@ -380,35 +377,35 @@ LONGEST_EXCERPT = 40
 
 
 def explained(query: str, trouble: str) -> str:
-    """`trouble` is what the engine said; it names the place, and everything that could have stood there."""
+    """`trouble` is the engine's message: the position, and everything it expected there."""
     found = _PLACE.match(trouble)
     if found is None:
-        return f"The query cannot be read: {trouble}"
+        return f"The query cannot be parsed: {trouble}"
     line, column, expected = int(found[1]), int(found[2]), found[3]
     lines = query.split("\n")
     text = lines[line - 1] if line <= len(lines) else ""
     before, after = text[: column - 1], text[column - 1 :].strip()
-    return f"The query cannot be read at line {line}, column {column}. {_reason(query, before, after, expected)}"
+    return f"The query cannot be parsed at line {line}, column {column}. {_reason(query, before, after, expected)}"
 
 
 def _reason(query: str, before: str, after: str, expected: str) -> str:
     if "Prefix not found" in expected and (name := _UNKNOWN_PREFIX.search(before)):
         return _undeclared(name[1])
     if "variable that is unbound" in expected:
-        return "With GROUP BY, SELECT may name only what is grouped by, or put it in COUNT(), SAMPLE() and the like."
+        return "With GROUP BY, SELECT may list only grouped variables, or aggregates such as COUNT() and SAMPLE()."
     if "IRI parsing failed" in expected:
-        return "What stands between < and > there is not a whole address: it needs a scheme, and no spaces."
+        return "The text between < and > is not an absolute IRI: it needs a scheme, and no spaces."
     opened, closed = query.count("{"), query.count("}")
     if not after and opened > closed:
-        return f"It ends too soon: {opened - closed} of its {{ are not closed."
+        return f"It ends too early: {opened - closed} of its {{ are not closed."
     if after.startswith("}") or (not after and before.rstrip().endswith("}")):
-        return "Something before the } is not whole: a fact to look for has three parts, subject, property and value."
+        return "Something before the } is incomplete: a pattern has three parts, subject, property and value."
     if not after:
-        return "It ends too soon: something is missing there."
+        return "It ends too early: something is missing."
     excerpt = after if len(after) <= LONGEST_EXCERPT else after[:LONGEST_EXCERPT] + "…"
-    return f"This cannot stand there, or something is missing before it: {excerpt}"
+    return f"Unexpected here, or something is missing before it: {excerpt}"
 
 
 def _undeclared(prefix: str) -> str:
     namespace = bundled().expanded(prefix + ":") or "http://example.org/"
-    return f"The prefix {prefix}: is not declared. Put this line first: PREFIX {prefix}: <{namespace}>"
+    return f"The prefix {prefix}: is not declared. Add this line at the top: PREFIX {prefix}: <{namespace}>"

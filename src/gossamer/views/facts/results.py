@@ -1,11 +1,11 @@
-"""Answers to SPARQL queries as bytes, cut at a number of rows and bytes.
+"""SPARQL results as bytes, limited in rows and bytes.
 
-The library's own serialisers write all rows or none, hence these (SPARQL 1.1 Query Results JSON, XML, CSV and TSV).
+The library's serializers write all rows or none, hence these (SPARQL 1.1 Query Results JSON, XML, CSV and TSV).
 """
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from itertools import islice
 from xml.sax.saxutils import escape, quoteattr
 
@@ -61,14 +61,14 @@ ALSO_CALLED = {
     "rdf": RDF_XML,
 }
 OF_GRAPHS = {JSON: JSON_LD, XML: RDF_XML}
-"""Where the answer is a graph: whoever asked for JSON or XML gets the JSON or XML there is."""
+"""What a client that accepts JSON or XML gets when the answer is a graph."""
 XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
 ENDS_IN_NAME = re.compile(r"[A-Za-z_][\w.-]*$")
 NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def media_type_for(accept: str, offered: tuple[str, ...]) -> str:
-    """The one the asker likes best (RFC 9110, 12.5.1); the first on offer when none of them will do."""
+    """The type the client prefers (RFC 9110, 12.5.1); the first on offer when it accepts none."""
     best, best_weight = offered[0], 0.0
     for part in accept.split(","):
         name, *parameters = (piece.strip() for piece in part.lower().split(";"))
@@ -120,7 +120,7 @@ _FORMATS = {
 
 
 def _prefixes_in(triples: list[Triple]) -> dict[str, str]:
-    """Those of well-known vocabularies that the answer uses, so that people can read it."""
+    """The well-known prefixes the answer uses, to make it readable."""
     known = bundled()
     used = {known.namespace_of(triple.predicate.value) for triple in triples}
     used |= {known.namespace_of(triple.object.value) for triple in triples if isinstance(triple.object, NamedNode)}
@@ -128,9 +128,9 @@ def _prefixes_in(triples: list[Triple]) -> dict[str, str]:
 
 
 def _fit_for_xml(triple: Triple) -> Triple:
-    """Raises QueryRefused: a property is an element there (RDF 1.1 XML Syntax, 5.1), so its name must end in one."""
+    """Raises QueryRefused for a property that does not end in an XML name (RDF 1.1 XML Syntax, 5.1)."""
     if not ENDS_IN_NAME.search(triple.predicate.value):
-        raise QueryRefused(f"RDF/XML cannot write the property <{triple.predicate.value}>; ask for Turtle.")
+        raise QueryRefused(f"RDF/XML cannot write the property <{triple.predicate.value}>; request Turtle.")
     value = triple.object
     if not isinstance(value, Literal) or not NOT_IN_XML.search(value.value):
         return triple
@@ -155,7 +155,7 @@ def write_rows(solutions: QuerySolutions, media_type: str, most_rows: int, most_
 
 
 Shape = tuple[bytes, Callable[[QuerySolution], bytes], bytes, bytes]
-"""What stands first, how a row is written, what stands between two rows, what stands last."""
+"""The head, a function that writes a row, the separator of rows, and the foot."""
 
 
 def _json_shape(variables: list[Variable]) -> Shape:
@@ -226,7 +226,7 @@ def _xml(text: str) -> str:
 
 def _csv_shape(variables: list[Variable]) -> Shape:
     def line(solution: QuerySolution) -> bytes:
-        return _joined((_csv_cell(term) for term in _terms(solution)), ",", "\r\n")
+        return _joined((_csv_cell(term) for term in solution), ",", "\r\n")
 
     return _joined((variable.value for variable in variables), ",", "\r\n"), line, b"", b""
 
@@ -240,22 +240,18 @@ def _csv_cell(term: Term | None) -> str:
 
 def _tsv_shape(variables: list[Variable]) -> Shape:
     def line(solution: QuerySolution) -> bytes:
-        return _joined(("" if term is None else _tsv_cell(term) for term in _terms(solution)), "\t", "\n")
+        return _joined(("" if term is None else _tsv_cell(term) for term in solution), "\t", "\n")
 
     return _joined((f"?{variable.value}" for variable in variables), "\t", "\n"), line, b"", b""
 
 
 def _tsv_cell(term: Term) -> str:
-    """A spreadsheet drops the quotes of a literal and calculates what is in them: its first character is then written
-    as an escape of Turtle, which is the same term to any other reader."""
+    """A spreadsheet strips the quotes of a literal and may run its text as a formula. The first character of such a
+    text is written as a Turtle escape, which is the same term to any other reader."""
     text = str(term)
     if isinstance(term, Literal) and text[1:2] != "\\" and is_command(text[1:].removesuffix('"')):
         return f'"\\u{ord(text[1]):04X}{text[2:]}'
     return text
-
-
-def _terms(solution: QuerySolution) -> Iterator[Term | None]:
-    yield from solution
 
 
 def _joined(cells: Iterable[str], between: str, end: str) -> bytes:

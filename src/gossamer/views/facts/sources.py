@@ -1,7 +1,7 @@
-"""Where each fact of a page comes from: a small record beside the graph for every page (docs/formats.md).
+"""Where on its page each fact comes from: one small record a page, beside the graph (docs/formats.md).
 
-Stating it as facts of the graph would cost four times the work and the disk. The database lies in the graph's folder
-and is lost with it. It has no write-ahead log, so that the query workers, which may write nothing, can read it.
+As facts in the graph this would cost four times the work and disk. The database is in the graph's folder and is lost
+with it. It has no write-ahead log, so that query workers, which may not write, can read it.
 """
 
 import sqlite3
@@ -20,7 +20,7 @@ from gossamer.values.url import id_of
 
 SOURCES = "sources.db"
 MOST_REMEMBERED = 200_000
-"""Facts of the pages whose records a reader keeps unpacked, all together."""
+"""Facts in all the records that a reader keeps unpacked."""
 BUSY_S = 2.0
 SQL = statements.load("gossamer.views.facts", "sources.sql")
 
@@ -30,11 +30,11 @@ class PageSources(NamedTuple):
     """The name of the page's graph."""
     capture_id: int
     record: bytes
-    """Empty when the page states nothing: it then has none."""
+    """Empty for a page without facts: nothing is stored."""
 
 
 class Sources:
-    """The one writer; it lives with the graph's. `put` is one transaction."""
+    """The only writer, beside the graph's. `put` is one transaction."""
 
     def __init__(self, folder: Path, files: Files) -> None:
         self._path = folder / SOURCES
@@ -42,15 +42,15 @@ class Sources:
         self._connection: sqlite3.Connection | None = None
 
     def open(self, is_new: bool) -> None:
-        """`is_new`: the graph holds nothing yet, and so may this. Raises ViewDamaged for the whole graph when the
-        database is missing or cannot be read: both are made again together."""
+        """`is_new`: the graph is empty, so this may be missing. Otherwise a missing or unreadable database raises
+        ViewDamaged for the whole graph: both are rebuilt together."""
         if not is_new and not self._files.size(self._path):
             raise ViewDamaged(self._path.parent, f"{SOURCES} is missing or empty")
         try:
             self._connect()
         except sqlite3.Error as trouble:
             self.close()
-            raise self._in_our_words(trouble) from trouble
+            raise self._translated(trouble) from trouble
 
     def close(self) -> None:
         if self._connection is not None:
@@ -58,23 +58,23 @@ class Sources:
             self._connection = None
 
     def put(self, pages: Iterable[PageSources]) -> None:
-        """The records of these pages in the place of those they had."""
+        """Replace the records of these pages."""
         assert self._connection is not None, "the sources are not open"
         rows = [{"id": id_of(page.graph), "capture": page.capture_id, "record": page.record} for page in pages]
-        rows.sort(key=itemgetter("id"))  # ids are hashes: in order, a leaf of the table is looked for once
+        rows.sort(key=itemgetter("id"))  # ids are hashes: in order, each leaf of the table is visited once
         try:
             with self._connection as transaction:
                 transaction.execute("BEGIN IMMEDIATE")
                 transaction.executemany(SQL["drop_record"], [row for row in rows if not row["record"]])
                 transaction.executemany(SQL["put_record"], [row for row in rows if row["record"]])
         except sqlite3.Error as trouble:
-            raise self._in_our_words(trouble) from trouble
+            raise self._translated(trouble) from trouble
 
-    def _in_our_words(self, trouble: sqlite3.Error) -> GossamerError:
+    def _translated(self, trouble: sqlite3.Error) -> GossamerError:
         if not isinstance(trouble, sqlite3.OperationalError):
             return ViewDamaged(self._path.parent, f"{SOURCES}: {trouble}")
         if "full" in str(trouble):
-            return DiskFull(f"there is no room for the sources of facts in {self._path}")
+            return DiskFull(f"the disk is full: the sources of facts in {self._path} cannot be written")
         return GossamerError(f"{self._path} cannot be written ({trouble}): check its owner and mode")
 
     def _connect(self) -> None:
@@ -86,7 +86,7 @@ class Sources:
 
 
 class SourcesReader:
-    """Reads beside the writer; writes nothing. `close` it after every question: a rebuild replaces the file."""
+    """Reads beside the writer. `close` it after every query: a rebuild replaces the file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -95,21 +95,23 @@ class SourcesReader:
         self._facts = 0
 
     def close(self) -> None:
-        """What is remembered stays: it is of one capture, and true for ever."""
+        """The cached records stay: a capture never changes."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
     def record_of(self, graph: str, capture_id: int) -> Record | None:
-        """None when it is not known: of another capture, never read, being written just now, or without a database.
-        Raises ViewDamaged when that cannot be read."""
+        """None when unknown: of another capture, never read, being written now, or without a database.
+        Raises ViewDamaged when the database cannot be read."""
         key = (graph, capture_id)
         if key not in self._remembered:
             try:
                 record = self._read(graph, capture_id)
             except sqlite3.OperationalError as trouble:
                 if self._path.exists() and trouble.sqlite_errorname.startswith("SQLITE_CANTOPEN"):
-                    raise ViewDamaged(self._path.parent, f"{SOURCES} may not be read") from trouble
+                    raise ViewDamaged(
+                        self._path.parent, f"{SOURCES} cannot be opened: check its owner and mode"
+                    ) from trouble
                 return None
             except sqlite3.DatabaseError as trouble:
                 raise ViewDamaged(self._path.parent, f"{SOURCES}: {trouble}") from trouble
@@ -124,8 +126,7 @@ class SourcesReader:
 
     def _read(self, graph: str, capture_id: int) -> Record | None:
         if self._connection is None:
-            address = f"{self._path.absolute().as_uri()}?mode=ro"
-            self._connection = sqlite3.connect(address, timeout=BUSY_S, uri=True)
+            self._connection = _open_read_only(self._path)
         row = self._connection.execute(SQL["record_of"], {"id": id_of(graph), "capture": capture_id}).fetchone()
         if row is None:
             return None
@@ -135,9 +136,13 @@ class SourcesReader:
 
 
 def damaged_records(path: Path) -> int:
-    """How many records cannot be read; SQLite's own check does not look into them."""
-    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", timeout=BUSY_S, uri=True)) as connection:
+    """How many records cannot be decoded; SQLite's own check does not look inside them."""
+    with closing(_open_read_only(path)) as connection:
         return sum(unpacked(record) is None for (record,) in connection.execute(SQL["every_record"]))
+
+
+def _open_read_only(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", timeout=BUSY_S, uri=True)
 
 
 def _weight(record: Record | None) -> int:

@@ -1,7 +1,7 @@
-"""The live store: each page's facts in a graph of its own, replaced as a whole.
+"""The live store of facts: one graph a page, replaced as a whole.
 
-Measured with 20 facts a page: quads in bulk cost half of what small transactions do, from some hundreds of pages a
-call, and `load` would give blank nodes new labels, so that a rebuilt store could not be compared with the old one.
+Measured with 20 facts a page: from some hundreds of pages a call, bulk loading costs half of small transactions.
+`Store.load` would give blank nodes new labels, so a rebuilt store could not be compared with the old one.
 """
 
 import contextlib
@@ -33,11 +33,11 @@ from gossamer.views.facts.names import CAPTURE, DATE_TIME, FETCHED_AT, INTEGER, 
 from gossamer.views.facts.sources import PageSources, Sources
 
 POSITION = "position"
-"""The file in the store's folder that says how far the facts are."""
+"""The file in the store's folder with its position in the spool."""
 BULK_FACTS = 5_000
-"""From here on writing sorted files costs less than a transaction."""
+"""Facts from which on bulk loading costs less than a transaction."""
 MOST_AT_ONCE = 200_000
-"""Quads in one go: bounds memory, and stays far below where the bulk loader would split its one atomic step."""
+"""Quads in one call: limits memory, and stays far below where the bulk loader would lose atomicity."""
 
 _PROVENANCE = NamedNode(PROVENANCE)
 _FETCHED_AT = NamedNode(FETCHED_AT)
@@ -47,7 +47,7 @@ _IRI = rb'<[A-Za-z][A-Za-z0-9+.-]*+:[^\x00-\x20<>"{}|^`\\]*+>'
 _BLANK = rb"_:[A-Za-z0-9]++"
 _LITERAL = rb'"[^"\\\n\r]*+(?:\\.[^"\\\n\r]*+)*+"(?:@[A-Za-z0-9-]++|\^\^%b)?' % _IRI
 _PLAIN = re.compile(rb"(?:(?:%b|%b) %b (?:%b|%b|%b) \.\n)*+" % (_IRI, _BLANK, _IRI, _IRI, _BLANK, _LITERAL))
-"""Facts as the readers write them: one a line, in the usual spacing."""
+"""Facts as reader processes write them: one a line, with single spaces."""
 
 _INSERT_BLANKS = """
 INSERT { GRAPH ?g { ?s ?p ?o } }
@@ -58,10 +58,10 @@ Term = NamedNode | BlankNode | Literal | Triple
 
 
 class Graph:
-    """`with Graph(...) as graph:`. REQUIRES: one process (a second is refused) with one thread that writes; a
-    checkpoint may be made beside it, since a page is replaced in one transaction.
+    """`with Graph(...) as graph:`. REQUIRES: one process (a second is refused) with one writing thread. Checkpoints may
+    be made from another thread, since a page is replaced in one transaction.
 
-    What `replace` wrote survives the death of the process when it returns; after `sync` also that of the machine.
+    When `replace` returns, its facts survive a crash of the process; after `sync` also one of the machine.
     """
 
     def __init__(self, folder: Path, files: Files, clock: Clock, tell: Tell) -> None:
@@ -72,13 +72,13 @@ class Graph:
         self._opened: Store | None = None
         self._sources = Sources(folder, files)
         self.changes = 0
-        """Counts up with everything written; equal means nothing has changed."""
+        """Grows with every write; the same number means nothing has changed."""
 
     def __enter__(self) -> "Graph":
         self._prepare_folder()
         try:
             self._opened = Store(self._folder)
-        except (OSError, RuntimeError) as trouble:  # the latter is how corruption is told
+        except (OSError, RuntimeError) as trouble:  # RuntimeError means corruption
             if "/LOCK:" in str(trouble):
                 raise DirectoryBusy(f"another process is writing the facts in {self._folder}") from trouble
             raise ViewDamaged(self._folder, trouble) from trouble
@@ -96,7 +96,7 @@ class Graph:
         self._opened = None  # the last reference: the store closes
 
     def _prepare_folder(self) -> None:
-        """A store of an older format becomes an empty one without a position: it is filled again from the archive."""
+        """A store of an older format becomes an empty one without a position: it is refilled from the archive."""
         mark = self._folder / FORMAT
         self._files.make_folder(self._folder)
         found = self._files.read(mark) if self._files.size(mark) is not None else b""
@@ -117,43 +117,44 @@ class Graph:
         return self._opened
 
     def replace(self, pages: Sequence[PageFacts]) -> int:
-        """Put each page's facts in the place of those it had; all or nothing for each page. How many were put.
+        """Replace the facts of these pages, each atomically, and return how many were replaced.
 
-        An older capture never replaces a newer one. A page whose facts are no N-Triples is left as it was, and told.
+        An older capture never replaces a newer one. A page whose facts are not N-Triples stays as it was, with an
+        event.
         """
-        with damage_named(self._folder, RuntimeError):  # how corruption is told
+        with damage_named(self._folder, RuntimeError):  # means corruption
             return self._replace(pages)
 
     def _replace(self, pages: Sequence[PageFacts]) -> int:
-        news = self._news(pages)
-        self._sources.put([PageSources(name, page.capture_id, page.sources) for name, page, _ in news])
-        put = sum(map(self._insert, _in_groups([(name, page) for name, page, is_held in news if not is_held])))
-        for name, page, is_held in news:
-            if is_held and (quads := self._quads(name, page)):
+        newer = self._newer(pages)
+        self._sources.put([PageSources(name, page.capture_id, page.sources) for name, page, _ in newer])
+        put = sum(map(self._insert, _in_groups([(name, page) for name, page, is_known in newer if not is_known])))
+        for name, page, is_known in newer:
+            if is_known and (quads := self._quads(name, page)):
                 self._swap(name, quads)
                 put += 1
         self.changes += put
         return put
 
-    def _news(self, pages: Sequence[PageFacts]) -> list[tuple[str, PageFacts, bool]]:
-        """The newest of each page, by the name of its graph, unless as new a one is held; whether any is held."""
+    def _newer(self, pages: Sequence[PageFacts]) -> list[tuple[str, PageFacts, bool]]:
+        """By graph name, the newest capture of each page that is newer than the stored one; whether one is stored."""
         newest: dict[str, PageFacts] = {}
         for page in pages:
             name = graph_name(page.url)
             if name not in newest or newest[name].fetched_at <= page.fetched_at:
                 newest[name] = page
-        held = [(name, page, self._held_at(name)) for name, page in newest.items()]
-        return [(name, page, at is not None) for name, page, at in held if at is None or at < page.fetched_at]
+        stored = [(name, page, fetched_at(self.store, name)) for name, page in newest.items()]
+        return [(name, page, at is not None) for name, page, at in stored if at is None or at < page.fetched_at]
 
     def remove(self, url: Url) -> None:
-        """Forget the page: its facts and that it was ever here."""
+        """Delete the page: its facts and their provenance."""
         self._sources.put([PageSources(graph_name(url), 0, b"")])
         self.store.update(_dropped(graph_name(url)))
         self.changes += 1
 
     def fetched_at(self, url: Url) -> Instant | None:
-        """When the facts held of this page were fetched; None when it is not here."""
-        return self._held_at(graph_name(url))
+        """When the page's stored facts were fetched; None when it has none."""
+        return fetched_at(self.store, graph_name(url))
 
     def is_empty(self) -> bool:
         return not self.store
@@ -162,23 +163,19 @@ class Graph:
         self.store.flush()
 
     def copy_to(self, folder: Path) -> None:
-        """The store as it is now, for others to read: hard links, as far as they go. Digests of both are kept."""
+        """Copy the store for other processes to read, by hard links where possible; save digests of both."""
         self.store.backup(folder)
         write_digests(self._folder, folder, self._files)
         self._files.write(folder / FORMAT, VERSION)
         self.copy_position(folder)
 
     def copy_position(self, folder: Path) -> None:
-        """How far the facts are, into a copy of the store."""
+        """Copy the position into a copy of the store."""
         if self._files.size(self._folder / POSITION) is not None:
             self._files.write(folder / POSITION, self._files.read(self._folder / POSITION))
 
-    def _held_at(self, name: str) -> Instant | None:
-        found = next(self.store.quads_for_pattern(NamedNode(name), _FETCHED_AT, None, _PROVENANCE), None)
-        return from_words(found.object.value) if found is not None and isinstance(found.object, Literal) else None
-
     def _quads(self, name: str, page: PageFacts) -> list[Quad]:
-        """Empty when its facts are no N-Triples; every other page has at least those that say where it comes from."""
+        """Empty when its facts are not N-Triples; any other page has at least its provenance."""
         try:
             return _quads(name, page)
         except SyntaxError as trouble:
@@ -186,8 +183,8 @@ class Graph:
             return []
 
     def _insert(self, pages: Sequence[tuple[str, PageFacts]]) -> int:
-        """Pages that are not here yet, in one step; how many were put. Their quads are made while the store takes them:
-        each is gone again before the next page is read, which costs less than to make them all before."""
+        """Add new pages in one step, and return how many. Quads are made while the store takes them, one page at a
+        time, which costs less than making all of them first."""
         put = 0
 
         def quads() -> Iterator[list[Quad]]:
@@ -202,7 +199,7 @@ class Graph:
         return put
 
     def _swap(self, name: str, quads: list[Quad]) -> None:
-        """The old graph out and the new one in, as one update, which is one transaction."""
+        """Replace the graph in one update, which is one transaction."""
         marker = "urn:gossamer:blank:"
         while any(marker in str(quad) for quad in quads):
             marker += "-"
@@ -217,7 +214,7 @@ class Graph:
 
 
 def _in_groups(pages: Sequence[tuple[str, PageFacts]]) -> Iterator[list[tuple[str, PageFacts]]]:
-    """As many at a time as the store may take in one go."""
+    """As many pages as the store may take in one call."""
     group, facts = list[tuple[str, PageFacts]](), 0
     for name, page in pages:
         group.append((name, page))
@@ -234,11 +231,11 @@ def _facts_in(page: PageFacts) -> int:
 
 
 def _quads(name: str, page: PageFacts) -> list[Quad]:
-    """The page's facts and provenance. Raises SyntaxError when the facts are no N-Triples.
+    """The page's facts and provenance. Raises SyntaxError when the facts are not N-Triples.
 
-    Naming the graph in the text saves two thirds of building quads one by one. Only of plain lines, so that no odd one
-    (a comment, two facts, one of another graph) slips into a place that is not its own; and IRIs in these need not be
-    taken apart again, which is most of the work: the reader has checked each.
+    Adding the graph's name to the text saves two thirds of the cost of building quads one by one. Only for plain lines,
+    so that an odd one (a comment, two facts, another graph) cannot get into a foreign graph. IRIs in plain lines are
+    not validated again, which is most of the work: the reader process has checked them.
     """
     about = (
         f'<{name}> <{FETCHED_AT}> "{in_words(page.fetched_at)}"^^<{DATE_TIME}> <{PROVENANCE}> .\n'
@@ -246,7 +243,7 @@ def _quads(name: str, page: PageFacts) -> list[Quad]:
     ).encode()
     if _PLAIN.fullmatch(page.facts) is not None:
         named = page.facts.replace(b" .\n", b" <%b> .\n" % name.encode())
-        with contextlib.suppress(SyntaxError):  # an escape that means nothing, or no UTF-8: told below
+        with contextlib.suppress(SyntaxError):  # an unknown escape, or no UTF-8: reported below
             return list(parse(named + about, RdfFormat.N_QUADS, lenient=True))
     graph = NamedNode(name)
     strict = parse(page.facts, RdfFormat.N_TRIPLES)
@@ -259,12 +256,12 @@ def _dropped(name: str) -> str:
 
 
 def _inserted(quads: list[Quad], marker: str) -> Iterator[str]:
-    """SPARQL gives blank nodes labels of its own, so ours travel as IRIs that begin with `marker`, and a function
-    turns them back."""
+    """SPARQL relabels blank nodes, so ours are passed as IRIs that begin with `marker`, and a function converts them
+    back."""
     plain, rows = [], []
     for quad in quads:
         if isinstance(quad.subject, BlankNode) or isinstance(quad.object, BlankNode):
-            subject, object_ = _travelling(quad.subject, marker), _travelling(quad.object, marker)
+            subject, object_ = _marked(quad.subject, marker), _marked(quad.object, marker)
             rows.append(f"({subject} {quad.predicate} {object_} {quad.graph_name})")
         else:
             plain.append(f"GRAPH {quad.graph_name} {{ {quad.subject} {quad.predicate} {quad.object} }}")
@@ -273,37 +270,37 @@ def _inserted(quads: list[Quad], marker: str) -> Iterator[str]:
         yield _INSERT_BLANKS % " ".join(rows)
 
 
-def _travelling(term: Term, marker: str) -> str:
+def _marked(term: Term, marker: str) -> str:
     return f"<{marker}{term.value}>" if isinstance(term, BlankNode) else str(term)
 
 
-# All facts, out of the store: as N-Quads, and as one number that is equal for equal facts.
+# Reading all facts: as N-Quads, and as one digest that is equal for equal facts.
 
 PIECE = 1 << 16
 
 
 def opened(folder: Path) -> Store:
-    """A checkpoint, or a live store whose owner has ended, to read from."""
+    """Open a checkpoint, or a live store whose owner has ended, for reading."""
     with damage_named(view_of(folder), OSError, RuntimeError):
         if why := unlike_format(folder) or unlike_seal(folder):
             raise ViewDamaged(view_of(folder), why)
         return Store.read_only(str(folder))
 
 
-def held_at(store: Store, url: Url) -> Instant | None:
-    """When the facts held of a page were fetched; None when it is not here."""
-    found = next(store.quads_for_pattern(NamedNode(graph_name(url)), _FETCHED_AT, None, _PROVENANCE), None)
+def fetched_at(store: Store, graph: str) -> Instant | None:
+    """When the facts in a page's graph were fetched; None when there is no such graph."""
+    found = next(store.quads_for_pattern(NamedNode(graph), _FETCHED_AT, None, _PROVENANCE), None)
     return from_words(found.object.value) if found is not None and isinstance(found.object, Literal) else None
 
 
 def page_facts(store: Store) -> Iterator[bytes]:
-    """The facts of every page as N-Quads, in pieces of many lines; the graph of each line is the page."""
+    """The facts of every page as N-Quads, in pieces of many lines; the graph names the page."""
     every = store.quads_for_pattern(None, None, None, None)
     return _pieces(quad for quad in every if quad.graph_name != _PROVENANCE)
 
 
 def facts_of(store: Store, pages: Iterable[Url]) -> Iterator[bytes]:
-    """The same of these pages alone, one after the other."""
+    """The same for these pages alone, one after the other."""
     graphs = (NamedNode(graph_name(page)) for page in pages)
     return _pieces(quad for graph in graphs for quad in store.quads_for_pattern(None, None, None, graph))
 
@@ -322,7 +319,7 @@ def _pieces(quads: Iterable[Quad]) -> Iterator[bytes]:
 
 
 def digest(store: Store) -> str:
-    """Equal for equal sets of quads, whatever their order; provenance included. For comparing, not against forgers."""
+    """Equal for equal sets of quads in any order, provenance included. Not safe against forgery."""
     total = count = 0
     for quad in store.quads_for_pattern(None, None, None, None):
         total += xxhash.xxh3_128_intdigest(_line(quad).encode())
@@ -334,13 +331,10 @@ def _line(quad: Quad) -> str:
     return f"{quad} .\n"
 
 
-# The facts of many pages at a time, into the graph, together with how far that is.
+class LocalFacts:
+    """Commits facts and the position in the spool to a graph that this process has open.
 
-
-class FactsHere:
-    """Keeps facts in a graph that this process has open, before `commit` returns.
-
-    The position lies in the store's folder, and is lost with it. REQUIRES: the graph is open.
+    The position is in the store's folder, and is lost with it. REQUIRES: the graph is open.
     """
 
     is_busy = False
@@ -351,7 +345,7 @@ class FactsHere:
 
     @property
     def position(self) -> bytes:
-        if self._position is None:  # not asked for yet
+        if self._position is None:  # not read yet
             is_known = self._files.size(self._path) is not None and not self._graph.is_empty()
             self._position = self._files.read(self._path) if is_known else b""
         return self._position
@@ -365,4 +359,4 @@ class FactsHere:
         self._position = position
 
     def settle(self) -> None:
-        """Nothing is ever under way."""
+        """Nothing is ever in progress."""
