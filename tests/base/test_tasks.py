@@ -35,7 +35,7 @@ def test_a_block_that_fails_raises_its_own_and_notes_the_other() -> None:
 
     with pytest.raises(ValueError, match="own") as caught:
         asyncio.run(story())
-    assert caught.value.__notes__ == ["beside it failed KeyError('lost')"]
+    assert caught.value.__notes__ == ["a background task failed too: KeyError('lost')"]
 
 
 def test_a_task_ends_with_its_block() -> None:

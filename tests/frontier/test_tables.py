@@ -165,7 +165,7 @@ def test_the_longest_of_all_gaps_is_kept(given: dict[str, float], gap: float) ->
 def test_no_number_of_politeness_is_negative_or_endless(name: str) -> None:
     assert Politeness(**{name: 0.0})
     for wrong in (-0.1, float("inf"), float("nan")):
-        with pytest.raises(ValueError, match="politeness that cannot be"):
+        with pytest.raises(ValueError, match="invalid politeness"):
             Politeness(**{name: wrong})
 
 
@@ -180,7 +180,7 @@ def test_counts_and_shares_of_politeness_keep_their_bounds(
     for value in good:
         assert Politeness(**{name: value})  # type: ignore[arg-type]
     for value in wrong:
-        with pytest.raises(ValueError, match="politeness that cannot be"):
+        with pytest.raises(ValueError, match="invalid politeness"):
             Politeness(**{name: value})  # type: ignore[arg-type]
 
 

@@ -1,1 +1,1 @@
-"""The machine, passed in: errors, clock, chance, files, processes, network. Nothing below it."""
+"""The machine, as dependencies that are passed in: clock, randomness, files, processes, network. The lowest room."""

@@ -1,4 +1,4 @@
-"""The only place that draws lots. Everything that needs chance is handed a `Chance`."""
+"""Randomness: the only source of it. Code that needs random numbers is given a `Chance`."""
 
 import random
 import secrets
@@ -10,11 +10,10 @@ class Chance(Protocol):
 
     def random(self) -> float:
         """A number in [0, 1)."""
-        ...
 
 
 def system_chance() -> Chance:
-    """Seeded by the system. Used to spread retries, never for secrets."""
+    """Seeded by the system. Spreads retries and the like; never used for secrets."""
     return random.Random()
 
 
@@ -23,5 +22,5 @@ def seeded(seed: int) -> Chance:
 
 
 def random_token(octets: int = 32) -> str:
-    """A secret of that many random bytes, fit for an address. Not a Chance: it must never be seeded."""
+    """A secret of that many random bytes as URL-safe text. Not a Chance: it must never be seeded."""
     return secrets.token_urlsafe(octets)

@@ -1,4 +1,4 @@
-"""The only place that asks the time. An instant is an integer: microseconds since 1970, UTC."""
+"""Clocks and instants: the only place that reads the time. An instant is microseconds since 1970, UTC."""
 
 import asyncio
 import time
@@ -10,9 +10,10 @@ from typing import Annotated, Protocol
 import msgspec
 
 Instant = Annotated[int, msgspec.Meta(extra_json_schema={"format": "date-time"})]
-"""In JSON it is text: `values.format` writes it so, and the schemas of the API say so."""
+"""In JSON an instant is RFC 3339 text: `values.format` writes it, and the schemas of the API declare it."""
 SECOND: Instant = 1_000_000
 DAY: Instant = 86_400 * SECOND
+DAY_S = 86_400.0
 
 
 class Clock(Protocol):
@@ -21,14 +22,12 @@ class Clock(Protocol):
     def now(self) -> Instant: ...
 
     def elapsed_s(self) -> float:
-        """Seconds from some fixed start; never steps back, for measuring how long a thing took."""
-        ...
+        """Seconds since some fixed point; never goes backwards. For measuring durations."""
 
     async def sleep(self, seconds: float) -> None: ...
 
     def pause(self, seconds: float) -> None:
-        """Sleep, and let nothing else of this thread go on meanwhile."""
-        ...
+        """Block this thread."""
 
 
 class SystemClock:
@@ -56,12 +55,12 @@ def in_words(at: Instant) -> str:
 
 @lru_cache(maxsize=64)
 def _second_in_words(second: int) -> str:
-    """Cached, because every page of one second asks for it, more than once."""
+    """Cached, because all pages fetched within one second need it, some more than once."""
     return f"{datetime.fromtimestamp(second, UTC):%Y-%m-%dT%H:%M:%S}"
 
 
 def from_words(text: str) -> Instant:
-    """The inverse of `in_words`; any RFC 3339 instant is understood. Raises ValueError on anything else."""
+    """The inverse of `in_words`; reads any RFC 3339 instant. Raises ValueError for anything else."""
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
@@ -69,18 +68,15 @@ def from_words(text: str) -> Instant:
     return whole * SECOND + moment.microsecond
 
 
-DAY_S = 86_400.0
-
-
 @dataclass(frozen=True, slots=True)
 class FastCalendar:
-    """Its dates pass quickly, from `start_at` on; what is measured or waited for takes as long as it does."""
+    """A clock whose dates pass quickly, for the demonstration; durations and waits are not shortened."""
 
     clock: Clock
     day_s: float
-    """What a day lasts. REQUIRES: above 0."""
+    """Real seconds in one of its days. REQUIRES: above 0."""
     began_s: float
-    """By `clock.elapsed_s()`."""
+    """`clock.elapsed_s()` at `start_at`."""
     start_at: Instant
 
     def now(self) -> Instant:
@@ -88,7 +84,7 @@ class FastCalendar:
         return self.start_at + round(passed_s / self.day_s * DAY_S * SECOND)
 
     def lasting_s(self, seconds: float) -> float:
-        """How long so many seconds between two of its dates take."""
+        """Real seconds that pass during so many seconds of the calendar."""
         return seconds / DAY_S * self.day_s
 
     def elapsed_s(self) -> float:
@@ -103,8 +99,8 @@ class FastCalendar:
 
 @dataclass(frozen=True, slots=True)
 class CalendarClock:
-    """For the frontier, which holds a clock's dates against its seconds to notice that somebody has set it: here both
-    pass alike, and its gaps are counted in the calendar's seconds."""
+    """A calendar as a clock for the frontier, which compares dates with elapsed seconds to notice that the system time
+    was changed: here both pass at the calendar's speed."""
 
     calendar: Clock
 

@@ -1,4 +1,4 @@
-"""The seams as the running program uses them."""
+"""Clock, randomness, files and processes, bundled for injection; and the two ways to the network."""
 
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -15,19 +15,17 @@ class Endpoint(NamedTuple):
 
 
 class Resolver(Protocol):
-    """Real ones: `DnsResolver` in `resolve.py`, `AddressPlan` in `plan.py`."""
+    """Real ones: `DnsResolver` in `fetch/dns.py`, `AddressPlan` in `fetch/address_plan.py`."""
 
     async def addresses(self, hostname: str) -> list[str]:
-        """Every IPv4 and IPv6 address of the name, as text. An empty list or OSError: it does not resolve."""
-        ...
+        """All IPv4 and IPv6 addresses of the name, as text. An empty list or OSError: it does not resolve."""
 
 
 class Dialer(Protocol):
-    """Real ones: `DirectDialer` here, `AddressPlan` in `plan.py`."""
+    """Real ones: `DirectDialer` here, `AddressPlan` in `fetch/address_plan.py`."""
 
     def endpoint(self, address: str, port: int) -> Endpoint:
-        """Where to connect for a *checked* address. OSError when it must not be dialled at all."""
-        ...
+        """Where to connect for a *checked* IP address. OSError when it must not be dialled at all."""
 
 
 class DirectDialer:
@@ -37,28 +35,28 @@ class DirectDialer:
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """Time, chance, disk and processes."""
+    """Everything outside the program that it may touch, apart from the network."""
 
     clock: Clock
     chance: Chance
     files: Files
     processes: Processes
     calendar: FastCalendar | None = None
-    """What pages are dated and come again by, where that is another clock: the days of a demonstration are short."""
+    """The clock that dates pages and their revisits, if it is another one: the demonstration's days are short."""
 
     @property
     def dates(self) -> Clock:
-        """Whatever is compared with a date in the collection is compared with this clock."""
+        """The clock to compare with dates stored in the collection."""
         return self.calendar or self.clock
 
     def lasting_s(self, seconds: float) -> float:
-        """How long so many seconds between two dates of the collection take."""
+        """Real seconds that pass during so many seconds between two dates of the collection."""
         return seconds if self.calendar is None else self.calendar.lasting_s(seconds)
 
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """Names to addresses, addresses to sockets."""
+    """Names to IP addresses, IP addresses to sockets."""
 
     resolver: Resolver
     dialer: Dialer

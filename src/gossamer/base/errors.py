@@ -1,15 +1,15 @@
-"""What can go wrong on our side. The web's faults are values (`values.outcome`), never exceptions."""
+"""Errors on our side. Errors on the web are values (`values.outcome`), never exceptions."""
 
 from pathlib import Path
 from types import TracebackType
 
 
 class GossamerError(Exception):
-    """Something on this machine is not as it must be. The message says what, and what to do next."""
+    """Something is wrong on this machine. The message says what, and what to do next."""
 
 
 class ConfigError(GossamerError):
-    """A setting is unknown, or its value cannot be."""
+    """A setting is unknown or has an invalid value."""
 
 
 class DirectoryBusy(GossamerError):
@@ -17,11 +17,11 @@ class DirectoryBusy(GossamerError):
 
 
 class DirectoryUnusable(GossamerError):
-    """The data directory is missing, is not ours, or was made by a newer program."""
+    """The data directory is missing, not ours, or written by a newer version."""
 
 
 class ViewDamaged(DirectoryUnusable):
-    """A view on disk cannot be read. It is made from the archive, so it can be made again."""
+    """A view on disk cannot be read. It can be rebuilt from the archive."""
 
     def __init__(self, path: Path, why: object) -> None:
         root = path.parent.parent if path.parent.name.startswith("views-") else path.parent
@@ -41,7 +41,7 @@ class StateDamaged(DirectoryUnusable):
 
 
 class damage_named:
-    """What a native library raises (`kinds`), or panics with, while it reads the view at `path`, as ViewDamaged."""
+    """A context manager that turns a native library's errors (`kinds`) and panics at `path` into ViewDamaged."""
 
     def __init__(self, path: Path, *kinds: type[Exception]) -> None:
         self._path, self._kinds = path, kinds
@@ -53,32 +53,31 @@ class damage_named:
     ) -> None:
         if kind is None or isinstance(trouble, GossamerError):
             return
-        is_panic = kind.__name__ == "PanicException"  # how Rust's panics come out; no Exception
+        is_panic = kind.__name__ == "PanicException"  # a panic in Rust; not a subclass of Exception
         if is_panic or issubclass(kind, self._kinds):
             raise ViewDamaged(self._path, trouble) from trouble
 
 
 class DiskFull(GossamerError):
-    """There is no room to keep what was fetched. The crawl pauses; nothing acknowledged is lost."""
+    """No disk space left for what was fetched. The crawl pauses; nothing acknowledged is lost."""
 
 
 class ArchiveDamaged(GossamerError):
-    """A volume holds bytes that are no WARC record."""
+    """A volume contains bytes that are not a WARC record."""
 
 
 class QueryRefused(GossamerError):
-    """A search or SPARQL query that we will not, or cannot, answer. The message is fit for the person who asked."""
+    """A search or SPARQL query that is not answered. The message is written for the person who sent it."""
 
 
 class QueryTooLong(QueryRefused):
-    """The query was stopped at its time, memory or size limit."""
+    """The query reached its time, memory or size limit."""
 
 
 class WorkerLost(GossamerError):
-    """A worker process ended, hung or ran over its limits while it held a job; `why` is its reason code.
+    """A worker process ended, hung or exceeded its limits during a job; `why` is the reason code.
 
-    `cpu_s` is what the job cost before it was given up; `used_up` says that it ended at its limit of CPU time, so that
-    a second attempt would end there too.
+    `cpu_s` is the CPU time spent on the job; `used_up` means that it reached its CPU limit, so a retry would too.
     """
 
     def __init__(self, why: str, detail: str = "", cpu_s: float = 0.0, used_up: bool = False) -> None:

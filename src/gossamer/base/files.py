@@ -1,7 +1,7 @@
-"""The way to the disk: everything the program itself writes goes through a `Files`.
+"""Files: everything the program itself writes goes through a `Files`.
 
-(SQLite, Oxigraph and tantivy write their own files; their durability is theirs.) A second implementation,
-`gossamer.testing.FaultyFiles`, fails, tears or runs out of room at a chosen call.
+(SQLite, Oxigraph and tantivy write and sync their own files.) A second implementation, `gossamer.testing.FaultyFiles`,
+fails, tears a write or runs out of space at a chosen call.
 """
 
 import contextlib
@@ -17,16 +17,14 @@ FILE_MODE = 0o600
 
 
 class Appender(Protocol):
-    """A file open at its end. One owner."""
+    """A file open for appending. One owner."""
 
     def append(self, data: bytes) -> int:
-        """Write all of `data` (unbuffered) and return the offset it starts at. OSError when it could not; what
-        is then on disk past that offset is undefined: `cut` it."""
-        ...
+        """Write all of `data` (unbuffered) and return the offset it starts at. After an OSError the content beyond
+        that offset is undefined: `cut` it."""
 
     def sync(self) -> None:
-        """On return what was appended survives a power cut. An OSError means: trust nothing appended since."""
-        ...
+        """On return, what was appended survives a power cut. After an OSError trust nothing appended since."""
 
     def cut(self, size: int) -> None: ...
 
@@ -46,47 +44,37 @@ class Files(Protocol):
 
     def read(self, path: Path, offset: int = 0, length: int | None = None) -> bytes:
         """Up to `length` bytes from `offset`; fewer at the end of the file."""
-        ...
 
     def write(self, path: Path, data: bytes) -> None:
         """Replace the whole file atomically (temporary file, sync, rename, sync of the folder)."""
-        ...
 
     def size(self, path: Path) -> int | None:
         """None when there is no such file."""
-        ...
 
     def names(self, folder: Path) -> list[str]:
         """Sorted; empty when there is no such folder."""
-        ...
 
     def make_folder(self, folder: Path) -> None:
-        """With those above it; on return it survives a power cut."""
-        ...
+        """Parents included; on return it survives a power cut."""
 
     def remove(self, path: Path) -> None:
-        """A file or a whole folder; nothing happens when it is not there. A power cut may bring it back."""
-        ...
+        """Remove a file or a whole folder, if it exists. A power cut may bring it back."""
 
     def rename(self, old: Path, new: Path) -> None:
-        """On return the new name survives a power cut. REQUIRES: both are in one folder, and the file is synced."""
-        ...
+        """On return, the new name survives a power cut. REQUIRES: both are in one folder, and the file is synced."""
 
     def copy(self, old: Path, new: Path, length: int | None = None) -> None:
-        """Copy the first `length` bytes (all of them by default), synced, the name too."""
-        ...
+        """Copy the first `length` bytes (default: all); content and name are synced."""
 
     def room(self, folder: Path) -> int:
         """Free bytes on the disk that holds `folder`."""
-        ...
 
     def lock(self, path: Path, holder: str) -> Lock | str:
-        """Take the lock and write `holder` into it; or, when another live process has it, that one's words."""
-        ...
+        """Take the lock and write `holder` into it; if another live process has it, return what that one wrote."""
 
 
 class SystemCalls(Protocol):
-    """What changes a disk. Real ones: the module `os`, and `gossamer.testing.PowerCuts`, which records the calls."""
+    """Calls that change a disk. Real ones: the module `os`, and `gossamer.testing.PowerCuts`, which records them."""
 
     def open(self, path: Path, flags: int, mode: int = 0o777) -> int: ...
 
@@ -182,7 +170,7 @@ class DiskFiles:
     def make_folder(self, folder: Path) -> None:
         if not folder.is_dir():
             self.make_folder(folder.parent)
-            with contextlib.suppress(FileExistsError):  # another process was quicker
+            with contextlib.suppress(FileExistsError):  # another process was faster
                 self._calls.mkdir(folder, DIRECTORY_MODE)
             self._sync_folder(folder.parent)
 
@@ -233,13 +221,13 @@ class DiskFiles:
 
 
 def create_private(path: Path) -> None:
-    """An empty file, if there is none, that nobody else may read: for databases, which would go by the umask. Those
-    take the mode for their journals from it."""
+    """Create an empty file, if there is none, that only its owner can read. For databases, which would follow the
+    umask: they take over its mode, also for their journals."""
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE))
 
 
 def make_private(path: Path, mode: int) -> bool:
-    """Whether the mode could be set; a file of another user's keeps its own. Symbolic links are not followed."""
+    """Set the mode; returns whether it could be. Another user's file keeps its own. Symbolic links are not followed."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:

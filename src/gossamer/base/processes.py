@@ -1,4 +1,4 @@
-"""The only place that starts, signals and waits for processes."""
+"""Child processes: the only place that starts, signals and waits for them."""
 
 import contextlib
 import os
@@ -19,15 +19,12 @@ class Child(Protocol):
 
     def exit_code(self) -> int | None:
         """None while it lives; negative when a signal ended it."""
-        ...
 
     def ask_to_stop(self) -> None:
         """SIGTERM to it alone."""
-        ...
 
     def kill(self) -> None:
-        """SIGKILL to its whole group, and reap it. Nothing when it was reaped before: its id may be a stranger's."""
-        ...
+        """SIGKILL to its whole group, and reap it. Does nothing once reaped: its id may belong to another process."""
 
     def wait(self, at_most_s: float) -> int | None: ...
 
@@ -37,15 +34,13 @@ class Processes(Protocol):
 
     def start(self, module: str, arguments: Sequence[str], channel: socket.socket | None = None) -> Child:
         """`python -m module arguments`; `channel` is inherited and its descriptor number appended to the arguments."""
-        ...
 
     def own_pid(self) -> int: ...
 
     def is_alive(self, pid: int) -> bool: ...
 
     def lower_thread_priority(self, beginnings: Sequence[str], niceness: int) -> int:
-        """Those of our own threads whose names begin so let others go first, as of nice(2). How many they are."""
-        ...
+        """Set the niceness of our own threads whose names begin like this; returns how many they are."""
 
 
 class _SystemChild:
@@ -78,7 +73,7 @@ class _SystemChild:
 
 class SystemProcesses:
     def start(self, module: str, arguments: Sequence[str], channel: socket.socket | None = None) -> Child:
-        # -P: the working directory may be a collection received from somebody else; no module is imported from there.
+        # -P: the working directory may be a collection from an untrusted source; no module is imported from there.
         command = [sys.executable, "-P", "-m", module, *arguments]
         inherited: tuple[int, ...] = ()
         if channel is not None:
@@ -101,19 +96,19 @@ class SystemProcesses:
         return True
 
     def lower_thread_priority(self, beginnings: Sequence[str], niceness: int) -> int:
-        """Linux knows the niceness of a thread; elsewhere it is the whole process's, and nothing is done."""
+        """Linux only: elsewhere niceness belongs to the whole process, and nothing is done."""
         found = [one for one in _own_threads() if one[1].startswith(tuple(beginnings))]
         for thread, _ in found:
             with contextlib.suppress(ProcessLookupError):
-                if os.getpriority(os.PRIO_PROCESS, thread) < niceness:  # never less than it does already
+                if os.getpriority(os.PRIO_PROCESS, thread) < niceness:  # never raise a priority
                     os.setpriority(os.PRIO_PROCESS, thread, niceness)
         return len(found)
 
 
 def _own_threads() -> list[tuple[int, str]]:
-    """Their ids and names; none where nobody can say."""
+    """Their ids and names; empty where /proc is missing."""
     found = list[tuple[int, str]]()
     for name in Path("/proc/self/task").glob("*/comm"):
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
             found.append((int(name.parent.name), name.read_text().strip()))
     return found

@@ -1,4 +1,4 @@
-"""Background tasks with an owner: what one raises is seen, and none outlives the block or object it belongs to."""
+"""Background tasks with an owner: no exception goes unnoticed, and no task outlives its block or object."""
 
 import asyncio
 import sys
@@ -12,8 +12,7 @@ T = TypeVar("T")
 
 
 def begin(work: Awaitable[T], ended: Callable[["asyncio.Future[T]"], None]) -> "asyncio.Future[T]":
-    """Run it beside the caller. `ended` is its owner: called with it, whatever it comes to, and must look at what it
-    raised."""
+    """Start a task. `ended` owns it: it is called when the task is done, and must look at what it raised."""
     task = asyncio.ensure_future(work)
     task.add_done_callback(ended)
     return task
@@ -21,8 +20,8 @@ def begin(work: Awaitable[T], ended: Callable[["asyncio.Future[T]"], None]) -> "
 
 @asynccontextmanager
 async def background(work: Awaitable[T]) -> AsyncIterator["asyncio.Future[T]"]:
-    """Run it beside the block; cancelled and awaited when the block is left. What it raised is raised then; a block
-    that fails itself raises its own, with a note of the other."""
+    """Run a task beside the block; it is cancelled and awaited on leaving, and its exception is raised then. A block
+    that itself fails raises its own exception, with a note about the task's."""
     task = asyncio.ensure_future(work)
     try:
         yield task
@@ -32,11 +31,11 @@ async def background(work: Awaitable[T]) -> AsyncIterator["asyncio.Future[T]"]:
         if (other := _raised_by(task)) is not None and other is not own:
             if own is None:
                 raise other
-            own.add_note(f"beside it failed {other!r}")
+            own.add_note(f"a background task failed too: {other!r}")
 
 
 class Tasks:
-    """Those of one owner, begun as they are needed; it closes them. What one raises is told when it ends."""
+    """The tasks of one owner, who closes them. An exception is reported as an event when its task ends."""
 
     def __init__(self, tell: Tell) -> None:
         self._tell = tell
@@ -46,7 +45,7 @@ class Tasks:
         self._running.add(begin(work, self._ended))
 
     async def close(self) -> None:
-        """Cancel what still runs, and wait until it has ended."""
+        """Cancel what still runs and wait for it."""
         if running := list(self._running):
             await _over(*running)
 

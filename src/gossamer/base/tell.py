@@ -1,4 +1,4 @@
-"""Rooms say what happened through the `Tell` they were given; the command that starts a process decides who listens."""
+"""Events: rooms report what happened to the `Tell` they were given; each command decides who listens."""
 
 import os
 import signal
@@ -10,38 +10,29 @@ from gossamer.base.errors import ConfigError
 class Tell(Protocol):
     """`tell("volume.opened", volume="...")`: an event name, noun first, and fields.
 
-    Durable steps are told right after they are done; the crash harness uses these events as its crash points.
+    Durable steps are reported right after they are done: the crash tests use these events as their crash points.
     """
 
     def __call__(self, event: str, /, **facts: object) -> None: ...
 
 
 def silent(event: str, /, **facts: object) -> None:
-    """A Tell for when nobody listens."""
+    """A Tell that ignores everything."""
 
 
 CRASH_VARIABLE = "GOSSAMER_CRASH_AT"
 CRASH_POINTS = (
-    "frontier.taken",
-    "archive.appended",
-    "archive.synced",
-    "spool.appended",
-    "frontier.settled",
-    "frontier.merged",
-    "links.committed",
-    "graph.committed",
-    "index.committed",
-    "views.positioned",
-    "checkpoint.renamed",
-)
+    "frontier.taken", "archive.appended", "archive.synced", "spool.appended", "frontier.settled", "frontier.merged",
+    "links.committed", "graph.committed", "index.committed", "views.positioned", "checkpoint.renamed",
+)  # fmt: skip
 REBUILD_POINTS = ("rebuild.begun", "rebuild.built", "rebuild.swapped", "rebuild.removed")
-"""Those of `gossamer rebuild`, beside the ones of the views it makes."""
+"""Crash points of `gossamer rebuild`, in addition to those of the views it writes."""
 STATE_POINT = "state.progress"
-"""Of `gossamer rebuild --state`."""
+"""Crash point of `gossamer rebuild --state`."""
 
 
 def crashing(tell: Tell, at: str | None) -> Tell:
-    """`at` is "event:k": the k-th telling of that event is the last thing this process does."""
+    """A Tell that kills this process at the k-th report of an event; `at` is "event:k". For the crash tests only."""
     if not at:
         return tell
     event, _, count = at.partition(":")

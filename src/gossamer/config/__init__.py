@@ -1,1 +1,1 @@
-"""Settings: every key, where its value comes from, and the slice each room is given."""
+"""Settings: all keys, where their values come from, and the slice each room is given."""

@@ -1,5 +1,7 @@
-"""From defaults, `gossamer.toml`, a collection's own options, `GOSSAMER_*` variables and flags to one `Settings`; it
-knows where each came from."""
+"""Loads the settings from defaults, `gossamer.toml`, a collection's own options, `GOSSAMER_*` variables and flags.
+
+It records where each value came from.
+"""
 
 import difflib
 import math
@@ -18,7 +20,7 @@ from gossamer.config.slices import retain_of
 
 FILE_NAME = "gossamer.toml"
 VARIABLE_PREFIX = "GOSSAMER_"
-# Variables that steer tests and tools and are no settings.
+# Variables for tests and tools, not settings.
 NOT_SETTINGS = {"GOSSAMER_CONFORMANCE", "GOSSAMER_CRASH_AT", "GOSSAMER_PLAN"}
 FLAGS = {"fetch.allow_addresses": "--allow-address"}
 GUARDED = frozenset(
@@ -31,12 +33,12 @@ GUARDED = frozenset(
         "web.public",
     }
 )
-"""Settings that open a door when they are not at their default: what may be dialled, who is believed, who connects."""
+"""Settings with a security impact unless at their default: what may be dialled, who is trusted, who may connect."""
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One setting: its dotted name, what it says, its default."""
+    """One setting: its dotted name, description, default and bounds."""
 
     name: str
     says: str
@@ -53,7 +55,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Withheld:
-    """A value that the files of a collection ask for, and that the user of this machine has not allowed."""
+    """A value that the files of a collection set, but the user of this machine has not allowed."""
 
     name: str
     value: object
@@ -68,7 +70,7 @@ class Withheld:
 class Config:
     settings: Settings
     origins: Mapping[str, str]
-    """Dotted name -> "default", "gossamer.toml", "this collection, given on 2026-11-16", "GOSSAMER_CONTACT" or
+    """By dotted name: "default", "gossamer.toml", "this collection, given on 2026-11-16", "GOSSAMER_CONTACT" or
     "--delay"."""
     withheld: tuple[Withheld, ...] = ()
 
@@ -100,11 +102,10 @@ def load(
     allows: Callable[[str, object], bool] = lambda _name, _value: True,
     is_own_file: bool = False,
 ) -> Config:
-    """Later sources win: defaults, the file (when it exists), what the collection stores, variables, flags. Flags that
-    are None were not given.
+    """Later sources win: defaults, file (if it exists), the collection's options, variables, flags that are not None.
 
-    A file that a person named must be there: `named_file`. `allows` says of a guarded value in the file, unless that
-    is the user's own, or in the collection whether it counts.
+    A file that the user named must exist: see `named_file`. `allows` decides whether a guarded value counts that comes
+    from the collection, or from a file that is not the user's own.
     """
     in_file = _from_file(file) if file is not None and file.is_file() else {}
     files = {name: (value, file.name if file is not None else "") for name, value in in_file.items()}
@@ -167,7 +168,7 @@ def _from_variables(variables: Mapping[str, str]) -> Iterator[tuple[str, object,
 
 
 def named_file(given: Path | None, directory: Path) -> Path:
-    """The settings file: the one a person named, which must be there, or the one of the data directory."""
+    """The settings file: the one the user named, which must exist, or that of the data directory."""
     if given is not None and not given.is_file():
         raise ConfigError(f"there is no settings file {given}; `gossamer config show --sample` prints one")
     return given or directory / FILE_NAME
@@ -192,7 +193,7 @@ def _settings(given: Mapping[str, object], origins: Mapping[str, tuple[object, s
         _check(name, value, origins[name][1])
     settings = msgspec.convert(tree, Settings, strict=False)
     if settings.retry.base_s > settings.retry.cap_s:
-        raise ConfigError("retry.cap_s must not be less than retry.base_s")
+        raise ConfigError("retry.cap_s must be at least retry.base_s")
     try:
         retain_of(settings.archive.retain)
     except ValueError as trouble:
@@ -209,13 +210,13 @@ def _check(name: str, value: object, origin: str) -> None:
     if not isinstance(found, int | float):
         return
     if not math.isfinite(found) or found < key.least:
-        raise ConfigError(f"{origin}: {name} cannot be {value}; the least is {key.least:g}")
+        raise ConfigError(f"{origin}: {name} cannot be {value}; the minimum is {key.least:g}")
     if key.most is not None and found > key.most:
-        raise ConfigError(f"{origin}: {name} cannot be {value}; the most is {key.most:g}")
+        raise ConfigError(f"{origin}: {name} cannot be {value}; the maximum is {key.most:g}")
 
 
 def sample() -> str:
-    """A commented gossamer.toml with every setting: at its default, or with an example where there is none."""
+    """A commented gossamer.toml with every setting at its default, or with an example if it has none."""
     lines = ["# Gossamer settings. Lines show defaults; those marked e.g. have none. Uncomment what you change.", ""]
     group = ""
     for key in keys():

@@ -1,4 +1,4 @@
-"""Every setting there is: frozen, documented here, written out in docs/settings.md, each room given its own slice."""
+"""All settings, frozen and documented here; docs/settings.md is generated from them."""
 
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -18,7 +18,7 @@ WANTED = (
 
 
 def _setting(default: Any, says: str, *, least: float = 0, most: float | None = None, example: object = None) -> Any:
-    """`least` and `most` bound a number; `example` stands in the sample file where there is no default."""
+    """`least` and `most` bound a number; `example` is shown in the sample file if there is no default."""
     return field(default=default, metadata={"says": says, "least": least, "most": most, "example": example})
 
 

@@ -11,102 +11,102 @@ import msgspec
 from gossamer.base.clock import DAY_S
 from gossamer.config.settings import WANTED, Settings
 
-# What the client is told: limits, patience, and whom it speaks for.
+# The fetch client: limits, timeouts and identity.
 
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
     agent: str = "Gossamer"  # the product token of the User-Agent
     contact: str | None = None  # a page or mail address for site owners; None: public addresses are refused
-    timeout_s: float = 30.0  # for the whole visit: name, connection, answer
+    timeout_s: float = 30.0  # for the whole fetch: name, connection, response
     connect_s: float = 10.0  # of that, for the name, the connection and TLS
-    least_rate: int = 1024  # bytes a second of a body, on average, below which it is given up ...
-    least_rate_after_s: float = 10.0  # ... once it has been coming for so long
+    least_rate: int = 1024  # average bytes a second of a body below which it is aborted ...
+    least_rate_after_s: float = 10.0  # ... once it has taken this long
     body_limit: int = 16 * 1024 * 1024  # bytes of a body, decoded and as sent, after which it is cut
     pdf_limit: int = 64 * 1024 * 1024  # the same for application/pdf
-    list_limit: int = 50 * 1024 * 1024  # the same for what was named as a sitemap (sitemaps.org)
+    list_limit: int = 50 * 1024 * 1024  # the same for files named as a sitemap (sitemaps.org)
     robots_limit: int = 512 * 1024  # the same for robots.txt
-    other_limit: int = 256 * 1024  # the same for answers that are no page: redirects, errors
+    other_limit: int = 256 * 1024  # the same for responses that are not pages: redirects, errors
     header_limit: int = 64 * 1024  # bytes of all header fields together
     header_fields: int = 256  # header fields
-    at_once: int = 256  # connections in use at one time beside slow ones (`budget.CROWD`); as many are kept open
-    idle_s: float = 15.0  # an unused connection is kept open so long
+    at_once: int = 256  # concurrent connections besides slow ones (`budget.CROWD`); as many are kept open
+    idle_s: float = 15.0  # an unused connection is closed after this time
     wanted: tuple[str, ...] = WANTED  # media types that are collected; others are dropped after their headers
     allow_addresses: tuple[str, ...] = ()  # private ranges that may be crawled, such as "10.1.0.0/16"
-    tls: Literal["verify", "record"] = "verify"  # a server that cannot prove its name: refused, or taken and marked
+    tls: Literal["verify", "record"] = "verify"  # a server without a valid certificate: refused, or accepted and marked
     tls_authorities: str | None = None  # a PEM file of further certificate authorities to trust
 
 
 @dataclass(frozen=True, slots=True)
 class RobotsKeeping:
-    """How long an entry stands (RFC 9309, 2.3 and 2.4)."""
+    """How long the entry of a robots.txt is valid (RFC 9309, 2.3 and 2.4)."""
 
-    keep_s: float = 24 * 3600.0  # read or missing; also the most that a Cache-Control is listened to
-    keep_least_s: float = 600.0  # a shorter max-age is taken for this: asking is a visit too
+    keep_s: float = 24 * 3600.0  # read or missing; also the maximum for a Cache-Control
+    keep_least_s: float = 600.0  # the minimum for a max-age: requesting it is a visit too
     retry_s: float = 60.0  # after the first failure; doubles each time
     retry_most_s: float = 24 * 3600.0  # the longest such wait, unless the server asks for more ...
-    retry_copy_s: float = 3600.0  # ... and while there is a good copy, which is to speak again in time
-    patience_s: float = 12 * 3600.0  # unreachable for so long: the last good copy speaks again ...
-    old_copy_s: float = 30 * 24 * 3600.0  # ... while it is younger than this
+    retry_copy_s: float = 3600.0  # ... and while there is a good copy, which is to apply again in time
+    patience_s: float = 12 * 3600.0  # unreachable for this long: the last good copy applies again ...
+    old_copy_s: float = 30 * 24 * 3600.0  # ... if it is younger than this
     most_hops: int = 5  # redirects followed; one more means there is no robots.txt
-    refusal_disallows: bool = False  # take 401 and 403 for "nothing may be fetched" instead of "no robots.txt"
+    refusal_disallows: bool = False  # treat 401 and 403 as "nothing may be fetched" instead of "no robots.txt"
 
 
 @dataclass(frozen=True, slots=True)
 class SiteBudget:
-    """What a site may cost before it stands behind the others (in the manner of IRLbot): never a refusal."""
+    """What a site may cost before it gets lower priority (as in IRLbot). Never a refusal."""
 
     visits: int = 100_000
     visits_per_link: int = 10_000
-    """More for each other host seen linking to it: links from elsewhere are hard to fake by the thousand."""
+    """More for each other host seen linking to it: links from elsewhere are hard to fake in large numbers."""
     time_s: float | None = None
-    """How long answers may have taken in all; None: as long as they like."""
+    """Total response time; None: no limit."""
 
     def __post_init__(self) -> None:
         if self.visits < 0 or self.visits_per_link < 0 or (self.time_s is not None and not self.time_s >= 0):
-            raise ValueError(f"a budget that cannot be: {self}")
+            raise ValueError(f"invalid budget: {self}")
 
 
 @dataclass(frozen=True, slots=True)
 class Politeness:
     delay_s: float = 1.0
-    """Between the end of one visit to a host and the start of the next, at least."""
+    """Minimum time between the end of one visit to a host and the start of the next."""
     longest_crawl_delay_s: float = 30.0
-    """A Crawl-delay in robots.txt counts up to this; the delay above always counts in full."""
+    """A Crawl-delay in robots.txt is limited to this; `delay_s` always counts in full."""
     times_took: float = 0.0
-    """The gap is also at least this many times what the last answer took; 0 leaves it at the delay."""
+    """The gap is also at least this many times the duration of the last response; 0: no effect."""
     longest_gap_s: float = 30.0
-    """A slow answer draws the gap out to this at most."""
+    """A slow response extends the gap to this at most."""
     times_read: float = 0.0
-    """The gap is also at least this many times the CPU seconds that reading the last page took, less those that any
-    page may take: hosts whose pages are costly to read leave the readers to others most of the time."""
+    """The gap is also at least this many times the CPU seconds that reading the last page took, beyond an allowance:
+    hosts with expensive pages leave the readers to others most of the time."""
     most_back_off: float = 16.0
-    """A host that fails visit after visit has its gap doubled each time, up to this many gaps."""
+    """Each consecutive failure of a host doubles its gap, up to this many gaps."""
     robots_tries: int | None = 4
-    """After so many failures in a row to read a robots.txt, the pages waiting for it are given up. None: never."""
+    """After so many consecutive failures of a robots.txt, the pages waiting for it are given up. None: never."""
     jitter: float = 0.25
-    """A backed-off gap is drawn out by up to this share, so that hosts of one fate do not come back together."""
+    """A backed-off gap is extended by up to this share, so that hosts that failed together do not return together."""
     per_address: int = 4
-    """Visits at one time to one network address, whatever the hosts on it are called."""
+    """Concurrent visits to one IP address, however many hosts it serves."""
     apart_s: float = 0.1
     """Between the starts of two of them."""
     retire_failures: int = 20
-    """A host that has failed this often in a row,"""
+    """A host with this many consecutive failures,"""
     retire_span_s: float = 7 * 86_400.0
-    """and for this long, is visited no more until somebody reinstates it."""
+    """over this much time, is no longer visited until it is reinstated."""
 
     def __post_init__(self) -> None:
         gaps = (self.delay_s, self.longest_crawl_delay_s, self.longest_gap_s, self.times_took, self.times_read)
         numbers = (*gaps, self.apart_s, self.retire_span_s)
         counted = (1 if self.robots_tries is None else self.robots_tries, self.per_address, self.retire_failures)
         if not all(math.isfinite(n) and n >= 0 for n in numbers) or min(counted) < 1:
-            raise ValueError(f"politeness that cannot be: {self}")
+            raise ValueError(f"invalid politeness: {self}")
         if not self.most_back_off >= 1 or not 0 <= self.jitter <= 1:
-            raise ValueError(f"politeness that cannot be: {self}")
+            raise ValueError(f"invalid politeness: {self}")
 
 
 def fetch_settings(settings: Settings, other_types: Sequence[str] = ()) -> Fetch:
-    """`other_types`: media types that readers of the user's own take."""
+    """`other_types`: media types that custom readers take."""
     given = settings.fetch
     return Fetch(
         agent=settings.agent,
@@ -160,7 +160,7 @@ class Retain(msgspec.Struct, frozen=True):
 
     kind: Literal["all", "last", "thinned"] = "all"
     versions: int = 0
-    """How many, for `last`."""
+    """For `last`: how many."""
 
 
 def retain_of(text: str) -> Retain:
@@ -171,5 +171,5 @@ def retain_of(text: str) -> Retain:
         return Retain("thinned")
     found = _LAST.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r} is none of all, last:N (such as last:5) and thinned")
+        raise ValueError(f"{text!r} is none of all, last:N (such as last:5) or thinned")
     return Retain("last", int(found[1]))

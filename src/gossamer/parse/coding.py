@@ -63,11 +63,9 @@ class _Layer(Protocol):
 
     def pieces(self, chunk: bytes) -> Iterator[bytes]:
         """What `chunk` decodes to, at most `STEP` bytes at a time; a piece may be empty. Raises `_Broken`."""
-        ...
 
     def is_whole(self) -> bool:
         """Whether the input so far is a complete body."""
-        ...
 
 
 class _Inflater(Protocol):

@@ -30,23 +30,18 @@ class Policy(Protocol):
     @property
     def keeps_time(self) -> bool:
         """Whether `Due.at` is a moment; otherwise it is only an order, and crawls follow each other without pause."""
-        ...
 
     def first_due(self, page: PolicyPage, now: Instant, chance_number: float) -> Due:
         """After the first visit. Pages met together are spread over the interval. REQUIRES: 0 <= chance_number < 1."""
-        ...
 
     def next_due(self, page: PolicyPage, seen: VisitFinding, chance_number: float) -> Planned:
         """After every further visit. REQUIRES: 0 <= chance_number < 1; the caller draws it."""
-        ...
 
     def allow(self, per_page: float) -> None:
         """The budget is now so many visits a page and day, perhaps because there are more pages. REQUIRES: above 0."""
-        ...
 
     def report_load(self, used: float, days_behind: float, now: Instant) -> None:
         """How the budget fares: the share of it that was used lately, and how late due pages are visited."""
-        ...
 
 
 def varied(days: float, chance_number: float) -> float:

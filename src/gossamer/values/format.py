@@ -16,7 +16,7 @@ UNITS = (("day", 86_400.0), ("hour", 3600.0), ("minute", 60.0))
 
 
 def lasting(seconds: float) -> str:
-    """A span in the unit people would use: "0.25 s", "90 s", "3.5 hours"."""
+    """A duration in the unit people would use: "0.25 s", "90 s", "3.5 hours"."""
     for unit, length in UNITS:
         if seconds >= 2 * length:
             return f"{seconds / length:,.3g} {unit}s"
@@ -24,7 +24,7 @@ def lasting(seconds: float) -> str:
 
 
 def moment(at: Instant, now: Instant) -> str:
-    """An instant to the second, and how far away it is."""
+    """An instant to the second, and how far away it is: "2026-11-15 08:30:00 (in 3.5 hours)"."""
     away_s = (at - now) / SECOND
     text = in_words(at)[:19].replace("T", " ")
     if abs(away_s) < 1:
@@ -33,7 +33,7 @@ def moment(at: Instant, now: Instant) -> str:
 
 
 def harmless(text: str) -> str:
-    """Without what would command a terminal: a page may say anything."""
+    """Replace terminal control characters: a page may contain anything."""
     return text.translate(_CONTROLS)
 
 
@@ -41,7 +41,7 @@ STATES = {"at rest": "idle", "under-way": "in progress", "waits for disk": "wait
 
 
 def state_in_words(state: str) -> str:
-    """The state of a crawl or host as people read it; JSON has the code itself."""
+    """The state of a crawl or host for people; JSON has the code itself."""
     return STATES.get(state, state.replace("-", " "))
 
 
@@ -49,7 +49,7 @@ ONE_OF = {"pages": "page", "hosts": "host", "URLs": "URL", "fetches": "fetch", "
 
 
 def fitted(label: str, number: float) -> str:
-    """A label of a figure, in the singular where the figure is 1."""
+    """A figure's label, in the singular if the figure is 1."""
     return " ".join([ONE_OF.get(word, word) for word in label.split(" ")]) if number == 1 else label
 
 
@@ -60,16 +60,16 @@ def counted(number: int, name: str) -> str:
 
 
 def as_json(value: object) -> str:
-    """For programs, and laid out for people; instants as RFC 3339 text."""
+    """Indented JSON; instants as RFC 3339 text."""
     return msgspec.json.format(json_bytes(value)).decode()
 
 
 def error_in_words(trouble: BaseException) -> str:
-    """What went wrong, in one line for a person; of a file that may not be opened also what to do."""
+    """An error in one line for a person; if a file may not be opened, also what to do."""
     if isinstance(trouble, OSError) and trouble.strerror:
         where = f": {trouble.filename}" if trouble.filename else ""
-        mend = ": check its owner and mode" if isinstance(trouble, PermissionError) else ""
-        return f"{trouble.strerror.lower()}{where}{mend}"
+        fix = ": check its owner and mode" if isinstance(trouble, PermissionError) else ""
+        return f"{trouble.strerror.lower()}{where}{fix}"
     return str(trouble) or type(trouble).__name__
 
 
@@ -80,38 +80,28 @@ def json_bytes(value: object) -> bytes:
     return msgspec.json.encode(json_value(value))
 
 
-def json_value(value: object) -> Any:
-    """Structs as dicts (or lists, where they are `array_like`), instants as text; all else as it is."""
+def json_value(value: object, *, has_instants: bool = False) -> Any:
+    """Structs as dicts (or lists, if `array_like`), instants as RFC 3339 text, all else unchanged.
+
+    An instant is an integer; `has_instants` says that integers in `value` are instants. The type of a struct's field,
+    `Instant`, decides that, never its name.
+    """
     if isinstance(value, msgspec.Struct):
         return _of_struct(value)
     if isinstance(value, Mapping):
-        return {name: json_value(one) for name, one in value.items()}
+        return {name: json_value(one, has_instants=has_instants) for name, one in value.items()}
     if isinstance(value, list | tuple):
-        return [json_value(one) for one in value]
-    return value
+        return [json_value(one, has_instants=has_instants) for one in value]
+    return in_words(value) if has_instants and isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def _of_struct(value: msgspec.Struct) -> Any:
     kind = type(value)
-    told = [
-        (name, _as_text(held) if has_instants else json_value(held))
-        for field, name, has_instants in _fields(kind)
-        for held in (getattr(value, field),)
-    ]
+    fields = {name: json_value(getattr(value, field), has_instants=has) for field, name, has in _fields(kind)}
     config = kind.__struct_config__
     if config.array_like:
-        return [one for _, one in told]
-    tag = {config.tag_field: config.tag} if config.tag_field is not None else {}
-    return {**tag, **dict(told)}
-
-
-def _as_text(held: object) -> Any:
-    """What a field of instants holds: one, none, or several."""
-    if isinstance(held, int) and not isinstance(held, bool):
-        return in_words(held)
-    if isinstance(held, Mapping):
-        return {name: _as_text(one) for name, one in held.items()}
-    return [_as_text(one) for one in held] if isinstance(held, list | tuple) else json_value(held)
+        return list(fields.values())
+    return fields if config.tag_field is None else {config.tag_field: config.tag, **fields}
 
 
 @cache
@@ -126,24 +116,24 @@ def _holds_instants(hint: Any) -> bool:
     return hint is _INSTANT or any(map(_holds_instants, get_args(hint)))
 
 
-COMMANDS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""How such a cell begins; the last four are the full-width forms, which some spreadsheets read alike."""
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""How a spreadsheet formula begins (OWASP, CSV injection); the last four are full-width forms."""
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?INF", re.ASCII)
 
 
-def is_command(text: str) -> bool:
-    """A number with a sign is none: -5 stays -5."""
-    return text.startswith(COMMANDS) and _NUMBER.fullmatch(text) is None
+def is_formula(text: str) -> bool:
+    """Whether a spreadsheet would calculate it. A signed number is no formula: -5 stays -5."""
+    return text.startswith(FORMULA_STARTS) and _NUMBER.fullmatch(text) is None
 
 
 def csv_safe(text: str) -> str:
-    """With an apostrophe before it, which spreadsheets do not show. NUL is left out: many programs end a text there."""
+    """A formula gets an apostrophe in front, which spreadsheets do not show (FAULTS W17, X15). NUL is removed."""
     plain = text.replace("\0", "")
-    return f"'{plain}" if is_command(plain) else plain
+    return f"'{plain}" if is_formula(plain) else plain
 
 
 def csv_line(cells: Iterable[object]) -> bytes:
-    """One line of CSV. Texts come from the web: one that looks like a formula is made harmless; numbers stay."""
+    """One line of CSV. Texts come from the web and are made safe; numbers stay."""
     line = StringIO()
     csv.writer(line).writerow([csv_safe(cell) if isinstance(cell, str) else cell for cell in cells])
     return line.getvalue().encode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""What is remembered of a page and how often it changes, and when it is due again."""
+"""What is remembered of a page between fetches: how often it changes, its validators, and when it is due again."""
 
 import struct
 from enum import IntFlag, StrEnum
@@ -9,29 +9,29 @@ from gossamer.base.clock import Instant
 from gossamer.values.url import Url
 
 MOST_RECENT = 32
-"""Ends of visits that are remembered one by one, as bits."""
+"""Recent visits that are remembered one by one, as bits."""
 _PACKED = struct.Struct("<ffeeHIBB")
 PACKED_BYTES = _PACKED.size
 _LARGEST_HALF = 60_000.0
 
 
 class Change(IntFlag):
-    """How two captures of a page differ. Text and facts can each change without the other; bytes change with both."""
+    """How two captures of a page differ. Text and facts can change independently; bytes change with either."""
 
     NONE = 0
     BYTES = 1
     TEXT = 2
-    """The content block, title and description; not navigation, advertisement or date lines around it."""
+    """The main text, title and description; not navigation, advertising or dates around them."""
     FACTS = 4
-    """The quads the page states."""
+    """The facts stated on the page."""
 
 
 COUNTS = Change.TEXT | Change.FACTS
-"""What counts as a change unless told otherwise."""
+"""What counts as a change by default."""
 
 
 class Prints(msgspec.Struct, frozen=True, array_like=True):
-    """Fingerprints of one capture; an empty one is not known."""
+    """Fingerprints of one capture; empty: unknown."""
 
     body: bytes = b""
     text: bytes = b""
@@ -39,39 +39,39 @@ class Prints(msgspec.Struct, frozen=True, array_like=True):
 
 
 class VisitFinding(msgspec.Struct, frozen=True, gc=False):
-    """What a visit that was not the first found out."""
+    """What a visit, other than the first, found."""
 
     at: Instant
     elapsed_s: float
-    """Since the visit before."""
+    """Since the previous visit."""
     has_changed: bool
     changed_at: Instant | None = None
-    """When it last changed, where server, sitemap, feed or page say so. Believed only as far as it can be true."""
+    """When it last changed, according to server, sitemap, feed or page. Believed only as far as it is possible."""
 
 
 class History(msgspec.Struct, frozen=True, gc=False):
-    """Enough to know the likelihood of every rate of change, and what the older policies look at; `packed` in 20 bytes.
+    """What estimates of a page's rate of change need, for every policy. Small, because every page has one.
 
-    Of visits that found no change only the sum of their intervals matters, whatever the rate. Visits that found one
-    are kept as their number and mean logarithm of interval: exact where changes are seldom, exact where they are far
-    more frequent than visits, close between (docs/decisions/0015).
+    For visits without a change only the sum of their intervals matters, whatever the rate. Visits with a change are
+    kept as their number and the mean logarithm of their intervals: exact where changes are rare or far more frequent
+    than visits, close in between (docs/decisions/0015).
     """
 
     quiet_days: float = 0.0
     """Days in which it is known not to have changed."""
     changes: float = 0.0
-    """Intervals in which it changed, nobody knows when nor how often. Old ones fade, so not a whole number."""
+    """Intervals with at least one change at an unknown time. Old ones fade, so this is not a whole number."""
     log_days: float = 0.0
     """Mean natural logarithm of the lengths of those intervals, in days."""
     dated: float = 0.0
-    """Changes of which the moment is known."""
+    """Changes whose time is known."""
     visits: int = 0
     recent: int = 0
-    """The last visits, the latest the lowest bit: 1 where a change was found."""
+    """The last visits, the latest in the lowest bit: 1 where a change was found."""
     every: int = 1
-    """`fr_max` of the policy `paper`: the page is visited each so many crawls."""
+    """`fr_max` of the policy `paper`: the page is visited every so many crawls."""
     threshold: int = 40
-    """Per cent of the pages it links to that must have changed for it to be looked at out of turn."""
+    """Percentage of the pages it links to that must have changed for it to be visited out of turn."""
 
 
 def packed(history: History) -> bytes:
@@ -89,7 +89,7 @@ def packed(history: History) -> bytes:
 
 
 def unpacked(octets: bytes) -> History:
-    """The inverse of `packed`. Raises ValueError on anything else."""
+    """The inverse of `packed`. Raises ValueError for anything else."""
     if len(octets) != PACKED_BYTES:
         raise ValueError(f"a history has {PACKED_BYTES} bytes, not {len(octets)}")
     quiet, log_days, changes, dated, visits, recent, every, threshold = _PACKED.unpack(octets)
@@ -97,14 +97,14 @@ def unpacked(octets: bytes) -> History:
 
 
 MOST_NEW = 10
-"""New pages that count of one visit: a page of thousands of links is no better than one of ten."""
+"""New pages that count for one visit: a page with thousands of links is no better than one with ten."""
 MOST_LEADS = 5_000
 FADES = (4, 5)
-"""What is left of `Past.leads` at each further visit."""
+"""The fraction of `Past.leads` that is left after each further visit."""
 
 
 class Validators(msgspec.Struct, frozen=True):
-    """What a server called its last answer by; sent back to it, so that it may answer "not modified" (RFC 9110, 13)."""
+    """What a server labelled its last answer with; sent back so that it can answer "not modified" (RFC 9110, 13)."""
 
     etag: str = ""
     last_modified: str = ""
@@ -114,7 +114,7 @@ class Validators(msgspec.Struct, frozen=True):
 
 
 class Original(msgspec.Struct, frozen=True):
-    """The capture that holds the body which a later one does without."""
+    """The capture whose body a later one refers to instead of having its own."""
 
     url: str
     fetched_at: Instant
@@ -123,25 +123,28 @@ class Original(msgspec.Struct, frozen=True):
 
 
 class Look(msgspec.Struct, frozen=True, array_like=True):
-    """One look at the pages that a page links to: how many of them had changed since its own last visit (B3)."""
+    """One check of the pages that a page links to: how many had changed since its own last visit (B3)."""
 
     at: Instant
     changed: int
     links: int
     threshold: int
-    """Per cent of them that would call the page, at that look."""
+    """Percentage of them that would have made the page due, at that check."""
 
 
 class Past(msgspec.Struct, frozen=True, array_like=True):
-    """Stored as MessagePack: new fields only at the end, with a default."""
+    """What is remembered of a fetched page: one small row in the frontier.
+
+    Stored as MessagePack: add fields only at the end, with a default.
+    """
 
     visited_at: Instant
-    """The last visit that told something about the page."""
+    """The last visit that learned something about the page."""
     due_at: Instant
     original_at: Instant = 0
-    """When the capture was made that holds its body."""
+    """When the capture that has its body was made."""
     digest: bytes = b""
-    """SHA-256 of that body as received; empty: no such capture may be referred to."""
+    """SHA-256 of that body as received; empty: no capture may refer to it."""
     etag: str = ""
     last_modified: str = ""
     is_page: bool = False
@@ -149,21 +152,21 @@ class Past(msgspec.Struct, frozen=True, array_like=True):
     prints: Prints = Prints()
     history: bytes = packed(History())
     gone: int = 0
-    """Visits in a row that found it gone."""
+    """Consecutive visits that found it gone."""
     why: str = ""
-    """Why it is due then (`values.history.Why`), or how its absence is waited for."""
+    """Why it is due then (`values.history.Why`), or how its absence is handled."""
     changed_at: Instant = 0
-    """The last visit that found a change that counts; 0: none has."""
+    """The last visit that found a relevant change; 0: none has."""
     look: Look | None = None
-    """The last look at the pages it links to that was noted."""
+    """The last check of the pages it links to."""
     leads: int = 0
-    """Hundredths of pages: how many new ones its visits have led to, those of long ago counting less (`led`)."""
+    """New pages its visits have led to, in hundredths; old visits count less (`led`)."""
     links: bytes = b""
-    """A fingerprint of where it leads within its own host; empty: not known."""
+    """A fingerprint of its links within its own host; empty: unknown."""
     said_at: Instant = 0
-    """When it last changed, as a sitemap or feed said by the time of its last visit; 0: none did."""
+    """When it last changed according to a sitemap or feed, as of its last visit; 0: none said."""
     free_at: Instant = 0
-    """Not to be visited before: its host asks for a Recrawl-delay."""
+    """Not to be visited before: its host sets a Recrawl-delay."""
 
     @property
     def validators(self) -> Validators:
@@ -181,15 +184,15 @@ class Past(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def new_pages(self) -> float:
-        """How many new pages a visit leads to, or rather more: about five times that."""
+        """New pages that a visit leads to, on a scale about five times as large."""
         return self.leads / 100
 
     def led(self, new: int) -> "Past":
-        """With so many new pages that its last visit led to."""
+        """After a visit that led to so many new pages."""
         return msgspec.structs.replace(self, leads=min(self.leads + 100 * min(new, MOST_NEW), MOST_LEADS))
 
     def without_body(self) -> "Past":
-        """Its next answer is taken whole: what was kept is no longer what the views hold, or was at another address."""
+        """Its next answer is fetched whole: the views no longer hold what was kept, or its URL is another."""
         return msgspec.structs.replace(self, digest=b"", etag="", last_modified="", prints=Prints(), is_page=False)
 
 
@@ -202,7 +205,7 @@ def encoded(past: Past) -> bytes:
 
 
 def decoded(kept: bytes | None) -> Past | None:
-    """None also for what cannot be read: the page is then visited as if for the first time."""
+    """None also for what cannot be decoded: the page is then visited as if for the first time."""
     try:
         return _DECODER.decode(kept) if kept is not None else None
     except msgspec.DecodeError:
@@ -210,26 +213,17 @@ def decoded(kept: bytes | None) -> Past | None:
 
 
 class Why(StrEnum):
-    """Stable codes, shown by `why`. Add, never rename."""
+    """Why a page is due when it is. Stable codes, shown by `why`; IN_WORDS explains them. Add, never rename."""
 
     FIRST = "first"
-    """Nothing is known of it yet: the interval of the average page."""
     RATE = "rate"
-    """What its rate of change and its importance are worth under the budget."""
     SHORTEST = "shortest"
-    """It would pay to come sooner; the least interval is kept."""
     LONGEST = "longest"
-    """It would pay to come later, or never; no page waits longer than this."""
     EVEN = "even"
-    """Every page alike."""
     TURN = "turn"
-    """Its turn comes each so many crawls."""
     LINKS = "links"
-    """Enough of the pages it links to have changed, or the page that links to it has."""
     LISTED = "listed"
-    """A sitemap or a feed says that it has changed since."""
     ASKED = "asked"
-    """Its host asks for this much time between two visits to a page."""
 
 
 IN_WORDS: dict[Why, str] = {
@@ -254,9 +248,9 @@ class PolicyPage(msgspec.Struct, frozen=True, gc=False):
     """A page as a policy sees it."""
 
     id: int
-    """Its address's id; evenly spread, so that a sample of pages can be taken by it."""
+    """The id of its URL; evenly distributed, so that it can be used to sample pages."""
     group: tuple[str, ...] = ()
-    """Whose pages it resembles: its site, then its URL template."""
+    """What it belongs with: its site, then its URL template."""
     history: History = History()
     importance: float = 1.0
     """Relative to the average page."""
@@ -268,16 +262,16 @@ class Planned(msgspec.Struct, frozen=True, gc=False):
     history: History
     due: Due
     checks_links: bool = False
-    """The pages it links to, one step further from the start of the site, are due at once (`tree`)."""
+    """The pages it links to, one step further from the start page, are due at once (`tree`)."""
 
 
 class Reschedule(msgspec.Struct, frozen=True):
-    """Word to the frontier: a page that waits for its time is to come sooner, or was at least thought of."""
+    """A request to the frontier: a waiting page is due earlier, or a check of its links is to be noted."""
 
     url: Url
     due_at: Instant | None
-    """None: it comes when it comes, and only the look is noted."""
+    """None: the due time stays, and only the check is noted."""
     why: Why = Why.LINKS
     look: Look | None = None
     threshold: int | None = None
-    """Of links that must have changed from now on; None: as before."""
+    """Percentage of links that must have changed from now on; None: as before."""

@@ -1,4 +1,4 @@
-"""Addresses met on the way: links in pages, and offers to the frontier."""
+"""Links found on pages, and offers of URLs to the frontier."""
 
 from enum import StrEnum
 
@@ -9,7 +9,7 @@ from gossamer.values.url import Url
 
 
 class How(StrEnum):
-    """How an address was come by; stored with it, for `why`."""
+    """How a URL was found; stored with it, for `why`."""
 
     SEED = "seed"
     LINK = "link"
@@ -21,11 +21,11 @@ class How(StrEnum):
 
 
 LISTS = frozenset((How.SITEMAP, How.FEED))
-"""What lists name: with a word, perhaps, of when it changed."""
+"""Found in a list, which may also say when the page changed."""
 
 
 class Link(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """An address found on a page, with the text of the link."""
+    """A link on a page, with its text."""
 
     url: Url
     text: str
@@ -33,14 +33,14 @@ class Link(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class ListClaim(msgspec.Struct, frozen=True, array_like=True):
-    """What a sitemap or a feed says of a page's changes; at least one of the two."""
+    """What a sitemap or feed says about changes of a page; at least one of the two."""
 
     changed_at: Instant | None = None
     every_s: float | None = None
 
 
 class Offer(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """An address given to the frontier, perhaps new to it: how it was come by, from which address, how deep."""
+    """A URL offered to the frontier, which may know it: how it was found, where, and how deep."""
 
     url: Url
     how: How
@@ -49,9 +49,9 @@ class Offer(msgspec.Struct, frozen=True, array_like=True, gc=False):
     hops: int = 0
     """Length of the redirect chain that led here."""
     hint: int = 0
-    """How much sooner (below zero) or later it should be visited than its place alone says; from -4 to 4."""
+    """How much earlier (negative) or later it should be fetched than its depth alone says; from -4 to 4."""
     via: Url | None = None
-    """The sitemap that lists it, when that is on another host: only a sitemap which the robots.txt of the address's
-    own origin names may speak for it."""
+    """The sitemap that lists it, if on another host: it counts only if the robots.txt of the URL's own origin names
+    it."""
     said: ListClaim | None = None
-    """What the list that it stands in says of its changes, in a crawl that comes back to pages."""
+    """What that list says about its changes, in a crawl that revisits pages."""

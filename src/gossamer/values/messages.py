@@ -1,4 +1,4 @@
-"""What processes say to each other: jobs for workers and their answers, and facts on their way to the graph.
+"""Messages between processes: jobs for workers and their answers, and facts on their way to the graph.
 
 Apart from the code that does the work, so that the process that asks need not load what parses pages.
 """
@@ -16,21 +16,21 @@ from gossamer.values.link import How
 from gossamer.values.robots import ParsedRobots
 from gossamer.values.url import Url
 
-# What a sitemap or a feed lists, as a crawl is told it. Apart from `listings`: who only follows lists parses none.
+# What a sitemap or feed lists. Apart from `parse.sitemaps`, so that the crawler need not load the parser.
 
 
 class Listed(msgspec.Struct, frozen=True, array_like=True, gc=False):
     url: Url
     hint: int = 0
-    """Below zero: sooner; see `values.link.Offer`."""
+    """Negative: earlier; see `values.link.Offer`."""
     changed_at: Instant | None = None
-    """When the list says it last changed; never in the future."""
+    """When it last changed according to the list; never in the future."""
     id: str = ""
-    """Feeds: the name of the item."""
+    """Feeds: the item's own id."""
     is_foreign: bool = False
-    """On another host than the list itself. A map may speak for it only if that host's robots.txt names the map."""
+    """On another host than the list. A sitemap counts for it only if that host's robots.txt names the sitemap."""
     every_s: float | None = None
-    """How often a map says it changes: a wish, to be held within the policy."""
+    """How often it changes according to the sitemap: a hint that the policy limits."""
 
 
 class Listing(msgspec.Struct, frozen=True, array_like=True):
@@ -38,29 +38,29 @@ class Listing(msgspec.Struct, frozen=True, array_like=True):
     """"sitemap", "index" (its entries are sitemaps) or "feed"."""
     entries: tuple[Listed, ...] = ()
     again_s: float | None = None
-    """Feeds: when to look again; None for maps, which the policy for pages serves well."""
+    """Feeds: when to poll again; None for sitemaps, which the policy for pages handles."""
     flags: tuple[str, ...] = ()
 
 
 class NotFoundClaim(IntEnum):
-    """How plainly a page says of itself that it is none."""
+    """How clearly a page says that there is no such page."""
 
     NOTHING = 0
-    PERHAPS = 1  # in its text, or with a bare 404
-    PLAINLY = 2  # in its title or first heading, and it says little else
+    PERHAPS = 1  # in its text, or a bare 404
+    PLAINLY = 2  # in its title or first heading, with little other text
 
 
 class Marks(msgspec.Struct, frozen=True, array_like=True):
     words: int = 0
-    """How many different ones it has, roughly: more are supposed where not all of the text was looked at."""
+    """How many different words it has; estimated where only parts of the text were read."""
     vocabulary: tuple[int, ...] = ()
-    """Each names a word of the page. All numbers here have thirty bits at most, which is what Python counts in."""
+    """Hashes of words of the page. All numbers here have at most thirty bits, the size of a digit of Python's ints."""
     shingles: tuple[int, ...] = ()
-    """Each names three words in a row."""
+    """Hashes of runs of three words."""
     facts: tuple[int, ...] = ()
-    """Each names the words of a value that the page states of something."""
+    """Hashes of stated values, numbers left out."""
     values: tuple[int, ...] = ()
-    """Each names such a value as it stands, numbers and all."""
+    """Hashes of stated values as they are, numbers and all."""
 
 
 Task = Literal["read", "robots", "store"]
@@ -70,65 +70,65 @@ Keep = Literal["all", "structured"]
 class ReadJob(msgspec.Struct, frozen=True):
     capture: Capture
     task: Task = "read"
-    """What to do beside making the record: read a page, parse a robots.txt, or nothing."""
+    """What to do in addition to writing the record: read a page, parse a robots.txt, or nothing."""
     keep: Keep = "all"
-    """Which pages are kept whole: all, or only those that state facts."""
+    """Which pages are kept whole: all, or only those with facts."""
     agent: str = ""
-    """Our product name, as pages and robots.txt would call us."""
+    """Our product name, as pages and robots.txt files address us."""
     how: How = How.LINK
-    """How its address was come by: plain text that was named as a sitemap is one."""
+    """How its URL was found: plain text named as a sitemap is read as one."""
     original: Original | None = None
-    """The capture to refer to when its body is the same, or the server says so."""
+    """The capture to refer to if the body is the same, or if the server says so."""
     prints: bool = False
-    """Whether fingerprints are wanted: the page comes again."""
+    """Whether to compute fingerprints: the page will be revisited."""
 
 
 class PageSigns(msgspec.Struct, frozen=True, array_like=True):
-    """What tells a page that brings something from one of an endless series, or from one that says it is none."""
+    """What shows whether a page is new, one of an endless series, or an error page."""
 
     marks: Marks
     exact: bytes
     says: NotFoundClaim = NotFoundClaim.NOTHING
     canonical: str = ""
-    """The host that the page names as its canonical one."""
+    """The host of the page's canonical URL."""
 
 
 class ReadDone(msgspec.Struct, frozen=True):
     record: bytes
     reading: bytes
-    """For the spool; empty when there is nothing for the views."""
+    """For the spool; empty if there is nothing for the views."""
     media_type: str
     digest: bytes
     """SHA-256 of the body as received."""
     is_page: bool = False
     """Whether the views hold it."""
     links: tuple[str, ...] = ()
-    """Addresses that may be followed."""
+    """URLs that may be followed."""
     fact_count: int = 0
     title: str = ""
     may_follow: bool = True
     flags: tuple[str, ...] = ()
     robots: ParsedRobots | None = None
     listing: Listing | None = None
-    """What it lists, when it is a sitemap or a feed."""
+    """What it lists, if it is a sitemap or feed."""
     learnt: PageSigns | None = None
-    """Of HTML pages."""
+    """HTML pages only."""
     prints: Prints | None = None
     is_shown: bool = True
-    """Whether the views are given what was read; not when nothing that counts has changed in it."""
+    """Whether the views get this reading; not if nothing relevant has changed."""
     is_whole: bool = True
     """Whether its body is in the archive."""
     refers_at: Instant | None = None
-    """When the capture was made that this record refers to for its body."""
+    """When the capture was made whose body this record refers to."""
     modified_at: Instant | None = None
-    """When the page says that it last changed, where it comes again."""
+    """When it last changed according to the page, if it will be revisited."""
     size: int = 0
     """Bytes of the body as received."""
     charset: str = ""
     charset_from: str = ""
-    """The encoding of its text, and what told it."""
+    """The encoding of its text, and where that was taken from."""
     is_unread: bool = False
-    """It was to be read, and no reader could."""
+    """Reading it failed."""
 
 
 _ENCODER = msgspec.msgpack.Encoder()
@@ -137,7 +137,7 @@ _LENGTH = struct.Struct(">I")
 
 
 def parts_of(job: ReadJob) -> tuple[bytes, bytes]:
-    """A job as it is sent to a reader: all but the body with its length before it, then the body, not copied."""
+    """A job as sent to a reader: all but the body, with its length in front, then the body, not copied."""
     capture = job.capture
     bare = msgspec.structs.replace(job, capture=msgspec.structs.replace(capture, body=b""))
     head = _ENCODER.encode(bare)
@@ -145,7 +145,7 @@ def parts_of(job: ReadJob) -> tuple[bytes, bytes]:
 
 
 def job_of(payload: bytes) -> ReadJob:
-    """The inverse, of the parts joined."""
+    """The inverse of `parts_of`, for the joined parts."""
     (length,) = _LENGTH.unpack_from(payload)
     bare = _DECODER.decode(memoryview(payload)[_LENGTH.size : _LENGTH.size + length])
     capture = msgspec.structs.replace(bare.capture, body=payload[_LENGTH.size + length :])
@@ -153,7 +153,7 @@ def job_of(payload: bytes) -> ReadJob:
 
 
 def kept_at(place: Place, capture: Capture, done: ReadDone) -> Kept:
-    """What the catalogue holds of it, once its record lies at `place`."""
+    """The catalogue's entry for a capture whose record was stored at `place`."""
     return Kept(
         capture_id=capture.id,
         url=capture.url,
@@ -171,7 +171,7 @@ def kept_at(place: Place, capture: Capture, done: ReadDone) -> Kept:
     )
 
 
-# What one page states, on its way into the graph. Apart from the store: who only hands it on need not load that.
+# The facts of one page on their way into the graph. Apart from the store, so that others need not load that.
 
 
 class PageFacts(msgspec.Struct, frozen=True):
@@ -181,43 +181,43 @@ class PageFacts(msgspec.Struct, frozen=True):
     capture_id: int
     fetched_at: Instant
     sources: bytes = b""
-    """Where each of them stands, as `extract.places` packs it."""
+    """The origin of each fact, as packed by `extract.places`."""
 
 
-# What a worker is asked for the copy of a stored page (`reader/copy.py`).
+# The job of making a safe copy of a stored page (`reader/copy.py`).
 
 
 class CopyJob(msgspec.Struct, frozen=True):
     capture: Capture
     marks: dict[str, tuple[str, str, str]] = {}
-    """By the path of an element: the id it gets, where its mark leads, and what it says."""
+    """By an element's path: the id it gets, the target of its mark, and the mark's text."""
     agent: str = ""
-    """Our name: what the page asks of robots by that name concerns us."""
+    """Our name: robots directives under that name apply to us."""
 
 
 class Copied(msgspec.Struct, frozen=True):
     html: bytes
-    """Empty when it is no text."""
+    """Empty if it is not text."""
     media_type: str
     may_show: bool = True
-    """False: the page, or its headers, ask not to show a copy."""
+    """False: the page or its headers ask not to show a copy."""
 
 
 COPIES = msgspec.msgpack.Decoder(Copied)
 
 
-# What a worker is asked about captures of the past (`reader/versions.py`).
+# The jobs of reading and comparing earlier captures (`reader/versions.py`).
 
 
 class Plugged(msgspec.Struct, frozen=True):
-    """What is plugged into a collection, in words that another process can make the same of."""
+    """The plugins of a collection, described so that another process can load the same ones."""
 
     readers: tuple[tuple[str, str], ...] = ()
     """Media type and name: a file and a function in it, or an entry point."""
     schemes: tuple[tuple[str, int], ...] = ()
-    """Scheme and usual port."""
+    """Scheme and default port."""
     contexts: str = ""
-    """The folder of JSON-LD contexts; that of the collection at hand, whatever was written down."""
+    """The folder of JSON-LD contexts; always that of the collection at hand."""
 
 
 NOTHING = Plugged()
@@ -231,21 +231,21 @@ class Piece(msgspec.Struct, frozen=True, array_like=True):
 
 class TextLine(msgspec.Struct, frozen=True):
     how: LineChange
-    """A gap stands for lines that are the same and are not shown."""
+    """A gap stands for unchanged lines that are not shown."""
     pieces: list[Piece] = []
 
 
 class FactChanges(msgspec.Struct, frozen=True):
-    """N-Triples lines. A thing without a name has one label in both lists, wherever it is the same thing."""
+    """N-Triples lines. A blank node has the same label in both lists where it is the same node."""
 
     added: list[str] = []
     removed: list[str] = []
     kept: int = 0
-    """Facts that both versions state."""
+    """Facts stated in both versions."""
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """What happened to a page between two of its versions."""
+    """What changed on a page between two of its versions."""
 
     url: str
     from_at: str
@@ -254,7 +254,7 @@ class Difference(msgspec.Struct, frozen=True):
     text: list[TextLine]
     facts: FactChanges
     is_cut: bool = False
-    """Whether there was more than is told here."""
+    """Whether there were more changes than are listed."""
 
 
 class ReadVersion(msgspec.Struct, frozen=True):
@@ -269,7 +269,7 @@ class ReadVersion(msgspec.Struct, frozen=True):
     text: str = ""
     language: str = ""
     facts: bytes = b""
-    """N-Triples; none when the page asks not to be indexed."""
+    """N-Triples; empty if the page asks not to be indexed."""
     fact_count: int = 0
     sources: bytes = b""
     is_readable: bool = True
@@ -292,7 +292,7 @@ class HistoryJob(msgspec.Struct, frozen=True):
 class HistoryDone(msgspec.Struct, frozen=True):
     said: ReadVersion | None = None
     body: bytes | None = None
-    """Without its content coding; None when that could not be undone."""
+    """Without its content coding; None if that could not be decoded."""
     difference: Difference | None = None
 
 

@@ -1,4 +1,4 @@
-"""How a visit ended. Every end has a stable reason code; `in_words` says it to people."""
+"""How a visit ended (`Outcome`), with a stable reason code and words for it, and what a rule decided (`Verdict`)."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -10,14 +10,14 @@ from gossamer.values.url import Url
 
 
 class Reason(StrEnum):
-    """Stable codes, stored with each address. Add, never rename."""
+    """Stable codes, stored with each URL. Add, never rename."""
 
     FETCHED = "fetched"
     UNCHANGED = "unchanged"
     MOVED = "moved"
     GONE = "gone"
     SOFT_404 = "soft-404"
-    # refused: by a rule, nothing was asked of the host
+    # refused by a rule; nothing was requested
     ROBOTS = "robots"
     ROBOTS_UNREACHABLE = "robots-unreachable"
     SCOPE = "scope"
@@ -30,7 +30,7 @@ class Reason(StrEnum):
     TRAP = "trap"
     RETIRED = "retired"
     FORGOTTEN = "forgotten"
-    # failed: the host, the network or the page is at fault
+    # failed because of the host, the network or the page
     DNS = "dns"
     CONNECT = "connect"
     TLS = "tls"
@@ -45,14 +45,14 @@ class Reason(StrEnum):
     SERVER_ERROR = "server-error"
     CLIENT_ERROR = "client-error"
     FILTER_ERROR = "filter-error"
-    # the capture was kept, reading it failed
+    # stored, but reading it failed
     READ_TIMEOUT = "read-timeout"
     READ_CRASH = "read-crash"
     READ_MEMORY = "read-memory"
 
 
 HELD = frozenset({Reason.ADDRESS, Reason.CONTACT})
-"""Refusals for want of an option, which say nothing of page or site: the URL waits until the option is given."""
+"""Refusals because an option is missing, not because of page or site: the URL waits until the option is given."""
 
 IN_WORDS: dict[Reason, str] = {
     Reason.FETCHED: "fetched and stored: pages, and other content (sitemaps, images, noindex pages)",
@@ -91,7 +91,7 @@ IN_WORDS: dict[Reason, str] = {
     Reason.READ_MEMORY: "stored, but reading it took too much memory",
 }
 PAGE_ERRORS = frozenset({Reason.TOO_SLOW, Reason.UNFINISHED})
-"""The host answered, and the body went on past a limit of ours: a fault of this page, and not of its host."""
+"""The host answered, but the body exceeded a limit: an error of this page, not of its host."""
 
 GROUPS: Mapping[str, tuple[Reason, ...]] = {
     "found": (Reason.FETCHED, Reason.UNCHANGED),
@@ -108,18 +108,17 @@ GROUPS: Mapping[str, tuple[Reason, ...]] = {
     ),
     "unread": (Reason.READ_TIMEOUT, Reason.READ_CRASH, Reason.READ_MEMORY),
 }  # fmt: skip
-"""Every reason is in one group. Wherever visits are counted or listed together, it is by these; no group is named as a
-reason is."""
+"""Every reason is in exactly one group, and all counts and lists use these. No group is named like a reason."""
 GROUP_OF: Mapping[str, str] = {reason.value: group for group, reasons in GROUPS.items() for reason in reasons}
 
 
 def in_group(group: str, by_reason: Mapping[str, int]) -> int:
-    """How many of these ends belong to the group."""
+    """How many of these results belong to the group."""
     return sum(by_reason.get(reason, 0) for reason in GROUPS[group])
 
 
 class Fetched(msgspec.Struct, frozen=True):
-    """A complete 2xx answer, or the part of it that the limits let in (`capture.truncated`)."""
+    """A complete 2xx response, or the part of it within the limits (`capture.truncated`)."""
 
     capture: Capture
     flags: tuple[str, ...] = ()
@@ -130,7 +129,7 @@ class Unchanged(msgspec.Struct, frozen=True):
 
 
 class Moved(msgspec.Struct, frozen=True):
-    """A redirect; `to` is the next address, already joined with this one."""
+    """A redirect; `to` is the next URL, resolved."""
 
     to: Url
     capture: Capture
@@ -142,11 +141,11 @@ class Gone(msgspec.Struct, frozen=True):
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """A rule of ours said no."""
+    """Refused by a rule; nothing was requested."""
 
     reason: Reason
     detail: str = ""
-    """The rule in words: the robots line, the address, the setting."""
+    """The rule in words: the robots.txt line, the IP address, the setting."""
 
 
 class Failed(msgspec.Struct, frozen=True):
@@ -154,7 +153,7 @@ class Failed(msgspec.Struct, frozen=True):
     detail: str = ""
     capture: Capture | None = None
     wait_s: float | None = None
-    """What the server asked for with Retry-After, in seconds."""
+    """The server's Retry-After, in seconds."""
 
 
 Outcome = Fetched | Unchanged | Moved | Gone | Refused | Failed
@@ -175,7 +174,7 @@ def reason_of(outcome: Outcome) -> Reason:
 
 
 def capture_of(outcome: Outcome) -> Capture | None:
-    """What is to be kept of it, if anything came back at all."""
+    """What is to be archived of it, if there was a response."""
     return None if isinstance(outcome, Refused) else outcome.capture
 
 
@@ -185,11 +184,11 @@ class Allowed(msgspec.Struct, frozen=True):
 
 class Denied(msgspec.Struct, frozen=True):
     rule: str
-    """The rule in words fit for a person: the robots line, the scope, the limit."""
+    """The rule in words: the robots.txt line, the scope, the limit."""
 
 
 class FilterFailed(msgspec.Struct, frozen=True):
-    """A filter of the user's own could not answer: neither yes nor no."""
+    """A custom filter failed: neither yes nor no."""
 
     rule: str
     """The filter's name and its error."""
@@ -198,4 +197,4 @@ class FilterFailed(msgspec.Struct, frozen=True):
 Verdict = Allowed | Denied
 
 ALLOWED = Allowed()
-"""The one verdict that carries nothing, made once."""
+"""Shared, because it has no fields."""

@@ -19,7 +19,7 @@ MOST_PROPERTIES = 200
 class Triple(NamedTuple):
     """Subject, predicate and object, each as N-Triples text (`<iri>`, `_:label`, `"words"@en`).
 
-    The graph is not in it: facts belong to the page that states them, so the page's address is the graph of all.
+    Without the graph: facts belong to the page that states them, so its URL is the graph of them all.
     """
 
     subject: str
@@ -28,25 +28,25 @@ class Triple(NamedTuple):
 
 
 new_tuple = tuple.__new__
-"""`new_tuple(Triple, (s, p, o))` is half the cost of `Triple(s, p, o)`; for where every fact of every page comes by."""
+"""`new_tuple(Triple, (s, p, o))` costs half of `Triple(s, p, o)`; for code that runs for every fact of every page."""
 
 
 class Directives(msgspec.Struct, frozen=True, array_like=True):
-    """What the page itself asks of robots (meta robots, X-Robots-Tag)."""
+    """What the page asks of robots (meta robots, X-Robots-Tag)."""
 
     may_index: bool = True
     may_follow: bool = True
     may_cache: bool = True
-    """False: nothing of the page is shown to searchers but its address, title and facts."""
+    """False: search results show only its URL, title and facts."""
     most_snippet: int = -1
-    """Characters of it that a result may quote; -1: as many as usual."""
+    """Characters that a result may quote; -1: as many as usual."""
 
 
 class NamedEntity(msgspec.Struct, frozen=True, array_like=True):
-    """Something with a name that a page states facts about."""
+    """A named entity that the page states facts about."""
 
     id: str
-    """Its IRI, or `_:label` when it has none: the label is then the capture's own."""
+    """Its IRI, or `_:label` (unique to the capture) if it has none."""
     name: str
     types: tuple[str, ...] = ()
     """IRIs of its classes, as stated."""
@@ -62,22 +62,22 @@ class Page(msgspec.Struct, frozen=True):
     description: str = ""
     headings: tuple[str, ...] = ()
     content: str = ""
-    """The content block: the text a person came for."""
+    """The main text."""
     rest: str = ""
-    """The other text of the page: navigation, footers, side bars."""
+    """The remaining text: navigation, footers, side bars."""
     language: str = ""
-    """BCP 47 primary tag, lower case; empty when it cannot be told."""
+    """BCP 47 primary tag, lower case; empty if unknown."""
     links: tuple[Link, ...] = ()
     canonical: Url | None = None
     directives: Directives = Directives()
     exact: bytes = b""
-    """SHA-256 of the text, white space folded: equal for copies whatever their markup."""
+    """SHA-256 of the text, white space folded: equal for copies, whatever their markup."""
     near: tuple[int, ...] = ()
-    """MinHash of the text; similar pages share many of its numbers."""
+    """MinHash of the text; similar pages have many of these numbers in common."""
     bold: tuple[str, ...] = ()
-    """Words set in bold inside the content block; distinct, in document order."""
+    """Words set in bold in the main text; distinct, in document order."""
     charset_from: str = ""
-    """What told the encoding: a key of `values.capture.CHARSET_FROM`."""
+    """Where the encoding was taken from: a key of `values.capture.CHARSET_FROM`."""
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -87,20 +87,20 @@ class Reading(msgspec.Struct, frozen=True):
     fetched_at: Instant
     page: Page
     facts: bytes = b""
-    """N-Triples lines, one a fact, in document order; the graph is `page.url`."""
+    """N-Triples lines, one per fact, in document order; the graph is `page.url`."""
     fact_count: int = 0
     types: tuple[str, ...] = ()
-    """IRIs of the classes that things on this page are said to belong to; distinct, in document order."""
+    """IRIs of the classes of entities on this page; distinct, in document order."""
     syntaxes: tuple[str, ...] = ()
-    """Which syntaxes stated them: "rdfa", "json-ld", ..."""
+    """The syntaxes that state them: "rdfa", "json-ld", ..."""
     flags: tuple[str, ...] = ()
     """What was odd: "truncated", "too-deep", "charset-conflict", "jsonld-broken", ..."""
     sources: bytes = b""
-    """Which syntaxes state each fact, and where in the page (`extract.places`); empty when there are no facts."""
+    """The syntaxes that state each fact and the place in the page (`extract.places`); empty if there are no facts."""
     properties: tuple[str, ...] = ()
-    """IRIs of the properties stated, rdf:type apart; distinct, in document order, at most MOST_PROPERTIES."""
+    """IRIs of the properties stated, without rdf:type; distinct, in document order, at most MOST_PROPERTIES."""
     things: tuple[NamedEntity, ...] = ()
-    """What the page speaks of that has a name; in document order, at most MOST_ENTITIES."""
+    """Named entities of the page, in document order, at most MOST_ENTITIES."""
 
 
 def ntriples(triples: list[Triple]) -> bytes:
@@ -108,27 +108,27 @@ def ntriples(triples: list[Triple]) -> bytes:
     return "".join([f"{s} {p} {o} .\n" for s, p, o in triples]).encode()
 
 
-# What a reader of one's own makes of a body: see docs/extending.md.
+# What custom readers return: see docs/extending.md.
 
 
 class Text(msgspec.Struct, frozen=True):
-    """What it says to a person. Long texts and many links are cut as those of any page."""
+    """The text of a document. Long texts and many links are cut as for any page."""
 
     content: str
     title: str = ""
     headings: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
-    """Where it leads; relative ones are relative to its address."""
+    """URLs, perhaps relative to the document's own."""
     language: str = ""
     """BCP 47; empty: guessed from the content."""
 
 
 OwnReader = Callable[[bytes, str, str], Text | None]
-"""From a body (content coding removed), its address and its media type to its text; None: it could not be read."""
+"""From body (content coding removed), URL and media type to the text; None: it could not be read."""
 
 
 def empty_reading(capture: Capture) -> Reading:
-    """What takes the place of a page that is gone: it says nothing, and stands against older captures."""
+    """Replaces a page that is gone in the views: it has no content, and is newer than earlier captures."""
     return empty_page_reading(capture.url, capture.id, capture.fetched_at)
 
 

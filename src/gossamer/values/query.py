@@ -1,4 +1,4 @@
-"""What a person asks of the index; `gossamer.search.query` reads it from their words."""
+"""A search query; `gossamer.search.query` parses it from what a person typed."""
 
 from typing import Literal
 
@@ -14,32 +14,32 @@ Sort = Literal["best", "newest", "oldest"]
 
 
 class Word(msgspec.Struct, frozen=True):
-    """One word, or several side by side, and how it is to be looked for."""
+    """One word or phrase, and how to match it."""
 
     text: tuple[str, ...]
     field: Field | None = None
     """Only there; None: anywhere on the page."""
     is_prefix: bool = False
-    """`harb*`: whatever begins like this."""
+    """`harb*`: any word that begins like this."""
     is_fuzzy: bool = False
     """`harbor~`: one or two letters may differ."""
     is_exact: bool = False
-    """`"harbor"`: as it stands, not `harbors`. Several words side by side are always exact."""
+    """`"harbor"`: exactly this, not `harbors`. Phrases are always exact."""
 
 
 class Query(msgspec.Struct, frozen=True):
-    """All that is wanted must be there, in any order and any part of the page; filters narrow what may be found.
+    """A page must contain all wanted words, in any order and any part, and pass every filter.
 
-    Of several values of one filter any will do; values of different filters must all hold.
+    A filter with several values passes if one of them matches.
     """
 
     wanted: tuple[Word, ...] = ()
     without: tuple[Word, ...] = ()
-    """Must not be on the page."""
+    """Must not occur on the page."""
     sites: tuple[str, ...] = ()
-    """Host names; hosts below count too (`example.org` finds `www.example.org`)."""
+    """Host names; subdomains are included (`example.org` finds `www.example.org`)."""
     types: tuple[str, ...] = ()
-    """Classes: a whole IRI, `schema:Person`, or the last part (`Person`). Pages that state one below count too."""
+    """Classes: a whole IRI, `schema:Person`, or the last part (`Person`). Subclasses are included."""
     ontologies: tuple[str, ...] = ()
     """Vocabularies: a whole namespace IRI, or a well-known prefix (`schema`)."""
     properties: tuple[str, ...] = ()
@@ -61,7 +61,7 @@ class Query(msgspec.Struct, frozen=True):
 
     @property
     def is_empty(self) -> bool:
-        """Nothing is asked for. What must be absent is a question too: for everything else."""
+        """Nothing is asked for. Exclusions alone are a query too: for everything else."""
         return msgspec.structs.replace(self, sort="best", offset=0, limit=0) == _NOTHING
 
 

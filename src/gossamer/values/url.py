@@ -1,5 +1,7 @@
-"""Addresses. One WHATWG parser (ada-url) makes them; a `Url` that exists is absolute, canonical, and http(s) unless
-another scheme was admitted."""
+"""URLs and hosts. A `Url` is absolute, canonical, and http(s) unless another scheme was admitted.
+
+One WHATWG parser (ada-url) makes them all.
+"""
 
 import re
 from array import array
@@ -12,16 +14,16 @@ import xxhash
 LONGEST_URL = 8192
 DEFAULT_PORTS = {"http": 80, "https": 443}
 NEVER_SCHEMES = {"javascript", "vbscript", "data", "blob", "file", "about", "view-source", "filesystem"}
-"""What a browser would run or read on its own machine: a link must never become one."""
+"""What a browser would run, or read on its own machine: never turned into a link."""
 OTHER = "|"
-"""Stands in the name of a host between a scheme that is not of the web and the rest; no host name can hold it."""
+"""Separates a non-web scheme from the rest in the name of a host; no host name can contain it."""
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(?=:)")
 _PLAIN_PORT = re.compile(r"[^/?#]*//[^/?#]*:0*80(?![0-9])")
 
 
 def admit(scheme: str, port: int) -> None:
-    """From now on addresses of this scheme are addresses too. For start-up: the crawl, its readers and its doors each
-    call it for the protocols that the user has plugged in. REQUIRES: such addresses are built like those of http."""
+    """Accept URLs of this scheme from now on. Called at start-up by every process of a crawl, for the custom protocols.
+    REQUIRES: its URLs are built like those of http."""
     if _SCHEME.match(scheme + ":") is None or ":" in scheme or scheme != scheme.lower():
         raise ValueError(f"{scheme!r} is no scheme")
     if scheme in NEVER_SCHEMES:
@@ -30,18 +32,18 @@ def admit(scheme: str, port: int) -> None:
 
 
 def id_of(text: str) -> int:
-    """The 64-bit id of a canonical text: xxh3, as the signed integer that databases hold."""
+    """The 64-bit id of a canonical text: xxh3, as the signed integer that databases store."""
     number = xxhash.xxh3_64_intdigest(text.encode())
     return number - (1 << 64) if number >= 1 << 63 else number
 
 
 def ids_of(texts: Iterable[str]) -> "array[int]":
-    """`id_of` each, for less than when they are asked for one by one."""
+    """`id_of` for each; faster than one by one."""
     return array("q", array("Q", [xxhash.xxh3_64_intdigest(text.encode()) for text in texts]).tobytes())
 
 
 class Host(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What politeness is owed to: a name (punycode) or address, with the port when it is not the scheme's own."""
+    """The unit of politeness: a name (punycode) or IP address, with the port unless it is the default."""
 
     name: str
 
@@ -54,7 +56,7 @@ class Host(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Url(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A normalised address: WHATWG serialisation without fragment, user or password. Build it with `url_of`."""
+    """A normalised URL: WHATWG serialisation without fragment, user or password. Made by `url_of`."""
 
     text: str
 
@@ -68,7 +70,7 @@ class Url(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def host(self) -> Host:
-        """A server of another scheme is owed politeness of its own."""
+        """The same server under a non-web scheme is a host of its own."""
         scheme, _, name, _ = self.text.split("/", 3)
         return Host(name if scheme in _OF_THE_WEB else scheme[:-1] + OTHER + name)
 
@@ -88,7 +90,7 @@ class Url(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def origin(self) -> str:
-        """Scheme and authority: what one robots.txt speaks for."""
+        """Scheme and authority: the scope of one robots.txt."""
         return "/".join(self.text.split("/", 3)[:3])
 
     @property
@@ -109,7 +111,7 @@ class Url(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 def url_of(text: str, base: Url | None = None) -> Url | None:
-    """The address that `text` means (relative to `base` when given); None when it is no http(s) address we follow."""
+    """The URL that `text` means (relative to `base` if given); None if it is not one that can be crawled."""
     if len(text) > LONGEST_URL:
         return None
     if len(DEFAULT_PORTS) > 2 and (other := _other_scheme(text, base)) is not None:
@@ -122,15 +124,15 @@ def url_of(text: str, base: Url | None = None) -> Url | None:
 
 
 def _other_scheme(text: str, base: Url | None) -> str | None:
-    """The admitted scheme that the address is of; None: it is of the web, or of none."""
+    """The admitted scheme of the URL; None for web schemes and unknown ones."""
     named = _SCHEME.match(text.lstrip())
     scheme = named[0].lower() if named else base.scheme if base is not None else ""
     return scheme if scheme in DEFAULT_PORTS and f"{scheme}:" not in _OF_THE_WEB else None
 
 
 def _of_other_scheme(text: str, base: Url | None, scheme: str) -> Url | None:
-    """The parser knows the parts of such an address only under a scheme of the web; one is lent to it, whose usual port
-    the address does not name."""
+    """Parsed under a borrowed web scheme whose default port the URL does not name: the parser splits URLs of other
+    schemes differently."""
     text, given = text.strip(), base.text if base is not None and base.scheme == scheme else ""
     if _SCHEME.match(text):
         text = text[len(scheme) :]
@@ -164,7 +166,7 @@ def _canonical(absolute: str) -> Url | None:
 
 
 def _plain_authority(authority: str) -> str:
-    """Without user and password, and without the dot that may end a full name: both names are one host."""
+    """Without user and password, and without the trailing dot of a fully qualified name: both name the same host."""
     host = authority.rpartition("@")[2]
     if host.startswith("["):
         return host

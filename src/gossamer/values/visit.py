@@ -1,4 +1,4 @@
-"""A visit: one leased intention to fetch one URL, its result, and selections of results."""
+"""A visit (one leased intention to fetch one URL), its result, and selections of results."""
 
 from enum import StrEnum
 
@@ -13,14 +13,14 @@ from gossamer.values.robots import Robots
 from gossamer.values.url import Url
 
 FOLLOWED = "a feed that is followed"
-"""How the detail of an end begins when its address is come back to, whatever it answered this time."""
+"""The beginning of the detail of a result whose URL is revisited whatever the answer was."""
 
 
 class VisitKind(StrEnum):
     PAGE = "page"
     ROBOTS = "robots"
     LIST = "list"
-    """To the client only: what was named as a sitemap, of whatever media type and compressed or not."""
+    """For the client only: something named as a sitemap, of any media type, compressed or not."""
 
 
 class Visit(msgspec.Struct, frozen=True):
@@ -30,39 +30,39 @@ class Visit(msgspec.Struct, frozen=True):
     depth: int = 0
     hops: int = 0
     failures: int = 0
-    """How often in a row this address (for a robots visit: this robots.txt) has failed before."""
+    """Consecutive earlier failures of this URL (or of this robots.txt)."""
     robots: Robots | None = None
-    """Pages: the rules of their origin, always there. Robots visits: the entry that ran out or is pending, if any."""
+    """Pages: the rules of their origin, always present. Robots visits: the expired or pending entry, if any."""
 
     how: How = How.LINK
-    """How the address was come by."""
+    """How the URL was found."""
     host_failing: int = 0
-    """How many visits to its host in a row have failed before this one."""
+    """Consecutive failed visits to its host before this one."""
     host_failing_since: Instant | None = None
     is_followed: bool = False
-    """It is come back to, as its last end says (`FOLLOWED`)."""
+    """It is revisited, as its last result says (`FOLLOWED`)."""
     past: Past | None = None
-    """What earlier visits left to remember, when it was fetched before and comes again."""
+    """What is remembered from earlier visits, if it is revisited."""
     priority: int | None = None
-    """Its place among those that wait at its host: in it is what links, sitemaps and the user's rules say of it."""
+    """Its rank among the waiting pages of its host, which reflects links, sitemaps and the user's rules."""
     said: ListClaim | None = None
-    """What a sitemap or feed says of its changes."""
+    """What a sitemap or feed says about its changes."""
 
     @property
     def origin(self) -> str:
-        """The origin whose rules this visit obeys, or whose robots.txt it asks for."""
+        """The origin whose rules apply to this visit, or whose robots.txt it requests."""
         return self.robots.origin if self.robots is not None else self.url.origin
 
 
 class Yield(msgspec.Struct, frozen=True):
-    """What a page brought that was not known before; from it endless series are told from large catalogues."""
+    """What was new on a page; used to tell endless series from large catalogues."""
 
     template: str
-    """The pattern its address shares with others of its kind."""
+    """The URL pattern it shares with similar pages."""
     has_new_text: bool
     has_new_facts: bool
     has_new_links: bool = False
-    """It says nothing new itself, and leads to new addresses of a kind that did: a list of things."""
+    """Nothing new itself, but links to new URLs of a kind that did bring something: a list."""
 
     @property
     def is_fruitful(self) -> bool:
@@ -70,7 +70,7 @@ class Yield(msgspec.Struct, frozen=True):
 
 
 class Settled(msgspec.Struct, frozen=True):
-    """A visit's end, as the frontier writes it down. Large bodies have been left behind in the archive."""
+    """The result of a visit, as the frontier stores it. Large bodies are in the archive already."""
 
     visit: Visit
     reason: Reason
@@ -78,30 +78,30 @@ class Settled(msgspec.Struct, frozen=True):
     detail: str = ""
     took_s: float = 0.0
     cpu_s: float = 0.0
-    """CPU time that reading the answer took."""
+    """CPU time of reading the answer."""
     due_at: Instant | None = None
-    """When to try or visit again; None: not again."""
+    """When to try or visit again; None: never."""
     host_wait_s: float | None = None
-    """The host asked for, or earned, this much rest on top of its gap."""
+    """An additional wait for the host, requested or earned."""
     offers: tuple[Offer, ...] = ()
     kept: Kept | None = None
     withdraws: bool = False
-    """What was read takes the page out of the views: it is gone, or asks not to be indexed."""
+    """It removes the page from the views: it is gone, or asks not to be indexed."""
     robots: Robots | None = None
-    """The new entry, when this was a robots visit."""
+    """The new entry, for a robots visit."""
     yielded: Yield | None = None
     respelt: Url | None = None
-    """It redirects to another spelling of itself: the address goes on under this text."""
+    """It redirects to another spelling of itself, which replaces the URL."""
     is_host_fault: bool = False
-    """Its host is down: the failure is not counted against the address."""
+    """Its host is down: the failure does not count against the URL."""
     past: Past | None = None
-    """What is to be remembered from now on; None: what was, is."""
+    """What to remember from now on; None: no change."""
     busy_s: float | None = None
-    """How long the host was busy with it, where that is not all of `took_s`."""
+    """How long the host was busy with it, if not all of `took_s`."""
 
     @property
     def counted_s(self) -> float:
-        """What the host's gap is a multiple of."""
+        """The time that the host's gap is a multiple of."""
         return self.took_s if self.busy_s is None else self.busy_s
 
 
@@ -116,27 +116,27 @@ class Counts(msgspec.Struct, frozen=True):
     captures: int = 0
     pages: int = 0
     quarantined: int = 0
-    """Addresses held back as part of an endless series; they are not among the queued."""
+    """Quarantined URLs (possible trap); they are not among the queued."""
     retired: int = 0
-    """Hosts that are visited no more."""
+    """Hosts that are no longer visited."""
     by_reason: dict[str, int] = {}
 
 
 class TemplateTally(msgspec.Struct, frozen=True):
-    """One template of one host, so far."""
+    """What visits to URLs of one template on one host have brought so far."""
 
     host: str
     template: str
     fetched: int
     """Visits that were read."""
     fruitful: int
-    """Those among them that brought text or facts not known before."""
+    """Those of them with new text or facts."""
     met: int
-    """Addresses of this pattern counted so far: the visited ones, and those held in quarantine."""
+    """URLs of this template so far: visited and quarantined."""
 
 
 class Selection(msgspec.Struct, frozen=True):
-    """What is left empty does not narrow it: an empty selection means every URL that has an end."""
+    """Which URLs with a result are meant. Empty fields do not narrow it: an empty selection means all."""
 
     reasons: frozenset[Reason] = frozenset()
     host: str = ""
@@ -146,13 +146,13 @@ class Selection(msgspec.Struct, frozen=True):
 
 
 class EndedGroup(msgspec.Struct, frozen=True):
-    """URLs of a selection whose last visit ended alike."""
+    """URLs of a selection whose last visits ended alike."""
 
     reason: Reason
     urls: int
     examples: tuple[str, ...] = ()
     details: tuple[tuple[str, int], ...] = ()
-    """What was stored with these ends, and how often: the most frequent."""
+    """The most frequent details stored with these results, with their counts."""
 
 
 class Failure(msgspec.Struct, frozen=True):

@@ -26,7 +26,7 @@ from pyoxigraph import (
 
 from gossamer.base.errors import QueryRefused
 from gossamer.extract.vocabularies.relations import bundled
-from gossamer.values.format import csv_safe, is_command
+from gossamer.values.format import csv_safe, is_formula
 
 Term = NamedNode | BlankNode | Literal | Triple
 Written = tuple[bytes, bool]
@@ -249,7 +249,7 @@ def _tsv_cell(term: Term) -> str:
     """A spreadsheet strips the quotes of a literal and may run its text as a formula. The first character of such a
     text is written as a Turtle escape, which is the same term to any other reader."""
     text = str(term)
-    if isinstance(term, Literal) and text[1:2] != "\\" and is_command(text[1:].removesuffix('"')):
+    if isinstance(term, Literal) and text[1:2] != "\\" and is_formula(text[1:].removesuffix('"')):
         return f'"\\u{ord(text[1]):04X}{text[2:]}'
     return text
 
