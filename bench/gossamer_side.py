@@ -9,11 +9,10 @@ from pathlib import Path
 
 import uvloop
 
-from gossamer.base.environment import Network, real_outside
+from gossamer.base.environment import AddressPlan, Network, real_outside
 from gossamer.cli.crawl import crawl_to_end
 from gossamer.cli.progress import Tally
 from gossamer.config.settings import CrawlSettings, FetchSettings, PolitenessSettings, Settings
-from gossamer.fetch.address_plan import AddressPlan
 from gossamer.store.directory import Directory
 from gossamer.store.given import stored_seeds
 from gossamer.values.url import Url

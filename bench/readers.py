@@ -19,11 +19,10 @@ from pathlib import Path
 
 import uvloop
 
-from gossamer.base.environment import Network, real_outside
+from gossamer.base.environment import AddressPlan, Network, real_outside
 from gossamer.cli.crawl import crawl_to_end
 from gossamer.config.settings import PolitenessSettings, Settings
-from gossamer.crawler.tally import Tally
-from gossamer.fetch.address_plan import AddressPlan
+from gossamer.crawler.heartbeat import Tally
 from gossamer.store.directory import Directory
 from gossamer.values.url import Url
 

@@ -31,10 +31,9 @@ from bench.collection import Writing, build, make_state
 from bench.crawl import the_web
 from bench.nginx import serving
 from bench.web import PORT, Size
-from gossamer.base.environment import Network, real_outside
+from gossamer.base.environment import AddressPlan, Network, real_outside
 from gossamer.cli.crawl import crawl_to_end
 from gossamer.config.settings import CrawlSettings, PolitenessSettings, Settings
-from gossamer.fetch.address_plan import AddressPlan
 from gossamer.store import tallies
 from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import read_only

@@ -221,7 +221,7 @@ def ends_the_job(name: str) -> bool:
         "workers/child.py",
         "plugins/filters.py",
         "plugins/code.py",
-        "reader/plugged.py",
+        "reader/reading.py",
         "fetch/protocols.py",
     )
 

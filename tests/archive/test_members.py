@@ -10,7 +10,7 @@ import pytest
 from gossamer.archive.reader import GZIP_MAGIC, PIECE_BYTES, DamagedBytes, Member, Torn, member_at, members
 from gossamer.base.errors import ArchiveDamaged
 from gossamer.base.files import DiskFiles
-from gossamer.spool.deflate import gzip_member
+from gossamer.spool.codec import gzip_member
 
 
 class Closed(DiskFiles):

@@ -16,7 +16,7 @@ from gossamer.archive.verify import Finding, Whole, repair, verified, write_span
 from gossamer.archive.volumes import Volumes
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
-from gossamer.spool.deflate import gzip_member
+from gossamer.spool.codec import gzip_member
 from gossamer.store import captures
 from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import Database, read_only

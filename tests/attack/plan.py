@@ -9,8 +9,8 @@ from tests.hostile.behaviours.addresses import PUBLIC
 from tests.hostile.names import Reply
 from tests.hostile.server import HostileServer  # noqa: F401  (registers every behaviour)
 
+from gossamer.base.environment import made_up_address
 from gossamer.demo.web import DemoWeb
-from gossamer.fetch.address_plan import made_up_address
 
 SEED = 5
 GATE = f"gate.{DOMAIN}"

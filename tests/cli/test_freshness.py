@@ -17,10 +17,10 @@ from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import GossamerError
 from gossamer.base.files import DiskFiles
 from gossamer.cli.freshness import freshness, in_words_of
-from gossamer.crawler.chronicle import Keeper, chronicling, standing_now
 from gossamer.frontier.politeness import Steps
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Visits
+from gossamer.monitor.samples import Keeper, chronicling, standing_now
 from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import read_only
 from gossamer.testing import FakeClock, Fault, FaultyFiles

@@ -15,7 +15,7 @@ from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import GossamerError
 from gossamer.cli.hosts import HostShown, changed, shown, sorted_usefully, state_of
 from gossamer.config.settings import Settings
-from gossamer.crawler.command_names import obey
+from gossamer.crawler.commands import obey
 from gossamer.crawler.process import politeness
 from gossamer.frontier.reports import host_state, hosts, robots_of
 from gossamer.monitor.control import Command, Control

@@ -6,7 +6,7 @@ from rich.console import Console
 
 from gossamer.cli.progress import JsonLines, LiveTable, PlainLines, _live_table
 from gossamer.cli.summary import CrawlEnd, next_steps, summary
-from gossamer.crawler.tally import Tally
+from gossamer.crawler.heartbeat import Tally
 from gossamer.testing import FakeClock
 from gossamer.values.outcome import IN_WORDS, Reason
 from gossamer.values.visit import Counts

@@ -11,12 +11,11 @@ import pytest
 from tests.cli.site import OPEN, Site
 
 from gossamer.base.clock import SECOND
-from gossamer.base.environment import Network, real_outside
+from gossamer.base.environment import AddressPlan, Network, real_outside
 from gossamer.cli import main as cli
 from gossamer.cli.robots import RobotsFetch, RobotsReader, exit_code, judged, looked_up
 from gossamer.cli.robots_report import RobotsReport
 from gossamer.config.settings import Settings
-from gossamer.fetch.address_plan import AddressPlan
 from gossamer.testing import FakeClock, TinyWeb
 from gossamer.values.outcome import Failed, Outcome, Reason, Refused
 from gossamer.values.robots import RobotsState

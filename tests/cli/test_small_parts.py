@@ -10,7 +10,7 @@ from gossamer.base.errors import ConfigError
 from gossamer.base.tell import CRASH_POINTS, crashing, silent
 from gossamer.cli.steps import Working
 from gossamer.config.settings import FetchSettings, Settings
-from gossamer.crawler.backlog import Backlog
+from gossamer.crawler.pace import Backlog
 from gossamer.crawler.seeds import admitted, checked_seeds
 from gossamer.testing import FakeClock
 from gossamer.values.url import Url

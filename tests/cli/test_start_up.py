@@ -24,7 +24,6 @@ def loaded_by(module):
         ("gossamer.indexer.process", {"selectolax", "lxml", "fasttext", "publicsuffixlist"}),
         ("gossamer.indexer.graph_process", {"tantivy", "selectolax", "lxml"}),
         ("gossamer.reader.reading", {"tantivy", "sqlite3"}),
-        ("gossamer.reader.plugged", {"tantivy", "sqlite3"}),
     ],
 )
 def test_a_child_process_loads_nothing_that_it_does_not_need(module, others):

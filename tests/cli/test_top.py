@@ -15,9 +15,8 @@ from tests.json_answers import decoded
 
 from gossamer.base.clock import SECOND, SystemClock
 from gossamer.base.tell import silent
-from gossamer.monitor.control import Control
+from gossamer.monitor.control import NODE, Control, Vitals
 from gossamer.monitor.system import System
-from gossamer.monitor.vitals import NODE, Vitals
 from gossamer.store.sqlite.database import Database
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gossamer.reader.copy import copied
+from gossamer.reader.documents import copied
 from gossamer.values.capture import Capture
 from gossamer.values.messages import CopyJob
 from gossamer.values.url import Url

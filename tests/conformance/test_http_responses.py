@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from gossamer.base.clock import SystemClock
+from gossamer.base.environment import AddressPlan
 from gossamer.base.tell import silent
 from gossamer.config.slices import Fetch
-from gossamer.fetch.address_plan import AddressPlan
 from gossamer.fetch.client import Client
 from gossamer.values.outcome import Failed, Fetched, Outcome, Reason, Refused
 from gossamer.values.url import url_of

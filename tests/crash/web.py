@@ -1,7 +1,7 @@
 """The web the crash harness crawls: small, with hosts that want 2 s between visits."""
 
+from gossamer.base.environment import AddressPlan
 from gossamer.demo.web import DemoWeb, address_plan
-from gossamer.fetch.address_plan import AddressPlan
 from gossamer.values.url import Url
 
 SEED = 7

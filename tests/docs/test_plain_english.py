@@ -8,7 +8,7 @@ import pytest
 from gossamer.cli import main as cli
 from gossamer.cli.commands import DOORS
 from gossamer.config.load import keys
-from gossamer.monitor.words import CARDS, COUNTERS
+from gossamer.monitor.system import CARDS, COUNTERS
 from gossamer.values.outcome import IN_WORDS
 
 ROOT = Path(__file__).parents[2]

@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from gossamer.base.clock import SystemClock
+from gossamer.base.environment import AddressPlan
 from gossamer.base.tell import silent
 from gossamer.config.slices import Fetch
-from gossamer.fetch.address_plan import AddressPlan
 from gossamer.fetch.budget import MEDIUM, MIB, Budget
 from gossamer.fetch.client import Client
 from gossamer.fetch.exchange import ResponseBody

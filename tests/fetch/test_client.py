@@ -12,10 +12,10 @@ from multidict import CIMultiDict, CIMultiDictProxy
 
 from gossamer import __version__
 from gossamer.base.clock import SECOND, SystemClock
+from gossamer.base.environment import AddressPlan, made_up_address
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import silent
 from gossamer.config.slices import Fetch
-from gossamer.fetch.address_plan import AddressPlan, made_up_address
 from gossamer.fetch.answer import ResponseHead, validators_of, wait_of
 from gossamer.fetch.client import Client
 from gossamer.fetch.wire import Protocol

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from gossamer.base.clock import SystemClock
+from gossamer.base.environment import AddressPlan
 from gossamer.base.tell import Tell, silent
 from gossamer.config.slices import Fetch
-from gossamer.fetch.address_plan import AddressPlan
 from gossamer.fetch.client import Client
 from gossamer.fetch.pool import Connections, PooledConnection
 from gossamer.testing import FakeClock

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 import pytest
 
 from gossamer.base.clock import SystemClock
+from gossamer.base.environment import AddressPlan
 from gossamer.base.tell import silent
 from gossamer.config.slices import Fetch
-from gossamer.fetch.address_plan import AddressPlan
 from gossamer.fetch.client import Client
 from gossamer.fetch.protocols import Answer, Dial
 from gossamer.values.capture import Truncated

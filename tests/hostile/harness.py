@@ -16,10 +16,9 @@ from tests.hostile.behaviours.codings import BOMBS, bomb
 from tests.hostile.server import HostileServer
 
 from gossamer.base.clock import SystemClock
-from gossamer.base.environment import Endpoint
+from gossamer.base.environment import AddressPlan, Endpoint
 from gossamer.base.tell import silent
 from gossamer.config.slices import Fetch
-from gossamer.fetch.address_plan import AddressPlan
 from gossamer.fetch.client import Client
 from gossamer.values.outcome import Outcome
 from gossamer.values.url import Url, url_of

@@ -10,9 +10,9 @@ import pytest
 from tests.journey.crawling import crawl, page
 
 from gossamer.base.clock import SECOND, SystemClock
+from gossamer.base.environment import AddressPlan
 from gossamer.base.tell import silent
 from gossamer.config.slices import Fetch
-from gossamer.fetch.address_plan import AddressPlan
 from gossamer.fetch.client import Client
 from gossamer.reader.reading import read
 from gossamer.rules.canonical import identity_of, stripped

@@ -8,10 +8,9 @@ import pytest
 from tests.hostile.harness import Doors, answering
 
 from gossamer.base.clock import SystemClock
-from gossamer.base.environment import DirectDialer, Endpoint
+from gossamer.base.environment import AddressPlan, DirectDialer, Endpoint
 from gossamer.base.tell import silent
 from gossamer.config.slices import Fetch
-from gossamer.fetch.address_plan import AddressPlan
 from gossamer.fetch.client import Client
 from gossamer.fetch.guard import BAD_PORTS
 from gossamer.values.outcome import Failed, Fetched, Moved, Outcome, Reason, Refused

@@ -18,10 +18,10 @@ from tests.journey import crawling
 
 import gossamer
 from gossamer.base.clock import SystemClock
+from gossamer.base.environment import AddressPlan, made_up_address
 from gossamer.base.errors import QueryRefused
 from gossamer.base.tell import silent
 from gossamer.config.slices import Fetch, RobotsKeeping
-from gossamer.fetch.address_plan import AddressPlan, made_up_address
 from gossamer.fetch.client import Client
 from gossamer.fetch.robots import entry_of
 from gossamer.parse.feeds import parse_feed

@@ -11,8 +11,8 @@ from tests.journey.crawling import Told
 
 from gossamer.base.chance import seeded
 from gossamer.base.clock import SystemClock
+from gossamer.base.environment import AddressPlan
 from gossamer.config.slices import Fetch
-from gossamer.fetch.address_plan import AddressPlan
 from gossamer.fetch.client import Client
 from gossamer.values.outcome import Failed, Fetched, Moved, Outcome, Reason
 from gossamer.values.url import Url, url_of

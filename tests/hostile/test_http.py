@@ -12,9 +12,9 @@ from tests.journey import crawling
 from warcio.archiveiterator import ArchiveIterator
 
 from gossamer.base.clock import SystemClock
+from gossamer.base.environment import AddressPlan
 from gossamer.base.tell import silent
 from gossamer.config.slices import Fetch
-from gossamer.fetch.address_plan import AddressPlan
 from gossamer.fetch.client import Client
 from gossamer.reader.reading import ReadJob, done
 from gossamer.values.capture import Capture, Truncated

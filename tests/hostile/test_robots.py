@@ -16,10 +16,10 @@ import pytest
 from tests.contract.test_frontier import sqlite_frontier
 
 from gossamer.base.clock import SECOND, SystemClock
+from gossamer.base.environment import AddressPlan
 from gossamer.base.tell import silent
 from gossamer.config.slices import Fetch, RobotsKeeping
 from gossamer.crawler.journey import refusal
-from gossamer.fetch.address_plan import AddressPlan
 from gossamer.fetch.client import Client
 from gossamer.fetch.robots import entry_of
 from gossamer.reader.reading import ReadJob, done

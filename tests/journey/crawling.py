@@ -31,8 +31,8 @@ from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Allowed, Outcome
 from gossamer.values.url import Url
 from gossamer.values.visit import Visit
-from gossamer.workers.limits import Limits
 from gossamer.workers.pool import Pool
+from gossamer.workers.protocol import Limits
 
 
 @dataclass(slots=True)

@@ -36,8 +36,8 @@ from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Failed, Gone, Outcome, Reason
 from gossamer.values.url import Url
 from gossamer.values.visit import Counts, VisitKind
-from gossamer.workers.limits import Limits
 from gossamer.workers.pool import Pool
+from gossamer.workers.protocol import Limits
 
 
 @dataclass(frozen=True, slots=True)

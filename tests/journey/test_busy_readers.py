@@ -10,12 +10,12 @@ from gossamer.base.errors import WorkerLost
 from gossamer.base.tell import silent
 from gossamer.crawler.journey import in_reader
 from gossamer.fetch.budget import Budget
-from gossamer.reader.processes import asked_twice
 from gossamer.reader.reading import done
 from gossamer.values.capture import Capture
 from gossamer.values.messages import ReadJob, job_of
 from gossamer.values.outcome import Reason
 from gossamer.values.url import Url
+from gossamer.workers.jobs import asked_twice
 from gossamer.workers.lines import Costs
 from gossamer.workers.worker import WorkerAnswer
 

@@ -15,7 +15,7 @@ from gossamer.testing import FaultyFiles, TinyWeb
 from gossamer.values.outcome import Failed, Moved, Reason
 from gossamer.values.url import Url
 from gossamer.values.visit import Visit, VisitKind
-from gossamer.workers.limits import Limits
+from gossamer.workers.protocol import Limits
 
 HOME = "http://one.test/"
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from gossamer.monitor.control import Figures
 from gossamer.monitor.hints import MIB, QUESTIONS, HostSums, Overview, hints
 from gossamer.monitor.system import Beaten
-from gossamer.monitor.vitals import Figures
 
 
 def one(name: str, life: Any = "fresh", says: str = "", pid: int | None = 1, **figures: float) -> Beaten:

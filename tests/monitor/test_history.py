@@ -4,8 +4,8 @@ import csv
 import io
 
 from gossamer.base.clock import SECOND
-from gossamer.monitor.history import MOST_POINTS, as_csv, history_of, since, step_for
-from gossamer.monitor.vitals import FIGURES, NODE, Sample
+from gossamer.monitor.control import FIGURES, NODE, Sample
+from gossamer.monitor.system import MOST_POINTS, as_csv, history_of, since, step_for
 
 T = 1_700_000_000
 

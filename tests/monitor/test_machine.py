@@ -9,8 +9,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gossamer.monitor import machine as module
-from gossamer.monitor.machine import FixedMachine, Machine, NodeSample, ThisMachine, busy_and_passed
+from gossamer.monitor import pulse as module
+from gossamer.monitor.pulse import FixedMachine, Machine, NodeSample, ThisMachine, busy_and_passed
 
 Linux = namedtuple("Linux", "user nice system idle iowait irq softirq steal guest guest_nice")
 Mac = namedtuple("Mac", "user nice system idle")

@@ -3,10 +3,8 @@
 from pathlib import Path
 
 from gossamer import __version__
-from gossamer.monitor.control import Control
-from gossamer.monitor.machine import FixedMachine, NodeSample, ProcessSample
-from gossamer.monitor.pulse import ProcessReport, Pulse
-from gossamer.monitor.vitals import NODE, Vitals
+from gossamer.monitor.control import NODE, Control, Vitals
+from gossamer.monitor.pulse import FixedMachine, NodeSample, ProcessReport, ProcessSample, Pulse
 from gossamer.testing import FakeClock
 
 

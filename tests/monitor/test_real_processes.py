@@ -148,7 +148,7 @@ import os, resource, sys
 from pathlib import Path
 from gossamer.base.clock import SystemClock
 from gossamer.monitor.control import Control
-from gossamer.monitor.machine import ThisMachine
+from gossamer.monitor.pulse import ThisMachine
 from gossamer.monitor.pulse import ProcessReport, Pulse
 
 with Control(Path(sys.argv[1]), SystemClock()) as control:

@@ -1,8 +1,8 @@
 """All machines and processes in one list."""
 
 from gossamer.base.clock import SECOND
+from gossamer.monitor.control import NODE, Vitals
 from gossamer.monitor.system import averages_of, listed, state_of, totals_of
-from gossamer.monitor.vitals import NODE, Vitals
 
 NOW = 1_700_000_000 * SECOND
 

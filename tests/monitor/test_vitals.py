@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from gossamer.base.clock import SECOND
 from gossamer.monitor import control as control_room
-from gossamer.monitor.control import Control
-from gossamer.monitor.vitals import FIGURES, NODE, Spent, Vitals, numbered, percent
+from gossamer.monitor.control import FIGURES, NODE, Control, Spent, Vitals, numbered, percent
 from gossamer.testing import FakeClock
 
 

@@ -13,15 +13,13 @@ from gossamer.base.tell import silent
 from gossamer.cli import extract, inspect
 from gossamer.collection.maintenance.generation import origin_of
 from gossamer.config.settings import Settings
-from gossamer.plugins.contexts import contexts_in, folder_of
-from gossamer.plugins.record import NAME, recalled
-from gossamer.reader.processes import reader_pool
+from gossamer.plugins.code import NAME, contexts_in, folder_of, recalled
 from gossamer.spool.codec import decode
 from gossamer.store.directory import Directory
 from gossamer.values.capture import Capture
 from gossamer.values.messages import ReadDone, ReadJob, parts_of
 from gossamer.values.url import Url
-from gossamer.workers.jobs import job_for
+from gossamer.workers.jobs import job_for, reader_pool
 
 URL = "https://example.org/contexts/v1"
 CONTEXT = b'{"@context": [{"name": "http://v.test/name"}, "http://example.org/more/"]}'

@@ -14,7 +14,7 @@ from gossamer.archive.reader import volumes_in
 from gossamer.base.errors import ConfigError
 from gossamer.base.files import DiskFiles
 from gossamer.frontier.reports import ledger
-from gossamer.plugins.record import NAME, kept_in, recalled
+from gossamer.plugins.code import NAME, kept_in, recalled
 from gossamer.plugins.settings import plugged_in, protocols_of, split, write
 from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import read_only
@@ -156,7 +156,7 @@ def test_what_is_plugged_in_is_written_down_once_and_removed_with_it(
 
 def test_readers_run_the_usual_job_where_nothing_is_plugged_in() -> None:
     assert job_for(Plugged()) == READ
-    assert job_for(Plugged((("text/csv", "/x.py:read"),))).startswith("gossamer.reader.plugged:reader {")
+    assert job_for(Plugged((("text/csv", "/x.py:read"),))).startswith("gossamer.reader.reading:reader {")
 
 
 @pytest.mark.parametrize("given", ["text/csv=nowhere.py:read", "csv", "csv=own.py:tables", "text/csv"])

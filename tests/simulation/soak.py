@@ -28,7 +28,6 @@ from gossamer.base.environment import Outside, real_outside
 from gossamer.base.tell import silent
 from gossamer.config.slices import Politeness, RobotsKeeping
 from gossamer.crawler import pace
-from gossamer.crawler.chronicle import chronicling
 from gossamer.crawler.journey import Crawl, Rooms
 from gossamer.crawler.pace import Pace
 from gossamer.crawler.revisit import Returning
@@ -37,6 +36,7 @@ from gossamer.demo.pages import DemoRequest
 from gossamer.demo.web import DemoWeb
 from gossamer.fetch.answer import ResponseHead, outcome_of
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
+from gossamer.monitor.samples import chronicling
 from gossamer.reader.reading import job
 from gossamer.recrawl.calendar import VisitBudget
 from gossamer.recrawl.policies import policy_named

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.spool import deflate
+from gossamer.spool import codec as deflate
 from gossamer.spool.codec import DEFLATED, PLAIN, decode, encode
 from gossamer.values.link import Link
 from gossamer.values.page import Directives, Page, Reading

@@ -15,8 +15,16 @@ from gossamer.base.errors import DiskFull, GossamerError
 from gossamer.base.files import DiskFiles, Files
 from gossamer.base.tell import silent
 from gossamer.spool.follower import Follower, SpooledRecord, SpoolPosition
-from gossamer.spool.frames import HEAD_BYTES, PIECE_BYTES, frame, frames, sound_end
-from gossamer.spool.writer import SpoolWriter, discard, spooled_volumes
+from gossamer.spool.writer import (
+    HEAD_BYTES,
+    PIECE_BYTES,
+    SpoolWriter,
+    discard,
+    frame,
+    frames,
+    sound_end,
+    spooled_volumes,
+)
 from gossamer.testing import FakeClock, Fault, FaultyFiles
 
 FILES = DiskFiles()

@@ -22,10 +22,9 @@ from schemathesis.specs.openapi.checks import (
 )
 from tests.web.site import LONG_S, Site, serving
 
-from gossamer.base.environment import Network
+from gossamer.base.environment import AddressPlan, Network
 from gossamer.collection import control
 from gossamer.collection import seeds as sowing
-from gossamer.fetch.address_plan import AddressPlan
 from gossamer.store.directory import Directory
 
 CHECKS = [not_a_server_error, content_type_conformance, response_schema_conformance, status_code_conformance]

@@ -18,11 +18,9 @@ from tests.web.exposition import families
 from tests.web.site import LONG_S, Site, serving, trouble_in
 
 from gossamer.base.clock import SECOND, SystemClock
-from gossamer.monitor.control import Control
+from gossamer.monitor.control import FIGURES, NODE, Control, Vitals
 from gossamer.monitor.hints import Hint
-from gossamer.monitor.history import HourHistory
-from gossamer.monitor.system import Beaten, System
-from gossamer.monitor.vitals import FIGURES, NODE, Vitals
+from gossamer.monitor.system import Beaten, HourHistory, System
 from gossamer.store.directory import Directory
 from gossamer.web.nodes.metrics import metrics_of, written
 from gossamer.web.nodes.routes import MOST_STREAMS, NodesEvent, live_of

@@ -19,10 +19,9 @@ from urllib.parse import quote
 from tests.web.site import Silent
 from tests.web.xss_payloads import PAYLOADS
 
-from gossamer.base.environment import Network, real_outside
+from gossamer.base.environment import AddressPlan, Network, real_outside
 from gossamer.cli.crawl import crawl_to_end
 from gossamer.cli.demo import settings_for
-from gossamer.fetch.address_plan import AddressPlan
 from gossamer.monitor.control import Control
 from gossamer.store.directory import Directory
 from gossamer.values.url import Url, url_of

@@ -13,9 +13,9 @@ from gossamer.base.clock import SystemClock
 from gossamer.base.errors import WorkerLost
 from gossamer.base.processes import SystemProcesses
 from gossamer.base.tell import silent
-from gossamer.workers import seccomp
-from gossamer.workers.limits import Limits
+from gossamer.workers import sandbox as seccomp
 from gossamer.workers.pool import Pool
+from gossamer.workers.protocol import Limits
 
 NUMBERS = {"x86_64": (272, 157), "aarch64": (97, 167)}
 """unshare, prctl."""

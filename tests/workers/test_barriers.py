@@ -15,10 +15,9 @@ from gossamer.base.clock import SystemClock
 from gossamer.base.errors import WorkerLost
 from gossamer.base.processes import SystemProcesses
 from gossamer.base.tell import silent
-from gossamer.workers import seccomp
-from gossamer.workers.barriers import MEANINGS, Barriers, from_bits, in_words, weakest
-from gossamer.workers.limits import Limits
+from gossamer.workers import sandbox as seccomp
 from gossamer.workers.pool import Pool
+from gossamer.workers.protocol import MEANINGS, Barriers, Limits, from_bits, in_words, weakest
 
 ROOT = Path(__file__).parents[2]
 EASY = Limits(wall_s=120.0)

@@ -13,8 +13,8 @@ from gossamer.base.clock import SystemClock
 from gossamer.base.errors import WorkerLost
 from gossamer.base.processes import SystemProcesses
 from gossamer.base.tell import silent
-from gossamer.workers.limits import Limits
 from gossamer.workers.pool import Pool
+from gossamer.workers.protocol import Limits
 
 ROOT = Path(__file__).parents[2]
 

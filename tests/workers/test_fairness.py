@@ -13,10 +13,10 @@ from gossamer.base.environment import real_outside
 from gossamer.base.errors import WorkerLost
 from gossamer.base.tell import silent
 from gossamer.config.settings import Settings
-from gossamer.reader.processes import reader_pool
-from gossamer.workers.limits import Limits
+from gossamer.workers.jobs import reader_pool
 from gossamer.workers.lines import HEAVY_BYTES, HEAVY_S, PASSED_OVER, PROVEN_S, SMALL_BYTES, Costs, Lines, Queue
 from gossamer.workers.pool import Pool
+from gossamer.workers.protocol import Limits
 
 EASY = Limits(wall_s=600.0, cpu_s=600.0, ahead=4)
 

@@ -14,9 +14,9 @@ from gossamer.base.environment import real_outside
 from gossamer.base.processes import SystemProcesses
 from gossamer.base.tell import silent
 from gossamer.config.settings import Settings
-from gossamer.reader.processes import reader_pool
-from gossamer.workers.limits import Limits
+from gossamer.workers.jobs import reader_pool
 from gossamer.workers.pool import Pool
+from gossamer.workers.protocol import Limits
 
 
 def test_a_worker_stands_back_as_far_as_it_is_told() -> None:

@@ -16,8 +16,8 @@ from gossamer.base.errors import WorkerLost
 from gossamer.base.processes import SystemProcesses
 from gossamer.base.tell import silent
 from gossamer.base.tuning import generation_of
-from gossamer.workers.limits import Limits
 from gossamer.workers.pool import Pool, name_of
+from gossamer.workers.protocol import Limits
 
 LONG_S = 60.0
 EASY = Limits(wall_s=LONG_S)
@@ -436,7 +436,7 @@ def test_a_worker_whose_pool_is_gone_ends_by_itself() -> None:
         "from gossamer.base.clock import SystemClock\n"
         "from gossamer.base.processes import SystemProcesses\n"
         "from gossamer.base.tell import silent\n"
-        "from gossamer.workers.limits import Limits\n"
+        "from gossamer.workers.protocol import Limits\n"
         "from gossamer.workers.pool import Pool\n"
         "from tests.workers import jobs\n"
         "async def main():\n"

@@ -13,7 +13,7 @@ from gossamer.archive.record import DISTRUST, TOOK, Field, original_fields
 from gossamer.base.clock import Instant, from_words
 from gossamer.base.errors import ArchiveDamaged
 from gossamer.base.files import Files
-from gossamer.spool.deflate import Broken, gzip_inflater
+from gossamer.spool.codec import Broken, gzip_inflater
 from gossamer.values.capture import Capture, Place, Truncated
 from gossamer.values.url import Url
 

@@ -13,7 +13,7 @@ import xxhash
 
 from gossamer.base.clock import Instant, in_words
 from gossamer.parse.sniff import media_type_of
-from gossamer.spool.deflate import gzip_member
+from gossamer.spool.codec import gzip_member
 from gossamer.values.capture import Capture, Truncated, capture_id_of
 from gossamer.values.history import Original
 from gossamer.values.messages import ReadDone

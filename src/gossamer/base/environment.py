@@ -1,5 +1,6 @@
 """Clock, randomness, files and processes, bundled for injection; and the two ways to the network."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -15,14 +16,14 @@ class Endpoint(NamedTuple):
 
 
 class Resolver(Protocol):
-    """Real ones: `DnsResolver` in `fetch/dns.py`, `AddressPlan` in `fetch/address_plan.py`."""
+    """Real ones: `DnsResolver` in `fetch/dns.py`, `AddressPlan` here."""
 
     async def addresses(self, hostname: str) -> list[str]:
         """All IPv4 and IPv6 addresses of the name, as text. An empty list or OSError: it does not resolve."""
 
 
 class Dialer(Protocol):
-    """Real ones: `DirectDialer` here, `AddressPlan` in `fetch/address_plan.py`."""
+    """Real ones, both here: `DirectDialer` and `AddressPlan`."""
 
     def endpoint(self, address: str, port: int) -> Endpoint:
         """Where to connect for a *checked* IP address. OSError when it must not be dialled at all."""
@@ -31,6 +32,36 @@ class Dialer(Protocol):
 class DirectDialer:
     def endpoint(self, address: str, port: int) -> Endpoint:
         return Endpoint(address, port)
+
+
+class AddressPlan:
+    """A virtual network: made-up public addresses that lead to loopback ports, and nowhere else.
+
+    Resolver and dialer in one. Names not in the plan do not exist; addresses not in it are never dialled. The
+    demonstration web, the benchmarks and the tests run the production guard unchanged on top of it.
+    """
+
+    def __init__(self, ports: Mapping[str, Mapping[int, int]]) -> None:
+        """`ports[name][asked_port]` is the loopback port that answers for that name on that port."""
+        self._address_of = {name: made_up_address(number) for number, name in enumerate(sorted(ports))}
+        self._ports = {self._address_of[name]: dict(given) for name, given in ports.items()}
+
+    async def addresses(self, hostname: str) -> list[str]:
+        found = self._address_of.get(hostname)
+        return [found] if found else []
+
+    def endpoint(self, address: str, port: int) -> Endpoint:
+        try:
+            return Endpoint("127.0.0.1", self._ports[address][port])
+        except KeyError:
+            raise ConnectionRefusedError(f"{address} port {port} is not in the address plan") from None
+
+
+def made_up_address(number: int) -> str:
+    """The number-th address of 20.0.0.0/8: public in form, and ours in this plan only."""
+    if not 0 <= number < 1 << 24:
+        raise ValueError(f"an address plan holds at most {1 << 24} names")
+    return f"20.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
 
 
 @dataclass(frozen=True, slots=True)

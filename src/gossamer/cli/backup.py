@@ -19,7 +19,7 @@ from gossamer.collection.directory import existing
 from gossamer.crawler import learned
 from gossamer.crawler.damage import DAMAGED
 from gossamer.monitor import chronicle
-from gossamer.plugins import record as plugged
+from gossamer.plugins import code as plugged
 from gossamer.store import captures
 from gossamer.store.directory import DEFAULT, USERS, Directory, is_ours, keep_private
 from gossamer.store.sqlite.database import read_only

@@ -24,13 +24,12 @@ from gossamer.cli.summary import STOPPED, CrawlEnd, summary, waiting_for_options
 from gossamer.collection.fetch_again import FetchedBy, fetch_again
 from gossamer.config.settings import Settings
 from gossamer.crawler.damage import EVENT as DAMAGE
-from gossamer.crawler.heartbeat import crawler_pulse, hear_indexer, our_standing
+from gossamer.crawler.heartbeat import Tally, crawler_pulse, hear_indexer, our_standing
 from gossamer.crawler.process import Crawling, open_crawl
 from gossamer.crawler.seeds import admitted, checked_seeds
-from gossamer.crawler.tally import Tally
-from gossamer.fetch.network import real_network
+from gossamer.fetch.dns import real_network
+from gossamer.monitor.control import BEAT_S
 from gossamer.monitor.pulse import Pulse, guarded
-from gossamer.monitor.vitals import BEAT_S
 from gossamer.plugins.settings import protocols_of
 from gossamer.recrawl.policies import DEFAULT as POLICY
 from gossamer.store.directory import DEFAULT, Directory, lock_directory, refuse_lost_state

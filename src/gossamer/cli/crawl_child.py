@@ -22,8 +22,8 @@ from gossamer.cli.main import first_of_ours
 from gossamer.cli.progress import PlainLines
 from gossamer.cli.summary import next_steps, waiting_for_options
 from gossamer.config.settings import Settings
-from gossamer.crawler.tally import Tally
-from gossamer.fetch.network import real_network
+from gossamer.crawler.heartbeat import Tally
+from gossamer.fetch.dns import real_network
 from gossamer.plugins.settings import protocols_of
 from gossamer.store.directory import LOG_NAME, Directory
 from gossamer.store.options import config_of, withheld_in_words

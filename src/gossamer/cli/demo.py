@@ -26,7 +26,7 @@ from gossamer.cli.serve import address_of, is_free, link_of, web_server
 from gossamer.cli.summary import summary
 from gossamer.collection.calendar import keep
 from gossamer.config.settings import CrawlSettings, PolitenessSettings, RetrySettings, Settings, WebSettings
-from gossamer.crawler.tally import Tally
+from gossamer.crawler.heartbeat import Tally
 from gossamer.demo.changes import LEAST_SPARED, ChangingVerdict, changing_verdict, known_dates
 from gossamer.demo.server import DemoServer, Logged
 from gossamer.demo.verdict import Verdict, verdict_of

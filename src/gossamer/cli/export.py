@@ -24,8 +24,7 @@ from gossamer.collection.directory import existing
 from gossamer.collection.exports import exports_of
 from gossamer.config.settings import Settings
 from gossamer.crawler.damage import DAMAGED, beyond_end
-from gossamer.plugins.record import reopened
-from gossamer.reader.processes import reader_pool
+from gossamer.plugins.code import reopened
 from gossamer.spool.codec import decode
 from gossamer.store import captures as stored_captures
 from gossamer.store.directory import DEFAULT, Directory
@@ -38,7 +37,7 @@ from gossamer.values.query import Query
 from gossamer.views.facts.checkpoints import newest
 from gossamer.views.facts.store import opened, page_facts
 from gossamer.web.exports import captures_csv, known_csv, pages_csv, visits_csv
-from gossamer.workers.jobs import job_for
+from gossamer.workers.jobs import job_for, reader_pool
 from gossamer.workers.pool import Pool
 
 AT_ONCE = 16

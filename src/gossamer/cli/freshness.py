@@ -15,10 +15,10 @@ from gossamer.base.errors import GossamerError
 from gossamer.cli.plots import over_time
 from gossamer.collection.calendar import outside_of
 from gossamer.collection.directory import existing
-from gossamer.crawler.chronicle import standing_now
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Visits
 from gossamer.monitor.freshness import FreshnessReport, days_in_words, even, is_curve, span_in_words, sparkline, told
+from gossamer.monitor.samples import standing_now
 from gossamer.store.directory import DEFAULT, Directory
 from gossamer.values.format import as_json, counted, harmless
 

@@ -22,7 +22,6 @@ from gossamer.collection.directory import existing
 from gossamer.collection.why.answer import crew_of
 from gossamer.collection.why.waits import gap_in_words, unread_at
 from gossamer.config.slices import Politeness, politeness
-from gossamer.crawler.command_names import REINSTATE, RELEASE, RETIRE
 from gossamer.crawler.seeds import checked_seeds
 from gossamer.frontier import reports
 from gossamer.frontier.api import HostState
@@ -30,7 +29,7 @@ from gossamer.frontier.priority import LAST
 from gossamer.frontier.reports import robots_of
 from gossamer.frontier.sqlite import hosts as retirement
 from gossamer.frontier.sqlite import quarantine
-from gossamer.monitor.control import Control
+from gossamer.monitor.control import REINSTATE, RELEASE, RETIRE, Control
 from gossamer.rules.learned.templates import template_of
 from gossamer.store.directory import DEFAULT, Directory, lock_directory
 from gossamer.store.options import config_of

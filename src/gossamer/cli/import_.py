@@ -27,8 +27,7 @@ from gossamer.config.settings import Settings
 from gossamer.crawler.damage import DAMAGED, noting_damage, tell_damage
 from gossamer.crawler.process import open_archive
 from gossamer.indexer.supervisor import indexer_running
-from gossamer.plugins.record import reopened
-from gossamer.reader.processes import asked_twice, reader_pool
+from gossamer.plugins.code import reopened
 from gossamer.rules.retention import NOTHING, Forgotten
 from gossamer.spool.writer import SpoolWriter
 from gossamer.store import captures, forgotten
@@ -40,7 +39,7 @@ from gossamer.values.capture import Capture, Kept
 from gossamer.values.format import counted
 from gossamer.values.messages import ReadDone, ReadJob, Task, kept_at, parts_of
 from gossamer.values.url import Url
-from gossamer.workers.jobs import job_for
+from gossamer.workers.jobs import asked_twice, job_for, reader_pool
 from gossamer.workers.pool import Pool
 
 T = TypeVar("T")

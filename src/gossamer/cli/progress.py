@@ -13,7 +13,7 @@ from rich.text import Text
 
 from gossamer.crawler.damage import EVENT as DAMAGE
 from gossamer.crawler.damage import damage_in_words
-from gossamer.crawler.tally import Tally, trouble_in_words
+from gossamer.crawler.heartbeat import Tally, trouble_in_words
 from gossamer.values.format import counted, harmless
 
 NOTICES = {

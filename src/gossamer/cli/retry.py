@@ -12,11 +12,10 @@ from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError, DirectoryBusy, GossamerError
 from gossamer.base.tell import silent
 from gossamer.collection.directory import existing
-from gossamer.crawler.command_names import REQUEUE
 from gossamer.crawler.seeds import checked_seeds
 from gossamer.frontier.sqlite.requeue import ended, requeue
 from gossamer.frontier.sqlite.sieve import IncomingKeys
-from gossamer.monitor.control import Control
+from gossamer.monitor.control import REQUEUE, Control
 from gossamer.rules.canonical import identity_of, stripped
 from gossamer.store.directory import DEFAULT, Directory, lock_directory
 from gossamer.store.state import open_database, open_snapshot

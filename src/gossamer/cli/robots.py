@@ -22,21 +22,23 @@ from gossamer.config.settings import Settings
 from gossamer.config.slices import fetch_settings, politeness, robots_keeping
 from gossamer.crawler.seeds import admitted, checked_seeds
 from gossamer.fetch.client import Client
-from gossamer.fetch.network import real_network
+from gossamer.fetch.dns import real_network
 from gossamer.fetch.robots import entry_of, entry_read
 from gossamer.frontier.politeness import free_at, gap_s
-from gossamer.reader.robots import SurveyJob, answer, job
 from gossamer.rules.robots import RobotsSurvey, explain
-from gossamer.rules.robots_parser import MOST_BYTES, Naming
+from gossamer.rules.robots_parser import MOST_BYTES
+from gossamer.values.messages import SurveyJob
 from gossamer.values.outcome import Allowed, Fetched, Outcome
-from gossamer.values.robots import Robots, RobotsState
+from gossamer.values.robots import Naming, Robots, RobotsState
 from gossamer.values.url import Url, url_of
 from gossamer.values.visit import Visit, VisitKind
-from gossamer.workers.limits import Limits
+from gossamer.workers.jobs import SURVEY
 from gossamer.workers.pool import Pool
+from gossamer.workers.protocol import Limits
 
 FINE, DENIED, UNREAD = 0, 1, 2
 _ENCODER = msgspec.msgpack.Encoder()
+_SURVEY = msgspec.msgpack.Decoder(RobotsSurvey)
 
 
 def robots(
@@ -131,9 +133,9 @@ class RobotsReader:
     async def read(self, body: bytes, codings: str = "") -> RobotsSurvey:
         """Raises WorkerLost when no worker could."""
         outside = self.outside
-        async with Pool(job, 1, Limits(), outside.processes, outside.clock, silent) as pool:
+        async with Pool(SURVEY, 1, Limits(), outside.processes, outside.clock, silent) as pool:
             payload = _ENCODER.encode(SurveyJob(body, self.agent, self.naming, codings))
-            return answer.decode(await pool.call(payload))
+            return _SURVEY.decode(await pool.call(payload))
 
 
 async def looked_at(name: str, body: bytes, reader: RobotsReader, clock: Clock) -> RobotsReport:

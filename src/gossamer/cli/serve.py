@@ -34,7 +34,7 @@ from gossamer.collection.vocabulary import vocabulary_rooms
 from gossamer.config.load import FILE_NAME
 from gossamer.config.settings import Settings, WebSettings
 from gossamer.monitor.control import Beat, Control
-from gossamer.plugins.contexts import FOLDER as CONTEXTS
+from gossamer.plugins.code import FOLDER as CONTEXTS
 from gossamer.store import captures, tallies
 from gossamer.store.directory import DEFAULT, VOCABULARY, Directory, keep_private, refuse_lost_state
 from gossamer.store.options import config_of, withheld_in_words

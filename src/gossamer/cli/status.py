@@ -31,9 +31,8 @@ from gossamer.store.options import config_of
 from gossamer.store.state import open_state
 from gossamer.values.format import fitted, harmless
 from gossamer.values.outcome import IN_WORDS, Reason
-from gossamer.workers.barriers import Barriers, echo, in_words
-from gossamer.workers.limits import Limits
 from gossamer.workers.pool import Pool
+from gossamer.workers.protocol import Barriers, Limits, echo, in_words
 
 NUMBERED = ("captures in the archive", "known URLs", "waiting", "fetches in progress", "hosts")
 MOST_LOOKED_THROUGH = 200_000

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gossamer.crawler.damage import DAMAGED
-from gossamer.crawler.tally import Tally
+from gossamer.crawler.heartbeat import Tally
 from gossamer.fetch.guard import closed_address
 from gossamer.values.outcome import IN_WORDS, Reason
 from gossamer.values.visit import Counts, EndedGroup

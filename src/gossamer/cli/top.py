@@ -22,8 +22,7 @@ from gossamer.collection.calendar import outside_of
 from gossamer.collection.directory import existing
 from gossamer.collection.system import Watch
 from gossamer.monitor.control import Control
-from gossamer.monitor.system import System
-from gossamer.monitor.words import CARDS, SystemRow, cells_of, rows_of
+from gossamer.monitor.system import CARDS, System, SystemRow, cells_of, rows_of
 from gossamer.store.directory import DEFAULT
 from gossamer.store.options import config_of
 from gossamer.values.format import json_bytes

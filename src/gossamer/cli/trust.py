@@ -9,8 +9,8 @@ from cyclopts import Parameter
 from gossamer.base.errors import ConfigError
 from gossamer.base.files import DiskFiles
 from gossamer.config.load import FILE_NAME, Withheld, load
+from gossamer.plugins.code import READERS, kept_in
 from gossamer.plugins.filters import GROUP
-from gossamer.plugins.record import READERS, kept_in
 from gossamer.plugins.settings import PROTOCOLS, split
 from gossamer.store.directory import DEFAULT
 from gossamer.store.options import config_of, stored_in

@@ -7,7 +7,7 @@ from pathlib import Path
 from gossamer.base.clock import SystemClock, in_words
 from gossamer.base.errors import DirectoryUnusable, GossamerError
 from gossamer.base.files import DiskFiles
-from gossamer.plugins.record import admit_schemes
+from gossamer.plugins.code import admit_schemes
 from gossamer.store.directory import Directory, hold, holder_in_words, refuse_lost_state
 from gossamer.store.sqlite.database import bring_up_to_date, is_older
 

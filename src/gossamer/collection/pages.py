@@ -43,8 +43,8 @@ from gossamer.web.page.rooms import (
     place_of,
 )
 from gossamer.workers.jobs import COPY
-from gossamer.workers.limits import Limits
 from gossamer.workers.pool import Pool
+from gossamer.workers.protocol import Limits
 
 MOST_MARKS = 2_000
 COPYING = Limits(wall_s=4.0, cpu_s=4.0, recycle_after=500)

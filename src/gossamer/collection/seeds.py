@@ -9,11 +9,10 @@ from gossamer.base.errors import ConfigError, DirectoryBusy, GossamerError
 from gossamer.base.tell import silent
 from gossamer.config.settings import Settings
 from gossamer.config.slices import budget, politeness
-from gossamer.crawler.command_names import SEED
 from gossamer.crawler.seeds import WANTS_CONTACT, admitted, checked_seeds, remembered
-from gossamer.fetch.network import real_network
+from gossamer.fetch.dns import real_network
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
-from gossamer.monitor.control import Control
+from gossamer.monitor.control import SEED, Control
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.learned.templates import template_of
 from gossamer.rules.scope import Reach

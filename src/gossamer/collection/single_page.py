@@ -24,13 +24,13 @@ from gossamer.crawler.journey import refusal, within_chain
 from gossamer.crawler.seeds import admitted, checked_seeds
 from gossamer.crawler.settlement import detail_of
 from gossamer.fetch.client import Client
-from gossamer.fetch.network import real_network
+from gossamer.fetch.dns import real_network
 from gossamer.fetch.robots import entry_of
 from gossamer.frontier.politeness import free_at, gap_s
 from gossamer.parse.coding import decode
 from gossamer.parse.html.tree import LARGEST
 from gossamer.parse.sniff import essence, media_type_of
-from gossamer.plugins.contexts import INDEX, contexts_in
+from gossamer.plugins.code import INDEX, contexts_in
 from gossamer.reader.reading import UNREADABLE, done
 from gossamer.store.directory import DEFAULT
 from gossamer.store.options import config_of

@@ -13,12 +13,10 @@ from gossamer.base.tasks import background
 from gossamer.config.settings import Settings
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Chronicle
-from gossamer.monitor.control import Control
+from gossamer.monitor.control import BEAT_S, Control, Sample
 from gossamer.monitor.hints import MIB, Hint, HostSums, Overview, hints, survey
-from gossamer.monitor.machine import ThisMachine
-from gossamer.monitor.pulse import ProcessReport, Pulse, guarded
+from gossamer.monitor.pulse import ProcessReport, Pulse, ThisMachine, guarded
 from gossamer.monitor.system import Beaten, System, averages_of, listed, most, state_of, totals_of
-from gossamer.monitor.vitals import BEAT_S, Sample
 from gossamer.store import tallies
 from gossamer.store.directory import Directory
 from gossamer.store.state import open_state

@@ -4,17 +4,45 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from gossamer.base.errors import DiskFull
 from gossamer.crawler.admission import Admission
-from gossamer.crawler.command_names import REQUEUE, SEED, obey
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
-from gossamer.monitor.control import Command, Control
+from gossamer.monitor.control import REINSTATE, RELEASE, REQUEUE, RETIRE, SEED, Command, Control
 from gossamer.rules.scope import Reach
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.url import Url, url_of
 from gossamer.values.visit import Selection
+
+
+class HostCommands(Protocol):
+    """The part of a frontier that is asked; both real ones have it."""
+
+    async def retire(self, host: str, why: str) -> bool: ...
+
+    async def reinstate(self, host: str) -> bool: ...
+
+    async def release(self, host: str, template: str) -> int: ...
+
+
+async def obey(commands: Sequence[Command], frontier: HostCommands) -> list[int]:
+    """Carry out what concerns hosts among the pending commands; says which are done and can be crossed out."""
+    done = []
+    for command in commands:
+        host = str(command.args.get("host", ""))
+        if command.verb == RETIRE:
+            await frontier.retire(host, str(command.args.get("why", "")))
+        elif command.verb == REINSTATE:
+            await frontier.reinstate(host)
+        elif command.verb == RELEASE:
+            await frontier.release(host, str(command.args.get("pattern", "")))
+        else:
+            continue
+        done.append(command.id)
+    return done
+
 
 CRAWLER = "crawler"
 Remember = Callable[[Sequence[Url], str], Awaitable[list[tuple[Url, Reach]]]]

@@ -1,22 +1,144 @@
 """How the crawler stands: what it tells the monitor, and what it hears from the indexer."""
 
 import asyncio
+from collections import Counter, deque
+from dataclasses import dataclass, field
 
 import msgspec
 
-from gossamer.base.clock import SECOND, Instant
+from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.environment import Outside
 from gossamer.base.errors import DiskFull
 from gossamer.collection.why.waits import awaited_in_words
 from gossamer.crawler.process import Crawling
-from gossamer.crawler.tally import Tally
-from gossamer.monitor.machine import ThisMachine
-from gossamer.monitor.pulse import ProcessReport, Pulse
+from gossamer.monitor.pulse import ProcessReport, Pulse, ThisMachine
 from gossamer.store.directory import Directory
+from gossamer.values.outcome import GROUP_OF, IN_WORDS, Reason, in_group
+from gossamer.values.visit import Counts, VisitKind
 
 READER = "reader"
 IDLE_S = 2.0
 """A crawl that has nothing to do for so long says what it waits for."""
+ROBOTS_TOLD = {Reason.FETCHED, Reason.UNCHANGED, Reason.MOVED, Reason.GONE, Reason.CLIENT_ERROR}
+"""Ends of a visit to a robots.txt after which its host may be visited."""
+FAILURES = ("failed", "unread")
+"""Groups of ends that count as a failure."""
+WINDOW_S = 10.0
+MINUTE_S = 60.0
+
+
+@dataclass(slots=True)
+class Tally:
+    clock: Clock
+    started: float = 0.0
+    counts: Counts = field(default_factory=Counts)
+    """Of the whole collection, as `gossamer status` has them; asked for once a second."""
+    fetched: int = 0
+    """Pages fetched in this run, those fetched again among them."""
+    facts: int = 0
+    """In those pages."""
+    size: int = 0
+    visits: int = 0
+    failures: int = 0
+    """Visits of this run that failed; a URL that fails three times counts three times."""
+    reasons: Counter[str] = field(default_factory=Counter)
+    """How the visits of this run ended, those to robots.txt files left out."""
+    troubles: dict[str, Reason] = field(default_factory=dict)
+    """Each robots.txt that could not be read, and why."""
+    recent: deque[float] = field(default_factory=lambda: deque(maxlen=20_000))
+    lag_s: float = 0.0
+    """How far the words that can be searched are behind."""
+    facts_lag_s: float = 0.0
+    rests_s: float = 0.0
+    """How long no host may be visited."""
+    found_damage: bool = False
+    """The archive is not as it was left."""
+    waits: str = ""
+    """What is waited for meanwhile, in words."""
+    notice: str = ""
+    last_url: str = ""
+    _past: deque[tuple[float, int, int]] = field(default_factory=deque)
+    """When, bytes and failures until then; of the last minute."""
+
+    def __post_init__(self) -> None:
+        self.started = self.clock.elapsed_s()
+
+    def settled(self, facts: dict[str, object]) -> None:
+        self.visits += 1
+        reason = Reason(str(facts["outcome"]))
+        self.size += int(str(facts["size"]))
+        self.last_url = str(facts["url"])
+        self.notice = ""
+        if facts["kind"] == VisitKind.ROBOTS:
+            if reason not in ROBOTS_TOLD:
+                self.troubles[self.last_url] = reason
+            else:
+                self.troubles.pop(self.last_url, None)
+            return
+        self.reasons[reason] += 1
+        self.failures += GROUP_OF[reason] in FAILURES
+        if facts["is_page"]:
+            self.fetched += 1
+            self.facts += int(str(facts["facts"]))
+            self.recent.append(self.clock.elapsed_s())
+
+    def counted(self, counts: Counts, lag_s: float, rests_s: float = 0.0, facts_lag_s: float = 0.0) -> None:
+        self.counts, self.lag_s, self.rests_s, self.facts_lag_s = counts, lag_s, rests_s, facts_lag_s
+
+    @property
+    def pages(self) -> int:
+        """Of the collection (docs/glossary.md)."""
+        return self.counts.pages
+
+    @property
+    def queued(self) -> int:
+        return self.counts.queued
+
+    @property
+    def failed(self) -> int:
+        """URLs whose last visit failed."""
+        return sum(in_group(group, self.counts.by_reason) for group in FAILURES)
+
+    @property
+    def refused(self) -> int:
+        """URLs that a rule keeps out."""
+        return in_group("refused", self.counts.by_reason)
+
+    @property
+    def missing(self) -> int:
+        """URLs at which there is no page."""
+        return in_group("missing", self.counts.by_reason)
+
+    def rate(self) -> float:
+        """Pages a second over the last ten seconds."""
+        now = self.clock.elapsed_s()
+        while self.recent and now - self.recent[0] > WINDOW_S:
+            self.recent.popleft()
+        return len(self.recent) / max(0.5, min(WINDOW_S, now - self.started))
+
+    def figures(self) -> dict[str, float]:
+        """For the monitor; asked about once a second."""
+        now, errors = self.clock.elapsed_s(), self.failures
+        self._past.append((now, self.size, errors))
+        while now - self._past[0][0] > MINUTE_S:
+            self._past.popleft()
+        lately = next(one for one in self._past if now - one[0] <= WINDOW_S)
+        return {
+            "pages": self.fetched,
+            "pages_s": round(self.rate(), 1),
+            "bytes": self.size,
+            "bytes_s": round((self.size - lately[1]) / max(1.0, now - lately[0])),
+            "visits": self.visits,
+            "errors": errors,
+            "errors_min": errors - self._past[0][2],
+        }
+
+    def elapsed_s(self) -> float:
+        return self.clock.elapsed_s() - self.started
+
+
+def trouble_in_words(url: str, reason: Reason) -> str:
+    return f"{url} could not be read ({reason}: {IN_WORDS[reason]}); nothing on its host is fetched before it can be"
 
 
 def crawler_pulse(crawling: Crawling, directory: Directory, outside: Outside) -> Pulse:

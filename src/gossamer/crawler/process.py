@@ -17,27 +17,26 @@ from gossamer.base.tell import Tell
 from gossamer.config.settings import Settings
 from gossamer.config.slices import budget, fetch_settings, politeness, robots_keeping
 from gossamer.crawler.admission import Admission, open_ruling
-from gossamer.crawler.backlog import Backlog
-from gossamer.crawler.chronicle import chronicling
 from gossamer.crawler.commands import CRAWLER, Steering
 from gossamer.crawler.damage import mark_lost
 from gossamer.crawler.journey import Crawl, Rooms
 from gossamer.crawler.learned import remembering
-from gossamer.crawler.pace import Pace
+from gossamer.crawler.pace import Backlog, Pace
 from gossamer.crawler.rejudgement import Rejudgement, digests
-from gossamer.crawler.revisit_settings import coming_back, returning
+from gossamer.crawler.revisit import returning
 from gossamer.crawler.seeds import remembered
 from gossamer.crawler.settlement import ListPolicy, Measures
+from gossamer.crawler.sweeps import coming_back
 from gossamer.fetch.budget import Budget
 from gossamer.fetch.client import Client
 from gossamer.fetch.protocols import OtherProtocol
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.indexer.supervisor import Indexer, indexer_running
 from gossamer.monitor.control import Control
-from gossamer.plugins.contexts import folder_of
+from gossamer.monitor.samples import chronicling
+from gossamer.plugins.code import folder_of
 from gossamer.plugins.settings import plugged_in, protocols_of
 from gossamer.plugins.settings import write as write_plugged
-from gossamer.reader.processes import reader_pool
 from gossamer.recrawl.retry import Retry
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.learned.templates import template_of
@@ -49,9 +48,9 @@ from gossamer.values.link import How, Offer
 from gossamer.values.messages import Plugged
 from gossamer.values.url import Url
 from gossamer.values.visit import Visit
-from gossamer.workers.jobs import job_for
-from gossamer.workers.limits import MIB
+from gossamer.workers.jobs import job_for, reader_pool
 from gossamer.workers.pool import Pool
+from gossamer.workers.protocol import MIB
 
 DRAIN_S = 6.0
 """With the indexer's patience this keeps a clean stop below ten seconds."""

@@ -5,18 +5,22 @@ One `Returning` for a crawler. It is asked once for each visit, when what came i
 
 import asyncio
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial, reduce
+from operator import or_
 
 import msgspec
 
 from gossamer.base.chance import Chance
 from gossamer.base.clock import DAY, SECOND, Instant
+from gossamer.base.environment import Outside
+from gossamer.config.settings import Settings
 from gossamer.fetch.answer import moment_of, validators_of
 from gossamer.frontier.priority import priority_of
 from gossamer.recrawl.calendar import Calendar, VisitBudget
 from gossamer.recrawl.change import Hints, compared, counts, hinted, importance_of, links_print, published
 from gossamer.recrawl.neighbours import NeighbourNews, Novelties
-from gossamer.recrawl.policies import Policy
+from gossamer.recrawl.policies import Policy, Tree, policy_named
 from gossamer.recrawl.rates import believed
 from gossamer.recrawl.retry import TRANSIENT
 from gossamer.rules.learned.templates import template_of
@@ -316,3 +320,26 @@ def news_in(visit: Visit, listing: Listing) -> list[Listed]:
 def is_gone(end: FetchEnd) -> bool:
     """Whether there is no such page any more, as far as its server says: its place in the views is given up."""
     return isinstance(end.outcome, Gone | Moved) or end.reason is Reason.SOFT_404
+
+
+def returning(settings: Settings, outside: Outside, nudge: Callable[[Visit], int]) -> Returning | None:
+    given = settings.crawl
+    if given.revisit == "no":
+        return None
+    allowance = VisitBudget(given.revisit_budget, given.revisit_site_budget, settings.politeness.delay_s)
+    policy = partial(policy_named, given.revisit)
+    wanted = counted_changes(given.changes)
+    if given.revisit == "tree":
+        return Returning(policy, outside.chance, allowance, wanted, start=at_its_level, nudge=nudge)
+    return Returning(policy, outside.chance, allowance, wanted, nudge=nudge)
+
+
+def counted_changes(names: Sequence[str]) -> Change:
+    """What counts as a change of a page."""
+    return reduce(or_, [Change[name.upper()] for name in names], Change.NONE)
+
+
+def at_its_level(visit: Visit, known: PolicyPage) -> PolicyPage:
+    """For `tree`: starting points come at each crawl."""
+    history = Tree().shallow(known.history, visit.depth == 0)
+    return msgspec.structs.replace(known, history=history)

@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gossamer.base.clock import SECOND, Clock, Instant
+from gossamer.base.environment import Outside
 from gossamer.base.errors import DirectoryUnusable, DiskFull
 from gossamer.base.tasks import background
 from gossamer.base.tell import Tell
+from gossamer.config.settings import Settings
 from gossamer.crawler.revisit import Returning
 from gossamer.frontier.api import Frontier
 from gossamer.recrawl.neighbours import is_older, is_to_be_looked_at, judged
@@ -171,6 +173,26 @@ class Hastening:
             pasts = await self._frontier.pasts(some)
             found |= {url: past for url, past in zip(some, pasts, strict=True) if past is not None}
         return found
+
+
+@asynccontextmanager
+async def coming_back(
+    returning: Returning | None, settings: Settings, frontier: Frontier, links: Path, outside: Outside, tell: Tell
+) -> AsyncIterator[None]:
+    """Pages that were fetched before wait again, and the days of the budget are as full as they are planned already.
+    While it is open pages come sooner because of others, where that is wanted."""
+    if returning is None:
+        yield
+        return
+    await frontier.recall()
+    returning.expect(await frontier.plans())
+    if settings.crawl.revisit == "uniform":
+        yield
+        return
+    around = Neighbours(links) if settings.crawl.revisit != "tree" else no_neighbours
+    work = Hastening(frontier, returning, around, outside.dates, tell, settings.crawl.revisit_links)
+    async with hastening(work, frontier, outside.dates):
+        yield
 
 
 @asynccontextmanager

@@ -8,6 +8,7 @@ from html import escape
 from itertools import accumulate
 
 from gossamer.base.clock import SECOND, Instant
+from gossamer.base.environment import AddressPlan
 from gossamer.base.errors import ConfigError
 from gossamer.demo.genres import KINDS
 from gossamer.demo.oddities import FLAKY, ODD_HOSTS, odd_answer
@@ -38,7 +39,6 @@ from gossamer.demo.sites import (
 )
 from gossamer.demo.traps import TRAP_HOSTS, trap_answer
 from gossamer.demo.words import Draw, paragraph
-from gossamer.fetch.address_plan import AddressPlan
 
 FEWEST_PAGES = 3
 LEDGERS = 3

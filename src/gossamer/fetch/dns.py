@@ -1,4 +1,4 @@
-"""Names to addresses through c-ares: never blocking, with a bounded memory."""
+"""Names to addresses, and the network as the running program uses it."""
 
 import asyncio
 import socket
@@ -12,6 +12,7 @@ import aiodns
 import pycares
 
 from gossamer.base.clock import Clock
+from gossamer.base.environment import DirectDialer, Network, Outside
 from gossamer.base.tasks import begin
 
 MOST_REMEMBERED = 50_000
@@ -171,3 +172,7 @@ def in_turns(addresses: Iterable[str]) -> list[str]:
 
 def _text(address: str | bytes) -> str:
     return address.decode("ascii") if isinstance(address, bytes) else address
+
+
+def real_network(outside: Outside) -> Network:
+    return Network(DnsResolver(outside.clock), DirectDialer())

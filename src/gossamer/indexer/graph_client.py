@@ -16,7 +16,7 @@ from gossamer.base.errors import WorkerLost
 from gossamer.base.processes import Child, Processes
 from gossamer.store.directory import Directory
 from gossamer.values.messages import PageFacts
-from gossamer.workers.wire import MessageKind, frame, received
+from gossamer.workers.protocol import MessageKind, frame, received
 
 NAME, MODULE = "facts keeper", "gossamer.indexer.graph_process"
 AT_A_TIME, MOST_BYTES = 500, 16 << 20

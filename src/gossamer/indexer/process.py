@@ -37,14 +37,11 @@ from gossamer.frontier.sqlite.requeue import pasts_of
 from gossamer.frontier.sqlite.sieve import IncomingKeys
 from gossamer.indexer.graph_client import NAME as KEEPER
 from gossamer.indexer.graph_client import FactsApart, facts_apart
-from gossamer.indexer.omissions import noting_omissions
 from gossamer.indexer.supervisor import become_the_one, dropped
-from gossamer.indexer.updates import Following, GraphView, Reread, Views
+from gossamer.indexer.updates import Following, GraphView, Reread, Views, noting_omissions
 from gossamer.monitor.control import Control
-from gossamer.monitor.machine import ThisMachine
-from gossamer.monitor.pulse import ProcessReport, Pulse, beating_by_itself
-from gossamer.plugins.record import reopened
-from gossamer.reader.processes import asked_twice, lazy_readers
+from gossamer.monitor.pulse import ProcessReport, Pulse, ThisMachine, beating_by_itself
+from gossamer.plugins.code import reopened
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.retention import NOTHING, Forgotten
 from gossamer.spool.codec import decode
@@ -61,7 +58,7 @@ from gossamer.values.url import id_of
 from gossamer.views.facts.checkpoints import Checkpoints
 from gossamer.views.links.store import LinksWriter
 from gossamer.views.words.writer import IndexWriter
-from gossamer.workers.jobs import job_for
+from gossamer.workers.jobs import asked_twice, job_for, lazy_readers
 from gossamer.workers.sandbox import leave_with_parent
 
 NAME = "indexer"

@@ -7,7 +7,8 @@ others go on at the front.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,9 +16,12 @@ import msgspec
 
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.errors import ArchiveDamaged, WorkerLost
+from gossamer.base.files import Files
 from gossamer.base.tell import Tell
 from gossamer.spool.codec import decode
 from gossamer.spool.follower import Follower, SpooledRecord, SpoolPosition
+from gossamer.spool.tail import Tail
+from gossamer.store.directory import Directory
 from gossamer.values.capture import Place
 from gossamer.values.messages import PageFacts
 from gossamer.values.page import Reading
@@ -408,3 +412,51 @@ def _decoded(reading: bytes | None) -> Reading | None:
         return None if reading is None else decode(reading)
     except ValueError:  # written by another version, or damaged: the archive has it
         return None
+
+
+NAME = "left-out"
+MOST_SYNCED = 20
+"""Each of the first is synced before any view goes on past it; of more, a power cut may take some from the count."""
+
+
+class Omission(msgspec.Struct, frozen=True, array_like=True):
+    """One line of the file."""
+
+    volume: str
+    number: int
+    why: str
+
+
+@contextmanager
+def noting_omissions(reread: Reread, directory: Directory, files: Files) -> Iterator[Reread]:
+    tail, noted = Tail(files, directory.views_folder / NAME), 0
+
+    async def noting(place: Place) -> Reading | None:
+        nonlocal noted
+        try:
+            return await reread(place)
+        except ArchiveDamaged as trouble:
+            tail.append(msgspec.json.encode(Omission(place.volume, place.number, str(trouble))) + b"\n")
+            noted += 1
+            if noted <= MOST_SYNCED:
+                tail.sync()
+            raise
+
+    tail.open()
+    try:
+        yield noting
+    finally:
+        tail.close()
+
+
+def omissions(directory: Directory, files: Files) -> list[Omission]:
+    """Each record once, in order. A line that a kill has cut short counts for nothing: no view has gone past it."""
+    path = directory.views_folder / NAME
+    found: dict[tuple[str, int], Omission] = {}
+    for line in files.read(path).splitlines() if files.size(path) is not None else ():
+        try:
+            one = msgspec.json.decode(line, type=Omission)
+        except msgspec.MsgspecError:
+            continue
+        found[one.volume, one.number] = one
+    return sorted(found.values(), key=lambda one: (one.volume, one.number))

@@ -7,10 +7,10 @@ from typing import Literal, Protocol
 import msgspec
 
 from gossamer.base.clock import SECOND, Instant
-from gossamer.monitor.vitals import Figures
+from gossamer.monitor.control import Figures
 from gossamer.store.statements import State, load
 from gossamer.values.outcome import Reason
-from gossamer.workers.barriers import MEANINGS, from_bits
+from gossamer.workers.protocol import MEANINGS, from_bits
 
 Severity = Literal["trouble", "warning", "advice"]
 MIB = 1 << 20

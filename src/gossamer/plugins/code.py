@@ -1,6 +1,13 @@
-"""Code of the user's own, by name: `file.py:function` in a folder, or an entry point of an installed package. None of
-it runs that the user has not allowed: see `trust`."""
+"""Plug-ins: the user's own code by name, the folder of JSON-LD contexts, the record of what a collection uses.
 
+Code is `file.py:function` in a folder, or an entry point of an installed package; it runs only where the user has
+allowed it (`gossamer trust`). `contexts/` in a collection, or what --contexts names, has an `index.toml` that says
+which file holds the context of which URL: `"https://example.org/v1" = "example-v1.jsonld"`. `plugged.json` records what
+a collection was crawled with, so that other processes read it in the same way.
+"""
+
+import sys
+import tomllib
 from collections.abc import Callable
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
@@ -8,8 +15,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
+import msgspec
+
 from gossamer.base.errors import ConfigError
+from gossamer.base.files import Files
+from gossamer.extract.jsonld.contexts import LARGEST, checked
 from gossamer.store.trust import Code, is_allowed, refusal
+from gossamer.values.messages import NOTHING, Plugged
+from gossamer.values.url import admit
 
 CALLED = ("__call__", "crawl", "fetch")
 """What an object has one of: a function or class is called, a filter is asked with `crawl`, a protocol with `fetch`."""
@@ -69,3 +82,88 @@ def _importing(what: str, name: str, work: Callable[[], object]) -> object:
         return work()
     except Exception as trouble:
         raise ConfigError(f"the {what} {name} could not be loaded: {type(trouble).__name__}: {trouble}") from trouble
+
+
+FOLDER = "contexts"
+INDEX = "index.toml"
+
+
+def contexts_in(folder: Path) -> dict[str, bytes]:
+    """Empty when there is no index. Raises ConfigError. Only files in the folder itself are read."""
+    index = folder / INDEX
+    if not index.is_file():
+        return {}
+    try:
+        named = tomllib.loads(_read(index).decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as trouble:
+        raise ConfigError(f"{index} is not TOML: {trouble}") from None
+    found = {}
+    for url, name in named.items():
+        if not isinstance(name, str) or not _is_inside(folder, name):
+            raise ConfigError(f'{index}: write "{url}" = "FILE", with a file that lies in {folder}')
+        found[url] = _read(folder / name)
+    return checked(found)
+
+
+def folder_of(root: Path) -> str:
+    """The folder of a collection, for a reader process; empty when it has none. Raises ConfigError if it is faulty."""
+    folder = root / FOLDER
+    return str(folder.absolute()) if contexts_in(folder) else ""
+
+
+def _is_inside(folder: Path, name: str) -> bool:
+    path = folder / name
+    return path.is_file() and path.resolve().parent == folder.resolve()
+
+
+def _read(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(LARGEST + 1)
+    except OSError as trouble:
+        raise ConfigError(f"{path} cannot be read: {(trouble.strerror or str(trouble)).lower()}") from None
+
+
+NAME = "plugged.json"
+READERS = "gossamer.readers"
+"""The group of entry points that readers of formats are looked for in."""
+DECODER = msgspec.json.Decoder(Plugged)
+
+
+def kept_in(folder: Path, files: Files) -> Plugged:
+    """What this collection was last crawled with. Its readers may be anybody's code."""
+    if files.size(folder / NAME) is None:
+        return NOTHING
+    try:
+        return DECODER.decode(files.read(folder / NAME))
+    except msgspec.MsgspecError as trouble:
+        raise ConfigError(
+            f"{folder / NAME} cannot be read ({trouble}); `gossamer crawl --dir {folder}` writes it anew"
+        ) from trouble
+
+
+def recalled(folder: Path, files: Files) -> Plugged:
+    """The same without the readers that the user has not allowed; those are named on the terminal."""
+    plugged = kept_in(folder, files)
+    codes = [(one, Code(READERS, one[1], folder)) for one in plugged.readers]
+    usable = [one for one, code in codes if is_allowed(code)]
+    for one, code in codes:
+        if one not in usable:
+            print(f"{one[0]} is read without its plug-in: {refusal('reader', code)}.", file=sys.stderr, flush=True)
+    return Plugged(tuple(usable), plugged.schemes, folder_of(folder))
+
+
+def reopened(folder: Path, files: Files) -> Plugged:
+    """The same for a process that reads the collection: the schemes are addresses to it too."""
+    admit_schemes(folder, files)
+    return recalled(folder, files)
+
+
+def admit_schemes(folder: Path, files: Files) -> None:
+    for scheme, port in kept_in(folder, files).schemes:
+        try:
+            admit(scheme, port)
+        except ValueError as trouble:
+            raise ConfigError(
+                f"{folder / NAME}: {trouble}; `gossamer crawl --dir {folder}` writes it anew"
+            ) from trouble

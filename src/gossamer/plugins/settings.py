@@ -17,8 +17,7 @@ import msgspec
 from gossamer.base.errors import ConfigError
 from gossamer.base.files import Files
 from gossamer.fetch.protocols import OtherProtocol
-from gossamer.plugins.code import is_there, loaded
-from gossamer.plugins.record import NAME, READERS, kept_in
+from gossamer.plugins.code import NAME, READERS, is_there, kept_in, loaded
 from gossamer.values.messages import NOTHING, Plugged
 from gossamer.values.url import admit
 

@@ -1,13 +1,15 @@
 """The reader's work, done in a worker process: what a capture says and means, and its record for the archive."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import islice
+from pathlib import Path
 
 import msgspec
 
 from gossamer.archive.record import metadata_record, response_record, revisit_record, stored
 from gossamer.extract.entities import said_of
+from gossamer.extract.jsonld.contexts import hold
 from gossamer.extract.page import Extraction, extract, unified
 from gossamer.extract.places import packed
 from gossamer.extract.rdfa.prefixes import host_of
@@ -21,6 +23,7 @@ from gossamer.parse.language import language_of
 from gossamer.parse.sitemaps import listing_of
 from gossamer.parse.sniff import HTML, is_xml, media_type_of
 from gossamer.parse.xml import doctype_of, parse_xml
+from gossamer.plugins.code import DECODER, READERS, contexts_in, loaded
 from gossamer.recrawl.change import modified_at, prints_of
 from gossamer.rules.canonical import may_be_marked, stripped
 from gossamer.rules.directives import directives_of
@@ -31,8 +34,8 @@ from gossamer.spool.codec import encode
 from gossamer.values.capture import Capture
 from gossamer.values.link import Link
 from gossamer.values.messages import Listing, PageSigns, ReadDone, ReadJob, job_of
-from gossamer.values.page import MOST_LINKS, OwnReader, Page, Reading, Triple, ntriples
-from gossamer.values.url import Url, url_of
+from gossamer.values.page import MOST_LINKS, OwnReader, Page, Reading, Text, Triple, ntriples
+from gossamer.values.url import Url, admit, url_of
 
 MOST_TEXT = 2_000_000
 """Characters of a page that the views get; nobody reads further, and no snippet comes from there."""
@@ -341,3 +344,29 @@ def types_of(triples: list[Triple]) -> tuple[str, ...]:
 
 def _robots_tags(capture: Capture) -> list[str]:
     return [value for name, value in capture.headers if name.lower() == "x-robots-tag"]
+
+
+def reader(argument: str) -> Callable[[bytes], bytes]:
+    """Foreign code is run here for the first time, before the walls close and the limits hold."""
+    plugged = DECODER.decode(argument)
+    for scheme, port in plugged.schemes:
+        admit(scheme, port)
+    if plugged.contexts:
+        hold(contexts_in(Path(plugged.contexts)))
+    own = {media_type: safe(loaded("reader", READERS, name, Path())) for media_type, name in plugged.readers}
+    return lambda payload: job(payload, own)
+
+
+def safe(read: Callable[..., object]) -> OwnReader:
+    """Its faults cost the page its words, and nothing else."""
+
+    def asked(body: bytes, url: str, media_type: str) -> Text | None:
+        try:
+            said = read(body, url, media_type)
+            return None if said is None else msgspec.convert(said, Text, from_attributes=True)
+        except MemoryError:
+            raise
+        except Exception:  # noqa: BLE001 - somebody else's code: it may raise anything
+            return None
+
+    return asked

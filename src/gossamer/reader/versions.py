@@ -10,11 +10,8 @@ from gossamer.base.clock import in_words
 from gossamer.extract.jsonld.contexts import hold
 from gossamer.parse.coding import decode
 from gossamer.parse.html.tree import LARGEST
-from gossamer.plugins.code import loaded
-from gossamer.plugins.contexts import contexts_in
-from gossamer.plugins.record import DECODER, READERS
-from gossamer.reader.plugged import safe
-from gossamer.reader.reading import NO_OWN, UNREADABLE, Own, is_readable, read_closely
+from gossamer.plugins.code import DECODER, READERS, contexts_in, loaded
+from gossamer.reader.reading import NO_OWN, UNREADABLE, Own, is_readable, read_closely, safe
 from gossamer.recrawl.change import compared, prints_of
 from gossamer.values.capture import Capture
 from gossamer.values.messages import Difference, HistoryDone, HistoryJob, ReadVersion

@@ -19,7 +19,6 @@ from gossamer.rules.robots_parser import (
     RULES,
     UNKNOWN,
     Groups,
-    Naming,
     RobotsGroup,
     RobotsLine,
     delay_asked,
@@ -35,7 +34,7 @@ from gossamer.rules.robots_parser import (
     written,
 )
 from gossamer.values.outcome import Allowed, Denied
-from gossamer.values.robots import ParsedRobots, Robots, RobotsRule, RobotsState
+from gossamer.values.robots import Naming, ParsedRobots, Robots, RobotsRule, RobotsState
 from gossamer.values.url import Url
 
 MOST_SITEMAPS = 1000

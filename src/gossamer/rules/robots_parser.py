@@ -4,9 +4,9 @@ import math
 import re
 from collections.abc import Iterator
 from itertools import takewhile
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from gossamer.values.robots import RobotsRule
+from gossamer.values.robots import Naming, RobotsRule
 
 MOST_BYTES = 500 * 1024
 """RFC 9309, 2.5: at least this much must be read; more is not."""
@@ -183,15 +183,6 @@ MOST_SAID = 50
 """Signals, and other extensions, that are kept of one file."""
 LONGEST_SAID = 500
 EVERYONE = "*"
-Naming = Literal["name", "token", "loose"]
-"""How the agents of a file are told from each other. All ignore case.
-
-name: by the name, whole; a text of several words is several names. This is how a crawl reads.
-token: as RFC 9309 (2.2.1) writes it to the letter, as Google's parser does: letters, `_` and `-` only, so that
-`AB42bot` in a file means `AB`, and an agent with a digit in its name is never meant.
-loose: as older crawlers do: a name that begins with the one in the file is meant, the longest such; a line may list
-several.
-"""
 _TOKEN = re.compile(r"[A-Za-z_-]*")
 _NAME = re.compile(r"[\w-]*")
 _PLAIN_NAME = re.compile(r"[\w-][^();]*")

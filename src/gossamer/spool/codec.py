@@ -1,8 +1,11 @@
 """Readings as bytes: msgpack, and deflate where it pays. Called inside the readers and by the indexer."""
 
+import zlib
+from types import ModuleType
+from typing import Protocol, cast
+
 import msgspec
 
-from gossamer.spool.deflate import Broken, deflated, inflated
 from gossamer.values.page import Reading
 
 PLAIN = b"\x02"
@@ -34,3 +37,50 @@ def decode(given: bytes) -> Reading:
         raise ValueError(f"not a reading: {error}") from error
     except msgspec.DecodeError as error:
         raise ValueError(f"not a reading: {error}") from error
+
+
+GZIP = 31
+RAW = -15
+FAST = 1
+LIGHT = FAST
+"""For what need not be small."""
+
+engine: ModuleType = zlib
+try:
+    from isal import isal_zlib
+except ImportError:  # no wheel for this machine: any reader reads either's bytes, ours are just made more slowly
+    pass
+else:
+    engine = isal_zlib
+    LIGHT = 0  # a third of the work for a quarter more bytes; zlib would not compress at all
+
+Broken: tuple[type[Exception], ...] = (zlib.error, cast(type[Exception], engine.error))
+"""What reading damaged deflate or gzip bytes raises."""
+
+
+class Inflater(Protocol):
+    @property
+    def eof(self) -> bool: ...
+
+    @property
+    def unused_data(self) -> bytes: ...
+
+    def decompress(self, given: bytes, /) -> bytes: ...
+
+
+def gzip_member(plain: bytes) -> bytes:
+    """One whole gzip member without name or time, so the same bytes always make the same member."""
+    return cast(bytes, engine.compress(plain, level=FAST, wbits=GZIP))
+
+
+def gzip_inflater() -> Inflater:
+    """Reads exactly one member, checks its CRC and length, and leaves what follows in `unused_data`."""
+    return cast(Inflater, engine.decompressobj(wbits=GZIP))
+
+
+def deflated(plain: bytes) -> bytes:
+    return cast(bytes, engine.compress(plain, level=LIGHT, wbits=RAW))
+
+
+def inflated(packed: bytes) -> bytes:
+    return cast(bytes, engine.decompress(packed, wbits=RAW))

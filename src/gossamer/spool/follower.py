@@ -9,8 +9,7 @@ import msgspec
 
 from gossamer.base.files import Files
 from gossamer.base.tell import Tell, silent
-from gossamer.spool.frames import END_NUMBER, frames_from
-from gossamer.spool.writer import SUFFIX, discard, spooled_volumes
+from gossamer.spool.writer import END_NUMBER, SUFFIX, discard, frames_from, spooled_volumes
 from gossamer.values.capture import Place
 
 

@@ -13,7 +13,7 @@ from gossamer.base.clock import Instant
 from gossamer.values.capture import Capture, Kept, Place
 from gossamer.values.history import Original, Prints
 from gossamer.values.link import How
-from gossamer.values.robots import ParsedRobots
+from gossamer.values.robots import Naming, ParsedRobots
 from gossamer.values.url import Url
 
 # What a sitemap or feed lists. Apart from `parse.sitemaps`, so that the crawler need not load the parser.
@@ -184,7 +184,7 @@ class PageFacts(msgspec.Struct, frozen=True):
     """The origin of each fact, as packed by `extract.places`."""
 
 
-# The job of making a safe copy of a stored page (`reader/copy.py`).
+# The job of making a safe copy of a stored page (`reader/documents.py`).
 
 
 class CopyJob(msgspec.Struct, frozen=True):
@@ -204,6 +204,16 @@ class Copied(msgspec.Struct, frozen=True):
 
 
 COPIES = msgspec.msgpack.Decoder(Copied)
+
+
+class SurveyJob(msgspec.Struct, frozen=True):
+    """A robots.txt to be surveyed for one agent (`reader/documents.py`)."""
+
+    body: bytes
+    agent: str
+    naming: Naming = "name"
+    codings: str = ""
+    """The Content-Encoding it came with."""
 
 
 # The jobs of reading and comparing earlier captures (`reader/versions.py`).

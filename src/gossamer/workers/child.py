@@ -15,10 +15,9 @@ import msgspec
 
 from gossamer.base.clock import SystemClock
 from gossamer.base.tuning import collect_after, collect_between_jobs, keep_freed_memory
-from gossamer.workers import sandbox, seccomp
-from gossamer.workers.barriers import Barriers
-from gossamer.workers.limits import Limits
-from gossamer.workers.wire import MessageKind, frame, received
+from gossamer.workers import sandbox
+from gossamer.workers import sandbox as seccomp
+from gossamer.workers.protocol import Barriers, Limits, MessageKind, frame, received
 
 MANY_WORDS = 2_000
 

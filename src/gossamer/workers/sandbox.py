@@ -7,16 +7,20 @@ A barrier that cannot be put up is reported as missing (`barriers`), and the wor
 
 import contextlib
 import ctypes
+import errno
 import math
 import os
+import platform
 import resource
 import signal
+import struct
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 from gossamer.base.clock import Clock
 from gossamer.base.tuning import keep_one_arena, lower_priority
-from gossamer.workers.limits import Limits
+from gossamer.workers.protocol import Limits
 
 CLONE_NEWUSER = 0x10000000  # unshare(2)
 CLONE_NEWNET = 0x40000000
@@ -152,3 +156,129 @@ def _taken(what: int) -> int:
     except FileNotFoundError:  # not Linux
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return pages * resource.getpagesize()
+
+
+PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP = 38, 22  # prctl(2)
+MODE_FILTER = 2
+CLONE_THREAD = 0x00010000
+X32_BIT = 0x40000000
+
+LOAD, JUMP_EQ, JUMP_GE, JUMP_ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # linux/bpf_common.h
+ALLOW, ERROR = 0x7FFF0000, 0x00050000  # linux/seccomp.h
+NUMBER_AT, ARCH_AT, FIRST_ARGUMENT_AT = 0, 4, 16  # struct seccomp_data; its first argument's low half, little endian
+
+Instruction = tuple[int, int, int, int]
+"""Code, jump if true, jump if false, operand."""
+
+
+class Abi(NamedTuple):
+    audit: int
+    """AUDIT_ARCH_*, by which the kernel says how a call was made."""
+    refused: tuple[int, ...]
+    clone: int
+    clone3: int
+
+
+_SINCE_424 = (424, 425, 426, 427, 428, 429, 430, 432, 433, 434, 438, 440, 442)
+"""The same on every architecture: pidfd_send_signal, io_uring_*, open_tree, move_mount, fs*, pidfd_*, process_madvise,
+mount_setattr."""
+
+X86_64 = Abi(
+    audit=0xC000003E,
+    clone=56,
+    clone3=435,
+    refused=(
+        # socket connect accept bind listen sendmmsg accept4; fork vfork execve execveat
+        *(41, 42, 43, 49, 50, 288, 307, 57, 58, 59, 322),
+        # ptrace process_vm_readv process_vm_writev kcmp kill tkill
+        *(101, 310, 311, 312, 62, 200),
+        # mount umount2 pivot_root chroot unshare setns swapon swapoff reboot quotactl acct
+        *(165, 166, 155, 161, 272, 308, 167, 168, 169, 179, 163),
+        # open_by_handle_at name_to_handle_at bpf perf_event_open userfaultfd memfd_secret fanotify_init
+        *(304, 303, 321, 298, 323, 447, 300),
+        # add_key request_key keyctl; init_module finit_module delete_module kexec_load kexec_file_load
+        *(248, 249, 250, 175, 313, 176, 246, 320),
+        # io_uring is 425-427; clock_settime settimeofday adjtimex clock_adjtime sethostname setdomainname syslog
+        *(227, 164, 159, 305, 170, 171, 103),
+        # iopl ioperm modify_ldt uselib personality, setuid-like calls, lookup_dcookie
+        *(172, 173, 154, 134, 135, 105, 106, 113, 114, 117, 119, 116, 212),
+        *_SINCE_424,
+    ),
+)
+AARCH64 = Abi(
+    audit=0xC00000B7,
+    clone=220,
+    clone3=435,
+    refused=(
+        # socket bind listen accept connect sendmmsg accept4; execve execveat
+        *(198, 200, 201, 202, 203, 269, 242, 221, 281),
+        # ptrace process_vm_readv process_vm_writev kcmp kill tkill
+        *(117, 270, 271, 272, 129, 130),
+        # mount umount2 pivot_root chroot unshare setns swapon swapoff reboot quotactl acct
+        *(40, 39, 41, 51, 97, 268, 224, 225, 142, 60, 89),
+        # open_by_handle_at name_to_handle_at bpf perf_event_open userfaultfd memfd_secret fanotify_init
+        *(265, 264, 280, 241, 282, 447, 262),
+        # add_key request_key keyctl; init_module finit_module delete_module kexec_load kexec_file_load
+        *(217, 218, 219, 105, 273, 106, 104, 294),
+        # clock_settime settimeofday adjtimex clock_adjtime sethostname setdomainname syslog
+        *(112, 170, 171, 266, 161, 162, 116),
+        # personality, setuid-like calls, lookup_dcookie
+        *(92, 146, 144, 145, 143, 147, 149, 159, 18),
+        *_SINCE_424,
+    ),
+)
+ABIS = {"x86_64": X86_64, "aarch64": AARCH64}
+
+
+def program(abi: Abi) -> list[Instruction]:
+    """The filter. Jumps are relative and at most 255, so each refusal returns where it is found."""
+    refusal = ERROR | errno.EPERM
+    code: list[Instruction] = [
+        (LOAD, 0, 0, ARCH_AT),
+        (JUMP_EQ, 1, 0, abi.audit),
+        (RETURN, 0, 0, refusal),  # 32-bit calls: other numbers, which this filter does not know
+        (LOAD, 0, 0, NUMBER_AT),
+    ]
+    if abi is X86_64:
+        code += [(JUMP_GE, 0, 1, X32_BIT), (RETURN, 0, 0, refusal)]
+    for number in abi.refused:
+        code += [(JUMP_EQ, 0, 1, number), (RETURN, 0, 0, refusal)]
+    code += [
+        (JUMP_EQ, 0, 1, abi.clone3),
+        (RETURN, 0, 0, ERROR | errno.ENOSYS),
+        (JUMP_EQ, 0, 3, abi.clone),
+        (LOAD, 0, 0, FIRST_ARGUMENT_AT),
+        (JUMP_ANY_BIT, 1, 0, CLONE_THREAD),
+        (RETURN, 0, 0, refusal),
+        (RETURN, 0, 0, ALLOW),
+    ]
+    return code
+
+
+def forbid_new_privileges() -> bool:
+    """From here on no program gains rights by being started (setuid). The kernel wants it before a filter."""
+    libc = _libc()
+    return libc is not None and libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+
+
+def install() -> bool:
+    """Put the filter on this thread and all it starts; False where there is none or the kernel refuses it.
+
+    REQUIRES: `forbid_new_privileges()`, and one thread."""
+    libc, abi = _libc(), ABIS.get(platform.machine())
+    if libc is None or abi is None or sys.byteorder != "little":
+        return False
+    code = b"".join(struct.pack("=HBBI", *one) for one in program(abi))
+    buffer = ctypes.create_string_buffer(code, len(code))
+    head = _Program(len(code) // 8, ctypes.cast(buffer, ctypes.c_void_p))
+    return bool(libc.prctl(PR_SET_SECCOMP, MODE_FILTER, ctypes.byref(head), 0, 0) == 0)
+
+
+class _Program(ctypes.Structure):
+    """struct sock_fprog."""
+
+    _fields_ = (("length", ctypes.c_ushort), ("code", ctypes.c_void_p))
+
+
+def _libc() -> ctypes.CDLL | None:
+    return ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None

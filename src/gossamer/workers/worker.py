@@ -11,10 +11,8 @@ import msgspec
 from gossamer.base.errors import WorkerLost
 from gossamer.base.processes import Child
 from gossamer.base.tasks import begin
-from gossamer.workers.barriers import Barriers
-from gossamer.workers.limits import Limits
 from gossamer.workers.lines import Queue
-from gossamer.workers.wire import HEADER, MessageKind, header
+from gossamer.workers.protocol import HEADER, Barriers, Limits, MessageKind, header
 
 ROOM = 1 << 18
 START_S = 120.0

@@ -20,8 +20,7 @@ from gossamer.base.errors import ArchiveDamaged, GossamerError, WorkerLost
 from gossamer.base.tasks import background
 from gossamer.base.tell import silent
 from gossamer.config.settings import Settings
-from gossamer.plugins.record import recalled
-from gossamer.reader.processes import asked_twice, reader_pool
+from gossamer.plugins.code import recalled
 from gossamer.recrawl.change import compared
 from gossamer.store import captures
 from gossamer.store.directory import Directory
@@ -30,8 +29,8 @@ from gossamer.values.capture import VANISHED, Kept
 from gossamer.values.history import Change, Prints
 from gossamer.values.messages import VERSIONS_DONE, VERSIONS_JOBS, Difference, HistoryDone, HistoryJob, ReadVersion
 from gossamer.values.url import Host, Url
-from gossamer.workers.jobs import VERSIONS, job_for
-from gossamer.workers.limits import MIB
+from gossamer.workers.jobs import VERSIONS, asked_twice, job_for, reader_pool
+from gossamer.workers.protocol import MIB
 
 MOST_VERSIONS = 500
 AT_ONCE = 16

@@ -16,8 +16,8 @@ from gossamer.base.errors import DiskFull
 from gossamer.base.files import Files
 from gossamer.base.tell import Tell
 from gossamer.cli.plan import size_of
-from gossamer.plugins import record as plugged
-from gossamer.plugins.contexts import FOLDER, contexts_in
+from gossamer.plugins import code as plugged
+from gossamer.plugins.code import FOLDER, contexts_in
 from gossamer.store.directory import GENERATION, UNFINISHED, Directory, outdated
 
 ORIGIN = "origin"

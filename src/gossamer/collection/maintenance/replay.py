@@ -19,11 +19,10 @@ from gossamer.cli.steps import Working
 from gossamer.collection.history.past import batches
 from gossamer.collection.maintenance.generation import begin, origin_of, refuse_without_room, swap
 from gossamer.config.settings import Settings
-from gossamer.indexer.omissions import omissions
 from gossamer.indexer.supervisor import become_the_one, indexer_running
+from gossamer.indexer.updates import omissions
 from gossamer.monitor.control import Control
-from gossamer.plugins.record import reopened
-from gossamer.reader.processes import asked_twice, reader_pool
+from gossamer.plugins.code import reopened
 from gossamer.spool.writer import SpoolWriter
 from gossamer.store import captures, tallies
 from gossamer.store.directory import Directory, lock_directory
@@ -32,7 +31,7 @@ from gossamer.store.state import open_database, open_state
 from gossamer.store.statements import StateWriter
 from gossamer.values.capture import Kept
 from gossamer.values.messages import ReadDone, ReadJob, kept_at, parts_of
-from gossamer.workers.jobs import job_for
+from gossamer.workers.jobs import asked_twice, job_for, reader_pool
 
 SAYS = "reading the archive again"
 

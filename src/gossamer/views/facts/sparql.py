@@ -28,9 +28,8 @@ from gossamer.views.facts.query_job import (
     job,
 )
 from gossamer.views.facts.query_text import LONGEST_QUERY
-from gossamer.workers.barriers import Barriers
-from gossamer.workers.limits import MIB, Limits
 from gossamer.workers.pool import Pool
+from gossamer.workers.protocol import MIB, Barriers, Limits
 
 MOST_ROWS = 10_000
 MOST_BYTES = 10 * MIB

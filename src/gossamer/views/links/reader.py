@@ -14,7 +14,7 @@ import msgspec
 
 from gossamer.base.clock import Instant
 from gossamer.base.errors import DirectoryUnusable, damage_named
-from gossamer.spool.deflate import Broken, inflated
+from gossamer.spool.codec import Broken, inflated
 from gossamer.store.statements import load
 from gossamer.values.link import Link
 from gossamer.values.url import Url

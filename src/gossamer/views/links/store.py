@@ -18,7 +18,7 @@ from gossamer.base.clock import Instant
 from gossamer.base.errors import DirectoryUnusable, DiskFull, GossamerError, ViewDamaged, damage_named
 from gossamer.base.files import Files
 from gossamer.base.tell import Tell
-from gossamer.spool.deflate import Broken, deflated
+from gossamer.spool.codec import Broken, deflated
 from gossamer.values.link import Link
 from gossamer.values.page import Page, Reading
 from gossamer.values.url import Url

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from gossamer.base.clock import Instant
 from gossamer.monitor.chronicle import Chronicle
+from gossamer.monitor.control import Sample
 from gossamer.monitor.system import System
-from gossamer.monitor.vitals import Sample
 
 
 @dataclass(slots=True)

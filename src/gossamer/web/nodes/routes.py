@@ -13,10 +13,23 @@ from starlette.types import Receive, Scope, Send
 
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.errors import GossamerError
-from gossamer.monitor.history import HourHistory, as_csv, history_of, since, step_for
-from gossamer.monitor.system import System
-from gossamer.monitor.vitals import Figures
-from gossamer.monitor.words import BADGES, CARDS, COUNTERS, cells_of, figure, key_of, moment, rows_of
+from gossamer.monitor.control import Figures
+from gossamer.monitor.system import (
+    BADGES,
+    CARDS,
+    COUNTERS,
+    HourHistory,
+    System,
+    as_csv,
+    cells_of,
+    figure,
+    history_of,
+    key_of,
+    moment,
+    rows_of,
+    since,
+    step_for,
+)
 from gossamer.values.format import json_bytes
 from gossamer.web.crawl.status import LISTS
 from gossamer.web.exports import drawn, full

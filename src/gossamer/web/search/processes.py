@@ -16,8 +16,8 @@ from gossamer.store.directory import Directory
 from gossamer.web.search.job import NO_ANSWER, RENEW
 from gossamer.web.search.page import Reply, SearchQuestion
 from gossamer.workers.jobs import SEARCH
-from gossamer.workers.limits import MIB, Limits
 from gossamer.workers.pool import Pool
+from gossamer.workers.protocol import MIB, Limits
 
 SEARCH_S = 20.0
 REST_S = 1.0

@@ -1,4 +1,4 @@
-"""The copy of a kept page, made in a worker process: hostile bytes are not parsed in the program's own."""
+"""Worker jobs on one document that need no full reading: a safe copy of a page, the survey of a robots.txt."""
 
 from urllib.parse import quote
 
@@ -11,15 +11,17 @@ from gossamer.parse.html.tree import LARGEST, parse_html, seen_in
 from gossamer.parse.safe_copy import CopyMark, harmless, harmless_text
 from gossamer.parse.sniff import HTML, is_xml, media_type_of
 from gossamer.rules.directives import directives_of
-from gossamer.values.messages import Copied, CopyJob
+from gossamer.rules.robots import survey
+from gossamer.rules.robots_parser import MOST_BYTES
+from gossamer.values.messages import Copied, CopyJob, SurveyJob
 from gossamer.values.url import Url
 
 LONGEST_TEXT = 2_000_000
 
 
-def job(payload: bytes) -> bytes:
+def copy_job(payload: bytes) -> bytes:
     """One `CopyJob` in, one `Copied` out, both as msgpack."""
-    return _copied.encode(copied(_job.decode(payload)))
+    return _ENCODER.encode(copied(_COPY_JOB.decode(payload)))
 
 
 def copied(asked: CopyJob) -> Copied:
@@ -49,5 +51,13 @@ def our_page(url: Url) -> str:
     return f"/page?url={quote(url.text, safe='')}"
 
 
-_job = msgspec.msgpack.Decoder(CopyJob)
-_copied = msgspec.msgpack.Encoder()
+def survey_job(payload: bytes) -> bytes:
+    """One `SurveyJob` in, one `RobotsSurvey` out, both as msgpack."""
+    asked = _SURVEY_JOB.decode(payload)
+    body = decode(asked.body, asked.codings, 2 * MOST_BYTES).body if asked.codings else asked.body
+    return _ENCODER.encode(survey(body, asked.agent, asked.naming))
+
+
+_COPY_JOB = msgspec.msgpack.Decoder(CopyJob)
+_SURVEY_JOB = msgspec.msgpack.Decoder(SurveyJob)
+_ENCODER = msgspec.msgpack.Encoder()

@@ -1,0 +1,138 @@
+"""Frames on the channel between the pool and a worker: length, kind and cost in microseconds of CPU, then the body."""
+
+import struct
+from enum import IntEnum
+from typing import BinaryIO
+
+import msgspec
+
+HEADER = struct.Struct(">IBI")
+MOST_COST = (1 << 32) - 1
+
+
+class MessageKind(IntEnum):
+    JOB = 0
+    READY = 1
+    """The body says which barriers hold: `Barriers`, as JSON."""
+    ANSWER = 2
+    RAISED = 3
+    """The job raised; the body is the exception's type and message."""
+    NO_MEMORY = 4
+    UNGUARDED = 5
+    """The job needs a closed network, and this worker could not close it."""
+
+
+def header(kind: MessageKind, length: int, cpu_s: float = 0.0) -> bytes:
+    return HEADER.pack(length, kind, min(round(cpu_s * 1e6), MOST_COST))
+
+
+def frame(kind: MessageKind, body: bytes, cpu_s: float = 0.0) -> bytes:
+    return header(kind, len(body), cpu_s) + body
+
+
+def received(stream: BinaryIO) -> bytes | None:
+    """The body of the next message; None when the other side is gone."""
+    head = stream.read(HEADER.size)
+    if len(head) < HEADER.size:
+        return None
+    length, _, _ = HEADER.unpack(head)
+    body = stream.read(length)
+    return body if len(body) == length else None
+
+
+MIB = 1 << 20
+
+
+class Limits(msgspec.Struct, frozen=True):
+    wall_s: float = 5.0
+    """Per job, counted from the moment it is the worker's first in line."""
+    cpu_s: float = 5.0
+    """Per job; the kernel counts whole seconds and is told once a second, so up to two more may pass."""
+    memory_bytes: int = 512 * MIB
+    """Address space on top of what the loaded libraries take."""
+    recycle_after: int = 10_000
+    """Jobs after which a worker is replaced by a fresh one, so that slow leaks stay small."""
+    open_files: int = 64
+    file_bytes: int = MIB
+    """The largest file a worker's libraries may write; its own code may write none."""
+    answer_bytes: int = 64 * MIB
+    ahead: int = 1
+    """Jobs handed to a busy worker in advance, so that it never idles between two. 0 where jobs are long."""
+    spare: int = 0
+    """Workers that are started beside the others once all of those are held by jobs that take long. One is then kept
+    for jobs that are likely to be cheap."""
+    niceness: int = 0
+    """How far it stands back behind others when the CPUs are busy; as of nice(2)."""
+    is_silent: bool = False
+    """What its libraries print is thrown away: where running out of memory is a matter of course, they say so at
+    length before they end the process, and whoever asked is told anyway."""
+    needs_closed_network: bool = False
+    """Its jobs could be made to dial: without a barrier that the kernel keeps they are refused."""
+    maps_files: bool = False
+    """It reads large files by mapping them, which is no memory of its own: then only what it may write to is counted
+    against `memory_bytes`."""
+
+
+MEANINGS = {
+    "network": "no network namespace of its own",
+    "seccomp": "no seccomp filter",
+    "no_new_privileges": "setuid programs could raise its rights",
+    "memory": "memory is not limited",
+    "cpu": "CPU time is not limited",
+    "files": "open files and file size are not limited",
+    "audit": "Python code may write and connect",
+}
+"""By name of the barrier: what its absence means. The order gives each its bit in `missing_bits`."""
+
+
+class Barriers(msgspec.Struct, frozen=True):
+    network: bool = False
+    """A network namespace without any interface."""
+    seccomp: bool = False
+    """A filter that refuses sockets, programs and processes."""
+    no_new_privileges: bool = False
+    memory: bool = False
+    cpu: bool = False
+    files: bool = False
+    audit: bool = False
+    """Python's own hook: stops an honest library, not machine code."""
+
+    @property
+    def is_network_closed(self) -> bool:
+        """Either of the two keeps a process from dialling."""
+        return self.network or self.seccomp
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        return tuple(name for name in MEANINGS if not getattr(self, name))
+
+    @property
+    def missing_bits(self) -> int:
+        """As one number, which is how it travels in a heartbeat."""
+        return sum(1 << place for place, name in enumerate(MEANINGS) if not getattr(self, name))
+
+
+def from_bits(missing: int) -> Barriers:
+    return Barriers(**{name: not missing >> place & 1 for place, name in enumerate(MEANINGS)})
+
+
+def weakest(every: list[Barriers]) -> Barriers:
+    """What holds around all of them. REQUIRES: at least one."""
+    return Barriers(**{name: all(getattr(one, name) for one in every) for name in MEANINGS})
+
+
+def in_words(held: Barriers) -> str:
+    """One line for a person."""
+    parts = [
+        "network closed" if held.is_network_closed else "network OPEN",
+        "memory and CPU limited" if held.memory and held.cpu else "memory or CPU NOT limited",
+        "seccomp on" if held.seccomp else "seccomp OFF",
+    ]
+    if rest := [name for name in held.missing if name not in ("memory", "cpu", "seccomp")]:
+        parts.append("missing: " + ", ".join(f"{name.replace('_', ' ')} ({MEANINGS[name]})" for name in rest))
+    return ", ".join(parts)
+
+
+def echo(payload: bytes) -> bytes:
+    """A job for a worker that is started only to see which barriers it can put up."""
+    return payload
