@@ -14,7 +14,7 @@ from gossamer.values.link import Link
 from gossamer.values.query import Query
 from gossamer.values.url import Url
 from gossamer.views.links.reader import Anchor, Incoming, LinksReader
-from gossamer.views.words.dictionary import better, completions
+from gossamer.views.words.dictionary import completions, corrector
 from gossamer.views.words.explanation import Explanation
 from gossamer.views.words.facets import FACETS
 from gossamer.views.words.searcher import FEW, FoundPage, MatchedPages, SameText, Searcher, Stored, WordCount
@@ -140,7 +140,7 @@ class Search:
         if matches.with_all_words >= FEW or query.offset or not 0 < len(query.wanted) <= MOST_MENDED:
             return ""
         snapshot = self._searcher.snapshot
-        meant = with_words(query, better(snapshot, query.languages or snapshot.languages))
+        meant = with_words(query, corrector(snapshot, query.languages or snapshot.languages))
         if meant.wanted == query.wanted or self._searcher.matching(meant) <= matches.with_all_words:
             return ""
         return text_of(meant)

@@ -1,7 +1,7 @@
-"""What a page's links change at their targets, packed and sorted: a run. Pure.
+"""Runs: the changes that pages' links make to their targets, packed and sorted by target. Pure.
 
-A run is two byte strings: columns in order of target, and the texts end to end. Nothing needs to be unpacked to find
-a target in it: a binary search over the first column does.
+A run is two byte strings: columns in order of target, and the texts concatenated. A target is found by a binary search
+over the first column, without unpacking.
 """
 
 from array import array
@@ -22,21 +22,21 @@ LONGEST_TEXT = 120
 REMOVED, OUTER, INNER = 0, 1, 2
 
 Change = tuple[int, int, int, str]
-"""Target, source, kind, text: one page begins or ceases to link to another. The kind is REMOVED, OUTER (from another
-host) or INNER; of one page a removal comes before an addition."""
+"""Target, source, kind, text: one page starts or stops linking to another. The kind is REMOVED, OUTER (from another
+host) or INNER; a page's removal comes before its addition."""
 
 Read = Callable[[int, int], bytes]
-"""`read(offset, length)` gets a piece of one of a run's byte strings."""
+"""`read(offset, length)` returns a piece of one of a run's byte strings."""
 
 by_target = itemgetter(0)
 
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
 WINDOW = 256
-"""Rows that are cheaper to read at once than to look for one by one."""
+"""Rows that are cheaper to read at once than to search one by one."""
 
 
 class KeptLink(msgspec.Struct, frozen=True, array_like=True):
-    """A link that stands at its target."""
+    """An incoming link, stored with its target."""
 
     source: int
     is_inner: bool
@@ -46,11 +46,11 @@ class KeptLink(msgspec.Struct, frozen=True, array_like=True):
 class Target(msgspec.Struct, frozen=True):
     count: int = 0
     anchors: tuple[KeptLink, ...] = ()
-    """At most MOST_ANCHORS: those from other hosts first, then by the sources' ids, which are as good as chance."""
+    """At most MOST_ANCHORS: other hosts first, then by the sources' ids, which is as good as random."""
 
 
 class Columns(NamedTuple):
-    """What one page changes, by columns: there are 40 rows to a page."""
+    """The changes of one page, by column: a page has about 40 rows."""
 
     targets: "array[int]"
     kinds: bytes
@@ -58,33 +58,33 @@ class Columns(NamedTuple):
 
 
 def pointing(source: Url, links: Sequence[Link]) -> Columns:
-    """Targets the page vouches for, each once: kind and text. Links to itself and nofollow links vouch for nothing."""
+    """The targets a page endorses, each once, with kind and text. Links to itself and nofollow links do not count."""
     host, own = source.host.name, source.text
     ours = f"http://{host}/", f"https://{host}/"
     found: dict[str, str] = {}
     for link in links:
-        address = link.url.text
-        if link.may_follow and address != own and not found.get(address):
-            found[address] = link.text
-    kinds = bytes([INNER if address.startswith(ours) else OUTER for address in found])
+        target = link.url.text
+        if link.may_follow and target != own and not found.get(target):
+            found[target] = link.text
+    kinds = bytes([INNER if target.startswith(ours) else OUTER for target in found])
     return Columns(ids_of(found), kinds, [text[:LONGEST_TEXT] for text in found.values()])
 
 
 def changes_between(old: Columns, new: Columns) -> Columns:
-    """What `new` changes where `old` stood: removals first."""
+    """The changes from `old` to `new`, removals first."""
     was = dict(zip(old.targets, zip(old.kinds, old.texts, strict=True), strict=True))
     now = dict(zip(new.targets, zip(new.kinds, new.texts, strict=True), strict=True))
-    gone = [(target, REMOVED, "") for target, stood in was.items() if now.get(target) != stood]
-    come = [(target, *stands) for target, stands in now.items() if was.get(target) != stands]
-    rows = gone + come
+    removed = [(target, REMOVED, "") for target, link in was.items() if now.get(target) != link]
+    added = [(target, *link) for target, link in now.items() if was.get(target) != link]
+    rows = removed + added
     return Columns(array("q", [row[0] for row in rows]), bytes([row[1] for row in rows]), [row[2] for row in rows])
 
 
 def pack(pages: Iterable[tuple[int, Columns]]) -> tuple[int, bytes, bytes]:
-    """A run of what these pages change: the number of changes, its columns and its texts. REQUIRES: the pages come in
-    order of their ids; then to sort by target, which keeps the order of equals, is enough.
+    """A run of these pages' changes: their number, the columns, and the texts. REQUIRES: pages in order of their ids,
+    so that a stable sort by target is enough.
 
-    Columns: targets and sources (8 bytes each), ends of the texts (4), kinds (1), in this machine's byte order.
+    Columns: targets and sources (8 bytes each), ends of the texts (4), kinds (1), in the machine's byte order.
     """
     targets, sources, kinds, texts = array("q"), array("q"), bytearray(), list[str]()
     for source, change in pages:
@@ -95,13 +95,14 @@ def pack(pages: Iterable[tuple[int, Columns]]) -> tuple[int, bytes, bytes]:
     if not texts:
         return 0, b"", b""
     order = sorted(range(len(texts)), key=targets.__getitem__)
-    sorted_of = itemgetter(*order) if len(order) > 1 else tuple  # of a single row it would get no tuple
-    said: tuple[str, ...] = sorted_of(texts)
-    joined = "".join(said)
-    lengths = list(map(len, said)) if joined.isascii() else [len(text.encode("utf-8", "replace")) for text in said]
+    sorted_of = itemgetter(*order) if len(order) > 1 else tuple  # for a single row itemgetter returns no tuple
+    ordered: tuple[str, ...] = sorted_of(texts)
+    joined = "".join(ordered)
+    encoded = ordered if joined.isascii() else [text.encode("utf-8", "replace") for text in ordered]
+    lengths = list(map(len, encoded))
     ends = array("I", accumulate(lengths))
     columns = array("q", sorted_of(targets)), array("q", sorted_of(sources)), ends, bytes(sorted_of(kinds))
-    return len(said), b"".join(columns), joined.encode("utf-8", "replace")
+    return len(ordered), b"".join(columns), joined.encode("utf-8", "replace")
 
 
 def rows_between(count: int, read: Read, low: int, below: int | None) -> tuple[int, int]:
@@ -122,7 +123,7 @@ def unpack(count: int, start: int, end: int, read: Read, read_text: Read) -> lis
     targets, sources, ends = array("q"), array("q"), array("I")
     targets.frombytes(read(8 * start, 8 * some))
     sources.frombytes(read(8 * count + 8 * start, 8 * some))
-    before = min(start, 1)  # the row before says where the first text begins
+    before = min(start, 1)  # the row before has the start of the first text
     ends.frombytes(read(16 * count + 4 * (start - before), 4 * (some + before)))
     kinds = read(20 * count + start, some)
     first = ends.pop(0) if before else 0
@@ -135,21 +136,21 @@ def unpack(count: int, start: int, end: int, read: Read, read_text: Read) -> lis
 def applied(target: Target, changes: Iterable[Change]) -> Target:
     """REQUIRES: the changes are of this target, oldest first."""
     count = target.count
-    standing = {anchor.source: anchor for anchor in target.anchors}
+    links = {anchor.source: anchor for anchor in target.anchors}
     for _, source, kind, text in changes:
         if kind == REMOVED:
             count -= 1
-            standing.pop(source, None)
+            links.pop(source, None)
         else:
             count += 1
-            standing[source] = KeptLink(source, kind == INNER, text)
-    ranked = sorted(standing.values(), key=_rank) if len(standing) > 1 else list(standing.values())
+            links[source] = KeptLink(source, kind == INNER, text)
+    ranked = sorted(links.values(), key=_rank)
     return Target(count, tuple(ranked[:MOST_ANCHORS]))
 
 
 def _first_row(count: int, read: Read, target: int) -> int:
-    """Targets are hashes, spread evenly: where one must lie can be guessed, and a few guesses do where halving would
-    take twenty. Every third step halves all the same, should somebody have bent the odds."""
+    """Interpolation search: targets are hashes, spread evenly, so a few guesses do where bisection takes twenty steps.
+    Every third step bisects, in case an attacker has skewed the distribution."""
     low, high, least, most, steps = 0, count, LEAST, MOST, 0
     while high - low > WINDOW:
         steps += 1

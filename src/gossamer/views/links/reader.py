@@ -1,4 +1,4 @@
-"""Who points here, and with which words: the read side, for any process."""
+"""Incoming and outgoing links of pages with their anchor texts: the read side, for any process."""
 
 import json
 import sqlite3
@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -22,19 +23,18 @@ from gossamer.views.links.changes import Change, KeptLink, Read, Target, applied
 
 SQL = load("gossamer.views.links")
 LOWEST, BEYOND = -(1 << 63), 1 << 63
-"""Ids are signed 64-bit integers; BEYOND is past the last."""
+"""Ids are signed 64-bit integers; BEYOND is greater than all."""
 MOST_BYTES = 64_000_000
-"""Of runs that are kept in memory."""
+"""Of runs cached in memory."""
 TARGET_BYTES = 16
-"""Of a target there, with its share of the marks."""
+"""Of a cached target, with its share of the marks."""
 
 _LINKS = msgspec.msgpack.Decoder(tuple[Link, ...])
-_NOBODY = Target()
-_STANDING = msgspec.msgpack.Decoder(tuple[KeptLink, ...])
+_ANCHORS = msgspec.msgpack.Decoder(tuple[KeptLink, ...])
 
 
 class Anchor(msgspec.Struct, frozen=True, gc=False):
-    """Words that pages of one site use for a link to this page, and how many of them do."""
+    """A text that pages of one site use for links to this page, and how many do."""
 
     text: str
     site: str
@@ -50,21 +50,20 @@ class Incoming(msgspec.Struct, frozen=True):
 
 
 class MergeState(msgspec.Struct, frozen=True):
-    """Changes of targets below `low` in runs up to `last` are in the targets already."""
+    """The changes in runs up to `last` are merged for all targets below `low`."""
 
     last: int = 0
     low: int = LOWEST
     merges: int = 0
-    """That have come to their end since the links were begun."""
+    """Merges completed so far."""
 
 
 RunKey = tuple[int, int, int, int]
-"""File, merges that have ended, number, changes. A run never changes, but its number may be given again once a merge
-has taken all there were."""
+"""File, completed merges, number, changes. A run never changes, but its number may be reused after a merge of all."""
 
 
 class KeptRun(msgspec.Struct, frozen=True):
-    """A run in memory: whole, or only the targets, which say whether one need look further."""
+    """A cached run: whole, or only its targets, which rule most runs out."""
 
     targets: "array[int]"
     marks: bytes
@@ -77,7 +76,7 @@ class KeptRun(msgspec.Struct, frozen=True):
         return TARGET_BYTES * len(self.targets) + len(self.columns) + len(self.texts)
 
     def of(self, asked: Iterable[int], number: int, connection: sqlite3.Connection) -> list[list[Change]]:
-        """The changes of those among the targets that have any; most are in no run at all."""
+        """The changes of each of these targets that has any; most are in no run."""
         targets, count = self.targets, len(self.targets)
         marks, mask = self.marks, len(self.marks) - 1
         starts = [(target, bisect_left(targets, target)) for target in asked if marks[target & mask]]
@@ -93,24 +92,24 @@ class KeptRun(msgspec.Struct, frozen=True):
 
 
 class Runs:
-    """The runs that wait to be merged, as far as there is room: SQLite walks a large value from its beginning for every
-    piece of it, and most targets are in no run at all. Their targets come first, as they answer most questions. One
-    for all readers of a file, in several threads."""
+    """A cache of the runs that wait for a merge: SQLite walks a large value from its start for every piece of it.
+
+    Targets are cached first, since they answer most lookups. Shared by all readers of a file, in several threads."""
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self._most_bytes = most_bytes
         self._kept: dict[RunKey, KeptRun] = {}
 
-    def kept(self, key: RunKey, standing: Collection[RunKey], connection: sqlite3.Connection) -> KeptRun | None:
-        """None when there is no room even for its targets; `standing` are those that are still there."""
+    def kept(self, key: RunKey, present: Collection[RunKey], connection: sqlite3.Connection) -> KeptRun | None:
+        """None when there is no room even for its targets; `present` are the runs that still exist."""
         run = self._kept.get(key)
         if run is None:
-            kept = {one: run for one, run in list(self._kept.items()) if one in standing}
+            kept = {one: run for one, run in list(self._kept.items()) if one in present}
             if self._room_beside(kept) < TARGET_BYTES * key[3]:
                 kept = {one: KeptRun(run.targets, run.marks) for one, run in kept.items()}
             if (room := self._room_beside(kept)) < TARGET_BYTES * key[3]:
                 return None
-            others = TARGET_BYTES * sum(one[3] for one in standing if one not in kept)
+            others = TARGET_BYTES * sum(one[3] for one in present if one not in kept)
             run = self._read(key, room - others, connection)
             self._kept = {**kept, key: run}
         return run
@@ -119,7 +118,7 @@ class Runs:
         return self._most_bytes - sum(one.size for one in kept.values())
 
     def _read(self, key: RunKey, room: int, connection: sqlite3.Connection) -> KeptRun:
-        """Whole where there is `room` beside the targets of all."""
+        """Whole if it fits into `room`, which excludes the targets of the others."""
         if connection.execute(SQL["run_bytes"], (key[2],)).fetchone()[0] <= room:
             columns, texts = connection.execute(SQL["run"], (key[2],)).fetchone()
             targets = array("q", columns[: 8 * key[3]])
@@ -130,8 +129,8 @@ class Runs:
 
 
 def marks_of(targets: "array[int]") -> bytes:
-    """A mark at the last bits of each target, in four to eight times as many places: of targets that are not there, a
-    look at one place rules out most, where a search among the others would take twenty."""
+    """A table of four to eight marks a target, indexed by a target's last bits: one lookup rules out most targets that
+    are not there, where a search would take twenty steps."""
     marks = bytearray(1 << (4 * len(targets)).bit_length())
     mask = len(marks) - 1
     for target in targets:
@@ -140,7 +139,7 @@ def marks_of(targets: "array[int]") -> bytes:
 
 
 class LinksReader:
-    """REQUIRES: `open` before anything is asked, and one thread at a time."""
+    """REQUIRES: `open` before any query, and one thread at a time."""
 
     def __init__(self, path: Path, runs: Runs | None = None) -> None:
         self._path = path
@@ -149,7 +148,7 @@ class LinksReader:
         self._file = 0
 
     def another(self) -> "LinksReader":
-        """One of the same links for another thread; not open yet."""
+        """A reader of the same links for another thread; not open yet."""
         return LinksReader(self._path, self._runs)
 
     def open(self) -> None:
@@ -157,10 +156,7 @@ class LinksReader:
             raise DirectoryUnusable(f"there are no links in {self._path} yet")
         with self._damage_named(), ExitStack() as undo:
             undo.callback(self.close)
-            address = f"{self._path.absolute().as_uri()}?mode=ro"
-            self._connection = sqlite3.connect(
-                address, uri=True, isolation_level=None, timeout=5.0, check_same_thread=False
-            )
+            self._connection = _open_read_only(self._path)
             self._connection.execute(SQL["notes"]).fetchall()
             self._file = self._path.stat().st_ino
             undo.pop_all()
@@ -174,64 +170,59 @@ class LinksReader:
             self._connection = None
 
     def about(self, url: Url) -> tuple[Incoming, list[Anchor]]:
-        """`incoming` and `anchors` at once, for the price of one."""
+        """`incoming` and `anchors` in one query."""
         return self.about_all([url])[0]
 
     def about_all(self, urls: Sequence[Url]) -> list[tuple[Incoming, list[Anchor]]]:
-        """`about` of several pages, which is cheaper than one by one."""
+        """`about` for several pages, which is cheaper than one by one."""
         with self._damage_named():
-            connection, states = self._opened(), self._states(urls)
-            addresses = _addresses(connection, [one.source for state in states.values() for one in state.anchors])
-            return [_told(states[url.id], addresses) for url in urls]
+            states = target_states(self._opened(), [url.id for url in urls], self._runs, self._file)
+            linking = _urls(self._opened(), [one.source for state in states.values() for one in state.anchors])
+            return [_described(states[url.id], linking) for url in urls]
 
     def called(self, urls: Sequence[Url]) -> list[tuple[int, list[Anchor]]]:
         """How many pages link to each of these, and the anchors of other sites alone: what a result shows. Cheaper
-        than `about_all`, since most links are a site's own."""
+        than `about_all`, since most links are internal."""
         with self._damage_named():
-            return self._called(urls)
+            return self._called([url.id for url in urls])
 
-    def _called(self, urls: Sequence[Url]) -> list[tuple[int, list[Anchor]]]:
-        connection, ids = self._opened(), [url.id for url in urls]
-        states = target_states(connection, ids, self._runs, self._file)
+    def _called(self, ids: list[int]) -> list[tuple[int, list[Anchor]]]:
+        states = target_states(self._opened(), ids, self._runs, self._file)
         outer = {
             target: tuple([anchor for anchor in state.anchors if not anchor.is_inner])
             for target, state in states.items()
-            if state.anchors and not state.anchors[0].is_inner  # those of other sites come first
+            if state.anchors and not state.anchors[0].is_inner  # other sites come first
         }
         sources = [anchor.source for anchors in outer.values() for anchor in anchors]
-        addresses = _addresses(connection, sources) if sources else {}
-        named = {target: _anchors(anchors, addresses) for target, anchors in outer.items()}
+        linking = _urls(self._opened(), sources) if sources else {}
+        named = {target: _anchors(anchors, linking) for target, anchors in outer.items()}
         return [(states[target].count, named.get(target, [])) for target in ids]
-
-    def _states(self, urls: Sequence[Url]) -> dict[int, Target]:
-        return target_states(self._opened(), [url.id for url in urls], self._runs, self._file)
 
     def incoming(self, url: Url) -> Incoming:
         return self.about(url)[0]
 
     def anchors(self, url: Url) -> list[Anchor]:
-        """By linking site, other sites first, most used first; links without words are left out."""
+        """By linking site, other sites first, most used first; links without text are left out."""
         return self.about(url)[1]
 
     def outgoing(self, url: Url) -> list[Link]:
-        """As the page has them, in its order; empty for a page that is not known."""
+        """In the page's order; empty for an unknown page."""
         with self._damage_named():
             row = self._opened().execute(SQL["outgoing_of"], (json.dumps([url.id]),)).fetchone()
             return list(links_in(row[1])) if row else []
 
     def position(self) -> bytes:
-        """How far the writer has come."""
+        """The writer's position in the spool."""
         with self._damage_named():
-            notes = dict(self._opened().execute(SQL["notes"]).fetchall())
-            return bytes(notes.get("position", b""))
+            return bytes(notes_in(self._opened()).get("position", b""))
 
     def held(self, urls: Sequence[Url]) -> dict[int, Instant]:
-        """By id, when the links of those pages were fetched that are known, be they none."""
+        """By id, the fetch times of the known pages, with links or without."""
         with self._damage_named():
             return dict(self._opened().execute(SQL["held"], (json.dumps([url.id for url in urls]),)).fetchall())
 
     def digest(self) -> str:
-        """The same for the same links, however and in whatever order they came."""
+        """Equal for equal links, in whatever order they were written."""
         with self._damage_named():
             return self._digest(self._opened())
 
@@ -250,17 +241,17 @@ class LinksReader:
         return self._connection
 
 
-def _told(target: Target, addresses: dict[int, Url]) -> tuple[Incoming, list[Anchor]]:
-    sources = tuple(addresses[anchor.source] for anchor in target.anchors if anchor.source in addresses)
-    return Incoming(target.count, sources), _anchors(target.anchors, addresses)
+def _described(target: Target, linking: dict[int, Url]) -> tuple[Incoming, list[Anchor]]:
+    sources = tuple(linking[anchor.source] for anchor in target.anchors if anchor.source in linking)
+    return Incoming(target.count, sources), _anchors(target.anchors, linking)
 
 
-def _anchors(standing: Sequence[KeptLink], addresses: dict[int, Url]) -> list[Anchor]:
+def _anchors(links: Sequence[KeptLink], linking: dict[int, Url]) -> list[Anchor]:
     tally = Counter(
         [
-            (anchor.is_inner, addresses[anchor.source].host.name, words)
-            for anchor in standing
-            if anchor.source in addresses and (words := " ".join(anchor.text.split()))
+            (link.is_inner, linking[link.source].host.name, words)
+            for link in links
+            if link.source in linking and (words := " ".join(link.text.split()))
         ]
     )
     ranked = sorted(tally.items(), key=lambda one: (one[0][0], -one[1], one[0]))
@@ -271,15 +262,19 @@ def links_in(packed: bytes) -> tuple[Link, ...]:
     return _LINKS.decode(inflated(packed))
 
 
+def notes_in(connection: sqlite3.Connection) -> dict[str, Any]:
+    return dict(connection.execute(SQL["notes"]).fetchall())
+
+
 def merge_state(connection: sqlite3.Connection) -> MergeState:
-    notes = dict(connection.execute(SQL["notes"]).fetchall())
+    notes = notes_in(connection)
     return MergeState(notes.get("merge_last", 0), notes.get("merge_low", LOWEST), notes.get("merges", 0))
 
 
 def targets_state(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[int, Target]:
     """The merged part of these targets."""
     rows = connection.execute(SQL["targets_of"], (json.dumps(ids),))
-    return {target: Target(count, _STANDING.decode(anchors)) for target, count, anchors in rows}
+    return {target: Target(count, _ANCHORS.decode(anchors)) for target, count, anchors in rows}
 
 
 def target_state(connection: sqlite3.Connection, target: int) -> Target:
@@ -289,11 +284,11 @@ def target_state(connection: sqlite3.Connection, target: int) -> Target:
 def target_states(
     connection: sqlite3.Connection, targets: Sequence[int], kept: Runs | None = None, file: int = 0
 ) -> dict[int, Target]:
-    """Merged and waiting changes together, of one moment. `file` tells its runs from those of another file."""
+    """Merged and waiting changes together, in one snapshot. `file` distinguishes its runs from another file's."""
     connection.execute("BEGIN")
     try:
         merge = merge_state(connection)
-        states = dict.fromkeys(targets, _NOBODY) | targets_state(connection, targets)
+        states = dict.fromkeys(targets, Target()) | targets_state(connection, targets)
         runs = [(file, merge.merges, *row) for row in connection.execute(SQL["all_runs"]).fetchall()]
         late = [target for target in states if target >= merge.low]
         for key in runs:
@@ -321,7 +316,7 @@ def changes_in(connection: sqlite3.Connection, run: int, changes: int, low: int,
 def ranges_in(
     connection: sqlite3.Connection, run: int, changes: int, ranges: Sequence[tuple[int, int]]
 ) -> list[list[Change]]:
-    """The same for several ranges, read piecewise: runs are large and mostly not wanted."""
+    """The same for several ranges, read in pieces: runs are large and mostly irrelevant."""
     if not ranges:
         return []
     with connection.blobopen("runs", "columns", run, readonly=True) as columns:
@@ -336,7 +331,7 @@ def ranges_in(
 def rows_in(
     connection: sqlite3.Connection, run: int, changes: int, rows: Sequence[tuple[int, int]]
 ) -> list[list[Change]]:
-    """The changes in these rows of a run: from the first of each pair to before the second."""
+    """The changes in these rows of a run, each pair a half-open range."""
     with (
         connection.blobopen("runs", "columns", run, readonly=True) as columns,
         connection.blobopen("runs", "texts", run, readonly=True) as texts,
@@ -360,18 +355,18 @@ def _piece(blob: sqlite3.Blob, offset: int, length: int) -> bytes:
     return blob.read(length) if length else b""
 
 
-def _addresses(connection: sqlite3.Connection, ids: list[int]) -> dict[int, Url]:
-    rows = connection.execute(SQL["addresses_of"], (json.dumps(ids),))
+def _urls(connection: sqlite3.Connection, ids: list[int]) -> dict[int, Url]:
+    rows = connection.execute(SQL["urls_of"], (json.dumps(ids),))
     return {source: Url(text) for source, text in rows}
 
 
-# Every link, for exports: a few pages at a time, each read for itself, so that a slow reader holds nothing open.
+# Every link, for exports: read in batches, so that a slow client keeps no transaction open.
 
 AT_ONCE = 100
 
 
 def every_link(path: Path) -> Iterator[tuple[str, tuple[Link, ...]]]:
-    """Each page that links, and its links in its order. Nothing when there is no such file yet."""
+    """Each linking page with its links in page order. Nothing while there is no such file."""
     last, is_more = LOWEST, path.is_file()
     while is_more:
         with damage_named(path, sqlite3.DatabaseError, ValueError, *Broken):
@@ -382,6 +377,10 @@ def every_link(path: Path) -> Iterator[tuple[str, tuple[Link, ...]]]:
 
 
 def _next(path: Path, last: int) -> list[tuple[int, str, bytes]]:
-    address = f"{path.absolute().as_uri()}?mode=ro"
-    with closing(sqlite3.connect(address, 5.0, isolation_level=None, uri=True)) as connection:
+    with closing(_open_read_only(path)) as connection:
         return connection.execute(SQL["next_sources"], (last, AT_ONCE)).fetchall()
+
+
+def _open_read_only(path: Path) -> sqlite3.Connection:
+    uri = f"{path.absolute().as_uri()}?mode=ro"
+    return sqlite3.connect(uri, timeout=5.0, isolation_level=None, check_same_thread=False, uri=True)

@@ -1,8 +1,8 @@
-"""The one writer of the links; it lives in the indexer process.
+"""The only writer of the links, in the indexer process.
 
-Inserting each link where its target lies would rewrite the whole table over and over: targets are hashes, so every
-link falls on a page of its own. Instead a commit writes its changes as one sorted run, and when enough of them wait
-they are merged into the targets in order, a slice with every commit, so that no commit takes long.
+Inserting each link at its target would rewrite the whole table over and over: targets are hashes, so every link is on
+a different page of the file. Instead a commit writes its changes as one sorted run. When enough changes wait, they are
+merged into the targets in order, a slice with every commit, so that no commit takes long.
 """
 
 import json
@@ -31,24 +31,25 @@ from gossamer.views.links.reader import (
     changes_in,
     links_in,
     merge_state,
+    notes_in,
     targets_state,
 )
 
 VERSION = 1
 MERGE_AT = 2_000_000
-"""Waiting changes that start a merge; or a quarter of those merged so far, if that is more."""
+"""Waiting changes that start a merge; or a quarter of all merged so far, if that is more."""
 MOST_RUNS = 200
 SLICE = 8_000
 """Changes merged with a commit, at least ..."""
 PACE = 1.25
-"""... or so many times what it adds, if that is more: a merge ends before as many wait again, and hardly shows."""
+"""... or this many times what it adds, if that is more: a merge then ends before the next is due."""
 
 _ENCODER = msgspec.msgpack.Encoder()
 _PRAGMAS = ("journal_mode = WAL", "synchronous = NORMAL", "cache_size = -65536", "wal_autocheckpoint = 8000")
 
 
 class _Outgoing(NamedTuple):
-    """A page's links on their way to the next commit; of the rest of a reading nothing is kept so long."""
+    """A page's links until the next commit; the rest of its reading is not kept."""
 
     url: Url
     fetched_at: Instant
@@ -57,8 +58,7 @@ class _Outgoing(NamedTuple):
 
 
 class LinksWriter:
-    """A page's outgoing links replace its earlier ones, never by those of an older capture. Read it with
-    `LinksReader`, here or in another process."""
+    """Replaces a page's outgoing links, never with those of an older capture."""
 
     is_patient = True
     is_full = is_busy = False
@@ -77,11 +77,10 @@ class LinksWriter:
         except sqlite3.DatabaseError as trouble:
             self._tell("links.unreadable", because=str(trouble))
             self._start_anew()
-        notes = dict(self._opened().execute(SQL["notes"]).fetchall())
-        self._position = notes.get("position", b"")
+        self._position = notes_in(self._opened()).get("position", b"")
 
     def close(self) -> None:
-        """What was not committed is forgotten; whoever follows the spool gives it again."""
+        """Drop what was not committed; the spool's follower replays it."""
         self._pending.clear()
         if self._connection is not None:
             self._connection.close()
@@ -89,7 +88,7 @@ class LinksWriter:
 
     @property
     def position(self) -> bytes:
-        """What the last `commit` was told; empty at first."""
+        """That of the last `commit`; empty at first."""
         return self._position
 
     @property
@@ -97,7 +96,7 @@ class LinksWriter:
         return len(self._pending)
 
     def replace(self, readings: Sequence[Reading]) -> int:
-        """The pages' links, each unless the same or a newer capture is held. Says how many were taken."""
+        """Take the pages' links, except where the same or a newer capture is stored; returns how many were taken."""
         with damage_named(self._path, sqlite3.DatabaseError):
             held = self._held([reading.page.url.id for reading in readings])
         taken = 0
@@ -110,7 +109,7 @@ class LinksWriter:
         return taken
 
     def commit(self, position: bytes = b"") -> None:
-        """One transaction: the links given since the last one, a slice of the merge, and `position`."""
+        """In one transaction: the links taken since the last commit, a slice of the merge, and `position`."""
         if not self._pending and position == self._position:
             return
         connection = self._opened()
@@ -124,8 +123,8 @@ class LinksWriter:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             if "full" in str(trouble):
-                raise DiskFull(f"there is no room for the links in {self._path}") from trouble
-            if not isinstance(trouble, sqlite3.OperationalError):  # malformed, or no database
+                raise DiskFull(f"the disk is full: the links in {self._path} cannot be written") from trouble
+            if not isinstance(trouble, sqlite3.OperationalError):  # corrupt, or not a database
                 raise ViewDamaged(self._path, trouble) from trouble
             raise GossamerError(f"the links in {self._path} cannot be written: {trouble}") from trouble
         except (ValueError, *Broken) as trouble:  # type: ignore[misc]
@@ -136,7 +135,7 @@ class LinksWriter:
         self._position = position
 
     def settle(self) -> None:
-        """What was committed was kept before `commit` returned."""
+        """Nothing to wait for: `commit` is durable when it returns."""
 
     def _connect(self) -> None:
         connection = sqlite3.connect(self._path, isolation_level=None, timeout=5.0, check_same_thread=False)
@@ -166,7 +165,7 @@ class LinksWriter:
         return held
 
     def _write_pending(self, connection: sqlite3.Connection) -> int:
-        """The sources, and the changes they bring as one run. Says how many changes."""
+        """Write the sources, and their changes as one run; returns the number of changes."""
         if not self._pending:
             return 0
         old = dict(connection.execute(SQL["outgoing_of"], (json.dumps(list(self._pending)),)).fetchall())
@@ -182,7 +181,7 @@ class LinksWriter:
         state = merge_state(connection)
         runs = connection.execute(SQL["all_runs"]).fetchall()
         if not state.last:
-            merged = dict(connection.execute(SQL["notes"]).fetchall()).get("merged", 0)
+            merged = notes_in(connection).get("merged", 0)
             if sum(changes for _, changes in runs) < max(self._merge_at, merged // 4) and len(runs) < MOST_RUNS:
                 return
             state = MergeState(last=runs[-1][0])
@@ -208,9 +207,9 @@ def _changes(pages: Sequence[tuple[int, _Outgoing]], old: dict[int, bytes]) -> I
 
 
 def _merge_slice(connection: sqlite3.Connection, runs: list[tuple[int, int]], low: int, below: int) -> int:
-    """Apply what the runs have for the targets from `low` to before `below`. Says how many changes that were."""
+    """Apply the runs' changes to the targets from `low` to before `below`; returns their number."""
     changes = [change for run, count in runs for change in changes_in(connection, run, count, low, below)]
-    changes.sort(key=by_target)  # stable: of one target, the older run's stay first
+    changes.sort(key=by_target)  # stable: an older run's changes of a target stay first
     grouped = [(target, list(group)) for target, group in groupby(changes, key=by_target)]
     before = targets_state(connection, [target for target, _ in grouped])
     puts, drops = [], []
@@ -226,7 +225,7 @@ def _merge_slice(connection: sqlite3.Connection, runs: list[tuple[int, int]], lo
 
 
 def _write_merge_state(connection: sqlite3.Connection, last: int, below: int, merged: int) -> None:
-    notes = dict(connection.execute(SQL["notes"]).fetchall())
+    notes = notes_in(connection)
     if below >= BEYOND:
         connection.execute(SQL["drop_runs"], (last,))
         connection.execute(SQL["note"], ("merges", notes.get("merges", 0) + 1))
@@ -238,13 +237,13 @@ def _write_merge_state(connection: sqlite3.Connection, last: int, below: int, me
 def _packed(links: tuple[Link, ...]) -> bytes:
     try:
         return deflated(_ENCODER.encode(links))
-    except UnicodeEncodeError:  # a lone surrogate: no character, and no UTF-8
+    except UnicodeEncodeError:  # a lone surrogate has no UTF-8
         plain = [(link.url, link.text.encode("utf-8", "replace").decode(), link.may_follow) for link in links]
         return deflated(_ENCODER.encode(plain))
 
 
 def _links_of(page: Page) -> tuple[Link, ...]:
-    """What the page says of all its links holds for each of them."""
+    """The page's own nofollow applies to each of its links."""
     if page.directives.may_follow:
         return page.links
     return tuple(Link(link.url, link.text, False) for link in page.links)

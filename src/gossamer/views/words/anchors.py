@@ -1,8 +1,7 @@
-"""What other sites call a page: the words of their links to it.
+"""Anchor texts: find pages by the words of other sites' links to them.
 
-A page's links to other sites lie in its own entry, so that they come and go with it, and nothing has to be kept in
-step. Asked for a word, the pages whose links use it are looked through, a bounded number, and their targets join the
-question by their ids: a page is then found by words that stand only elsewhere.
+A page's links to other sites are stored in its own entry, so nothing has to be kept in sync. A query scans a limited
+number of pages whose links use a word, and adds their targets by id: a page is then found by words of other sites.
 """
 
 import re
@@ -21,22 +20,22 @@ from gossamer.views.words.snapshot import Snapshot, any_of
 AT_ONCE = 40
 ROUNDS = 3
 COMMON = 1_000
-"""Pages whose links use a word, beyond which looking longer among them tells no more of any one target."""
+"""Pages whose links use a word, beyond which a longer scan adds nothing about any single target."""
 FEW, FIRST = 16, 8
-"""Of more pages than FEW, so many sites are heard before one asks whether it is worth while to go on."""
+"""With more pages than FEW, so many sites are read before the scan may stop."""
 MOST_TARGETS = 100
 CROWD = 5
-"""Pages of one site in a round, beyond which the next round leaves that site out: it has had its say."""
+"""Pages of one site in a round, beyond which the next round excludes that site."""
 SATURATION = 1.2
-"""As k1 of BM25: the second site to use a word says less than the first."""
+"""As k1 of BM25: the second site to use a word counts less than the first."""
 
 _WORDS = re.compile("[0-9a-z]+")
 _POINTERS = msgspec.msgpack.Decoder(Pointers)
 
 
 def targets_of(snapshot: Snapshot, words: Sequence[Sequence[Form]]) -> dict[int, float]:
-    """Pages of the index that other sites link to in these words, side by side: `Url.id` and a score as of BM25. Of
-    each word any form will do."""
+    """Indexed pages that other sites link to with these words, adjacent and in any form: `Url.id` and a score like
+    BM25's."""
     key = ("pointing", *(form.word for forms in words for form in forms))
     found: dict[int, float] = snapshot.recall_lasting(key, lambda: _found(snapshot, words))
     return found
@@ -53,21 +52,21 @@ def _found(snapshot: Snapshot, words: Sequence[Sequence[Form]]) -> dict[int, flo
     return {
         one: rarity * (1 + SATURATION) * len(sites[one]) / (len(sites[one]) + SATURATION)
         for one in best
-        if snapshot.entries("url_id", one)  # most links lead to pages that nobody crawled
+        if snapshot.entries("url_id", one)  # most links lead to pages that were not crawled
     }
 
 
 def _sites(snapshot: Snapshot, words: Sequence[Sequence[str]]) -> dict[int, set[str]]:
-    """By target, the sites that call it so, as far as was looked. A page that is known by a word which many use shows
-    among the first of them: where no two of those mean the same page, others would add nothing but chance finds."""
+    """By target, the sites that use these words for it, among the pages scanned. A page known by a common word shows
+    up early: if the first sites agree on no target, more of them would add only random hits."""
     sites: dict[int, set[str]] = defaultdict(set)
     sources = min(sum(snapshot.with_word("pointing", form) for form in forms) for forms in words)
-    heard: set[str] = set()
+    sites_read: set[str] = set()
     is_agreed = sources <= FEW
     for pointers in _sources(snapshot, words, sources):
-        if len(heard) >= FIRST and not is_agreed:
+        if len(sites_read) >= FIRST and not is_agreed:
             break
-        heard.add(pointers.host)
+        sites_read.add(pointers.host)
         for target, text in pointers.links:
             if _has(snapshot, text, words):
                 sites[target].add(pointers.host)
@@ -76,10 +75,10 @@ def _sites(snapshot: Snapshot, words: Sequence[Sequence[str]]) -> dict[int, set[
 
 
 def _sources(snapshot: Snapshot, words: Sequence[Sequence[str]], sources: int) -> Iterator[Pointers]:
-    asked = [(Occur.Must, any_of([snapshot.term("pointing", form) for form in forms])) for forms in words]
-    heard: list[tuple[Occur, tantivy.Query]] = []
+    wanted = [(Occur.Must, any_of([snapshot.term("pointing", form) for form in forms])) for forms in words]
+    excluded: list[tuple[Occur, tantivy.Query]] = []
     for _ in range(ROUNDS if sources < COMMON else 1):
-        hits = snapshot.best(tantivy.Query.boolean_query([*asked, *heard]), AT_ONCE)
+        hits = snapshot.best(tantivy.Query.boolean_query([*wanted, *excluded]), AT_ONCE)
         per_site: dict[str, int] = defaultdict(int)
         for _, place in hits:
             packed = snapshot.searcher.doc(place).get_first("pointers")
@@ -88,13 +87,13 @@ def _sources(snapshot: Snapshot, words: Sequence[Sequence[str]], sources: int) -
                 per_site[pointers.host] += 1
                 yield pointers
         crowds = [host for host, pages in per_site.items() if pages >= CROWD]
-        heard += [(Occur.MustNot, snapshot.term("host_id", id_of(host))) for host in crowds]
+        excluded += [(Occur.MustNot, snapshot.term("host_id", id_of(host))) for host in crowds]
         if len(hits) < AT_ONCE or not crowds:
             return
 
 
 def _has(snapshot: Snapshot, text: str, words: Sequence[Sequence[str]]) -> bool:
-    """The words side by side, in this order. Of plain ASCII the analyzer would make the same words, for more time."""
+    """Whether the words are adjacent, in this order. For ASCII the analyzer gives the same words, but slower."""
     tokens = _WORDS.findall(text.lower()) if text.isascii() else snapshot.tokens(text)
     if len(words) == 1:
         return not set(words[0]).isdisjoint(tokens)

@@ -1,8 +1,7 @@
-"""The words of the index: other forms of one, those that begin like it, those that are spelt nearly like it.
+"""The words of the index: other forms, prefixes, similar spellings, completions and corrections.
 
-Forms are looked for when somebody asks, among the words that are there: the dictionary is listed from the beginning
-of the word's stem, and what has the same stem is a form of it. So every language that has a stemmer is served by one
-field of exact words, and the indexer pays nothing.
+Forms are found at query time: the dictionary is listed from the start of the word's stem, and words with the same stem
+are its forms. One field of exact words serves every language with a stemmer, at no cost to the indexer.
 """
 
 import re
@@ -39,42 +38,22 @@ STEMMERS = {
     "tr": "turkish",
 }
 UNSTOPPED = frozenset(("arabic", "greek", "romanian", "tamil", "turkish"))
-"""Stemmed, but without a list of words that say nothing."""
-ASKING_WORDS = {
-    "en": frozenset(
-        [
-            "am",
-            "can",
-            "did",
-            "do",
-            "does",
-            "from",
-            "had",
-            "has",
-            "have",
-            "how",
-            "should",
-            "were",
-            "what",
-            "when",
-            "where",
-            "which",
-            "who",
-            "whom",
-            "whose",
-            "why",
-        ]
-    )
-}
-"""What questions begin with, where the stemmers' own lists do not have it."""
+"""Stemmed, but without a list of stop words."""
+QUESTION_WORDS = {
+    "en": frozenset({
+        "am", "can", "did", "do", "does", "from", "had", "has", "have", "how", "should", "were", "what", "when",
+        "where", "which", "who", "whom", "whose", "why",
+    })
+}  # fmt: skip
+"""Stop words that the stemmers' own lists lack."""
 SHORTEST_STEMMED = 3
 MOST_LISTED = 500
-"""Words of the dictionary that are looked at, the most frequent first."""
+"""Words of the dictionary that are considered, most frequent first."""
 MOST_COMPARED = 150
 MOST_FORMS = 12
 LISTED_FIELDS = ("content", "title", "names")
-"""Where other forms of a word are looked for. In a large index the first will do: whatever form a title or a name has,
-some page has it in its text."""
+"""Where other forms of a word are searched. In a large index the first suffices: any form in a title or a name is in
+some page's text."""
 MOST_BEGINNINGS = 50
 MOST_NEAR = 20
 _LETTERS = {"a": "abcdefghijklmnopqrstuvwxyz0123456789", "а": "абвгдежзийклмнопрстуфхцчшщъыьэюя"}
@@ -87,7 +66,7 @@ class Form(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 def forms(snapshot: Snapshot, field: str, word: str, languages: Sequence[str]) -> list[Form]:
-    """The word as it stands first (also when no page has it), then its other forms, most frequent first."""
+    """The word itself first (even if no page has it), then its other forms, most frequent first."""
 
     def find() -> list[Form]:
         others: tuple[str, ...] = snapshot.recall_lasting(
@@ -101,13 +80,13 @@ def forms(snapshot: Snapshot, field: str, word: str, languages: Sequence[str]) -
 
 
 def beginning(snapshot: Snapshot, field: str, start: str, at_most: int = MOST_BEGINNINGS) -> list[Form]:
-    """Words that begin like this, most frequent first."""
+    """Words with this prefix, most frequent first."""
     return [Form(*one) for one in snapshot.searcher.terms_with_prefix(field, start, limit=at_most)]
 
 
 def near(snapshot: Snapshot, word: str) -> list[Form]:
-    """Words of the content that are spelt nearly like this one, without it: nearest first, then most frequent. One
-    letter may differ anywhere; two, when the word is long and begins the same."""
+    """Other words of the content with a similar spelling: nearest first, then most frequent. One letter may differ
+    anywhere; two if the word is long and its beginning is the same."""
     if not 3 <= len(word) <= 30:
         return []
     one = [Form(other, pages) for other in _one_off(word) if (pages := snapshot.with_word("content", other))]
@@ -120,9 +99,9 @@ def near(snapshot: Snapshot, word: str) -> list[Form]:
 
 
 def is_stop_word(word: str, languages: Sequence[str]) -> bool:
-    """Whether it says nothing in one of these languages."""
+    """Whether it is a stop word in one of these languages."""
     return any(
-        word in ASKING_WORDS.get(language, ()) or (analyzer is not None and not analyzer.analyze(word))
+        word in QUESTION_WORDS.get(language, ()) or (analyzer is not None and not analyzer.analyze(word))
         for language in languages
         for analyzer in (_stopper(language),)
     )
@@ -145,7 +124,7 @@ def _same_stem(snapshot: Snapshot, field: str, word: str, languages: Sequence[st
     for start, root, stemmer in sorted([(_start_of(root), root, stemmer) for root, stemmer in roots], key=_shortest):
         if whole is None or not start.startswith(whole):
             listed = snapshot.searcher.terms_with_prefix(field, start, limit=MOST_LISTED)
-            whole = start if len(listed) < MOST_LISTED else None  # then it holds what a longer start would list
+            whole = start if len(listed) < MOST_LISTED else None  # then it contains what a longer prefix would list
         some = [one for one in listed if one[0].startswith(start)] if start != whole else listed
         stems = stemmer.analyze(" ".join([other for other, _ in some]))
         found |= {other: pages for (other, pages), of in zip(some, stems, strict=True) if of == root}
@@ -154,7 +133,7 @@ def _same_stem(snapshot: Snapshot, field: str, word: str, languages: Sequence[st
 
 
 def _start_of(root: str) -> str:
-    """What every word of this stem begins with: `happi` stands for `happy`."""
+    """The prefix of every word with this stem: `happi` is the stem of `happy`."""
     return root if len(root) <= SHORTEST_STEMMED else root[:-1]
 
 
@@ -164,7 +143,7 @@ def _shortest(one: tuple[str, str, tantivy.TextAnalyzer]) -> tuple[int, str]:
 
 @lru_cache(maxsize=64)
 def _stemmer(language: str) -> tantivy.TextAnalyzer | None:
-    """Takes any number of words at once, apart by spaces: one by one, most of the time would go to the calls."""
+    """It takes any number of words at once, separated by spaces: one by one, the calls would cost most of the time."""
     if language not in STEMMERS:
         return None
     stemmer = tantivy.Filter.stemmer(STEMMERS[language])
@@ -184,7 +163,7 @@ def _most_first(form: Form) -> tuple[int, str]:
 
 
 def _one_off(word: str) -> Iterator[str]:
-    """Every word that is one letter more, less or other, or two neighbours exchanged; each once, without itself."""
+    """Every other word at one insertion, deletion, substitution or transposition of letters, each once."""
     letters = next((some for some in _LETTERS.values() if word[0] in some), "".join(sorted(set(word))))
     seen = {word}
     for at in range(len(word) + 1):
@@ -201,7 +180,7 @@ def _one_off(word: str) -> Iterator[str]:
 
 
 def _is_within_two(one: str, other: str) -> bool:
-    """Whether at most two letters must be put in, left out or changed."""
+    """Whether the edit distance is at most two."""
     if abs(len(one) - len(other)) > 2:
         return False
     row = list(range(len(other) + 1))
@@ -217,22 +196,22 @@ def _is_within_two(one: str, other: str) -> bool:
 MOST_COMPLETIONS = 8
 LOOKED_AT = 20
 ENOUGH = 10
-"""A word on so many pages is taken for what it is."""
+"""A word on so many pages is not corrected."""
 MUCH_MORE = 10
-"""A word that is there is taken for a slip only when its neighbour is on so many times more pages."""
+"""A word that exists is corrected only if the similar word is on so many times more pages."""
 
 
 class Completion(msgspec.Struct, frozen=True, array_like=True):
-    """What a person may be about to type."""
+    """A suggestion while typing."""
 
     text: str
     kind: Literal["title", "name", "word"]
     count: int
-    """Pages that have it; 0 when nobody counted."""
+    """Pages that have it; 0 where not counted."""
 
 
 def completions(snapshot: Snapshot, text: str, at_most: int = MOST_COMPLETIONS) -> list[Completion]:
-    """Titles and names that go on like this, then words; most frequent first among words."""
+    """Titles and names that match what was typed, then words, most frequent first."""
     tokens = snapshot.tokens(text.encode("utf-8", "replace").decode())
     if not tokens or len(tokens[-1]) < 2:
         return []
@@ -242,11 +221,11 @@ def completions(snapshot: Snapshot, text: str, at_most: int = MOST_COMPLETIONS) 
     return list(found.values())[:at_most]
 
 
-def better(snapshot: Snapshot, languages: Sequence[str]) -> Callable[[str], str]:
-    """Mends one word: the nearest and most frequent word of the index in the place of one that is not there, or all
-    but not; the word itself when there is none."""
+def corrector(snapshot: Snapshot, languages: Sequence[str]) -> Callable[[str], str]:
+    """Corrects one word that no page has, or hardly any: the nearest and most frequent word of the index, or the word
+    itself when there is none."""
 
-    def mended(word: str) -> str:
+    def corrected(word: str) -> str:
         tokens = snapshot.tokens(word)
         if len(tokens) != 1:
             return word
@@ -258,11 +237,11 @@ def better(snapshot: Snapshot, languages: Sequence[str]) -> Callable[[str], str]
             return word
         return candidates[0].word
 
-    return mended
+    return corrected
 
 
 def _titled(snapshot: Snapshot, tokens: list[str]) -> list[Completion]:
-    """Of pages whose title or things are called so: those that begin with the first word typed before the others."""
+    """Matching titles and entity names; those that begin with the first word typed come first."""
     ends = [form.word for form in _listed(snapshot, "title", tokens[-1], LOOKED_AT)]
     names = [form.word for form in _listed(snapshot, "names", tokens[-1], LOOKED_AT)]
     clauses = []
@@ -281,9 +260,9 @@ def _titled(snapshot: Snapshot, tokens: list[str]) -> list[Completion]:
             found[name, "name"] = found.get((name, "name"), 0) + 1
         found[card.title, "title"] = found.get((card.title, "title"), 0) + 1
     fitting = [
-        (not _tokens_begin(said, tokens), -pages, text, kind)
+        (not _starts_with(said, tokens), -pages, text, kind)
         for (text, kind), pages in found.items()
-        if _goes_on(said := snapshot.tokens(text), tokens)
+        if _matches(said := snapshot.tokens(text), tokens)
     ]
     return [Completion(text, kind, 0) for _, _, text, kind in sorted(fitting)]
 
@@ -298,21 +277,18 @@ def _words(snapshot: Snapshot, text: str, tokens: list[str]) -> list[Completion]
 
 
 def _listed(snapshot: Snapshot, field: str, start: str, at_most: int) -> list[Form]:
-    """Kept from snapshot to snapshot while a large index stays much the same: everybody begins with the same few
-    letters, and then half a dictionary is looked through."""
+    """Cached across snapshots while a large index changes little: many users begin with the same few letters, which
+    match half of a dictionary."""
     key = "beginning", field, start, at_most
     found: list[Form] = snapshot.recall_lasting(key, lambda: beginning(snapshot, field, start, at_most))
     return found
 
 
-def _tokens_begin(said: list[str], typed: list[str]) -> bool:
-    return (
-        said[: len(typed) - 1] == typed[:-1]
-        and said[len(typed) - 1 : len(typed)][0:1] != []
-        and (said[len(typed) - 1].startswith(typed[-1]))
-    )
+def _starts_with(said: list[str], typed: list[str]) -> bool:
+    last = len(typed) - 1
+    return len(said) > last and said[:last] == typed[:last] and said[last].startswith(typed[last])
 
 
-def _goes_on(said: list[str], typed: list[str]) -> bool:
-    """Has all the words typed, the last perhaps unfinished."""
+def _matches(said: list[str], typed: list[str]) -> bool:
+    """Whether it has all the words typed, the last as a prefix."""
     return all(word in said for word in typed[:-1]) and any(word.startswith(typed[-1]) for word in said)

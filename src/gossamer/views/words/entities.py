@@ -1,4 +1,4 @@
-"""Things with a name, found beside the pages that speak of them."""
+"""Named entities that match a query, found beside the pages that mention them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -8,9 +8,9 @@ import tantivy
 from tantivy import Occur
 
 from gossamer.values.query import Query
-from gossamer.views.words import query as filters
 from gossamer.views.words.dictionary import Form, beginning, forms
 from gossamer.views.words.entry import WITH_WORDS, card_at
+from gossamer.views.words.query import filters_of
 from gossamer.views.words.schema import Card, IndexedEntity, key_of, may_have, means, supertypes_of
 from gossamer.views.words.snapshot import Snapshot, any_of
 
@@ -20,61 +20,61 @@ ROUNDS = 3
 
 
 class Entity(msgspec.Struct, frozen=True, gc=False):
-    """Something with a name; what several pages say of one IRI is one entity."""
+    """A named entity; statements of several pages on one IRI are one entity."""
 
     iri: str
-    """Empty for things without one: those of one name, one set of types and one site are taken for the same."""
+    """Empty for entities without one: equal name, types and site then mean the same entity."""
     name: str
     types: tuple[str, ...]
-    """IRIs of its classes, as stated on any of the pages seen."""
+    """IRIs of its classes, as stated on any page scanned."""
     pages: int
-    """Pages that speak of it."""
+    """Pages that mention it."""
     page: str
-    """The address of one of them."""
+    """The URL of one of them."""
     site: str
 
 
 @dataclass(slots=True)
-class _Seen:
-    thing: IndexedEntity
+class _Found:
+    entity: IndexedEntity
     card: Card
     types: dict[str, None] = field(default_factory=dict)
     rank: int = 0
-    """Words of its name that were not asked for."""
+    """Words of its name that are not in the query."""
 
 
 def named(snapshot: Snapshot, query: Query, languages: Sequence[str], at_most: int = MOST_ENTITIES) -> list[Entity]:
-    """Things whose names have all the words asked for, or one of the types when only a type is; those first that are
-    called just that, then those that most pages speak of.
+    """Entities whose names have all words of the query, or one of its types if it has no words. Exact names come first,
+    then those that most pages mention.
 
-    The pages that name such things are looked through, a bounded number. What was found is left out of the next round,
-    so that a thing every page names does not hide the others.
+    A limited number of pages is scanned. What was found is excluded from the next round, so that an entity on every
+    page does not hide the others.
     """
     words = _words(snapshot, query, languages)
     if words is None or not (words or query.types):
         return []
-    seen: dict[int, _Seen] = {}
+    seen: dict[int, _Found] = {}
     for _ in range(ROUNDS):
         hits = snapshot.best(_pages(snapshot, query, words, seen), AT_ONCE)
         for _, place in hits:
             if (card := card_at(snapshot, place)) is not None:
-                _look_through(snapshot, query, words, card, seen)
+                _scan(snapshot, query, words, card, seen)
         if len(hits) < AT_ONCE or len(seen) >= 4 * at_most:
             break
     few = [(one, snapshot.entries("things", key), key) for key, one in list(seen.items())[: 6 * at_most]]
-    few.sort(key=lambda one: (one[0].rank, -one[1], one[0].thing.name))
+    few.sort(key=lambda one: (one[0].rank, -one[1], one[0].entity.name))
     best = [(one.rank, _entity(one, snapshot.with_number("things", key))) for one, _, key in few[:at_most]]
     best.sort(key=lambda one: (one[0], -one[1].pages, one[1].name))
     return [entity for _, entity in best]
 
 
-def _entity(one: _Seen, pages: int) -> Entity:
+def _entity(one: _Found, pages: int) -> Entity:
     page = one.card.url
-    return Entity(one.thing.iri, one.thing.name, tuple(one.types), pages, page.text, page.host.name)
+    return Entity(one.entity.iri, one.entity.name, tuple(one.types), pages, page.text, page.host.name)
 
 
 def _words(snapshot: Snapshot, query: Query, languages: Sequence[str]) -> list[list[str]] | None:
-    """For each word asked for, the forms of it that names have; None when one is in no name."""
+    """For each word of the query, its forms that occur in names; None if a word is in no name."""
     found: list[list[str]] = []
     for word in query.wanted:
         if word.field is not None:
@@ -95,8 +95,8 @@ def _words(snapshot: Snapshot, query: Query, languages: Sequence[str]) -> list[l
     return found
 
 
-def _pages(snapshot: Snapshot, query: Query, words: Sequence[Sequence[str]], seen: dict[int, _Seen]) -> tantivy.Query:
-    wanted, unwanted = filters.of(snapshot, query)
+def _pages(snapshot: Snapshot, query: Query, words: Sequence[Sequence[str]], seen: dict[int, _Found]) -> tantivy.Query:
+    wanted, unwanted = filters_of(snapshot, query)
     clauses = [(Occur.Must, any_of([snapshot.term("names", form) for form in one])) for one in words]
     clauses += [(Occur.Must, one) for one in wanted]
     clauses += [(Occur.MustNot, one) for one in unwanted]
@@ -106,25 +106,25 @@ def _pages(snapshot: Snapshot, query: Query, words: Sequence[Sequence[str]], see
     return tantivy.Query.boolean_query(clauses)
 
 
-def _look_through(
-    snapshot: Snapshot, query: Query, words: Sequence[Sequence[str]], card: Card, seen: dict[int, _Seen]
+def _scan(
+    snapshot: Snapshot, query: Query, words: Sequence[Sequence[str]], card: Card, seen: dict[int, _Found]
 ) -> None:
-    for thing in card.things:
-        if not may_have(thing.name, words):
+    for entity in card.things:
+        if not may_have(entity.name, words):
             continue
-        tokens = snapshot.tokens(thing.name)
-        if not all(any(form in tokens for form in one) for one in words) or not _is_of(query, thing):
+        tokens = snapshot.tokens(entity.name)
+        if not all(any(form in tokens for form in one) for one in words) or not _has_type(query, entity):
             continue
-        key = key_of(thing, card.url.host.name)
+        key = key_of(entity, card.url.host.name)
         known = seen.get(key)
         if known is None:
-            known = seen[key] = _Seen(thing, card, rank=len(tokens) - len(words))
-        known.types |= dict.fromkeys(thing.types)
+            known = seen[key] = _Found(entity, card, rank=len(tokens) - len(words))
+        known.types |= dict.fromkeys(entity.types)
 
 
-def _is_of(query: Query, thing: IndexedEntity) -> bool:
-    """Whether the filters on types let it through, inferred types counted."""
-    types = (*thing.types, *supertypes_of(thing.types))
+def _has_type(query: Query, entity: IndexedEntity) -> bool:
+    """Whether it passes the filters on types, inferred types included."""
+    types = (*entity.types, *supertypes_of(entity.types))
     if any(means(name, iri) for name in query.without_types for iri in types):
         return False
     return not query.types or any(means(name, iri) for name in query.types for iri in types)

@@ -1,4 +1,4 @@
-"""A reading as an entry of the index."""
+"""Index entries: made from readings, and the cards of pages read back from them."""
 
 from functools import lru_cache
 
@@ -22,35 +22,35 @@ from gossamer.views.words.schema import (
 from gossamer.views.words.snapshot import Snapshot
 
 MOST_TEXT = 400_000
-"""Characters of one page's text that are indexed; a page beyond that is a dump, not something people read."""
+"""Characters of a page's text that are indexed; a longer page is a dump, not reading matter."""
 MOST_HEADINGS = 20_000
 MOST_REST = 1_000
-"""Menus and footers repeat from page to page; all of them would be a third of the indexer's work."""
+"""Menus and footers repeat on every page; indexing all of them would be a third of the indexer's work."""
 MOST_TYPES = 100
 LONGEST_TITLE = 500
 LONGEST_NAME = 200
 LONGEST_ANCHOR = 120
 MOST_POINTERS = 50
-"""Links of one page to other sites whose words are searched; beyond that it is a directory, and says little of each."""
+"""Links of a page to other sites whose texts are indexed; with more it is a directory, and says little of each."""
 
-_SPLIT_ADDRESS = str.maketrans(dict.fromkeys("_%", " "))
+_URL_SEPARATORS = str.maketrans(dict.fromkeys("_%", " "))
 _ENCODER = msgspec.msgpack.Encoder()
 
 
 def entry_of(reading: Reading) -> tantivy.Document:
-    """A page that asks not to be indexed gets an entry without words: it holds the place against older captures.
+    """A page that asks not to be indexed gets an entry without words, which keeps older captures out.
 
-    Texts are given together, which costs less than half of adding each by itself. Numbers and bytes are added by typed
-    calls: tantivy ends the whole writer over a value of the wrong type, and guesses that of a number.
+    Texts are passed together, at less than half the cost of adding each. Numbers and bytes are added by typed calls:
+    tantivy guesses the type of a number, and one wrong type ends the whole writer.
     """
     try:
         return _filled(reading)
-    except ValueError:  # which is how a lone surrogate is told
+    except ValueError:  # a lone surrogate
         return _filled(_without_surrogates(reading))
 
 
 def copy_id(exact: bytes) -> int:
-    """The first 64 bits of the fingerprint, as the signed integer the index holds."""
+    """The first 64 bits of the fingerprint, as the signed integer the index stores."""
     return int.from_bytes(exact[:8], "big", signed=True)
 
 
@@ -59,7 +59,7 @@ def _filled(reading: Reading) -> tantivy.Document:
     if not page.directives.may_index:
         return _numbered(tantivy.Document(), reading)
     inferred = supertypes_of(reading.types[:MOST_TYPES])
-    things = _things_of(reading)
+    things = _entities_of(reading)
     pointers = _pointers_of(page)
     texts = _filters_of(reading, inferred) | _words_of(page)
     texts["names"] = ["\n".join([thing.name for thing in things])] if things else []
@@ -132,13 +132,13 @@ def _words_of(page: Page) -> dict[str, list[str]]:
         "headings": headings,
         "content": [content],
         "rest": [page.rest[:MOST_REST]] if page.rest else [],
-        "address": [page.url.text.partition("://")[2].translate(_SPLIT_ADDRESS)],
+        "address": [page.url.text.partition("://")[2].translate(_URL_SEPARATORS)],
         "signs": [signs] if signs else [],
     }
 
 
 def _pointers_of(page: Page) -> list[tuple[str, str]]:
-    """Links to other sites say what those pages are called there; nofollow links vouch for nothing."""
+    """Links to other sites with their texts; nofollow links do not count."""
     if not page.directives.may_follow:
         return []
     host = page.url.host.name
@@ -151,7 +151,7 @@ def _pointers_of(page: Page) -> list[tuple[str, str]]:
     return found[:MOST_POINTERS]
 
 
-def _things_of(reading: Reading) -> tuple[IndexedEntity, ...]:
+def _entities_of(reading: Reading) -> tuple[IndexedEntity, ...]:
     return tuple(
         [
             IndexedEntity("" if thing.id.startswith("_:") else thing.id, thing.name[:LONGEST_NAME], thing.types)
@@ -181,7 +181,7 @@ def _card_of(reading: Reading, inferred: tuple[str, ...], things: tuple[IndexedE
 
 
 def _without_surrogates(reading: Reading) -> Reading:
-    """Lone surrogates are no characters and have no UTF-8 (MISSION C10); each becomes a question mark."""
+    """Replace lone surrogates, which have no UTF-8, by question marks."""
 
     def plain(text: str) -> str:
         return text.encode("utf-8", "replace").decode()
@@ -212,18 +212,17 @@ def _without_surrogates(reading: Reading) -> Reading:
 
 
 # The card of an entry: what a result shows of a page.
-# A page that is gone, or asks not to be indexed, has an entry without words and without a card: it only holds the
-# place against older captures. It has a `url_id` and a `fetched_at`, so whatever asks by one of these, or for all
-# entries, must ask for `WITH_WORDS` too. An entry that has words and no card that can be read is damaged; a reader
-# goes on without it and counts it.
+# A page that is gone, or asks not to be indexed, has an entry without words and card, which only keeps older captures
+# out. It has a `url_id` and a `fetched_at`, so a query by one of these, or for all entries, must include `WITH_WORDS`.
+# An entry with words but without a readable card is damaged; readers skip and count it.
 
 WITH_WORDS = tantivy.Query.const_score_query(tantivy.Query.exists_query("copy_id"), 0.0)
-"""Finds the entries of pages that can be found; adds nothing to a score."""
+"""Matches the entries of searchable pages; adds nothing to a score."""
 _CARDS = msgspec.msgpack.Decoder(Card)
 
 
 def entry_at(snapshot: Snapshot, place: tantivy.DocAddress) -> tantivy.Document | None:
-    """What is stored of one entry; None when it cannot be read."""
+    """The stored fields of an entry; None when it cannot be read."""
     try:
         return snapshot.searcher.doc(place)
     except (ValueError, OSError):
@@ -231,7 +230,7 @@ def entry_at(snapshot: Snapshot, place: tantivy.DocAddress) -> tantivy.Document 
 
 
 def card_in(entry: tantivy.Document | None) -> Card | None:
-    """None when the entry has no card, or none that can be read."""
+    """None when the entry has no readable card."""
     packed = entry.get_first("card") if entry is not None else None
     try:
         return None if packed is None else _CARDS.decode(bytes(packed))

@@ -1,4 +1,4 @@
-"""Why a page stands where it stands: the score of BM25, in parts a person understands."""
+"""Why a page ranks where it does: the BM25 score, in parts a person understands."""
 
 import json
 from collections.abc import Iterator
@@ -27,27 +27,27 @@ class ScoreReason(msgspec.Struct, frozen=True):
     field: str
     """"title", "headings", "content", "address", "rest", or "anchors" for links from other sites."""
     form: str
-    """The word as it stands there."""
+    """The word as it occurs there."""
     score: float
     """rarity x weight x (a number below 2.2 that grows with `times`, and more slowly in a long text)."""
     times: float = 0.0
-    """How often it stands there; tantivy counts 1 where it only knows whether."""
+    """How often it occurs there; 1 where tantivy only knows whether."""
     pages: int = 0
-    """Pages that have it there, of `Explanation.pages`."""
+    """Pages that have it there, out of `Explanation.pages`."""
     rarity: float = 0.0
     length: float = 0.0
-    """Words in this part of the page, as far as the index remembers (it rounds)."""
+    """Words in this part of the page; the index rounds."""
     usual_length: float = 0.0
     weight: float = 1.0
-    """By where it stands, and less for another form of the word than the one asked for."""
+    """By the part of the page, and less for another form of the word than the one in the query."""
 
 
 class WordScore(msgspec.Struct, frozen=True):
     word: str
     score: float
-    """That of the best reason, and a share of the others."""
+    """The best reason's, plus a share of the others."""
     reasons: tuple[ScoreReason, ...]
-    """Best first; none: the word is not on the page."""
+    """Best first; empty: the word is not on the page."""
 
 
 class Explanation(msgspec.Struct, frozen=True):
@@ -58,8 +58,8 @@ class Explanation(msgspec.Struct, frozen=True):
     has_all_words: bool
     omitted: tuple[str, ...] = ()
     rule: str = (
-        f"A word counts as much as in its best place, and {TIE_BREAKER:.0%} of the others; "
-        f"of several forms in one place the best counts, and {FORMS_TIE_BREAKER:.0%} of the others."
+        f"A word counts by its best place, plus {TIE_BREAKER:.0%} of the others; "
+        f"of several forms in one place the best counts, plus {FORMS_TIE_BREAKER:.0%} of the others."
     )
 
 
@@ -84,13 +84,13 @@ def _reasons(
         if part.word.field not in (None, field):
             continue
         for form, share, query in asking.places(part, field):
-            told = _told(query, snapshot, place)
-            if told is not None:
-                facts = dict(_facts(told))
+            found = _explained(query, snapshot, place)
+            if found is not None:
+                facts = dict(_facts(found))
                 yield ScoreReason(
                     field=field,
                     form=form,
-                    score=round(told["value"] * share * boost, 4),
+                    score=round(found["value"] * share * boost, 4),
                     times=facts.get("freq", 0.0),
                     pages=int(facts.get("n", 0)),
                     rarity=round(facts.get("idf", 0.0) * share / (1.0 if share == 1.0 else OTHER_FORM), 4),
@@ -109,21 +109,21 @@ def _pointed(snapshot: Snapshot, asking: WordsQuery, part: WantedWord, url_id: i
 
 
 def _score(query: tantivy.Query, snapshot: Snapshot, place: tantivy.DocAddress) -> float:
-    told = _told(query, snapshot, place)
-    return round(float(told["value"]), 4) if told is not None else 0.0
+    found = _explained(query, snapshot, place)
+    return round(float(found["value"]), 4) if found is not None else 0.0
 
 
-def _told(query: tantivy.Query, snapshot: Snapshot, place: tantivy.DocAddress) -> dict[str, Any] | None:
-    """None when the query does not match this page, which tantivy raises for."""
+def _explained(query: tantivy.Query, snapshot: Snapshot, place: tantivy.DocAddress) -> dict[str, Any] | None:
+    """tantivy's explanation; None when the query does not match this page."""
     try:
-        told = json.loads(query.explain(snapshot.searcher, place).to_json())
-    except ValueError:
+        found = json.loads(query.explain(snapshot.searcher, place).to_json())
+    except ValueError:  # no match
         return None
-    return told if told["value"] else None
+    return found if found["value"] else None
 
 
-def _facts(told: dict[str, Any]) -> Iterator[tuple[str, float]]:
-    """tantivy names its numbers in words that begin with their symbol."""
-    for detail in told.get("details") or ():
+def _facts(found: dict[str, Any]) -> Iterator[tuple[str, float]]:
+    """The descriptions of tantivy's numbers begin with their symbol."""
+    for detail in found.get("details") or ():
         yield detail["description"].partition(",")[0].partition(" ")[0], float(detail["value"])
         yield from _facts(detail)

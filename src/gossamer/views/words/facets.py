@@ -1,4 +1,4 @@
-"""How the pages that match spread over types, ontologies, properties, sites, languages, syntaxes and dates."""
+"""Facets: counts of matching pages by type, ontology, property, site, language, syntax and date."""
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, timedelta
@@ -15,17 +15,17 @@ from gossamer.views.words.schema import TRAITS, means, namespaces_of
 from gossamer.views.words.snapshot import Snapshot, count
 
 FACETS = (*GROUPS, "date")
-"""What one can count by."""
+"""What pages can be counted by."""
 MOST_VALUES = 20
 MOST_TRAITS = 500
-"""Values of all kinds but sites and dates that are listed for one question, the most frequent."""
+"""The most frequent values listed for one query, of all kinds but sites and dates."""
 MOST_COUNTED, SAMPLE = 2_000, 1_000
-"""Of more pages than that, about so many are counted, and the counts are estimates: to count a hundred thousand would
-hold up everybody for what nobody reads to the last digit."""
+"""With more pages than MOST_COUNTED, about SAMPLE of them are counted and the counts are estimates: counting a hundred
+thousand would delay every user for digits that nobody reads."""
 TRIED = 5
-"""Pages of a host that are asked for its name: more than one, in case an entry is damaged."""
+"""Pages of a host that are tried for its name: more than one, in case an entry is damaged."""
 MOST_OWN = 50
-"""Classes of the user's own vocabulary that are counted: each is one more question."""
+"""Classes of the user's own vocabulary that are counted: each costs one more query."""
 _KINDS = {
     "type": ("types", "supertypes"),
     "ontology": ("ontologies",),
@@ -46,15 +46,15 @@ class Facet(msgspec.Struct, frozen=True, gc=False):
     """One value of a filter."""
 
     value: str
-    """As the filter takes it: an IRI, a host, a language tag, the name of a syntax."""
+    """As the filter accepts it: an IRI, a host, a language tag, a syntax."""
     count: int
-    """Pages, those it only follows for included."""
+    """Pages, including those where it is only inferred."""
     inferred: int = 0
-    """How many of them do not state it themselves: it follows from what they state. Types only."""
+    """How many of them do not state it: it follows from what they state. Types only."""
     is_chosen: bool = False
-    """The query asks for it."""
+    """The query filters by it."""
     is_excluded: bool = False
-    """The query asks for anything but."""
+    """The query excludes it."""
 
 
 class Span(msgspec.Struct, frozen=True, gc=False):
@@ -71,7 +71,7 @@ class FacetCounts(msgspec.Struct, frozen=True):
     facets: dict[str, tuple[Facet, ...]] = {}
     dates: tuple[Span, ...] = ()
     counted: int = 0
-    """Pages that were looked at; where that is fewer than there are, every count is an estimate."""
+    """Pages in the sample; where that is fewer than match, every count is an estimate."""
 
 
 def counted(
@@ -83,10 +83,10 @@ def counted(
     most: int = MOST_COUNTED,
     sample: int = SAMPLE,
 ) -> FacetCounts:
-    """REQUIRES: names in FACETS. `pages_without(group)` finds what matches without the filters of that group;
-    `pages_without("")` finds the `total` pages that match.
+    """REQUIRES: names in FACETS. `pages_without(group)` matches without the filters of that group; `pages_without("")`
+    matches all `total` pages.
 
-    Groups without filters of their own are counted in one go.
+    Groups without filters of their own are counted in one query.
     """
     names = [name for name in FACETS if name in set(names)]
     together = [name for name in names if not _is_filtered(query, name)]
@@ -96,30 +96,30 @@ def counted(
     for group, some in [("", together), *((name, [name]) for name in names if name not in together)]:
         if some:
             pages = pages_without(group)
-            told = snapshot.aggregate(_sample(snapshot, pages, share), _asked(some))
-            tallies = _tallies(snapshot, told)
+            result = snapshot.aggregate(_sample(snapshot, pages, share), _asked(some))
+            tallies = _tallies(snapshot, result)
             facets |= {name: _facets(snapshot, query, name, tallies, share, pages) for name in some if name != "date"}
             if "date" in some:
-                dates = _spans(told["date"]["buckets"], share)
+                dates = _spans(result["date"]["buckets"], share)
     return FacetCounts({name: facets[name] for name in names if name != "date"}, dates, total // share)
 
 
 def in_use(snapshot: Snapshot, most: int) -> dict[str, dict[str, int]]:
-    """By kind (of TRAITS), how many pages have each value; at most so many values of a kind."""
+    """By kind (of TRAITS), how many pages have each value; at most `most` values of a kind."""
     asked = {"traits": {"terms": {"field": "traits", "size": len(TRAITS) * most}}}
     tallies = _tallies(snapshot, snapshot.aggregate(tantivy.Query.all_query(), asked))
     return {kind: dict(list(values.items())[:most]) for kind, values in tallies.items()}
 
 
 def findable(snapshot: Snapshot) -> int:
-    """How many pages can be found: entries without those of pages that are gone or ask not to be indexed."""
-    told = snapshot.aggregate(tantivy.Query.all_query(), {"pages": {"value_count": {"field": "host_id"}}})
-    return int(told["pages"]["value"])
+    """How many pages are searchable: entries except those of pages that are gone or ask not to be indexed."""
+    result = snapshot.aggregate(tantivy.Query.all_query(), {"pages": {"value_count": {"field": "host_id"}}})
+    return int(result["pages"]["value"])
 
 
 def _sample(snapshot: Snapshot, pages: tantivy.Query, share: int) -> tantivy.Query:
-    """One page in `share` of those. The ids of pages are hashes: a range of them is as good as drawing lots, and the
-    same pages are drawn whatever is asked, so that two answers can be compared."""
+    """One page in `share`. Page ids are hashes, so a range of them is a random sample, and the same for every query, so
+    that answers are comparable."""
     if share == 1:
         return pages
     last = EARLIEST + (1 << 64) // share - 1
@@ -133,7 +133,7 @@ def _scaled(pages: int, share: int) -> int:
 
 
 def estimated(pages: int) -> int:
-    """To two digits: more would promise what a sample cannot keep."""
+    """Rounded to two digits: a sample supports no more."""
     if pages < 100:
         return pages
     unit = int(10 ** (len(str(pages)) - 2))
@@ -157,20 +157,20 @@ def _asked(names: Sequence[str]) -> dict[str, Any]:
     return asked
 
 
-def _tallies(snapshot: Snapshot, told: dict[str, Any]) -> dict[str, dict[str, int]]:
+def _tallies(snapshot: Snapshot, result: dict[str, Any]) -> dict[str, dict[str, int]]:
     """By kind, the pages of each value."""
     tallies: dict[str, dict[str, int]] = {kind: {} for kind in (*TRAITS, "sites")}
-    for bucket in told["traits"]["buckets"] if "traits" in told else ():
+    for bucket in result["traits"]["buckets"] if "traits" in result else ():
         trait: str = bucket["key"]
         tallies[_KIND_OF[trait[0]]][trait[1:]] = int(bucket["doc_count"])
-    for bucket in told["sites"]["buckets"] if "sites" in told else ():
+    for bucket in result["sites"]["buckets"] if "sites" in result else ():
         if host := _host(snapshot, bucket["key"]):
             tallies["sites"][host] = int(bucket["doc_count"])
     return tallies
 
 
 def _host(snapshot: Snapshot, host_id: int) -> str:
-    """Its name, which any of its pages tells; empty when none of the first can be read."""
+    """Its name, from any of its pages; empty when none of the first can be read."""
 
     def find() -> str:
         cards = (card_at(snapshot, place) for _, place in snapshot.best(snapshot.term("host_id", host_id), TRIED))
@@ -183,7 +183,7 @@ def _host(snapshot: Snapshot, host_id: int) -> str:
 def _facets(
     snapshot: Snapshot, query: Query, name: str, tallies: dict[str, dict[str, int]], share: int, pages: tantivy.Query
 ) -> tuple[Facet, ...]:
-    """The most frequent, and whatever the query names. `pages`: those the counts are about."""
+    """The most frequent values, and those the query names. `pages`: what is counted."""
     stated, *others = [tallies[kind] for kind in _KINDS[name]]
     inferred: dict[str, int] = others[0] if others else {}
     if name == "type":
@@ -217,7 +217,7 @@ def _facets(
 def _inferred_by_own(
     snapshot: Snapshot, stated: dict[str, int], inferred: dict[str, int], share: int, pages: tantivy.Query
 ) -> dict[str, int]:
-    """Pages of classes that the user's own vocabulary puts above others; of pages that are sampled, their share."""
+    """Pages of superclasses in the user's own vocabulary; scaled to the sample."""
     counts = {iri: _having(snapshot, pages, "type", iri) // share for iri in own_superclasses(snapshot)[:MOST_OWN]}
     found = {iri: having_it - stated.get(iri, 0) for iri, having_it in counts.items()}
     return {iri: more for iri, more in found.items() if more > inferred.get(iri, 0)}
@@ -228,7 +228,7 @@ def _unmet(name: str, found: list[Facet], values: Sequence[str]) -> list[str]:
 
 
 def _having(snapshot: Snapshot, pages: tantivy.Query, name: str, value: str) -> int:
-    """What was chosen may be on no page of the sample, or too rare to be listed: then its pages are counted."""
+    """Count a chosen value that the sample lacks or that is too rare to be listed."""
     both = [(tantivy.Occur.Must, pages), (tantivy.Occur.Must, having(snapshot, name, value))]
     return count(snapshot.searcher, tantivy.Query.boolean_query(both))
 
@@ -242,7 +242,7 @@ def _is_named(name: str, values: Sequence[str], found: str) -> bool:
 
 
 def _spans(buckets: list[dict[str, Any]], share: int) -> tuple[Span, ...]:
-    """Days, folded into months and years when there are too many to show. REQUIRES: the buckets come in order."""
+    """Days, grouped into months or years when there are too many to show. REQUIRES: buckets in order."""
     if not buckets:
         return ()
     first, last = _date(_day(buckets[0]["key"])), _date(_day(buckets[-1]["key"]))
@@ -266,7 +266,7 @@ def _spans(buckets: list[dict[str, Any]], share: int) -> tuple[Span, ...]:
 
 
 _LABELS: dict[int, dict[float, str]] = {10: {}, 7: {}, 4: {}}
-"""By length, those that were met: the same days come with every question."""
+"""Cached by length: the same days occur in every query."""
 
 
 def _label(at: float, length: int) -> str:
@@ -278,7 +278,7 @@ def _label(at: float, length: int) -> str:
 
 
 def _day(at: float) -> int:
-    """Since 1970. Clamped: an imported page may claim any instant."""
+    """Since 1970, clamped: an imported page may claim any date."""
     return min(max(int(at) // _DAY, _FIRST), _LAST)
 
 

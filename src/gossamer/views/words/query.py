@@ -1,4 +1,4 @@
-"""A person's `Query` as tantivy's: built part by part, never by pasting text, so nothing typed can be bad syntax."""
+"""A user's `Query` as a tantivy query, built from parts and never from text, so no input can be bad syntax."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ from gossamer.views.words.entry import WITH_WORDS
 from gossamer.views.words.schema import iris_of, last_part, namespaces_of, signs_of
 from gossamer.views.words.snapshot import Snapshot, any_of
 
-# The filters of a `Query`, as tantivy's: of one filter any value will do, and all filters must hold.
+# The filters of a `Query`: any value of a filter may match, and all filters must.
 
 GROUPS = {
     "type": "types",
@@ -26,12 +26,14 @@ GROUPS = {
     "lang": "languages",
     "syntax": "syntaxes",
 }
-"""Their names, and their fields in a `Query`."""
+"""Filter names, and their fields in a `Query`."""
 EARLIEST, LATEST = -(1 << 63), (1 << 63) - 1
 
 
-def of(snapshot: Snapshot, query: Query, without_group: str = "") -> tuple[list[tantivy.Query], list[tantivy.Query]]:
-    """What must hold and what must not. They do not count towards the score."""
+def filters_of(
+    snapshot: Snapshot, query: Query, without_group: str = ""
+) -> tuple[list[tantivy.Query], list[tantivy.Query]]:
+    """What must match and what must not; neither counts towards the score."""
     wanted: list[tantivy.Query] = []
     unwanted: list[tantivy.Query] = []
     for group, field in GROUPS.items():
@@ -44,7 +46,7 @@ def of(snapshot: Snapshot, query: Query, without_group: str = "") -> tuple[list[
 
 
 def having(snapshot: Snapshot, group: str, value: str) -> tantivy.Query:
-    """The pages that a filter with this one value lets through."""
+    """Pages that pass a filter with this one value."""
     return _TERMS[group](snapshot, value.encode("utf-8", "replace").decode())
 
 
@@ -58,7 +60,7 @@ def _between(snapshot: Snapshot, query: Query) -> tantivy.Query:
 
 
 def _type(snapshot: Snapshot, name: str) -> tantivy.Query:
-    """The index knows what lies below a class by the bundled vocabularies; what does by the user's own is asked for."""
+    """Bundled subclasses are in the index; those of the user's own vocabulary are added to the query."""
     iris = iris_of(name) or tuple(iri for iri in own_superclasses(snapshot) if last_part(iri) == name.lower())
     below = [narrower for iri in iris for narrower in snapshot.known.subclasses(iri)]
     known = {narrower for iri in iris for narrower in bundled().subclasses(iri)}
@@ -68,7 +70,7 @@ def _type(snapshot: Snapshot, name: str) -> tantivy.Query:
 
 
 def own_superclasses(snapshot: Snapshot) -> list[str]:
-    """Classes above others by the user's own vocabulary, and what the others lie below."""
+    """Classes that have subclasses by the user's own vocabulary."""
     if not snapshot.known.own:
         return []
     high = {iri for _, iri in snapshot.known.own}
@@ -77,7 +79,7 @@ def own_superclasses(snapshot: Snapshot) -> list[str]:
 
 
 def _property(snapshot: Snapshot, name: str) -> tantivy.Query:
-    """Who states a narrower property states this one too."""
+    """A page that states a narrower property states this one too."""
     if iris := iris_of(name):
         below = dict.fromkeys([*iris, *(narrower for iri in iris for narrower in snapshot.known.subproperties(iri))])
         return any_of([snapshot.trait("properties", iri) for iri in below])
@@ -110,40 +112,40 @@ _TERMS: dict[str, Callable[[Snapshot, str], tantivy.Query]] = {
     "syntax": _syntax,
 }
 BOOSTS = {"title": 1.5, "headings": 1.3, "content": 1.0, "address": 0.6, "rest": 0.2}
-"""How much a word weighs by where it stands (MISSION C14)."""
+"""The weight of a word by the part of the page it is in."""
 ANCHORS = 1.4
-"""The same for words that only other sites use of the page."""
+"""The same for words of other sites' links to the page."""
 PHRASE_FIELDS = ("title", "headings", "content")
 TIE_BREAKER = 0.3
-"""The best field decides; the others add this share of theirs."""
+"""The best field counts in full; the others add this share of theirs."""
 FORMS_TIE_BREAKER = 0.5
-"""The same among the forms of a word in one field; it stands in for counting them together."""
+"""The same for the forms of a word in one field, an approximation of counting them together."""
 OTHER_FORM = 0.95
-"""The weight of another form than the one asked for: the exact word wins."""
+"""The weight of any other form: the exact word wins."""
 MOST_TERMS = 1_000
 MOST_PARTS = 48
-"""Words and phrases that are looked for; of more than that, the rarest, which say most."""
+"""Words and phrases that are searched; of more, only the rarest, which are the most specific."""
 FREQUENT = 100
-"""Pages with a word from which on a few more of them weigh nothing."""
+"""Pages with a word from which on a few more do not matter."""
 FULL = 1000.0
-"""Added to the score of a page that has every word; no sum of words comes near it."""
+"""Added to the score of a page that has every word; far above any sum of words."""
 
 
 @dataclass(frozen=True, slots=True)
 class WantedWord:
-    """One word or phrase that is wanted."""
+    """One word or phrase of the query."""
 
     word: Word
     tokens: tuple[str, ...]
     query: tantivy.Query
     match: tantivy.Query
-    """Finds the same pages and ranks none: one flat list of terms, which is twice as fast."""
+    """Matches the same pages without scores: one flat list of terms, twice as fast."""
     shown: tuple[str, ...]
-    """What a snippet should light up."""
+    """Words to highlight in a snippet."""
 
 
 class WordsQuery:
-    """One question put to one snapshot. REQUIRES: the snapshot's schema is ours."""
+    """One query on one snapshot. REQUIRES: the snapshot's schema is ours."""
 
     def __init__(self, snapshot: Snapshot, query: Query) -> None:
         self._snapshot, self._query = snapshot, query
@@ -152,11 +154,11 @@ class WordsQuery:
         self.parts = self._chosen()
 
     def all_words(self, without_group: str = "") -> tantivy.Query:
-        """Every word and phrase must be there. `without_group` leaves the filters of one group out."""
+        """Pages with every word and phrase. `without_group` omits the filters of one group."""
         return self._narrowed([(Occur.Must, part.query) for part in self.parts], without_group)
 
     def some_words(self, without_group: str = "") -> tantivy.Query:
-        """At least one; those that have all stand before the others, by FULL."""
+        """Pages with at least one; those that have all come first, by FULL."""
         some = tantivy.Query.boolean_query([(Occur.Should, part.query) for part in self.parts])
         full = tantivy.Query.boolean_query([(Occur.Must, part.query) for part in self.parts])
         return self._narrowed(
@@ -164,26 +166,26 @@ class WordsQuery:
         )
 
     def any_word(self, without_group: str = "") -> tantivy.Query:
-        """The same pages, by their words alone: half the work, for who knows already which have all of them."""
+        """The same pages without that order: half the work, for a caller that knows which have all words."""
         return self._narrowed(
             [(Occur.Must, any_of([part.query for part in self.parts]))] if self.parts else [], without_group
         )
 
     def matching(self, has_all: bool, without_group: str = "") -> tantivy.Query:
-        """The pages of `all_words` or `any_word`, in no order: for counting."""
+        """The pages of `all_words` or `any_word` without scores: for counting."""
         found = [part.match for part in self.parts]
         clauses = found if has_all or not found else [any_of(found)]
         return self._narrowed([(Occur.Must, one) for one in clauses], without_group)
 
     def shown(self) -> dict[str, float]:
-        """The words that a snippet should have, and how rare they are."""
+        """The words for a snippet, and how rare they are."""
         words = sorted({word for part in self.parts for word in part.shown})
         return {word: self._snapshot.rarity(self._snapshot.with_word("content", word)) for word in words}
 
     def _narrowed(self, clauses: list[tuple[Occur, tantivy.Query]], without_group: str) -> tantivy.Query:
-        """Where nothing is wanted, what is left are exclusions: they are taken from all pages. Words that the analyzer
-        makes nothing of find nothing."""
-        wanted, unwanted = of(self._snapshot, self._query, without_group)
+        """A query of exclusions alone subtracts them from all pages. Words that the analyzer drops completely match
+        nothing."""
+        wanted, unwanted = filters_of(self._snapshot, self._query, without_group)
         clauses += [(Occur.Must, part) for part in wanted]
         if not clauses:
             if self._query.wanted:
@@ -193,18 +195,18 @@ class WordsQuery:
         return tantivy.Query.boolean_query(clauses)
 
     def _chosen(self) -> list[WantedWord]:
-        """Each word once, those that say nothing left out unless there are only such."""
+        """Each word once, without stop words unless there are only such."""
         wanted = Counter(zip(self._query.wanted, map(tuple, self._tokens(self._query.wanted)), strict=True))
-        saying = {one: times for one, times in wanted.items() if one[1]}
-        telling = {one: times for one, times in saying.items() if not self._is_stop(*one)} or saying
-        if len(telling) > MOST_PARTS:
-            rarest = set(sorted(telling, key=self._frequency)[:MOST_PARTS])
-            telling = {one: times for one, times in telling.items() if one in rarest}
-        self.omitted = tuple(dict.fromkeys(" ".join(one[0].text) for one in saying if one not in telling))
-        return [self._part(word, tokens, times=times) for (word, tokens), times in telling.items()]
+        searchable = {one: times for one, times in wanted.items() if one[1]}
+        chosen = {one: times for one, times in searchable.items() if not self._is_stop(*one)} or searchable
+        if len(chosen) > MOST_PARTS:
+            rarest = set(sorted(chosen, key=self._frequency)[:MOST_PARTS])
+            chosen = {one: times for one, times in chosen.items() if one in rarest}
+        self.omitted = tuple(dict.fromkeys(" ".join(one[0].text) for one in searchable if one not in chosen))
+        return [self._part(word, tokens, times=times) for (word, tokens), times in chosen.items()]
 
     def _frequency(self, one: tuple[Word, tuple[str, ...]]) -> tuple[bool, int]:
-        """Words that no page has come last: looking for them finds nothing."""
+        """Words that no page has sort last: searching them finds nothing."""
         pages = min(self._snapshot.with_word("content", token) for token in one[1])
         return not pages, pages
 
@@ -214,7 +216,7 @@ class WordsQuery:
         return [self._part(word, of, is_exact=True).query for word, of in pairs if of]
 
     def _tokens(self, wanted: Sequence[Word]) -> list[list[str]]:
-        """The words of each part as the index knows them; a word like `e-mail` is a phrase of two."""
+        """The index tokens of each part; a word like `e-mail` is a phrase of two."""
         found = []
         for word in wanted:
             text = " ".join(word.text).encode("utf-8", "replace").decode()
@@ -229,7 +231,7 @@ class WordsQuery:
         return is_plain and len(tokens) == 1 and len(word.text) == 1 and is_stop_word(tokens[0], self.languages)
 
     def _part(self, word: Word, tokens: Sequence[str], is_exact: bool = False, times: int = 1) -> WantedWord:
-        """REQUIRES: there are tokens. A word that was said twice counts twice."""
+        """REQUIRES: there are tokens. A word that was typed twice counts twice."""
         key = word, tuple(tokens), is_exact, times, self.languages
 
         def find() -> WantedWord:
@@ -240,7 +242,7 @@ class WordsQuery:
         return part
 
     def _lasts(self, word: Word, tokens: Sequence[str]) -> bool:
-        """Whether what finds the word now finds it in the next snapshots too, and weighs it much the same."""
+        """Whether its query stays valid in the next snapshots, with much the same weight."""
         is_plain = len(tokens) == 1 and not (word.is_prefix or word.is_fuzzy)
         return is_plain and self._is_frequent(tokens[0])
 
@@ -272,7 +274,7 @@ class WordsQuery:
         return WantedWord(word, tuple(tokens), query, any_of(flat or [tantivy.Query.empty_query()]), tuple(shown))
 
     def places(self, part: WantedWord, field: str) -> list[tuple[str, float, tantivy.Query]]:
-        """Each form of it that may stand in this field, the factor of its score, and what finds it."""
+        """Each form of it in this field, the factor of its score, and its query."""
         if len(part.tokens) > 1:
             is_phrase_field = field in PHRASE_FIELDS or field == part.word.field
             return [(" ".join(part.tokens), 1.0, self._phrase(field, part.tokens))] if is_phrase_field else []
@@ -280,23 +282,23 @@ class WordsQuery:
         return [(form.word, factor, self._snapshot.term(field, form.word)) for form, factor in self._weighed(found)]
 
     def pointing(self, word: Word, tokens: Sequence[str]) -> list[list[Form]]:
-        """The forms in which other sites may use it in their links."""
+        """Its forms in the links of other sites."""
         as_is = word.is_exact or len(tokens) > 1
         return [[Form(token, 1)] if as_is else self._forms("content", token) for token in tokens]
 
     def _place(
         self, word: Word, tokens: Sequence[str], field: str, boost: float, is_exact: bool
     ) -> tuple[tantivy.Query, list[tantivy.Query], Sequence[str]]:
-        """What finds it in one field, as one and flat, and the words to light up."""
+        """Its query in one field, scored and flat, and the words to highlight."""
         if len(tokens) > 1:
             phrase = self._phrase(field, tokens)
             return tantivy.Query.boost_query(phrase, boost), [phrase], tokens
         found = self._found(word, tokens[0], field, is_exact)
-        terms = [self._snapshot.term(field, form.word) for form in self._standing(found)]
+        terms = [self._snapshot.term(field, form.word) for form in self._present(found)]
         return self._any_form(field, found, boost), terms, [form.word for form in found]
 
     def _found(self, word: Word, token: str, field: str, is_exact: bool) -> list[Form]:
-        """The words of the dictionary that will do; the one asked for first."""
+        """The matching words of the dictionary, the exact one first."""
         if word.is_prefix:
             return beginning(self._snapshot, field, token)
         if is_exact or word.is_fuzzy:
@@ -309,7 +311,7 @@ class WordsQuery:
         return forms(self._snapshot, field, token, self.languages)
 
     def _any_form(self, field: str, found: Sequence[Form], boost: float) -> tantivy.Query:
-        """One factor a form: each would be one more step for each page that has it."""
+        """One combined factor a form: each separate one would cost a step for every page."""
         weighed = [
             tantivy.Query.boost_query(self._snapshot.term(field, form.word), boost * factor)
             for form, factor in self._weighed(found)
@@ -319,24 +321,24 @@ class WordsQuery:
         return weighed[0] if weighed else tantivy.Query.empty_query()
 
     def _weighed(self, found: Sequence[Form]) -> list[tuple[Form, float]]:
-        """All forms together are as rare as the pages that have any; each is weighed as if it were that rare, in a
-        title as in the content: a word is not worth more for being rare in titles."""
+        """Each form is weighted by the rarity of all forms together in the content, also in titles: being rare in
+        titles makes a word no more important."""
         snapshot = self._snapshot
         rarity = snapshot.rarity(min(snapshot.pages, max(self._pages_with(found), sum(form.pages for form in found))))
         return [
             (form, (1.0 if form is found[0] else OTHER_FORM) * rarity / snapshot.rarity(form.pages))
-            for form in self._standing(found)
+            for form in self._present(found)
         ]
 
-    def _standing(self, found: Sequence[Form]) -> list[Form]:
-        """Those that some page has there; and the word itself when it is frequent, since the next page may."""
+    def _present(self, found: Sequence[Form]) -> list[Form]:
+        """Forms that occur there; and the word itself if frequent, since the next page may have it."""
         return [form for form in found if form.pages or (form is found[0] and self._is_frequent(form.word))]
 
     def _pages_with(self, found: Sequence[Form]) -> int:
         return sum(self._snapshot.with_word("content", form.word) for form in found)
 
     def _pointed(self, word: Word, tokens: Sequence[str]) -> list[tantivy.Query]:
-        """The pages that other sites call so."""
+        """Pages that other sites link to with these words."""
         if word.is_fuzzy or word.is_prefix:
             return []
         targets = targets_of(self._snapshot, self.pointing(word, tokens))

@@ -1,28 +1,28 @@
-"""The fields of the index, and the one way text becomes words.
+"""The index on disk: its fields, how text and IRIs become terms, block size, and checksums.
 
-| field | holds |
+| field | content |
 |---|---|
 | url_id | `Url.id`; the key: one page, one entry |
 | fetched_at | the instant of the capture the entry was made from |
 | copy_id | the first 64 bits of the exact fingerprint; copies share it. 0 when there is none |
 | host_id | `Host.id`; fast, for counting: a number takes half the time of a name |
-| traits | all else that pages are counted by, each value behind the letter of its kind (`TRAITS`); fast |
-| sites | the host and every name above it, so that a site can be asked for as a whole |
-| kinds | the classes, inferred ones too, by the lower-case last part of their IRI |
+| traits | all else that pages are counted by, each value prefixed by its kind (`TRAITS`); fast |
+| sites | the host and its parent domains, so that a query can name a whole site |
+| kinds | the classes, also inferred ones, by the lower-case last part of their IRI |
 | relations | the properties, likewise |
 | title, content, address | words with positions |
-| headings | words with positions: the headings, then what is set in bold |
-| rest | the first words outside the content block: whether, not how often |
-| names | the names of the things the page speaks of |
-| things | their keys (`key_of`), to count the pages that speak of one |
+| headings | words with positions: the headings, then bold text |
+| rest | the first words outside the content block, without frequencies |
+| names | the names of the entities the page mentions |
+| things | their keys (`key_of`), to count the pages that mention an entity |
 | pointing | the words of its links to other sites |
 | pointers | stored only: those links, as msgpack (`Pointers`) |
 | signs | the characters of scripts written without spaces, one by one; see `signs_of` |
 | content, headings | stored too, for snippets and the forward index |
 | card | stored only: what a result shows, as msgpack |
 
-There is no field of stems: other forms of a word are found in the dictionary when somebody asks (`forms`), which
-costs the indexer nothing and leaves every exact word where it is.
+There is no field of stems: other forms of a word are found in the dictionary at query time (`dictionary`), which
+costs the indexer nothing and keeps every word exact.
 """
 
 import re
@@ -42,13 +42,12 @@ from gossamer.values.url import Url, id_of
 
 VERSION = 4
 POSITION = "position"
-"""The file that says how far the index is."""
+"""The file with the index's position in the spool."""
 FORMAT = "format"
-"""The file that names the version; an index of an older one is made anew from the archive."""
+"""The file with the version; an older index is rebuilt from the archive."""
 TRAITS = {"types": "t", "supertypes": "i", "ontologies": "o", "properties": "p", "languages": "l", "syntaxes": "s"}
-"""Types and properties are IRIs as stated; supertypes are those of classes that follow from them and are not stated
-themselves; ontologies are the namespaces of what is stated. One field for all, because what a count costs is by the
-field and not by the value."""
+"""Types and properties are stated IRIs; supertypes are inferred and not stated classes; ontologies are the namespaces
+of what is stated. One field for all, because a count costs by the field and not by the value."""
 LONGEST_WORD = 64
 ANALYZER = "words"
 
@@ -63,7 +62,7 @@ _ASCII = bytes(range(128))
 
 
 class IndexedEntity(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A thing the page speaks of."""
+    """An entity the page mentions."""
 
     iri: str
     """Empty when it has none."""
@@ -76,11 +75,11 @@ class Pointers(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     host: str
     links: tuple[tuple[int, str], ...]
-    """`Url.id` of the target, and the words."""
+    """`Url.id` of the target, and the link's text."""
 
 
 class Card(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What a result shows of a page without asking anywhere else."""
+    """What a result shows of a page."""
 
     url: Url
     title: str
@@ -94,12 +93,12 @@ class Card(msgspec.Struct, frozen=True, array_like=True, gc=False):
     inferred: tuple[str, ...] = ()
     things: tuple[IndexedEntity, ...] = ()
     may_cache: bool = True
-    """As in `Directives`; entries written before these two were kept allow everything."""
+    """As in `Directives`; entries older than these two fields allow everything."""
     most_snippet: int = -1
 
     @property
     def quotable(self) -> int:
-        """Characters of the page that a result may quote; -1: as many as usual."""
+        """Characters of the page that a result may quote; -1: no limit."""
         return self.most_snippet if self.may_cache else 0
 
 
@@ -136,16 +135,16 @@ def analyzer() -> tantivy.TextAnalyzer:
 
 
 def signs_of(text: str) -> str:
-    """The characters of scripts without word spaces, spaced out: a word of such a script is a phrase of them.
+    """The characters of scripts without word spaces, separated by spaces: a word of such a script becomes a phrase.
 
-    Most texts that are not all ASCII have a few letters or quotation marks beyond it: only those are looked at.
+    Only the characters beyond ASCII are searched, which most texts have few of.
     """
     beyond = "" if text.isascii() else text.encode("utf-8", "replace").translate(None, _ASCII).decode()
     return " ".join(_SIGNS.findall(beyond))
 
 
 def may_have(text: str, words: Sequence[Sequence[str]]) -> bool:
-    """Whether it could have every word, in one of its forms: a cheap look before the text is cut into words."""
+    """Whether it could have every word, in some form: a cheap test before the text is tokenized."""
     if not text.isascii():
         return True
     plain = text.lower()
@@ -153,13 +152,13 @@ def may_have(text: str, words: Sequence[Sequence[str]]) -> bool:
 
 
 def last_part(iri: str) -> str:
-    """`http://schema.org/Person` -> `person`: how people ask for a class or a property."""
+    """`http://schema.org/Person` -> `person`: how users name a class or a property."""
     return _ENDS.split(iri.rstrip("/#"))[-1].lower()
 
 
-def key_of(thing: IndexedEntity, host: str) -> int:
-    """By which a thing is known from page to page; one without an IRI is known within a site, by name and types."""
-    return id_of(thing.iri or "\n".join((host, thing.name.lower(), *sorted(thing.types))))
+def key_of(entity: IndexedEntity, host: str) -> int:
+    """Identifies an entity across pages; one without an IRI only within its site, by name and types."""
+    return id_of(entity.iri or "\n".join((host, entity.name.lower(), *sorted(entity.types))))
 
 
 def names_above(host: str) -> list[str]:
@@ -172,33 +171,32 @@ def names_above(host: str) -> list[str]:
     return list(dict.fromkeys([host, *above]))
 
 
-# How large the pieces are in which the index keeps what it stores.
-# A page that is shown is unpacked with its whole block. With tantivy's 16 KiB that is four or so pages for every one;
-# with blocks of about a page each, reading one takes half the time, the files of stored texts are 8 % larger, and
-# writing costs the same. tantivy takes the size from its `meta.json`, and offers no other way to choose it from
-# Python.
+# The block size of stored fields. A page is decompressed with its whole block: tantivy's 16 KiB hold about four pages.
+# With blocks of about one page, reading takes half the time, the files of stored texts are 8 % larger, and writing
+# costs the same. From Python the size can only be set in tantivy's `meta.json`.
 
 META = "meta.json"
 BLOCK_BYTES = 4_096
 
 
 def with_small_blocks(meta: bytes) -> bytes | None:
-    """The same settings with our size of block; None when they have it. What is written already stays as it is: each
-    block says itself how long it is."""
-    told = msgspec.json.decode(meta)
-    settings = told.get("index_settings") if isinstance(told, dict) else None
+    """The same settings with our block size; None if they have it. Existing blocks stay: each contains its length."""
+    decoded = msgspec.json.decode(meta)
+    settings = decoded.get("index_settings") if isinstance(decoded, dict) else None
     if not isinstance(settings, dict) or settings.get("docstore_blocksize") == BLOCK_BYTES:
         return None
     settings["docstore_blocksize"] = BLOCK_BYTES
-    return msgspec.json.format(msgspec.json.encode(told), indent=2)
+    return msgspec.json.format(msgspec.json.encode(decoded), indent=2)
 
+
+# What users call classes, properties and vocabularies, as the IRIs in the index.
 
 MOST_INFERRED = 100
 
 
 @lru_cache(maxsize=20_000)
 def supertypes_of(types: tuple[str, ...]) -> tuple[str, ...]:
-    """The classes that follow from these, without these; nearest first. Cached: pages of one site state the same."""
+    """Inferred classes without the stated ones, nearest first. Cached: pages of a site state the same."""
     found = dict.fromkeys(above for iri in types for above in superclasses(iri))
     return tuple(iri for iri in found if iri not in types)[:MOST_INFERRED]
 
@@ -210,7 +208,7 @@ def ontologies_of(iris: tuple[str, ...]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=2_000)
 def iris_of(name: str) -> tuple[str, ...]:
-    """What a person means by an IRI or `schema:Person`, as the index spells it; empty for a plain last part."""
+    """What a user means by an IRI or `schema:Person`, in canonical spelling; empty for a plain last part."""
     prefix, colon, local = name.partition(":")
     if not colon:
         return ()
@@ -221,18 +219,20 @@ def iris_of(name: str) -> tuple[str, ...]:
 
 
 def namespaces_of(name: str) -> tuple[str, ...]:
-    """What a person means by a vocabulary: a prefix, or the namespace itself."""
+    """What a user means by a vocabulary: a prefix, or the namespace itself."""
     return iris_of(name if ":" in name else f"{name}:") if name else ()
 
 
 def means(name: str, iri: str) -> bool:
-    """Whether this is an IRI that a person means by that name."""
+    """Whether a user can mean this IRI by that name."""
     return iri in iris_of(name) if ":" in name else last_part(iri) == name.lower()
 
 
 def _is_known(prefix: str) -> bool:
     return bool(prefix) and prefix.lower() in PREFIXES
 
+
+# tantivy ends its files with a footer: JSON with a checksum of the body, its length, and a magic number.
 
 TAIL = struct.Struct("<II")
 MAGIC = 1337
@@ -245,7 +245,7 @@ class _Footer(msgspec.Struct):
 
 
 def damaged_files(folder: Path) -> list[str]:
-    """Names of the index's files that are not as they were written. Reads all of them."""
+    """Names of the index's files with a wrong checksum. Reads all of them."""
     names = sorted(path.name for path in folder.iterdir() if path.suffix in CHECKED)
     return [name for name in names if not _is_whole(folder / name)]
 

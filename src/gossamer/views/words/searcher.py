@@ -25,7 +25,7 @@ from gossamer.views.words.schema import ANALYZER, FORMAT, POSITION, VERSION, Car
 from gossamer.views.words.snapshot import Snapshot, count, held_at, integers
 from gossamer.views.words.snippets import Segment, around, limited, snippets
 
-# Pages with the very same text: folded into one result, and listed here.
+# Pages with identical text: one result, whose copies are listed here.
 
 MOST_COPIES = 100
 
@@ -38,7 +38,7 @@ class SameText(msgspec.Struct, frozen=True):
 
 
 def copies_of(snapshot: Snapshot, url: Url, at_most: int = MOST_COPIES) -> list[SameText]:
-    """The page itself included, in the order of their addresses; empty when it is not in the index."""
+    """With the page itself, by URL; empty when it is not in the index."""
     hits = snapshot.best(snapshot.term("url_id", url.id), 1)
     copy = integers(snapshot.searcher, "copy_id", [hits[0][1]])[0] if hits else 0
     alike = snapshot.best(snapshot.term("copy_id", copy), at_most) if copy else hits
@@ -48,11 +48,11 @@ def copies_of(snapshot: Snapshot, url: Url, at_most: int = MOST_COPIES) -> list[
 
 
 FEW = 10
-"""With fewer pages than this that have all the words, those that have some of them follow."""
+"""If fewer pages than this have all the words, pages with some of them follow."""
 
 
 class FoundPage(msgspec.Struct, frozen=True, gc=False):
-    """One page that matches; `copies` counts the pages with the same text, this one included."""
+    """A matching page; `copies` counts the pages with the same text, this one included."""
 
     card: Card
     score: float
@@ -62,7 +62,7 @@ class FoundPage(msgspec.Struct, frozen=True, gc=False):
 
 
 class Stored(msgspec.Struct, frozen=True):
-    """What the index holds of one page."""
+    """What the index stores of a page."""
 
     title: str
     text: str
@@ -72,11 +72,11 @@ class Stored(msgspec.Struct, frozen=True):
     description: str = ""
     fact_count: int = 0
     may_cache: bool = True
-    """False: the site asks not to show a copy. The owner of the collection may still read it."""
+    """False: the site asks not to show a copy; the owner of the collection may still read it."""
 
 
 class WordCount(msgspec.Struct, frozen=True):
-    """A word of a page, how often it stands there, and where: the forward index."""
+    """A word of a page, how often it occurs, and where: the forward index."""
 
     word: str
     count: int
@@ -87,33 +87,33 @@ class WordCount(msgspec.Struct, frozen=True):
 class MatchedPages(msgspec.Struct, frozen=True):
     found: tuple[FoundPage, ...]
     total: int
-    """Pages that match, each copy counted."""
+    """Matching pages, counting copies."""
     all_words: bool = True
-    """False when too few pages have all that was asked for, and those that have some of it follow."""
+    """False when too few pages have all the words, and pages with some of them follow."""
     with_all_words: int = 0
     facets: dict[str, tuple[Facet, ...]] = {}
     dates: tuple[Span, ...] = ()
     omitted: tuple[str, ...] = ()
     counted: int = 0
-    """Pages that facets and dates were counted over; fewer than `total` where they are estimates."""
+    """Pages behind facets and dates; fewer than `total` where those are estimates."""
     unreadable: tuple[int, ...] = ()
-    """`Url.id` of the entries that would be among `found` and are damaged."""
+    """`Url.id` of damaged entries that would be among `found`."""
 
 
 class _Ranked(NamedTuple):
     score: float
     place: tantivy.DocAddress
     copy: int
-    """0 when it is none."""
+    """`copy_id`; 0 when it has none."""
     has_all: bool
 
 
 class Searcher:
-    """A snapshot of the index as of `open` or the last `reload`. A question is answered from one snapshot, whatever
+    """A snapshot of the index as of `open` or the last `reload`. Each query runs on one snapshot, whatever
     other threads do meanwhile."""
 
     def __init__(self, folder: Path, vocabularies: Callable[[], Vocabularies] = bundled) -> None:
-        """`vocabularies` is asked at each look which ones questions are understood by."""
+        """`vocabularies` returns those that queries are understood by; called at each `reload`."""
         self._folder, self._vocabularies = folder, vocabularies
         self._analyzer = analyzer()
         self._index: tantivy.Index | None = None
@@ -135,11 +135,11 @@ class Searcher:
         self.reload()
 
     def damage_named(self) -> AbstractContextManager[None]:
-        """For whoever reads from the snapshot: what tantivy raises means that the index is damaged."""
+        """For readers of the snapshot: an exception of tantivy means that the index is damaged."""
         return damage_named(self._folder, ValueError, OSError, LookupError, msgspec.MsgspecError)
 
     def reload(self) -> None:
-        """See what was committed since; when nothing was, the snapshot stays, and with it what it remembers."""
+        """See later commits; without any, the snapshot and its caches stay."""
         assert self._index is not None, "the index is not open"
         try:
             written = (self._folder / "meta.json").stat()  # tantivy replaces it with every commit
@@ -151,7 +151,7 @@ class Searcher:
         except FileNotFoundError as trouble:
             raise DirectoryUnusable(f"the index in {self._folder} is gone: {trouble}") from trouble
         except (ValueError, OSError) as trouble:
-            if not self._folder.is_dir():  # it was removed this moment
+            if not self._folder.is_dir():  # it was just removed
                 raise DirectoryUnusable(f"the index in {self._folder} is gone: {trouble}") from trouble
             raise ViewDamaged(self._folder, trouble) from trouble
         self._mark = mark
@@ -162,17 +162,17 @@ class Searcher:
 
     @property
     def pages(self) -> int:
-        """Entries in the index; pages that asked not to be indexed have one too, without words."""
+        """Entries in the index, including those without words of pages that ask not to be indexed."""
         return self.snapshot.pages
 
     @property
     def position(self) -> bytes:
-        """How far the writer has come, as of now; whether the index is open or not."""
+        """The writer's position in the spool, now; also while the index is not open."""
         path = self._folder / POSITION
         return path.read_bytes() if path.is_file() else b""
 
     def held(self, urls: Sequence[Url]) -> dict[int, Instant]:
-        """By id, the capture instants of those pages that have an entry, with words or without."""
+        """By id, the capture times of the pages that have an entry, with words or without."""
         with self.damage_named():
             return held_at(self.snapshot.searcher, self.snapshot.schema, [url.id for url in urls])
 
@@ -182,11 +182,11 @@ class Searcher:
         return self._snapshot
 
     def find(self, query: Query, count_by: Sequence[str] = ()) -> MatchedPages:
-        """REQUIRES: offset and limit are not negative, and `count_by` names facets. Copies of one text are folded into
+        """REQUIRES: offset and limit are not negative, and `count_by` names facets. Copies of a text are folded into
         the best of them.
 
-        When few pages have everything that was asked for, those that have some of it follow them. Without words to
-        rank by, the newest pages are the best. An entry that is damaged is left out and counted.
+        When few pages have all the words, pages with some of them follow. Without words to rank by, the newest pages
+        come first. Damaged entries are left out and listed.
         """
         if query.limit > MOST_HITS or query.offset + query.limit > DEEPEST_HIT:
             raise QueryRefused(f"at most {MOST_HITS} results at a time, and none beyond the {DEEPEST_HIT:,}th")
@@ -212,20 +212,29 @@ class Searcher:
             if count_by
             else FacetCounts()
         )
-        told = counts.facets, counts.dates, asking.omitted, counts.counted
-        return MatchedPages(found, total, all_words, with_all, *told, unreadable)
+        return MatchedPages(
+            found=found,
+            total=total,
+            all_words=all_words,
+            with_all_words=with_all,
+            facets=counts.facets,
+            dates=counts.dates,
+            omitted=asking.omitted,
+            counted=counts.counted,
+            unreadable=unreadable,
+        )
 
     def matching(self, query: Query) -> int:
-        """How many pages have all that is asked for."""
+        """How many pages have all the words and pass all filters."""
         return 0 if query.is_empty else count(self.snapshot.searcher, WordsQuery(self.snapshot, query).matching(True))
 
     def entities(self, query: Query) -> list[Entity]:
-        """Things by that name."""
+        """Entities by that name."""
         snapshot = self.snapshot
         return [] if query.is_empty else entities.named(snapshot, query, query.languages or snapshot.languages)
 
     def explain(self, query: Query, url: Url) -> Explanation | None:
-        """Why the page stands where it stands; None when it is not here."""
+        """Why the page ranks where it does; None when it is not in the index."""
         snapshot = self.snapshot
         hits = snapshot.best(snapshot.term("url_id", url.id), 1)
         if not hits or query.is_empty:
@@ -237,7 +246,7 @@ class Searcher:
         return copies_of(self.snapshot, url)
 
     def stored(self, url: Url) -> Stored | None:
-        """None when the page is not here, or asked not to be indexed."""
+        """None when the page is not in the index, or asks not to be."""
         entry, card = self._entry(url)
         if entry is None or card is None:
             return None
@@ -246,7 +255,7 @@ class Searcher:
         return Stored(card.title, text, *facts, card.may_cache)
 
     def words(self, url: Url) -> list[WordCount]:
-        """The forward index of a page: its words, most frequent first; empty when it is not here."""
+        """The forward index of a page: its words, most frequent first; empty when it is not in the index."""
         entry, card = self._entry(url)
         if entry is None or card is None:
             return []
@@ -266,7 +275,7 @@ class Searcher:
         ]
 
     def cards(self) -> Iterator[Card]:
-        """Every page one can find, in no order; for digests and exports."""
+        """Every searchable page, in no order; for digests and exports."""
         snapshot = self.snapshot
         for start in range(0, snapshot.pages, 1000):
             for _, place in snapshot.searcher.search(WITH_WORDS, limit=1000, offset=start, count=False).hits:
@@ -274,7 +283,7 @@ class Searcher:
                     yield card
 
     def unreadable(self, urls: Sequence[Url]) -> list[Url]:
-        """Those whose entries have words, and no card that can be read."""
+        """Those whose entries have words but no readable card."""
         snapshot = self.snapshot
         wanted = tantivy.Query.term_set_query(snapshot.schema, "url_id", [url.id for url in urls])
         both = tantivy.Query.boolean_query([(tantivy.Occur.Must, wanted), (tantivy.Occur.Must, WITH_WORDS)])
@@ -292,18 +301,18 @@ class Searcher:
     def _look_at_format(self) -> None:
         mark = self._folder / FORMAT
         version = mark.read_bytes().decode("ascii", "replace") if mark.is_file() else ""
-        if not version and not any(self._folder.glob("*.store")):  # its writer has just begun, and says so next
+        if not version and not any(self._folder.glob("*.store")):  # its writer has only just begun
             raise DirectoryUnusable(f"there is no index in {self._folder} yet; crawl something first")
         if version != str(VERSION):
-            said = f"its format is {version or 'unknown'}"
-            raise ViewDamaged(self._folder, f"{said}, and this version of Gossamer reads {VERSION}")
+            why = f"its format is {version or 'unknown'}, and this version of Gossamer reads {VERSION}"
+            raise ViewDamaged(self._folder, why)
 
 
 def _folded(
     snapshot: Snapshot, query: Query, wanted: tantivy.Query, has_all: bool, first: Sequence[_Ranked] = ()
 ) -> tuple[list[_Ranked], int]:
-    """The best pages with different texts, as many as are asked for, `first` before the others; and how many pages
-    match, each copy counted. REQUIRES: `first` are few, and among those that match."""
+    """The best pages with different texts, as many as the query wants, `first` before the others; and how many pages
+    match, counting copies. REQUIRES: `first` are few, and match."""
     enough = query.offset + query.limit
     deep = enough + 20
     known = {(one.place.segment_ord, one.place.doc) for one in first}
@@ -354,17 +363,16 @@ def _unreadable(snapshot: Snapshot, ranked: list[_Ranked]) -> tuple[int, ...]:
     return tuple(integers(snapshot.searcher, "url_id", places))
 
 
-# Every page that a query finds, however many: for exports. What is held at one time does not grow with their number.
-# One snapshot answers from the first page to the last, so that a commit meanwhile neither repeats a page nor skips
-# one.
+# Every matching page, for exports, in constant memory. All pages come from one snapshot, so a commit meanwhile neither
+# repeats nor skips a page.
 
 STEP = 5_000
-"""Pages whose places are held at one time, beyond DEEPEST_HIT of them."""
+"""Pages fetched at a time, beyond DEEPEST_HIT of them."""
 
 
 def walked(snapshot: Snapshot, query: Query) -> Iterator[tuple[Card, str]]:
-    """Cards and texts. In the order that is asked for while there are at most DEEPEST_HIT, else in that of their ids.
-    Copies of one text each come. All pages there are for an empty query."""
+    """Cards and texts, in the query's order up to DEEPEST_HIT pages, else by id. Copies are not folded. An empty query
+    matches all pages."""
     wanted, total = _wanted(snapshot, query)
     is_ordered = total <= DEEPEST_HIT and not query.is_empty
     for place in _ordered(snapshot, query, wanted) if is_ordered else _by_id(snapshot, wanted):
@@ -374,7 +382,7 @@ def walked(snapshot: Snapshot, query: Query) -> Iterator[tuple[Card, str]]:
 
 
 def _wanted(snapshot: Snapshot, query: Query) -> tuple[tantivy.Query, int]:
-    """What a search of the same words would find."""
+    """What a search with the same words would match."""
     if query.is_empty:
         return WITH_WORDS, snapshot.pages
     asking = WordsQuery(snapshot, query)
@@ -395,7 +403,7 @@ def _ordered(snapshot: Snapshot, query: Query, wanted: tantivy.Query) -> Iterato
 
 
 def _by_id(snapshot: Snapshot, wanted: tantivy.Query) -> Iterator[tantivy.DocAddress]:
-    """A step goes on behind the last id of the one before: no page has another's."""
+    """Each step continues after the last id of the one before; ids are unique."""
     narrowed = wanted
     while True:
         hits = snapshot.searcher.search(

@@ -1,4 +1,4 @@
-"""The index as of one moment: immutable, for any number of threads, with the types tantivy's stubs leave open."""
+"""The index at one moment: immutable, for any number of threads, with the types that tantivy's stubs lack."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,23 +17,22 @@ LEAST_SHARE = 0.1
 MOST_FREQUENCIES = 50_000
 MOST_REMEMBERED, MOST_LASTING, MOST_PARTS, MOST_COUNTS = 5_000, 20_000, 3_000, 200
 LARGE = 10_000
-"""Pages from which on a commit changes little."""
+"""Pages from which on one commit changes little."""
 MOST_GROWTH, MOST_SNAPSHOTS = 0.05, 120
-"""Two minutes at most, while a crawl goes on."""
+"""At most two minutes while a crawl is running."""
 
 
 @dataclass(slots=True)
 class Lasting:
-    """What changes so slowly in a large index that one snapshot may hand it on to the next: which words are forms of
-    which, what finds a frequent word, what other sites call a page, and which languages most are in. Whatever is
-    counted or found is of the snapshot itself."""
+    """What changes so slowly in a large index that snapshots may share it: forms of words, queries for frequent words,
+    anchor texts, and the main languages. Results and counts always belong to one snapshot."""
 
     pages: int
-    """Of the snapshot it was begun with."""
+    """In its first snapshot."""
     snapshots: int = 0
     found: dict[object, Any] = field(default_factory=dict)
     parts: dict[object, Any] = field(default_factory=dict)
-    """Larger than the others."""
+    """Larger entries than `found`."""
 
     def serves(self, pages: int) -> bool:
         is_much_the_same = LARGE <= self.pages <= pages <= self.pages * (1 + MOST_GROWTH)
@@ -41,7 +40,7 @@ class Lasting:
 
 
 class Snapshot:
-    """What was committed when it was taken, and what was found out about it since."""
+    """What was committed when it was taken, and caches about it."""
 
     def __init__(
         self,
@@ -51,7 +50,7 @@ class Snapshot:
         before: "Snapshot | None" = None,
         known: Vocabularies | None = None,
     ) -> None:
-        """`before` is the one it takes the place of; `known` the vocabularies that questions are understood by."""
+        """`before`: the snapshot it replaces; `known`: the vocabularies that queries are understood by."""
         self.searcher, self.schema, self.analyzer = searcher, schema, analyzer
         self.known = known or bundled()
         self.lasting: Lasting = Lasting(self.pages)
@@ -59,18 +58,18 @@ class Snapshot:
             self.lasting = before.lasting
             self.lasting.snapshots += 1
         self.remembered: dict[object, Any] = {}
-        """Answers that stay true as long as the snapshot; see `recall`."""
+        """Valid for this snapshot; see `recall`."""
         self._frequencies: dict[tuple[str, str], int] = {}
         self._counts: dict[object, Any] = {}
 
     @cached_property
     def pages(self) -> int:
-        """Entries; pages that asked not to be indexed have one too, without words."""
+        """Entries, including those without words of pages that ask not to be indexed."""
         return int(self.searcher.num_docs)
 
     @cached_property
     def languages(self) -> tuple[str, ...]:
-        """Those that a good part of the pages is written in, most frequent first; English when nobody knows."""
+        """Those of a good part of the pages, most frequent first; English when unknown."""
         found: tuple[str, ...] = self.recall_lasting("languages", self._most_languages)
         return found
 
@@ -80,23 +79,23 @@ class Snapshot:
         return tuple(trait[1:] for trait, pages in listed if pages >= least) or ("en",)
 
     def recall(self, key: object, find: Any) -> Any:
-        """`find()`, or what it gave before. Two threads may find the same at once; either answer is right."""
+        """`find()`, cached. Two threads may compute the same value at once; either is right."""
         return _recalled(self.remembered, key, find, MOST_REMEMBERED)
 
     def recall_lasting(self, key: object, find: Any) -> Any:
-        """The same for what is of the `lasting` kind."""
+        """The same in `lasting`."""
         return _recalled(self.lasting.found, key, find, MOST_LASTING)
 
     def recall_parts(self, key: object, find: Any) -> Any:
-        """The same for what finds a frequent word."""
+        """The same for the query of a frequent word."""
         return _recalled(self.lasting.parts, key, find, MOST_PARTS)
 
     def recall_counts(self, key: object, find: Any) -> Any:
-        """The same for what was counted, which is large: for those who look at the next page, or in another order."""
+        """The same for counts, which are large: for the next page of results, or another order."""
         return _recalled(self._counts, key, find, MOST_COUNTS)
 
     def tokens(self, text: str) -> list[str]:
-        """The words of a text as the index knows them."""
+        """The words of a text as the index has them."""
         return list(self.analyzer.analyze(text))
 
     def with_word(self, field: str, word: str) -> int:
@@ -110,16 +109,16 @@ class Snapshot:
         return pages
 
     def with_number(self, field: str, value: int) -> int:
-        """How many pages have the number there. Far cheaper than a search, unless there are several."""
+        """How many pages have the number there. Far cheaper than a search if at most one has."""
         entries = self.entries(field, value)
         return entries if entries < 2 else count(self.searcher, self.term(field, value))
 
     def entries(self, field: str, value: int) -> int:
-        """The same, but pages that were replaced or removed count too until their entries are merged away."""
+        """The same, but counting replaced and removed pages until their entries are merged away."""
         return int(self.searcher.doc_freq(field, value))
 
     def rarity(self, pages: int) -> float:
-        """What BM25 multiplies by: the natural logarithm of how rare a word is."""
+        """BM25's inverse document frequency."""
         return log(1 + (max(0, self.pages - pages) + 0.5) / (pages + 0.5))
 
     def term(self, field: str, value: str | int) -> tantivy.Query:
@@ -136,7 +135,7 @@ class Snapshot:
         return self.searcher.search(query, limit=limit, count=False).hits
 
     def best_of(self, query: tantivy.Query, limit: int) -> tuple[list[tuple[float, tantivy.DocAddress]], int]:
-        """The best, and how many there are, for the price of one."""
+        """The best, and how many match, in one query."""
         found = cast(Any, self.searcher.search(query, limit=limit, count=True))
         return found.hits, int(found.count)
 
@@ -161,7 +160,7 @@ def integers(searcher: tantivy.Searcher, field: str, places: Sequence[tantivy.Do
 
 
 def held_at(searcher: tantivy.Searcher, schema: tantivy.Schema, url_ids: list[int]) -> dict[int, Instant]:
-    """The capture instants of those pages that the index has."""
+    """The capture times of the pages that the index has."""
     if not url_ids or not searcher.num_docs:
         return {}
     query = tantivy.Query.term_set_query(schema, "url_id", url_ids)

@@ -1,4 +1,4 @@
-"""Snippets as plain segments: text and whether it matches, never markup."""
+"""Snippets as plain segments, matching or not, never markup."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
@@ -9,10 +9,10 @@ import tantivy
 
 LONGEST = 220
 MOST_PLACES = 50
-"""Of one word in a text that are looked at."""
+"""Occurrences of one word in a text that are considered."""
 AGAIN = 0.1
 ALIKE = 1e-9
-"""A difference that comes of rounding only."""
+"""A difference caused by rounding."""
 
 
 class Segment(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -23,7 +23,7 @@ class Segment(msgspec.Struct, frozen=True, array_like=True, gc=False):
 def snippets(
     searcher: tantivy.Searcher, schema: tantivy.Schema, name: str, weights: Mapping[str, float]
 ) -> Callable[[tantivy.Document], tuple[Segment, ...]]:
-    """What makes the snippets of one question, from the field of that name."""
+    """A function that makes the snippets of one query, from the field of that name."""
 
     @cache
     def maker() -> tantivy.SnippetGenerator:
@@ -49,17 +49,17 @@ def segments_of(snippet: tantivy.Snippet) -> tuple[Segment, ...]:
 
 
 def fragment(text: str, weights: Mapping[str, float]) -> tuple[Segment, ...]:
-    """The piece of the text with the best of these words; empty when it has none of them.
+    """The part of the text with the best of these words; empty when it has none.
 
-    REQUIRES: the text is ASCII, and the words are as the index knows them. It takes a tenth of what tantivy's own does,
-    which cuts the whole text into words; for other texts there is `segments_of`.
+    REQUIRES: ASCII text, and words as the index has them. Ten times faster than tantivy's own generator, which
+    tokenizes the whole text; for other texts there is `segments_of`.
     """
     places = _places(text.lower(), weights)
     if not places:
         return ()
     first, last = _densest(places, weights)
     start = max(0, places[first][0] - (LONGEST - places[last][1] + places[first][0]) // 3)
-    if start:  # at the beginning of a word, if one begins before the first place
+    if start:  # at the start of a word, if there is one before the first match
         start = max(start, text.find(" ", start, places[first][0]) + 1)
     piece = _shortened(text[start:], LONGEST)
     inside = [(at - start, end - start) for at, end, _ in places if at >= start and end - start <= len(piece)]
@@ -67,7 +67,7 @@ def fragment(text: str, weights: Mapping[str, float]) -> tuple[Segment, ...]:
 
 
 def _places(plain: str, words: Iterable[str]) -> list[tuple[int, int, str]]:
-    """Where the words stand, in order: beginning, end, word."""
+    """Occurrences of the words, in order: start, end, word."""
     found = []
     for word in words:
         at = plain.find(word)
@@ -82,8 +82,8 @@ def _places(plain: str, words: Iterable[str]) -> list[tuple[int, int, str]]:
 
 
 def _densest(places: Sequence[tuple[int, int, str]], weights: Mapping[str, float]) -> tuple[int, int]:
-    """The first and last of the places within LONGEST of each other that say most: each word counts once in full, and
-    little when it comes again."""
+    """The first and last of the best places within LONGEST of each other: each word counts fully once, and little when
+    repeated."""
     best, chosen, past, rare = -1.0, (0, 0), 0, 0.0
     inside = dict.fromkeys(weights, 0)
     for first, (start, _, word) in enumerate(places):
@@ -101,9 +101,9 @@ def _densest(places: Sequence[tuple[int, int, str]], weights: Mapping[str, float
 
 
 def around(text: str, wanted: str, fallback: str = "") -> tuple[Segment, ...]:
-    """The text round the first place where `wanted` stands; its beginning (or `fallback`) when it does not.
+    """The text around the first occurrence of `wanted`, else its beginning (or `fallback`).
 
-    For scripts without word spaces, which the analyzer cannot cut into words, and for matches outside the content.
+    For scripts without word spaces, which the analyzer cannot tokenize, and for matches outside the content.
     """
     at = text.find(wanted) if wanted else -1
     if at < 0:
@@ -115,7 +115,7 @@ def around(text: str, wanted: str, fallback: str = "") -> tuple[Segment, ...]:
 
 
 def limited(snippet: Sequence[Segment], most: int) -> tuple[Segment, ...]:
-    """Its first `most` characters, as the page allows; all of it for -1."""
+    """Its first `most` characters, which the page allows; all for -1."""
     kept: list[Segment] = []
     for segment in snippet:
         room = len(segment.text) if most < 0 else most - sum(len(one.text) for one in kept)
@@ -127,7 +127,7 @@ def limited(snippet: Sequence[Segment], most: int) -> tuple[Segment, ...]:
 def _cut(text: AnyStr, matches: list[tuple[int, int]]) -> list[tuple[AnyStr, bool]]:
     parts, done = [], 0
     for start, end in sorted(matches):
-        if start < done:  # overlapping ranges: the first one stands
+        if start < done:  # overlapping ranges: the first wins
             continue
         parts += [(text[done:start], False), (text[start:end], True)]
         done = end
@@ -136,7 +136,7 @@ def _cut(text: AnyStr, matches: list[tuple[int, int]]) -> list[tuple[AnyStr, boo
 
 
 def _shortened(text: str, longest: int) -> str:
-    """Cut at the last space before the limit, unless that would lose half of it."""
+    """Cut at the last space before the limit, unless that loses half of the text."""
     if len(text) <= longest:
         return text
     space = text.rfind(" ", longest // 2, longest)

@@ -1,4 +1,4 @@
-"""The one writer of the index; it lives in the indexer process."""
+"""The only writer of the index, in the indexer process."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,14 +18,14 @@ from gossamer.views.words.snapshot import count, held_at
 HEAP_BYTES = 64_000_000
 
 DAMAGE = ("orrupt", "DoesNotExist", "No such file", "Incompatible", "checksum", "eserializ", "panicked")
-"""What tantivy's words for a damaged index have in them, as told from a disk that fails."""
+"""Words in tantivy's messages about a damaged index, as opposed to a failing disk."""
 
 
 class IndexWriter:
     """One entry a page, replaced as a whole, never by one from an older capture.
 
-    What is not yet committed is kept in memory too: tantivy ends a writer whose thread failed, and then another is
-    begun and given it again.
+    Uncommitted readings are kept in memory too: tantivy ends a writer whose thread failed, and then a new writer gets
+    them again.
     """
 
     is_patient = False
@@ -57,23 +57,23 @@ class IndexWriter:
             self._position = self._files.read(self._folder / POSITION)
 
     def close(self) -> None:
-        """What was not committed is forgotten; whoever follows the spool gives it again. Merges under way are left:
-        waiting for them could take many seconds, and the next writer begins them anew."""
+        """Drop what was not committed; the spool's follower replays it. Running merges are abandoned: waiting for them
+        could take many seconds, and the next writer starts them again."""
         self._pending.clear()
         self._writer = self._searcher = self._index = None
 
     @property
     def position(self) -> bytes:
-        """What the last `commit` was told; empty in a new index. It lies in the index's folder and goes with it."""
+        """That of the last `commit`; empty in a new index. Stored in the index's folder, and lost with it."""
         return self._position
 
     @property
     def waiting(self) -> int:
-        """How many pages were given since the last commit."""
+        """Pages taken since the last commit."""
         return len(self._pending)
 
     def replace(self, readings: Sequence[Reading]) -> int:
-        """The pages' words, each unless the index holds the same or a newer capture. Says how many were taken."""
+        """Take the pages, except where the same or a newer capture is indexed; returns how many were taken."""
         with damage_named(self._folder, ValueError, OSError):
             held = self._held([reading.page.url.id for reading in readings])
         taken = 0
@@ -92,7 +92,7 @@ class IndexWriter:
         self._pending[url.id] = None
 
     def commit(self, position: bytes = b"") -> None:
-        """On return everything given is on disk and found by readers that `reload`; `position` is kept beside it."""
+        """On return everything taken is on disk and visible to readers that `reload`, with `position` beside it."""
         if self._pending:
             self._commit_pending()
         if position != self._position:
@@ -100,16 +100,16 @@ class IndexWriter:
             self._position = position
 
     def settle(self) -> None:
-        """What was committed was kept before `commit` returned."""
+        """Nothing to wait for: `commit` is durable when it returns."""
 
     def _commit_pending(self) -> None:
-        self._surely(self._commit_and_look)
+        self._retried(self._commit_and_look)
         pages = len(self._pending)
         self._pending.clear()
         self._tell("index.committed", pages=pages)
 
     def _commit_and_look(self) -> None:
-        """A writer whose thread has failed was seen to report commits that wrote nothing: look for the last page."""
+        """A writer with a failed thread has reported commits that wrote nothing: search for the last page."""
         self._opened().commit()
         self._refresh()
         assert self._searcher is not None
@@ -128,7 +128,7 @@ class IndexWriter:
         return version == str(VERSION)
 
     def _choose_blocks(self) -> None:
-        """REQUIRES: nobody has it open yet."""
+        """REQUIRES: no process has it open yet."""
         meta = self._folder / META
         if (chosen := with_small_blocks(self._files.read(meta))) is not None:
             self._files.write(meta, chosen)
@@ -153,7 +153,7 @@ class IndexWriter:
         self._searcher = self._index.searcher()
 
     def _held(self, url_ids: list[int]) -> dict[int, Instant]:
-        """The capture instants of those pages that the index has, committed or not."""
+        """The capture times of the pages that the index has, committed or not."""
         assert self._searcher is not None, "the index is not open"
         held = held_at(self._searcher, self._schema, url_ids)
         for url_id in url_ids:
@@ -163,8 +163,8 @@ class IndexWriter:
         return held
 
     def _put(self, url_id: int, reading: Reading | None, was_there: bool) -> None:
-        """A page that is new costs no deletion: deletions are looked up in every segment."""
-        self._surely(lambda: self._write(url_id, reading, was_there))
+        """A new page needs no deletion, which is looked up in every segment."""
+        self._retried(lambda: self._write(url_id, reading, was_there))
 
     def _write(self, url_id: int, reading: Reading | None, was_there: bool) -> None:
         writer = self._opened()
@@ -173,10 +173,10 @@ class IndexWriter:
         if reading is not None:
             writer.add_document(entry_of(reading))
 
-    def _surely(self, act: Callable[[], object]) -> None:
-        """Do it; if tantivy has ended the writer, which it does when its thread failed, revive it and try once more.
+    def _retried(self, act: Callable[[], object]) -> None:
+        """Do it; if tantivy has ended the writer because its thread failed, start another and retry once.
 
-        After a second failure the writer is not trusted again, and the next call begins with another.
+        After a second failure this writer is dropped, and the next call starts with another.
         """
         try:
             if self._writer is None:
@@ -189,13 +189,13 @@ class IndexWriter:
             except ValueError as trouble:
                 self._writer = None
                 if "No space left" in str(trouble):
-                    raise DiskFull(f"there is no room for the index in {self._folder}") from trouble
+                    raise DiskFull(f"the disk is full: the index in {self._folder} cannot be written") from trouble
                 if any(word in str(trouble) for word in DAMAGE):
                     raise ViewDamaged(self._folder, trouble) from trouble
                 raise GossamerError(f"the index in {self._folder} cannot be written: {trouble}") from trouble
 
     def _revive(self, because: str) -> None:
-        """Begin another writer and give it what was not committed."""
+        """Start another writer and give it what was not committed."""
         assert self._index is not None, "the index is not open"
         self._tell("index.revived", because=because, pages=len(self._pending))
         self._writer = None
