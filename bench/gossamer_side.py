@@ -11,8 +11,8 @@ import uvloop
 
 from gossamer.base.environment import AddressPlan, Network, real_outside
 from gossamer.cli.crawl import crawl_to_end
-from gossamer.cli.progress import Tally
 from gossamer.config.settings import CrawlSettings, FetchSettings, PolitenessSettings, Settings
+from gossamer.crawler.heartbeat import Tally
 from gossamer.store.directory import Directory
 from gossamer.store.given import stored_seeds
 from gossamer.values.url import Url

@@ -9,7 +9,7 @@ from gossamer.archive.volumes import Volumes
 from gossamer.base.clock import SECOND, Instant, from_words
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.tell import silent
-from gossamer.collection.history.past import HistoryReader
+from gossamer.collection.history.reader import HistoryReader
 from gossamer.reader.reading import done
 from gossamer.reader.versions import job
 from gossamer.store import captures

@@ -8,7 +8,7 @@ from tests.monitor.chronicles import START_AT
 from gossamer.base.clock import DAY, SECOND, fast_calendar
 from gossamer.base.environment import real_outside
 from gossamer.base.files import DiskFiles
-from gossamer.collection.calendar import NAME, KeptCalendar, going, keep, outside_of
+from gossamer.collection.directory import NAME, KeptCalendar, going, keep, outside_of
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Chronicle
 from gossamer.store.directory import Directory

@@ -13,7 +13,7 @@ from tests.cli.site import PATIENCE_S, gossamer, started
 
 from gossamer.base.clock import DAY, SystemClock, in_words
 from gossamer.base.environment import real_outside
-from gossamer.collection.calendar import outside_of
+from gossamer.collection.directory import outside_of
 from gossamer.demo.changes import known_dates
 from gossamer.store import captures
 from gossamer.store.directory import Directory

@@ -18,7 +18,7 @@ from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.cli.backup import BackedUp, back_up
 from gossamer.collection.maintenance.compact import compact
-from gossamer.collection.maintenance.replay import build_again
+from gossamer.collection.maintenance.rebuild import build_again
 from gossamer.config.slices import Retain
 from gossamer.store.directory import Directory
 

@@ -22,7 +22,7 @@ from gossamer.base.tell import Tell, silent
 from gossamer.cli import main as cli
 from gossamer.cli.backup import back_up
 from gossamer.collection.maintenance.forget import entries_of, forget
-from gossamer.collection.maintenance.replay import build_again, followed, mark_finished
+from gossamer.collection.maintenance.rebuild import build_again, followed, mark_finished
 from gossamer.collection.seeds import Sowing
 from gossamer.config.settings import FetchSettings, Settings
 from gossamer.crawler.admission import open_ruling

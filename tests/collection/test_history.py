@@ -13,9 +13,16 @@ from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError, GossamerError, QueryRefused, WorkerLost
 from gossamer.base.tell import silent
 from gossamer.cli.history import chosen, history
-from gossamer.collection.history.export import PROGRESS, ExportedHistory, export_tree
-from gossamer.collection.history.export_names import LONGEST_NAME, LONGEST_PATH, file_of, told_apart
-from gossamer.collection.history.past import HistoryReader, extractor
+from gossamer.collection.history.export import (
+    LONGEST_NAME,
+    LONGEST_PATH,
+    PROGRESS,
+    ExportedHistory,
+    export_tree,
+    file_of,
+    told_apart,
+)
+from gossamer.collection.history.reader import HistoryReader, extractor
 from gossamer.collection.maintenance.compact import compact
 from gossamer.config.slices import Retain
 from gossamer.monitor import chronicle

@@ -22,8 +22,7 @@ from gossamer.base.environment import real_outside
 from gossamer.base.errors import DiskFull
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import CRASH_VARIABLE, REBUILD_POINTS
-from gossamer.collection.maintenance.generation import ORIGIN, Origin, begin, origin_of, unfinished
-from gossamer.collection.maintenance.replay import build_again
+from gossamer.collection.maintenance.rebuild import ORIGIN, Origin, begin, build_again, origin_of, unfinished
 from gossamer.collection.search import search_of
 from gossamer.search.query import parse
 from gossamer.store import captures, tallies

@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 
 from gossamer.rules.robots import explain, judge, parse
-from gossamer.rules.robots_parser import Naming
 from gossamer.values.outcome import Allowed
-from gossamer.values.robots import ParsedRobots, Robots, RobotsState
+from gossamer.values.robots import Naming, ParsedRobots, Robots, RobotsState
 from gossamer.values.url import url_of
 
 HOME = Path(os.environ.get("GOSSAMER_CONFORMANCE", Path(__file__).parents[3] / "shared" / "conformance"))

@@ -24,7 +24,7 @@ from gossamer.config.settings import (
     Settings,
 )
 from gossamer.crawler import revisit
-from gossamer.indexer import supervisor
+from gossamer.monitor import supervisor
 from gossamer.store.directory import Directory
 
 SETTINGS = Settings(

@@ -18,7 +18,7 @@ from gossamer.archive.catalogue import Catalogue
 from gossamer.base.environment import real_outside
 from gossamer.base.files import DiskFiles
 from gossamer.cli.backup import back_up
-from gossamer.collection.maintenance.replay import build_again
+from gossamer.collection.maintenance.rebuild import build_again
 from gossamer.demo.server import Logged
 from gossamer.demo.verdict import CrawledPage, check, manifest_of
 from gossamer.frontier.reports import every_end

@@ -14,7 +14,7 @@ from gossamer.base.chance import seeded
 from gossamer.base.clock import DAY, Instant
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
-from gossamer.collection.why.revisits import again_of, in_words
+from gossamer.collection.why.trail import again_of, in_words
 from gossamer.config.slices import Politeness, RobotsKeeping
 from gossamer.crawler.journey import Crawl
 from gossamer.crawler.revisit import FetchEnd, Returning

@@ -7,8 +7,8 @@ from tests.contract.test_frontier import entry, seed, settled, take_page
 
 from gossamer.base.clock import SECOND
 from gossamer.base.tell import silent
-from gossamer.collection.why.waits import awaited_in_words
 from gossamer.config.slices import Politeness
+from gossamer.crawler.heartbeat import awaited_in_words
 from gossamer.frontier.api import Awaited
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.store.sqlite.database import Database

@@ -16,8 +16,9 @@ from gossamer.base.environment import AddressPlan
 from gossamer.base.tell import silent
 from gossamer.config.slices import Fetch
 from gossamer.fetch.client import Client
-from gossamer.reader.reading import ReadJob, done
+from gossamer.reader.reading import done
 from gossamer.values.capture import Capture, Truncated
+from gossamer.values.messages import ReadJob
 from gossamer.values.outcome import Failed, Fetched, Moved, Outcome, Reason, Unchanged
 from gossamer.values.url import Url, url_of
 

@@ -8,8 +8,9 @@ import pytest
 
 from gossamer.base.clock import SECOND, from_words, in_words
 from gossamer.parse.feeds import MOST_ITEMS, parse_feed
-from gossamer.parse.sitemaps import LARGEST, MOST_ENTRIES, MOST_NEW, SOONEST_S, Listing, listing_of, parse_sitemap
+from gossamer.parse.sitemaps import LARGEST, MOST_ENTRIES, MOST_NEW, SOONEST_S, listing_of, parse_sitemap
 from gossamer.values.link import How
+from gossamer.values.messages import Listing
 from gossamer.values.url import Url, url_of
 
 AT = Url("https://victim.test/sitemap.xml")

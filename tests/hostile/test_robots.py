@@ -22,11 +22,12 @@ from gossamer.config.slices import Fetch, RobotsKeeping
 from gossamer.crawler.journey import refusal
 from gossamer.fetch.client import Client
 from gossamer.fetch.robots import entry_of
-from gossamer.reader.reading import ReadJob, done
+from gossamer.reader.reading import done
 from gossamer.rules.robots import judge
 from gossamer.testing import FakeClock
 from gossamer.values.capture import Capture
 from gossamer.values.link import How, Offer
+from gossamer.values.messages import ReadJob
 from gossamer.values.outcome import Allowed, Denied, Failed, Fetched, Gone, Outcome, Reason, reason_of
 from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.url import Url

@@ -30,9 +30,9 @@ from gossamer.base.tuning import (
     READER_NICENESS,
 )
 from gossamer.indexer.graph_client import AT_A_TIME, MODULE, MOST_BYTES, FactsApart, facts_apart, in_messages
-from gossamer.indexer.supervisor import MODULE as INDEXER
-from gossamer.indexer.supervisor import become_the_one
 from gossamer.monitor.control import Control
+from gossamer.monitor.supervisor import MODULE as INDEXER
+from gossamer.monitor.supervisor import become_the_one
 from gossamer.store.directory import Directory
 from gossamer.values.messages import PageFacts
 from gossamer.views.facts.checkpoints import newest

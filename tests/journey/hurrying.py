@@ -18,9 +18,10 @@ from gossamer.base.environment import Outside
 from gossamer.base.files import DiskFiles
 from gossamer.base.processes import SystemProcesses
 from gossamer.config.settings import Settings
+from gossamer.config.slices import budget
 from gossamer.crawler.admission import open_ruling
 from gossamer.crawler.journey import Crawl, Rooms
-from gossamer.crawler.process import budget, measures, pace, politeness
+from gossamer.crawler.process import measures, pace, politeness
 from gossamer.fetch.answer import ResponseHead, outcome_of
 from gossamer.frontier.api import KnownState
 from gossamer.frontier.sqlite.frontier import SqliteFrontier

@@ -5,8 +5,9 @@ import gzip
 import pytest
 
 from gossamer.base.clock import SECOND, from_words
-from gossamer.parse.sitemaps import LATEST_S, SOONEST_S, USUAL_S, Listing, again_s, listing_of
+from gossamer.parse.sitemaps import LATEST_S, SOONEST_S, USUAL_S, again_s, listing_of
 from gossamer.values.link import How
+from gossamer.values.messages import Listing
 from gossamer.values.url import Url
 
 AT = Url("https://example.org/sitemap.xml")

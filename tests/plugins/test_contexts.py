@@ -11,7 +11,7 @@ from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import silent
 from gossamer.cli import extract, inspect
-from gossamer.collection.maintenance.generation import origin_of
+from gossamer.collection.maintenance.rebuild import origin_of
 from gossamer.config.settings import Settings
 from gossamer.plugins.code import NAME, contexts_in, folder_of, recalled
 from gossamer.spool.codec import decode

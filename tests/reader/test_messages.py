@@ -6,8 +6,9 @@ import sys
 import pytest
 
 from gossamer.archive.record import stored
-from gossamer.reader.reading import ReadJob, done, job
+from gossamer.reader.reading import done, job
 from gossamer.values.capture import Capture
+from gossamer.values.messages import ReadJob
 from gossamer.values.url import Url
 from gossamer.workers.jobs import READ
 from gossamer.workers.pool import name_of

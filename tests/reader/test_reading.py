@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
 
-from gossamer.reader.reading import ReadDone, ReadJob, done, is_readable, job, read
+from gossamer.reader.reading import done, is_readable, job, read
 from gossamer.spool.codec import decode
 from gossamer.values.capture import Capture, Truncated
-from gossamer.values.messages import parts_of
+from gossamer.values.messages import ReadDone, ReadJob, parts_of
 from gossamer.values.url import Url
 
 URL = Url("https://www.example.org/a/page")

@@ -7,8 +7,9 @@ import pytest
 
 from gossamer.base.clock import from_words
 from gossamer.base.errors import QueryRefused
-from gossamer.search.answer import Facet, SearchAnswer, Span
+from gossamer.search.answer import SearchAnswer
 from gossamer.values.format import csv_safe
+from gossamer.views.words.facets import Facet, Span
 from gossamer.web.names import language
 from gossamer.web.render import shortened
 from gossamer.web.search.address import LONGEST_FILTERS, MOST_FILTERS, Addresses, SearchAddress, query_of, with_open_end

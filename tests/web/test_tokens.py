@@ -10,7 +10,6 @@ from tests.web.gate import BEARER, COOKIE, KEYS, ask, gate_of, site_of
 from gossamer.base.chance import random_token
 from gossamer.base.clock import SystemClock
 from gossamer.base.files import DiskFiles
-from gossamer.collection.tokens import kept_keys, keys_of
 from gossamer.store.directory import Directory
 from gossamer.testing import FakeClock
 from gossamer.web.access.login import same_site
@@ -25,6 +24,8 @@ from gossamer.web.access.tokens import (
     Sessions,
     Tries,
     is_near,
+    kept_keys,
+    keys_of,
     source_of,
 )
 

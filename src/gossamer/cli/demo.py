@@ -24,7 +24,7 @@ from gossamer.cli.crawl import catch_signals, crawl_to_end
 from gossamer.cli.progress import face_for
 from gossamer.cli.serve import address_of, is_free, link_of, web_server
 from gossamer.cli.summary import summary
-from gossamer.collection.calendar import keep
+from gossamer.collection.directory import keep
 from gossamer.config.settings import CrawlSettings, PolitenessSettings, RetrySettings, Settings, WebSettings
 from gossamer.crawler.heartbeat import Tally
 from gossamer.demo.changes import LEAST_SPARED, ChangingVerdict, changing_verdict, known_dates

@@ -13,8 +13,7 @@ from gossamer.base.clock import Instant, from_words
 from gossamer.base.environment import Outside
 from gossamer.base.errors import GossamerError
 from gossamer.cli.plots import over_time
-from gossamer.collection.calendar import outside_of
-from gossamer.collection.directory import existing
+from gossamer.collection.directory import existing, outside_of
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Visits
 from gossamer.monitor.freshness import FreshnessReport, days_in_words, even, is_curve, span_in_words, sparkline, told

@@ -25,11 +25,10 @@ from gossamer.cli.history_tables import (
 )
 from gossamer.cli.search import FORMATS, tabled
 from gossamer.cli.steps import Working
-from gossamer.collection.calendar import outside_of
-from gossamer.collection.directory import existing
+from gossamer.collection.directory import existing, outside_of
 from gossamer.collection.history.export import export_tree
 from gossamer.collection.history.facts import MOST_PAGES, PastAnswer, asked_at
-from gossamer.collection.history.past import DAMAGED, HistoryReader, extractor, past_of
+from gossamer.collection.history.reader import DAMAGED, HistoryReader, extractor, past_of
 from gossamer.store import captures
 from gossamer.store.directory import DEFAULT, Directory
 from gossamer.store.options import config_of

@@ -17,8 +17,7 @@ from gossamer.base.clock import Clock, Instant
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError, DirectoryBusy, GossamerError
 from gossamer.base.tell import silent
-from gossamer.collection.calendar import outside_of
-from gossamer.collection.directory import existing
+from gossamer.collection.directory import existing, outside_of
 from gossamer.collection.why.answer import crew_of
 from gossamer.collection.why.waits import gap_in_words, unread_at
 from gossamer.config.slices import Politeness, politeness

@@ -26,7 +26,7 @@ from gossamer.cli.steps import Working
 from gossamer.config.settings import Settings
 from gossamer.crawler.damage import DAMAGED, noting_damage, tell_damage
 from gossamer.crawler.process import open_archive
-from gossamer.indexer.supervisor import indexer_running
+from gossamer.monitor.supervisor import indexer_running
 from gossamer.plugins.code import reopened
 from gossamer.rules.retention import NOTHING, Forgotten
 from gossamer.spool.writer import SpoolWriter

@@ -14,7 +14,7 @@ from gossamer.base.tell import CRASH_VARIABLE, crashing, silent
 from gossamer.cli.steps import Working
 from gossamer.collection.directory import existing
 from gossamer.collection.maintenance.lost_state import restore_state
-from gossamer.collection.maintenance.replay import Rebuilt, build_again
+from gossamer.collection.maintenance.rebuild import Rebuilt, build_again
 from gossamer.config.settings import Settings
 from gossamer.crawler.damage import DAMAGED, MOST_NAMED, tell_damage
 from gossamer.crawler.seeds import checked_seeds

@@ -17,8 +17,7 @@ from rich.text import Text
 
 from gossamer.base.clock import SECOND, Instant, in_words
 from gossamer.base.errors import ConfigError
-from gossamer.collection.calendar import outside_of
-from gossamer.collection.directory import existing
+from gossamer.collection.directory import existing, outside_of
 from gossamer.frontier.reports import Remembered, remembered
 from gossamer.recrawl.rates import IGNORANT, likely_rate, posterior
 from gossamer.store.directory import DEFAULT

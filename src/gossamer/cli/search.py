@@ -18,12 +18,13 @@ from gossamer.base.errors import ConfigError, QueryRefused
 from gossamer.base.tell import silent
 from gossamer.collection.directory import existing
 from gossamer.collection.views import open_search, queries, refuse_missing
-from gossamer.search.answer import Entity, Hit, SearchAnswer
+from gossamer.search.answer import Hit, SearchAnswer
 from gossamer.search.find import FACETS
 from gossamer.search.query import parse
 from gossamer.store.directory import DEFAULT
 from gossamer.values.format import as_json, counted, harmless, json_value
 from gossamer.values.url import Url
+from gossamer.views.words.entities import Entity
 from gossamer.views.words.explanation import Explanation
 
 FORMATS = {

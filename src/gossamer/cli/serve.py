@@ -20,15 +20,13 @@ from gossamer.base.errors import ConfigError
 from gossamer.base.tasks import background
 from gossamer.base.tell import Tell, silent
 from gossamer.base.tuning import favour_short_requests
-from gossamer.collection.calendar import outside_of
 from gossamer.collection.control import crawl_rooms
-from gossamer.collection.directory import existing
+from gossamer.collection.directory import existing, outside_of
 from gossamer.collection.exports import exports_of
 from gossamer.collection.history.timeline import history_rooms
 from gossamer.collection.pages import page_rooms
 from gossamer.collection.search import search_of
 from gossamer.collection.system import monitor_rooms
-from gossamer.collection.tokens import ADMIN, READER, kept_keys, keys_of
 from gossamer.collection.views import query_pool
 from gossamer.collection.vocabulary import vocabulary_rooms
 from gossamer.config.load import FILE_NAME
@@ -43,7 +41,7 @@ from gossamer.values.capture import Kept
 from gossamer.values.url import Url
 from gossamer.values.visit import Counts
 from gossamer.web.access.connections import server_of
-from gossamer.web.access.tokens import Access, AccessTokens, is_near
+from gossamer.web.access.tokens import ADMIN, READER, Access, AccessTokens, is_near, kept_keys, keys_of
 from gossamer.web.app import make_app
 from gossamer.web.rooms import WebRooms
 from gossamer.web.search.processes import Searchers

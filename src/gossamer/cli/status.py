@@ -16,15 +16,13 @@ from rich.text import Text
 from gossamer.base.environment import Outside
 from gossamer.base.errors import WorkerLost
 from gossamer.base.tell import silent
-from gossamer.collection.calendar import outside_of
-from gossamer.collection.directory import existing
-from gossamer.collection.heartbeats import at_work
+from gossamer.collection.directory import existing, outside_of
 from gossamer.collection.maintenance.compact import Compacted, look_ahead
-from gossamer.collection.maintenance.view_faults import unusable
+from gossamer.collection.maintenance.view_check import unusable
 from gossamer.collection.system import Watch
 from gossamer.config.settings import Settings
 from gossamer.config.slices import retain_of
-from gossamer.monitor.control import Control
+from gossamer.monitor.control import Control, at_work
 from gossamer.store import damage, forgotten, tallies
 from gossamer.store.directory import DEFAULT, Directory
 from gossamer.store.options import config_of

@@ -18,8 +18,7 @@ from rich.text import Text
 
 from gossamer.base.clock import Clock
 from gossamer.base.environment import Outside
-from gossamer.collection.calendar import outside_of
-from gossamer.collection.directory import existing
+from gossamer.collection.directory import existing, outside_of
 from gossamer.collection.system import Watch
 from gossamer.monitor.control import Control
 from gossamer.monitor.system import CARDS, System, SystemRow, cells_of, rows_of

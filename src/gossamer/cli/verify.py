@@ -19,7 +19,7 @@ from gossamer.base.errors import ConfigError, DirectoryBusy
 from gossamer.base.tell import silent
 from gossamer.cli.steps import Working
 from gossamer.collection.directory import existing
-from gossamer.collection.maintenance.generation import unfinished
+from gossamer.collection.maintenance.rebuild import unfinished
 from gossamer.collection.maintenance.view_check import ViewCheck, ViewState, checked_databases
 from gossamer.crawler.damage import DAMAGED, mark_of, revive
 from gossamer.indexer.process import rereading

@@ -14,7 +14,6 @@ from gossamer.base.processes import Child
 from gossamer.base.tell import silent
 from gossamer.cli import hosts, rules
 from gossamer.cli.retry import bring_back
-from gossamer.collection.heartbeats import at_work
 from gossamer.collection.lists import CollectionLists
 from gossamer.collection.seeds import Sowing, may_go
 from gossamer.config.load import FILE_NAME
@@ -23,7 +22,7 @@ from gossamer.crawler.damage import DAMAGED
 from gossamer.crawler.rules_file import RulesFile
 from gossamer.crawler.seeds import checked_seeds
 from gossamer.frontier.known import known
-from gossamer.monitor.control import Control
+from gossamer.monitor.control import Control, at_work
 from gossamer.rules.canonical import stripped
 from gossamer.rules.scope import Reach
 from gossamer.rules.user.rulebook import NO_RULES, Problems, load_rules

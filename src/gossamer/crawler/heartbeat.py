@@ -9,10 +9,11 @@ import msgspec
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.environment import Outside
 from gossamer.base.errors import DiskFull
-from gossamer.collection.why.waits import awaited_in_words
 from gossamer.crawler.process import Crawling
+from gossamer.frontier.api import Awaited
 from gossamer.monitor.pulse import ProcessReport, Pulse, ThisMachine
 from gossamer.store.directory import Directory
+from gossamer.values.format import lasting
 from gossamer.values.outcome import GROUP_OF, IN_WORDS, Reason, in_group
 from gossamer.values.visit import Counts, VisitKind
 
@@ -195,3 +196,20 @@ async def our_standing(crawling: Crawling, tally: Tally, outside: Outside) -> Pr
 def _until_s(at: Instant, outside: Outside) -> float:
     """By the clock on the wall, also where days are short."""
     return outside.lasting_s(max(0.0, (at - outside.dates.now()) / SECOND))
+
+
+def awaited_in_words(awaited: Awaited, for_s: float) -> str:
+    """What a crawl that has nothing to do waits for, in one sentence."""
+    url, time = awaited.url, lasting(for_s)
+    why = f": {awaited.why}" if awaited.why else ""
+    match awaited.what:
+        case "retry":
+            return f"waiting {time} to retry {url}{why}"
+        case "robots":
+            return f"waiting {time} to request {url} again{why}"
+        case "revisit":
+            return f"waiting {time} to revisit {url}: nothing is due before"
+        case "back-off":
+            return f"waiting {time} to fetch {url}: its host failed recently and gets a longer gap"
+        case "gap":
+            return f"waiting {time} to fetch {url}: minimum gap of its host"

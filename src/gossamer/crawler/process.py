@@ -31,9 +31,9 @@ from gossamer.fetch.budget import Budget
 from gossamer.fetch.client import Client
 from gossamer.fetch.protocols import OtherProtocol
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
-from gossamer.indexer.supervisor import Indexer, indexer_running
 from gossamer.monitor.control import Control
 from gossamer.monitor.samples import chronicling
+from gossamer.monitor.supervisor import Indexer, indexer_running
 from gossamer.plugins.code import folder_of
 from gossamer.plugins.settings import plugged_in, protocols_of
 from gossamer.plugins.settings import write as write_plugged

@@ -20,7 +20,7 @@ from gossamer.base.files import DiskFiles
 from gossamer.base.tell import CRASH_VARIABLE, Tell, crashing, silent
 from gossamer.base.tuning import GRAPH_MERGES, GRAPH_MERGES_NICENESS, lower_session_priority, relax_garbage_collection
 from gossamer.indexer.graph_client import NAME, Commit, MakeCheckpoint, Order, Pages, orders
-from gossamer.indexer.supervisor import dropped, only_one
+from gossamer.monitor.supervisor import dropped, only_one
 from gossamer.store.directory import Directory, keep_private
 from gossamer.values.format import error_in_words
 from gossamer.values.messages import PageFacts

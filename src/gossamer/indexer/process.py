@@ -37,10 +37,10 @@ from gossamer.frontier.sqlite.requeue import pasts_of
 from gossamer.frontier.sqlite.sieve import IncomingKeys
 from gossamer.indexer.graph_client import NAME as KEEPER
 from gossamer.indexer.graph_client import FactsApart, facts_apart
-from gossamer.indexer.supervisor import become_the_one, dropped
 from gossamer.indexer.updates import Following, GraphView, Reread, Views, noting_omissions
 from gossamer.monitor.control import Control
 from gossamer.monitor.pulse import ProcessReport, Pulse, ThisMachine, beating_by_itself
+from gossamer.monitor.supervisor import become_the_one, dropped
 from gossamer.plugins.code import reopened
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.retention import NOTHING, Forgotten

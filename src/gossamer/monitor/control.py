@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from gossamer.base.clock import SECOND, Clock, Instant
+from gossamer.base.environment import Outside
 from gossamer.base.errors import GossamerError
 from gossamer.base.files import create_private
 from gossamer.store import statements
@@ -384,3 +385,13 @@ def _is_damage(trouble: sqlite3.DatabaseError) -> bool:
 
 def _costs_a_beat(trouble: sqlite3.DatabaseError) -> bool:
     return _is_busy(trouble) or _is_damage(trouble) or _code(trouble) in PASSING
+
+
+def at_work(beats: Sequence[Beat], outside: Outside) -> list[dict[str, object]]:
+    """Those that live, with what each said of itself."""
+    now = outside.clock.now()
+    return [
+        {"name": beat.name, "pid": beat.pid, "silent_s": round((now - beat.at) / SECOND, 1), **beat.facts}
+        for beat in beats
+        if beat.facts.get("state") != "ended" and outside.processes.is_alive(beat.pid)
+    ]

@@ -8,16 +8,18 @@ from typing import TypeVar
 
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.errors import DirectoryUnusable, ViewDamaged
-from gossamer.search.answer import Completion, Entity, Facet, Hit, SearchAnswer, Segment, Span
+from gossamer.search.answer import Hit, SearchAnswer
 from gossamer.search.query import text_of, with_words
 from gossamer.values.link import Link
 from gossamer.values.query import Query
 from gossamer.values.url import Url
 from gossamer.views.links.reader import Anchor, Incoming, LinksReader
-from gossamer.views.words.dictionary import completions, corrector
+from gossamer.views.words.dictionary import Completion, completions, corrector
+from gossamer.views.words.entities import Entity
 from gossamer.views.words.explanation import Explanation
-from gossamer.views.words.facets import FACETS
+from gossamer.views.words.facets import FACETS, Facet, Span
 from gossamer.views.words.searcher import FEW, FoundPage, MatchedPages, SameText, Searcher, Stored, WordCount
+from gossamer.views.words.snippets import Segment
 
 __all__ = ["FACETS", "Completion", "Entity", "Facet", "Hit", "Search", "SearchAnswer", "Segment", "Span"]
 

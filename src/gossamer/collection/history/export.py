@@ -9,6 +9,8 @@ The tables beside the folders say what is written. They only grow: whatever leav
 """
 
 import asyncio
+import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,13 +20,12 @@ import msgspec
 
 from gossamer.archive.catalogue import Catalogue
 from gossamer.archive.reader import stem_of
-from gossamer.base.clock import SECOND, Instant
+from gossamer.base.clock import SECOND, Instant, from_words, in_words
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError
-from gossamer.collection.history.export_lists import ExportTables, Placed, rows_in
-from gossamer.collection.history.export_names import file_of, folder_at, told_apart
+from gossamer.base.files import Files
 from gossamer.collection.history.facts import Says, unheard
-from gossamer.collection.history.past import HistoryReader, batches
+from gossamer.collection.history.reader import HistoryReader, batches
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import CrawlRun, run_at
 from gossamer.store.directory import Directory
@@ -74,6 +75,21 @@ async def export_tree(
             pages, unread = pages + len(group), unread + sum(body is None for body in bodies)
             says(f"writing: {pages:,} pages")
         return ExportedHistory(pages - unread, placing.met_again, unread, len(placing.crawls))
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A capture and the file that it goes to."""
+
+    kept: Kept
+    crawl: str
+    file: str
+
+    @property
+    def line(self) -> bytes:
+        kept = self.kept
+        told = (self.file, kept.url.text, in_words(kept.fetched_at), kept.status, kept.media_type, kept.size)
+        return ("\t".join(map(str, told)) + "\n").encode("utf-8", "replace")
 
 
 def size_of(placed: Placed) -> int:
@@ -175,3 +191,113 @@ def put(outside: Outside, path: Path, body: bytes) -> None:
         file.append(body)
     finally:
         file.close()
+
+
+HEADING = "file\turl\tfetched\tstatus\tmedia type\tbytes\n"
+_NAME = re.compile(r"(\d{4,}-\d\d-\d\dT\d\d-\d\d-\d\dZ)\.tsv")
+
+
+class ExportTables:
+    def __init__(self, files: Files, folder: Path) -> None:
+        self._files, self._folder = files, folder
+
+    def add(self, group: list[Placed]) -> None:
+        """REQUIRES: the files are written: what is listed is not written again."""
+        for crawl in dict.fromkeys([one.crawl for one in group]):
+            path = self._folder / f"{crawl}.tsv"
+            lines = b"".join([one.line for one in group if one.crawl == crawl])
+            file = self._files.appender(path)
+            try:
+                file.append(lines if file.size() else HEADING.encode() + lines)
+            finally:
+                file.close()
+
+
+def rows_in(files: Files, folder: Path) -> Iterator[tuple[str, Url, Instant, str]]:
+    """Crawl, address, moment and media type of every page that is listed. A line that was torn is cut off first."""
+    for name in files.names(folder):
+        named = _NAME.fullmatch(name)
+        if named is None:
+            continue
+        content = files.read(folder / name)
+        whole = content.rpartition(b"\n")[0] + b"\n" if b"\n" in content else b""
+        if whole != content:
+            files.write(folder / name, whole)
+        for line in whole.decode("utf-8", "replace").splitlines()[1:]:
+            try:
+                _, url, fetched, _, media_type, _ = line.split("\t")
+                yield named[1], Url(url), from_words(fetched), media_type
+            except ValueError:  # somebody has edited it
+                continue
+
+
+LONGEST_NAME = 120
+LONGEST_PATH = 800
+MOST_FOLDERS = 40
+SUFFIXES = {
+    "text/html": ".html",
+    "application/xhtml+xml": ".xhtml",
+    "text/plain": ".txt",
+    "application/json": ".json",
+    "application/ld+json": ".json",
+    "image/svg+xml": ".svg",
+}
+_UNSAFE = re.compile(r"[^A-Za-z0-9._~%=&,;@$'()+-]")
+_OURS = re.compile(r"(index|page)(?=[.!])", re.IGNORECASE)
+_DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(?=\.|$)", re.IGNORECASE)
+
+
+def file_of(url: Url, media_type: str) -> str:
+    """Relative, with slashes between its parts."""
+    path, _, query = url.target.partition("?")
+    *folders, last = path.split("/")[1:]
+    stem = "index"
+    if last:
+        folders, stem = [*folders, last], "page"
+    if "?" in url.target:
+        stem += _escaped("?" + query)
+    name = _shortened(stem, LONGEST_NAME) + suffix_of(media_type)
+    parts = [_shortened(_escaped(url.host.name), LONGEST_NAME), *map(_folder, folders)]
+    whole = "/".join([*parts, name])
+    if len(whole) <= LONGEST_PATH and len(parts) <= MOST_FOLDERS:
+        return whole
+    return "/".join([*parts[:2], f"!~{_digest(url.target)}", name])
+
+
+def told_apart(name: str, count: int) -> str:
+    """The name of the next that would be named like `count` before it."""
+    if not count:
+        return name
+    stem, dot, suffix = name.rpartition(".")
+    return f"{stem}!~{count + 1}{dot}{suffix}"
+
+
+def folder_at(at: Instant) -> str:
+    """A folder named by date and time; colons are not allowed in names everywhere."""
+    return in_words(at)[:19].replace(":", "-") + "Z"
+
+
+def suffix_of(media_type: str) -> str:
+    return SUFFIXES.get(media_type) or (".xml" if media_type.endswith(("/xml", "+xml")) else ".bin")
+
+
+def _folder(segment: str) -> str:
+    """One part of a path. None is empty, hidden, a way up, a device of some system, or called like a page's file."""
+    text = _escaped(segment) or "!~"
+    if text.startswith(".") or _OURS.match(text) or _DEVICE.match(text):
+        text = f"!{ord(text[0]):02X}{text[1:]}"
+    if text.endswith("."):
+        text = text[:-1] + "!2E"
+    return _shortened(text, LONGEST_NAME)
+
+
+def _escaped(text: str) -> str:
+    return _UNSAFE.sub(lambda odd: "".join([f"!{octet:02X}" for octet in odd[0].encode()]), text)
+
+
+def _shortened(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 20]}!~{_digest(text)}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()

@@ -10,7 +10,7 @@ from gossamer.base.clock import Instant
 from gossamer.base.environment import Outside
 from gossamer.base.errors import QueryRefused
 from gossamer.base.tell import silent
-from gossamer.collection.history.past import HistoryReader, batches, extractor
+from gossamer.collection.history.reader import HistoryReader, batches, extractor
 from gossamer.store.directory import VOCABULARY, Directory
 from gossamer.values.capture import Kept, capture_id_of
 from gossamer.values.messages import PageFacts, ReadVersion

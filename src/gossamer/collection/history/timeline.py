@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 from gossamer.base.environment import Outside
 from gossamer.base.errors import GossamerError
-from gossamer.collection.history.past import past_of
+from gossamer.collection.history.reader import past_of
 from gossamer.config.settings import Settings
 from gossamer.store.directory import Directory
 from gossamer.values.capture import Kept

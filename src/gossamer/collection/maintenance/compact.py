@@ -12,10 +12,10 @@ from gossamer.archive.compaction import Compaction, Going, Rewritten, retired, t
 from gossamer.archive.volumes import Volumes
 from gossamer.base.environment import Outside
 from gossamer.base.tell import Tell
-from gossamer.collection.maintenance.replay import followed, mark_finished
+from gossamer.collection.maintenance.rebuild import followed, mark_finished
 from gossamer.config.slices import Retain
 from gossamer.crawler.damage import noting_damage
-from gossamer.indexer.supervisor import become_the_one
+from gossamer.monitor.supervisor import become_the_one
 from gossamer.store.directory import Directory, lock_directory
 from gossamer.store.state import open_database, open_state
 from gossamer.store.statements import StateWriter

@@ -19,16 +19,20 @@ from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import Tell, silent
 from gossamer.collection.maintenance.compact import Compacted, compaction, gone, mended, would_go
-from gossamer.collection.maintenance.forget_views import remove_from_views
-from gossamer.collection.maintenance.generation import refuse_without_room, unfinished
-from gossamer.collection.maintenance.replay import followed, mark_finished, replace_views
+from gossamer.collection.maintenance.rebuild import (
+    followed,
+    mark_finished,
+    refuse_without_room,
+    replace_views,
+    unfinished,
+)
 from gossamer.crawler import learned as remembering
 from gossamer.crawler.damage import noting_damage
 from gossamer.crawler.seeds import checked_seeds
 from gossamer.frontier.sqlite.maintenance import forget as forget_addresses
-from gossamer.indexer.supervisor import become_the_one
 from gossamer.monitor import chronicle
 from gossamer.monitor.control import Control
+from gossamer.monitor.supervisor import become_the_one
 from gossamer.rules.learned.templates import template_of
 from gossamer.rules.retention import Forgotten, is_like
 from gossamer.store import captures, forgotten
@@ -36,7 +40,12 @@ from gossamer.store.directory import LOG_NAME, Directory, lock_directory
 from gossamer.store.forgotten import ForgottenEntry, scrub
 from gossamer.store.state import open_database, open_state
 from gossamer.store.statements import State, StateWriter
+from gossamer.values.page import empty_page_reading
 from gossamer.values.url import Host, Url, url_of
+from gossamer.views.facts.checkpoints import Checkpoints, newest
+from gossamer.views.facts.store import Graph
+from gossamer.views.links.store import LinksWriter
+from gossamer.views.words.writer import IndexWriter
 
 Says = Callable[[str], None]
 MOST_BESIDE = 100
@@ -230,3 +239,28 @@ async def allow(directory: Directory, entries: Sequence[ForgottenEntry], outside
 def listed(directory: Directory) -> list[ForgottenEntry]:
     with closing(open_state(directory)) as state:
         return forgotten.every(state)
+
+
+def remove_from_views(directory: Directory, urls: Sequence[Url], outside: Outside, tell: Tell) -> None:
+    """REQUIRES: the indexer's lock, and that the views are up to date."""
+    files, now = outside.files, outside.clock.now()
+    words, links = IndexWriter(directory.index, files, tell), LinksWriter(directory.links, files, tell)
+    with Graph(directory.graph, files, outside.clock, tell) as graph:
+        words.open()
+        links.open()
+        try:
+            for url in urls:
+                graph.remove(url)
+                words.remove(url)
+            links.replace([empty_page_reading(url, 0, now) for url in urls])
+            words.commit(words.position)
+            links.commit(links.position)
+            graph.sync()
+        finally:
+            words.close()
+            links.close()
+        Checkpoints(directory.checkpoints, files, outside.clock, tell).make(graph)
+    present = newest(files, directory.checkpoints)
+    for name in files.names(directory.checkpoints):
+        if present is not None and name.startswith("facts-") and name != present.folder.name:
+            files.remove(directory.checkpoints / name)

@@ -23,7 +23,7 @@ from gossamer.crawler.admission import open_ruling
 from gossamer.crawler.damage import noting_damage
 from gossamer.frontier.sqlite.maintenance import enter_found, enter_visited, settle_restored
 from gossamer.frontier.sqlite.sieve import IncomingKeys
-from gossamer.indexer.supervisor import become_the_one
+from gossamer.monitor.supervisor import become_the_one
 from gossamer.rules.canonical import identity_of
 from gossamer.store import captures, forgotten, tallies
 from gossamer.store.directory import Directory, lock_directory

@@ -16,18 +16,17 @@ from gossamer.base.clock import Instant
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError, GossamerError
 from gossamer.base.tell import silent
-from gossamer.collection.calendar import outside_of
-from gossamer.collection.directory import existing
-from gossamer.collection.heartbeats import at_work
-from gossamer.collection.why.revisits import RevisitPlan, again_of
+from gossamer.collection.directory import existing, outside_of
 from gossamer.collection.why.trail import (
     HostStanding,
     HostTrail,
+    RevisitPlan,
     RuleVerdict,
     Section,
     Step,
     Trail,
     Visited,
+    again_of,
     asked_of,
     ended_of,
     failed_before,
@@ -49,7 +48,7 @@ from gossamer.frontier.rows import SCHEMES, lane_of
 from gossamer.frontier.sqlite.hosts import Rulebook
 from gossamer.frontier.sqlite.requeue import failures_of, pasts_of
 from gossamer.frontier.sqlite.sieve import IncomingKeys
-from gossamer.monitor.control import Control
+from gossamer.monitor.control import Control, at_work
 from gossamer.plugins.filters import filters_to_ask
 from gossamer.rules import robots as robots_rules
 from gossamer.rules import scope

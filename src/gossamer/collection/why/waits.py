@@ -8,7 +8,7 @@ from gossamer.base.clock import Instant
 from gossamer.collection.why.trail import Wait
 from gossamer.config.slices import Politeness
 from gossamer.fetch.guard import closed_address
-from gossamer.frontier.api import Awaited, HostState, KnownState
+from gossamer.frontier.api import HostState, KnownState
 from gossamer.frontier.leases import AskFirst, Away, GivenUp, Open, Shut, gate_of
 from gossamer.frontier.priority import LAST
 from gossamer.values.format import counted, lasting, moment
@@ -135,23 +135,6 @@ def unread_at(robots: Sequence[Robots]) -> str:
     """Why nothing can be had at a host whose robots.txt cannot be read; empty where all that are known can."""
     shut = [one for one in robots if one.state is RobotsState.UNREACHABLE]
     return unread(shut[0]) if shut else ""
-
-
-def awaited_in_words(awaited: Awaited, for_s: float) -> str:
-    """What a crawl that has nothing to do waits for, in one sentence."""
-    url, time = awaited.url, lasting(for_s)
-    why = f": {awaited.why}" if awaited.why else ""
-    match awaited.what:
-        case "retry":
-            return f"waiting {time} to retry {url}{why}"
-        case "robots":
-            return f"waiting {time} to request {url} again{why}"
-        case "revisit":
-            return f"waiting {time} to revisit {url}: nothing is due before"
-        case "back-off":
-            return f"waiting {time} to fetch {url}: its host failed recently and gets a longer gap"
-        case "gap":
-            return f"waiting {time} to fetch {url}: minimum gap of its host"
 
 
 def gap_in_words(host: HostState, polite: Politeness) -> str:

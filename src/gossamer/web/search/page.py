@@ -10,9 +10,10 @@ import msgspec
 
 from gossamer.base.clock import Instant, in_words
 from gossamer.base.errors import QueryRefused
-from gossamer.search.answer import Completion, Hit, SearchAnswer
+from gossamer.search.answer import Hit, SearchAnswer
 from gossamer.values.format import csv_line, json_bytes
 from gossamer.values.query import Query
+from gossamer.views.words.dictionary import Completion
 from gossamer.web.search.address import GROUPS, PER_PAGE, SearchAddress, query_of, with_open_end
 from gossamer.web.search.results import STALE_S, carried, chips_of, plain, shown_answer
 

@@ -11,9 +11,11 @@ import msgspec
 
 from gossamer.base.clock import Instant, in_words
 from gossamer.extract.vocabularies.relations import bundled
-from gossamer.search.answer import Entity, Facet, Hit, SearchAnswer, Span
+from gossamer.search.answer import Hit, SearchAnswer
 from gossamer.search.query import parse, text_of, toggled
 from gossamer.values.query import Query
+from gossamer.views.words.entities import Entity
+from gossamer.views.words.facets import Facet, Span
 from gossamer.web.names import PREFIXES, ShortName, language, named, short
 from gossamer.web.render import number, shortened
 from gossamer.web.search.address import DEEPEST, GROUPS, ORDERS, PER_PAGE, Addresses, FilterGroup, SearchAddress

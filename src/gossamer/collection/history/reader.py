@@ -1,4 +1,4 @@
-"""The past of a collection: its captures read again, in worker processes. It reads only, also beside a crawl."""
+"""The captures of a collection read again in worker processes: timelines, differences, pages at a moment."""
 
 import asyncio
 import hashlib
