@@ -17,11 +17,13 @@ BANNED = (
     "whoever", "seldom", "met lately", "let in", "lets in", "stand back", "stands back", "come back to", "comes back",
     "comes again", "come again", "coming back", "what is said of", "under way", "words behind", "facts behind",
     "at rest is", "is at rest", "endless series", "had to be mended", "is mended", "ask for facts", "told of",
-    "of late", "goes on where", "addresses waiting",
+    "of late", "goes on where", "addresses waiting", "standing back", "stood back", "lies on disk", "as it lies",
+    "gives its host up", "in a word", "by lot", "lately", "facts keeper", "keeper of facts", "who asks", "visits to",
 )  # fmt: skip
 FOUND = re.compile(r"\b(" + "|".join(re.escape(phrase).replace(r"\ ", r"\s+") for phrase in BANNED) + r")\b", re.I)
 PAGES = [
-    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")),
+    *sorted((ROOT / "docs" / "decisions").glob("*.md")),
     *sorted(page for page in (ROOT / "docs").glob("*.md") if page.name != "architecture.md"),
 ]
 TEMPLATES = sorted((WEB / "templates").glob("*.html"))
@@ -58,11 +60,6 @@ def test_the_help_of_a_command_has_none_of_the_phrases(command: str, capsys: pyt
 def test_labels_outcomes_and_settings_have_none_of_the_phrases() -> None:
     labels = [label for _, label in (*CARDS, *COUNTERS)]
     assert phrases_in(" | ".join([*labels, *IN_WORDS.values(), *(key.says for key in keys())])) == []
-
-
-def test_the_unreleased_changes_have_none_of_the_phrases() -> None:
-    unreleased = (ROOT / "CHANGELOG.md").read_text().partition("\n## Unreleased\n")[2].partition("\n## ")[0]
-    assert unreleased and phrases_in(unreleased) == []
 
 
 def test_a_phrase_is_found_over_the_end_of_a_line_and_inside_no_other_word() -> None:
