@@ -1,9 +1,9 @@
-"""Facts as a person thinks of them: things with types and properties, one inside another, as plain dicts.
+"""Facts as a person thinks of them: entities with types and properties, one inside another, as plain dicts.
 
     {"type": [IRI, ...], "id": IRI, "properties": {IRI: [value, ...]}}
 
 A value is a string (a plain literal), `{"value", "language"}` or `{"value", "datatype"}` (other literals), `{"list"}`
-(an RDF list), a thing, or `{"id"}` (something of which nothing more is said, or that is told elsewhere).
+(an RDF list), an entity, or `{"id"}` (something of which nothing more is said, or that is told elsewhere).
 """
 
 import re
@@ -18,7 +18,7 @@ from gossamer.extract.terms import RDF_FIRST, RDF_NIL, RDF_REST, RDF_TYPE, XSD
 from gossamer.values.page import MOST_ENTITIES, MOST_PROPERTIES, NamedEntity, Triple
 
 DEEPEST = 32
-"""Things inside things; what lies deeper is told at the top and referred to by its id."""
+"""Entities inside entities; what lies deeper is told at the top and referred to by its id."""
 
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
 _PLAIN = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
@@ -29,8 +29,8 @@ Told = Mapping[str, list[tuple[str, str]]]
 
 
 def entities_of(triples: Iterable[Triple]) -> list[Thing]:
-    """Every subject once: inside the first thing that mentions it, or at the top when none does. Which vocabularies
-    a page uses says nothing about any thing, and is left out."""
+    """Every subject once: inside the first entity that mentions it, or at the top when none does. Which vocabularies
+    a page uses says nothing about any entity, and is left out."""
     told: dict[str, list[tuple[str, str]]] = {}
     for subject, predicate, thing in triples:
         if predicate != USES_VOCABULARY:
@@ -66,7 +66,7 @@ class _Telling:
         return shell
 
     def _shell(self, subject: str, is_top: bool) -> Thing:
-        """A thing with nothing in it yet. A blank node's label is told only where something refers to it."""
+        """An entity with nothing in it yet. A blank node's label is told only where something refers to it."""
         self._placed.add(subject)
         shell: Thing = {"type": []}
         if subject[0] == "<" or self._mentions[subject] > (0 if is_top else 1) or self._speaks_of_itself(subject):
@@ -175,13 +175,13 @@ NAMES = frozenset(
         "http://rdfs.org/sioc/ns#name",
     )
 )
-"""Properties whose value is what a thing is called."""
+"""Properties whose value is what an entity is called."""
 GIVEN = frozenset((f"<{_SCHEMA}givenName>", f"<{_FOAF}givenName>", f"<{_FOAF}firstName>"))
 FAMILY = frozenset((f"<{_SCHEMA}familyName>", f"<{_FOAF}familyName>", f"<{_FOAF}lastName>"))
 
 
 def said_of(triples: Iterable[Triple]) -> tuple[tuple[str, ...], tuple[NamedEntity, ...]]:
-    """The properties, rdf:type apart, and the things with a name; each once, in document order, as many as are kept.
+    """The properties, rdf:type apart, and the entities with a name; each once, in document order, as many as are kept.
     REQUIRES: canonical names (`identity`)."""
     properties: dict[str, None] = {}
     names: dict[str, str] = {}

@@ -2,10 +2,10 @@
 
 Predicates are the namespaces of the prefixes, declared by the page or usual, with all that follows the first colon
 (`og:image:alt` is `http://ogp.me/ns#image:alt`), and values are plain literals in the language in force: what RDFa
-reads from the same element is the very same fact. The subject is the page's own address.
+reads from the same element is the very same fact. The subject is the page's own URL.
 
 A structured property (`og:image:width`) speaks of the last `og:image` above it (https://ogp.me, Structured Properties).
-Two images of one width would be a single fact of the page, so the image's own address is given it as well. The first
+Two images of one width would be a single fact of the page, so the image's own URL is given it as well. The first
 value of a repeated property is the preferred one (Arrays): it comes first here too.
 """
 
@@ -202,7 +202,7 @@ class _Cards:
         return None
 
     def _node(self, root: str, words: str) -> str | None:
-        """Media may have relative addresses, though they should not; a song or an actor may be a mere name."""
+        """Media may have relative URLs, though they should not; a song or an actor may be a mere name."""
         words = words.strip()
         if root not in _MEDIA and "://" not in words:
             return None

@@ -206,7 +206,7 @@ REGISTRY: Registry = {
     "http://microformats.org/profile/hcard": {},
 }
 is_absolute = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:.").match
-"""Whether a name or a type is an address already."""
+"""Whether a name or a type is a URL already."""
 
 
 class ItemVocabulary(NamedTuple):

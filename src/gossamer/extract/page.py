@@ -60,7 +60,7 @@ def extract(
     rdfa_version: RdfaVersion | None = None,
     contexts: Contexts = HELD,
 ) -> Extraction:
-    """The facts of a page. `base` is its base address, `<base>` heeded; `address` its own, where they differ.
+    """The facts of a page. `base` is its base URL, `<base>` obeyed; `address` its own, where they differ.
 
     Nothing a page can hold makes this raise, and nothing is fetched.
     """

@@ -30,7 +30,7 @@ class Source(msgspec.Struct, frozen=True, dict=True):
 
     survey: Survey
     base: str
-    """What relative addresses are relative to, `<base>` heeded."""
+    """What relative URLs are relative to, `<base>` obeyed."""
     address: str
     """The page's own."""
     labels: Labels
@@ -48,7 +48,7 @@ class Source(msgspec.Struct, frozen=True, dict=True):
     rdfa_version: RdfaVersion | None = None
     """By whose rules RDFa is read; None: by those that the page declares, else 1.1."""
     contexts: Contexts = msgspec.field(default_factory=lambda: HELD)
-    """JSON-LD contexts of the user's own."""
+    """JSON-LD contexts of the user."""
 
     @cached_property
     def metas(self) -> list[ElementParts]:

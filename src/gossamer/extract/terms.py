@@ -1,6 +1,6 @@
 """N-Triples terms as text: IRIs that always parse again, literals, and blank node labels that never meet.
 
-Only what an RDF store accepts leaves this module (RFC 3987 for IRIs, BCP 47 for language tags); what cannot be mended
+Only what an RDF store accepts leaves this module (RFC 3987 for IRIs, BCP 47 for language tags); what cannot be repaired
 becomes None, and the fact that wanted it is not stated.
 """
 
@@ -29,7 +29,7 @@ _PLAIN_PATH = re.compile(  # nothing to normalise
 _PLAIN_HOST = re.compile(r"//[a-z0-9.-]*\.[a-z]{2,24}(?::(?!(?:80|443)/)(?:[1-9][0-9]{0,3}|[1-5][0-9]{4}))?(?=/)")
 _HEAD = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?://[^/?#]*)?")
 _NO_HOST = "base.invalid"
-_DROPPED = re.compile(r"[\t\n\r]")  # the URL standard takes these out of addresses before it reads them
+_DROPPED = re.compile(r"[\t\n\r]")  # the URL standard takes these out of URLs before it reads them
 _NOT_ALLOWED = re.compile(rf"%(?![0-9A-Fa-f]{{2}})|[^A-Za-z0-9._~!$&'()*+,;=:@/?%{UCS}-]")
 _ESCAPES = {
     **{code: f"\\u{code:04X}" for code in (*range(0x20), *range(0x7F, 0xA0))},
@@ -67,7 +67,7 @@ def has_scheme(text: str) -> bool:
 
 
 def absolute(text: str, base: str) -> str | None:
-    """`text` as an absolute IRI. REQUIRES: `base` is an http(s) address without fragment.
+    """`text` as an absolute IRI. REQUIRES: `base` is an http(s) URL without fragment.
 
     What has a scheme is left as it is written: RDF compares IRIs letter by letter, so `http://a` is not `http://a/`.
     """
@@ -88,7 +88,7 @@ def absolute(text: str, base: str) -> str | None:
 
 def joined(base: str, text: str) -> str | None:
     """`text` resolved as browsers do it, but without encoding what may stand in an IRI; None when that is not possible.
-    REQUIRES: `base` is an http(s) address."""
+    REQUIRES: `base` is an http(s) URL."""
     try:
         return str(ada_url.join_url(base, text)) if base.isascii() and text.isascii() else _joined(base, text)
     except (ValueError, UnicodeEncodeError):

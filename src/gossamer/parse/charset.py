@@ -55,7 +55,7 @@ FALLBACK = "windows-1252"
 _SAMPLE = 1 << 20
 _WORD = re.compile(r"[^\x00-\x40\[-`{-~]{3,}")
 _CYRILLIC = re.compile("[\u0400-\u042f\u0490]?[\u0430-\u045f\u0491]+|[\u0400-\u042f\u0490]+")
-"""A word as it is written: in small letters, perhaps with a capital first, or in capitals. Read in another code page,
+"""A word as it is written: in lower case, perhaps with a capital first, or in upper case. Read in another code page,
 the capitals and some of the letters are symbols, Latin, or capitals inside a word."""
 _LEAST_WORDS = 5
 _LEAST_SHARE = 0.9

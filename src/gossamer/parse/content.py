@@ -23,7 +23,7 @@ MOST_HEADINGS = 64
 LONGEST_HEADING = 256
 MOST_BOLD = 64
 LONGEST_BOLD = 256
-"""Characters; whoever sets a whole paragraph in bold stresses nothing."""
+"""Characters; anyone who sets a whole paragraph in bold stresses nothing."""
 
 _UNREAD = (
     "audio",

@@ -58,7 +58,7 @@ _OWN = (
     "http://purl.org/pie/",
     "uri/of/echo/namespace#",
 )
-"""How the namespaces of feeds themselves begin, small letters; the module namespaces of RSS 1.0 are none of them."""
+"""How the namespaces of feeds themselves begin, lower case; the module namespaces of RSS 1.0 are none of them."""
 DATES = {
     ("", "pubdate"): "published",
     ("", "published"): "published",
@@ -156,7 +156,7 @@ NOT_A_FEED = Feed(flags=("not-a-feed",))
 
 
 def parse_feed(body: bytes, url: Url, content_type: str | None = None, has_words: bool = True) -> Feed:
-    """REQUIRES: content codings are taken off, and `url` is what relative addresses are relative to (RFC 9110, 8.7).
+    """REQUIRES: content codings are taken off, and `url` is what relative URLs are relative to (RFC 9110, 8.7).
 
     `has_words`: a crawl needs no titles and summaries, and can do without the time they take.
     """
@@ -259,7 +259,7 @@ class _Gathered:
         given = told.get("url" if local == "enclosure" else "href")
         href = given or inner_text(child)
         if (not href and given is None) or len(self.links) >= MOST_LINKS:
-            return  # an empty address that is written means the base itself
+            return  # an empty URL that is written means the base itself
         rel = "enclosure" if local == "enclosure" else told.get("rel") or "alternate"
         usual = "" if local == "enclosure" else "application/atom+xml" if rel == "self" else "text/html"
         base = _base_of(child, self._base) if _XML_BASE in child.attrib else self._base
@@ -401,7 +401,7 @@ def _text(told: dict[str, Any], name: str) -> str:
 
 
 def _name(told: dict[str, Any]) -> str:
-    """An id ought to be a string; numbers are met, and taken as written (version 1.1, "id")."""
+    """An id ought to be a string; numbers occur, and taken as written (version 1.1, "id")."""
     found = told.get("id")
     is_number = isinstance(found, int | float) and not isinstance(found, bool)
     return str(found) if is_number else _text(told, "id")

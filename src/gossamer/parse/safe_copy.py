@@ -118,7 +118,7 @@ class CopyMark(NamedTuple):
 class Copying(NamedTuple):
     base: Url
     link: Callable[[Url], str]
-    """Where a link to that address is to lead."""
+    """Where a link to that URL is to lead."""
     marks: Mapping[int, CopyMark]
     """By the element's number in the tree."""
 

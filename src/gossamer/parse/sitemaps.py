@@ -22,7 +22,7 @@ from gossamer.values.link import How
 from gossamer.values.messages import Listed, Listing
 from gossamer.values.url import LONGEST_URL, Url, url_of
 
-# The fields of a sitemap's entries: addresses, and what the extensions for news, images, videos and languages say.
+# The fields of a sitemap's entries: URLs, and what the extensions for news, images, videos and languages say.
 
 MOST_EXTRAS = 1_000
 """Images, videos and translations of one entry (Google's bound for images)."""
@@ -82,7 +82,7 @@ def _news(element: etree._Element) -> SitemapNews:
 
 
 def address_in(text: str, base: Url) -> Url | None:
-    """Addresses in maps are absolute; those that begin with a slash are forgiven, other words are none."""
+    """URLs in maps are absolute; those that begin with a slash are forgiven, other words are none."""
     text = text.strip().strip(BLANK)
     if not text or len(text) > LONGEST_URL:
         return None
@@ -145,7 +145,7 @@ NOT_A_SITEMAP = Sitemap(flags=("not-a-sitemap",))
 def parse_sitemap(body: bytes, url: Url, content_type: str | None = None, is_strict: bool = False) -> Sitemap:
     """REQUIRES: content codings are taken off; a `.gz` body is unpacked here. Never raises.
 
-    `is_strict`: only addresses at or below the map's own folder count (sitemaps.org, "Sitemap file location"). A map
+    `is_strict`: only URLs at or below the map's own folder count (sitemaps.org, "Sitemap file location"). A map
     that a robots.txt names is not bound to its folder.
     """
     body, flags = _unpacked(body)
@@ -173,7 +173,7 @@ def _below(folder: str, found: Sitemap) -> Sitemap:
 
 
 def _fromtext_in(body: bytes, url: Url, content_type: str | None) -> Sitemap:
-    """One address a line, and nothing else (sitemaps.org, "Text file")."""
+    """One URL a line, and nothing else (sitemaps.org, "Text file")."""
     text = as_utf8(body, charset_of(content_type, body).encoding).decode("utf-8", "replace")
     entries: dict[str, SitemapEntry] = {}
     lines = misses = 0
@@ -185,7 +185,7 @@ def _fromtext_in(body: bytes, url: Url, content_type: str | None) -> Sitemap:
         if found is None:
             misses += 1
             if misses > 100 + lines // 2:
-                break  # words, not addresses
+                break  # words, not URLs
         elif len(entries) == MOST_ENTRIES and found.text not in entries:
             return Sitemap("text", tuple(entries.values()), flags=("too-many-entries",))
         else:
@@ -199,7 +199,7 @@ def _from_feed(body: bytes, url: Url, content_type: str | None) -> Sitemap:
         return NOT_A_SITEMAP
     entries: dict[str, SitemapEntry] = {}
     for item in feed.entries:
-        where = item.url or url_of(item.id)  # who offers a feed as a map means its names as addresses
+        where = item.url or url_of(item.id)  # who offers a feed as a map means its names as URLs
         if where is not None:
             changed_at = item.updated_at if item.updated_at is not None else item.published_at
             entries.setdefault(where.text, SitemapEntry(where, changed_at))
@@ -212,14 +212,14 @@ def _from_xml(markup: bytes, url: Url) -> Sitemap:
     kind, looked_at = "", 0
     flags: set[str] = set()
     if (end := markup.rfind(b">")) > markup.rfind(b"<"):
-        markup = markup[: end + 1]  # it ends in the middle of words: they may be half of an address
+        markup = markup[: end + 1]  # it ends in the middle of words: they may be half of a URL
     for part in _parts(markup):
         reader = LenientReader(part, ("url", "sitemap"))
         for element in reader:
             name = local_name(element)
             parent = element.getparent()
             if parent is None or local_name(parent) == "loc":
-                continue  # an address wrapped once too often; its `loc` is read with what is around it
+                continue  # a URL wrapped once too often; its `loc` is read with what is around it
             looked_at += 1
             if len(entries) + len(maps) >= MOST_ENTRIES or looked_at > 2 * MOST_ENTRIES:
                 flags.add("too-many-entries")
@@ -248,7 +248,7 @@ def _kind_of(root: etree._Element | None) -> str:
 
 
 def _take_maps(element: etree._Element, url: Url, maps: dict[str, MapEntry]) -> None:
-    """All that stand in one element: some write several, each followed by its date, some the bare address."""
+    """All that stand in one element: some write several, each followed by its date, some the bare URL."""
     last: MapEntry | None = None
     if not len(element) and (found := address_in(text_in(element), url)) is not None:
         maps.setdefault(found.text, MapEntry(found))
@@ -320,7 +320,7 @@ EVERY_S = {
 _NAMED = (How.ROBOTS, How.MAP)
 """Come by as a sitemap: then plain text and gzip are read as one."""
 _MARKUP_TYPES = ("text/html", "text/plain", "application/octet-stream", "")
-"""Labels under which feeds and maps are met all the same."""
+"""Labels under which feeds and maps occur all the same."""
 _FIRST_LINES = 5
 _FEED_ROOT = re.compile(
     rb"(?:\s++|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*+(?:\[.*?\]\s*+)?+>)*+"
@@ -334,7 +334,7 @@ def listing_of(
 ) -> Listing | None:
     """What the answer lists; None when it is no list. Never raises.
 
-    REQUIRES: content codings are taken off. `at` is when it was fetched, `how` the way its address was come by, and
+    REQUIRES: content codings are taken off. `at` is when it was fetched, `how` the way its URL was come by, and
     `nesting` how many indexes it was reached through; not given, an index that an index names ends there.
     """
     media_type, is_named = essence(content_type), how in _NAMED or (how is How.SEED and _may_be_given(body))
@@ -354,7 +354,7 @@ def listing_of(
 
 
 def _may_be_given(body: bytes) -> bool:
-    """Whether who gave this as a seed may have meant a sitemap: it is packed, or begins with addresses only."""
+    """Whether who gave this as a seed may have meant a sitemap: it is packed, or begins with URLs only."""
     lines = body[:_LOOKED_AT].removeprefix(b"\xef\xbb\xbf").split()[:_FIRST_LINES]
     return body.startswith(b"\x1f\x8b") or (
         bool(lines) and all(one.startswith((b"http://", b"https://")) for one in lines)

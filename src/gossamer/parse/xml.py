@@ -290,7 +290,7 @@ def _qualified(name: str, known: dict[str, list[str]]) -> str:
 MOST_LIST_TAGS = 1_500_000
 """Start and end tags together: what comes after them is left out."""
 MOST_ESCAPED = 200_000
-"""Faults that are mended; a file with more is not worth the time."""
+"""Faults that are repaired; a file with more is not worth the time."""
 _STEP = 1 << 16
 _BARE = re.compile(rb"&(?!#\d+;|#x[0-9A-Fa-f]+;|(?:amp|lt|gt|quot|apos);)")
 """An ampersand that begins no reference XML knows: libxml2 would leave out what it stands in."""
@@ -312,7 +312,7 @@ def markup_of(body: bytes, content_type: str | None) -> bytes:
 
 
 def _whole(markup: bytes) -> bytes:
-    """Without faults in the UTF-8: libxml2 mends some of them to what cannot be read as text again."""
+    """Without faults in the UTF-8: libxml2 repairs some of them to what cannot be read as text again."""
     try:
         markup.decode()
     except UnicodeDecodeError:
@@ -376,7 +376,7 @@ class LenientReader:
 
 @lru_cache(maxsize=512)
 def split_name(tag: str) -> tuple[str, str]:
-    """Namespace (or, where none was declared for it, the prefix) and local name, both in small letters."""
+    """Namespace (or, where none was declared for it, the prefix) and local name, both in lower case."""
     if tag[:1] == "{":
         space, _, local = tag[1:].partition("}")
     else:

@@ -1,4 +1,4 @@
-"""The budget as a calendar: which days have visits left for pages that come again."""
+"""The budget as a calendar: which days have visits left for pages that are revisited."""
 
 import math
 from collections import Counter
@@ -16,7 +16,7 @@ class VisitBudget:
     per_site: float | None = None
     gap_s: float = 0.0
     """What a host is left alone for between two visits. Of the visits that this leaves room for, half are kept for
-    pages that were never seen: those that come again cannot keep new ones out."""
+    pages that were never seen: those that are revisited cannot keep new ones out."""
 
     def at_site(self, delay_s: float | None) -> float:
         """Visits a day to one that asks for such a Crawl-delay."""

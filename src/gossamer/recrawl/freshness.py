@@ -182,7 +182,7 @@ def measured(copies: Sequence[HeldCopy], prior: Prior) -> Freshness | None:
 
 
 def first_days(copies: Sequence[HeldCopy]) -> float:
-    """The interval that pages have which were visited once: twice the mean time until they come again."""
+    """The interval that pages have which were visited once: twice the mean time until they are revisited."""
     waits = [copy.every_days for copy in copies if copy.is_first]
     return 2.0 * math.fsum(waits) / len(waits) if waits else 0.0
 

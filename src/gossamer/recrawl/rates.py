@@ -184,7 +184,7 @@ class Panels:
     pull_of_all: float = 30.0
     """And for the whole collection, what is known of the web at large: that any order of magnitude is possible."""
     groups: int = 4_000
-    """Known at one time; the one met longest ago is forgotten, and learnt anew when it is met again."""
+    """Known at one time; the one met longest ago is forgotten, and learnt anew when it occurs again."""
     rounds: int = 2
     """Of expectation maximisation, each time; the next time goes on from there."""
 
@@ -287,5 +287,5 @@ class PriorLearning:
         panel.visits += 1
         if len(panel.pages) >= self._settings.enough and panel.visits >= panel.learn_at:
             panel.prior = learnt(panel.pages.values(), panel.prior, parent, pull, self._settings.rounds)
-            # Soon again while every visit teaches something, seldom later: learning costs as much as a panel's visits.
+            # Soon again while every visit teaches something, rarely later: learning costs as much as a panel's visits.
             panel.learn_at = panel.visits + max(len(panel.pages), min(panel.visits // 2, 16 * most))

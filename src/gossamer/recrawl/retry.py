@@ -30,10 +30,10 @@ class Retry:
     cap_s: float = 3600.0
     """No wait is longer."""
     tries: int = 3
-    """Visits to an address in all, the first included, before its failure stands."""
+    """Visits to a URL in all, the first included, before its failure stands."""
 
     host_patience_s: float = 7_200.0
-    """While a whole host is down, for so long at the most, no address there is given up."""
+    """While a whole host is down, for so long at the most, no URL there is given up."""
 
     def __post_init__(self) -> None:
         if not 0 < self.base_s <= self.cap_s or self.tries < 1 or not self.host_patience_s >= 0:
@@ -47,7 +47,7 @@ MANY_FAILED = 2
 def is_host_fault(
     reason: Reason, host_failing: int, host_failing_since: Instant | None, now: Instant, settings: Retry
 ) -> bool:
-    """Whether a failure says more about the host, which may come back, than about the address."""
+    """Whether a failure says more about the host, which may come back, than about the URL."""
     if reason not in TRANSIENT or host_failing < MANY_FAILED or host_failing_since is None:
         return False
     return now - host_failing_since < settings.host_patience_s * SECOND

@@ -1,19 +1,19 @@
-"""When two addresses are one: what is taken off every link, and the key under which an address is known.
+"""When two URLs are one: what is taken off every link, and the key under which a URL is known.
 
 `Url` is already the WHATWG form. Two steps lead on from it, and docs/formats.md describes both:
 
 - `stripped` takes off what never selects content: session ids and the marks of advertisers. It is done to every link
   before it is offered, so what is fetched has none of them either.
-- `identity_of` folds spellings that servers do not tell apart. It is only a key: what is fetched stays as it was met.
+- `identity_of` folds spellings that servers do not tell apart. It is only a key: what is fetched stays as it was seen.
 
-Both are idempotent, and cost next to nothing for the plain addresses that most links are.
+Both are idempotent, and cost next to nothing for the plain URLs that most links are.
 """
 
 import re
 
 from gossamer.values.url import Url, url_of
 
-# Marks that advertisers, mailers and social networks add to other people's addresses to see who came. Only names that
+# Marks that advertisers, mailers and social networks add to other people's URLs to see who came. Only names that
 # select no content anywhere are here: `ref`, `source`, `cid`, `campaign`, `si` do so somewhere, and are left alone.
 _TRACKING = (
     "gclid dclid gbraid wbraid gclsrc gad_source gad_campaignid srsltid _ga _gl "  # Google
@@ -65,12 +65,12 @@ _INITIALS = "iIdDhH"
 
 
 def may_be_marked(text: str) -> bool:
-    """Whether there can be anything to take off; of several addresses at once, with spaces between them."""
+    """Whether there can be anything to take off; of several URLs at once, with spaces between them."""
     return "?" in text or ";" in text or "/(" in text
 
 
 def stripped(url: Url) -> Url:
-    """The address without session ids and tracking parameters; the rest of it, and its order, untouched."""
+    """The URL without session ids and tracking parameters; the rest of it, and its order, untouched."""
     text = url.text
     if not may_be_marked(text):
         return url
@@ -79,9 +79,9 @@ def stripped(url: Url) -> Url:
 
 
 def identity_of(text: str) -> str:
-    """The key of an address. Two addresses with one key are one page. REQUIRES: the text of a `Url`.
+    """The key of a URL. Two URLs with one key are one page. REQUIRES: the text of a `Url`.
 
-    Beyond `stripped`: escapes of unreserved characters undone and others in capitals (RFC 3986, 6.2.2), empty
+    Beyond `stripped`: escapes of unreserved characters undone and others in upper case (RFC 3986, 6.2.2), empty
     parameters and an empty query dropped, and a default document folded into its folder when there is no query.
     """
     if "%" in text:

@@ -30,7 +30,7 @@ class RetainedVersion(msgspec.Struct, frozen=True):
 
 
 def kept(versions: Sequence[RetainedVersion], retain: Retain, now: Instant) -> frozenset[Instant]:
-    """The instants of those that stay. REQUIRES: all captures of one address, the oldest first, no instant twice.
+    """The instants of those that stay. REQUIRES: all captures of one URL, the oldest first, no instant twice.
 
     Asked again about what it has kept, at the same moment, it keeps all of it.
     """
@@ -96,7 +96,7 @@ def _held_by_views(versions: Sequence[RetainedVersion]) -> set[Instant]:
     """The newest of all; the newest page, and what may have taken it out of the views since: an answer that says it is
     gone, or any that succeeded and was no page (it may ask not to be indexed, and only reading it would tell).
 
-    Of an address that never was a page the two newest answers with a body: the next visit may refer to one of them.
+    Of a URL that never was a page the two newest answers with a body: the next visit may refer to one of them.
     """
     newest_page = next((one.fetched_at for one in reversed(versions) if one.is_page), None)
     held = {versions[-1].fetched_at}
@@ -113,7 +113,7 @@ def _newest(versions: Iterable[RetainedVersion], amount: int = 0) -> list[Instan
 
 
 class Forgotten(msgspec.Struct, frozen=True):
-    """Whole hosts, by name, and single pages, by key: whatever their scheme, and however the address is spelt."""
+    """Whole hosts, by name, and single pages, by key: whatever their scheme, and however the URL is spelt."""
 
     hosts: frozenset[str] = frozenset()
     pages: frozenset[str] = frozenset()

@@ -1,7 +1,7 @@
-"""robots.txt (RFC 9309): what it says to us, and whether it lets us fetch an address.
+"""robots.txt (RFC 9309): what it says to us, and whether it lets us fetch a URL.
 
 Parsing runs in a worker, since the bytes are hostile; judging runs where pages are taken. Patterns are brought to one
-normal form when parsed and addresses when judged, so that `judge` only compares text.
+normal form when parsed and URLs when judged, so that `judge` only compares text.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -190,7 +190,7 @@ class Explained(msgspec.Struct, frozen=True):
 
 
 def explain(url: Url, robots: Robots) -> Explained:
-    """What `judge` says, and why. REQUIRES: nothing; it agrees with `judge` for every address."""
+    """What `judge` says, and why. REQUIRES: nothing; it agrees with `judge` for every URL."""
     verdict = judge(url, robots)
     if robots.state is RobotsState.MISSING:
         return Explained(verdict, f"{robots.origin} has no robots.txt: all may be fetched")

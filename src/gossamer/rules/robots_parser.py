@@ -35,7 +35,7 @@ _BR = re.compile(r"(?:<br\s*/?>\s*)+$", re.IGNORECASE)
 _BARE = re.compile(
     r"(user[- ]?agent|(?:re)?crawl[- ]delay|request[- ]rate)\s+(\S.{0,99})|(allow|disallow)\s+(\S+)", re.IGNORECASE
 )
-"""A line without a colon, of the keys that are met so."""
+"""A line without a colon, of the keys that occur so."""
 _DIRECTIVE = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 
 
@@ -45,7 +45,7 @@ class RobotsLine(NamedTuple):
     key: str
     """One of the values of `KEYS`, or `UNKNOWN`."""
     name: str
-    """The key as written, in small letters."""
+    """The key as written, in lower case."""
     value: str
     has_colon: bool = True
 
@@ -61,7 +61,7 @@ def text_of(body: bytes) -> tuple[str, list[str]]:
     if codec := _utf16_of(body):
         flags.append("utf-16")
         return body.decode(codec, "replace").lstrip("\ufeff"), flags
-    for mark in (b"\xef\xbb\xbf", b"\xef\xbb", b"\xef", b"\xff\xfe", b"\xfe\xff"):  # cut and false marks are met too
+    for mark in (b"\xef\xbb\xbf", b"\xef\xbb", b"\xef", b"\xff\xfe", b"\xfe\xff"):  # cut and false marks occur too
         if body.startswith(mark):
             body = body[len(mark) :]
             break
@@ -94,7 +94,7 @@ def lines_of(text: str) -> list[RobotsLine]:
 
 
 def written(text: str) -> Iterator[RobotsLine]:
-    """The lines as they stand, those without a colon too."""
+    """The lines as written, those without a colon too."""
     for number, line in plain_lines(text):
         name, colon, value = line.partition(":")
         if colon:
@@ -122,7 +122,7 @@ def line_count(text: str) -> int:
     return len(_BREAK.findall(text)) + 1
 
 
-# The patterns of a robots.txt: one normal form for them and for addresses, and a match in linear time.
+# The patterns of a robots.txt: one normal form for them and for URLs, and a match in linear time.
 
 _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}|[^!#&-)+-;=?-Z_a-z~%]|%")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
@@ -162,8 +162,8 @@ def normal_pattern(pattern: str) -> str:
 
 
 def normal_target(text: str) -> str:
-    """RFC 9309, 2.2.2: escapes of unreserved characters undone, all others in capitals; what may not stand in an
-    address escaped, and `*` and `$` too, which mean something else in a pattern."""
+    """RFC 9309, 2.2.2: escapes of unreserved characters undone, all others in upper case; what may not stand in an
+    URL escaped, and `*` and `$` too, which mean something else in a pattern."""
     return _ESCAPE.sub(_escaped, text) if _ESCAPE.search(text) else text
 
 
@@ -278,7 +278,7 @@ class Groups:
 
 
 def names_in(text: str) -> tuple[str, ...]:
-    """The names in an agent's text, in small letters: "Mozilla/5.0 (compatible; Somebot/2)" has three."""
+    """The names in an agent's text, in lower case: "Mozilla/5.0 (compatible; Somebot/2)" has three."""
     return tuple(name for word in _BETWEEN_NAMES.split(text) if (name := begins(_NAME, word)))
 
 
@@ -289,7 +289,7 @@ def _listed(value: str) -> list[str]:
 
 
 def begins(kind: re.Pattern[str], value: str) -> str:
-    """What the value begins with, in small letters. A product token has letters, `_` and `-` only (RFC 9309, 2.2.1),
+    """What the value begins with, in lower case. A product token has letters, `_` and `-` only (RFC 9309, 2.2.1),
     but agents with digits in their names are named in full."""
     match = kind.match(value)
     return match.group().lower() if match else ""

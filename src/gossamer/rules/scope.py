@@ -1,4 +1,4 @@
-"""Which addresses belong to this crawl. Judged when a link is offered, for each address met for the first time."""
+"""Which URLs belong to this crawl. Judged when a link is offered, for each URL met for the first time."""
 
 import re
 from collections.abc import Iterable
@@ -28,7 +28,7 @@ class Scope(msgspec.Struct, frozen=True):
     hosts: frozenset[str] = frozenset()
     domains: frozenset[str] = frozenset()
     is_open: bool = False
-    """One seed at least reaches any address."""
+    """One seed at least reaches any URL."""
     deepest: int | None = None
     """Links followed from a seed at most; None: no limit."""
 
@@ -48,7 +48,7 @@ def scope_of(seeds: Iterable[tuple[Url, Reach]], deepest: int | None = None) -> 
 
 
 def judge(url: Url, depth: int, scope: Scope) -> Allowed | Denied:
-    """May this address, `depth` links from its seed, enter the crawl?"""
+    """May this URL, `depth` links from its seed, enter the crawl?"""
     if scope.deepest is not None and depth > scope.deepest:
         return Denied(f"{depth} links from its seed, and the limit is {scope.deepest}")
     if scope.is_open:
@@ -64,7 +64,7 @@ def judge(url: Url, depth: int, scope: Scope) -> Allowed | Denied:
 
 
 def judge_host(url: Url, scope: Scope) -> Allowed | Denied:
-    """Does the crawl visit anything at all on this address's host? For what is not a page: a sitemap, say."""
+    """Does the crawl visit anything at all on this URL's host? For what is not a page: a sitemap, say."""
     origin = f"{url.origin}/"
     if scope.is_open or url.host.name in scope.hosts or any(one.startswith(origin) for one in scope.prefixes):
         return ALLOWED
@@ -72,7 +72,7 @@ def judge_host(url: Url, scope: Scope) -> Allowed | Denied:
 
 
 def folder_of(url: Url) -> str:
-    """The address up to and with the last slash of its path."""
+    """The URL up to and with the last slash of its path."""
     return url.origin + url.path[: url.path.rindex("/") + 1]
 
 

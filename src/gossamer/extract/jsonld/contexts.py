@@ -1,4 +1,4 @@
-"""JSON-LD contexts of the user's own, by URL. Contexts are never fetched, so what is not held here is unknown."""
+"""JSON-LD contexts of the user, by URL. Contexts are never fetched, so what is not held here is unknown."""
 
 import re
 from collections.abc import Mapping

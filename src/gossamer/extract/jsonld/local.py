@@ -1,4 +1,4 @@
-"""A JSON-LD script made ready for the parser: contexts made local, bad IRIs mended, misused keywords taken out.
+"""A JSON-LD script made ready for the parser: contexts made local, bad IRIs repaired, misused keywords taken out.
 
 Nothing is ever fetched: references to the contexts we hold (schema.org, Activity Streams) are replaced by the few of
 their terms that the script uses (the whole context costs a hundred times as much to read), references to others by
@@ -125,7 +125,7 @@ class Localising:
         return [value for key, value in node.items() if key != "@context" and key not in self._verbatim]
 
     def _mended(self, value: Json) -> Json:
-        """Spaces and the like inside an address are escaped; JSON-LD would otherwise drop the fact without a word."""
+        """Spaces and the like inside a URL are escaped; JSON-LD would otherwise drop the fact without a word."""
         if value.__class__ is list:
             return [self._mended(item) if item.__class__ is str else item for item in value]
         if value.__class__ is not str:
@@ -205,12 +205,12 @@ class Localising:
             if isinstance(definition, dict):
                 if "@context" in definition:
                     definition["@context"] = self._local(definition["@context"], depth + 2)
-                if definition.get("@type") == "@json":  # JSON as it stands is the value: no JSON-LD inside
+                if definition.get("@type") == "@json":  # JSON as written is the value: no JSON-LD inside
                     self._verbatim.add(term)
         return context
 
     def _usable_base(self, base: str) -> str | None:
-        """None, which leaves relative addresses without a meaning, when it is none: the parser would refuse it all.
+        """None, which leaves relative URLs without a meaning, when it is none: the parser would refuse it all.
         It takes out no dots of a base either (RFC 3986, 5.2.4)."""
         if _FORBIDDEN_IN_IRI(base):
             self._remarks.add("error", "jsonld-bad-address", f"@base {base[:200]!r} is no address.", "jsonld-repaired")

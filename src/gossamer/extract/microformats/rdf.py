@@ -258,7 +258,7 @@ class _Stating:
         return False
 
     def _subject(self, item: Microformat) -> str:
-        """Its u-uid, which is there to say what it is; else a blank node. Not its u-url: the address of a person's
+        """Its u-uid, which is there to say what it is; else a blank node. Not its u-url: the URL of a person's
         page is not the person."""
         for one in item.properties:
             if one.prefix == "u" and one.name == "uid" and one.nested is None:
@@ -307,7 +307,7 @@ class _Stating:
             self.found.state(one.element, thing, ALT, quoted(one.value.alt))
 
     def _address(self, value: Value) -> str:
-        """What is no IRI even when mended stays what it was written as."""
+        """What is no IRI even when repaired stays what it was written as."""
         words = _words(value)
         return UNNAMED if len(words) > LONGEST_IRI else iri_term(words) or quoted(words)
 

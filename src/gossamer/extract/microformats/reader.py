@@ -86,7 +86,7 @@ class Gathered:
 
 
 def parsed(survey: Survey, base: str) -> Json:
-    """The page as canonical JSON: `items`, `rels`, `rel-urls`. REQUIRES: `base` is an http(s) address."""
+    """The page as canonical JSON: `items`, `rels`, `rel-urls`. REQUIRES: `base` is an http(s) URL."""
     items = _as_json(items_of(survey.every(), base))
     rels, rel_urls = _relations(survey.elements, base)
     return {"items": items, "rels": rels, "rel-urls": rel_urls}
@@ -271,7 +271,7 @@ def _value(one: MicroformatProperty, old: Old, last_date: str) -> Value:
 
 
 def _imply(item: Microformat) -> None:
-    """Name, photo and address of an item that says nothing of the kind itself and has no other in it."""
+    """Name, photo and URL of an item that says nothing of the kind itself and has no other in it."""
     if item.children or any(one.nested for one in item.properties):
         return
     said = {one.name for one in item.properties}

@@ -30,7 +30,7 @@ class TooLong(Exception):
 
 
 def resolved(text: str, base: str) -> str:
-    """An address as u-* properties want it: absolute; what cannot be resolved stays as it is."""
+    """A URL as u-* properties want it: absolute; what cannot be resolved stays as it is."""
     text = text.strip(WHITE)
     return (absolute(text, base) or text) if text else base
 
@@ -132,7 +132,7 @@ class Region:
             child = self.ends[child] + 1
 
     def text(self, number: int) -> str:
-        """Words, with images spoken by their alternative text, or else their address."""
+        """Words, with images spoken by their alternative text, or else their URL."""
         start, stop = self._starts[number], self._stops[number]
         self._spend(stop - start + 1)
         return self._allowed("".join(self._pieces[start:stop]))
@@ -162,7 +162,7 @@ class Region:
             raise TooLong
 
     def html(self, number: int) -> str:
-        """The markup inside, comments left out, with absolute addresses: it will be read far from this page."""
+        """The markup inside, comments left out, with absolute URLs: it will be read far from this page."""
         if not self._markup_spans:
             self._lay_out_markup()
         start, stop = self._markup_spans[number]

@@ -19,7 +19,7 @@ class Html(NamedTuple):
 
 
 class Image(NamedTuple):
-    """The address of an image that has an alternative text."""
+    """The URL of an image that has an alternative text."""
 
     value: str
     alt: str
@@ -100,7 +100,7 @@ def markup_of(region: Region, number: int) -> Html:
 
 
 def tag_of(region: Region, number: int) -> str:
-    """rel-tag: the last part of the address is the word."""
+    """rel-tag: the last part of the URL is the word."""
     address = resolved(region.attributes[number].get("href") or "", region.base)
     word = re.split(r"[?#]", address, maxsplit=1)[0].rstrip("/").rpartition("/")[2]
     return _ESCAPED.sub(lambda found: bytes.fromhex(found[0].replace("%", "")).decode("utf-8", "replace"), word)
@@ -345,7 +345,7 @@ RELATIONS: dict[str, dict[str, Was]] = {
     "hrecipe": {"tag": _TAG},
     "hreview": {"tag": _TAG, "bookmark": _URL, "self": _URL},
 }
-"""What @rel says below an old root. The prefix "tag": the last part of the address is the word (rel-tag)."""
+"""What @rel says below an old root. The prefix "tag": the last part of the URL is the word (rel-tag)."""
 MOST_NAMES = 1000
 """Class names of one element; of one that has more, none is read."""
 

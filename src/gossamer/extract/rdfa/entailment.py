@@ -73,7 +73,7 @@ def _without_patterns(found: FoundFacts) -> FoundFacts:
 
 # Vocabulary expansion (RDFa Core 1.1, 10): what a page's facts mean in the wider terms of the vocabularies it uses.
 # Nothing is fetched: what vocabularies say is given, as `relations_in` reads it from their documents. Only facts about
-# things follow from it, not relations among classes and properties (10.1.1).
+# entities follow from it, not relations among classes and properties (10.1.1).
 
 MOST_ADDED = MOST_TRIPLES
 """Facts that may follow; there are no more than this, however the vocabularies are made."""
@@ -101,7 +101,7 @@ Wider = dict[str, list[str]]
 def expanded(triples: list[Triple], vocabularies: Mapping[str, Iterable[Triple]]) -> list[Triple]:
     """`triples` as they are, and after them what follows, to a fixed point.
 
-    `vocabularies` gives by address what each says (others than `RELATIONS` are passed over); those count that the page
+    `vocabularies` gives by URL what each says (others than `RELATIONS` are passed over); those count that the page
     names by rdfa:usesVocabulary, and what the page says of classes and properties itself.
     """
     classes, properties = _wider(triples, vocabularies)
@@ -235,4 +235,4 @@ KNOWN: Mapping[str, Sequence[Triple]] = {
     DCTERMS: _dublin_core(),
     FOAF: [Triple(_term(FOAF + name), relation, _term(wider)) for name, relation, wider in _FOAF],
 }
-"""By the address of the vocabulary, as `expanded` takes them."""
+"""By the URL of the vocabulary, as `expanded` takes them."""

@@ -194,9 +194,9 @@ def host_of(media_type: str, survey: Survey, doctype: bytes = b"") -> HostLangua
 
 
 def base_of(survey: Survey, host: HostLanguage, page: Url, rdfa_version: RdfaVersion | None = None) -> Url:
-    """What the page's relative addresses are relative to: the first `<base href>` where the language has one.
+    """What the page's relative URLs are relative to: the first `<base href>` where the language has one.
 
-    @xml:base holds from element to element and is heeded there."""
+    @xml:base holds from element to element and is obeyed there."""
     if host is HostLanguage.SVG or (host is HostLanguage.XML and rdfa_version != "1.0"):
         return page
     href = next((said["href"] for _, tag, said in survey.elements if tag == "base" and "href" in said), None)

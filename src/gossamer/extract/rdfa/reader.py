@@ -398,7 +398,7 @@ def _hanging(rel: Iterable[str], rev: Iterable[str], lists: Lists | None) -> tup
 def _inside(
     scope: Evaluation, subject: str, thing: str, incomplete: tuple[Incomplete, ...], lists: Lists
 ) -> tuple[Evaluation, Ending]:
-    """Step 13: what holds for the children. A new thing has lists of its own, which end with this element."""
+    """Step 13: what holds for the children. A new entity has lists of its own, which end with this element."""
     ending: Ending = () if lists is scope.lists else ((subject, lists),)
     if thing != subject:
         lists = {}

@@ -66,7 +66,7 @@ class Evaluation(msgspec.Struct, frozen=True):
     incomplete: tuple[Incomplete, ...]
     lists: Lists
     naming: "TermResolver"
-    """What relative addresses are relative to here, among others: @xml:base may change it from element to element."""
+    """What relative URLs are relative to here, among others: @xml:base may change it from element to element."""
 
 
 def outermost(naming: "TermResolver", vocabulary: RdfaVocabulary | None = None) -> Evaluation:

@@ -1,7 +1,7 @@
 """What widespread vocabularies say of their own terms: which class is narrower than which, which property, and names.
 
 The facts lie in a file beside this module (`vocabularies/terms.txt`, sources in `NOTICE.md` there), read when first
-asked for. `with_own` adds relations of one's own. Only RDFS is understood: rdfs:subClassOf and rdfs:subPropertyOf.
+asked for. `with_own` adds relations of the user. Only RDFS is understood: rdfs:subClassOf and rdfs:subPropertyOf.
 
 Terms are understood in every spelling (`identity`) and answered in the canonical one.
 """
@@ -22,7 +22,7 @@ Kind = Literal["class", "property"]
 
 RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 LONGEST_OWN = 1 << 20
-"""Bytes of a vocabulary of one's own."""
+"""Bytes of a vocabulary of the user."""
 ALSO_CALLED = {"dct": "dcterms", "dc11": "dc", "sdo": "schema"}
 _KINDS: dict[str, Kind] = {"+": "class", ".": "property"}
 _RELATIONS: dict[str, Kind] = {RDFS + "subClassOf": "class", RDFS + "subPropertyOf": "property"}

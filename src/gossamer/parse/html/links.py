@@ -1,4 +1,4 @@
-"""The links of a page: addresses made absolute, each once, with the words they were given."""
+"""The links of a page: URLs made absolute, each once, with the words they were given."""
 
 import re
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from gossamer.values.url import LONGEST_URL, Url, url_of
 
 LONGEST_TEXT = 512
 _MOST_ELEMENTS = 10 * MOST_LINKS
-"""The same address may stand in a page many times; so often it is looked at."""
+"""The same URL may stand in a page many times; so often it is looked at."""
 _RELS = "alternate author canonical contents first help index last license me next prev previous start up"
 _FOLLOWED_RELS = frozenset(_RELS.split())
 _FRAMES = frozenset(("iframe", "frame"))
@@ -23,7 +23,7 @@ _TEXT_SHARE = 4
 """Anchors may lie in one another: together they are not asked for more than so many times the page's text."""
 _LEAST_SHARE = 1 << 16
 
-# Addresses that are canonical as they stand, so that joining them needs no parser: a lower-case name that ends in
+# URLs that are canonical as written, so that joining them needs no parser: a lower-case name that ends in
 # letters (no number, so no IPv4 address), no usual port, nothing to be escaped. Dot segments and punycode are told
 # apart.
 _SAFE = r"[A-Za-z0-9_~!$&()*+,;=:@./?-]*"
@@ -35,7 +35,7 @@ _RELATIVE = re.compile(r"[A-Za-z0-9_~-][A-Za-z0-9_~!$&()*+,;=@./?-]*\Z")
 
 class HtmlLinks(NamedTuple):
     base: Url
-    """What relative addresses are relative to: the page's own, or the first `<base>` that is http(s)."""
+    """What relative URLs are relative to: the page's own, or the first `<base>` that is http(s)."""
     links: tuple[Link, ...]
     canonical: Url | None
     flags: tuple[str, ...]
@@ -101,7 +101,7 @@ def _base(elements: list[LexborParts], page: Url) -> Url:
 
 
 class _Joiner:
-    """Joins addresses with one base; the same address twice is joined once."""
+    """Joins URLs with one base; the same URL twice is joined once."""
 
     def __init__(self, base: Url) -> None:
         self._base = base
@@ -123,7 +123,7 @@ class _Joiner:
         return joined
 
     def _plainly(self, address: str) -> str | None:
-        """The joined address when it needs no parser; None when it may."""
+        """The joined URL when it needs no parser; None when it may."""
         plain = address.partition("#")[0] if "#" in address else address
         folder, is_above = self._folder, plain.startswith("..")
         for _ in range(_MOST_UP if is_above else 0):

@@ -186,7 +186,7 @@ def is_tame(body: bytes) -> bool:
 def _is_shallow(body: bytes, angles: int, heed_void: bool) -> bool:
     """By chunks: no more can be open at once than were open before the chunk, and all that it opens.
 
-    Elements that never have an end tag look like ever deeper nesting, until they are heeded, which costs more.
+    Elements that never have an end tag look like ever deeper nesting, until they are obeyed, which costs more.
     """
     still_open = 0
     for at in range(0, len(body), _CHUNK):
@@ -201,7 +201,7 @@ def _is_shallow(body: bytes, angles: int, heed_void: bool) -> bool:
 
 
 def _has_many_names(body: bytes, start: int, end: int) -> bool:
-    """Whether what may be one tag may have many attributes: each begins after one of these marks. A long address or a
+    """Whether what may be one tag may have many attributes: each begins after one of these marks. A long URL or a
     script without line breaks does not; and a tag of LONGEST_TAG bytes may have more than so many."""
     return sum([body.count(mark, start, end) for mark in _BEFORE_NAMES]) >= _MANY_NAMES
 

@@ -128,7 +128,7 @@ class Mirrors:
         return self._judged(name, first)
 
     def missed(self, url: Url) -> None:
-        """There is no page at this address, though something leads there."""
+        """There is no page at this URL, though something leads there."""
         host = self._hosts.get(url.host.name)
         if host is not None:
             host.misses += 1
@@ -198,7 +198,7 @@ _CODES = frozenset(("{hex}", "{uuid}", "{random}", "{other}"))
 
 
 class UrlPart(NamedTuple):
-    """A part of an address, and the address without it."""
+    """A part of a URL, and the URL without it."""
 
     name: str
     value: str
@@ -208,13 +208,13 @@ class UrlPart(NamedTuple):
 class VoidParameters:
     def __init__(self) -> None:
         self._pages: dict[int, tuple[str, tuple[int, ...]]] = {}
-        """Of addresses without one part: the part's value at the first visit, and a few numbers of the text met."""
+        """Of URLs without one part: the part's value at the first visit, and a few numbers of the text met."""
         self._evidence: dict[tuple[int, str], tuple[int, int]] = {}
         """By host and part: how often another value changed nothing, and how often it did."""
         self._void: dict[int, frozenset[str]] = {}
 
     def learn(self, url: Url, marks: Marks) -> None:
-        """A page that was fetched; REQUIRES: it is no error page, for those are alike at every address."""
+        """A page that was fetched; REQUIRES: it is no error page, for those are alike at every URL."""
         signs = marks.shingles[:_SIGNS]
         if len(signs) < _SIGNS:
             return
@@ -263,7 +263,7 @@ class VoidParameters:
                     self._judge(host_id, name, agreed, differed)
 
     def copy_of(self, url: Url) -> str | None:
-        """In words why this address is a copy of a page fetched before; None when it is none, or is to be tried."""
+        """In words why this URL is a copy of a page fetched before; None when it is none, or is to be tried."""
         void = self._void.get(url.host.id) if self._void else None
         if not void or url.id % TRIED == 0:
             return None

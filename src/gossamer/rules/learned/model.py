@@ -1,6 +1,6 @@
 """All that is learned about hosts from the pages they send, behind one face.
 
-`learn` is shown every page once, when it was read; `judge_offer` and `judge_visit` are asked when an address is offered
+`learn` is shown every page once, when it was read; `judge_offer` and `judge_visit` are asked when a URL is offered
 and when it is taken. Nothing here asks a host for anything.
 """
 
@@ -63,7 +63,7 @@ class LearnedHosts:
         links: Sequence[str] = (),
         evidence: Evidence = NO_EVIDENCE,
     ) -> Learned:
-        """`exact` is the page's fingerprint, `links` the addresses it leads to."""
+        """`exact` is the page's fingerprint, `links` the URLs it leads to."""
         self.pages += 1
         no_page = self._errors.judge(url, marks, says) or ""
         yielded = self._novelty.weigh(url, marks, links, bool(no_page))
@@ -80,17 +80,17 @@ class LearnedHosts:
         self._mirrors.missed(url)
 
     def judge_offer(self, url: Url) -> Allowed | Denied:
-        """May an address enter, as far as its shape and its domain go? For every new link."""
+        """May a URL enter, as far as its shape and its domain go? For every new link."""
         shape = judge_shape(url)
         return self._farms.judge(url) if isinstance(shape, Allowed) else shape
 
     def judge_visit(self, url: Url) -> Allowed | Denied:
-        """May an address that was taken be asked for? No, when it is known to be a copy by now."""
+        """May a URL that was taken be asked for? No, when it is known to be a copy by now."""
         copy = self._voids.copy_of(url)
         return Denied(copy) if copy else self._farms.judge(url)
 
     def is_trap(self, host: str, template: str, fetched: int, fruitful: int) -> bool:
-        """Whether a template's waiting addresses belong in quarantine, by its totals on disk and its latest pages."""
+        """Whether a template's waiting URLs belong in quarantine, by its totals on disk and its latest pages."""
         return self._novelty.is_trap(host, template, fetched, fruitful)
 
     def kept(self) -> Iterator[Part]:

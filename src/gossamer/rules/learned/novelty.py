@@ -36,7 +36,7 @@ class Novelty:
 
     def __init__(self, most_bytes: int = 64 << 20, link_slots: int = 1 << 20, key: int = 0) -> None:
         """`link_slots`: links met lately that are remembered, four bytes each; a power of two. `key`: drawn by lot,
-        so that two crawls do not mistake the same addresses for each other."""
+        so that two crawls do not mistake the same URLs for each other."""
         self._most = most_bytes
         self._hosts: dict[int, _Host] = {}
         """The longest unvisited first."""

@@ -35,7 +35,7 @@ class SketchKept(msgspec.Struct, frozen=True, array_like=True):
 HostRow = tuple[int, int, SketchKept, tuple[tuple[str, TemplateRun], ...]]
 """Host id, when it was last seen, what it said, and how its templates stand."""
 DomainRow = tuple[str, SketchKept, tuple[str, ...], tuple[str, ...], TemplateRun]
-"""Name, what its hosts said first, hosts met, hosts that are good, and how they stand."""
+"""Name, what its hosts said first, hosts seen, hosts that are good, and how they stand."""
 
 
 class LinksKept(msgspec.Struct, frozen=True, array_like=True, tag=0):
@@ -154,7 +154,7 @@ def words_of(text: str) -> set[str]:
 
 
 def fact_marks(triples: Iterable[Triple]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The values stated, whatever they are stated of: every page of a trap can name itself. Addresses do not count."""
+    """The values stated, whatever they are stated of: every page of a trap can name itself. URLs do not count."""
     facts: set[int] = set()
     values: set[int] = set()
     looked_at = {value for _, _, value in islice(triples, _LOOKED_AT)}
@@ -175,7 +175,7 @@ LEAST_NEW = 0.125
 """The share of its runs of three words that a new text has at least for itself."""
 SHORT = 64
 """Words. A long text is new with one word (of those looked at) that is new to the host; a short one with two, for one
-may be an echo of its address."""
+may be an echo of its URL."""
 STRANGE = 0.8
 AT_HOME = 50
 LEAST_WORDS = 12
@@ -184,9 +184,9 @@ language: letters thrown together by a program."""
 NEW_FACTS = 2
 NEW_VALUES = 4
 """Facts are new with two values in words that are new to the host, or with four that may be numbers: the pages of a
-trap say their own name and number, and seldom more."""
+trap say their own name and number, and rarely more."""
 SMALLEST, LARGEST = 64, 8192
-"""Slots of a table, four bytes each, a power of two of them: it grows with what is met, and beyond the largest
+"""Slots of a table, four bytes each, a power of two of them: it grows with what occurs, and beyond the largest
 newcomers take the places."""
 MOST_SPREAD = LARGEST // 2
 """Numbers in a set: more are always a table."""
@@ -267,7 +267,7 @@ class Numbers:
         return 4 * len(self._table) if spread is None else spread.__sizeof__() + _NUMBER_BYTES * len(spread)
 
     def unmet(self, numbers: Sequence[int]) -> int:
-        """How many of these were not met before; from now on they are."""
+        """How many of these were not seen before; from now on they are."""
         spread = self._set
         if spread is not None:
             before = len(spread)
@@ -317,7 +317,7 @@ def table_of(content: bytes) -> "array[int]":
 
 
 def unmet(table: "array[int]", numbers: Sequence[int]) -> int:
-    """How many of these numbers were not met before; from now on they are. Nearly all stand in their first place."""
+    """How many of these numbers were not seen before; from now on they are. Nearly all stand in their first place."""
     mask = len(table) - 1
     return put(table, [number for number in numbers if table[number & mask] != number])
 

@@ -1,7 +1,7 @@
 """Pages that say "there is no such page" and answer 200 all the same.
 
-Told without asking the host for addresses that cannot be: by what the page says of itself, by being the host's start
-page at another address, and by being the same text at many addresses of different kinds.
+Told without asking the host for URLs that cannot be: by what the page says of itself, by being the host's start
+page at another URL, and by being the same text at many URLs of different kinds.
 """
 
 import re
@@ -20,10 +20,10 @@ SHORT = 120
 """Words. A page that says more is about something, be it about errors."""
 ALIKE = 0.55
 COPY = 0.9
-"""Resemblance from which a page is an error page met before, or the start page."""
+"""Resemblance from which a page is an error page seen before, or the start page."""
 OFTEN = 4
 KINDS = 3
-"""The same text at so many addresses, of so many templates, is what the host says when it has nothing to say."""
+"""The same text at so many URLs, of so many templates, is what the host says when it has nothing to say."""
 _ERRORS_KEPT = 3
 _SIGNS = 8
 _MOST_HOSTS = 50_000
@@ -95,7 +95,7 @@ class ErrorPages:
         return None
 
     def judge_again(self, url: Url, template: str, marks: Marks, says: NotFoundClaim) -> str | None:
-        """The same for a page that says little, or nothing new: was the text met at many addresses of several kinds?"""
+        """The same for a page that says little, or nothing new: was the text met at many URLs of several kinds?"""
         if len(marks.shingles) < _BANDS * 4 or url.path == "/":
             return None
         verdict, host_id, kind = None, url.host.id, crc32(template.encode())

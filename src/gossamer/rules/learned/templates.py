@@ -1,7 +1,7 @@
-"""The pattern that an address shares with others of its kind: what varies is named by its kind.
+"""The pattern that a URL shares with others of its kind: what varies is named by its kind.
 
 `/2024/05/12/` is `/{year}/{month}/{day}/`, `/p/blue-lamp?id=7` is `/p/{slug}?id={n}`. What is learned about a few
-addresses of a template is believed of the rest, so a template must be neither one address nor the whole site:
+URLs of a template is believed of the rest, so a template must be neither one URL nor the whole site:
 
 - the first segment of a path stands for itself when it is a plain word (it names a part of the site); further ones
   are named by their kind, and an extension is kept;
@@ -37,7 +37,7 @@ _EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]{1,4}")
 
 
 def template_of(url: Url) -> str:
-    """The template of an address, without its host: templates belong to hosts."""
+    """The template of a URL, without its host: templates belong to hosts."""
     path, mark, query = url.target.partition("?")
     first, *rest = path[1:].split("/")
     parts = [_first(first) if rest or mark else _leaf(first, is_first=True)]

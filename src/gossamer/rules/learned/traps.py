@@ -10,9 +10,9 @@ MOST_REPEATS = 3
 MOST_PARAMETERS = 16
 MOST_OF_ONE = 3
 LONGEST = 2_000
-"""Characters. Longer addresses are built by programs that lost count, or carry what belongs in a form."""
+"""Characters. Longer URLs are built by programs that lost count, or carry what belongs in a form."""
 _NESTED = "%2525"
-"""A percent sign coded twice: an address in an address in an address."""
+"""A percent sign coded twice: a URL in a URL in a URL."""
 
 STANDING = 3
 LEAST_SHARE = 10
@@ -24,7 +24,7 @@ among which fewer than one in ten brought something. Where one page in five is n
 
 
 def judge_shape(url: Url) -> Allowed | Denied:
-    """May an address that looks like this enter? It runs for every new link, and most leave at the first line."""
+    """May a URL that looks like this enter? It runs for every new link, and most leave at the first line."""
     text = url.text
     if text.count("/") < 5 and "?" not in text and len(text) <= LONGEST:
         return ALLOWED

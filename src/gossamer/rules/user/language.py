@@ -1,4 +1,4 @@
-"""What a person writes to say which addresses are meant: `domain = example.org and not path ~ "/print/"`.
+"""What a person writes to say which URLs are meant: `domain = example.org and not path ~ "/print/"`.
 
     expression := clause { "or" clause }        clause := term { "and" term }
     term       := "not" term | "(" expression ")" | comparison
@@ -29,7 +29,7 @@ class RuleSubject(NamedTuple):
 
 
 class OneOf(msgspec.Struct, frozen=True):
-    """A part of the address that is one of these texts."""
+    """A part of the URL that is one of these texts."""
 
     part: Callable[[Url], str]
     texts: frozenset[str]
@@ -284,7 +284,7 @@ class _Reader:
         return word, begun
 
     def _pattern(self) -> Pattern:
-        """The text between the quotes as it stands: in a pattern a backslash is the pattern's own."""
+        """The text between the quotes as written: in a pattern a backslash is the pattern's own."""
         begun = self.at
         found = self._take(_QUOTED)
         if found is None:
@@ -318,7 +318,7 @@ def _meant(field: str, values: list[tuple[str, int]]) -> Expression:
 
 
 def _named(text: str, at: int, may_have_port: bool = False) -> str:
-    """The name as addresses show it: in small letters and punycode."""
+    """The name as URLs show it: in lower case and punycode."""
     url = None if "/" in text or "@" in text else url_of(f"http://{text}/")
     if url is None or url.target != "/":
         raise Misread("not the name of a host, such as example.org", at)

@@ -1,8 +1,8 @@
 """Regular expressions that take time in proportion to the text, whatever the pattern.
 
-A person writes the pattern, but strangers write the addresses it is tried on, up to 8 KiB each, and in a backtracking
-engine `/.*a.*b.*c` on a chosen address takes minutes. Here every character of the address is looked at once: the
-pattern becomes a small automaton (Thompson's construction), whose sets of states are remembered as they are met.
+A person writes the pattern, but strangers write the URLs it is tried on, up to 8 KiB each, and in a backtracking
+engine `/.*a.*b.*c` on a chosen URL takes minutes. Here every character of the URL is looked at once: the
+pattern becomes a small automaton (Thompson's construction), whose sets of states are remembered as they occur.
 
 Understood are characters, `.`, `[sets]`, `\\d \\w \\s` and their opposites, groups, `|`, `*`, `+`, `?`, `{m,n}`, `^`,
 `$`, and `(?i)` in front. Nothing that needs backtracking exists: no backreferences, no looking around.
@@ -18,7 +18,7 @@ MOST_REMEMBERED = 1_000
 """Sets of states remembered for one pattern; more are forgotten together and met again."""
 DEEPEST = 50
 
-# A set of characters is a number with a bit for each: addresses are ASCII, and bit 128 stands for all that is not.
+# A set of characters is a number with a bit for each: URLs are ASCII, and bit 128 stands for all that is not.
 _OTHER = 128
 _ALL = (1 << 129) - 1
 
@@ -125,7 +125,7 @@ class Pattern:
 
 
 class _Met:
-    """A set of states that was met, and where characters led from it."""
+    """A set of states that was seen, and where characters led from it."""
 
     __slots__ = ("after", "is_found", "is_found_at_end", "members")
 

@@ -9,8 +9,8 @@ They stand in `rules.txt`, one a line, `#` before a remark:
     later 1 depth > 6
     seed https://example.org/docs/: path ~ "^/docs/" and not query has print
 
-The last include or exclude that applies decides, so that a rule added at the end is obeyed. An address that none speaks
-of is let in, unless there is an include: then it stays out. A rule for a seed must hold for the addresses in that
+The last include or exclude that applies decides, so that a rule added at the end is obeyed. A URL that none speaks
+of is let in, unless there is an include: then it stays out. A rule for a seed must hold for the URLs in that
 seed's reach. The seeds themselves are always let in. Rules narrow the scope and never widen it: none leads a crawl to
 a site that its seeds do not reach.
 """
@@ -33,13 +33,13 @@ MOST_NUDGE = 4
 
 
 class Unknown(msgspec.Struct, frozen=True):
-    """It depends on the content type, not known yet: the address is let in, and judged again with its headers."""
+    """It depends on the content type, not known yet: the URL is let in, and judged again with its headers."""
 
 
 UNKNOWN = Unknown()
 Judgement = Allowed | Denied | Unknown
 OwnFilter = Callable[[str, int], Allowed | Denied | FilterFailed]
-"""The user's own filter, already made safe to call (app.own_filters): address and depth to a verdict."""
+"""The user's own filter, already made safe to call (app.own_filters): URL and depth to a verdict."""
 
 
 class RuleKind(StrEnum):
@@ -101,7 +101,7 @@ class RuleBook(msgspec.Struct, frozen=True):
 
     @property
     def decides(self) -> bool:
-        """Whether any rule can keep an address out."""
+        """Whether any rule can keep a URL out."""
         return bool(self.deciding or self.by_seed)
 
     def judge(self, url: Url, depth: int, media_type: str | None = None) -> Judgement:
@@ -124,7 +124,7 @@ class RuleBook(msgspec.Struct, frozen=True):
         return max(-MOST_NUDGE, min(MOST_NUDGE, total))
 
     def for_seeds(self, seeds: Sequence[tuple[Url, Reach]]) -> "RuleBook":
-        """The same rules, knowing which addresses belong to which seed."""
+        """The same rules, knowing which URLs belong to which seed."""
         ruled = {rule.seed for rule in self.rules if rule.seed is not None}
         reaches = dict(seeds)
         return msgspec.structs.replace(
@@ -155,7 +155,7 @@ class RuleBook(msgspec.Struct, frozen=True):
         return any(rule.kind is RuleKind.INCLUDE for rule in self.deciding)
 
     def _by_seeds(self, asked: RuleSubject) -> Judgement:
-        """One seed that takes it is enough; an address that no seed with rules reaches is none of their business."""
+        """One seed that takes it is enough; a URL that no seed with rules reaches is none of their business."""
         refused: Judgement = ALLOWED
         for scope, rules in self.by_seed:
             if isinstance(judge_scope(asked.url, 0, scope), Denied):
@@ -178,7 +178,7 @@ UNRULED = frozenset((How.SEED, How.ROBOTS, How.MAP))
 def judge(
     url: Url, depth: int, how: How, scope: Scope, book: RuleBook = NO_RULES, own: Sequence[OwnFilter] = ()
 ) -> Judgement | FilterFailed:
-    """May this address, so deep, enter the crawl? The scope is asked first, then the rules, then the user's filters.
+    """May this URL, so deep, enter the crawl? The scope is asked first, then the rules, then the user's filters.
 
     One filter that says no is enough, also where another one failed. A seed, and where it redirects to, was named by
     the user himself, and a sitemap is no page: for them the scope alone decides.
@@ -226,7 +226,7 @@ _SEED = re.compile(r"(\S+):(?:\s+|$)")
 
 
 def rule_of(text: str, line: int = 1) -> Rule | RuleProblem:
-    """One rule, as it stands on a line of its own."""
+    """One rule, as written on a line of its own."""
     head = _HEAD.match(text)
     if head is None:
         return RuleProblem(line, 1, "a rule begins with include, exclude, sooner, later or seed", text)
