@@ -1,1 +1,1 @@
-"""What does it say? Sniffing, charset, tree, links, content block, language, fingerprints."""
+"""What a document says: type, encoding, tree, links, main text, language, fingerprints; sitemaps and feeds."""

@@ -1,7 +1,8 @@
-"""Which encoding the bytes are in, by the rules browsers follow (WHATWG HTML, "determining the character encoding").
+"""The encoding of a page, detected as browsers do (WHATWG HTML, "determining the character encoding"), and decoding.
 
 In order: byte order mark, Content-Type header, declaration in the first 1,024 bytes, the zeros of UTF-16 and UTF-32,
-the escapes of ISO-2022-JP, UTF-8 when the bytes are valid UTF-8, and at last a guess. UTF-7 is never believed.
+the escapes of ISO-2022-JP, valid UTF-8, and finally a guess. Labels are those of WHATWG Encoding, 4.2, and IBM code
+pages; UTF-7 is deliberately never accepted.
 """
 
 import codecs
@@ -11,8 +12,8 @@ from typing import Literal, NamedTuple
 
 from chardetng_py.detector import EncodingDetector
 
-# UTF-16 and UTF-32, told by their byte order mark or by where the zeros are. Every other encoding of the web is ASCII
-# in its lower half, EBCDIC apart.
+# UTF-16 and UTF-32, recognised by their byte order mark or by the positions of zeros. All other encodings of the web
+# are ASCII in their lower half, except EBCDIC.
 
 _MARKS = (
     (b"\0\0\xfe\xff", "utf-32be"),
@@ -24,12 +25,12 @@ _HIGHEST_PLANE = 0x10
 
 
 def marked_wide(head: bytes) -> str | None:
-    """The encoding that a byte order mark names."""
+    """The encoding of the byte order mark."""
     return next((name for mark, name in _MARKS if head.startswith(mark)), None)
 
 
 def unmarked_wide(head: bytes) -> str | None:
-    """UTF-32 has a zero and a plane in every unit; in UTF-16 nearly every second byte of a page is zero."""
+    """UTF-32 has a zero and a plane number in every unit; in UTF-16 nearly every second byte of a page is zero."""
     if b"\0" not in head:
         return None
     units = len(head) // 4 * 4
@@ -48,15 +49,15 @@ def unmarked_wide(head: bytes) -> str | None:
     return "utf-16be" if even > 0.6 * pairs and odd < 0.1 * pairs else None
 
 
-# The last resort for bytes that declare nothing and are not UTF-8: the detector that Firefox uses (chardetng), and two
-# Cyrillic code pages that it does not know.
+# The last resort for bytes without a declaration that are not UTF-8: Firefox's detector (chardetng), and two Cyrillic
+# code pages that it does not know.
 
 FALLBACK = "windows-1252"
 _SAMPLE = 1 << 20
 _WORD = re.compile(r"[^\x00-\x40\[-`{-~]{3,}")
 _CYRILLIC = re.compile("[\u0400-\u042f\u0490]?[\u0430-\u045f\u0491]+|[\u0400-\u042f\u0490]+")
-"""A word as it is written: in lower case, perhaps with a capital first, or in upper case. Read in another code page,
-the capitals and some of the letters are symbols, Latin, or capitals inside a word."""
+"""A word as people write it: lower case, perhaps with a capital first, or upper case. In the wrong code page the
+capitals and some of the letters are symbols, Latin, or capitals inside a word."""
 _LEAST_WORDS = 5
 _LEAST_SHARE = 0.9
 
@@ -74,7 +75,7 @@ def guessed(body: bytes) -> str:
 
 
 def _cyrillic(sample: bytes, encoding: str) -> float:
-    """The share of well-formed Cyrillic words among those that are not ASCII."""
+    """The share of well-formed Cyrillic words among the non-ASCII ones."""
     words = [word for word in _WORD.findall(decode(sample, encoding)) if not word.isascii()]
     if len(words) < _LEAST_WORDS:
         return 0.0
@@ -89,7 +90,7 @@ _IN_CONTENT = re.compile(
 _ESCAPES = re.compile(rb"\x1b(?:\$[@B]|\([IJ])")
 _EBCDIC_XML = "<?xml".encode("cp037")
 _XML = re.compile(rb"<\?xml[^>]*?\sencoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
-# One step of the prescan: a comment, a meta tag's start, another tag's start, or markup to be skipped to its ">".
+# One step of the prescan: a comment, the start of a meta tag or another tag, or markup to be skipped to its ">".
 _STEP = re.compile(
     rb"<!--(?P<comment>)|<meta(?=[\t\n\f\r /])(?P<meta>)|</?[a-z][^\t\n\f\r >]*+(?P<tag>)|<[!/?][^>]*+>?", re.IGNORECASE
 )
@@ -98,17 +99,16 @@ _ATTRIBUTE = re.compile(
     rb"(?:=[\t\n\f\r ]*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\t\n\f\r >\"'][^\t\n\f\r >]*+|(?=[\t\n\f\r >]))))?+"
 )
 How = Literal["bom", "header", "meta", "zeros", "escapes", "utf-8", "guess"]
-"""Byte order mark, Content-Type, declaration in the page, the zeros of UTF-16 and UTF-32, the escapes of ISO-2022-JP,
-bytes that are valid UTF-8, or none of these."""
+"""How the encoding was determined, in the order of the rules above."""
 
 
 class Charset(NamedTuple):
     encoding: str
     """A name of the WHATWG standard, lower case; or "utf-32le", "utf-32be", "ibm" and the number of a code page."""
     how: How
-    """What told it."""
+    """How it was determined."""
     conflict: bool = False
-    """Two declarations disagree, and the stronger one was believed."""
+    """Two declarations disagree, and the stronger one was used."""
 
 
 def charset_of(content_type: str | None, body: bytes) -> Charset:
@@ -116,8 +116,8 @@ def charset_of(content_type: str | None, body: bytes) -> Charset:
     marked = "utf-8" if head.startswith(b"\xef\xbb\xbf") else marked_wide(head)
     in_header = encoding_in(content_type)
     if in_header in EBCDIC and is_utf8(body):
-        in_header = None  # a gateway translated the page and left its label as it was
-    # Reading the declaration only to see it agree with the header is the usual case: then its name is enough.
+        in_header = None  # a gateway converted the page without changing its label
+    # Usually the declaration agrees with the header: then comparing its name is enough.
     is_repeated = in_header is not None and in_header.encode() in head.lower()
     in_meta = in_header if is_repeated else prescan(head)
     declared = [name for name in (marked, in_header, in_meta) if name is not None]
@@ -131,20 +131,20 @@ def charset_of(content_type: str | None, body: bytes) -> Charset:
         return Charset("iso-2022-jp", "escapes")  # before UTF-8: its bytes are ASCII
     if is_utf8(body):
         return Charset("utf-8", "utf-8")
-    # A browser that meets a declaration further down begins again with it.
+    # A browser that finds a later declaration starts again with it.
     late = prescan(body[:_LATE])
     return Charset(late, "meta") if late is not None else Charset(guessed(body), "guess")
 
 
 def as_utf8(body: bytes, encoding: str) -> bytes:
-    """The same text in UTF-8, without its byte order mark. UTF-8 is passed on as it is, faults and all."""
+    """The text in UTF-8 without byte order mark. UTF-8 is returned as it is, errors included."""
     if encoding == "utf-8":
         return body.removeprefix(b"\xef\xbb\xbf")
     return decode(body, encoding).removeprefix("\ufeff").encode("utf-8", "replace")
 
 
 def is_utf8(body: bytes) -> bool:
-    """A character cut off at the very end is forgiven: bodies are cut at a limit."""
+    """A character cut off at the very end is accepted, because bodies are cut at a limit."""
     if body.isascii():
         return True
     try:
@@ -155,7 +155,7 @@ def is_utf8(body: bytes) -> bool:
 
 
 def prescan(head: bytes) -> str | None:
-    """The declaration inside the page, if there is one that may be believed."""
+    """The declaration inside the page, if there is a credible one."""
     if head.startswith(_EBCDIC_XML):
         # All EBCDIC code pages agree on the characters of a declaration (XML, appendix F).
         xml = _XML.match(head.decode("cp037").encode("latin-1"))
@@ -169,7 +169,7 @@ def prescan(head: bytes) -> str | None:
     while (step := _STEP.search(head, at)) is not None:
         at = step.end()
         if step["comment"] is not None:
-            # "<!-->" is a whole comment: the two dashes may be those of the opening.
+            # "<!-->" is a complete comment: its dashes may be those of the opening.
             if (end := head.find(b"-->", at - 2)) < 0:
                 return None
             at = end + 3
@@ -185,7 +185,7 @@ def _attributes(head: bytes, at: int) -> tuple[dict[bytes, bytes], int]:
     while (each := _ATTRIBUTE.match(head, at)) is not None and each.end() > at:
         at = each.end()
         if at >= len(head):
-            return {}, at  # the tag is not whole within the prescanned bytes
+            return {}, at  # the tag is incomplete within the prescanned bytes
         found.setdefault(each[1].lower(), next((v for v in each.groups()[1:] if v is not None), b""))
     return found, at
 
@@ -201,7 +201,7 @@ def _declared(attributes: dict[bytes, bytes]) -> str | None:
 
 
 def _believable(label: bytes) -> str | None:
-    """A declaration that could be read as ASCII is neither in UTF-16 nor in EBCDIC; nobody means x-user-defined."""
+    """A declaration readable as ASCII is neither in UTF-16 nor in EBCDIC; x-user-defined is never meant."""
     named = encoding_named(label.decode("latin-1"))
     if named is None or named in EBCDIC:
         return None
@@ -210,7 +210,7 @@ def _believable(label: bytes) -> str | None:
 
 # Characters that WHATWG Encoding has in EUC-JP, ISO-2022-JP and Big5, and Python's codecs lack.
 # Each set is an error handler of the codec. Where Python has another character in the same place (a wave dash for a
-# full-width tilde), Python's stays: it is the one of the national standard.
+# full-width tilde), Python's is kept: it is that of the national standard.
 
 # Big5: the code of the first character and the characters from there on (HKSCS-2008, ETEN, the euro).
 _BIG5_RUNS = (
@@ -233,7 +233,7 @@ def _big5(fault: UnicodeError) -> tuple[str, int]:
 
 
 def _jis(fault: UnicodeError) -> tuple[str, int]:
-    """NEC's and IBM's additions to JIS X 0208: the Shift_JIS codec has them, at the place that row and cell give."""
+    """NEC's and IBM's additions to JIS X 0208: the Shift_JIS codec has them, at the position given by row and cell."""
     assert isinstance(fault, UnicodeDecodeError)
     lowest = 0xA0 if fault.encoding == "euc_jp" else 0x20
     pair = fault.object[fault.start : fault.start + 2]
@@ -249,7 +249,7 @@ def _jis(fault: UnicodeError) -> tuple[str, int]:
 codecs.register_error("gossamer.big5", _big5)
 codecs.register_error("gossamer.jis", _jis)
 HANDLERS = {"euc-jp": "gossamer.jis", "iso-2022-jp": "gossamer.jis", "big5": "gossamer.big5"}
-"""The error handler to decode each of these encodings with."""
+"""The error handler for each of these encodings."""
 _LABELS = {
     "utf-8": "unicode-1-1-utf-8 unicode11utf8 unicode20utf8 utf8 x-unicode20utf8",
     "ibm866": "866 cp866 csibm866",
@@ -308,7 +308,7 @@ _EBCDIC_NAMES = {f"ebcdic-cp-{one}": page for page, countries in _EBCDIC.items()
 _NUMBERED = re.compile(r"(?:csibm|ibm|cp|ccsid)-?0*(\d{2,4})", re.ASCII)
 _IN_HEADER = re.compile(r";\s*charset\s*=\s*(?:\"([^\"]*)\"?|([^;\s]+))", re.IGNORECASE)
 
-# Where Python's codec of that name is narrower than what the web writes under it, or has another name.
+# Where Python's codec of that name is narrower than its use on the web, or has another name.
 _CODECS = {
     "iso-8859-8-i": "iso8859-8",
     "macintosh": "mac-roman",
@@ -322,18 +322,18 @@ _CODECS = {
     "ibm1047": "cp037",
 }
 
-# Characters that an encoding has and Python's table of the same name has not. EBCDIC ends its lines with NEL (0x15).
+# Characters that an encoding has and Python's table of the same name lacks. EBCDIC ends lines with NEL (0x15).
 _ADDED = {
     "koi8-u": {0xAE: "\u045e", 0xBE: "\u040e"},
     "windows-1255": {0xCA: "\u05ba"},
     **{name: {0x15: "\n"} for name in EBCDIC},
     "ibm1047": {0x15: "\n", 0x5F: "^", 0xAD: "[", 0xB0: "\xac", 0xBA: "\xdd", 0xBB: "\xa8", 0xBD: "]"},
 }
-_UNDEFINED = "\ufffe"  # how codecs.charmap_decode wants a hole marked
+_UNDEFINED = "\ufffe"  # marks a hole for codecs.charmap_decode
 
 
 def encoding_named(label: str) -> str | None:
-    """The encoding that `label` means; None when it means none."""
+    """The encoding that `label` names, or None."""
     label = label.strip("\t\n\f\r ").lower()
     return ENCODING_OF.get(label) or _ibm_page(label)
 
@@ -353,7 +353,7 @@ def _ibm_page(label: str) -> str | None:
 
 
 def decode(body: bytes, encoding: str) -> str:
-    """Never fails: what is no character becomes U+FFFD. REQUIRES: `encoding` is from `encoding_named` or `wide_in`."""
+    """Never fails: invalid bytes become U+FFFD. REQUIRES: `encoding` is from `encoding_named` or `charset_of`."""
     if encoding == "replacement":
         return "\ufffd" if body else ""
     if encoding == "x-user-defined":
@@ -365,7 +365,7 @@ def decode(body: bytes, encoding: str) -> str:
 
 @cache
 def _code_page(encoding: str) -> str:
-    """The 256 characters of a code page. Unassigned C1 bytes keep their own code points, as on the web."""
+    """The 256 characters of a code page. Unassigned C1 bytes keep their code points, as on the web."""
     codec, added = _CODECS.get(encoding, encoding.replace("ibm", "cp")), _ADDED.get(encoding, {})
 
     def character(byte: int) -> str:

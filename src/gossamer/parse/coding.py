@@ -1,7 +1,7 @@
-"""Content codings (RFC 9110, 8.4.1), taken off piece by piece and never beyond a limit.
+"""Content codings (RFC 9110, 8.4.1), decoded incrementally and within limits.
 
-A body of 203 bytes can stand for 256 MiB, so nothing here asks a decoder for all it has: every call has a bound,
-and every layer a total.
+A body of 203 bytes can expand to 256 MiB, so a decoder is never asked for all it has: every call has a bound, and every
+layer a total.
 """
 
 import sys
@@ -16,7 +16,7 @@ import msgspec
 
 fast_zlib: ModuleType
 try:
-    from isal import isal_zlib as fast_zlib  # takes half of zlib's time, and is not built for every platform
+    from isal import isal_zlib as fast_zlib  # twice as fast as zlib, but not available on every platform
 except ImportError:
     fast_zlib = zlib
 
@@ -26,7 +26,7 @@ else:
     from backports import zstd
 
 STEP = 256 * 1024
-"""The most bytes that one step of one layer gives out; brotli may round it up to twice that."""
+"""The most bytes that one step of a layer returns; brotli may round it up to twice that."""
 MOST_LAYERS = 2
 ZSTD_WINDOW_LOG = 23
 """8 MiB: the largest window that the `zstd` content coding may ask for (RFC 9659, 3)."""
@@ -34,7 +34,7 @@ FOREIGN: tuple[type[Exception], ...] = (zlib.error, fast_zlib.error, zstd.ZstdEr
 
 
 class CodingProblem(StrEnum):
-    """Why a body cannot be decoded, or not to its end."""
+    """Why a body cannot be decoded, or not completely."""
 
     UNKNOWN = "unknown-coding"
     TOO_DEEP = "too-many-codings"
@@ -44,20 +44,20 @@ class CodingProblem(StrEnum):
 
 class Decoded(msgspec.Struct, frozen=True):
     body: bytes
-    """All of it, or what came out before the limit or the problem."""
+    """All of it, or what was decoded before the limit or the problem."""
     truncated: bool = False
     """The limit was reached."""
     problem: CodingProblem | None = None
     trailing: bool = False
-    """Bytes followed the coded content, and were left out."""
+    """Bytes after the coded content were ignored."""
 
 
 class _Broken(Exception):
-    """Inside this module only: a layer met bytes that are not of its coding."""
+    """Internal: a layer found bytes that are not of its coding."""
 
 
 class _Layer(Protocol):
-    """One coding being taken off. Real ones: `_Members`, `_Deflate`, `_Brotli`."""
+    """One coding being decoded. Real ones: `_Members`, `_Deflate`, `_Brotli`."""
 
     has_trailing: bool
 
@@ -65,7 +65,7 @@ class _Layer(Protocol):
         """What `chunk` decodes to, at most `STEP` bytes at a time; a piece may be empty. Raises `_Broken`."""
 
     def is_whole(self) -> bool:
-        """Whether the input so far is a complete body."""
+        """Whether the input so far is complete."""
 
 
 class _Inflater(Protocol):
@@ -78,7 +78,7 @@ class _Inflater(Protocol):
 
 
 class _Members:
-    """gzip or zstd: one or more members (frames) in a row; anything else that follows is trailing."""
+    """gzip or zstd: one or more members (frames); anything else that follows is trailing."""
 
     def __init__(self, make: Callable[[], _Inflater], starts: Callable[[bytes], bool]) -> None:
         self._make, self._starts = make, starts
@@ -98,7 +98,7 @@ class _Members:
                 chunk = self._inflater.unused_data
 
     def _next_member(self, chunk: bytes) -> bytes:
-        """Its bytes, once there are enough of them to tell; nothing when what follows is no member."""
+        """The bytes of the next member, once there are enough to recognise one; empty if it is none."""
         head = self._head + chunk
         if len(head) < 4:
             self._head = head
@@ -116,7 +116,7 @@ class _Members:
 
 
 class _Deflate:
-    """`deflate` means zlib (RFC 9110, 8.4.1.2), but some servers send the bare stream: the first two bytes tell."""
+    """`deflate` means zlib (RFC 9110, 8.4.1.2), but some servers send the bare stream: the first two bytes decide."""
 
     def __init__(self) -> None:
         self._inflater: _Inflater | None = None
@@ -153,7 +153,7 @@ class _Brotli:
         try:
             piece = self._decompressor.process(chunk, output_buffer_limit=STEP)
             yield piece
-            while piece and not self._decompressor.is_finished():  # output may wait though all input was taken
+            while piece and not self._decompressor.is_finished():  # output may remain after all input was taken
                 piece = self._decompressor.process(b"", output_buffer_limit=STEP)
                 yield piece
         except brotli.error as trouble:
@@ -164,7 +164,7 @@ class _Brotli:
 
 
 def _bounded(inflater: _Inflater, chunk: bytes) -> Iterator[bytes]:
-    """zlib hands back what it did not read; zstd keeps it and is fed nothing."""
+    """zlib returns the input it did not read; zstd keeps it and is fed nothing."""
     try:
         while True:
             piece = inflater.decompress(chunk, STEP)
@@ -201,11 +201,11 @@ LAYERS: dict[str, Callable[[], _Layer]] = {
 }
 
 WINDOWS = {"br": 1 << 24, "zstd": 1 << ZSTD_WINDOW_LOG}
-"""The largest there may be; those of gzip and deflate are 32 KiB and not counted."""
+"""The largest possible windows; those of gzip and deflate (32 KiB) do not count."""
 
 
 def codings_of(content_encoding: str | None) -> tuple[str, ...]:
-    """The codings a Content-Encoding names, in the order they were applied. Several fields are joined by commas."""
+    """The codings that a Content-Encoding names, in order of application. Several fields are joined by commas."""
     if not content_encoding:
         return ()
     words = (word.strip(" \t").lower() for word in content_encoding.split(","))
@@ -213,16 +213,16 @@ def codings_of(content_encoding: str | None) -> tuple[str, ...]:
 
 
 class Decoder:
-    """Takes codings off a stream. Gives out at most `limit` bytes, and holds every layer's output to it.
+    """Decodes a stream. Returns at most `limit` bytes, and limits the output of every layer to it.
 
-    After a problem, or once it is full, it gives nothing more; what was given before stands.
+    After a problem, or at the limit, it returns nothing more; earlier output stays valid.
     """
 
     def __init__(self, codings: tuple[str, ...], limit: int) -> None:
         self.problem: CodingProblem | None = None
         self.is_full = False
         self.size = 0
-        """Bytes given out so far."""
+        """Bytes returned so far."""
         self._limit = limit
         self._layers: list[_Layer] = []
         if len(codings) > MOST_LAYERS:
@@ -233,16 +233,16 @@ class Decoder:
             self._layers = [LAYERS[coding]() for coding in reversed(codings)]
         self._between = 0
         self.window = sum(WINDOWS.get(coding, 0) for coding in codings)
-        """Bytes that decoding may keep at one time, apart from what goes in and comes out."""
+        """Bytes that the decoders may hold at a time, apart from input and output."""
 
     @property
     def has_trailing(self) -> bool:
         return any(layer.has_trailing for layer in self._layers)
 
     def steps(self, chunk: bytes) -> Iterator[bytes]:
-        """What `chunk` decodes to, in pieces of at most `STEP`: between two of them other work can be let in.
+        """The decoded `chunk`, in pieces of at most `STEP`, so that other work can be done in between.
 
-        A piece may be empty. REQUIRES: each iterator is used up before the next chunk is given.
+        A piece may be empty. REQUIRES: each iterator is exhausted before the next chunk is given.
         """
         try:
             for piece in self._through(chunk, 0):
@@ -260,7 +260,7 @@ class Decoder:
         return b"".join(self.steps(chunk))
 
     def end(self) -> None:
-        """No more input: a coding that is not at its end is a problem. An empty body needs no coding."""
+        """End of input: an incomplete coding is a problem. An empty body needs no coding."""
         if self.problem is None and not self.is_full and not all(layer.is_whole() for layer in self._layers):
             self.problem = CodingProblem.CUT
 
@@ -281,7 +281,7 @@ class Decoder:
 
 
 def decode(body: bytes, content_encoding: str | None, limit: int) -> Decoded:
-    """A whole body without its content codings, at most `limit` bytes of it."""
+    """A whole body without its content codings, at most `limit` bytes."""
     codings = codings_of(content_encoding)
     if not codings or not body:
         return Decoded(body[:limit], truncated=len(body) > limit)

@@ -1,7 +1,7 @@
-"""The text a person came for, and the rest.
+"""The main text of a page and the rest; also text out of plain text and unknown XML, and fingerprints of texts.
 
-This takes the tree apart (dropping what nobody reads, dissolving inline elements so that words stay whole), because
-cutting and reading are then single steps of the parser's own, many times faster than a walk of ours. Call it last.
+`blocks_of` takes the tree apart (it removes what is not read, and dissolves inline elements so that words stay whole),
+because cutting and reading are then single calls to the parser, many times faster than walking the tree. Call it last.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ MOST_HEADINGS = 64
 LONGEST_HEADING = 256
 MOST_BOLD = 64
 LONGEST_BOLD = 256
-"""Characters; anyone who sets a whole paragraph in bold stresses nothing."""
+"""Characters; a whole paragraph in bold emphasises nothing."""
 
 _UNREAD = (
     "audio",
@@ -55,7 +55,7 @@ _KIND = {
 }
 _KINDS = frozenset(_KIND.values())
 _KIND_OF = {number_of(tag): kind for tag, kind in _KIND.items()}
-_RAW = frozenset((number_of("script"), number_of("style")))  # most of what is unread, and nothing is below it
+_RAW = frozenset((number_of("script"), number_of("style")))  # most of what is not read; these have no child elements
 _OWNING = frozenset((number_of("main"), number_of("article")))
 _BODY, _TITLE = number_of("body"), number_of("title")
 _UNQUOTED = "span[data-nosnippet], div[data-nosnippet], section[data-nosnippet]"
@@ -66,7 +66,7 @@ class PageHead(NamedTuple):
     title: str
     description: str
     language: str | None
-    """The lang attribute of the page, as written."""
+    """The page's lang attribute."""
     metas: tuple[tuple[str, str], ...]
     """(name, content), names in lower case."""
 
@@ -76,7 +76,7 @@ class Content(NamedTuple):
     rest: str
     headings: tuple[str, ...]
     bold: tuple[str, ...] = ()
-    """What is set in bold outside of menus, headers and footers; distinct, in document order."""
+    """Text set in bold outside menus, headers and footers; distinct, in document order."""
 
 
 def head_of(seen: ParsedHtml) -> PageHead:
@@ -101,13 +101,13 @@ def head_of(seen: ParsedHtml) -> PageHead:
 
 
 def may_be_unquoted(markup: bytes) -> bool:
-    """Whether it is worth looking for what a result may not quote: few pages have any."""
+    """Whether to look for text that may not be quoted: few pages have any."""
     return any(spelt in markup for spelt in _MAY_BE_UNQUOTED)
 
 
 def blocks_of(seen: ParsedHtml, has_unquoted: bool = False) -> Content:
-    """The content block, the rest, and the headings. The tree is of no use afterwards. `has_unquoted`: what must not be
-    quoted (`data-nosnippet`) is looked for, and belongs to the rest, which is found and never quoted."""
+    """The main text, the rest, and the headings. The tree is unusable afterwards. `has_unquoted`: text that must not be
+    quoted (`data-nosnippet`) is searched for, and becomes part of the rest, which can be found but is never quoted."""
     body = seen.tree.body
     if body is None:
         return Content("", "", ())
@@ -134,17 +134,17 @@ def blocks_of(seen: ParsedHtml, has_unquoted: bool = False) -> Content:
 
 
 def _within(seen: ParsedHtml, body: LexborNode) -> tuple[list[LexborNode], list[int]]:
-    """The elements of the body, itself first, and the numbers of their tags."""
+    """The elements of the body, beginning with itself, and the numbers of their tags."""
     start = seen.tags.index(_BODY) if _BODY in seen.tags else -1
-    if start >= 0 and seen.nodes[start].mem_id == body.mem_id:  # nothing stands behind the body
+    if start >= 0 and seen.nodes[start].mem_id == body.mem_id:  # nothing comes after the body
         return seen.nodes[start:], seen.tags[start:]
     elements = body.css("*")
     return elements, [element.tag_id for element in elements]
 
 
 def _sorted(elements: list[LexborNode], tags: list[int], unquoted: frozenset[int]) -> dict[str, list[LexborNode]]:
-    """The elements of each kind, in document order; of those inside one that will be cut away, only what is needed
-    to read it first: a node must not be touched once the one around it is gone."""
+    """The elements of each kind, in document order. Of those inside an element that will be removed, only what must be
+    read before: a node must not be used once an ancestor is gone."""
     found: dict[str, list[LexborNode]] = {kind: [] for kind in _KINDS}
     unread_to = cut_to = 0
     kinds = list(map(_KIND_OF.get, tags))
@@ -170,9 +170,9 @@ def _sorted(elements: list[LexborNode], tags: list[int], unquoted: frozenset[int
 
 
 def _end(element: LexborNode, at: int, elements: list[LexborNode], tags: list[int]) -> int:
-    """Where those below it end: at the next element that is not. REQUIRES: it stands at `at`.
+    """The index after the element's last descendant. REQUIRES: the element is at `at`.
 
-    All searches of a page together pass over each of its nodes once, because no search begins inside another's."""
+    All searches of a page together pass each node only once, because no search begins inside another's range."""
     around, following = element.parent, element.next
     while following is None or not following.is_element_node:
         if following is not None:
@@ -196,7 +196,7 @@ def _cut(element: LexborNode) -> str:
 
 
 def _is_own(element: LexborNode) -> bool:
-    """Whether this header or footer belongs to an article, not to the page around it."""
+    """Whether this header or footer belongs to an article rather than to the page."""
     if element.tag not in ("header", "footer"):
         return False
     up = element.parent
@@ -206,7 +206,7 @@ def _is_own(element: LexborNode) -> bool:
 
 
 def _main(mains: list[LexborNode], articles: list[LexborNode]) -> LexborNode | None:
-    """The one element that says it is the content, if there is one. A list of many articles has none."""
+    """The one element declared as the main content, if there is one. A list of many articles has none."""
     for candidates in (mains, articles):
         if len(candidates) == 1:
             return candidates[0]
@@ -214,13 +214,13 @@ def _main(mains: list[LexborNode], articles: list[LexborNode]) -> LexborNode | N
 
 
 def _bold(elements: Iterable[LexborNode]) -> tuple[str, ...]:
-    """REQUIRES: the elements are still there. `<b>J</b>ohn` stresses a letter, not a word."""
+    """REQUIRES: the elements still exist. `<b>J</b>ohn` emphasises a letter, not a word."""
     said = [folded(element.text()[: LONGEST_BOLD * 2]) for element in elements]
     return tuple(dict.fromkeys([one for one in said if 1 < len(one) <= LONGEST_BOLD]))
 
 
 def _headings(elements: Iterable[LexborNode]) -> tuple[str, ...]:
-    """Those that are still in the tree: what was cut away has lost its text."""
+    """Those still in the tree: removed ones have no text."""
     said: dict[str, None] = {}
     for element in elements:
         if heading := folded(_text(element)[: LONGEST_HEADING * 4])[:LONGEST_HEADING]:
@@ -243,7 +243,7 @@ def first_line(text: str) -> str:
 
 
 def xml_text(text: str) -> str:
-    """The character data, without a parser: no entity but the predefined and numeric ones is ever expanded."""
+    """The character data, without a parser: only predefined and numeric entities are expanded."""
     return folded(html.unescape(_MARKUP.sub(lambda m: f" {html.escape(m[1])} " if m[1] else " ", text)))
 
 
@@ -255,7 +255,7 @@ def xml_title(text: str) -> str:
 PERMUTATIONS = 64
 _SEED = 20
 _WORDS = 100
-"""Words that are looked at, at each end of the text: what is alike at both ends is worth a closer comparison."""
+"""Words used at each end of the text: pages that agree on both ends are worth a closer comparison."""
 _LONGEST_WORD = 30
 
 
@@ -277,7 +277,7 @@ def near(text: str) -> tuple[int, ...]:
     elif len(text) > _LONGEST_WORD * len(words):
         words = list(text[: _WORDS * 2])
     shingles = list(map("".join, zip(words, words[1:], words[2:], strict=False))) if len(words) > 2 else words
-    sketch = RMinHash(PERMUTATIONS, _SEED)  # its class methods would start a pool of threads
+    sketch = RMinHash(PERMUTATIONS, _SEED)  # its class methods would start a thread pool
     sketch.update(shingles)
     return tuple(sketch.digest())
 

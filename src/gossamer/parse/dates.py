@@ -1,7 +1,7 @@
-"""Instants out of the dates that feeds and sitemaps write, in all the dialects met on the web.
+"""Dates of feeds and sitemaps, in all the formats that occur on the web.
 
-ISO 8601 and W3C-DTF, RFC 822 with its many misspellings, asctime, and the forms that Korean, Greek and Hungarian
-weblog software writes. What is no date is None; a date without a zone is taken for UTC.
+ISO 8601 and W3C-DTF, RFC 822 with its many variants, asctime, and the formats of Korean, Greek and Hungarian weblog
+software. Anything else is None; a date without a zone is in UTC.
 """
 
 import re
@@ -51,17 +51,17 @@ _HOURS = {
     "bst": 1, "ist": 5.5, "cet": 1, "met": 1, "mez": 1, "cest": 2, "mest": 2, "mesz": 2, "eet": 2, "eest": 3,
     "msk": 3, "msd": 4, "jst": 9, "kst": 9, "sgt": 8, "hkt": 8, "aest": 10, "aedt": 11, "nzst": 12, "nzdt": 13,
 }  # fmt: skip
-"""The zones of RFC 822 and those that people write all the same, in hours from UTC."""
+"""The zones of RFC 822 and other common ones, in hours from UTC."""
 
 
 def instant_of(text: str) -> Instant | None:
-    """The instant that `text` names; None when it names none."""
+    """The instant that `text` names, or None."""
     return _instant_of(text[:LONGEST]) if text else None
 
 
 @lru_cache(maxsize=1024)
 def _instant_of(text: str) -> Instant | None:
-    """Cached, because a map says the same day over and over."""
+    """Cached, because a sitemap repeats the same dates."""
     text = " ".join(text.split())
     if not any(char.isdigit() for char in text):
         return None
@@ -111,7 +111,7 @@ def _hungarian(text: str) -> Instant | None:
 
 
 def _in_words(text: str) -> Instant | None:
-    """RFC 822, RFC 850, asctime and what looks like them: the month is a word, the time has a colon."""
+    """RFC 822, RFC 850, asctime and similar: the month is a word, the time has a colon."""
     hour, minute, second, zone, rest = None, None, None, "", text
     if (clock := _TIME.search(text)) is not None:
         hour = str(_clock_hour(int(clock[1]), (clock[4] or "").lower().replace(".", "")))
@@ -146,7 +146,7 @@ def _clock_hour(hour: int, half: str) -> int:
 
 
 def _zone_s(zone: str) -> int | None:
-    """Seconds to the east; 0 for none. None for words that are no zone: a letter code unknown to us counts as UTC."""
+    """Seconds to the east. None for words that are not a zone; an unknown letter code counts as UTC."""
     zone = zone.strip(" ()")
     if not zone:
         return 0

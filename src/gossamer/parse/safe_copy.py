@@ -1,7 +1,7 @@
-"""A page as a copy that can do nothing: it is written anew from its tree, and only what is named here is written.
+"""A safe copy of a page: written anew from its tree, with allowed elements and attributes only.
 
-No scripts, no forms, no frames, nothing that loads; links lead where the caller says. It is built to be harmless even
-where no policy guards it: elements and attributes are let in by name, and every text is escaped.
+No scripts, no forms, no frames, nothing that loads; links lead where the caller says. It is safe even without a content
+security policy: elements and attributes are allowed by name, and every text is escaped.
 """
 
 import re
@@ -14,7 +14,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from gossamer.parse.html.positions import elements_at
 from gossamer.values.url import Url, url_of
 
-# Style that asks for nothing: whatever could load something, or hide that it does, is cut out.
+# Styles that load nothing: whatever could load something, or hide that it does, is removed.
 
 LONGEST = 512 * 1024
 """Characters of one style sheet; a longer one is left out."""
@@ -24,14 +24,14 @@ _LOADING = (
     rf"[\\<\x00]|(?:{_FUNCTIONS})\s*\(|@\s*(?:import|namespace|charset|font-face)|javascript\s*:"
     r"|-moz-binding|behavior\s*:"
 )
-"""A backslash can spell any of the others (CSS Syntax 3, 4.3.7); `<` could end the element the style stands in."""
+"""A backslash can spell any of the others (CSS Syntax 3, 4.3.7); `<` could end the style element."""
 _FORBIDDEN = re.compile(_LOADING, re.IGNORECASE)
 _PIECE = re.compile(r"[^{};]*")
 
 
 def harmless_style(css: str) -> str:
-    """The style without the declarations, selectors and at-rules that hold something forbidden; nothing when that
-    cannot be had. What remains may be nonsense in places, which browsers skip (CSS Syntax 3, 2.2)."""
+    """The style without declarations, selectors and at-rules that contain something forbidden; empty if that fails. The
+    rest may be invalid in places, which browsers skip (CSS Syntax 3, 2.2)."""
     if len(css) > LONGEST:
         return ""
     plain = _COMMENT.sub(" ", css)
@@ -56,23 +56,23 @@ BECOMES = {
     "xmp": "pre", "listing": "pre", "plaintext": "pre", "option": "div", "optgroup": "div", "button": "span",
     "label": "span", "output": "span",
 }  # fmt: skip
-"""What has to be shown as something else; any element that is not known becomes a span."""
+"""Elements shown as others; unknown ones become a span."""
 SILENT = frozenset(
     (
         "head", "script", "style", "template", "svg", "math", "link", "meta", "base", "title", "param", "source",
         "track", "area", "map", "datalist", "frameset",
     )
 )  # fmt: skip
-"""Written with nothing inside."""
+"""Void elements."""
 STAND_INS = {
     "img": "image", "picture": "image", "image": "image", "iframe": "frame", "frame": "frame", "object": "object",
     "embed": "object", "applet": "object", "video": "video", "audio": "sound", "canvas": "drawing", "portal": "frame",
     "input": "field", "select": "field", "textarea": "field", "progress": "field", "meter": "field", "keygen": "field",
 }  # fmt: skip
-"""In their place a word stands, and what they are called."""
+"""Replaced by a word and their name."""
 VOID = frozenset(("br", "hr", "wbr", "col"))
 NO_TEXT_WITHIN = frozenset(("table", "thead", "tbody", "tfoot", "tr", "colgroup", *VOID))
-"""A mark cannot stand in these (HTML, 13.2.6.4.9): the element itself is marked."""
+"""A mark cannot be inside these (HTML, 13.2.6.4.9): the element itself is marked."""
 KEPT = frozenset(
     (
         "align", "bgcolor", "border", "cellpadding", "cellspacing", "class", "color", "colspan", "datetime", "dir",
@@ -82,7 +82,7 @@ KEPT = frozenset(
 )  # fmt: skip
 _IMPORTANT = re.compile(r"!\s*important", re.IGNORECASE)
 OURS = "gossamer-"
-"""Names that the page itself may not use."""
+"""Prefix of names that the page itself may not use."""
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 RULES = """
 html, body { display: block; visibility: visible; opacity: 1; transform: none; filter: none; clip-path: none; zoom: 1;
@@ -101,16 +101,16 @@ a.gossamer-mark:focus-visible { outline: 3px solid #0b5d4d; }
   outline: 3px solid #b35c00; outline-offset: 2px; background: #ffe28a; color: #111; }
 """
 STYLE = f"@layer {{{RULES.replace(';', ' !important;')}}}"
-"""Out of reach of the page's own style: of what is important, the first layer wins over every other and over what is
-in none (CSS Cascade 5, 6.4.4), and nothing can be added to a layer without a name. REQUIRES: it stands first."""
+"""Beyond the reach of the page's style: for important declarations the first layer wins over all others and over those
+without a layer (CSS Cascade 5, 6.4.4), and nothing can be added to an unnamed layer. REQUIRES: it comes first."""
 TEXT_STYLE = "body { font: 14px/1.5 monospace; } pre { white-space: pre-wrap; overflow-wrap: anywhere; }"
 
 
 class CopyMark(NamedTuple):
-    """Something is said of an element."""
+    """A note on an element."""
 
     anchor: str
-    """The id it gets in the copy. REQUIRES: it begins with OURS."""
+    """Its id in the copy. REQUIRES: it begins with OURS."""
     href: str
     says: str
 
@@ -118,13 +118,13 @@ class CopyMark(NamedTuple):
 class Copying(NamedTuple):
     base: Url
     link: Callable[[Url], str]
-    """Where a link to that URL is to lead."""
+    """The target of a link to that URL."""
     marks: Mapping[int, CopyMark]
     """By the element's number in the tree."""
 
 
 def harmless(tree: LexborHTMLParser, url: Url, link: Callable[[Url], str], marks: Mapping[str, CopyMark]) -> str:
-    """The whole page. `marks`: by the path of an element, as `extract.origins` tells it."""
+    """The whole page. `marks`: by the path of an element, as in `extract.origins`."""
     root = tree.root
     if root is None:
         return ""
@@ -154,7 +154,7 @@ def harmless(tree: LexborHTMLParser, url: Url, link: Callable[[Url], str], marks
 
 
 def harmless_text(text: str, title: str) -> str:
-    """What is no HTML, as the text it is."""
+    """Something that is not HTML, as text."""
     return (
         f'<!doctype html><html><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" '
         f'content="{POLICY}"><title>{escape(title)}</title><style>{TEXT_STYLE}</style></head>'
@@ -184,7 +184,7 @@ def _chip(mark: CopyMark, is_link: bool) -> str:
 
 
 def _written(body: LexborNode, copying: Copying) -> Iterator[str]:
-    """Piece by piece; nesting is followed without recursion, and is bounded by the parser."""
+    """Piece by piece, without recursion; the parser limits the depth."""
     stack: list[tuple[Iterator[LexborNode], str, bool]] = [(body.iter(include_text=True), "", False)]
     if (mark := copying.marks.get(body.mem_id)) is not None:
         yield _chip(mark, is_link=True)
@@ -206,7 +206,7 @@ def _written(body: LexborNode, copying: Copying) -> Iterator[str]:
 
 
 def _start(node: LexborNode, tag: str, copying: Copying, is_in_link: bool) -> tuple[str, str]:
-    """What an element begins with, and the name it ends with: none when nothing in it is gone into."""
+    """The start of an element, and the name to end it with: none if its content is skipped."""
     mark = copying.marks.get(node.mem_id)
     chip = _chip(mark, not is_in_link) if mark is not None else ""
     if tag in SILENT:
@@ -243,7 +243,7 @@ def _stand_in(node: LexborNode, kind: str) -> str:
 
 
 def _attributes(node: LexborNode, is_placed: bool = False) -> str:
-    """Those that are let in. `is_placed`: it is marked itself, so its id, class and style are ours."""
+    """The allowed ones. `is_placed`: the element is marked itself, so its id, class and style are ours."""
     kept = []
     for name, value in node.attributes.items():
         if name not in KEPT or (is_placed and name in ("id", "class", "style", "hidden")):
@@ -252,6 +252,6 @@ def _attributes(node: LexborNode, is_placed: bool = False) -> str:
         if name in ("id", "class") and OURS in text:
             continue
         if name == "style":
-            text = _IMPORTANT.sub("", harmless_style(text))  # here it would win over any layer
+            text = _IMPORTANT.sub("", harmless_style(text))  # important declarations here would win over any layer
         kept.append(f' {name}="{escape(text)}"')
     return "".join(kept)

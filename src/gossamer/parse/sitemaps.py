@@ -1,7 +1,8 @@
-"""Sitemaps (sitemaps.org 0.9): XML and plain text, index files, gzip, and the extensions for news, images and more.
+"""Sitemaps (sitemaps.org 0.9) with index files, gzip and extensions, and what sitemaps and feeds mean for a crawl.
 
-Namespaces are missing or wrong as often as not, so elements go by their local names; broken XML is read as far as it
-goes. Feeds may stand for sitemaps too. Nothing here believes what a map wishes for: that is `listings`.
+Namespaces are often missing or wrong, so elements are recognised by local name; broken XML is read as far as possible.
+`parse_sitemap` reads what is written. `listing_of` limits what is believed: dates in the future are ignored, a priority
+counts only relative to others in its sitemap, and the policy decides how often a page is visited.
 """
 
 import re
@@ -22,10 +23,10 @@ from gossamer.values.link import How
 from gossamer.values.messages import Listed, Listing
 from gossamer.values.url import LONGEST_URL, Url, url_of
 
-# The fields of a sitemap's entries: URLs, and what the extensions for news, images, videos and languages say.
+# The fields of entries: URLs, and the extensions for news, images, videos and languages.
 
 MOST_EXTRAS = 1_000
-"""Images, videos and translations of one entry (Google's bound for images)."""
+"""Images, videos and translations per entry (Google's limit for images)."""
 BLANK = " \t\r\n\f\v\ufeff\u200b"
 
 
@@ -42,7 +43,7 @@ class Translation(msgspec.Struct, frozen=True):
 
 
 class Extras:
-    """What the extensions say about one entry."""
+    """The extensions of one entry."""
 
     def __init__(self) -> None:
         self.images: list[Url] = []
@@ -82,7 +83,7 @@ def _news(element: etree._Element) -> SitemapNews:
 
 
 def address_in(text: str, base: Url) -> Url | None:
-    """URLs in maps are absolute; those that begin with a slash are forgiven, other words are none."""
+    """URLs in sitemaps are absolute; those that begin with a slash are accepted, other text is not."""
     text = text.strip().strip(BLANK)
     if not text or len(text) > LONGEST_URL:
         return None
@@ -98,14 +99,14 @@ def text_in(element: etree._Element) -> str:
 
 
 MOST_ENTRIES = 50_000
-"""Of one map, and of one index (sitemaps.org, "Sitemap file guidelines")."""
+"""Per sitemap and per index (sitemaps.org, "Sitemap file guidelines")."""
 LARGEST = 50 * 1024 * 1024
 FREQUENCIES = ("always", "hourly", "daily", "weekly", "monthly", "yearly", "never")
 _GZIP = b"\x1f\x8b"
 _LOOKED_AT = 4096
 _AGAIN = re.compile(rb"<\?xml\s")
 _MOST_PARTS = 8
-"""Maps that somebody has joined end to end in one file."""
+"""Sitemaps concatenated in one file."""
 
 
 class SitemapEntry(msgspec.Struct, frozen=True, gc=False):
@@ -114,17 +115,17 @@ class SitemapEntry(msgspec.Struct, frozen=True, gc=False):
     changefreq: str = ""
     """One of `FREQUENCIES`, or empty."""
     priority: float | None = None
-    """From 0 to 1; what is outside was no priority."""
+    """From 0 to 1; other values are dropped."""
     images: tuple[Url, ...] = ()
     videos: tuple[Url, ...] = ()
-    """Their players and files."""
+    """Players and files."""
     news: SitemapNews | None = None
     translations: tuple[Translation, ...] = ()
     is_mobile: bool = False
 
 
 class MapEntry(msgspec.Struct, frozen=True):
-    """A sitemap that an index names."""
+    """A sitemap named by an index."""
 
     url: Url
     changed_at: Instant | None = None
@@ -132,7 +133,7 @@ class MapEntry(msgspec.Struct, frozen=True):
 
 class Sitemap(msgspec.Struct, frozen=True):
     kind: str = ""
-    """"urlset", "index", "text" or "feed"; empty when it is no sitemap."""
+    """"urlset", "index", "text" or "feed"; empty if it is not a sitemap."""
     entries: tuple[SitemapEntry, ...] = ()
     maps: tuple[MapEntry, ...] = ()
     flags: tuple[str, ...] = ()
@@ -143,16 +144,16 @@ NOT_A_SITEMAP = Sitemap(flags=("not-a-sitemap",))
 
 
 def parse_sitemap(body: bytes, url: Url, content_type: str | None = None, is_strict: bool = False) -> Sitemap:
-    """REQUIRES: content codings are taken off; a `.gz` body is unpacked here. Never raises.
+    """REQUIRES: content codings are decoded; a `.gz` body is unpacked here. Never raises.
 
-    `is_strict`: only URLs at or below the map's own folder count (sitemaps.org, "Sitemap file location"). A map
-    that a robots.txt names is not bound to its folder.
+    `is_strict`: only URLs at or below the sitemap's own folder count (sitemaps.org, "Sitemap file location"). That does
+    not apply to a sitemap named by a robots.txt.
     """
     body, flags = _unpacked(body)
     if not body.strip():
         return msgspec.structs.replace(NOT_A_SITEMAP, flags=(*flags, "not-a-sitemap"))
     markup = markup_of(body, content_type) if b"<" in body[:_LOOKED_AT] else b""
-    found = _from_xml(markup, url) if markup else _fromtext_in(body, url, content_type)
+    found = _from_xml(markup, url) if markup else _from_text(body, url, content_type)
     if not found.kind and markup:
         found = _from_feed(body, url, content_type)
     if is_strict:
@@ -172,8 +173,8 @@ def _below(folder: str, found: Sitemap) -> Sitemap:
     return msgspec.structs.replace(found, entries=tuple(entries))
 
 
-def _fromtext_in(body: bytes, url: Url, content_type: str | None) -> Sitemap:
-    """One URL a line, and nothing else (sitemaps.org, "Text file")."""
+def _from_text(body: bytes, url: Url, content_type: str | None) -> Sitemap:
+    """One URL per line, and nothing else (sitemaps.org, "Text file")."""
     text = as_utf8(body, charset_of(content_type, body).encoding).decode("utf-8", "replace")
     entries: dict[str, SitemapEntry] = {}
     lines = misses = 0
@@ -185,7 +186,7 @@ def _fromtext_in(body: bytes, url: Url, content_type: str | None) -> Sitemap:
         if found is None:
             misses += 1
             if misses > 100 + lines // 2:
-                break  # words, not URLs
+                break  # text, not URLs
         elif len(entries) == MOST_ENTRIES and found.text not in entries:
             return Sitemap("text", tuple(entries.values()), flags=("too-many-entries",))
         else:
@@ -199,7 +200,7 @@ def _from_feed(body: bytes, url: Url, content_type: str | None) -> Sitemap:
         return NOT_A_SITEMAP
     entries: dict[str, SitemapEntry] = {}
     for item in feed.entries:
-        where = item.url or url_of(item.id)  # who offers a feed as a map means its names as URLs
+        where = item.url or url_of(item.id)  # in a feed used as a sitemap, ids are meant as URLs
         if where is not None:
             changed_at = item.updated_at if item.updated_at is not None else item.published_at
             entries.setdefault(where.text, SitemapEntry(where, changed_at))
@@ -212,14 +213,14 @@ def _from_xml(markup: bytes, url: Url) -> Sitemap:
     kind, looked_at = "", 0
     flags: set[str] = set()
     if (end := markup.rfind(b">")) > markup.rfind(b"<"):
-        markup = markup[: end + 1]  # it ends in the middle of words: they may be half of a URL
+        markup = markup[: end + 1]  # cut in the middle of text, which may be half of a URL
     for part in _parts(markup):
         reader = LenientReader(part, ("url", "sitemap"))
         for element in reader:
             name = local_name(element)
             parent = element.getparent()
             if parent is None or local_name(parent) == "loc":
-                continue  # a URL wrapped once too often; its `loc` is read with what is around it
+                continue  # nested once too often; its `loc` is read with its parent
             looked_at += 1
             if len(entries) + len(maps) >= MOST_ENTRIES or looked_at > 2 * MOST_ENTRIES:
                 flags.add("too-many-entries")
@@ -248,7 +249,7 @@ def _kind_of(root: etree._Element | None) -> str:
 
 
 def _take_maps(element: etree._Element, url: Url, maps: dict[str, MapEntry]) -> None:
-    """All that stand in one element: some write several, each followed by its date, some the bare URL."""
+    """All in one element: some have several, each followed by its date, some only the URL."""
     last: MapEntry | None = None
     if not len(element) and (found := address_in(text_in(element), url)) is not None:
         maps.setdefault(found.text, MapEntry(found))
@@ -303,24 +304,24 @@ def _priority(text: str) -> float | None:
 
 
 MOST_NEW = 200
-"""Items taken from a feed in one poll, the newest: a feed that makes up items cannot flood the frontier."""
+"""Items taken from a feed per poll, the newest: a feed of made-up items cannot flood the frontier."""
 DEEPEST_INDEX = 2
-"""Indexes above a map at most; what an index below that names is not followed."""
+"""Maximum nesting of indexes; indexes named below that are not followed."""
 SOONEST_S = 15 * 60.0
 USUAL_S = 3600.0
 LATEST_S = 7 * 86_400.0
-"""How long a feed is left alone: what it asks for, within these; the usual when it does not say."""
+"""How long to wait before the next poll: what the feed asks for, within these; the usual if it does not say."""
 STRONGEST = 2
-"""The most that a map's priority, or an item's age, moves its page up or down."""
+"""The most that a sitemap's priority, or an item's age, moves its page up or down."""
 USUAL_PRIORITY = 0.5
 EVERY_S = {
     "always": 3600.0, "hourly": 3600.0, "daily": 86_400.0, "weekly": 604_800.0, "monthly": 2_592_000.0,
     "yearly": 31_536_000.0, "never": 315_360_000.0,
 }  # fmt: skip
 _NAMED = (How.ROBOTS, How.MAP)
-"""Come by as a sitemap: then plain text and gzip are read as one."""
+"""Found as a sitemap: then plain text and gzip are read as one."""
 _MARKUP_TYPES = ("text/html", "text/plain", "application/octet-stream", "")
-"""Labels under which feeds and maps occur all the same."""
+"""Other media types under which feeds and sitemaps occur."""
 _FIRST_LINES = 5
 _FEED_ROOT = re.compile(
     rb"(?:\s++|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*+(?:\[.*?\]\s*+)?+>)*+"
@@ -332,10 +333,10 @@ _FEED_ROOT = re.compile(
 def listing_of(
     body: bytes, url: Url, content_type: str | None, how: How, at: Instant, nesting: int | None = None
 ) -> Listing | None:
-    """What the answer lists; None when it is no list. Never raises.
+    """What the response lists; None if it is not a list. Never raises.
 
-    REQUIRES: content codings are taken off. `at` is when it was fetched, `how` the way its URL was come by, and
-    `nesting` how many indexes it was reached through; not given, an index that an index names ends there.
+    REQUIRES: content codings are decoded. `at` is when it was fetched, `how` how its URL was found, and `nesting` how
+    many indexes led to it; by default an index named by an index is the last.
     """
     media_type, is_named = essence(content_type), how in _NAMED or (how is How.SEED and _may_be_given(body))
     if is_json_feed(body) and body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{":
@@ -354,7 +355,7 @@ def listing_of(
 
 
 def _may_be_given(body: bytes) -> bool:
-    """Whether who gave this as a seed may have meant a sitemap: it is packed, or begins with URLs only."""
+    """Whether a seed with this body may be meant as a sitemap: it is gzipped, or begins with URLs only."""
     lines = body[:_LOOKED_AT].removeprefix(b"\xef\xbb\xbf").split()[:_FIRST_LINES]
     return body.startswith(b"\x1f\x8b") or (
         bool(lines) and all(one.startswith((b"http://", b"https://")) for one in lines)
@@ -429,7 +430,7 @@ def again_s(ttl_s: float | None) -> float:
 
 
 def _freshness(changed_at: Instant | None, at: Instant) -> int:
-    """News sooner than the archive; a page whose age nobody tells is neither."""
+    """Recent items earlier than old ones; no effect if the age is unknown."""
     if changed_at is None:
         return 0
     age = at - changed_at
@@ -437,7 +438,7 @@ def _freshness(changed_at: Instant | None, at: Instant) -> int:
 
 
 def _past(changed_at: Instant | None, at: Instant) -> Instant | None:
-    """A day ahead is a clock in another zone; more is no date of ours."""
+    """Up to a day ahead may be a clock in another zone; later dates are dropped."""
     if changed_at is None or changed_at < 0 or changed_at > at + DAY:
         return None
     return min(changed_at, at)

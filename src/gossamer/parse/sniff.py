@@ -1,4 +1,4 @@
-"""What kind of thing the bytes are, whatever the label says (WHATWG MIME Sniffing, as far as a reader needs it)."""
+"""The type of a document from its bytes, whatever its label (WHATWG MIME Sniffing, as far as a reader needs it)."""
 
 import re
 from functools import lru_cache
@@ -53,7 +53,7 @@ _FEED_TYPES = ("application/rss+xml", "application/atom+xml")
 
 @lru_cache(maxsize=256)
 def essence(content_type: str | None) -> str:
-    """The type and subtype of a Content-Type field, lower case; empty when there is none that can be read."""
+    """The type and subtype of a Content-Type field, lower case; empty if unreadable."""
     found = _ESSENCE.match(content_type) if content_type else None
     return found[1].lower() if found else ""
 
@@ -67,7 +67,7 @@ def media_type_of(content_type: str | None, body: bytes) -> str:
     if label == "text/html":
         return _feed(head) or _magic(head) or label
     if label == "text/plain":
-        # Servers give this label to what they do not know: bytes that cannot be text are looked at, markup is not.
+        # Servers use this label for unknown types: check for bytes that cannot be text, but not for markup.
         return label if _is_text(head) else (_magic(head) or "application/octet-stream")
     if label.startswith(("image/", "audio/", "video/")):
         return _magic(head) or label
@@ -75,7 +75,7 @@ def media_type_of(content_type: str | None, body: bytes) -> str:
 
 
 def _narrow(content_type: str | None, head: bytes) -> bytes:
-    """The head as signatures are written: UTF-16, UTF-32 and EBCDIC turned to UTF-8, if it is text in one of them."""
+    """The beginning in ASCII for comparison with signatures: UTF-16, UTF-32 and EBCDIC text is converted to UTF-8."""
     marked = marked_wide(head)
     encoding = marked or unmarked_wide(head)
     if encoding is None:
@@ -94,7 +94,7 @@ def is_xml(media_type: str) -> bool:
 
 
 def is_sitemap(body: bytes, media_type: str = "") -> bool:
-    """Cheap: whether bytes are an XML sitemap or index, by their first element. UTF-16 is not looked into."""
+    """A cheap test for an XML sitemap or index, by its first element. UTF-16 is not recognised."""
     if media_type in _FEED_TYPES:
         return False
     return _SITEMAP.match(body[:_LIST_LOOKED_AT].removeprefix(_MARK)) is not None

@@ -1,8 +1,7 @@
-"""Bytes to a tree, for pages that are XML: XHTML, SVG and the like, over lxml.
+"""XML to a tree, for pages that are XML (XHTML, SVG), and a lenient reader for sitemaps and feeds; over lxml.
 
-Nothing is loaded and no entity is left to libxml2: the document type is taken out before it looks, after the few
-entities that are plain words have been written into their places. What is then not well-formed is no XML (None), and
-the caller reads it as HTML.
+Nothing is loaded, and libxml2 expands no entity: the document type is removed first, and the few entities that are
+plain words are replaced. A page that is not well-formed then is not XML (None), and the caller reads it as HTML.
 """
 
 import re
@@ -18,11 +17,11 @@ from gossamer.values.tree import RELEVANT_ATTRIBUTES, RELEVANT_TAGS, Attributes,
 
 LARGEST = 16 * 1024 * 1024
 DEEPEST = 256
-"""libxml2's own bound, and ours: deeper pages are no XML to us."""
+"""libxml2's own limit, and ours: deeper pages are not read as XML."""
 MOST_TAGS = 400_000
-"""Start and end tags together. Every element becomes an object here, and memory is not without end."""
+"""Start and end tags together. Every element becomes an object here, and memory is limited."""
 MOST_ATTRIBUTES = 1000
-"""Of one tag, namespace declarations among them: libxml2 takes the square of their number."""
+"""Per tag, including namespace declarations: libxml2 takes quadratic time in their number."""
 MOST_ENTITIES = 250
 LONGEST_ENTITY = 1024
 MOST_GROWTH = 1 << 20
@@ -43,17 +42,17 @@ _DOCTYPE = re.compile(
 _ENTITY = re.compile(
     rb"""<!ENTITY\s+([A-Za-z_][\w.-]*)\s+(?:"((?:[^"&%<]|&\#\w{1,8};)*+)"|'((?:[^'&%<]|&\#\w{1,8};)*+)')\s*>"""
 )
-_TOO_MANY = re.compile(  # never beyond the next `<`, which no value may hold
+_TOO_MANY = re.compile(  # never beyond the next `<`, which no value may contain
     rb"<(?![!?])[^<>\"'=]*+(?:=\s*+(?:\"[^\"<]*+\"|'[^'<]*+')[^<>\"'=]*+){%d}+" % (MOST_ATTRIBUTES + 1)
 )
 _NAMED = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z_]")
-_REFERENCE = re.compile(  # what is not closed runs to the end, so that nothing is scanned twice
+_REFERENCE = re.compile(  # an unclosed alternative runs to the end, so that nothing is scanned twice
     rb"<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)|<\?.*?(?:\?>|\Z)|&([A-Za-z_][\w.-]{0,63});", re.DOTALL
 )
 
 
 class XmlElement:
-    """One element; satisfies `values.tree.Element`."""
+    """An XML element; implements `values.tree.Element`."""
 
     __slots__ = ("_node", "_tree", "attributes", "mem_id", "parent", "tag", "written_name")
 
@@ -69,9 +68,9 @@ class XmlElement:
         self._node = node
         self.parent = parent
         self.tag = tag
-        """The local name as written: in XML the case of letters counts."""
+        """The local name as written: XML is case-sensitive."""
         self.attributes: Attributes = attributes
-        """Under their qualified names; the element's own namespace declarations (`xmlns`, `xmlns:p`) come last."""
+        """By qualified name; the element's namespace declarations (`xmlns`, `xmlns:p`) come last."""
         self.mem_id = len(tree.adapted) + 1
         self.written_name = f"{node.prefix}:{tag}" if node.prefix else tag
 
@@ -103,14 +102,14 @@ class XmlElement:
                 yield XmlText(child.tail, self)
 
     def css(self, query: str) -> "Sequence[XmlElement]":
-        """Only a list of tag names is understood: `meta, title`."""
+        """Supports only lists of tag names: `meta, title`."""
         wanted = {name.strip() for name in query.split(",")}
         found = (self._tree.adapted[node] for node in self._node.iterdescendants())
         return [element for element in found if element.tag in wanted]
 
 
 class XmlText:
-    """A run of text between tags, as `traverse(include_text=True)` gives it."""
+    """A text node, for `traverse(include_text=True)`."""
 
     __slots__ = ("_text", "attributes", "mem_id", "parent", "tag")
 
@@ -157,11 +156,11 @@ SAFELY: _Options = {
     "remove_comments": True,
     "remove_pis": True,
 }
-"""How a stranger's XML is parsed: nothing is fetched, nothing is expanded, nothing grows without bound."""
+"""Options for untrusted XML: nothing is fetched, nothing is expanded, nothing grows without bound."""
 
 
 def parse_xml(body: bytes) -> Survey | None:
-    """REQUIRES: UTF-8, whatever the XML declaration says. None when it is not well-formed, or beyond a bound."""
+    """REQUIRES: UTF-8, whatever the XML declaration says. None if it is not well-formed or exceeds a limit."""
     if len(body) > LARGEST or body.count(b"<") > MOST_TAGS:
         return None
     plain = without_entities(body)
@@ -182,14 +181,14 @@ def parse_xml(body: bytes) -> Survey | None:
 
 
 def doctype_of(body: bytes) -> bytes:
-    """The document type declaration; empty when there is none."""
+    """The document type declaration, or nothing."""
     found = _DOCTYPE.match(body)
     return found[1] if found is not None else b""
 
 
 def without_entities(body: bytes) -> bytes | None:
-    """The page without its document type, and with the words of its entities in their places: those it declares
-    itself as plain words, and HTML's. None when they would swell it."""
+    """The page without its document type, and with entities replaced: those it declares as plain words, and HTML's.
+    None if they would make it too large."""
     found = _DOCTYPE.match(body)
     declared: dict[bytes, bytes] = {}
     if found is not None:
@@ -216,19 +215,19 @@ def without_entities(body: bytes) -> bytes | None:
 
 
 def _character(name: bytes) -> bytes:
-    """An entity of HTML as references to its characters, which can never be markup; empty for others."""
+    """An HTML entity as character references, which can never be markup; empty for others."""
     return "".join([f"&#{ord(char)};" for char in html5.get(f"{name.decode('ascii')};", "")]).encode()
 
 
 def _empty_templates(root: etree._Element) -> None:
-    """What is inside `<template>` is outside the page (WHATWG HTML, 4.12.3)."""
+    """The content of `<template>` is not part of the page (WHATWG HTML, 4.12.3)."""
     for template in list(root.iter(f"{{{XHTML}}}template")):
         del template[:]
         template.text = None
 
 
 class _Tree:
-    """The adapters of one page's elements. lxml's own nodes live as long as these hold them."""
+    """The adapters for one page's elements. They keep lxml's own nodes alive."""
 
     def __init__(self) -> None:
         self.adapted: dict[etree._Element, XmlElement] = {}
@@ -239,9 +238,9 @@ class _Tree:
         parent: XmlElement | None = None
         declared: list[tuple[str, str]] = []
         known: dict[str, list[str]] = {}
-        """By namespace the prefixes in force for it, the nearest last."""
+        """The prefixes in force by namespace, the nearest last."""
         opened: list[list[str]] = []
-        """The namespaces that each open element gives a prefix to."""
+        """The namespaces for which each open element declares a prefix."""
         for event, one in etree.iterwalk(root, events=("start", "end", "start-ns")):
             if event == "start-ns":
                 declared.append(one)
@@ -279,7 +278,7 @@ class _Tree:
 
 
 def _qualified(name: str, known: dict[str, list[str]]) -> str:
-    """An attribute in a namespace, `{uri}local`, with the prefix in force for it."""
+    """An attribute in a namespace, `{uri}local`, with the prefix in force."""
     uri, _, local = name[1:].partition("}")
     if uri == _XML:
         return f"xml:{local}"
@@ -288,21 +287,21 @@ def _qualified(name: str, known: dict[str, list[str]]) -> str:
 
 
 MOST_LIST_TAGS = 1_500_000
-"""Start and end tags together: what comes after them is left out."""
+"""Start and end tags together: the rest is left out."""
 MOST_ESCAPED = 200_000
-"""Faults that are repaired; a file with more is not worth the time."""
+"""Errors that are repaired; a file with more is not worth the time."""
 _STEP = 1 << 16
 _BARE = re.compile(rb"&(?!#\d+;|#x[0-9A-Fa-f]+;|(?:amp|lt|gt|quot|apos);)")
-"""An ampersand that begins no reference XML knows: libxml2 would leave out what it stands in."""
+"""An ampersand that begins no XML reference: libxml2 would drop what it is in."""
 _SURROGATE = re.compile(
     rb"&#(?:[xX]0*[dD][89a-fA-F][0-9a-fA-F]{2}|0*5(?:529[6-9]|5[3-9]\d\d|6\d{3}|7(?:[0-2]\d\d|3[0-3]\d|34[0-3])));"
 )
-"""References to halves of characters (U+D800 to U+DFFF), which no text can hold."""
+"""References to surrogates (U+D800 to U+DFFF), which no text can contain."""
 _BARE_OR_KEPT = re.compile(rb"<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)|" + _BARE.pattern, re.DOTALL)
 
 
 def markup_of(body: bytes, content_type: str | None) -> bytes:
-    """UTF-8 from the first `<` on, without document type; empty when its entities would swell it."""
+    """UTF-8 from the first `<` on, without document type; empty if its entities would make it too large."""
     markup = _whole(as_utf8(body, charset_of(content_type, body).encoding))
     markup = without_entities(markup[max(0, markup.find(b"<")) :]) or b""
     markup = _SURROGATE.sub(b"\xef\xbf\xbd", markup)
@@ -312,7 +311,7 @@ def markup_of(body: bytes, content_type: str | None) -> bytes:
 
 
 def _whole(markup: bytes) -> bytes:
-    """Without faults in the UTF-8: libxml2 repairs some of them to what cannot be read as text again."""
+    """Without errors in the UTF-8: libxml2 repairs some of them to something that cannot be read as text."""
     try:
         markup.decode()
     except UnicodeDecodeError:
@@ -334,9 +333,11 @@ def _within(markup: bytes) -> bytes:
 
 
 class LenientReader:
-    """Iterating gives the elements of these names (any namespace) as they end, then those that never did.
+    """XML as it occurs on the web, read as far as possible.
 
-    An element is emptied once the next is asked for. `root` is there afterwards, or after a `break`.
+    Iterating gives the elements of these names (any namespace) as they end, then those that never did. An element is
+    emptied when the next is requested, so that a large file is never a whole tree in memory. `root` is available
+    afterwards, or after a `break`.
     """
 
     def __init__(self, markup: bytes, names: tuple[str, ...]) -> None:
@@ -370,13 +371,13 @@ class LenientReader:
             if self.root is None:
                 self.root = element.getroottree().getroot()
             yield element
-            if len(element):  # one that holds words only is small, and what is around it may want them
+            if len(element):  # one with text only is small, and its parent may need it
                 element.clear()
 
 
 @lru_cache(maxsize=512)
 def split_name(tag: str) -> tuple[str, str]:
-    """Namespace (or, where none was declared for it, the prefix) and local name, both in lower case."""
+    """Namespace (or the prefix, if none was declared for it) and local name, both in lower case."""
     if tag[:1] == "{":
         space, _, local = tag[1:].partition("}")
     else:
@@ -385,11 +386,11 @@ def split_name(tag: str) -> tuple[str, str]:
 
 
 def name_of(element: etree._Element) -> tuple[str, str]:
-    """As `split_name`; two empty words for what is no element."""
+    """Like `split_name`; two empty strings for what is not an element."""
     tag: object = element.tag
     return split_name(tag) if isinstance(tag, str) else ("", "")
 
 
 def inner_text(element: etree._Element) -> str:
-    """The words of an element and those below it."""
+    """The text of an element and its descendants."""
     return ("".join(map(str, element.itertext())) if len(element) else element.text or "").strip()

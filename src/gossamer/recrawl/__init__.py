@@ -1,1 +1,1 @@
-"""When again? Rates of change, freshness and age, the visiting policies, and retries."""
+"""When to revisit: rates of change, freshness and age, the revisit policies, and retries."""

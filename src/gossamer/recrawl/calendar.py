@@ -1,4 +1,4 @@
-"""The budget as a calendar: which days have visits left for pages that are revisited."""
+"""The revisit budget as a calendar: which days have visits left."""
 
 import math
 from collections import Counter
@@ -10,25 +10,25 @@ from gossamer.base.clock import DAY, DAY_S, Instant
 
 @dataclass(frozen=True, slots=True)
 class VisitBudget:
-    """Visits a day to pages that were visited before; None: no limit but politeness."""
+    """Revisits per day; None: no limit but politeness."""
 
     in_all: float | None = None
     per_site: float | None = None
     gap_s: float = 0.0
-    """What a host is left alone for between two visits. Of the visits that this leaves room for, half are kept for
-    pages that were never seen: those that are revisited cannot keep new ones out."""
+    """The minimum gap between two visits to a host. Of the visits that this allows, half are reserved for new pages, so
+    that revisits cannot keep them out."""
 
     def at_site(self, delay_s: float | None) -> float:
-        """Visits a day to one that asks for such a Crawl-delay."""
+        """Revisits per day for a site with this Crawl-delay."""
         gap_s = max(self.gap_s, delay_s if delay_s is not None and delay_s > 0 else 0.0)  # not NaN
         room = DAY_S / gap_s / 2 if gap_s > 0 else math.inf
         return max(1.0, room if self.per_site is None else min(self.per_site, room))
 
 
 class Calendar:
-    """Which days have visits left under the allowance. After a restart it is filled from what waits (`expect`).
+    """Which days have visits left. After a restart it is filled from the waiting visits (`expect`).
 
-    REQUIRES: one thread at a time asks it (`crawler.revisit.Returning.turn`).
+    REQUIRES: only one thread at a time uses it (`crawler.revisit`).
     """
 
     def __init__(self, allowance: VisitBudget) -> None:
@@ -38,7 +38,7 @@ class Calendar:
         self._today = 0
 
     def room(self, due_at: Instant, site: str, now: Instant, delay_s: float | None = None) -> Instant:
-        """The first moment, from `due_at` on and at that hour, on a day with room; it is taken."""
+        """Reserve the first moment, from `due_at` on and at that hour, on a day with room."""
         self._forget_before(now // DAY)
         in_all = math.inf if self._allowance.in_all is None else max(1.0, self._allowance.in_all)
         at_site = self._allowance.at_site(delay_s)
@@ -51,16 +51,16 @@ class Calendar:
         return due_at
 
     def sooner(self, was_due_at: Instant, site: str, now: Instant, free_at: Instant = 0) -> Instant:
-        """The first moment from now on with room, for a visit that had a later one, which is free again; none before
-        `free_at`."""
+        """Reserve the first moment from now on with room, not before `free_at`, for a visit that had a later one, which
+        is released."""
         due_at = self.room(max(now, free_at), site, now)
         if due_at >= was_due_at:
-            was_due_at = due_at  # nothing is gained: the place just taken is given back
+            was_due_at = due_at  # nothing gained: release the moment just reserved
         self._give_back(was_due_at, site)
         return due_at
 
     def expect(self, plans: Mapping[tuple[str, int], int]) -> None:
-        """So many visits are planned at each site for each day (since 1970)."""
+        """Set the planned visits by site and day (since 1970)."""
         for (site, day), many in plans.items():
             self._days[day] += many
             self._site_days[site, day] += many

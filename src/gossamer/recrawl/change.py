@@ -1,4 +1,4 @@
-"""Has it changed, and how? Fingerprints of what a capture says, made to pass over what changes by itself."""
+"""Whether and how a page has changed: fingerprints that ignore what changes by itself, and hints from elsewhere."""
 
 import hashlib
 import math
@@ -27,14 +27,14 @@ _SECONDS = re.compile(r"(?<!\d)\d{1,2}:\d\d:\d\d(?!\d)")
 _MAYBE_SECONDS = re.compile(r":\d\d:")
 _NUMBER = re.compile(r"\d+")
 _STAMPS = (b"dateModified>", b"/modified>", b"modified_time>", b"updated_time>", b"#updated>")
-"""Ends of properties that say when a page was changed: a hint of when, not a change."""
+"""Ends of properties with the date of the last change: a hint, not a change."""
 _ROUNDS = 3
 _BEFORE, _AFTER = 48, 24
-"""Characters around a year in which the rest of its date can be."""
+"""Characters around a year where the rest of its date may be."""
 
 
 def compared(before: Prints, after: Prints) -> Change:
-    """What differs. Of what was not known before nothing is said to have changed."""
+    """What differs. What was unknown before does not count as changed."""
     change = Change.NONE
     for kind, old, new in (
         (Change.BYTES, before.body, after.body),
@@ -51,7 +51,7 @@ def counts(change: Change, wanted: Change = COUNTS) -> bool:
 
 
 def prints_of(reading: Reading, body: bytes) -> Prints:
-    """`body`: the bytes as they were read."""
+    """`body`: the bytes that were read."""
     page = reading.page
     words = "\n".join((page.title, page.description, page.content))
     return Prints(
@@ -62,8 +62,8 @@ def prints_of(reading: Reading, body: bytes) -> Prints:
 
 
 def without_today(text: str, fetched_at: Instant) -> str:
-    """The text without what a clock writes into it: the date of the visit (a day more or less, as zones differ) with
-    the time beside it, in most languages' spelling, and any time of day that is told to the second."""
+    """The text without what a clock writes into it: the date of the visit (plus or minus a day) with the time next to
+    it, in the spelling of most languages, and any time of day with seconds."""
     today = datetime.fromtimestamp(fetched_at // SECOND, UTC)
     days = [(day.year, day.month, day.day) for day in (today + timedelta(off) for off in (-1, 0, 1))]
 
@@ -86,7 +86,7 @@ def without_today(text: str, fetched_at: Instant) -> str:
 
 
 def _around(text: str, years: set[int]) -> list[tuple[int, int]]:
-    """The neighbourhoods of these years, apart from each other: dates are looked for nowhere else."""
+    """Non-overlapping surroundings of these years: dates are searched for nowhere else."""
     places = []
     for year in map(str, years):
         at = text.find(year)
@@ -104,16 +104,16 @@ def _around(text: str, years: set[int]) -> list[tuple[int, int]]:
 
 
 def links_print(links: Iterable[str], host: str) -> bytes:
-    """Equal for the same ways within the host, in whatever order. Links elsewhere are often advertisements."""
+    """Equal for the same links within the host, in any order. Links elsewhere are often advertising."""
     own = (f"https://{host}/", f"http://{host}/")
     return _digest("\n".join(sorted({link for link in links if link.startswith(own)})).encode("utf-8", "replace"))[:8]
 
 
 def facts_print(facts: bytes) -> bytes:
-    """Equal for the same facts, in whatever order and with whatever labels for things without a name.
+    """Equal for the same facts, in any order and with any blank node labels.
 
-    Labels differ from capture to capture. A thing is known instead by what is said of it, and by what is said of the
-    things beside it, some steps far.
+    Labels differ between captures. A blank node is identified by what is stated about it and about its neighbours, up
+    to some steps away.
     """
     lines = [line.split(b" ", 2) for line in facts.splitlines() if line]
     triples = [line for line in lines if len(line) == 3 and not line[1].endswith(_STAMPS)]
@@ -136,9 +136,9 @@ def _digest(octets: bytes) -> bytes:
 
 
 TRUST = 0.5
-"""A hint counts as half a change that was seen: two visits outweigh it."""
+"""A hint counts as half a change seen: two visits outweigh it."""
 LEAST_EVERY_S, MOST_EVERY_S = DAY_S / 24.0, 2.0 * 365.0 * DAY_S
-"""`always` is taken for hourly, `never` for every two years."""
+"""`always` means hourly, `never` every two years."""
 OLDEST_DAYS = 10.0 * 365.0
 LEAST_IMPORTANCE, MOST_IMPORTANCE = 0.25, 4.0
 FARTHEST = 12
@@ -146,21 +146,21 @@ MOST_MOVED = 4
 MOST_NUDGE = 8
 PUBLISHED_SHARE = 0.25
 PUBLISHED_DAYS = 120.0
-"""An item of a feed counts as if it had been seen unchanged for so long."""
+"""A feed item counts as if it had been seen unchanged for this long."""
 
 
 class Hints(msgspec.Struct, frozen=True):
     every_s: float | None = None
-    """A sitemap's changefreq, or a feed's usual distance between items, in seconds."""
+    """A sitemap's changefreq, or a feed's usual interval between items, in seconds."""
     changed_at: Instant | None = None
     """A sitemap's lastmod, Last-Modified, schema:dateModified: when it last changed."""
 
 
 def hinted(history: History, hints: Hints, now: Instant) -> History:
-    """The history of a page that has not been visited twice yet, with what is said of it.
+    """The history of a page that was visited at most once, including the hints.
 
-    Looking back from a visit, the time since the last change is distributed as the time between changes is: a date
-    tells as much as a change of which the moment is known. Dates to come, and older than the web, are none.
+    Looking back from a visit, the time since the last change is distributed like the time between changes: a date tells
+    as much as a change with a known time. Dates in the future, or older than the web, are ignored.
     """
     quiet, dated = history.quiet_days, history.dated
     if hints.every_s is not None and hints.every_s >= 0.0:
@@ -175,21 +175,20 @@ def hinted(history: History, hints: Hints, now: Instant) -> History:
 
 
 def published(history: History) -> History:
-    """The history of a page that a feed has published: such pages hardly ever change, and are rarely looked at again
-    (C8), until one does."""
+    """The history of a page published in a feed: such pages hardly ever change, and are rarely revisited (C8), until
+    one does."""
     return msgspec.structs.replace(history, quiet_days=history.quiet_days + PUBLISHED_DAYS)
 
 
 def importance_of(
     depth: int, moved: int = 0, new_pages: float = 0.0, nudge: int = 0, is_published: bool = False
 ) -> float:
-    """How much a page's age matters, against one that is four steps from its seed and nothing else is known of.
+    """How much a page's age matters, relative to a page four steps from its seed of which nothing else is known.
 
-    It halves with every four steps from the seeds. `moved` is by how much links from other sites (below zero) and a
-    sitemap's priority within its own site (either way) have moved its place in the queue, `new_pages` how many new
-    pages its last visits have led to: a new link is worth a visit. What a feed has published counts a quarter: its news
-    was that it appeared. All that is bounded; `nudge`, the user's own rules,
-    counts beyond it: a factor of four either way at the most. REQUIRES: depth >= 0, new_pages >= 0.
+    It halves with every four steps. `moved` is how far links from other sites (negative) and a sitemap's priority
+    within its site (either way) have moved its place in the queue; `new_pages` is how many new pages its last visits
+    have led to. What a feed has published counts a quarter. All that is bounded; `nudge`, the user's own rules, counts
+    on top: a factor of four either way at most. REQUIRES: depth >= 0, new_pages >= 0.
     """
     steps = 4.0 - min(depth, FARTHEST) - max(-MOST_MOVED, min(MOST_MOVED, moved))
     weight = math.pow(2.0, steps / 4.0) * math.sqrt(1.0 + new_pages / 2.0)
@@ -198,14 +197,14 @@ def importance_of(
     return min(max(weight, LEAST_IMPORTANCE), MOST_IMPORTANCE) * wish
 
 
-# When a page says that it last changed: schema:dateModified, article:modified_time, dcterms:modified. A hint.
+# When a page says it last changed: schema:dateModified, article:modified_time, dcterms:modified. A hint.
 
 _STATED = re.compile(rb"^\S+ <[^>\s]*(?:dateModified|modified_time|terms/modified)> \"([^\"\\]{8,40})\"", re.MULTILINE)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def modified_at(facts: bytes, fetched_at: Instant) -> Instant | None:
-    """The latest of the moments that its facts (N-Triples) name, but for those that are still to come."""
+    """The latest moment stated in its facts (N-Triples) that is not in the future."""
     if b"odified" not in facts:
         return None
     told = [at for found in _STATED.finditer(facts) if (at := _moment(found[1])) is not None]
@@ -213,7 +212,7 @@ def modified_at(facts: bytes, fetched_at: Instant) -> Instant | None:
 
 
 def _moment(written: bytes) -> Instant | None:
-    """ISO 8601; without a zone UTC is meant."""
+    """ISO 8601; UTC if there is no zone."""
     try:
         said = datetime.fromisoformat(written.decode("ascii").strip())
         said = said if said.tzinfo is not None else said.replace(tzinfo=UTC)

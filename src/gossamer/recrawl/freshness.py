@@ -1,4 +1,4 @@
-"""How fresh a collection is, from what visits have taught of its pages; and how fresh it could be. Days throughout."""
+"""How fresh a collection is, by what visits have shown of its pages, and how fresh it could be. In days throughout."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -11,17 +11,17 @@ import msgspec
 from gossamer.recrawl.rates import IGNORANT, RATES, Prior, posterior, prior_of
 from gossamer.values.history import History
 
-# Freshness and age of a copy whose original changes at random, in days and changes a day (Poisson).
+# Freshness and age of copies whose originals change at random (Poisson), in days and changes per day.
 # Sources: Cho and Garcia-Molina, "Effective page refresh policies for web crawlers", ACM TODS 28 (2003); the age after
-# t days is the formula of Croft, Metzler and Strohman's textbook. A copy is fresh until the first change after the
+# t days is the formula in Croft, Metzler and Strohman's textbook. A copy is fresh until the first change after the
 # visit, and its age is the time since that change.
 
 _SMALL = 1e-3
-"""Below this the exact forms lose their digits; a series of a few terms has them all."""
+"""Below this the exact forms lose precision; a series of a few terms does not."""
 
 
 def age_after(rate: float, days: float) -> float:
-    """The expected age so many days after a visit: `t - (1 - e^(-rt))/r`. REQUIRES: rate >= 0, days >= 0."""
+    """Expected age so many days after a visit: `t - (1 - e^(-rt))/r`. REQUIRES: rate >= 0, days >= 0."""
     changes = rate * days
     if changes < _SMALL:
         return days * changes * (0.5 - changes / 6.0)
@@ -29,7 +29,7 @@ def age_after(rate: float, days: float) -> float:
 
 
 def average_age(rate: float, every_days: float) -> float:
-    """The age averaged over time, visited every so many days. REQUIRES: rate >= 0, every_days > 0."""
+    """Average age over time with a visit every so many days. REQUIRES: rate >= 0, every_days > 0."""
     changes = rate * every_days
     if changes < _SMALL:
         return every_days * changes * (1.0 / 6.0 - changes / 24.0)
@@ -37,17 +37,17 @@ def average_age(rate: float, every_days: float) -> float:
 
 
 def freshness(rate: float, every_days: float) -> float:
-    """The share of time in which the copy is as the page is. REQUIRES: rate >= 0, every_days > 0."""
+    """The share of time in which the copy is up to date. REQUIRES: rate >= 0, every_days > 0."""
     changes = rate * every_days
     return 1.0 - changes / 2.0 if changes < _SMALL / 10 else -math.expm1(-changes) / changes
 
 
 def gain(changes: float) -> float:
-    """`u^2/2 - 1 + (1 + u) e^-u`: what a visit after `u` expected changes is worth, in units of 1/rate^2.
+    """`u^2/2 - 1 + (1 + u) e^-u`: the value of a visit after `u` expected changes, in units of 1/rate^2.
 
-    A visit rate f spends f and lowers the average age by `gain(u)/rate^2` for each unit of it (u = rate / f), so under
-    a budget every page's interval solves `gain(rate * interval) / rate^2 = price / importance`. It grows for ever: for
-    age, unlike freshness, the faster a page changes the more often it is visited.
+    A visit rate f costs f and lowers the average age by `gain(u)/rate^2` per unit (u = rate / f), so under a budget
+    every page's interval solves `gain(rate * interval) / rate^2 = price / importance`. It grows without bound: for age,
+    unlike freshness, the faster a page changes the more often it is visited.
     """
     if changes < 0.02:
         return changes**3 * (1.0 / 3.0 - changes * (1.0 / 8.0 - changes / 30.0))
@@ -55,11 +55,11 @@ def gain(changes: float) -> float:
 
 
 def best_interval(rate: float, price: float, importance: float = 1.0) -> float:
-    """The interval in days that makes a visit worth its price (days squared); infinite where nothing ever changes."""
+    """The interval in days at which a visit is worth its price (days squared); infinite if nothing ever changes."""
     if rate <= 0.0:
         return math.inf
     wanted = price / importance * rate * rate
-    # `gain` is convex, so from above Newton's steps come down to the root without passing it.
+    # `gain` is convex, so Newton's steps from above approach the root without passing it.
     changes = math.cbrt(4.8 * wanted)
     if changes > 1.0:
         changes = math.sqrt(2.0 * (wanted + 1.0))
@@ -72,7 +72,7 @@ def best_interval(rate: float, price: float, importance: float = 1.0) -> float:
 
 
 class PageKind(NamedTuple):
-    """So many pages that are alike."""
+    """A number of similar pages."""
 
     rate: float
     pages: float = 1.0
@@ -80,7 +80,7 @@ class PageKind(NamedTuple):
 
 
 def optimum(pages: Sequence[PageKind], per_page: float) -> list[float]:
-    """The intervals of least average age for known rates, so many visits a page and day. REQUIRES: per_page > 0."""
+    """The intervals with the least average age for known rates and visits per page and day. REQUIRES: per_page > 0."""
 
     def spent(log_price: float) -> float:
         price = math.exp(log_price)
@@ -103,7 +103,7 @@ def collection(pages: Iterable[tuple[float, float]]) -> tuple[float, float]:
 
 
 def _increasing_root(value: Callable[[float], float], low: float, high: float) -> float:
-    """Where an increasing function crosses zero; `low` and `high` are first guesses, moved outwards as needed."""
+    """The root of an increasing function; `low` and `high` are first guesses, moved outwards as needed."""
     step = high - low
     while value(low) > 0.0:
         low, step = low - step, 2.0 * step
@@ -119,44 +119,45 @@ def _increasing_root(value: Callable[[float], float], low: float, high: float) -
 
 _LEAST_DAYS = 1e-3
 _PER_UNIT = 64.0
-"""Rows of the tables for each factor e of an interval: it is taken within 0.8 %, now too long, now too short."""
+"""Table rows for each factor e of an interval: rounded to within 0.8 %, up or down."""
 _PER_PRICE = 16.0
-"""The same of prices; between two of them it is interpolated."""
+"""The same for prices, with interpolation."""
 
 
 class HeldCopy(NamedTuple):
-    """A page that is held."""
+    """A page that is kept in the collection."""
 
     history: History
     since_days: float
     """Since its last visit."""
     every_days: float
-    """From that visit to the next one that is planned."""
+    """From that visit to the next planned one."""
 
     @property
     def is_first(self) -> bool:
-        """It was visited once: its second visit lies anywhere in an interval, and says little of how long that is."""
+        """Visited only once: its second visit is anywhere in an interval, and says little about the interval's
+        length."""
         return self.history.visits == 0
 
 
 class Freshness(msgspec.Struct, frozen=True):
     pages: int
     average_age_days: float
-    """Expected now: how long ago, on the average, a page became another than its copy; 0 for what is fresh."""
+    """Expected now: how long ago, on average, pages changed since they were copied; 0 for fresh ones."""
     freshness: float
-    """Expected share of copies that are as their pages are, now."""
+    """Expected share of up-to-date copies now."""
     planned_age_days: float
-    """Over time, at the intervals that are planned."""
+    """Over time, at the planned intervals."""
     planned_freshness: float
     possible_age_days: float
-    """The least that as many visits could lead to, were the rates known to be what they are taken for."""
+    """The minimum for this number of visits, if the rates were exactly known."""
     possible_freshness: float
     visits_a_day: float
-    """What the planned intervals come to."""
+    """At the planned intervals."""
 
 
 class Sums(msgspec.Struct, frozen=True):
-    """What copies come to, before it is divided by their number; sums of parts of a collection can be added."""
+    """Totals over copies, before division by their number; totals of parts of a collection can be added."""
 
     pages: int = 0
     age: float = 0.0
@@ -169,7 +170,7 @@ class Sums(msgspec.Struct, frozen=True):
 
 
 def prior_from(copies: Sequence[HeldCopy]) -> Prior:
-    """What these pages together say of how often pages change: one round, from knowing nothing."""
+    """What these pages together say about how often pages change: one round, starting from ignorance."""
     sums = [1.0 / len(RATES)] * len(RATES)
     for copy in copies:
         sums = [total + share for total, share in zip(sums, posterior(copy.history, IGNORANT), strict=True)]
@@ -177,18 +178,18 @@ def prior_from(copies: Sequence[HeldCopy]) -> Prior:
 
 
 def measured(copies: Sequence[HeldCopy], prior: Prior) -> Freshness | None:
-    """None without any page."""
+    """None if there are no pages."""
     return in_short(summed(copies, prior, first_days(copies)))
 
 
 def first_days(copies: Sequence[HeldCopy]) -> float:
-    """The interval that pages have which were visited once: twice the mean time until they are revisited."""
+    """The interval of pages that were visited once: twice the mean time until their revisit."""
     waits = [copy.every_days for copy in copies if copy.is_first]
     return 2.0 * math.fsum(waits) / len(waits) if waits else 0.0
 
 
 def summed(copies: Sequence[HeldCopy], prior: Prior, first: float) -> Sums:
-    """`first`: what `first_days` says of the whole collection."""
+    """`first`: the result of `first_days` for the whole collection."""
     weights = [0.0] * len(RATES)
     age = fresh = planned_age = planned_fresh = visits = 0.0
     for copy in copies:
@@ -223,7 +224,7 @@ def together(parts: Sequence[Sums]) -> Sums:
 
 
 def in_short(sums: Sums) -> Freshness | None:
-    """The averages, and what as many visits could come to. None without any page."""
+    """The averages, and what as many visits could achieve. None if there are no pages."""
     count = sums.pages
     if not count:
         return None
@@ -241,8 +242,8 @@ def in_short(sums: Sums) -> Freshness | None:
 
 
 def _possible(weights: Sequence[float], per_page: float) -> tuple[float, float]:
-    """Age and freshness at the price of a visit that leads to so many visits a page: as `ages.optimum` finds it, from
-    a table of prices, because it is asked for every site."""
+    """Age and freshness at the price that leads to so many visits per page: like `optimum`, but from a table of prices,
+    because it is computed for every site."""
     count = math.fsum(weights)
     wanted = per_page * count
 
@@ -268,7 +269,7 @@ def _possible(weights: Sequence[float], per_page: float) -> tuple[float, float]:
 
 @lru_cache(maxsize=2048)
 def _priced(number: int) -> tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]:
-    """At each rate the visits a day that a price is worth, and the age and freshness that they lead to."""
+    """At each rate, the visits per day that a price is worth, and the resulting age and freshness."""
     price = math.exp(number / _PER_PRICE)
     everies = [best_interval(rate, price) for rate in RATES]
     both = list(zip(RATES, everies, strict=True))
@@ -281,13 +282,13 @@ def _priced(number: int) -> tuple[tuple[float, ...], tuple[float, ...], tuple[fl
 
 @lru_cache(maxsize=2048)
 def _after(number: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """At each rate the age, and the share of copies still fresh, so long after a visit."""
+    """At each rate, the age and the share of copies still fresh, so long after a visit."""
     days = math.exp(number / _PER_UNIT)
     return tuple([age_after(rate, days) for rate in RATES]), tuple([math.exp(-rate * days) for rate in RATES])
 
 
 @lru_cache(maxsize=2048)
 def _between(number: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """At each rate age and freshness over time, visited at this interval."""
+    """At each rate, age and freshness over time, visited at this interval."""
     days = math.exp(number / _PER_UNIT)
     return tuple([average_age(rate, days) for rate in RATES]), tuple([freshness(rate, days) for rate in RATES])

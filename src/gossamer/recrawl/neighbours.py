@@ -1,4 +1,4 @@
-"""What the change of a page says of those next to it (MISSION B3): decided from what is remembered, asking nobody."""
+"""What a change of a page means for pages linked with it (MISSION B3), decided from memory without any request."""
 
 from collections.abc import Iterable, Sequence
 
@@ -10,23 +10,23 @@ from gossamer.values.history import Look, Past
 from gossamer.values.url import Url
 
 CRAWL = round(DAY_S * SECOND)
-"""How long one crawl lasts. In each the threshold of a page moves once, however often its links are looked at."""
+"""The length of one crawl. In each, a page's threshold moves once, however often its links are checked."""
 SOON = 600 * SECOND
-"""A page that is due within this time need not be called."""
+"""A page that is due within this time is not rescheduled."""
 
 
 class Judged(msgspec.Struct, frozen=True):
     is_called: bool
     look: Look | None = None
-    """To be noted: the page is called, or its threshold moves. None: nothing is."""
+    """To be noted if the page is rescheduled or its threshold moves."""
     threshold: int | None = None
     """From now on; None: as before."""
 
 
 def judged(page: Past, linked: Sequence[Past], now: Instant) -> Judged:
-    """Whether a page is to come sooner because enough of the pages it links to have changed since its last visit.
+    """Whether a page is due earlier because enough of the pages it links to have changed since its last visit.
 
-    `linked`: what is remembered of the pages of its own host that it links to; of the others nothing is known.
+    `linked`: what is remembered of the pages of its own host that it links to; others are unknown.
     """
     if page.gone or not page.is_page or page.due_at <= now + SOON:
         return Judged(False)
@@ -42,19 +42,19 @@ def judged(page: Past, linked: Sequence[Past], now: Instant) -> Judged:
 
 
 def is_older(page: Past, changed_at: Instant, now: Instant) -> bool:
-    """Whether a page is to come sooner because a list says that it changed then: not when the list said so by the last
-    visit already. A date without a time of day means any time of that day."""
+    """Whether a page is due earlier because a list says that it changed, unless the list already said so by the last
+    visit. A date without a time means any time of that day."""
     if page.gone or page.due_at <= now + SOON or changed_at <= page.said_at:
         return False
     return page.visited_at < (changed_at + CRAWL if changed_at % CRAWL == 0 else changed_at)
 
 
 def is_to_be_looked_at(page: Past, now: Instant) -> bool:
-    """`tree`: whether a page below one that has changed is looked at now; not when this crawl has seen it already."""
+    """`tree`: whether a page below a changed one is visited now; not if this crawl has already visited it."""
     return not page.gone and page.due_at > now + SOON and now - page.visited_at >= CRAWL // 2
 
 
-# What visits have found out that concerns other pages: kept in memory, and little of it.
+# Findings of visits that concern other pages: kept in memory, and bounded.
 
 MOST_CHANGED = 20_000
 MOST_BELOW = 50_000
@@ -63,16 +63,16 @@ MOST_LISTED = 50_000
 
 class NeighbourNews(msgspec.Struct, frozen=True):
     changed: tuple[Url, ...] = ()
-    """Pages found changed, the first first."""
+    """Changed pages, in the order found."""
     below: tuple[Url, ...] = ()
-    """Pages of the same host that pages found changed link to, to be looked at themselves (`tree`)."""
+    """Pages of the same host that changed pages link to, to be visited themselves (`tree`)."""
     listed: tuple[tuple[Url, Instant], ...] = ()
-    """Pages that a sitemap or feed of theirs says have changed, and when."""
+    """Pages that have changed according to a sitemap or feed of their site, and when."""
 
 
 class Novelties:
-    """Told by the thread that plans, asked by the one that sweeps, one of them at a time. What is beyond the limits is
-    forgotten: those pages come when their time comes."""
+    """Written by the planning thread and read by the sweeping one, one at a time. What exceeds the limits is dropped:
+    those pages keep their due times."""
 
     def __init__(self) -> None:
         self._changed: dict[Url, None] = {}
@@ -80,7 +80,7 @@ class Novelties:
         self._listed: dict[Url, Instant] = {}
 
     def found(self, url: Url, links: Iterable[str] = ()) -> None:
-        """A page has changed; `links`: where it leads, when those pages are to be looked at."""
+        """A page has changed; `links`: its links, if those pages are to be visited."""
         if len(self._changed) < MOST_CHANGED:
             self._changed[url] = None
         own = (f"https://{url.host.name}/", f"http://{url.host.name}/")
@@ -89,7 +89,7 @@ class Novelties:
                 self._below[Url(link)] = None
 
     def told(self, dates: Iterable[tuple[Url, Instant]]) -> None:
-        """A list of their own host says that these pages changed then."""
+        """A list of their own host says that these pages changed at these times."""
         for url, changed_at in dates:
             if len(self._listed) < MOST_LISTED:
                 self._listed[url] = changed_at

@@ -1,4 +1,10 @@
-"""The policies by name."""
+"""The revisit policies: `age`, `uniform`, `paper` and `tree`.
+
+`paper` and `tree` are those of an adaptive, selective and incremental crawler (MISSION B2, B3). `paper` counts in
+crawls: a page is visited each `every` crawls (`fr_max`), and each visit moves `every` half way to the average number of
+crawls between two changes. Between its turns a page is still visited if enough of the internal pages it links to have
+changed, which is known without a request.
+"""
 
 import math
 from collections.abc import Callable, Sequence
@@ -17,35 +23,36 @@ from gossamer.values.history import MOST_RECENT, Due, History, Planned, PolicyPa
 _MOST_OFF = 0.1
 """Share of the interval by which a visit is early or late at the most ..."""
 _HOURS_OFF_S = 6.0 * 3600.0
-"""... or half this much, if that is more and the interval allows it: hours of the day are then all met."""
+"""... or half this much, if that is more and the interval allows it, so that all hours of the day occur."""
 _LARGEST_SHARE = 0.25
 
 
 class Policy(Protocol):
-    """When again? Real ones: `Age`, `Uniform`, `Paper`, `Tree`."""
+    """When to visit a page again. Real ones: `Age`, `Uniform`, `Paper`, `Tree`."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def keeps_time(self) -> bool:
-        """Whether `Due.at` is a moment; otherwise it is only an order, and crawls follow each other without pause."""
+        """Whether `Due.at` is a time; otherwise it is only an order, and crawls follow each other without a pause."""
 
     def first_due(self, page: PolicyPage, now: Instant, chance_number: float) -> Due:
-        """After the first visit. Pages met together are spread over the interval. REQUIRES: 0 <= chance_number < 1."""
+        """After the first visit; pages found together are spread over the interval. REQUIRES: 0 <= chance_number <
+        1."""
 
     def next_due(self, page: PolicyPage, seen: VisitFinding, chance_number: float) -> Planned:
         """After every further visit. REQUIRES: 0 <= chance_number < 1; the caller draws it."""
 
     def allow(self, per_page: float) -> None:
-        """The budget is now so many visits a page and day, perhaps because there are more pages. REQUIRES: above 0."""
+        """Set the budget in visits per page and day, which may fall as pages are added. REQUIRES: above 0."""
 
     def report_load(self, used: float, days_behind: float, now: Instant) -> None:
-        """How the budget fares: the share of it that was used lately, and how late due pages are visited."""
+        """Report the share of the budget that was used recently, and how late due pages are visited."""
 
 
 def varied(days: float, chance_number: float) -> float:
-    """The interval, moved a little: a page visited daily is seen at another hour each day (MISSION B1)."""
+    """The interval, varied a little: a page visited daily is visited at another hour each day (MISSION B1)."""
     off = max(_MOST_OFF * days, min(_HOURS_OFF_S / DAY_S, _LARGEST_SHARE * days))
     return days + off * (chance_number - 0.5)
 
@@ -54,7 +61,7 @@ def in_days(now: Instant, days: float, why: Why) -> Due:
     return Due(now + round(days * DAY_S * SECOND), why)
 
 
-# Every page alike: what is left when nothing is known, and hard to beat where nothing is to be known.
+# Every page alike: the fallback when nothing is known.
 
 
 class Uniform:
@@ -62,7 +69,7 @@ class Uniform:
     keeps_time = False
 
     def __init__(self, per_page: float) -> None:
-        """`per_page`: visits a page and day. REQUIRES: it is above 0."""
+        """`per_page`: visits per page and day. REQUIRES: above 0."""
         self._every_days = 1.0 / per_page
 
     def first_due(self, page: PolicyPage, now: Instant, chance_number: float) -> Due:
@@ -76,7 +83,7 @@ class Uniform:
         self._every_days = 1.0 / per_page
 
     def report_load(self, used: float, days_behind: float, now: Instant) -> None:
-        """Its interval is what the budget allows; there is nothing to learn."""
+        """Its interval follows from the budget; there is nothing to adjust."""
 
 
 LEAST_THRESHOLD, MOST_THRESHOLD, STEP = 10, 90, 5
@@ -85,11 +92,11 @@ LEAST_THRESHOLD, MOST_THRESHOLD, STEP = 10, 90, 5
 @dataclass(frozen=True, slots=True)
 class PaperTurns:
     limit: int = 20
-    """Visits looked at; no page waits for more crawls than this."""
+    """Visits considered; no page waits for more crawls than this."""
     few: int = 3
-    """Until there were so many visits the frequency stays as it is."""
+    """Until there are this many visits, the frequency stays the same."""
     step: int = STEP
-    """Per cent by which a threshold moves when all linked pages had changed (up), or none had (down)."""
+    """Percentage points by which a threshold moves when all linked pages had changed (up), or none had (down)."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.few <= self.limit <= MOST_RECENT:
@@ -97,7 +104,7 @@ class PaperTurns:
 
 
 def every_after(every: int, visits: int, recent: int, turns: PaperTurns) -> int:
-    """`fr_max` after a visit. `recent`: a bit for each of the last visits, set where there was a change."""
+    """`fr_max` after a visit. `recent`: a bit for each of the last visits, set if there was a change."""
     if visits < turns.few:
         return every
     looked_at = min(visits, turns.limit)
@@ -112,8 +119,8 @@ def is_called_by_links(threshold: int, changed: int, links: int) -> bool:
 
 
 def moved_threshold(threshold: int, changed: int, links: int, step: int = STEP) -> int:
-    """The threshold after a look at the catalogue: up with the share that had changed, down with the share that had
-    not, `step` points for the whole of either. Busy neighbours are soon no reason any more; quiet ones become one."""
+    """The threshold after a check: up with the share of pages that had changed, down with the share that had not, by
+    `step` points for all of either. So busy neighbours soon no longer matter, and quiet ones begin to."""
     if links <= 0:
         return threshold
     moved = threshold + round(step * (2 * changed - links) / links)
@@ -121,7 +128,7 @@ def moved_threshold(threshold: int, changed: int, links: int, step: int = STEP) 
 
 
 def after_look(history: History, changed: int, links: int, turns: PaperTurns) -> tuple[bool, History]:
-    """B3 for one page at one crawl: is it visited out of turn, and what it remembers of the look."""
+    """B3 for one page in one crawl: whether it is visited out of turn, and what it remembers of the check."""
     called = is_called_by_links(history.threshold, changed, links)
     threshold = moved_threshold(history.threshold, changed, links, turns.step)
     return called, msgspec.structs.replace(history, threshold=threshold)
@@ -132,7 +139,7 @@ class Paper:
     keeps_time = False
 
     def __init__(self, crawl_days: float = 1.0, turns: PaperTurns | None = None) -> None:
-        """`crawl_days`: how long one crawl lasts, for the moments it names."""
+        """`crawl_days`: the length of one crawl."""
         self._crawl_days = crawl_days
         self._turns = turns or PaperTurns()
 
@@ -143,7 +150,7 @@ class Paper:
         history = observed(page.history, seen)
         every = every_after(history.every, history.visits, history.recent, self._turns)
         history = msgspec.structs.replace(history, every=every)
-        # Its turn comes somewhere within that crawl, another time each time: the hour varies (B1).
+        # Its turn is sometime within that crawl, at varying times, so the hour varies too (B1).
         days = (every - 0.5 + chance_number) * self._crawl_days
         return Planned(history, in_days(seen.at, days, Why.TURN))
 
@@ -155,10 +162,10 @@ class Paper:
 
 
 class Tree:
-    """Downwards: a page found changed has the pages it links to looked at at once; one found unchanged ends the way.
+    """Top down: when a page has changed, the pages it links to are visited at once; if not, they are not.
 
-    Starting points come at each crawl (`shallow` says which), and so that nothing starves every page does at each
-    `limit`-th, changed parents or not.
+    Start pages are visited in each crawl (`shallow` says which these are); every other page at least in each
+    `limit`-th, so that none is forgotten.
     """
 
     name = "tree"
@@ -186,9 +193,9 @@ class Tree:
         """It knows no budget: a crawl takes as long as it takes."""
 
 
-# What a visit is worth when the rate is not known for certain, and the interval at which it is worth its price.
-# With a posterior over the rates the worth is the posterior's mean of `gain(rate * interval) / rate^2`. That is exact
-# for the average age (it is linear in the rates' shares), and it looks again soon at a page that may be fast.
+# The value of a visit when the rate is uncertain, and the interval at which it is worth its price. With a posterior
+# over the rates it is the posterior mean of `gain(rate * interval) / rate^2`. That is exact for the average age, which
+# is linear in the shares of rates, and it soon revisits a page that may be fast.
 
 _PER_OCTAVE = 3
 _FIRST_OCTAVE, _LAST_OCTAVE = -6, 10
@@ -198,7 +205,7 @@ _LOG_SHORTEST = _FIRST_OCTAVE * math.log(2.0)
 _WORTH = tuple(
     tuple(gain(rate * math.exp(_LOG_SHORTEST + row * _STEP)) / rate**2 for rate in RATES) for row in range(_ROWS)
 )
-"""The worth of a visit after each interval (rows, from 22 minutes to 1024 days) at each rate (columns)."""
+"""The value of a visit after each interval (rows, from 22 minutes to 1024 days) at each rate (columns)."""
 
 
 def worth_after(shares: Sequence[float], days: float) -> float:
@@ -208,7 +215,7 @@ def worth_after(shares: Sequence[float], days: float) -> float:
 def interval_worth(shares: Sequence[float], price: float, near_days: float = 3.0) -> float:
     """The interval in days after which a visit is worth `price`; `near_days` is where the search begins.
 
-    REQUIRES: price > 0; the shares need not sum to 1. Between the rows of the table worth is taken as a power of the
+    REQUIRES: price > 0; the shares need not sum to 1. Between rows of the table the value is taken as a power of the
     interval, which it nearly is.
     """
     price *= sum(shares)
@@ -224,7 +231,7 @@ def interval_worth(shares: Sequence[float], price: float, near_days: float = 3.0
     return math.exp(_LOG_SHORTEST + (row + part) * _STEP)
 
 
-# The budget: the price at which a visit is worth making, so that as many are due in a day as may be made.
+# The budget: the price at which as many visits are worth making as the budget allows.
 
 _NEAR = 1e-3
 _TRIES = 12
@@ -233,9 +240,9 @@ _TRIES = 12
 def visits_at(
     price: float, posteriors: Sequence[Sequence[float]], least_days: float, most_days: float, near: list[float]
 ) -> float:
-    """Visits a page and day, on the average of these pages, when each comes at the interval worth the price.
+    """Average visits per page and day if each page is visited at the interval worth the price.
 
-    `near`: for each page where the search for its interval begins; it is left where it ended.
+    `near`: for each page where the search for its interval begins; updated in place.
     """
     near[:] = map(interval_worth, posteriors, repeat(price), near)
     return sum([1.0 / min(max(days, least_days), most_days) for days in near]) / len(near)
@@ -246,8 +253,8 @@ def price_for(
 ) -> float:
     """The price at which these pages are visited `per_page` times a day each. REQUIRES: some posteriors, start > 0.
 
-    Visits go with the price to the power of -1/2 where pages change all the time, -1/3 where they hardly do: each step
-    assumes -0.4 and the next corrects it.
+    Visits vary with the price to the power of -1/2 where pages change all the time, -1/3 where they hardly do: each
+    step assumes -0.4, and the next corrects it.
     """
     price, power, near = start, -0.4, [1.0 / per_page] * len(posteriors)
     found = visits_at(price, posteriors, least_days, most_days, near)
@@ -265,26 +272,27 @@ def price_for(
 
 @dataclass(frozen=True, slots=True)
 class IntervalLimits:
-    """Between these two every interval lies, whatever a page is worth."""
+    """Bounds of all intervals, whatever a page is worth."""
 
     least_days: float = 1.0 / 24.0
     most_days: float = 120.0
-    """No page is given up: one that never changed is still looked at so often."""
+    """No page is given up: one that never changed is still visited this often."""
     most_importance: float = 100.0
-    """An importance above this, or below its inverse, counts as this: nobody's hint can buy a crawler."""
+    """Importance is limited to this, and to its inverse: no hint can take over a crawler."""
 
 
 _ENOUGH_FOLLOWED = 30
 _BEHIND = 0.02
-"""Of an average interval: so late visits may be."""
+"""How late visits may be, as a share of an average interval."""
 _AT_ONCE, _LASTING, _MOST_TRIM = 0.5, 0.5, 0.3
-"""How strongly the budget is corrected for what is off now, for what stays off, and how far at the most."""
+"""How strongly the budget is corrected for current and for lasting deviations, and the maximum correction."""
 
 
 class Age:
-    """Each page comes when a visit to it is worth the price of one; the price is what fills the budget and no more.
+    """The least average age, weighted by importance, within a budget of visits.
 
-    Its memory (priors, panel, price) is small, made of visits alone, and can be lost: it is learnt again.
+    Each page is visited when that is worth the price of a visit; the price is what just uses up the budget. Its memory
+    (priors, panel, price) is small, derived from visits alone, and can be lost: it is learned again.
     """
 
     name = "age"
@@ -297,7 +305,7 @@ class Age:
         panels: Panels | None = None,
         start: Prior = IGNORANT,
     ) -> None:
-        """`per_page`: visits a page and day. REQUIRES: it is above 0."""
+        """`per_page`: visits per page and day. REQUIRES: above 0."""
         self._per_page = per_page
         self._patience = patience or IntervalLimits()
         self._learning = PriorLearning(panels, start)
@@ -305,11 +313,11 @@ class Age:
         self._told_at: Instant | None = None
         self._priced_at: Instant | None = None
         self.price = price_for(per_page, [start.weights], per_page**-2, 0.0, float("inf"))
-        """In days squared: what a visit must be worth for a page of importance 1."""
+        """In days squared: what a visit to a page of importance 1 must be worth."""
 
     @property
     def prior(self) -> Prior:
-        """What was learnt of the whole collection: `start` of the next one, after a restart."""
+        """What was learned about the whole collection: `start` of the next instance, after a restart."""
         return self._learning.all
 
     def first_due(self, page: PolicyPage, now: Instant, chance_number: float) -> Due:
@@ -326,12 +334,13 @@ class Age:
         return Planned(history, in_days(seen.at, varied(days, chance_number), why))
 
     def allow(self, per_page: float) -> None:
-        """The price begins anew from what was learnt of all; the panel corrects it at the next visit."""
+        """The price starts anew from what was learned; the panel corrects it at the next visit."""
         self._per_page, self._priced_at = per_page, None
         self.price = price_for(per_page, [self._learning.all.weights], per_page**-2, 0.0, float("inf"))
 
     def report_load(self, used: float, days_behind: float, now: Instant) -> None:
-        """A little behind is best: then no visit is wasted. What lasts is learnt, slowly, as intervals are long."""
+        """A little late is best: then no visit is wasted. Lasting deviations are corrected slowly, as intervals are
+        long."""
         off = min(used - 1.0, 0.0) + days_behind * self._per_page - _BEHIND
         off = min(max(off, -_MOST_TRIM), _MOST_TRIM)
         if self._told_at is not None:
@@ -348,7 +357,7 @@ class Age:
         return (patience.most_days, Why.LONGEST) if days > patience.most_days else (days, Why.RATE)
 
     def _reprice(self, now: Instant) -> None:
-        """Four times in the interval of an average page."""
+        """Four times per interval of an average page."""
         if self._priced_at is not None and now - self._priced_at < DAY_S * SECOND / self._per_page / 4:
             return
         followed = self._learning.panel()
@@ -372,5 +381,5 @@ DEFAULT = "age"
 
 
 def policy_named(name: str, per_page: float) -> Policy:
-    """`per_page`: visits a page and day that the budget allows. REQUIRES: a name of `POLICIES`, per_page above 0."""
+    """`per_page`: visits per page and day within the budget. REQUIRES: a name in `POLICIES`, per_page above 0."""
     return POLICIES[name](per_page)

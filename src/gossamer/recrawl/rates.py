@@ -1,8 +1,13 @@
-"""How often does a page change? A posterior over a grid of rates, from irregular and censored observations.
+"""How often a page changes: a posterior over a grid of rates, from irregular and censored observations.
 
-A visit tells only whether there was at least one change since the last. With changes at random (Poisson) of r a day,
-an interval of t days with none has likelihood `e^(-rt)`, one with some `1 - e^(-rt)`, and a change known to have been
-the last, t days before the visit, `r e^(-rt)`. With the weights of a prior each rate's posterior follows.
+A visit only shows whether there was at least one change since the previous one. If changes are random (Poisson) with r
+a day, an interval of t days without one has likelihood `e^(-rt)`, one with some `1 - e^(-rt)`, and a change known to be
+the last, t days before the visit, `r e^(-rt)`. The posterior follows from these and a prior.
+
+Pages of one kind resemble each other, so priors are learned for sites, templates and the whole collection (empirical
+Bayes). For each group a panel of pages is followed: each page once, with all that is known of it, because counting
+visits would count busy pages more. A group's prior is the mixture of rates under which its panel is likeliest
+(expectation maximisation), pulled towards the prior of the next larger group while the panel is small.
 """
 
 import math
@@ -23,15 +28,15 @@ SLOWEST, FASTEST, STEPS = 1.0 / 2048.0, 8.0, 20
 _RATIO = math.log(FASTEST / SLOWEST) / (STEPS - 1)
 LOG_RATES = tuple(math.log(SLOWEST) + _RATIO * step for step in range(STEPS))
 RATES = tuple(math.exp(log_rate) for log_rate in LOG_RATES)
-"""Changes a day: half octaves from one in five and a half years to one in three hours."""
+"""Changes per day: half octaves from one in five and a half years to one in three hours."""
 
 MOST_CHANGES = 20.0
-"""Beyond so many the older ones fade: a page may change its ways. The interval follows the cube root of the rate, so
-that what precision this costs is worth little."""
+"""Beyond this many, older changes fade: a page's behaviour may change. The interval follows the cube root of the rate,
+so the precision lost hardly matters."""
 _PER_UNIT = 16.0
-"""Rows of the table of changed intervals for each factor e of their length."""
+"""Table rows of changed intervals for each factor e of their length."""
 _STAMPED = 0.02
-"""A page said to have changed within this share of the interval before the visit was stamped as it was sent."""
+"""A page with a change date within this share of the interval before the visit was dated when it was sent."""
 
 
 class Prior(msgspec.Struct, frozen=True):
@@ -49,11 +54,11 @@ def prior_of(weights: Sequence[float]) -> Prior:
 
 
 IGNORANT = prior_of([1.0] * STEPS)
-"""Before anything was seen every order of magnitude is as likely as any other."""
+"""With no observations, every order of magnitude is equally likely."""
 
 
 def observed(history: History, seen: VisitFinding) -> History:
-    """The history with one more visit in it."""
+    """The history with one more visit."""
     days = max(seen.elapsed_s, 1.0) / DAY_S
     visits, recent = history.visits + 1, history.recent << 1 & 0xFFFFFFFF | seen.has_changed
     quiet, changes, log_days, dated = history.quiet_days, history.changes, history.log_days, history.dated
@@ -74,14 +79,14 @@ def observed(history: History, seen: VisitFinding) -> History:
 
 
 def _days_since(seen: VisitFinding) -> float | None:
-    """Days between the change and the visit, when somebody says so and it can be true."""
+    """Days between the change and the visit, if known and plausible."""
     if seen.changed_at is None:
         return None
     return (seen.at - seen.changed_at) / 1e6 / DAY_S if believed(seen.changed_at, seen.at, seen.elapsed_s) else None
 
 
 def believed(changed_at: Instant, at: Instant, elapsed_s: float) -> bool:
-    """Whether a visit can have found a change of that moment: after the visit before, and not made up on the way."""
+    """Whether a visit may have found a change at that time: after the previous visit, and not generated on sending."""
     return _STAMPED * elapsed_s <= (at - changed_at) / 1e6 < elapsed_s
 
 
@@ -93,7 +98,7 @@ def posterior(history: History, prior: Prior) -> list[float]:
 
 
 def likelihoods(history: History, prior: Prior) -> list[float]:
-    """The posterior but for its scale: the greatest is 1. Asked at every visit: it spares itself what it can."""
+    """The posterior up to scale: the maximum is 1. Computed at every visit, so it avoids work."""
     changes, dated, quiet = history.changes, history.dated, history.quiet_days
     if changes:
         row = _changed_row(round(history.log_days * _PER_UNIT))
@@ -114,7 +119,7 @@ def _changed_row(number: int) -> tuple[float, ...]:
 
 
 def likely_rate(shares: Sequence[float]) -> float:
-    """The posterior's median, in changes a day: as often too high as too low."""
+    """The posterior's median, in changes per day: too high as often as too low."""
     sums = list(accumulate(shares))
     half = sums[-1] / 2.0
     place = bisect_left(sums, half)
@@ -123,24 +128,24 @@ def likely_rate(shares: Sequence[float]) -> float:
     return math.exp(LOG_RATES[place] + (within - 0.5) * _RATIO)
 
 
-# The estimators of Cho and Garcia-Molina ("Estimating frequency of change", ACM TOIT 3, 2003): each page by itself.
-# They are the measure for `rates`, which knows more. Rates are changes a day.
+# The estimators of Cho and Garcia-Molina ("Estimating frequency of change", ACM TOIT 3, 2003), for each page by itself,
+# as a yardstick for the posterior, which uses more information. Rates are changes per day.
 
 _LEAST, _MOST = 1e-5, 1e3
 
 
 def counted(changes: int, days: float) -> float:
-    """Changes found by time: too low, as several changes between two visits count as one."""
+    """Changes found per time: too low, as several changes between two visits count as one."""
     return changes / days if days > 0 else 0.0
 
 
 def corrected(changes: int, visits: int, every_days: float) -> float:
-    """For regular visits: `-ln((n - X + 0.5) / (n + 0.5)) / I`, nearly free of bias and finite always."""
+    """For regular visits: `-ln((n - X + 0.5) / (n + 0.5)) / I`, nearly unbiased and always finite."""
     return -math.log((visits - changes + 0.5) / (visits + 0.5)) / every_days
 
 
 def likeliest(changed_days: Sequence[float], quiet_days: float) -> float:
-    """For irregular visits: the rate under which they are likeliest, between one in 274 years and 1000 a day.
+    """For irregular visits: the maximum-likelihood rate, between one in 274 years and 1000 a day.
 
     It solves `sum of t / (e^(rt) - 1) over intervals with a change = sum of intervals without`.
     """
@@ -156,8 +161,8 @@ def likeliest(changed_days: Sequence[float], quiet_days: float) -> float:
 
 
 def from_last_dates(visits: int, dated: int, since_days: float) -> float:
-    """When the date of the last change is told: `since_days` sums, for each visit, the days since that change or, with
-    none, since the visit before. `(X - 1) - X / (n ln(1 - X/n))` is their estimator's correction for few visits."""
+    """For known dates of the last change: `since_days` sums, for each visit, the days since that change or, if there
+    was none, since the previous visit. `(X - 1) - X / (n ln(1 - X/n))` corrects for few visits."""
     if since_days <= 0 or dated == 0:
         return 0.0
     if dated == visits:
@@ -171,28 +176,28 @@ _MIXING, _MASK = 0x9E3779B97F4A7C15, (1 << 64) - 1
 
 @dataclass(frozen=True, slots=True)
 class Panels:
-    """How much is looked at to know a group."""
+    """How many pages are followed to know a group."""
 
     pages: int = 48
-    """Followed in a group."""
+    """Per group."""
     pages_of_all: int = 600
-    """Followed in the whole collection."""
+    """For the whole collection."""
     enough: int = 8
     """Fewer pages say nothing about a group."""
     pull: float = 16.0
-    """The prior of the next larger group counts as so many pages."""
+    """The prior of the next larger group counts as this many pages."""
     pull_of_all: float = 30.0
-    """And for the whole collection, what is known of the web at large: that any order of magnitude is possible."""
+    """For the whole collection: the ignorant prior counts as this many."""
     groups: int = 4_000
-    """Known at one time; the one met longest ago is forgotten, and learnt anew when it occurs again."""
+    """Maximum; the one seen longest ago is forgotten, and learned anew if needed."""
     rounds: int = 2
-    """Of expectation maximisation, each time; the next time goes on from there."""
+    """Of expectation maximisation, each time; the next time continues from there."""
 
 
 def learnt(histories: Iterable[History], start: Prior, parent: Prior, pull: float, rounds: int) -> Prior:
-    """The prior under which these pages are likeliest, `parent` counting as `pull` pages more.
+    """The prior under which these pages are likeliest; `parent` counts as `pull` more pages.
 
-    Left alone the method ends with a few spikes, fitted to chance; each round is therefore smoothed over neighbouring
+    Unchecked, the method ends with a few spikes fitted to chance; each round is therefore smoothed over neighbouring
     rates (Silverman, Jones, Wilson and Nychka, "A smoothed EM approach", J. R. Statist. Soc. B 52, 1990).
     """
     followed, prior = list(histories), start
@@ -207,7 +212,7 @@ def learnt(histories: Iterable[History], start: Prior, parent: Prior, pull: floa
 
 
 def smoothed(weights: Sequence[float]) -> list[float]:
-    """Each rate shares with the two on either side, the nearer twice the farther; the sum stays."""
+    """Each rate shares with the two on either side, twice as much with the nearer ones; the sum is unchanged."""
     return _shared(_shared(weights))
 
 
@@ -218,7 +223,7 @@ def _shared(weights: Sequence[float]) -> list[float]:
 
 @dataclass(slots=True)
 class _Panel:
-    """The pages with the lowest keys of all that were met: a sample in which each page is as likely as any other."""
+    """The pages with the lowest hashes of all seen: a uniform sample."""
 
     prior: Prior
     pages: dict[int, History] = field(default_factory=dict)
@@ -239,7 +244,7 @@ class _Panel:
 
 
 class PriorLearning:
-    """The priors of all groups, and the panels they are learnt from. `()` is the group of all pages."""
+    """The priors of all groups, and their panels. `()` is the group of all pages."""
 
     def __init__(self, settings: Panels | None = None, start: Prior = IGNORANT) -> None:
         self._settings = settings or Panels()
@@ -252,11 +257,11 @@ class PriorLearning:
         return self._all.prior
 
     def panel(self) -> Sequence[History]:
-        """The pages followed for the collection as a whole."""
+        """The pages followed for the whole collection."""
         return list(self._all.pages.values())
 
     def prior_for(self, group: Group) -> Prior:
-        """Of the smallest group around it that is known."""
+        """The prior of the smallest known group around it."""
         while group:
             if (known := self._groups.get(group)) is not None and known.learn_at:
                 return known.prior
@@ -264,7 +269,7 @@ class PriorLearning:
         return self._all.prior
 
     def followed(self, page: int, group: Group, history: History) -> None:
-        """A page was visited again."""
+        """Update a page after a revisit."""
         settings, key = self._settings, page * _MIXING & _MASK
         if self._all.wants(key, settings.pages_of_all):
             self._follow(self._all, key, history, settings.pages_of_all, self._start, settings.pull_of_all)
@@ -287,5 +292,5 @@ class PriorLearning:
         panel.visits += 1
         if len(panel.pages) >= self._settings.enough and panel.visits >= panel.learn_at:
             panel.prior = learnt(panel.pages.values(), panel.prior, parent, pull, self._settings.rounds)
-            # Soon again while every visit teaches something, rarely later: learning costs as much as a panel's visits.
+            # Often while every visit teaches something, rarely later: learning costs as much as a panel's visits.
             panel.learn_at = panel.visits + max(len(panel.pages), min(panel.visits // 2, 16 * most))

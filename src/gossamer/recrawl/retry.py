@@ -1,4 +1,4 @@
-"""When to try again after a failure that may pass: the wait doubles, is jittered, and ends after a few tries."""
+"""When to retry after a temporary failure: the wait doubles, with jitter, and ends after a few tries."""
 
 from dataclasses import dataclass
 
@@ -17,10 +17,10 @@ TRANSIENT = frozenset(
         Reason.SERVER_ERROR,
     }
 )
-"""What may be better next time. A page that is gone, forbidden or broken is not."""
+"""Failures that may be temporary. A page that is gone, forbidden or broken is not retried."""
 
 DISCONNECTED_TRIES = 2
-"""A server that announces more than it sends does so every time: one retry finds out."""
+"""A server that announces more than it sends does so every time: one retry is enough to know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +28,12 @@ class Retry:
     base_s: float = 30.0
     """The wait after the first failure; each further one doubles it."""
     cap_s: float = 3600.0
-    """No wait is longer."""
+    """The longest wait."""
     tries: int = 3
-    """Visits to a URL in all, the first included, before its failure stands."""
+    """Visits to a URL in total, before its failure is final."""
 
     host_patience_s: float = 7_200.0
-    """While a whole host is down, for so long at the most, no URL there is given up."""
+    """While a whole host is down, no URL there is given up, for up to this long."""
 
     def __post_init__(self) -> None:
         if not 0 < self.base_s <= self.cap_s or self.tries < 1 or not self.host_patience_s >= 0:
@@ -41,13 +41,13 @@ class Retry:
 
 
 MANY_FAILED = 2
-"""Visits to a host in a row, before this one: then it is not the page that is broken."""
+"""Consecutive failed visits to a host before this one: then the page is not the cause."""
 
 
 def is_host_fault(
     reason: Reason, host_failing: int, host_failing_since: Instant | None, now: Instant, settings: Retry
 ) -> bool:
-    """Whether a failure says more about the host, which may come back, than about the URL."""
+    """Whether a failure says more about the host, which may recover, than about the URL."""
     if reason not in TRANSIENT or host_failing < MANY_FAILED or host_failing_since is None:
         return False
     return now - host_failing_since < settings.host_patience_s * SECOND
@@ -61,10 +61,10 @@ def next_due(
     settings: Retry | None = None,
     is_host_fault: bool = False,
 ) -> Instant | None:
-    """When to try again; None: the failure stands.
+    """When to retry; None: the failure is final.
 
-    `failures` are those in a row before this one (`Visit.failures`). REQUIRES: 0 <= chance_number < 1; the wait is
-    stretched by up to half of itself, so that hosts that failed together do not come back together.
+    `failures` counts consecutive ones before this (`Visit.failures`). REQUIRES: 0 <= chance_number < 1; the wait is
+    extended by up to half, so that hosts that failed together are not retried together.
     """
     settings = settings or Retry()
     tries = min(settings.tries, DISCONNECTED_TRIES) if reason is Reason.DISCONNECTED else settings.tries

@@ -1,1 +1,1 @@
-"""May we? Robots, page directives, scope."""
+"""Which URLs may be fetched, and what may be kept: robots.txt, scope, the user's rules, traps, retention."""

@@ -1,20 +1,20 @@
-"""When two URLs are one: what is taken off every link, and the key under which a URL is known.
+"""Which URLs are one: parameters stripped from every link, and the key under which a URL is known.
 
-`Url` is already the WHATWG form. Two steps lead on from it, and docs/formats.md describes both:
+A `Url` is already in WHATWG form. Two further steps (described in docs/formats.md):
 
-- `stripped` takes off what never selects content: session ids and the marks of advertisers. It is done to every link
-  before it is offered, so what is fetched has none of them either.
-- `identity_of` folds spellings that servers do not tell apart. It is only a key: what is fetched stays as it was seen.
+- `stripped` removes what never selects content: session ids and tracking parameters. It is applied to every link
+  before it is offered, so they are never fetched.
+- `identity_of` folds spellings that servers treat alike. It is only a key: the URL is fetched as it was written.
 
-Both are idempotent, and cost next to nothing for the plain URLs that most links are.
+Both are idempotent, and cost next to nothing for plain URLs.
 """
 
 import re
 
 from gossamer.values.url import Url, url_of
 
-# Marks that advertisers, mailers and social networks add to other people's URLs to see who came. Only names that
-# select no content anywhere are here: `ref`, `source`, `cid`, `campaign`, `si` do so somewhere, and are left alone.
+# Parameters that advertisers, mailers and social networks add to links. Only names that never select content anywhere:
+# `ref`, `source`, `cid`, `campaign` and `si` do so somewhere, and are left alone.
 _TRACKING = (
     "gclid dclid gbraid wbraid gclsrc gad_source gad_campaignid srsltid _ga _gl "  # Google
     "fbclid fb_action_ids fb_action_types fb_source fb_ref igshid igsh "  # Meta
@@ -28,8 +28,8 @@ _TRACKING = (
 TRACKING = frozenset(_TRACKING.split())
 TRACKING_STARTS = ("utm_", "mtm_", "matomo_", "piwik_", "hsa_", "itm_")
 
-# Session ids. Those of the first kind are names that a framework gave; the others are words that may also select
-# content (the sessions of a conference), and count only when their value looks drawn at random.
+# Session ids. The first set are names given by frameworks; the others are words that may also select content (the
+# sessions of a conference), and count only if their value looks random.
 _SESSION = "jsessionid phpsessid cftoken oscsid zenid bv_sessionid bv_engineid"
 SESSION = frozenset(_SESSION.split())
 SESSION_START = "aspsessionid"
@@ -39,7 +39,7 @@ _NAMES = TRACKING | SESSION | MAYBE_SESSION
 _STARTS = re.compile(f"(?:^|&)(?:{'|'.join(TRACKING_STARTS)})")
 _UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _RANDOM = re.compile(
-    r"(?:[0-9a-f]{32}"  # what most frameworks draw
+    r"(?:[0-9a-f]{32}"  # what most frameworks generate
     rf"|(?=\d*[a-z])(?:(?=[a-z]*\d)[0-9a-f]{{16,}}|(?=(?:[a-z$]*\d){{3}})[0-9a-z$]{{20,}}|{_UUID}))\Z",
     re.IGNORECASE,
 )
@@ -60,17 +60,17 @@ DEFAULT_DOCUMENTS = frozenset(
     + [f"default.{kind}" for kind in _DEFAULT_KINDS.split()]
     + ["home.html", "home.htm"]
 )
-"""What servers send for a folder. The names are compared without regard to case."""
+"""What servers send for a folder. Compared without regard to case."""
 _INITIALS = "iIdDhH"
 
 
 def may_be_marked(text: str) -> bool:
-    """Whether there can be anything to take off; of several URLs at once, with spaces between them."""
+    """Whether there may be anything to strip; also for several URLs at once, separated by spaces."""
     return "?" in text or ";" in text or "/(" in text
 
 
 def stripped(url: Url) -> Url:
-    """The URL without session ids and tracking parameters; the rest of it, and its order, untouched."""
+    """The URL without session ids and tracking parameters; the rest and its order are unchanged."""
     text = url.text
     if not may_be_marked(text):
         return url
@@ -79,14 +79,14 @@ def stripped(url: Url) -> Url:
 
 
 def identity_of(text: str) -> str:
-    """The key of a URL. Two URLs with one key are one page. REQUIRES: the text of a `Url`.
+    """The key of a URL. Two URLs with the same key are one page. REQUIRES: the text of a `Url`.
 
     Beyond `stripped`: escapes of unreserved characters undone and others in upper case (RFC 3986, 6.2.2), empty
     parameters and an empty query dropped, and a default document folded into its folder when there is no query.
     """
     if "%" in text:
         text = _ESCAPE.sub(_escaped, text)
-    if "?" in text or ";" in text or "/(" in text:  # `may_be_marked`, which is asked once for every link
+    if "?" in text or ";" in text or "/(" in text:  # `may_be_marked`, inlined: this runs for every link
         text = _without_marks(text)
         path, _, query = text.partition("?")
         if query and (query[0] == "&" or query[-1] == "&" or "&&" in query):
@@ -102,7 +102,7 @@ def identity_of(text: str) -> str:
 
 
 def _without_marks(text: str) -> str:
-    """The same object when there are none."""
+    """Returns the same object if there are none."""
     before = text
     if ";" in text and _IN_PATH.search(text):
         text = _IN_PATH.sub("", text)
@@ -110,7 +110,7 @@ def _without_marks(text: str) -> str:
         path, mark, query = text.partition("?")
         if _TICKET.search(path):
             text = _TICKET.sub("", path) + mark + query
-    if text is not before and ("/." in text or "/%2" in text):  # what stood behind a dot segment is gone: it counts
+    if text is not before and ("/." in text or "/%2" in text):  # a dot segment is no longer hidden by a session id
         text = _again(text)
     path, mark, query = text.partition("?")
     if not query:
@@ -122,7 +122,7 @@ def _without_marks(text: str) -> str:
 
 
 def _is_clean(query: str) -> bool:
-    """Whether no name in it can be a mark: a quick look that nearly every query passes."""
+    """Whether no parameter can be a session id or tracking: a quick check that nearly every query passes."""
     if not _NAMES.isdisjoint([pair.partition("=")[0] for pair in query.split("&")]):
         return False
     return SESSION_START not in query and ("_" not in query or _STARTS.search(query) is None)
@@ -146,6 +146,6 @@ def _is_mark(pair: str) -> bool:
 def _escaped(match: re.Match[str]) -> str:
     digits = match[1]
     if digits is None:
-        return "%25"  # a percent sign that escapes nothing stands for itself
+        return "%25"  # a percent sign that is not an escape
     digits = digits.upper()
     return _PLAIN.get(digits) or "%" + digits

@@ -1,6 +1,6 @@
 """What a page asks of robots: meta robots and X-Robots-Tag.
 
-Directives for everybody and directives for us add up; the stricter one wins.
+Directives for all robots and directives for us add up; the stricter one wins.
 """
 
 import re
@@ -30,8 +30,8 @@ def directives_of(
 ) -> Directives:
     """`metas` are (name, content) of the page's meta elements, `fields` the values of its X-Robots-Tag fields.
 
-    `agent` is our product name: directives given to another robot by name do not concern us. A page that is to be
-    unavailable after a date is not indexed once that has passed at `now`; without `now` no date has.
+    `agent` is our product name: directives for other robots by name are ignored. A page with a past `unavailable_after`
+    is not indexed; without `now` no date has passed.
     """
     ours = agent.lower()
     words: set[str] = set()
@@ -51,14 +51,14 @@ def directives_of(
 
 
 def _most_snippet(words: set[str]) -> int:
-    """The strictest of `max-snippet:N` and `nosnippet`; -1 when nothing is asked."""
+    """The strictest of `max-snippet:N` and `nosnippet`; -1 if neither is given."""
     given = [word.partition(":")[2].strip() for word in words if word.partition(":")[0].strip() == _MOST_SNIPPET]
     limits = [int(text) for text in given if text.isascii() and text.isdigit() and len(text) < 10]
     return min([*limits, *([0] if _NO_SNIPPET in words else [])], default=-1)
 
 
 def _addressed(field: str, ours: str) -> set[str]:
-    """The directives of one field that are meant for us. A name holds until the next name."""
+    """The directives of one field that apply to us. A robot's name applies until the next name."""
     for_us, found = True, set[str]()
     for part in _parts(field):
         named = _NAMED.fullmatch(part)
@@ -71,7 +71,7 @@ def _addressed(field: str, ours: str) -> set[str]:
 
 
 def _parts(text: str) -> list[str]:
-    """What stands between commas; the comma after a weekday is part of a date."""
+    """Split at commas, except after a weekday, where the comma belongs to a date."""
     parts: list[str] = []
     for part in text.split(","):
         if parts and _WEEKDAY.fullmatch(parts[-1].rpartition(":")[2]):
@@ -89,7 +89,7 @@ def _is_over(words: set[str], now: Instant | None) -> bool:
 
 
 def _date(text: str) -> Instant | None:
-    """A date of RFC 822, RFC 850 or ISO 8601, in UTC unless it says otherwise; None when it is none of these."""
+    """A date of RFC 822, RFC 850 or ISO 8601, UTC by default; None if it is none of these."""
     for read in (datetime.fromisoformat, parsedate_to_datetime):
         try:
             found = read(text.upper())

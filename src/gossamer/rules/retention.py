@@ -13,26 +13,26 @@ from gossamer.values.url import OTHER, Url
 
 WEEK = 7 * DAY
 MONTH = 4 * WEEK
-"""Whole weeks, so that what is kept as one a month was kept as one a week before."""
+"""Whole weeks, so that a version kept as one a month was also kept as one a week before."""
 ALL_FOR = 30 * DAY
 WEEKLY_FOR = 364 * DAY
 
 
 class RetainedVersion(msgspec.Struct, frozen=True):
-    """What the decision needs to know of one capture."""
+    """What the decision needs to know about a capture."""
 
     fetched_at: Instant
     status: int = 200
     is_page: bool = True
-    """Whether it could be searched."""
+    """Whether it was searchable."""
     refers_at: Instant | None = None
-    """When the capture was made that holds its body; None: it has its own."""
+    """When the capture that has its body was made; None: it has its own."""
 
 
 def kept(versions: Sequence[RetainedVersion], retain: Retain, now: Instant) -> frozenset[Instant]:
-    """The instants of those that stay. REQUIRES: all captures of one URL, the oldest first, no instant twice.
+    """The instants of the versions to keep. REQUIRES: all captures of one URL, the oldest first, no instant twice.
 
-    Asked again about what it has kept, at the same moment, it keeps all of it.
+    Idempotent: applied again at the same moment to what it kept, it keeps all of it.
     """
     if retain.kind == "all" or not versions:
         return frozenset([one.fetched_at for one in versions])
@@ -42,10 +42,10 @@ def kept(versions: Sequence[RetainedVersion], retain: Retain, now: Instant) -> f
 
 
 def _last(versions: Sequence[RetainedVersion], amount: int) -> set[Instant]:
-    """The newest pages, and every time one of them was seen unchanged.
+    """The newest pages, and every time one of them was found unchanged.
 
-    Other answers with a body are counted apart, so that a server's bad week, or an advertisement that is another one
-    every day, crowds no page out. When a page was found gone stays known: the first answer that said so.
+    Other answers with a body are counted separately, so that an outage, or a banner that is different every day, does
+    not push out any page. When a page was found gone stays known: the first answer that said so.
     """
     whole = [one for one in versions if one.refers_at is None]
     pages = [one.fetched_at for one in whole if one.is_page][-amount:]
@@ -84,7 +84,7 @@ def _thinned(versions: Sequence[RetainedVersion], now: Instant) -> set[Instant]:
 
 
 def _worth(one: RetainedVersion) -> int:
-    """Which of a slot's captures stays: the newest page, or else the newest of the next kind."""
+    """Ranks the captures of a slot: the newest page is kept, or else the newest of the next kind."""
     if one.is_page:
         return 3
     if one.refers_at is not None:
@@ -93,10 +93,10 @@ def _worth(one: RetainedVersion) -> int:
 
 
 def _held_by_views(versions: Sequence[RetainedVersion]) -> set[Instant]:
-    """The newest of all; the newest page, and what may have taken it out of the views since: an answer that says it is
-    gone, or any that succeeded and was no page (it may ask not to be indexed, and only reading it would tell).
+    """The newest capture; the newest page, and what may have removed it from the views since: an answer that says it is
+    gone, or any successful one that was not a page (it may ask not to be indexed; only reading it would tell).
 
-    Of a URL that never was a page the two newest answers with a body: the next visit may refer to one of them.
+    For a URL that never was a page, the two newest answers with a body: the next visit may refer to one of them.
     """
     newest_page = next((one.fetched_at for one in reversed(versions) if one.is_page), None)
     held = {versions[-1].fetched_at}
@@ -108,12 +108,12 @@ def _held_by_views(versions: Sequence[RetainedVersion]) -> set[Instant]:
 
 
 def _newest(versions: Iterable[RetainedVersion], amount: int = 0) -> list[Instant]:
-    """Successful answers with a body of their own; the last `amount` of them, or all."""
+    """Successful answers with their own body; the last `amount` of them, or all."""
     return [one.fetched_at for one in versions if one.refers_at is None and 200 <= one.status < 300][-amount:]
 
 
 class Forgotten(msgspec.Struct, frozen=True):
-    """Whole hosts, by name, and single pages, by key: whatever their scheme, and however the URL is spelt."""
+    """What the user had forgotten: whole hosts by name, and pages by key, whatever their scheme or spelling."""
 
     hosts: frozenset[str] = frozenset()
     pages: frozenset[str] = frozenset()
@@ -142,14 +142,14 @@ NOTHING = Forgotten()
 
 
 def forgotten_of(hosts: Iterable[str], addresses: Iterable[str]) -> Forgotten:
-    """`NOTHING` itself when both are empty: every link that is found is asked about, and most crawls forget none."""
+    """`NOTHING` itself if both are empty: every link is checked, and most crawls have forgotten nothing."""
     found = Forgotten(frozenset(hosts), frozenset(map(key_of, addresses)))
     return found if found else NOTHING
 
 
 def is_like(name: str, host: str) -> bool:
-    """Whether somebody who named `host` may have meant this one too: another port of it, a host below it, or one that
-    differs in a `www.` alone."""
+    """Whether someone who named `host` may also have meant this one: another port, a subdomain, or a difference in
+    `www.` only."""
     here, wanted = _bare(name), _bare(host).removeprefix("www.")
     return name != host and (here == wanted or here.endswith("." + wanted))
 
@@ -161,11 +161,11 @@ def _bare(name: str) -> str:
 
 
 def host_in(key: str) -> str:
-    """REQUIRES: what `key_of` gives; a key of another scheme than the web's begins with it."""
+    """REQUIRES: the result of `key_of`; keys of non-web schemes begin with the scheme."""
     return Url(key if key.partition("/")[0].endswith(":") else f"https://{key}").host.name
 
 
 def key_of(text: str) -> str:
-    """Without the scheme, if it is one of the web. REQUIRES: the text of a `Url`."""
+    """The URL without its scheme, if that is http or https. REQUIRES: the text of a `Url`."""
     key = identity_of(text)
     return key.partition("://")[2] if key.startswith(("http://", "https://")) else key

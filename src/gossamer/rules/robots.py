@@ -1,7 +1,7 @@
-"""robots.txt (RFC 9309): what it says to us, and whether it lets us fetch a URL.
+"""robots.txt (RFC 9309): which rules apply to us, whether a URL may be fetched, and what is odd about a file.
 
-Parsing runs in a worker, since the bytes are hostile; judging runs where pages are taken. Patterns are brought to one
-normal form when parsed and URLs when judged, so that `judge` only compares text.
+Parsing runs in a worker, since the bytes are untrusted; judging runs in the crawler. Patterns are normalised when
+parsed and URLs when judged, so that `judge` only compares text.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -39,14 +39,14 @@ from gossamer.values.url import Url
 
 MOST_SITEMAPS = 1000
 MANY = 64
-"""Rules from which on it pays to look for their plain pieces first."""
+"""From this many rules on it pays to search for their literal parts first."""
 _MOST_PIECES = 16
 MOST_WORK = 3_000_000
-"""Characters that patterns with stars may be held against for one verdict: some milliseconds."""
+"""Characters that wildcard patterns may be compared with for one verdict: some milliseconds."""
 
 
 def parse(body: bytes, agent: str, naming: Naming = "name") -> ParsedRobots:
-    """What the file says to `agent` (a product token such as "Gossamer"). Never raises: the worst file allows all."""
+    """What the file says to `agent` (a product token such as "Gossamer"). Never raises: a broken file allows all."""
     text, flags = text_of(body)
     lines = lines_of(text)
     groups = Groups(agent, naming)
@@ -82,8 +82,8 @@ def parse(body: bytes, agent: str, naming: Naming = "name") -> ParsedRobots:
 
 
 def names_nobody(lines: Sequence[RobotsLine], text: str) -> bool:
-    """Whether the file has rules for nobody, from its first line on: its owner means everybody. When something that
-    cannot be read stands before them, that may have been the name."""
+    """Whether the file has rules without any user agent from its first line on: they are meant for all. An unreadable
+    line before them may have been the user agent."""
     if not lines or any(line.key == "agent" for line in lines):
         return False
     first_at, _ = next(plain_lines(text))
@@ -91,16 +91,16 @@ def names_nobody(lines: Sequence[RobotsLine], text: str) -> bool:
 
 
 _TELLING = RULES | {"delay", "sitemap"}
-"""Keys by which a robots.txt is told from any other text."""
+"""Keys that distinguish a robots.txt from other text."""
 _OF_THE_WHOLE_FILE = frozenset({"host", "clean-param"})
 _ENDS_AGENTS = frozenset({"allow", "disallow", "noindex"})
-"""Rules. Any other line between two agents does not part them (RFC 9309, 2.2.1 and 2.2.4)."""
+"""Rules. Any other line between two user agents does not separate them (RFC 9309, 2.2.1 and 2.2.4)."""
 
 
 def _parsed(
     chosen: RobotsGroup, orphans: RobotsGroup, whole: RobotsGroup, sitemaps: dict[str, None], flags: list[str]
 ) -> ParsedRobots:
-    """Signals before any agent are for everybody; rules before any agent only in a file that names none."""
+    """Signals before any user agent apply to all; rules before any user agent only in a file that names none."""
     return ParsedRobots(
         rules=tuple(sorted(chosen.rules, key=precedence)),
         crawl_delay_s=chosen.gap_s(),
@@ -115,7 +115,7 @@ def _parsed(
 
 
 def judge(url: Url, robots: Robots) -> Allowed | Denied:
-    """The longest pattern that matches decides; Allow wins a tie (RFC 9309, 2.2.2). robots.txt itself is free."""
+    """The longest matching pattern decides; Allow wins a tie (RFC 9309, 2.2.2). robots.txt itself is always allowed."""
     if robots.state is RobotsState.MISSING:
         return Allowed()
     if robots.state is not RobotsState.READ:
@@ -146,16 +146,16 @@ def judge(url: Url, robots: Robots) -> Allowed | Denied:
 
 
 def likely(rules: tuple[RobotsRule, ...], target: str) -> Iterable[RobotsRule]:
-    """Of many rules those whose longest plain piece stands in the target: nearly all fall out here, in one chain of C
-    functions. All of them where even that would be too much work: the caller stops when it is."""
+    """Of many rules, those whose longest literal part occurs in the target: a chain of C functions excludes nearly all.
+    All rules if even that is too much work: the caller stops at its limit."""
     if len(rules) * len(target) > MOST_WORK:
         return rules
     return compress(rules, map(contains, repeat(target), pieces_of(rules)))
 
 
 def pieces_of(rules: tuple[RobotsRule, ...]) -> tuple[str, ...]:
-    """The longest plain piece of each pattern, made once for the rules of a file. They are told by their place in
-    memory, which nothing else takes as long as they are held here."""
+    """The longest literal part of each pattern, computed once per file. The cache is keyed by `id`, and holds the rules
+    so that the id stays theirs."""
     held = _PIECES.pop(id(rules), None)
     if held is None:
         held = (rules, tuple([max(rule.pattern.removesuffix("$").split("*"), key=len) for rule in rules]))
@@ -176,21 +176,21 @@ def in_words(rule: RobotsRule) -> str:
 
 
 class Explained(msgspec.Struct, frozen=True):
-    """A verdict with everything that led to it, for people."""
+    """A verdict with its reasons, for people."""
 
     verdict: Allowed | Denied
     because: str
     """One sentence."""
     rule: RobotsRule | None = None
-    """The line that decides, when one does."""
+    """The line that decides, if any."""
     group: str = ""
-    """The agent of the group that applies: our name, `*`, or nothing when no group does."""
+    """The user agent of the group that applies: our name, `*`, or empty if none does."""
     candidates: tuple[RobotsRule, ...] = ()
-    """Every rule that matches, the strongest first, whether or not the lines are what decides."""
+    """All matching rules, the strongest first, whether or not a rule decides."""
 
 
 def explain(url: Url, robots: Robots) -> Explained:
-    """What `judge` says, and why. REQUIRES: nothing; it agrees with `judge` for every URL."""
+    """The verdict of `judge` with its reasons; both agree for every URL."""
     verdict = judge(url, robots)
     if robots.state is RobotsState.MISSING:
         return Explained(verdict, f"{robots.origin} has no robots.txt: all may be fetched")
@@ -214,7 +214,7 @@ def _unruled(robots: Robots) -> str:
 
 
 def precedence(rule: RobotsRule) -> tuple[int, bool]:
-    """Sorts the rule that decides to the front."""
+    """A sort key: the deciding rule comes first."""
     return -len(rule.pattern), not rule.allows
 
 
@@ -247,7 +247,7 @@ class RobotsNotice(msgspec.Struct, frozen=True):
 
 
 class RobotsSurvey(msgspec.Struct, frozen=True):
-    """A file as one agent reads it, and what is odd about it."""
+    """A robots.txt as one user agent reads it, and its oddities."""
 
     parsed: ParsedRobots
     oddities: tuple[RobotsNotice, ...] = ()

@@ -1,4 +1,4 @@
-"""The bytes of a robots.txt as numbered lines of a known key and a value. Forgiving, bounded, never raises."""
+"""The lines and groups of a robots.txt, parsed from bytes. Forgiving, bounded, never raises."""
 
 import math
 import re
@@ -9,14 +9,14 @@ from typing import NamedTuple
 from gossamer.values.robots import Naming, RobotsRule
 
 MOST_BYTES = 500 * 1024
-"""RFC 9309, 2.5: at least this much must be read; more is not."""
+"""RFC 9309, 2.5: at least this much must be read; the rest is ignored."""
 UNKNOWN = ""
-"""The key of a line that is written like a directive and is none we know."""
+"""The key of a line that looks like a directive but is not a known one."""
 
 KEYS = {
     **dict.fromkeys(("user-agent", "useragent", "user agent"), "agent"),
     "allow": "allow",
-    # The misspellings are common enough that the large crawlers read them as meant.
+    # Misspellings common enough that the large crawlers accept them.
     **dict.fromkeys(("disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw"), "disallow"),
     **dict.fromkeys(("crawl-delay", "crawldelay", "crawl delay"), "delay"),
     **dict.fromkeys(("recrawl-delay", "recrawldelay", "recrawl delay"), "recrawl"),
@@ -35,7 +35,7 @@ _BR = re.compile(r"(?:<br\s*/?>\s*)+$", re.IGNORECASE)
 _BARE = re.compile(
     r"(user[- ]?agent|(?:re)?crawl[- ]delay|request[- ]rate)\s+(\S.{0,99})|(allow|disallow)\s+(\S+)", re.IGNORECASE
 )
-"""A line without a colon, of the keys that occur so."""
+"""A line without a colon, for keys that occur like this."""
 _DIRECTIVE = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 
 
@@ -51,7 +51,7 @@ class RobotsLine(NamedTuple):
 
 
 def text_of(body: bytes) -> tuple[str, list[str]]:
-    """The text within the limit, cut at a line, and what was odd about it."""
+    """The text within the limit, cut at a line break, and what was odd about it."""
     flags: list[str] = []
     if len(body) > MOST_BYTES:
         flags.append("too-long")
@@ -61,7 +61,7 @@ def text_of(body: bytes) -> tuple[str, list[str]]:
     if codec := _utf16_of(body):
         flags.append("utf-16")
         return body.decode(codec, "replace").lstrip("\ufeff"), flags
-    for mark in (b"\xef\xbb\xbf", b"\xef\xbb", b"\xef", b"\xff\xfe", b"\xfe\xff"):  # cut and false marks occur too
+    for mark in (b"\xef\xbb\xbf", b"\xef\xbb", b"\xef", b"\xff\xfe", b"\xfe\xff"):  # truncated and wrong marks occur
         if body.startswith(mark):
             body = body[len(mark) :]
             break
@@ -81,10 +81,10 @@ def _utf16_of(body: bytes) -> str | None:
 
 
 def lines_of(text: str) -> list[RobotsLine]:
-    """Every line written like a directive, in order.
+    """All lines that look like directives, in order.
 
-    A missing colon is forgiven in a file that has none anywhere: among lines with colons, a line without is a slip of
-    another kind, and RFC 9309 (2.2) knows no such line.
+    A missing colon is accepted in a file without any colon: among lines with colons it is an error of another kind,
+    and RFC 9309 (2.2) knows no such line.
     """
     found = list(written(text))
     bare = [line for line in found if not line.has_colon]
@@ -94,7 +94,7 @@ def lines_of(text: str) -> list[RobotsLine]:
 
 
 def written(text: str) -> Iterator[RobotsLine]:
-    """The lines as written, those without a colon too."""
+    """The lines as written, including those without a colon."""
     for number, line in plain_lines(text):
         name, colon, value = line.partition(":")
         if colon:
@@ -108,21 +108,21 @@ def written(text: str) -> Iterator[RobotsLine]:
 
 
 def plain_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines that hold something beside comments, with their numbers."""
+    """Lines with something other than a comment, with their numbers."""
     for number, line in enumerate(_BREAK.split(text), 1):
         line = line.partition("#")[0].strip(" \t\v\f")
-        if line.endswith(">"):  # written with a tool for web pages
+        if line.endswith(">"):  # written with an HTML editor
             line = _BR.sub("", line)
         if line:
             yield number, line
 
 
 def line_count(text: str) -> int:
-    """Lines begun, the empty one after a last break too."""
+    """Number of lines, counting an empty one after a final line break."""
     return len(_BREAK.findall(text)) + 1
 
 
-# The patterns of a robots.txt: one normal form for them and for URLs, and a match in linear time.
+# Patterns: one normal form for them and for URLs, and matching in linear time.
 
 _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}|[^!#&-)+-;=?-Z_a-z~%]|%")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
@@ -131,7 +131,7 @@ _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 def matches(pattern: str, target: str) -> bool:
     """Whether the pattern matches from the start of the target; both in normal form.
 
-    Each part between stars is looked for once, after the part before it: linear, whatever the pattern.
+    Each part between stars is searched for once, after the previous part: linear, whatever the pattern.
     """
     end = len(pattern) - (pattern[-1:] == "$")
     star = pattern.find("*", 0, end)
@@ -153,7 +153,7 @@ def matches(pattern: str, target: str) -> bool:
 
 
 def normal_pattern(pattern: str) -> str:
-    """Stars stay what they are, and so does a `$` at the end; any other `$` is a plain character."""
+    """Stars are kept, and so is a final `$`; any other `$` is a literal character."""
     anchored = pattern.endswith("$")
     if anchored:
         pattern = pattern[:-1]
@@ -162,8 +162,8 @@ def normal_pattern(pattern: str) -> str:
 
 
 def normal_target(text: str) -> str:
-    """RFC 9309, 2.2.2: escapes of unreserved characters undone, all others in upper case; what may not stand in an
-    URL escaped, and `*` and `$` too, which mean something else in a pattern."""
+    """RFC 9309, 2.2.2: escapes of unreserved characters undone, all others in upper case, illegal characters escaped,
+    and so are `*` and `$`, which have a meaning in patterns."""
     return _ESCAPE.sub(_escaped, text) if _ESCAPE.search(text) else text
 
 
@@ -175,12 +175,12 @@ def _escaped(match: re.Match[str]) -> str:
     return "".join(f"%{byte:02X}" for byte in found.encode("utf-8", "replace"))
 
 
-# The groups of a robots.txt: which agents a line names, and what the lines of a group say.
+# Groups: which user agents a line names, and what the lines of a group say.
 
 MOST_CRAWL_DELAY_S = 30.0
 MOST_RECRAWL_DELAY_S = 365 * 86_400.0
 MOST_SAID = 50
-"""Signals, and other extensions, that are kept of one file."""
+"""Signals and other extensions kept per file."""
 LONGEST_SAID = 500
 EVERYONE = "*"
 _TOKEN = re.compile(r"[A-Za-z_-]*")
@@ -194,7 +194,7 @@ _SIGNAL = re.compile(r"([a-z0-9-]{1,40})\s*=\s*([a-z0-9-]{1,40})")
 
 
 class RobotsGroup:
-    """The lines that speak to one set of agents, gathered while reading."""
+    """The lines for one set of user agents, collected while parsing."""
 
     def __init__(self) -> None:
         self.name = ""
@@ -207,7 +207,7 @@ class RobotsGroup:
         self.extensions: dict[tuple[str, str], None] = {}
 
     def hear(self, line: RobotsLine) -> None:
-        """A line of the group that is not an agent."""
+        """Add a line of the group that is not a user agent."""
         number, key, name, value, _ = line
         if key in ("allow", "disallow"):
             if value:
@@ -225,17 +225,17 @@ class RobotsGroup:
                 self.extensions[name, value[:LONGEST_SAID]] = None
 
     def gap_s(self) -> float | None:
-        """Crawl-delay and Request-rate ask for the same thing; the longer is obeyed, within bounds."""
+        """Crawl-delay or Request-rate, whichever is longer, within bounds."""
         asked = [gap for gap in (self.delay_s, self.rate_s) if gap is not None]
         return min(max(asked), MOST_CRAWL_DELAY_S) if asked else None
 
     def again_s(self) -> float | None:
-        """The least time between two visits to one page."""
+        """Minimum time between two visits to one page."""
         return None if self.recrawl_s is None else min(self.recrawl_s, MOST_RECRAWL_DELAY_S)
 
 
 class Groups:
-    """The groups of a file that may concern one agent."""
+    """The groups of a file that may apply to one user agent."""
 
     def __init__(self, agent: str, naming: Naming) -> None:
         self._naming = naming
@@ -243,10 +243,10 @@ class Groups:
         self._is_anyone = EVERYONE in _BETWEEN_NAMES.split(agent)
         self.everyone, self.orphans = RobotsGroup(), RobotsGroup()
         self._ours: dict[int, RobotsGroup] = {}
-        """By how many letters of the name they spell; only a loose reading knows more than one."""
+        """By how many letters of the name match; only a loose match has more than one."""
 
     def named(self, value: str) -> list[RobotsGroup]:
-        """The groups that an agent line opens."""
+        """The groups that a user-agent line opens."""
         if value == EVERYONE or (value[:1] == EVERYONE and value[1:2].isspace()):
             self.everyone.name = EVERYONE
             return [self.everyone]
@@ -258,7 +258,7 @@ class Groups:
         return [group]
 
     def _meant(self, value: str) -> tuple[int, str]:
-        """How well the line names us (0: not at all), and by which name."""
+        """How well the line matches us (0: not at all), and by which name."""
         if self._naming == "loose":
             spelt = [name for name in _listed(value) if any(wanted.startswith(name) for wanted in self._wanted)]
             longest = max(spelt, key=len, default="")
@@ -268,7 +268,7 @@ class Groups:
         return int(bool(found)), found
 
     def chosen(self) -> RobotsGroup:
-        """Whoever is named is meant by those groups alone (RFC 9309, 2.2.1), unless `*` is among its names."""
+        """Groups that name us replace those for `*` (RFC 9309, 2.2.1), unless `*` is one of our names."""
         if not self._ours:
             return self.everyone
         ours = self._ours[max(self._ours)]
@@ -278,30 +278,30 @@ class Groups:
 
 
 def names_in(text: str) -> tuple[str, ...]:
-    """The names in an agent's text, in lower case: "Mozilla/5.0 (compatible; Somebot/2)" has three."""
+    """The names in a user agent, in lower case: "Mozilla/5.0 (compatible; Somebot/2)" has three."""
     return tuple(name for word in _BETWEEN_NAMES.split(text) if (name := begins(_NAME, word)))
 
 
 def _listed(value: str) -> list[str]:
-    """The names that an agent line lists, up to the first word that is none."""
+    """The names that a user-agent line lists, up to the first word that is not one."""
     words = takewhile(_PLAIN_NAME.fullmatch, _BETWEEN_LISTED.split(value))
     return [begins(_NAME, word) for word in words]
 
 
 def begins(kind: re.Pattern[str], value: str) -> str:
-    """What the value begins with, in lower case. A product token has letters, `_` and `-` only (RFC 9309, 2.2.1),
-    but agents with digits in their names are named in full."""
+    """The name that the value begins with, in lower case. A product token has letters, `_` and `-` only (RFC 9309,
+    2.2.1), but names with digits are matched in full."""
     match = kind.match(value)
     return match.group().lower() if match else ""
 
 
 def product_token(value: str) -> str:
-    """What RFC 9309 (2.2.1) takes the value of an agent line for."""
+    """The product token of a user-agent line by RFC 9309 (2.2.1)."""
     return begins(_TOKEN, value)
 
 
 def delay_asked(value: str) -> float | None:
-    """Seconds; None when it is no number that can be waited for."""
+    """Seconds; None if it is not a usable number."""
     try:
         delay_s = float(value)
     except ValueError:
@@ -310,7 +310,7 @@ def delay_asked(value: str) -> float | None:
 
 
 def recrawl_asked(value: str) -> float | None:
-    """Seconds, or a number of minutes, hours or days (`12h`); None when it is no number that can be waited for."""
+    """Seconds, or a number of minutes, hours or days (`12h`); None if it is not a usable number."""
     unit = value[-1:].lower()
     if not unit.isalpha():
         return delay_asked(value)
@@ -319,8 +319,8 @@ def recrawl_asked(value: str) -> float | None:
 
 
 def rate_asked(value: str) -> float | None:
-    """The gap that `3/15m` (so many visits in so long a time) comes to. The hours it may name are not looked at: it
-    is kept all day."""
+    """The gap that `3/15m` (visits per time) amounts to. Hours of the day after it are ignored: the gap always
+    applies."""
     found = _RATE.match(value)
     if found is None or int(found[1]) == 0:
         return None
@@ -328,6 +328,6 @@ def rate_asked(value: str) -> float | None:
 
 
 def _signals_in(value: str) -> list[tuple[str, str]]:
-    """`search=yes, ai-train=no` as pairs; nothing when any of it is written otherwise."""
+    """`search=yes, ai-train=no` as pairs; empty if any part is written differently."""
     found = [_SIGNAL.fullmatch(part.strip().lower()) for part in value.split(",") if part.strip()]
     return [(one[1], one[2]) for one in found if one is not None] if all(found) else []

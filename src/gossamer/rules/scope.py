@@ -1,4 +1,4 @@
-"""Which URLs belong to this crawl. Judged when a link is offered, for each URL met for the first time."""
+"""Which URLs belong to this crawl. Judged when a link is offered, for each URL seen for the first time."""
 
 import re
 from collections.abc import Iterable
@@ -22,15 +22,15 @@ class Reach(StrEnum):
 
 
 class Scope(msgspec.Struct, frozen=True):
-    """What the seeds together let in. Build it with `scope_of`."""
+    """The reach of all seeds together, made by `scope_of`."""
 
     prefixes: tuple[str, ...] = ()
     hosts: frozenset[str] = frozenset()
     domains: frozenset[str] = frozenset()
     is_open: bool = False
-    """One seed at least reaches any URL."""
+    """At least one seed reaches any URL."""
     deepest: int | None = None
-    """Links followed from a seed at most; None: no limit."""
+    """Maximum number of links from a seed; None: no limit."""
 
 
 def scope_of(seeds: Iterable[tuple[Url, Reach]], deepest: int | None = None) -> Scope:
@@ -48,7 +48,7 @@ def scope_of(seeds: Iterable[tuple[Url, Reach]], deepest: int | None = None) -> 
 
 
 def judge(url: Url, depth: int, scope: Scope) -> Allowed | Denied:
-    """May this URL, `depth` links from its seed, enter the crawl?"""
+    """Whether this URL, `depth` links from its seed, may enter the crawl."""
     if scope.deepest is not None and depth > scope.deepest:
         return Denied(f"{depth} links from its seed, and the limit is {scope.deepest}")
     if scope.is_open:
@@ -64,7 +64,7 @@ def judge(url: Url, depth: int, scope: Scope) -> Allowed | Denied:
 
 
 def judge_host(url: Url, scope: Scope) -> Allowed | Denied:
-    """Does the crawl visit anything at all on this URL's host? For what is not a page: a sitemap, say."""
+    """Whether the crawl visits this URL's host at all. For what is not a page, such as a sitemap."""
     origin = f"{url.origin}/"
     if scope.is_open or url.host.name in scope.hosts or any(one.startswith(origin) for one in scope.prefixes):
         return ALLOWED
@@ -72,13 +72,14 @@ def judge_host(url: Url, scope: Scope) -> Allowed | Denied:
 
 
 def folder_of(url: Url) -> str:
-    """The URL up to and with the last slash of its path."""
+    """The URL up to and including the last slash of its path."""
     return url.origin + url.path[: url.path.rindex("/") + 1]
 
 
 @lru_cache(maxsize=65_536)
 def domain_of(hostname: str) -> str:
-    """The registrable domain (one label more than the public suffix); what has none, such as an IP, is its own."""
+    """The registrable domain (one label more than the public suffix); an IP address, or a name without one, is its
+    own."""
     if ":" in hostname or _IPV4.fullmatch(hostname):
         return hostname
     plain = hostname.removesuffix(".")
@@ -87,11 +88,11 @@ def domain_of(hostname: str) -> str:
     return ".".join(labels[-found.count(".") - 1 :]) if found else plain
 
 
-_IPV4 = re.compile(r"\d+\.\d+\.\d+\.\d+")  # WHATWG parsing has brought every spelling of one to this form
+_IPV4 = re.compile(r"\d+\.\d+\.\d+\.\d+")  # WHATWG parsing has converted every other spelling to this
 
 
 def _spoken(label: str) -> str:
-    """As the list of suffixes spells it; what is no punycode stays as it is."""
+    """As in the list of suffixes; unchanged if it is not punycode."""
     try:
         return label.encode("ascii").decode("idna") if label.startswith("xn--") else label
     except UnicodeError:
@@ -100,7 +101,7 @@ def _spoken(label: str) -> str:
 
 @cache
 def _suffixes() -> PublicSuffixList:
-    """In one spelling: the library takes three times as long to spell every suffix in punycode too."""
+    """Only in Unicode: the library takes three times as long to load every suffix in punycode too."""
     return PublicSuffixList(accept_encoded_idn=False)
 
 

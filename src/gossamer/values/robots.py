@@ -12,12 +12,12 @@ HOPELESS = 1_000
 """The failure count for a refusal of our own: above any setting of patience."""
 
 Naming = Literal["name", "token", "loose"]
-"""How the agents of a file are told from each other. All ignore case.
+"""How user agents are matched. All ignore case.
 
-name: by the name, whole; a text of several words is several names. This is how a crawl reads.
-token: as RFC 9309 (2.2.1) writes it to the letter, as Google's parser does: letters, `_` and `-` only, so that
-`AB42bot` in a file means `AB`, and an agent with a digit in its name is never meant.
-loose: as older crawlers do: a name that begins with the one in the file is meant, the longest such; a line may list
+name: by the whole name; several words are several names. This is what a crawl uses.
+token: strictly by RFC 9309 (2.2.1), like Google's parser: letters, `_` and `-` only, so that `AB42bot` in a file means
+`AB`, and an agent with a digit in its name never matches.
+loose: like older crawlers: a name that begins with the one in the file matches, the longest one wins; a line may list
 several.
 """
 

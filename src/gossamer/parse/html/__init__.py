@@ -1,1 +1,1 @@
-"""HTML: the tree, its text and links, and where elements stand."""
+"""HTML: the tree, its text and links, and the positions of elements in the source."""

@@ -1,4 +1,4 @@
-"""The links of a page: URLs made absolute, each once, with the words they were given."""
+"""The links of a page: absolute URLs, each once, with their anchor text."""
 
 import re
 from typing import NamedTuple
@@ -13,19 +13,18 @@ from gossamer.values.url import LONGEST_URL, Url, url_of
 
 LONGEST_TEXT = 512
 _MOST_ELEMENTS = 10 * MOST_LINKS
-"""The same URL may stand in a page many times; so often it is looked at."""
+"""The same URL may occur many times in a page; this many elements are looked at."""
 _RELS = "alternate author canonical contents first help index last license me next prev previous start up"
 _FOLLOWED_RELS = frozenset(_RELS.split())
 _FRAMES = frozenset(("iframe", "frame"))
 _LINKING = _FRAMES | {"a", "area"}
 _MOST_UP = 8
 _TEXT_SHARE = 4
-"""Anchors may lie in one another: together they are not asked for more than so many times the page's text."""
+"""Anchors may be nested: their texts together are limited to this many times the page's text."""
 _LEAST_SHARE = 1 << 16
 
-# URLs that are canonical as written, so that joining them needs no parser: a lower-case name that ends in
-# letters (no number, so no IPv4 address), no usual port, nothing to be escaped. Dot segments and punycode are told
-# apart.
+# URLs that are canonical as written, so that joining them needs no parser: a lower-case host that ends in letters (so
+# it is no IPv4 address), no default port, nothing to escape. Dot segments and punycode are checked separately.
 _SAFE = r"[A-Za-z0-9_~!$&()*+,;=:@./?-]*"
 _PORT = r":(?!(?:80|443)(?:/|\Z))(?:[1-9][0-9]{0,3}|[1-5][0-9]{4})"
 _ABSOLUTE = re.compile(rf"https?://[a-z0-9.-]*\.[a-z]{{2,24}}(?:{_PORT})?(?:/{_SAFE})?\Z")
@@ -35,14 +34,14 @@ _RELATIVE = re.compile(r"[A-Za-z0-9_~-][A-Za-z0-9_~!$&()*+,;=@./?-]*\Z")
 
 class HtmlLinks(NamedTuple):
     base: Url
-    """What relative URLs are relative to: the page's own, or the first `<base>` that is http(s)."""
+    """What relative URLs are relative to: the page's URL, or the first http(s) `<base>`."""
     links: tuple[Link, ...]
     canonical: Url | None
     flags: tuple[str, ...]
 
 
 def links_of(seen: ParsedHtml, page: Url, may_follow: bool = True) -> HtmlLinks:
-    """REQUIRES: the tree is whole (`content.blocks_of` takes it apart). `may_follow`: what the page itself allows."""
+    """REQUIRES: the tree is whole (`content.blocks_of` takes it apart). `may_follow`: whether the page allows it."""
     elements = [one for one in seen.elements if "href" in one[2] or one[1] in _FRAMES][:_MOST_ELEMENTS]
     base = _base(elements, page)
     join = _Joiner(base).join
@@ -101,7 +100,7 @@ def _base(elements: list[LexborParts], page: Url) -> Url:
 
 
 class _Joiner:
-    """Joins URLs with one base; the same URL twice is joined once."""
+    """Joins URLs with one base; each distinct URL is joined once."""
 
     def __init__(self, base: Url) -> None:
         self._base = base
@@ -116,14 +115,14 @@ class _Joiner:
         if address in known:
             return known[address]
         if _ROOTED.match(address) and "/." not in address and len(address) <= self._room:
-            joined: str | None = self._origin + address  # what most links are
+            joined: str | None = self._origin + address  # most links
         elif (joined := self._plainly(address)) is None and (url := url_of(address, self._base)) is not None:
             joined = url.text
         known[address] = joined
         return joined
 
     def _plainly(self, address: str) -> str | None:
-        """The joined URL when it needs no parser; None when it may."""
+        """The joined URL if it needs no parser, or None."""
         plain = address.partition("#")[0] if "#" in address else address
         folder, is_above = self._folder, plain.startswith("..")
         for _ in range(_MOST_UP if is_above else 0):

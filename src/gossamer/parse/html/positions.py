@@ -1,5 +1,7 @@
-"""Where in the text of a page an element begins. The tree does not say, so the start tags of the text are held against
-the elements of the tree: the n-th tag with just these attributes is the n-th such element, when there are as many.
+"""Positions of elements in the source of a page, and their paths.
+
+The tree does not record positions, so start tags in the source are matched with elements of the tree: the n-th tag with
+exactly these attributes is the n-th such element, if there are equally many.
 """
 
 import re
@@ -13,7 +15,7 @@ from selectolax.lexbor import LexborNode
 from gossamer.values.tree import Attributes, Element, ElementParts
 
 _RAW = "script|style|title|textarea|xmp|iframe|noembed|noframes"
-_TOKEN = re.compile(  # each alternative runs to the end when it is not closed, so that no text is scanned twice
+_TOKEN = re.compile(  # an unclosed alternative runs to the end, so that nothing is scanned twice
     r"""
       <!--(?s:.*?)(?:-->|\Z)
     | <!\[CDATA\[(?s:.*?)(?:\]\]>|\Z)
@@ -29,18 +31,18 @@ _ATTRIBUTE = re.compile(
 _RAW_END = {name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE) for name in _RAW.split("|")}
 
 Likeness = tuple[str, frozenset[tuple[str, str]]]
-"""A tag's name and attributes, as the text and the tree both tell them."""
+"""A tag's name and attributes, in a form that source and tree share."""
 
 
 class Spot(NamedTuple):
-    """Counted from one, as editors do; the column in characters."""
+    """Counted from one, as in editors; columns in characters."""
 
     line: int
     column: int
 
 
 def spots_of(wanted: Iterable[Element], every: Iterable[ElementParts], text: str) -> dict[int, Spot]:
-    """By `mem_id`: where each of the elements begins, if that can be told for certain.
+    """By `mem_id`: where each of the elements begins, if that is certain.
 
     REQUIRES: `every` is all elements of the tree of `text`, in document order.
     """
@@ -65,7 +67,8 @@ def spots_of(wanted: Iterable[Element], every: Iterable[ElementParts], text: str
 
 
 def _likeness(tag: str, attributes: Attributes) -> Likeness:
-    """Names without case and namespace, declarations of namespaces left out: HTML and XML trees tell these apart."""
+    """Names without case and namespace, and without namespace declarations: HTML and XML trees treat these
+    differently."""
     said = [(name.lower(), _level(value or "")) for name, value in attributes.items()]
     return tag.lower().rpartition(":")[2], frozenset([one for one in said if not one[0].startswith("xmlns")])
 
@@ -96,7 +99,7 @@ def _written(name: str, said: str) -> Likeness:
 
 
 def _spotted(pairs: list[tuple[int, int]], text: str) -> Iterator[tuple[int, Spot]]:
-    """REQUIRES: in order of their places, so that lines are counted once."""
+    """REQUIRES: ordered by position, so that lines are counted once."""
     line, begins, counted = 1, 0, 0
     for at, mem_id in pairs:
         line += text.count("\n", counted, at)
@@ -106,11 +109,11 @@ def _spotted(pairs: list[tuple[int, int]], text: str) -> Iterator[tuple[int, Spo
 
 
 class Paths:
-    """Elements as XPaths: `/html/body/div[2]/span`. Positions count siblings of one name, where there are several."""
+    """XPaths of elements: `/html/body/div[2]/span`. Positions count siblings of the same name, if there are several."""
 
     def __init__(self) -> None:
         self._steps: dict[int, str] = {}
-        """Of every child of the elements that were looked into, each once."""
+        """For every child of the elements visited so far."""
 
     def of(self, element: Element) -> str:
         steps: list[str] = []
@@ -138,14 +141,14 @@ def _is_element(node: Element) -> bool:
     return (node.tag or "-")[0] not in "-_"
 
 
-# From the path of an element back to the element.
+# From an element's path back to the element.
 
 _STEP = re.compile(r"([A-Za-z_*][A-Za-z0-9._-]*)(?:\[(\d{1,9})\])?")
 Children = list[tuple[str, LexborNode]]
 
 
 def elements_at(root: LexborNode, paths: Iterable[str]) -> dict[str, LexborNode]:
-    """Those that are there. Paths are as facts have them: `/html/body/div[2]/span`, `*[3]` for a child by number."""
+    """The elements that exist. Paths are those of facts: `/html/body/div[2]/span`, `*[3]` for a child by number."""
     known: dict[str, LexborNode] = {f"/{root.tag}": root}
     children: dict[int, Children] = {}
     found = {}
@@ -157,7 +160,7 @@ def elements_at(root: LexborNode, paths: Iterable[str]) -> dict[str, LexborNode]
 
 
 def _element_at(path: str, known: dict[str, LexborNode], children: dict[int, Children]) -> LexborNode | None:
-    """Every element on the way is remembered: paths share most of their steps."""
+    """Every element on the way is cached: paths share most of their steps."""
     missing: list[str] = []
     above = path
     while above not in known:

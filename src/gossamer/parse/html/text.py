@@ -1,4 +1,4 @@
-"""Text out of elements, white space folded as a reader sees it."""
+"""Text of elements, with white space folded as a reader sees it."""
 
 from selectolax.lexbor import LexborNode
 
@@ -18,7 +18,7 @@ _SHORT = 256
 def folded(text: str) -> str:
     """Every run of white space as one space, none at the ends.
 
-    Long texts by replacing rather than splitting: most runs are one space already, and so no word is copied alone.
+    Long texts by replacing instead of splitting: most runs are one space already, so no word is copied by itself.
     """
     if len(text) < _SHORT:
         return " ".join(text.split())
@@ -35,9 +35,9 @@ def folded(text: str) -> str:
 
 
 def text_of(element: LexborNode, seamed: str | None = None) -> str:
-    """What a small element says. `<b>J</b>ohn` is one word; two paragraphs are not.
+    """The text of a small element. `<b>J</b>ohn` is one word; two paragraphs are not.
 
-    `seamed` is the element's text with SEAM between its pieces, if the caller has it already.
+    `seamed` is the element's text with SEAM between its pieces, if the caller already has it.
     """
     if seamed is None:
         seamed = element.text(separator=SEAM)
@@ -45,7 +45,7 @@ def text_of(element: LexborNode, seamed: str | None = None) -> str:
 
 
 def _walked(element: LexborNode) -> str:
-    """Piece by piece, with a space wherever the border of a block, or a line break, lies between two pieces."""
+    """Piece by piece, with a space wherever a block boundary or line break is between two pieces."""
     parts: list[str] = []
     home, block, is_apart = element.mem_id, 0, False
     for node in element.traverse(include_text=True):

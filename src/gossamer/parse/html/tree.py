@@ -1,8 +1,8 @@
-"""Bytes to a tree, over lexbor, with the few inputs that would hold or swell it cut down to size first.
+"""HTML to a tree, over lexbor, after cutting down inputs that would take too much time or memory.
 
-lexbor's tree builder takes time that grows with the square of the depth, of the attributes of a tag and of the open
-formatting elements. Ordinary pages are told by counting, which costs next to nothing; only a page that might be over
-a limit is gone through tag by tag (`flatten`). What hides even from that is ended by the reader's own limits.
+lexbor's tree builder takes quadratic time in the depth, in the attributes of a tag and in the open formatting elements.
+Counting, which costs next to nothing, recognises ordinary pages; only a page that may exceed a limit is processed tag
+by tag (`flattened`). Whatever gets past that is stopped by the reader's own limits.
 """
 
 import re
@@ -29,7 +29,7 @@ _NEARBY = 64
 
 _FORMATTING = frozenset(b"b big code em font i nobr s small strike strong tt u".split())
 _VOID_TAGS = frozenset(b"a area base br col embed hr img input link meta param source track wbr".split())
-"""Not counted as open; `a` is among them because each one ends the one before."""
+"""Not counted as open; `a` is among them because each one ends the previous one."""
 _ONCE = frozenset((b"html", b"body"))
 _RAW = frozenset(b"script style textarea xmp iframe noembed noframes".split())
 _RAW_END = {name: re.compile(rb"</" + name + rb"(?=[\s/>])", re.IGNORECASE) for name in _RAW}
@@ -49,7 +49,7 @@ _ENDS: dict[bytes, frozenset[bytes]] = {
     b"option": frozenset((b"option",)),
     b"optgroup": frozenset((b"option", b"optgroup")),
 }
-"""Whose start ends whom: elements whose end tags authors leave out."""
+"""Which elements a start tag ends: those whose end tags authors omit."""
 
 # A comment, or a tag. Quotes delimit only after "=", as in the standard's tokenizer.
 _TAG = re.compile(
@@ -62,10 +62,10 @@ _ATTRIBUTE = re.compile(rb"[^\s/>=][^\s/>=]*+(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'
 
 LARGEST = 16 * 1024 * 1024
 _SMALL = 64 * 1024
-"""Up to here not even the worst tag can hold the parser for long."""
+"""Up to this size not even the worst tag takes long."""
 _CHUNK = 4096
 _FEW_TAGS = 2 * DEEPEST
-"""Start and end tags together; so few cannot hurt however they nest."""
+"""Start and end tags together; so few are harmless however they nest."""
 _MANY_TAGS = 50_000
 _MANY_NAMES = 400
 _BEFORE_NAMES = (b" ", b"\n", b"\t", b"\r", b"\f", b"/", b'"', b"'")
@@ -78,26 +78,26 @@ _tag_id = attrgetter("tag_id")
 
 
 def number_of(tag: str) -> int:
-    """lexbor's number of a tag, which an element is asked for at a tenth of the price of its name."""
+    """lexbor's number of a tag, which costs a tenth of an element's tag name."""
     return int(LexborHTMLParser(b"").create_node(tag).tag_id)
 
 
 _LEADING = {number_of(tag): tag for tag in ("a", "area", "base", "link", *RELEVANT_TAGS)}
-"""Tags of nearly all elements that are worth a look; the others are found by what they state."""
+"""Tags of nearly all relevant elements; the others are found by their attributes."""
 _STATING = ",".join([f"[{name}]" for name in RELEVANT_ATTRIBUTES if name != "href"])
-"""One selector for all of them costs half of what asking every element for its attributes does."""
+"""One selector for all costs half of reading every element's attributes."""
 
 
 class ParsedHtml(NamedTuple):
-    """A page as the one walk over it saw it."""
+    """A page as seen by the single walk over it."""
 
     tree: LexborHTMLParser
     nodes: list[LexborNode]
     """All elements, in document order."""
     tags: list[int]
-    """The number of the tag of each."""
+    """The tag numbers of the elements."""
     elements: list[LexborParts]
-    """Those that can lead somewhere or state something, in document order."""
+    """Those that may link or state something, in document order."""
     size: int
     """Bytes of the page."""
 
@@ -111,11 +111,11 @@ class ParsedHtml(NamedTuple):
 class Parsed(NamedTuple):
     tree: LexborHTMLParser
     flags: tuple[str, ...]
-    """"truncated" when something was left out, "too-deep" when nesting was flattened."""
+    """"truncated" if something was left out, "too-deep" if nesting was flattened."""
 
 
 def parse_html(body: bytes) -> Parsed:
-    """REQUIRES: UTF-8 (what is not valid reads as U+FFFD). Never fails, whatever the bytes."""
+    """REQUIRES: UTF-8 (invalid bytes read as U+FFFD). Never fails."""
     flags: tuple[str, ...] = ()
     if len(body) > LARGEST:
         body, flags = body[:LARGEST], ("truncated",)
@@ -129,7 +129,7 @@ def parse_html(body: bytes) -> Parsed:
 
 
 def seen_in(tree: LexborHTMLParser) -> ParsedHtml:
-    """The one walk over a page. REQUIRES: the tree is whole (`content.blocks_of` takes it apart)."""
+    """The single walk over a page. REQUIRES: the tree is whole (`content.blocks_of` takes it apart)."""
     nodes = tree.css("*")
     tags = list(map(_tag_id, nodes))
     stating = _places_of(tree.css(_STATING), nodes, tags)
@@ -146,7 +146,7 @@ def seen_in(tree: LexborHTMLParser) -> ParsedHtml:
 
 
 def _places_of(found: Iterable[LexborNode], nodes: list[LexborNode], tags: list[int]) -> set[int]:
-    """Where those found stand among all. REQUIRES: both in document order.
+    """Indices of the elements found. REQUIRES: both in document order.
 
     A selector finds an element once for each of its parts that match, in a row."""
     places: set[int] = set()
@@ -163,7 +163,7 @@ def _places_of(found: Iterable[LexborNode], nodes: list[LexborNode], tags: list[
 
 
 def place_of(element: LexborNode, nodes: list[LexborNode], tags: list[int], start: int) -> int:
-    """Where it stands among all. REQUIRES: it is one of them, not before `start`."""
+    """The index of an element. REQUIRES: it is one of them, not before `start`."""
     tag, element_id = element.tag_id, element.mem_id
     at = tags.index(tag, start)
     while nodes[at].mem_id != element_id:
@@ -172,7 +172,7 @@ def place_of(element: LexborNode, nodes: list[LexborNode], tags: list[int], star
 
 
 def is_tame(body: bytes) -> bool:
-    """Whether counting alone shows that no limit can be reached."""
+    """Whether counting alone proves that no limit is reached."""
     angles = body.count(b"<")
     if angles < _FEW_TAGS and len(body) <= _SMALL:
         return True
@@ -184,9 +184,9 @@ def is_tame(body: bytes) -> bool:
 
 
 def _is_shallow(body: bytes, angles: int, heed_void: bool) -> bool:
-    """By chunks: no more can be open at once than were open before the chunk, and all that it opens.
+    """In chunks: no more elements can be open at once than before the chunk plus all that it opens.
 
-    Elements that never have an end tag look like ever deeper nesting, until they are obeyed, which costs more.
+    Void elements look like ever deeper nesting until they are subtracted, which costs more.
     """
     still_open = 0
     for at in range(0, len(body), _CHUNK):
@@ -201,13 +201,13 @@ def _is_shallow(body: bytes, angles: int, heed_void: bool) -> bool:
 
 
 def _has_many_names(body: bytes, start: int, end: int) -> bool:
-    """Whether what may be one tag may have many attributes: each begins after one of these marks. A long URL or a
-    script without line breaks does not; and a tag of LONGEST_TAG bytes may have more than so many."""
+    """Whether something that may be a tag may have many attributes: each begins after one of these marks. A long URL,
+    or a script without line breaks, has few; and a tag of LONGEST_TAG bytes may have more than so many."""
     return sum([body.count(mark, start, end) for mark in _BEFORE_NAMES]) >= _MANY_NAMES
 
 
 def _has_long_tag(body: bytes) -> bool:
-    """Whether a tag may be longer than LONGEST_TAG: somewhere no ">" comes for that long after a "<"."""
+    """Whether a tag may be longer than LONGEST_TAG: somewhere no ">" follows a "<" for that long."""
     step = LONGEST_TAG // 2
     at = 0
     while at < len(body):
@@ -224,25 +224,25 @@ def _has_long_tag(body: bytes) -> bool:
 
 
 def flattened(body: bytes) -> tuple[bytes, tuple[str, ...]]:
-    """The page within the limits, and flags that say what was done. Time is linear in the size of the page."""
+    """The page within the limits, and flags for what was done. Takes linear time."""
     return _Flattening(body).result()
 
 
 class _Flattening:
-    """One pass over the tags. It may take a page for deeper than it is, hardly ever for flatter."""
+    """One pass over the tags. It may overestimate the depth of a page, but hardly ever underestimates it."""
 
     def __init__(self, body: bytes) -> None:
         self._body = body
         self._out: list[bytes] = []
         self._copied = 0
         self._open: list[bytes] = []
-        """Names of the elements taken to be open, outermost first."""
+        """Names of the elements that seem to be open, outermost first."""
         self._active: dict[bytes, int] = {}
-        """Formatting elements that were not ended: the tree builder opens them again in every block."""
+        """Formatting elements without an end tag: the tree builder reopens them in every block."""
         self._reopened = 0
         self._dropped: dict[bytes, int] = {}
         self._met: set[bytes] = set()
-        """Names of elements so far; each new one costs the tree builder a search."""
+        """Element names so far; each new one costs the tree builder a search."""
         self._long_tags = 0
         self._flags: dict[str, None] = {}
 
@@ -338,7 +338,7 @@ class _Flattening:
                 pass
 
     def _shorten(self, found: re.Match[bytes]) -> None:
-        """Keep the first attributes. After many such tags keep few: their cost is the square of the number."""
+        """Keep the first attributes, and fewer after many such tags: their cost is quadratic in their number."""
         self._long_tags += 1
         most = MOST_ATTRIBUTES if self._long_tags <= _MOST_LONG_TAGS else _FEW_ATTRIBUTES
         kept: list[bytes] = []

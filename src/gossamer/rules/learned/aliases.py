@@ -1,4 +1,4 @@
-"""Several names for one page: mirror hosts, URL parts that choose nothing, wildcard domains."""
+"""Several URLs for one page: mirror hosts, URL parts that choose nothing, wildcard domains."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -17,15 +17,15 @@ from gossamer.values.robots import RobotsRule
 from gossamer.values.url import Url, id_of
 
 FIRST = 64
-"""Pages of a host that are looked at."""
+"""Pages per host that are looked at."""
 ENOUGH = 16
-"""Pages that two hosts have in common before one is called the other's mirror..."""
+"""Pages that two hosts must have in common before one is a mirror of the other ..."""
 SHARE = 0.75
-"""...and the share of those looked at on the smaller side that they make up."""
+"""... and their share of the pages looked at on the smaller side."""
 LARGER = 2.0
-"""A host that links to so many times as many pages of its own as the other is no mirror of it."""
+"""A host that links to this many times as many pages of its own as the other is not its mirror."""
 MISSES = 0.25
-"""A host where this share of the visits finds no page, and they are more than a few, is nobody's original."""
+"""A host where this share of the visits (and more than a few) finds no page is not an original."""
 FEW_MISSES = 8
 _SKETCH = 16
 _MOST_FIRST_PAGES = 100_000
@@ -33,7 +33,7 @@ _MOST_HOSTS = 30_000
 
 
 class Evidence(msgspec.Struct, frozen=True):
-    """What else tells whose a page is."""
+    """Other signs of which host is the original."""
 
     is_seed: bool = False
     """The user named it."""
@@ -68,20 +68,20 @@ class _Host:
     robots: int = 0
     """A hash of the rules of its robots.txt."""
     named: Counter[str] = field(default_factory=Counter)
-    """Hosts that its pages name as their canonical one, itself and none among them."""
+    """Hosts that its pages name as canonical, including itself and none."""
     shared: Counter[str] = field(default_factory=Counter)
     """Pages that were seen on another host before."""
     ways: list[int] = field(default_factory=list)
-    """The smallest ids of the pages of its own that it links to: enough to say how many there are."""
+    """The smallest ids of its own pages that it links to: enough to estimate their number."""
 
     def size(self) -> float:
-        """How many pages of its own it links to, within a quarter."""
+        """The number of its own pages that it links to, to within a quarter."""
         if len(self.ways) < _SKETCH:
             return len(self.ways)
         return (_SKETCH - 1) * float(1 << 64) / max(1, self.ways[-1])
 
     def names(self, other: str) -> bool:
-        """Most of its pages say that they are copies of the other host's."""
+        """Whether most of its pages declare to be copies of the other host's."""
         return self.named[other] > self.looked_at / 2
 
     def has_gaps(self) -> bool:
@@ -89,10 +89,13 @@ class _Host:
 
 
 class Mirrors:
-    """Which host a page was first seen on, for the first pages of every host.
+    """Hosts with the same texts at the same paths as another: they are crawled once.
 
-    The verdict belongs on disk, with the host (`Frontier.retire`): the pages of the original are not fetched again, so
-    what is lost of this cannot be learned twice.
+    Equal pages alone do not tell a mirror from its original, nor an original from a faster copy of some of its pages.
+    The host is given up whose pages name the other as canonical, or that has less of its own: it links to fewer pages,
+    or to missing ones, or the user did not name it; otherwise the one seen later. Hosts with different robots.txt rules
+    are two sites, unless the pages of one name the other. The verdict is stored with the host (`Frontier.retire`): the
+    original's pages are not fetched again, so it cannot be learned twice.
     """
 
     def __init__(self) -> None:
@@ -103,9 +106,9 @@ class Mirrors:
     def learn(
         self, url: Url, exact: bytes, links: Sequence[str] = (), evidence: Evidence = NO_EVIDENCE
     ) -> Mirror | None:
-        """The host to be retired, as soon as that is plain: this page's, or the one that turns out to be its mirror.
+        """The host to be retired, once that is clear: this page's, or one that turns out to be its mirror.
 
-        `exact`: the fingerprint of the page's text; `links`: where it leads to.
+        `exact`: the fingerprint of the page's text; `links`: its links.
         """
         name = url.host.name
         host = self._hosts.get(name)
@@ -128,7 +131,7 @@ class Mirrors:
         return self._judged(name, first)
 
     def missed(self, url: Url) -> None:
-        """There is no page at this URL, though something leads there."""
+        """There is no page at this URL, although it is linked."""
         host = self._hosts.get(url.host.name)
         if host is not None:
             host.misses += 1
@@ -146,7 +149,7 @@ class Mirrors:
             is_one, why = found
             kept, given_up = (name, other) if is_one else (other, name)
         elif common < SHARE * max(one.looked_at, two.looked_at):
-            return None  # either may have pages of its own: see more of them
+            return None  # either may have pages of its own: wait for more
         if common < SHARE * self._hosts[given_up].looked_at:
             return None  # it has pages of its own
         self._given_up.add(pair)
@@ -162,9 +165,9 @@ class Mirrors:
 
 
 def _original(one: _Host, two: _Host, is_named: tuple[bool, bool]) -> tuple[bool, str] | None:
-    """Whether the first is the original, and why the other one is not; None where nothing tells.
+    """Whether the first is the original, and why the other is not; None if nothing decides.
 
-    `is_named`: whether the pages of the other host name it as their canonical one.
+    `is_named`: whether the pages of the other host name it as canonical.
     """
     if one.is_seed != two.is_seed:
         return one.is_seed, "the other host was named as a seed"
@@ -187,7 +190,7 @@ def _note_ways(host: _Host, url: Url, links: Sequence[str]) -> None:
 
 AGREED = 6
 MOST_DOUBT = 10
-"""Void is what changed nothing at least six times, and ten times as often as it changed something."""
+"""A part is void if it changed nothing at least six times, and ten times as often as it changed something."""
 MOST_PARTS = 8
 TRIED = 64
 _SIGNS = 4
@@ -208,13 +211,13 @@ class UrlPart(NamedTuple):
 class VoidParameters:
     def __init__(self) -> None:
         self._pages: dict[int, tuple[str, tuple[int, ...]]] = {}
-        """Of URLs without one part: the part's value at the first visit, and a few numbers of the text met."""
+        """By URL without one part: the part's value at the first visit, and a few hashes of the text."""
         self._evidence: dict[tuple[int, str], tuple[int, int]] = {}
-        """By host and part: how often another value changed nothing, and how often it did."""
+        """By host and part: how often another value changed nothing, and how often it changed something."""
         self._void: dict[int, frozenset[str]] = {}
 
     def learn(self, url: Url, marks: Marks) -> None:
-        """A page that was fetched; REQUIRES: it is no error page, for those are alike at every URL."""
+        """Learn from a fetched page. REQUIRES: it is not an error page, which is the same at every URL."""
         signs = marks.shingles[:_SIGNS]
         if len(signs) < _SIGNS:
             return
@@ -247,7 +250,7 @@ class VoidParameters:
             self._void.pop(host_id, None)
 
     def kept(self) -> Iterator[VoidPagesKept | EvidenceKept]:
-        """All of it, to be written down; only looks, so that another thread may ask."""
+        """Everything, to be stored. Read-only, so another thread may call it."""
         for pages in batches(list(self._pages.items())):
             yield VoidPagesKept(pages)
         for evidence in batches(list(self._evidence.items())):
@@ -263,7 +266,7 @@ class VoidParameters:
                     self._judge(host_id, name, agreed, differed)
 
     def copy_of(self, url: Url) -> str | None:
-        """In words why this URL is a copy of a page fetched before; None when it is none, or is to be tried."""
+        """Why this URL is a copy of a page fetched before, in words; None if it is not, or is to be tried."""
         void = self._void.get(url.host.id) if self._void else None
         if not void or url.id % TRIED == 0:
             return None
@@ -280,7 +283,7 @@ def _key(host_id: int, part: UrlPart) -> int:
 
 
 def parts_of(url: Url) -> Iterator[UrlPart]:
-    """Every parameter, every segment of the path that looks like a code, and all that look like codes together."""
+    """Every parameter, every path segment that looks like a code, and all code-like parts together."""
     path, _, query = url.target.partition("?")
     pairs = query.split("&") if query else []
     segments = path.split("/")
@@ -313,13 +316,16 @@ _NO_RUN = TemplateRun()
 
 
 class WildcardDomains:
-    """The first page of each host counts: whether it says anything that hosts of the same domain have not said."""
+    """Domains that answer for any name below them: endless, although every host is small.
+
+    The first page of each host counts: whether it has anything that hosts of the same domain have not shown.
+    """
 
     def __init__(self) -> None:
         self._domains: dict[str, _Domain] = {}
 
     def learn(self, url: Url, marks: Marks, is_asked_for: bool = False) -> None:
-        """A page that was fetched. `is_asked_for`: the user named it, so its host is no accident."""
+        """Learn from a fetched page. `is_asked_for`: the user named it, so its host is not an accident."""
         name = url.hostname
         domain = domain_of(name)
         known = self._domains.pop(domain, None) or _Domain()
@@ -329,7 +335,7 @@ class WildcardDomains:
             del self._domains[next(iter(self._domains))]
 
     def kept(self) -> Iterator[DomainsKept]:
-        """All of it, to be written down; only looks, so that another thread may ask."""
+        """Everything, to be stored. Read-only, so another thread may call it."""
         for batch in batches(list(self._domains.items())):
             yield DomainsKept(tuple([domain.kept(name) for name, domain in batch]))
 
@@ -337,7 +343,7 @@ class WildcardDomains:
         self._domains.update((row[0], _Domain.of(row)) for row in part.rows)
 
     def judge(self, url: Url) -> Allowed | Denied:
-        """May a host like this be asked? Those that brought something go on being asked."""
+        """Whether such a host may be visited. Hosts that brought something stay allowed."""
         if not self._domains:
             return ALLOWED
         name = url.hostname

@@ -1,7 +1,7 @@
-"""All that is learned about hosts from the pages they send, behind one face.
+"""Everything that is learned about hosts from their pages, behind one interface.
 
-`learn` is shown every page once, when it was read; `judge_offer` and `judge_visit` are asked when a URL is offered
-and when it is taken. Nothing here asks a host for anything.
+`learn` is given every page once, after reading; `judge_offer` and `judge_visit` are called when a URL is offered and
+when it is taken. Nothing here requests anything.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,27 +32,27 @@ from gossamer.values.visit import Yield
 
 
 class Learned(msgspec.Struct, frozen=True):
-    """What one page taught."""
+    """What was learned from one page."""
 
     yielded: Yield | None
     no_page: str = ""
-    """Why it is a page that says there is none, in words; empty: it is one."""
+    """Why it is an error page, in words; empty if it is not."""
     mirror: Mirror | None = None
-    """The host that turned out to be a mirror just now: to be retired."""
+    """A host that has just been recognised as a mirror and is to be retired."""
 
 
 class LearnedHosts:
-    """One for a crawler; `most_bytes` bounds the sketches, what else is kept is bounded by count (some 40 MB)."""
+    """One per crawler; `most_bytes` bounds the sketches, the rest is bounded by count (some 40 MB)."""
 
     def __init__(self, most_bytes: int = 64 << 20, key: int = 0) -> None:
-        """`key` is drawn by lot: see `Novelty`."""
+        """`key` is random: see `Novelty`."""
         self._novelty = Novelty(most_bytes, key=key)
         self._errors = ErrorPages()
         self._voids = VoidParameters()
         self._farms = WildcardDomains()
         self._mirrors = Mirrors()
         self.pages = 0
-        """Shown to it since it was made."""
+        """Pages learned from since it was created."""
 
     def learn(
         self,
@@ -63,7 +63,7 @@ class LearnedHosts:
         links: Sequence[str] = (),
         evidence: Evidence = NO_EVIDENCE,
     ) -> Learned:
-        """`exact` is the page's fingerprint, `links` the URLs it leads to."""
+        """`exact` is the page's fingerprint, `links` its links."""
         self.pages += 1
         no_page = self._errors.judge(url, marks, says) or ""
         yielded = self._novelty.weigh(url, marks, links, bool(no_page))
@@ -80,12 +80,12 @@ class LearnedHosts:
         self._mirrors.missed(url)
 
     def judge_offer(self, url: Url) -> Allowed | Denied:
-        """May a URL enter, as far as its shape and its domain go? For every new link."""
+        """Whether a URL may enter, as far as its shape and domain are concerned. Called for every new link."""
         shape = judge_shape(url)
         return self._farms.judge(url) if isinstance(shape, Allowed) else shape
 
     def judge_visit(self, url: Url) -> Allowed | Denied:
-        """May a URL that was taken be asked for? No, when it is known to be a copy by now."""
+        """Whether a URL that was taken may be fetched: no, if it is known to be a copy by now."""
         copy = self._voids.copy_of(url)
         return Denied(copy) if copy else self._farms.judge(url)
 
@@ -94,13 +94,13 @@ class LearnedHosts:
         return self._novelty.is_trap(host, template, fetched, fruitful)
 
     def kept(self) -> Iterator[Part]:
-        """What was learned, in parts to be written down; only looks, so that another thread may ask for them. Mirrors
-        are not among it: a host that was retired as one and reinstated by a person would be retired again."""
+        """What was learned, in parts to be stored. Read-only, so another thread may call it. Without mirrors: a host
+        that was retired as one and reinstated by the user would be retired again."""
         return chain(self._novelty.kept(), self._errors.kept(), self._voids.kept(), self._farms.kept())
 
     def recall(self, part: Part) -> None:
-        """What `kept` gave, part by part and in order. REQUIRES: nothing was learned yet. Raises ValueError for what
-        cannot have been kept."""
+        """Restore the parts that `kept` returned, in order. REQUIRES: nothing was learned yet. Raises ValueError for
+        invalid parts."""
         match part:
             case LinksKept() | YoungKept() | HostsKept():
                 self._novelty.recall(part)

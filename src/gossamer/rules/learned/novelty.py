@@ -1,8 +1,8 @@
-"""Does a page bring anything that its host has not shown before, and what of the others like it?
+"""Novelty of pages: whether a page has anything that its host has not shown before, and how its template fares.
 
-Lives in the crawler's memory, within `most_bytes`; when that is full, hosts not heard of for long are forgotten. A
-series that is not yet in quarantine when what is known of its host is lost gets the benefit of the doubt once more,
-about as many visits as the first time. Quarantines and totals are the frontier's, and on disk.
+In the crawler's memory, within `most_bytes`; when that is full, hosts not seen for long are forgotten. A series that is
+not yet quarantined then gets the benefit of the doubt once more, for about as many visits as the first time.
+Quarantines and totals are stored by the frontier.
 """
 
 from array import array
@@ -19,11 +19,11 @@ from gossamer.values.url import Host, Url
 from gossamer.values.visit import Yield
 
 WATCHED_FROM = 4
-"""Pages of a host that are let pass before it is watched."""
+"""Pages of a host before it is watched."""
 _YOUNG = 1 << 18
 _FULL = 0.9
 _SPREAD = 0.5
-"""The share of the memory up to which hosts may be kept in the quick way, which takes some ten times as much."""
+"""The share of memory up to which hosts may use the fast form, which takes about ten times as much."""
 _TURNS = 8
 _MOST_RUNS = 128
 _RUN_BYTES = 300
@@ -32,11 +32,11 @@ _NO_RUN = TemplateRun()
 
 
 class Novelty:
-    """One for a crawler. Pages are shown to it once, in the order in which they were fetched."""
+    """One per crawler. It is given each page once, in the order they were fetched."""
 
     def __init__(self, most_bytes: int = 64 << 20, link_slots: int = 1 << 20, key: int = 0) -> None:
-        """`link_slots`: links met lately that are remembered, four bytes each; a power of two. `key`: drawn by lot,
-        so that two crawls do not mistake the same URLs for each other."""
+        """`link_slots`: recently seen links to remember, four bytes each; a power of two. `key`: random, so that two
+        crawls do not confuse the same URLs."""
         self._most = most_bytes
         self._hosts: dict[int, _Host] = {}
         """The longest unvisited first."""
@@ -53,7 +53,7 @@ class Novelty:
         return self._bytes
 
     def weigh(self, url: Url, marks: Marks, links: Sequence[str] = (), is_error: bool = False) -> Yield:
-        """What the page brought. `links`: where it leads to. `is_error`: all it says is that there is no such page."""
+        """What was new on the page. `links`: its links. `is_error`: it only says that there is no such page."""
         template = template_of(url)
         host = self._host(url.host.id)
         if host is None:
@@ -71,16 +71,14 @@ class Novelty:
         return Yield(template, new.text and not is_error, new.facts and not is_error, leads_on)
 
     def is_trap(self, host: str, template: str, fetched: int, fruitful: int) -> bool:
-        """Whether what is left of a template is to be quarantined; the totals are those on disk.
-
-        Only looks, so that it may be asked from the thread that writes.
-        """
+        """Whether the rest of a template is to be quarantined; the totals are those on disk. Read-only, so the
+        writing thread may call it."""
         known = self._hosts.get(Host(host).id)
         run = known.runs.get(template, _NO_RUN) if known is not None else _NO_RUN
         return is_trap(run) or (run.debt > 0 and is_barren(fetched, fruitful))
 
     def _host(self, host_id: int) -> "_Host | None":
-        """None: not watched, because too few pages of it were met (most hosts stay like that) or there is no room."""
+        """None: not watched, because few of its pages were seen (as for most hosts) or there is no room."""
         self._weighed += 1
         found = self._hosts.pop(host_id, None)
         if found is None:
@@ -97,9 +95,8 @@ class Novelty:
         return found
 
     def _has_room(self) -> bool:
-        """A newcomer takes the place of a host that has not been heard of for long. It waits while there is none such:
-        when more hosts take turns than there is room for, forgetting the oldest would forget each just before its turn.
-        """
+        """A newcomer replaces a host that has not been seen for long, or waits: when more hosts take turns than there
+        is room for, forgetting the oldest would forget each just before its turn."""
         if self._bytes <= self._most * _FULL:
             return True
         oldest = next(iter(self._hosts))
@@ -109,12 +106,12 @@ class Novelty:
         return True
 
     def _make_room(self) -> None:
-        """For what the hosts that are watched have grown by."""
+        """Make room for the growth of the watched hosts."""
         while self._bytes > self._most and len(self._hosts) > 1:
             self._bytes -= self._hosts.pop(next(iter(self._hosts))).size
 
     def _fresh(self, links: Sequence[str]) -> list[str]:
-        """Those not met lately; from now on they are."""
+        """Links not seen recently; from now on they are."""
         slots, mask = self._links, self._link_mask
         coded = "\n".join(links).encode().split(b"\n") if links else []
         marks = list(map(xxh32_intdigest, coded, repeat(self._key)))
@@ -124,14 +121,14 @@ class Novelty:
         return [links[at] for at in fresh]
 
     def kept(self) -> Iterator[LinksKept | YoungKept | HostsKept]:
-        """All of it, to be written down; only looks, so that another thread may ask."""
+        """Everything, to be stored. Read-only, so another thread may call it."""
         yield LinksKept(self._key, self._links.tobytes())
         yield YoungKept(self._weighed, bytes(self._young))
         for batch in batches(list(self._hosts.items())):
             yield HostsKept(tuple([host.kept(host_id) for host_id, host in batch]))
 
     def recall(self, part: LinksKept | YoungKept | HostsKept) -> None:
-        """What `kept` gave, in the same order. REQUIRES: nothing was weighed yet."""
+        """Restore what `kept` returned, in order. REQUIRES: nothing was weighed yet."""
         match part:
             case LinksKept(key=key, slots=slots) if len(slots) == 4 * len(self._links):
                 self._key, self._links = key, array("I", slots)
@@ -171,7 +168,7 @@ class _Host:
         return host
 
     def leads_on(self, url: Url, template: str, fresh: Iterable[str]) -> bool:
-        """Whether one of its new links is of a template that stands well, and is not its own: a list of things."""
+        """Whether one of its new links is of another template that is in good standing: then it is a list."""
         home = f"{url.origin}/"
         well = {kind for kind, run in self.runs.items() if run.stands_well and kind != template}
         return bool(well) and any(link.startswith(home) and template_of(Url(link)) in well for link in fresh)

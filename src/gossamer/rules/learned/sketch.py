@@ -1,8 +1,9 @@
-"""What a host has said so far: the numbers that name its words, phrases and values.
+"""Sketches: hashes of the words, phrases and values of a page (`marks_of`) and of a host so far (`Sketch`).
 
-They are sets while there is memory for that, which is several times as quick, and else tables of a few kilobytes. A
-number that was forgotten looks new again; that two share a number happens once in a hundred thousand. So what a sketch
-forgets costs visits to a trap, and hardly ever a real page.
+The share of a page's hashes that its host has not shown before estimates the share of its words that are new. Hosts
+keep sets while there is memory, which is several times as fast, and else tables of a few kilobytes. A forgotten hash
+looks new again; two texts share one once in a hundred thousand. So what a sketch forgets costs visits to a trap, and
+hardly ever a real page. The stored form comes in small parts, so that writing never takes long.
 """
 
 from array import array
@@ -33,9 +34,9 @@ class SketchKept(msgspec.Struct, frozen=True, array_like=True):
 
 
 HostRow = tuple[int, int, SketchKept, tuple[tuple[str, TemplateRun], ...]]
-"""Host id, when it was last seen, what it said, and how its templates stand."""
+"""Host id, when it was last seen, its sketch, and the state of its templates."""
 DomainRow = tuple[str, SketchKept, tuple[str, ...], tuple[str, ...], TemplateRun]
-"""Name, what its hosts said first, hosts seen, hosts that are good, and how they stand."""
+"""Name, the sketch of its hosts' first pages, hosts seen, hosts with new content, and their state."""
 
 
 class LinksKept(msgspec.Struct, frozen=True, array_like=True, tag=0):
@@ -82,7 +83,7 @@ Part = (
 
 
 def batches(rows: Iterable[T], most: int = MOST_IN_A_PART) -> Iterator[tuple[T, ...]]:
-    """REQUIRES: nobody changes what `rows` goes through meanwhile: give it a list."""
+    """REQUIRES: `rows` does not change meanwhile: pass a list."""
     going = iter(rows)
     while batch := tuple(islice(going, most)):
         yield batch
@@ -93,20 +94,20 @@ MOST_WORDS = 64
 MOST_FACTS = 8
 _HEAD = 500
 _TAIL = 200
-"""Characters looked at, at the start and at the end of a text."""
+"""Characters that are used, at the start and at the end of a text."""
 _SPACELESS = 30
-"""Characters a word on average from which a text is taken to be written without spaces."""
+"""Average characters per word above which a text counts as written without spaces."""
 _LOOKED_AT = 100
 _PUNCTUATION = b"\"'`.,;:!?()[]{}<>|/\\*#-_"
 _QUOTES = tuple(mark.encode() for mark in "\u201c\u201d\u2018\u2019")
 _NUMBERLESS = bytes(range(48)) + bytes(10) + bytes(range(58, 256))
 _SYMBOLS = (0xC2, 0xE2, *range(0xF0, 0x100))
-"""First bytes in UTF-8 of what is no letter; those of letters make up most of the others."""
+"""First bytes in UTF-8 of non-letters; most others begin letters."""
 
 
 def _folding() -> bytes:
-    """Small letters for capitals. The bytes of letters beyond ASCII become letters too: the first byte always the
-    same, the others by their last five bits, for in Latin, Greek and Cyrillic capitals differ in the other bits."""
+    """Upper to lower case. Bytes of non-ASCII letters become letters too: the first byte always the same, the others by
+    their last five bits, because in Latin, Greek and Cyrillic upper case differs in the other bits."""
     folded = bytearray(bytes(range(256)).lower())
     folded[0x80:0xC0] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZzyxwvu" * 2
     folded[0xC0:] = bytes(0 if code in _SYMBOLS else ord("q") for code in range(0xC0, 0x100))
@@ -117,26 +118,26 @@ _FOLDING = _folding()
 
 
 def marks_of(text: str, near: tuple[int, ...], triples: Iterable[Triple] = ()) -> Marks:
-    """`near` is the text's own MinHash over runs of three words (`Page.near`).
+    """The marks of a page, made by the reader. `near` is its MinHash over runs of three words (`Page.near`).
 
-    Numbers and what looks like a code say nothing: a page that differs from another only by a date, a counter or an
-    echoed session id is the same page.
+    Numbers and codes do not count: a page that differs from another only by a date, a counter or an echoed session id
+    is the same page.
     """
     looked_at = text
     if len(text) > _HEAD + _TAIL:
         looked_at = f"{text[:_HEAD].rpartition(' ')[0]} {text[-_TAIL:].partition(' ')[2]}"
     names = names_of(looked_at)
     words = len(names) * len(text) // (len(looked_at) or 1)
-    # half of the words, by their hashes: one that is chosen on one page is chosen on all that have it
+    # half of the words, chosen by their hashes: a word chosen on one page is chosen on all
     chosen = sorted([name >> 2 for name in names if name & 1])
     shingles = [number >> 2 for number in near[:SAMPLES]]
     return Marks(words, tuple(chosen[:MOST_WORDS]), tuple(shingles), *fact_marks(triples))
 
 
 def names_of(text: str) -> set[int]:
-    """A number for each of the words of a text, without case, punctuation and whatever holds a digit.
+    """A hash for each word of a text, without case, punctuation, and words with digits.
 
-    The whole way is one chain of C functions: it is walked for every word of every page.
+    All of it is one chain of C functions, because it runs for every word of every page.
     """
     if len(text) > _SPACELESS * (text.count(" ") + 1):
         return {xxh32_intdigest(pair.encode("utf-8", "replace")) for pair in words_of(text)}
@@ -148,13 +149,13 @@ def names_of(text: str) -> set[int]:
 
 
 def words_of(text: str) -> set[str]:
-    """Of a text written without spaces: each two characters that stand together."""
+    """For a text written without spaces: each pair of neighbouring characters."""
     joined = "".join([word for word in text.split() if not word.isdecimal()])
     return set(map(add, joined, joined[1:]))
 
 
 def fact_marks(triples: Iterable[Triple]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The values stated, whatever they are stated of: every page of a trap can name itself. URLs do not count."""
+    """Hashes of stated values, whatever the property: every page of a trap can name itself. URLs do not count."""
     facts: set[int] = set()
     values: set[int] = set()
     looked_at = {value for _, _, value in islice(triples, _LOOKED_AT)}
@@ -166,36 +167,35 @@ def fact_marks(triples: Iterable[Triple]) -> tuple[tuple[int, ...], tuple[int, .
             numberless = coded.translate(_NUMBERLESS)
             if numberless == coded:
                 facts.add(whole)
-            elif numberless.swapcase() != numberless or not numberless.isascii():  # it holds letters
+            elif numberless.swapcase() != numberless or not numberless.isascii():  # it has letters
                 facts.add(xxh32_intdigest(numberless) >> 2)
     return tuple(sorted(facts)[:MOST_FACTS]), tuple(sorted(values)[:MOST_FACTS])
 
 
 LEAST_NEW = 0.125
-"""The share of its runs of three words that a new text has at least for itself."""
+"""The minimum share of a new text's runs of three words that must be new."""
 SHORT = 64
-"""Words. A long text is new with one word (of those looked at) that is new to the host; a short one with two, for one
-may be an echo of its URL."""
+"""Words. A long text is new with one new word (of the sample); a short one with two, because one may echo its URL."""
 STRANGE = 0.8
 AT_HOME = 50
 LEAST_WORDS = 12
-"""After so many pages a host's common words are known. A text of which four words in five are new then is no
-language: letters thrown together by a program."""
+"""After so many pages a host's common words are known. A text with four new words in five is not a language then, but
+random letters."""
 NEW_FACTS = 2
 NEW_VALUES = 4
-"""Facts are new with two values in words that are new to the host, or with four that may be numbers: the pages of a
-trap say their own name and number, and rarely more."""
+"""Facts are new with two new values in words, or with four that may be numbers: a trap's pages state their own name and
+number, and rarely more."""
 SMALLEST, LARGEST = 64, 8192
-"""Slots of a table, four bytes each, a power of two of them: it grows with what occurs, and beyond the largest
-newcomers take the places."""
+"""Slots of a table, four bytes each, a power of two: it grows as needed; in the largest, new numbers replace old
+ones."""
 MOST_SPREAD = LARGEST // 2
-"""Numbers in a set: more are always a table."""
+"""Numbers in a set; more are always a table."""
 _NUMBER_BYTES = 32
 _STEP = 4
-"""By how much a table grows that holds something: to lay it out anew costs as much as some pages."""
+"""By how much a used table grows: building it anew costs as much as some pages."""
 _FURTHER = 16
-"""Slots that a number may stand in, from its first place on: with fewer, the words of a small host would push each
-other out again and again, and look new each time."""
+"""Slots that a number may use, beginning with its first: with fewer, the words of a small host would keep replacing
+each other and look new each time."""
 
 
 class New(NamedTuple):
@@ -204,27 +204,27 @@ class New(NamedTuple):
 
 
 class Sketch:
-    """Words are apart: the phrases of a large site would push them out of a common table."""
+    """Words have a table of their own: the phrases of a large site would push them out of a common one."""
 
     __slots__ = ("_pages", "_phrases", "_words")
 
     def __init__(self, is_folded: bool = False) -> None:
-        """`is_folded`: small from the start."""
+        """`is_folded`: use the small form from the start."""
         self._words, self._phrases = Numbers(is_folded), Numbers(is_folded)
         self._pages = 0
 
     @property
     def size(self) -> int:
-        """Bytes of both, about."""
+        """Bytes of both, roughly."""
         return self._words.size + self._phrases.size
 
     def fold(self) -> None:
-        """Make it small, at the price of speed."""
+        """Switch to the small, slower form."""
         self._words.fold()
         self._phrases.fold()
 
     def met(self, marks: Marks) -> New:
-        """Whether the text and the facts of this page are new; from now on they are not."""
+        """Whether the text and the facts of this page are new; from now on they are known."""
         new_words = self._words.unmet(marks.vocabulary)
         new_shingles = self._phrases.unmet(marks.shingles)
         new_facts = self._phrases.unmet(marks.facts)
@@ -242,7 +242,7 @@ class Sketch:
 
     @classmethod
     def of(cls, kept: SketchKept) -> "Sketch":
-        """Raises ValueError when these are no numbers of ours."""
+        """Raises ValueError for invalid numbers."""
         sketch = cls()
         sketch._words = Numbers.of(kept.words, kept.words_held, kept.are_words_folded)
         sketch._phrases = Numbers.of(kept.phrases, kept.phrases_held, kept.are_phrases_folded)
@@ -251,7 +251,7 @@ class Sketch:
 
 
 class Numbers:
-    """Numbers of thirty bits that were met; zero is none of them in a table."""
+    """A set of thirty-bit numbers; in a table zero stands for an empty slot."""
 
     __slots__ = ("_held", "_set", "_table")
 
@@ -267,7 +267,7 @@ class Numbers:
         return 4 * len(self._table) if spread is None else spread.__sizeof__() + _NUMBER_BYTES * len(spread)
 
     def unmet(self, numbers: Sequence[int]) -> int:
-        """How many of these were not seen before; from now on they are."""
+        """How many of these are new; from now on they are known."""
         spread = self._set
         if spread is not None:
             before = len(spread)
@@ -291,7 +291,7 @@ class Numbers:
             self._set = None
 
     def kept(self) -> tuple[bytes, int, bool]:
-        """The bytes, how many are held, whether the bytes are a table. Another thread may ask."""
+        """The bytes, how many numbers they hold, and whether they are a table. Another thread may call it."""
         spread = self._set
         if spread is None:
             return self._table.tobytes(), self._held, True
@@ -317,13 +317,13 @@ def table_of(content: bytes) -> "array[int]":
 
 
 def unmet(table: "array[int]", numbers: Sequence[int]) -> int:
-    """How many of these numbers were not seen before; from now on they are. Nearly all stand in their first place."""
+    """How many of these numbers are new; from now on they are known. Nearly all are in their first slot."""
     mask = len(table) - 1
     return put(table, [number for number in numbers if table[number & mask] != number])
 
 
 def put(table: "array[int]", numbers: Iterable[int]) -> int:
-    """Put numbers where they belong; says how many were not there yet."""
+    """Insert numbers; returns how many were new."""
     mask, new = len(table) - 1, 0
     for number in numbers:
         place = number & mask
@@ -336,7 +336,7 @@ def put(table: "array[int]", numbers: Iterable[int]) -> int:
 
 
 def _put_further(table: "array[int]", number: int, place: int, mask: int) -> bool:
-    """The same for a number whose first place is taken."""
+    """The same for a number whose first slot is taken."""
     for further in range(place, place + _FURTHER):
         held = table[further & mask]
         if held == number:
@@ -349,7 +349,7 @@ def _put_further(table: "array[int]", number: int, place: int, mask: int) -> boo
 
 
 def grown(table: "array[int]", held: int, most: int) -> "array[int]":
-    """A larger one, with what this one holds and room for `most`."""
+    """A larger table with the same numbers and room for `most`."""
     slots = len(table) * (_STEP if held else 1)
     while slots < 2 * most:
         slots *= 2

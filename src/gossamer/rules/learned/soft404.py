@@ -1,7 +1,7 @@
-"""Pages that say "there is no such page" and answer 200 all the same.
+"""Soft 404s: pages that say "there is no such page" with status 200.
 
-Told without asking the host for URLs that cannot be: by what the page says of itself, by being the host's start
-page at another URL, and by being the same text at many URLs of different kinds.
+Recognised without requesting made-up URLs: by what the page says, by being the host's start page at another URL, and by
+being the same text at many URLs of different kinds.
 """
 
 import re
@@ -17,13 +17,13 @@ from gossamer.values.messages import Marks, NotFoundClaim
 from gossamer.values.url import Url
 
 SHORT = 120
-"""Words. A page that says more is about something, be it about errors."""
+"""Words. A longer page has content of its own, even if it is about errors."""
 ALIKE = 0.55
 COPY = 0.9
-"""Resemblance from which a page is an error page seen before, or the start page."""
+"""Resemblance from which a page counts as a known error page, or as the start page."""
 OFTEN = 4
 KINDS = 3
-"""The same text at so many URLs, of so many templates, is what the host says when it has nothing to say."""
+"""The same text at so many URLs, of so many templates, is the host's error page."""
 _ERRORS_KEPT = 3
 _SIGNS = 8
 _MOST_HOSTS = 50_000
@@ -46,18 +46,18 @@ _MISSING = (
     r"nebyla\W+nalezena", r"bulunamadı", r"не\W+(?:найден|существует)", "見つかりません", "存在しません",
     "找不到", "不存在", "찾을 수 없",
 )  # fmt: skip
-"""What such pages say in their titles, in the languages most of the web is written in."""
+"""Error texts in titles, in the most common languages of the web."""
 _SAYS_SO = re.compile("|".join(_MISSING), re.IGNORECASE)
 _NUMBER = re.compile(r"(?<![\d.])404(?![\d.])")
 _WHOLE = re.compile(
     r"\W*(?:(?:http|error|fehler|erreur|errore|fout|erro|fel)\W+)?404\W*(?:[-|:\u2013\u2014(!.]+.{0,80}|\s(?:error|page).{0,80})?",
     re.IGNORECASE,
 )
-"""A title that is nothing but the number, perhaps with the name of the site: `Error 404 | Example`."""
+"""A title that is only the number, perhaps with the name of the site: `Error 404 | Example`."""
 
 
 def what_it_says(title: str, headings: tuple[str, ...], text: str, words: int) -> NotFoundClaim:
-    """Of a page that answered 200. `words`: how many it has, roughly (`Marks.words`)."""
+    """How clearly a page with status 200 says that it does not exist. `words`: see `Marks.words`."""
     if words > SHORT:
         return NotFoundClaim.NOTHING
     shown = [each[:_HEAD] for each in (title, *headings[:1])]
@@ -69,7 +69,7 @@ def what_it_says(title: str, headings: tuple[str, ...], text: str, words: int) -
 
 
 class ErrorPages:
-    """What hosts say when they have nothing to say."""
+    """The error pages and start pages of hosts."""
 
     def __init__(self) -> None:
         self._errors: dict[int, tuple[tuple[int, ...], ...]] = {}
@@ -77,7 +77,7 @@ class ErrorPages:
         self._texts: dict[int, tuple[int, frozenset[int]]] = {}
 
     def judge(self, url: Url, marks: Marks, says: NotFoundClaim) -> str | None:
-        """In words why this page is none; None when it may be one."""
+        """Why this page is an error page, in words; None if it may be a real one."""
         host_id = url.host.id
         if url.path == "/":
             _put(self._starts, host_id, marks.shingles[:_SIGNS], _MOST_HOSTS)
@@ -90,12 +90,12 @@ class ErrorPages:
         if known and any(_alike(marks.shingles, each) >= least for each in known):
             return "the same as this host's page for addresses that do not exist"
         start = self._starts.get(host_id, ())
-        if len(start) == _SIGNS and marks.shingles[:_SIGNS] == start and "?" not in url.text:  # COPY of eight is all
+        if len(start) == _SIGNS and marks.shingles[:_SIGNS] == start and "?" not in url.text:  # COPY of eight means all
             return "the start page, at an address that is not its own"
         return None
 
     def judge_again(self, url: Url, template: str, marks: Marks, says: NotFoundClaim) -> str | None:
-        """The same for a page that says little, or nothing new: was the text met at many URLs of several kinds?"""
+        """The same for a page with little or nothing new: was its text seen at many URLs of several kinds?"""
         if len(marks.shingles) < _BANDS * 4 or url.path == "/":
             return None
         verdict, host_id, kind = None, url.host.id, crc32(template.encode())
@@ -112,7 +112,7 @@ class ErrorPages:
         return verdict
 
     def kept(self) -> Iterator[ErrorsKept | StartsKept | TextsKept]:
-        """All of it, to be written down; only looks, so that another thread may ask."""
+        """Everything, to be stored. Read-only, so another thread may call it."""
         for errors in batches(list(self._errors.items())):
             yield ErrorsKept(errors)
         for starts in batches(list(self._starts.items())):
@@ -137,7 +137,7 @@ class ErrorPages:
 
 
 def _key(host_id: int, band: int, shingles: tuple[int, ...]) -> int:
-    """The same in every process, as Python's own hashes need not be."""
+    """The same in every process, which Python's own hashes need not be."""
     return xxh3_64_intdigest(array("q", (host_id, band, *shingles)).tobytes())
 
 

@@ -1,13 +1,13 @@
-"""The pattern that a URL shares with others of its kind: what varies is named by its kind.
+"""URL templates: the pattern that a URL shares with similar ones, with varying parts named by their kind.
 
-`/2024/05/12/` is `/{year}/{month}/{day}/`, `/p/blue-lamp?id=7` is `/p/{slug}?id={n}`. What is learned about a few
-URLs of a template is believed of the rest, so a template must be neither one URL nor the whole site:
+`/2024/05/12/` is `/{year}/{month}/{day}/`, `/p/blue-lamp?id=7` is `/p/{slug}?id={n}`. What is learned from a few URLs
+of a template is assumed of the rest, so a template must cover neither a single URL nor a whole site:
 
-- the first segment of a path stands for itself when it is a plain word (it names a part of the site); further ones
-  are named by their kind, and an extension is kept;
-- one parameter is kept by name, with the kind of its value; two or more are one pattern whatever their names, for
-  every subset of the filters of a shop would otherwise be a pattern of its own. Parameters that choose a part of a
-  program (`action=show`) stand for themselves.
+- the first path segment is kept if it is a plain word (it names a part of the site); further ones are named by their
+  kind, and an extension is kept;
+- a single parameter is kept by name, with the kind of its value; two or more are one pattern whatever their names,
+  because every subset of a shop's filters would otherwise be a pattern. Parameters that choose a part of a program
+  (`action=show`) are kept.
 """
 
 import re
@@ -19,7 +19,7 @@ LONGEST = 200
 _MOST_SEGMENTS = 8
 _DEEP = "..."
 ROUTING = frozenset(("option", "task", "action", "act", "do", "mod", "module", "controller", "route", "op", "cmd"))
-"""Parameters whose words choose what kind of page is shown."""
+"""Parameters whose values choose what kind of page is shown."""
 
 _KIND = re.compile(
     r"(?P<n>[+-]?\d+(?:[.,]\d+)*)"
@@ -81,7 +81,7 @@ def _leaf(segment: str, is_first: bool = False, before: str = "") -> str:
 
 
 def _dated(segment: str, before: str) -> str:
-    """The part of a date that a number after `before` is; empty when it is none."""
+    """The part of a date that a number after `before` is; empty if none."""
     if not segment.isdecimal() or len(segment) > 4:
         return ""
     if _is_year(segment):
@@ -97,9 +97,9 @@ def _is_year(segment: str) -> bool:
 
 
 def kind_of(text: str) -> str:
-    """What kind of thing varies here: a number, a date, a word, ..."""
+    """The kind of a varying part: a number, a date, a word, ..."""
     if text.isdecimal():
-        return "{n}"  # as below, and most often
+        return "{n}"  # also covered below; this is the most frequent case
     found = _KIND.fullmatch(text)
     kind = found.lastgroup if found else None
     if kind == "word":
@@ -112,7 +112,7 @@ def kind_of(text: str) -> str:
 
 
 def _is_random(word: str) -> bool:
-    """Letters that nobody would say: long and almost without vowels, or capitals strewn about."""
+    """Unpronounceable letters: long and almost without vowels, or with scattered capitals."""
     if len(word) < 8:
         return False
     return len(_VOWELS.findall(word)) * 6 < len(word) or bool(_CASES.search(word))

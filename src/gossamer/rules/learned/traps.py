@@ -1,4 +1,4 @@
-"""Endless series, told by their shape when a link is offered, or by what they brought when pages were fetched."""
+"""Crawler traps: endless series of URLs, recognised by their shape when offered, or by what their pages brought."""
 
 import msgspec
 
@@ -10,21 +10,21 @@ MOST_REPEATS = 3
 MOST_PARAMETERS = 16
 MOST_OF_ONE = 3
 LONGEST = 2_000
-"""Characters. Longer URLs are built by programs that lost count, or carry what belongs in a form."""
+"""Characters. Longer URLs come from broken programs, or contain what belongs in a form."""
 _NESTED = "%2525"
-"""A percent sign coded twice: a URL in a URL in a URL."""
+"""A percent sign escaped twice: a URL in a URL in a URL."""
 
 STANDING = 3
 LEAST_SHARE = 10
 BARREN = 1
 FRUITFUL = 9
 TRAP = 64
-"""A template is a trap once its debt reaches this: 64 pages in a row without anything new, or more of them
-among which fewer than one in ten brought something. Where one page in five is new it hardly ever gets there."""
+"""A template is a trap once its debt reaches this: after 64 pages in a row without anything new, or more if fewer than
+one in ten brought something. Where one page in five is new it hardly ever gets there."""
 
 
 def judge_shape(url: Url) -> Allowed | Denied:
-    """May a URL that looks like this enter? It runs for every new link, and most leave at the first line."""
+    """Whether a URL of this shape may enter. Runs for every new link, and most return at the first line."""
     text = url.text
     if text.count("/") < 5 and "?" not in text and len(text) <= LONGEST:
         return ALLOWED
@@ -49,9 +49,9 @@ def _judge_path(segments: list[str]) -> Denied | None:
 
 
 def repeated_in(segments: list[str]) -> list[str] | None:
-    """The sequence that stands three times in a row in a path, or the segment that comes four times anywhere in it.
+    """The sequence that occurs three times in a row in a path, or the segment that occurs four times anywhere in it.
 
-    Numbers alone are no sign: 12/12/12 is a date, 0/0/0 a tile of a map.
+    Numbers alone do not count: 12/12/12 is a date, 0/0/0 a map tile.
     """
     for length in range(1, len(segments) // MOST_REPEATS + 1):
         for start in range(len(segments) - MOST_REPEATS * length + 1):
@@ -85,26 +85,26 @@ def _judge_query(query: str) -> Denied | None:
 class TemplateRun(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What the latest pages of one template on one host have brought.
 
-    A debt is a cumulative sum: up by one with each barren page, down by nine with each fruitful one, never below zero.
-    It forgets what was long ago, so a catalogue that goes on as an endless series is cut soon after its end.
+    The debt is a cumulative sum: plus one for each barren page, minus nine for each fruitful one, never below zero. It
+    forgets the distant past, so a catalogue that continues as an endless series is cut soon after its end.
     """
 
     fetched: int = 0
     new: int = 0
-    """Pages that brought text or facts of their own."""
+    """Pages with new text or facts."""
     debt: int = 0
     own_debt: int = 0
-    """The same, when pages that only lead on count as barren: two templates that lead to each other do not vouch for
-    each other."""
+    """The debt if pages that only link to new ones count as barren: two templates that link to each other do not vouch
+    for each other."""
 
     @property
     def stands_well(self) -> bool:
-        """Whether more of it is worth being led to."""
+        """Whether links to more of it are worth following."""
         return self.new >= STANDING and self.own_debt < TRAP // 4
 
 
 def after(run: TemplateRun, is_new: bool, leads_on: bool = False) -> TemplateRun:
-    """The run with one page more: it brought something itself, or led to something."""
+    """The run after one more page: whether it was new itself, or linked to something new."""
     return TemplateRun(
         run.fetched + 1, run.new + is_new, _debt(run.debt, is_new or leads_on), _debt(run.own_debt, is_new)
     )
@@ -115,10 +115,10 @@ def _debt(debt: int, is_fruitful: bool) -> int:
 
 
 def is_trap(run: TemplateRun) -> bool:
-    """Whether the rest of the template is to wait in quarantine."""
+    """Whether the rest of the template is to be quarantined."""
     return run.debt >= TRAP
 
 
 def is_barren(fetched: int, fruitful: int) -> bool:
-    """The same from totals alone, which is what survives a restart; slower to see the end of a good series."""
+    """The same from totals alone, which survive a restart; slower to notice the end of a good series."""
     return fetched >= TRAP and fruitful * LEAST_SHARE < fetched

@@ -1,1 +1,1 @@
-"""The rules people write: their language, its patterns, and what a rulebook decides."""
+"""Rules written by the user: their language, its patterns, and what a rule book decides."""

@@ -1,4 +1,4 @@
-"""What a person writes to say which URLs are meant: `domain = example.org and not path ~ "/print/"`.
+"""The expression language of the user's rules: `domain = example.org and not path ~ "/print/"`.
 
     expression := clause { "or" clause }        clause := term { "and" term }
     term       := "not" term | "(" expression ")" | comparison
@@ -7,8 +7,8 @@
                 | depth  = != < <= > >=                 depth <= 5
                 | query has NAME                        query has sort
 
-It is read once and asked often. A content type is known only when the answer's headers are in: before that, what
-depends on it is neither true nor false (None), as in Kleene's logic.
+Expressions are parsed once and evaluated often. The content type is unknown until the response headers arrive; until
+then, whatever depends on it is neither true nor false (None), as in Kleene's logic.
 """
 
 import re
@@ -25,11 +25,11 @@ class RuleSubject(NamedTuple):
     url: Url
     depth: int
     media_type: str | None
-    """None: not known yet."""
+    """None: not yet known."""
 
 
 class OneOf(msgspec.Struct, frozen=True):
-    """A part of the URL that is one of these texts."""
+    """A part of the URL equals one of these texts."""
 
     part: Callable[[Url], str]
     texts: frozenset[str]
@@ -47,7 +47,7 @@ class PatternTest(msgspec.Struct, frozen=True):
 
 
 class InDomain(msgspec.Struct, frozen=True):
-    """The names themselves, and every name below them."""
+    """These names, and all names below them."""
 
     names: frozenset[str]
     ends: tuple[str, ...]
@@ -84,7 +84,7 @@ class Typed(msgspec.Struct, frozen=True):
 
 
 class Has(msgspec.Struct, frozen=True):
-    """A parameter of this name in the query, with a value or without."""
+    """A query parameter of this name, with or without a value."""
 
     name: str
 
@@ -139,7 +139,7 @@ def path_of(url: Url) -> str:
 
 
 def query_of(url: Url) -> str:
-    """Without its question mark."""
+    """Without the question mark."""
     return url.text.partition("?")[2]
 
 
@@ -158,7 +158,7 @@ _TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]*/(?:\*|[a-z0-9][a-z0-9!#$&^_.+-]*
 
 
 def expression_of(text: str) -> Expression:
-    """Raises Misread, which points at the place."""
+    """Raises Misread, which has the position."""
     reader = _Reader(text)
     found = reader.any_of()
     if reader.rest():
@@ -186,7 +186,7 @@ class _Reader:
         return found.group()
 
     def _is_next(self, word: str) -> bool:
-        """Whether this word or sign stands here; it is then passed."""
+        """Whether this word or sign comes next; if so, it is consumed."""
         begun = self.at
         taken = self._take(_WORD) if word.isalpha() else self._text.startswith(word, begun)
         if word.isalpha() and taken != word:
@@ -271,7 +271,7 @@ class _Reader:
         return found
 
     def _value(self) -> tuple[str, int]:
-        """A word or a text in quotes, and where it stands. In quotes only `\\"` and `\\\\` are escapes."""
+        """A word or a quoted text, and its position. In quotes only `\\"` and `\\\\` are escapes."""
         begun = self.at
         if self._text.startswith('"', begun):
             found = self._take(_QUOTED)
@@ -284,7 +284,7 @@ class _Reader:
         return word, begun
 
     def _pattern(self) -> Pattern:
-        """The text between the quotes as written: in a pattern a backslash is the pattern's own."""
+        """A quoted text as written: in a pattern a backslash belongs to the pattern."""
         begun = self.at
         found = self._take(_QUOTED)
         if found is None:
@@ -296,7 +296,7 @@ class _Reader:
 
 
 def _meant(field: str, values: list[tuple[str, int]]) -> Expression:
-    """What a field that is one of these values means."""
+    """The expression for a field that equals one of these values."""
     match field:
         case "domain":
             names = [_named(*value) for value in values]
@@ -318,7 +318,7 @@ def _meant(field: str, values: list[tuple[str, int]]) -> Expression:
 
 
 def _named(text: str, at: int, may_have_port: bool = False) -> str:
-    """The name as URLs show it: in lower case and punycode."""
+    """The name as it appears in URLs: in lower case and punycode."""
     url = None if "/" in text or "@" in text else url_of(f"http://{text}/")
     if url is None or url.target != "/":
         raise Misread("not the name of a host, such as example.org", at)

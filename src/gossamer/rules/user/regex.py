@@ -1,11 +1,11 @@
-"""Regular expressions that take time in proportion to the text, whatever the pattern.
+"""A regular expression engine that takes linear time, whatever the pattern.
 
-A person writes the pattern, but strangers write the URLs it is tried on, up to 8 KiB each, and in a backtracking
-engine `/.*a.*b.*c` on a chosen URL takes minutes. Here every character of the URL is looked at once: the
-pattern becomes a small automaton (Thompson's construction), whose sets of states are remembered as they occur.
+The user writes the pattern, but strangers write the URLs it is matched against, up to 8 KiB each; in a backtracking
+engine, `/.*a.*b.*c` on a crafted URL takes minutes. Here every character is looked at once: the pattern becomes a small
+automaton (Thompson's construction), whose sets of states are cached as they occur.
 
-Understood are characters, `.`, `[sets]`, `\\d \\w \\s` and their opposites, groups, `|`, `*`, `+`, `?`, `{m,n}`, `^`,
-`$`, and `(?i)` in front. Nothing that needs backtracking exists: no backreferences, no looking around.
+Supported are characters, `.`, `[sets]`, `\\d \\w \\s` and their opposites, groups, `|`, `*`, `+`, `?`, `{m,n}`, `^`,
+`$`, and `(?i)` in front. Nothing that needs backtracking: no backreferences, no lookaround.
 """
 
 from collections.abc import Iterator
@@ -13,12 +13,12 @@ from collections.abc import Iterator
 import msgspec
 
 MOST_STATES = 2_000
-"""Steps of one pattern's automaton; `{m,n}` multiplies them."""
+"""States of one pattern's automaton; `{m,n}` multiplies them."""
 MOST_REMEMBERED = 1_000
-"""Sets of states remembered for one pattern; more are forgotten together and met again."""
+"""Sets of states cached for one pattern; when there are more, the cache is cleared."""
 DEEPEST = 50
 
-# A set of characters is a number with a bit for each: URLs are ASCII, and bit 128 stands for all that is not.
+# A set of characters is a number with a bit for each: URLs are ASCII, and bit 128 stands for everything else.
 _OTHER = 128
 _ALL = (1 << 129) - 1
 
@@ -36,7 +36,7 @@ _ESCAPED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "v": "\v"}
 
 
 class Misread(ValueError):
-    """A text that is not what it should be: `at` is where, counted from 0."""
+    """A syntax error; `at` is its position, counted from 0."""
 
     def __init__(self, says: str, at: int) -> None:
         super().__init__(says)
@@ -49,7 +49,7 @@ class Letters(msgspec.Struct, frozen=True):
 
 
 class Edge(msgspec.Struct, frozen=True):
-    """`^` or `$`: a place, not a character."""
+    """`^` or `$`: a position, not a character."""
 
     is_end: bool
 
@@ -72,7 +72,7 @@ Node = Letters | Edge | PatternSequence | Alternatives | Repeat
 
 
 class Pattern:
-    """Build it with `pattern_of`. What it remembers only saves work: its answers never change."""
+    """A compiled pattern, made by `pattern_of`. Its cache only saves work and never changes an answer."""
 
     def __init__(self, text: str, states: "list[_State]", first: int) -> None:
         self.text = text
@@ -84,7 +84,7 @@ class Pattern:
         self._met: dict[frozenset[int], _Met] = {}
 
     def found_in(self, text: str) -> bool:
-        """Whether some part of the text matches."""
+        """Whether any part of the text matches."""
         now = self._begin
         for character in text:
             if now.is_found:
@@ -111,7 +111,7 @@ class Pattern:
         return known
 
     def _closure(self, begin: list[int] | frozenset[int], at_start: bool, at_end: bool = False) -> frozenset[int]:
-        """Every state that is reached from these without a character."""
+        """All states reachable from these without a character."""
         waiting, found = list(begin), set[int]()
         while waiting:
             one = waiting.pop()
@@ -125,7 +125,7 @@ class Pattern:
 
 
 class _Met:
-    """A set of states that was seen, and where characters led from it."""
+    """A set of states that has occurred, and where characters lead from it."""
 
     __slots__ = ("after", "is_found", "is_found_at_end", "members")
 
@@ -135,7 +135,7 @@ class _Met:
 
 
 class _State:
-    """A step of the automaton: over one of these characters, over a place, or freely."""
+    """A state of the automaton, left by one of these characters, at a position, or freely."""
 
     __slots__ = ("bits", "following", "is_free", "wants_end", "wants_start")
 
@@ -147,11 +147,11 @@ class _State:
 
 
 FOUND = 0
-"""The state in which the pattern has matched."""
+"""The accepting state."""
 
 
 def pattern_of(text: str) -> Pattern:
-    """Raises Misread for what is no pattern, or a kind of pattern that is not understood."""
+    """Raises Misread for a syntax error and for unsupported kinds of patterns."""
     ignores_case = text.startswith("(?i)")
     node = _Parser(text, 4 if ignores_case else 0, ignores_case).whole()
     states = [_State([])]
@@ -159,7 +159,7 @@ def pattern_of(text: str) -> Pattern:
 
 
 def _built(node: Node, following: int, states: list[_State], text: str) -> int:
-    """Add the states for a node that leads on to `following`; the one to begin with."""
+    """Add the states for a node that continues at `following`; returns the first one."""
     if len(states) > MOST_STATES:
         raise Misread("the pattern is too large: repeat less, or write it in two rules", 0)
     match node:
@@ -233,7 +233,7 @@ class _Parser:
         elif self._next() == "{":
             known = self._braces()
         if known is not None and self._next() == "?":
-            self._at += 1  # as few as may be: whether there is a match is the same
+            self._at += 1  # lazy: whether there is a match is the same
         return known
 
     def _braces(self) -> tuple[int, int | None] | None:
@@ -308,7 +308,7 @@ class _Parser:
         return _ALL & ~bits if is_opposite else bits
 
     def _span(self) -> int:
-        """One member of a set: a character, a class, or a span such as a-z."""
+        """One member of a set: a character, a class, or a range such as a-z."""
         begun = self._at
         low = self._member()
         if self._next() != "-" or self._text[self._at + 1 : self._at + 2] in ("", "]"):

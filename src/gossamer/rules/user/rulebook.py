@@ -1,6 +1,6 @@
-"""The user's rules: what of the scope is let in, and what comes sooner or later.
+"""The user's rules: which URLs within the scope are accepted, and which are fetched earlier or later.
 
-They stand in `rules.txt`, one a line, `#` before a remark:
+They are in `rules.txt`, one per line, with `#` before comments:
 
     include domain = example.org
     exclude path ~ "/calendar/\\d{4}"
@@ -9,10 +9,9 @@ They stand in `rules.txt`, one a line, `#` before a remark:
     later 1 depth > 6
     seed https://example.org/docs/: path ~ "^/docs/" and not query has print
 
-The last include or exclude that applies decides, so that a rule added at the end is obeyed. A URL that none speaks
-of is let in, unless there is an include: then it stays out. A rule for a seed must hold for the URLs in that
-seed's reach. The seeds themselves are always let in. Rules narrow the scope and never widen it: none leads a crawl to
-a site that its seeds do not reach.
+The last include or exclude that applies decides, so a rule added at the end wins. A URL that no rule matches is
+accepted, unless there is an include. A rule for a seed applies to the URLs in that seed's reach. The seeds themselves
+are always accepted. Rules narrow the scope and never widen it: none leads to a site that the seeds do not reach.
 """
 
 import re
@@ -33,13 +32,13 @@ MOST_NUDGE = 4
 
 
 class Unknown(msgspec.Struct, frozen=True):
-    """It depends on the content type, not known yet: the URL is let in, and judged again with its headers."""
+    """It depends on the content type, not known yet: the URL is accepted, and judged again with its headers."""
 
 
 UNKNOWN = Unknown()
 Judgement = Allowed | Denied | Unknown
 OwnFilter = Callable[[str, int], Allowed | Denied | FilterFailed]
-"""The user's own filter, already made safe to call (app.own_filters): URL and depth to a verdict."""
+"""A custom filter, already made safe to call (`plugins.filters`): URL and depth to a verdict."""
 
 
 class RuleKind(StrEnum):
@@ -53,11 +52,11 @@ class RuleKind(StrEnum):
 class Rule(msgspec.Struct, frozen=True):
     kind: RuleKind
     text: str
-    """As it was written."""
+    """As written."""
     line: int
     expression: Expression
     amount: int = 0
-    """Of sooner and later."""
+    """For sooner and later."""
     seed: Url | None = None
 
     @property
@@ -66,7 +65,7 @@ class Rule(msgspec.Struct, frozen=True):
 
 
 class RuleProblem(msgspec.Struct, frozen=True):
-    """Why a line is no rule."""
+    """Why a line is not a valid rule."""
 
     line: int
     column: int
@@ -88,24 +87,24 @@ class Problems(msgspec.Struct, frozen=True):
 
 
 class RuleBook(msgspec.Struct, frozen=True):
-    """Rules that were read. Build it with `load_rules`; `for_seeds` tells it how far each seed reaches."""
+    """Parsed rules, made by `load_rules`; `for_seeds` adds how far each seed reaches."""
 
     rules: tuple[Rule, ...] = ()
     deciding: tuple[Rule, ...] = ()
     """include and exclude, the last first."""
     nudging: tuple[Rule, ...] = ()
     by_seed: tuple[tuple[Scope, tuple[Rule, ...]], ...] = ()
-    """Seeds that have rules, with what each reaches."""
+    """Seeds with rules, and the reach of each."""
     free: Scope = Scope()
-    """What is reached by seeds that have none."""
+    """The reach of the seeds without rules."""
 
     @property
     def decides(self) -> bool:
-        """Whether any rule can keep a URL out."""
+        """Whether any rule can exclude a URL."""
         return bool(self.deciding or self.by_seed)
 
     def judge(self, url: Url, depth: int, media_type: str | None = None) -> Judgement:
-        """`media_type` is given once the headers are in; then the answer is never Unknown."""
+        """`media_type` is given once the headers have arrived; then the answer is never Unknown."""
         if not self.decides:
             return ALLOWED
         asked = RuleSubject(url, depth, media_type)
@@ -116,7 +115,7 @@ class RuleBook(msgspec.Struct, frozen=True):
         return first if isinstance(second, Allowed) else second
 
     def nudge(self, url: Url, depth: int) -> int:
-        """How much sooner (below zero) or later; all that apply add up, within -4 and 4."""
+        """How much earlier (negative) or later; all that apply add up, within -4 and 4."""
         if not self.nudging:
             return 0
         asked = RuleSubject(url, depth, None)
@@ -124,7 +123,7 @@ class RuleBook(msgspec.Struct, frozen=True):
         return max(-MOST_NUDGE, min(MOST_NUDGE, total))
 
     def for_seeds(self, seeds: Sequence[tuple[Url, Reach]]) -> "RuleBook":
-        """The same rules, knowing which URLs belong to which seed."""
+        """The same rules, with the URLs that belong to each seed."""
         ruled = {rule.seed for rule in self.rules if rule.seed is not None}
         reaches = dict(seeds)
         return msgspec.structs.replace(
@@ -155,7 +154,7 @@ class RuleBook(msgspec.Struct, frozen=True):
         return any(rule.kind is RuleKind.INCLUDE for rule in self.deciding)
 
     def _by_seeds(self, asked: RuleSubject) -> Judgement:
-        """One seed that takes it is enough; a URL that no seed with rules reaches is none of their business."""
+        """One accepting seed is enough; URLs that no seed with rules reaches are not affected."""
         refused: Judgement = ALLOWED
         for scope, rules in self.by_seed:
             if isinstance(judge_scope(asked.url, 0, scope), Denied):
@@ -178,10 +177,10 @@ UNRULED = frozenset((How.SEED, How.ROBOTS, How.MAP))
 def judge(
     url: Url, depth: int, how: How, scope: Scope, book: RuleBook = NO_RULES, own: Sequence[OwnFilter] = ()
 ) -> Judgement | FilterFailed:
-    """May this URL, so deep, enter the crawl? The scope is asked first, then the rules, then the user's filters.
+    """Whether a URL at this depth may enter the crawl: first the scope, then the rules, then custom filters.
 
-    One filter that says no is enough, also where another one failed. A seed, and where it redirects to, was named by
-    the user himself, and a sitemap is no page: for them the scope alone decides.
+    One refusing filter is enough, even if another failed. Seeds, and where they redirect to, were named by the user,
+    and a sitemap is not a page: for them the scope alone decides.
     """
     verdict = judge_scope(url, depth, scope)
     if isinstance(verdict, Denied) or how in UNRULED or (how is How.REDIRECT and depth == 0):
@@ -200,7 +199,7 @@ def judge(
 
 
 def load_rules(text: str) -> RuleBook | Problems:
-    """A whole rules.txt. All that is wrong is told at once."""
+    """Parse a whole rules.txt; reports all errors at once."""
     rules, problems = list[Rule](), list[RuleProblem]()
     for number, line in enumerate(text.splitlines(), 1):
         read = line.strip()
@@ -226,7 +225,7 @@ _SEED = re.compile(r"(\S+):(?:\s+|$)")
 
 
 def rule_of(text: str, line: int = 1) -> Rule | RuleProblem:
-    """One rule, as written on a line of its own."""
+    """Parse one rule, as on a line of its own."""
     head = _HEAD.match(text)
     if head is None:
         return RuleProblem(line, 1, "a rule begins with include, exclude, sooner, later or seed", text)

@@ -220,7 +220,7 @@ def in_full(token: Token, prefixes: Mapping[str, str]) -> str | None:
     return None
 
 
-# A query with canonical names finds an entity in any spelling (`extract.vocabularies.canonical`).
+# A query with canonical names finds an entity in any spelling (`extract.vocabularies.relations`).
 # IRIs and prefixed names are rewritten everywhere. Strings are not: a string may be compared with a page's words, so
 # its meaning is unknown. A string that is a variant of a name gets a note instead.
 
