@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 import pytest
-from fastapi.responses import HTMLResponse
+from starlette.responses import HTMLResponse
 from tests.browser.chromium import Tab, tab
 from tests.web.site import Site, serving
 from tests.web.xss_payloads import PAYLOADS

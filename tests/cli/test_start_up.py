@@ -5,11 +5,11 @@ import sys
 
 import pytest
 
-SERVING = {"fastapi", "jinja2", "pydantic", "uvicorn"}
+SERVING = {"jinja2", "starlette", "uvicorn"}
 FETCHING = {"httptools"}
 READING = {"fasttext", "lxml", "rensa", "selectolax"}
 VIEWS = {"pyoxigraph", "tantivy"}
-HEAVY = {"httptools", "cyclopts", "fastapi", "jinja2", "pydantic", "rich", "uvicorn"}
+HEAVY = {"httptools", "cyclopts", "jinja2", "rich", "starlette", "uvicorn"}
 
 
 def loaded_by(module):

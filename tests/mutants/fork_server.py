@@ -22,7 +22,6 @@ LIBRARIES = (
     "aiodns",
     "cryptography.x509",
     "cyclopts",
-    "fastapi",
     "fasttext",
     "httptools",
     "httpx",

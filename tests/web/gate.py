@@ -4,13 +4,16 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from fastapi import FastAPI
+from starlette.applications import Starlette
+from starlette.routing import Mount
 from starlette.types import ASGIApp
 from tests.web.site import Answer
 
+from gossamer.base.tell import silent
 from gossamer.web.access.guard import Gate
 from gossamer.web.access.login import Entrance, router
 from gossamer.web.access.tokens import ROLE, Access, AccessTokens
+from gossamer.web.app import show_errors
 from gossamer.web.responses import make_show
 
 KEYS = AccessTokens("admin-" + "a" * 40, "reader-" + "r" * 40)
@@ -42,10 +45,10 @@ def gate_of(
 
 def site_of(gate: Gate) -> Gate:
     """The same gate, with the page for signing in behind it."""
-    app = FastAPI()
-    app.include_router(router(gate._entrance, make_show()))
-    app.mount("/", role_of_asker)
-    gate._inner = app
+    door = router(gate._entrance, make_show())
+    site = Starlette(routes=[*door.for_starlette(), Mount("/", role_of_asker)])
+    show_errors(site, make_show(), silent)
+    gate._inner = site
     return gate
 
 

@@ -9,16 +9,15 @@ from collections.abc import Generator
 from typing import Any
 
 import pytest
-from fastapi import Response
 from pyoxigraph import RdfFormat, parse
 from tests.web.hostile_pages import RUN, WORD
 from tests.web.site import LONG_S, Site
 
 from gossamer.values.format import csv_line
-from gossamer.web.exports import LINK_COLUMNS, PAGE_COLUMNS, PIECE, VISIT_COLUMNS, drawn
-from gossamer.web.streams import Slots, Stream
+from gossamer.web.exports import LINK_COLUMNS, PAGE_COLUMNS, VISIT_COLUMNS
+from gossamer.web.streams import PIECE, Slots, Stream, drawn
 
-SLOT = (Slots(1), Response(status_code=503))
+SLOT = Slots(1)
 EXPORTS = {
     "pages.jsonl": "application/jsonl",
     "pages.csv": "text/csv; charset=utf-8",
@@ -150,7 +149,7 @@ class Source:
 def test_a_reader_who_leaves_frees_everything() -> None:
     source = Source()
     sent = asked(
-        Stream(lambda: drawn(source.pieces()), "text/plain", "x.txt", *SLOT),
+        Stream(lambda: drawn(source.pieces()), "text/plain", "x.txt", SLOT),
         leaves_after=3,
     )
     assert source.is_closed and len(sent) < 10
@@ -158,7 +157,7 @@ def test_a_reader_who_leaves_frees_everything() -> None:
 
 
 def test_a_stream_ends_with_its_last_piece() -> None:
-    sent = asked(Stream(lambda: drawn(iter([b"a", b"b"])), "text/plain", "x.txt", *SLOT))
+    sent = asked(Stream(lambda: drawn(iter([b"a", b"b"])), "text/plain", "x.txt", SLOT))
     assert [one.get("body") for one in sent] == [None, b"ab", b""] and not sent[-1].get("more_body")
 
 

@@ -9,8 +9,10 @@ from tests.web.gate import COOKIE, KEYS, ask, gate_of
 
 from gossamer.testing import FakeClock
 from gossamer.web.access.guard import LONGEST_BODY, LONGEST_TARGET, MOST_AT_ONCE, RequestBody, answers_to
-from gossamer.web.access.login import LONGEST_FORM, client_of, form_of
+from gossamer.web.access.login import LONGEST_FORM, client_of
 from gossamer.web.access.tokens import MOST_WRONG, SESSION_S, WINDOW_S, Access, Tries
+from gossamer.web.responses import WebError
+from gossamer.web.routes import form_of
 
 NAMES = ("127.0.0.1", "[::1]", "localhost")
 
@@ -144,9 +146,10 @@ def request_of(*pieces: bytes) -> Request:
 
 def test_a_form_is_read_up_to_its_limit() -> None:
     whole = b"token=" + b"x" * (LONGEST_FORM - 6)
-    assert asyncio.run(form_of(request_of(whole[:5], whole[5:]))) == {"token": "x" * (LONGEST_FORM - 6)}
-    assert asyncio.run(form_of(request_of(whole, b"x"))) is None
-    assert asyncio.run(form_of(request_of(b"next=&token=%ff"))) == {"next": "", "token": "\ufffd"}
+    assert asyncio.run(form_of(request_of(whole[:5], whole[5:]), LONGEST_FORM)) == {"token": "x" * (LONGEST_FORM - 6)}
+    with pytest.raises(WebError, match="larger"):
+        asyncio.run(form_of(request_of(whole, b"x"), LONGEST_FORM))
+    assert asyncio.run(form_of(request_of(b"next=&token=%ff"), LONGEST_FORM)) == {"next": "", "token": "\ufffd"}
 
 
 def test_a_body_without_a_length_is_cut_off_beyond_the_limit() -> None:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from urllib.parse import quote
 
 import pytest
-from fastapi.routing import iter_route_contexts
 from tests.web.gate import BEARER, ask, gate_of
 from tests.web.site import Site
 
@@ -40,8 +39,8 @@ def table(collection: Directory) -> list[tuple[str, str]]:
 
 
 def routes_of(site: object) -> Iterator[tuple[str, str]]:
-    for route in iter_route_contexts(site.routes):  # type: ignore[attr-defined]
-        path = getattr(route, "path_format", None) or getattr(route, "path", "")
+    for route in site.routes:  # type: ignore[attr-defined]
+        path = route.path
         if path == "/static":
             path = "/static/gossamer.css"
         for method in sorted(getattr(route, "methods", None) or {"GET"}):

@@ -17,7 +17,7 @@ from gossamer.store.directory import Directory
 from gossamer.values.query import DEEPEST_HIT, MOST_HITS
 from gossamer.web.search.address import SearchAddress
 from gossamer.web.search.page import HEAD, Reply, SearchQuestion
-from gossamer.web.search.routes import Desk
+from gossamer.web.search.routes import SearchDispatcher
 
 PERSON = "http://schema.org/Person"
 RECIPE = "http://schema.org/Recipe"
@@ -208,7 +208,7 @@ def test_results_as_csv_are_all_of_them_and_say_so_where_they_are_cut(
 
 
 def test_a_table_of_more_results_than_can_be_paged_to_says_in_its_last_line_where_the_others_are() -> None:
-    class Endless(Desk):
+    class Endless(SearchDispatcher):
         def __init__(self) -> None:
             pass
 

@@ -1,17 +1,24 @@
-"""Parameters read by hand are read as FastAPI reads them, or left to it."""
+"""How the parameters of a request are read, and what is said of those that cannot be."""
 
-import asyncio
-from typing import Annotated, Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 import pytest
-from fastapi import Depends, FastAPI, Response
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.web.search.address import DEEPEST, GROUPS, SearchAddress
-from gossamer.web.search.parameters import LONGEST_DAY, LONGEST_TYPED, LONGEST_VALUE, MOST_VALUES, asked
-from gossamer.web.search.routes import of_json, of_page, of_suggestions
+from gossamer.web.crawl.lists import VisitsParameters
+from gossamer.web.crawl.routes import RulesParameters
+from gossamer.web.routes import InvalidParameter, read
+from gossamer.web.search.address import (
+    DEEPEST,
+    GROUPS,
+    LONGEST_DAY,
+    LONGEST_VALUE,
+    MOST_VALUES,
+    SearchAddress,
+    SearchParameters,
+)
+from gossamer.web.search.routes import LONGEST_TYPED, SearchCsvParameters, SearchJsonParameters, SuggestParameters
 
 FILTERS = [name for group in GROUPS for name in (group.name, f"not_{group.name}")]
 NAMES = st.sampled_from(["q", "since", "until", "sort", "from", "limit", "other", *FILTERS])
@@ -19,52 +26,35 @@ VALUES = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"]), max_size=8),
     st.sampled_from(["", "best", "newest", "0", "10", " 7", "+5", "1_0", "1.0", "１", "-1", "1001", "schema:Person"]),
 )
-ANYTHING = st.binary(max_size=30)
 
 
-class Read:
-    """What FastAPI makes of an address; None when it refuses."""
-
-    def __init__(self) -> None:
-        self._app, self._seen = FastAPI(), []
-
-        @self._app.get("/")
-        async def read(wanted: Annotated[SearchAddress, Depends(asked)]) -> Response:
-            self._seen.append(wanted)
-            return Response()
-
-    def __call__(self, query_string: bytes) -> SearchAddress | None:
-        self._seen: list[SearchAddress] = []
-
-        async def receive() -> dict[str, Any]:
-            return {"type": "http.request", "body": b"", "more_body": False}
-
-        async def send(message: Any) -> None: ...
-
-        scope = {
-            "type": "http", "method": "GET", "path": "/", "raw_path": b"/", "root_path": "", "headers": [],
-            "query_string": query_string,
-        }  # fmt: skip
-        asyncio.run(self._app(scope, receive, send))
-        return self._seen[0] if self._seen else None
-
-
-READ = Read()
+def search_of(query_string: bytes) -> SearchAddress | None:
+    """None when it is refused."""
+    try:
+        pairs = parse_qsl(query_string.decode("latin-1"), keep_blank_values=True)
+        return read(SearchParameters, pairs, {}).address()
+    except InvalidParameter:
+        return None
 
 
 @given(st.lists(st.tuples(NAMES, VALUES), max_size=8))
 @settings(max_examples=150, deadline=None)
-def test_what_is_read_by_hand_is_what_fastapi_reads(pairs: list[tuple[str, str]]) -> None:
-    query_string = urlencode(pairs).encode()
-    found = of_page(query_string)
-    assert found is None or found == (READ(query_string), 10)
+def test_what_was_read_is_asked_again_by_its_own_address(pairs: list[tuple[str, str]]) -> None:
+    found = search_of(urlencode(pairs).encode())
+    assert found is None or search_of(found.parameters.encode()) == found
 
 
-@given(ANYTHING)
+@given(st.binary(max_size=30))
 @settings(max_examples=100, deadline=None)
-def test_no_bytes_are_too_strange_to_be_read_alike(query_string: bytes) -> None:
-    found = of_page(query_string)
-    assert found is None or found == (READ(query_string), 10)
+def test_no_bytes_are_too_strange_to_be_read(query_string: bytes) -> None:
+    found = search_of(query_string)
+    assert found is None or search_of(found.parameters.encode()) == found
+
+
+def test_of_a_parameter_given_twice_the_last_counts_unless_it_may_be_repeated() -> None:
+    found = search_of(b"q=a&q=b&type=x&type=&type=y&type=x&not_site=c")
+    assert found is not None and found.words == "b" and found.only["type"] == ("x", "y")
+    assert found.never["site"] == ("c",)
 
 
 @pytest.mark.parametrize(
@@ -77,32 +67,47 @@ def test_no_bytes_are_too_strange_to_be_read_alike(query_string: bytes) -> None:
         [],
     ],
 )
-def test_what_is_plainly_right_is_read_by_hand(pairs: list[tuple[str, str]]) -> None:
-    query_string = urlencode(pairs).encode()
-    assert of_page(query_string) == (READ(query_string), 10)
+def test_what_keeps_the_bounds_is_read(pairs: list[tuple[str, str]]) -> None:
+    assert search_of(urlencode(pairs).encode()) is not None
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    ("wrong", "words"),
     [
-        [("since", "x" * (LONGEST_DAY + 1))],
-        [("not_type", "x" * (LONGEST_VALUE + 1))],
-        [("type", f"{number}") for number in range(MOST_VALUES + 1)],
-        [("sort", "worst")],
-        [("from", str(DEEPEST + 1))],
-        [("from", "-1")],
-        [("from", "")],
-        [("from", "9" * 5000)],
+        ([("since", "x" * (LONGEST_DAY + 1))], "“since” must have at most 40 characters"),
+        ([("not_type", "x" * (LONGEST_VALUE + 1))], "“not_type” must have at most 2048 characters"),
+        ([("type", f"{number}") for number in range(MOST_VALUES + 1)], "“type” may be given at most 20 times"),
+        ([("sort", "worst")], "“sort” must be one of: best, newest, oldest"),
+        ([("from", str(DEEPEST + 1))], "“from” must be at most 1000"),
+        ([("from", "-1")], "“from” must be at least 0"),
+        ([("from", "")], "“from” must be a whole number"),
+        ([("from", "9" * 5000)], "“from” is out of range"),
     ],
 )
-def test_what_cannot_be_is_left_to_fastapi_which_refuses_it(wrong: list[tuple[str, str]]) -> None:
-    query_string = urlencode(wrong).encode()
-    assert of_page(query_string) is None and of_json(query_string) is None and READ(query_string) is None
+def test_what_cannot_be_is_refused_in_words(wrong: list[tuple[str, str]], words: str) -> None:
+    with pytest.raises(InvalidParameter) as refused:
+        read(SearchParameters, wrong, {})
+    assert str(refused.value) == f"The URL has an invalid parameter: {words}."
+
+
+def test_other_kinds_of_parameters_have_words_too() -> None:
+    for kind, pair, words in (
+        (RulesParameters, ("seconds", "soon"), "“seconds” must be a number"),
+        (RulesParameters, ("seconds", "0"), "“seconds” must be at least 0.1"),
+        (VisitsParameters, ("status", "6xx"), "“status” is not valid"),
+        (SearchCsvParameters, ("limit", "x"), "“limit” must be a whole number"),
+    ):
+        with pytest.raises(InvalidParameter, match=words):
+            read(kind, [pair], {})
+    assert read(RulesParameters, [("draft", "null")], {}).draft == "null"
 
 
 def test_a_limit_and_a_beginning_have_their_bounds() -> None:
-    assert [of_json(b"q=a&limit=" + limit) is not None for limit in (b"1", b"100", b"0", b"101", b"x")] == [
-        True, True, False, False, False,
-    ]  # fmt: skip
-    assert of_suggestions(b"q=har") == (SearchAddress("har"), 10) and of_suggestions(b"") == (SearchAddress(), 10)
-    assert of_suggestions(b"q=" + b"x" * (LONGEST_TYPED + 1)) is None
+    for limit in ("1", "100"):
+        assert read(SearchJsonParameters, [("q", "a"), ("limit", limit)], {}).limit == int(limit)
+    for limit in ("0", "101", "x"):
+        with pytest.raises(InvalidParameter):
+            read(SearchJsonParameters, [("q", "a"), ("limit", limit)], {})
+    assert read(SuggestParameters, [("q", "har")], {}).q == "har" and read(SuggestParameters, [], {}).q == ""
+    with pytest.raises(InvalidParameter):
+        read(SuggestParameters, [("q", "x" * (LONGEST_TYPED + 1))], {})

@@ -1,28 +1,24 @@
 """The API described: for programs as OpenAPI 3.1, for people as a page made from it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from inspect import getdoc
 from typing import Any, NamedTuple
 
 import msgspec
-from fastapi import APIRouter, FastAPI, Request, Response
-from fastapi.openapi.utils import get_openapi
-from fastapi.responses import HTMLResponse
-from fastapi.routing import iter_route_contexts
+from starlette.requests import Request
+from starlette.responses import Response
 
-from gossamer.web.responses import FAULTS, JSON, REF, Described, Refusal, Show, any_of, schemas_of
-from gossamer.web.sparql.protocol import FORM
+from gossamer import __version__
+from gossamer.web.responses import Show
+from gossamer.web.routes import ERRORS, FORM, JSON, ErrorMessage, ResponseKind, Routes, WebRoute
 
-HTML = "text/html"
-TEXT = {"type": "string"}
-KINDS = {"csv": "text/csv", "tsv": "text/tab-separated-values", "ttl": "text/turtle", "nq": "application/n-quads"}
+REF = "#/components/schemas/{name}"
 ABOUT = (
     "All data shown on the pages, for programs. Every page is also JSON at the same URL with `.json` after the path. "
     "Reading from the same machine needs no token; from elsewhere, and for every change, send `Authorization: Bearer` "
     "with the token in the data directory. Errors are JSON with one field, `error`, a message."
 )
-STRANGE = ("HTTPValidationError", "ValidationError")
-"""FastAPI describes faults of its own making, which are not ours."""
 
 
 class Parameter(NamedTuple):
@@ -49,19 +45,19 @@ class ApiExample(NamedTuple):
     python: str
 
 
-def router(app: FastAPI, show: Show) -> APIRouter:
-    """REQUIRES: every other route is in `app` before the first request comes."""
-    routes = APIRouter(include_in_schema=False)
+def router(site: Routes, show: Show) -> Routes:
+    """REQUIRES: every other route is in `site` before the first request comes."""
+    routes = Routes()
 
     @cache
     def described() -> dict[str, Any]:
-        return document(app)
+        return document(site.table)
 
     @routes.get("/openapi.json")
     def openapi() -> Response:
         return Response(msgspec.json.encode(described()), media_type=JSON)
 
-    @routes.get("/api", response_class=HTMLResponse)
+    @routes.get("/api")
     def page(request: Request) -> Response:
         here = f"{request.url.scheme}://{request.headers['host']}"
         operations = list(operations_in(described()))
@@ -70,68 +66,84 @@ def router(app: FastAPI, show: Show) -> APIRouter:
     return routes
 
 
-def document(app: FastAPI) -> dict[str, Any]:
-    """OpenAPI of every route a program would ask; pages for people are left out."""
-    whole = get_openapi(
-        title=app.title, version=app.version, openapi_version="3.1.0", description=ABOUT, routes=app.routes
-    )
-    schemas = whole.get("components", {}).get("schemas", {})
-    for name in STRANGE:
-        schemas.pop(name, None)
-    for path, operations in list(whole["paths"].items()):
-        for method, operation in list(operations.items()):
-            mend(path, operation["responses"])
-            if is_for_people(operation):
-                del operations[method]
-        if not operations:
-            del whole["paths"][path]
-    whole["components"] = {
-        "schemas": schemas | typed(app, whole["paths"]),
-        "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-    }
-    whole["security"] = [{}, {"token": []}]
-    return whole
-
-
-def mend(path: str, responses: dict[str, Any]) -> None:
-    """What FastAPI cannot know: which kind of text comes when nobody said JSON, and the faults of every route."""
-    responses.pop("422", None)
-    content = responses.get("200", {}).get("content", {})
-    if content.get(JSON) == {"schema": {}} and not path.endswith(".json"):
-        del content[JSON]
-        if not content:
-            content[KINDS.get(path.rpartition(".")[2], "*/*" if "." in path else HTML)] = {"schema": {}}
-    for code, words in FAULTS.items():
-        told = {JSON: {"schema": {"$ref": REF.format(name=Refusal.__name__)}}}
-        responses.setdefault(str(code), {"description": words, "content": told})
-    if not path.endswith(".json"):
-        for status in responses.keys() - {"200", "303"}:
-            responses[status]["content"]["text/plain"] = {"schema": TEXT}  # to those who do not say that they like JSON
-
-
-def is_for_people(operation: Mapping[str, Any]) -> bool:
-    content = operation["responses"].get("200", {}).get("content", {})
-    return set(content) == {HTML}
-
-
-def typed(app: FastAPI, paths: dict[str, Any]) -> dict[str, Any]:
-    """Puts the schema of every described answer into its place and gives the components they refer to. All are made
-    at once: two types of one name get longer names."""
-    places: list[tuple[dict[str, Any], Described]] = []
-    for route in iter_route_contexts(app.routes):
-        for status, answer in (getattr(route, "responses", None) or {}).items():
-            for method in getattr(route, "methods", None) or ():
-                operation = paths.get(getattr(route, "path_format", ""), {}).get(method.lower())
-                if operation is not None and isinstance(answer, Described):
-                    places.append((operation["responses"][str(status)]["content"], answer))
-    kinds = [kind for _, answer in places for kind in answer.kinds]
-    schemas, components = schemas_of([*kinds, Refusal])
+def document(table: Sequence[WebRoute]) -> dict[str, Any]:
+    """OpenAPI of every route for programs; pages for people have no responses described."""
+    for_programs = [route for route in table if route.responses]
+    # All schemas are made at once: two types of one name get longer names.
+    kinds = [kind for route in for_programs for one in route.responses.values() for kind in one.kinds]
+    schemas, components = schemas_of([*kinds, ErrorMessage])
     each = iter(schemas)
-    for content, answer in places:
-        schema = any_of([next(each) for _ in answer.kinds])
-        for media_type in answer["content"]:
-            content[media_type]["schema"] = schema
-    return components
+    paths: dict[str, dict[str, Any]] = {}
+    for route in for_programs:
+        bodies = {status: [next(each) for _ in one.kinds] for status, one in route.responses.items()}
+        paths.setdefault(route.path, {})[route.method.lower()] = operation_of(route, bodies, schemas[-1])
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Gossamer", "version": __version__, "description": ABOUT},
+        "paths": paths,
+        "components": {"schemas": components, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
+        "security": [{}, {"token": []}],
+    }
+
+
+def operation_of(
+    route: WebRoute, bodies: Mapping[int, Sequence[dict[str, Any]]], of_errors: Mapping[str, Any]
+) -> dict[str, Any]:
+    found = {str(code): _response(ResponseKind(words), [of_errors]) for code, words in ERRORS.items()}
+    found |= {str(status): _response(one, bodies[status]) for status, one in route.responses.items()}
+    if not route.path.endswith(".json"):
+        for status in found.keys() - {"200", "303"}:  # to those who do not say that they like JSON
+            found[status]["content"]["text/plain"] = {"schema": {"type": "string"}}
+    name = "".join(letter if letter.isalnum() else "_" for letter in f"{route.method.lower()}{route.path}")
+    words = getdoc(route.handler)
+    return {
+        "operationId": name,
+        "summary": route.summary,
+        **({"description": words} if words else {}),
+        **route.extra,
+        **({"parameters": parameters} if (parameters := _parameters(route)) else {}),
+        "responses": found,
+    }
+
+
+def _response(one: ResponseKind, schemas: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    if one.kind is None:
+        return {"description": one.words}
+    schema = schemas[0] if len(schemas) == 1 else {"anyOf": list(schemas)}
+    return {"description": one.words, "content": {one.media_type: {"schema": schema}}}
+
+
+def _parameters(route: WebRoute) -> list[dict[str, Any]]:
+    others: list[dict[str, Any]] = list(route.extra.get("parameters", ()))
+    if route.parameters is None:
+        return others
+    _, components = schemas_of([route.parameters])
+    whole = components[route.parameters.__name__]
+    return [
+        {
+            "name": name,
+            "in": "path" if f"{{{name}}}" in route.path else "query",
+            "required": name in whole["required"],
+            **({"description": words} if (words := schema.pop("description", "")) else {}),
+            "schema": schema,
+        }
+        for name, schema in whole["properties"].items()
+    ] + others
+
+
+def schemas_of(kinds: Sequence[Any]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """The JSON schemas of these types, and the components they refer to; instants are text (`values.format`)."""
+    schemas, components = msgspec.json.schema_components(kinds, ref_template=REF)
+    return [_with_text(one) for one in schemas], _with_text(components)
+
+
+def _with_text(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_with_text(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    is_instant = schema.get("format") == "date-time"
+    return {name: "string" if is_instant and name == "type" else _with_text(one) for name, one in schema.items()}
 
 
 def operations_in(whole: Mapping[str, Any]) -> Iterator[Operation]:

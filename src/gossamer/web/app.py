@@ -4,15 +4,16 @@ import sqlite3
 from importlib.resources import files as packaged
 from typing import Any
 
-from fastapi import FastAPI, Request, Response
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import PlainTextResponse
-from fastapi.staticfiles import StaticFiles
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Mount
+from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from gossamer import __version__
-from gossamer.base.errors import GossamerError, StateDamaged, ViewDamaged
+from gossamer.base.errors import GossamerError, QueryRefused, StateDamaged, ViewDamaged
+from gossamer.base.tell import Tell
 from gossamer.web import api, exports
 from gossamer.web.access import login
 from gossamer.web.access.guard import Gate
@@ -24,13 +25,16 @@ from gossamer.web.entities import vocabularies
 from gossamer.web.nodes import metrics
 from gossamer.web.nodes import routes as nodes
 from gossamer.web.page import routes as page_view
-from gossamer.web.responses import BROKEN, BUSY, CLOSED, DAMAGED, Show, fault, in_words, make_show, wrong_parameters
+from gossamer.web.render import sentence
+from gossamer.web.responses import NOT_UNDERSTOOD, OF_THE_ROUTER, Show, WebError, error_response, make_show
 from gossamer.web.rooms import WebRooms
+from gossamer.web.routes import InvalidParameter, Routes
 from gossamer.web.search import routes as searching
-from gossamer.web.search.routes import Desk, plain_routes
 from gossamer.web.sparql import endpoint
+from gossamer.web.streams import status_of
 
 SUBJECTS = (
+    searching,  # first: they are asked for most, and routes are tried in turn
     entity,
     vocabularies,
     page_view,
@@ -42,6 +46,16 @@ SUBJECTS = (
     crawl,
     freshness,
 )
+BROKEN = "This is an error in the server; details are on its terminal. It is safe to go back and try again."
+DAMAGED = (
+    "A file of this collection is damaged. The archive is not affected: its owner can repair it with "
+    "`gossamer {fix}`; the file's name is on the terminal."
+)
+CLOSED = (
+    "The server is not allowed to read a file of this collection. Its name is on the terminal; the owner should "
+    "check its ownership and permissions."
+)
+BUSY = "The collection cannot be read at the moment. Please try again in a few seconds."
 
 
 def make_app(rooms: WebRooms) -> ASGIApp:
@@ -50,50 +64,56 @@ def make_app(rooms: WebRooms) -> ASGIApp:
     return Gate(make_site(rooms, show, entrance), rooms.hosts, show, entrance)
 
 
-def make_site(rooms: WebRooms, show: Show, entrance: Entrance) -> FastAPI:
-    """The pages themselves, for whoever the Gate lets pass."""
-    app = FastAPI(
-        title="Gossamer", version=__version__, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False
-    )
-    desk = Desk(rooms, show)
-    app.router.routes.extend(plain_routes(desk))
-    app.mount("/static", StaticFiles(directory=str(packaged("gossamer.web") / "static")), name="static")
+def make_site(rooms: WebRooms, show: Show, entrance: Entrance) -> Starlette:
+    """The pages themselves, for every request that the Gate lets pass."""
+    routes = Routes()
     for subject in SUBJECTS:
-        app.include_router(subject.router(rooms, show))
-    app.include_router(searching.router(rooms, show, desk))
-    app.include_router(login.router(entrance, show))
-    app.include_router(api.router(app, show))
+        routes.include(subject.router(rooms, show))
+    routes.include(login.router(entrance, show))
+    routes.include(api.router(routes, show))
 
-    @app.get("/robots.txt", response_class=PlainTextResponse, include_in_schema=False)
-    def robots() -> str:
+    @routes.get("/robots.txt")
+    def robots() -> Response:
         """A search page has no end: other spiders need not walk it."""
-        return "User-agent: *\nDisallow: /\n"
+        return PlainTextResponse("User-agent: *\nDisallow: /\n")
 
-    show_faults(app, rooms, show)
-    return app
+    static = Mount("/static", StaticFiles(directory=str(packaged("gossamer.web") / "static")), name="static")
+    site = Starlette(routes=[*routes.for_starlette(), static])
+    site.router.redirect_slashes = False
+    show_errors(site, show, rooms.tell)
+    return site
 
 
-def show_faults(app: FastAPI, rooms: WebRooms, show: Show) -> None:
-    """No fault ends in a traceback on a page; what is our own is told."""
+def show_errors(site: Starlette, show: Show, tell: Tell) -> None:
+    """No error ends in a traceback on a page; what is our own is reported."""
 
-    @app.exception_handler(HTTPException)
     async def refused(request: Request, trouble: Any) -> Response:
-        return fault(request, show, trouble.status_code, in_words(trouble.status_code, request.url.path))
+        words = OF_THE_ROUTER.get(trouble.status_code, NOT_UNDERSTOOD).format(path=request.url.path[:200])
+        return error_response(request, show, trouble.status_code, words)
 
-    @app.exception_handler(RequestValidationError)
-    async def misunderstood(request: Request, trouble: Any) -> Response:
-        return fault(request, show, 400, wrong_parameters(trouble.errors()))
+    async def web_error(request: Request, trouble: Any) -> Response:
+        return error_response(request, show, trouble.status, trouble.words, trouble.headers)
 
-    @app.exception_handler(GossamerError)
-    @app.exception_handler(sqlite3.Error)
-    @app.exception_handler(PermissionError)
+    async def invalid(request: Request, trouble: Exception) -> Response:
+        return error_response(request, show, 400, str(trouble))
+
+    async def refused_query(request: Request, trouble: Any) -> Response:
+        return error_response(request, show, status_of(trouble), sentence(trouble))
+
     async def unreadable(request: Request, trouble: Exception) -> Response:
-        rooms.tell("web.unreadable", path=request.url.path, why=f"{type(trouble).__name__}: {trouble}")
+        tell("web.unreadable", path=request.url.path, why=f"{type(trouble).__name__}: {trouble}")
         if isinstance(trouble, ViewDamaged | StateDamaged):
-            mend = "rebuild" if isinstance(trouble, ViewDamaged) else "rebuild --state"
-            return fault(request, show, 503, DAMAGED.format(mend=mend))
-        return fault(request, show, 503, CLOSED if isinstance(trouble, PermissionError) else BUSY)
+            fix = "rebuild" if isinstance(trouble, ViewDamaged) else "rebuild --state"
+            return error_response(request, show, 503, DAMAGED.format(fix=fix))
+        return error_response(request, show, 503, CLOSED if isinstance(trouble, PermissionError) else BUSY)
 
-    @app.exception_handler(Exception)
     async def broken(request: Request, _: Exception) -> Response:
-        return fault(request, show, 500, BROKEN)  # the server logs the exception, which is raised again
+        return error_response(request, show, 500, BROKEN)  # the server logs the exception, which is raised again
+
+    site.add_exception_handler(HTTPException, refused)
+    site.add_exception_handler(WebError, web_error)
+    site.add_exception_handler(InvalidParameter, invalid)
+    site.add_exception_handler(QueryRefused, refused_query)
+    for kind in (GossamerError, sqlite3.Error, PermissionError):
+        site.add_exception_handler(kind, unreadable)
+    site.add_exception_handler(Exception, broken)

@@ -66,6 +66,12 @@ def make_templates() -> jinja2.Environment:
     return templates
 
 
+def sentence(trouble: Exception) -> str:
+    """Its message, as a sentence."""
+    words = str(trouble)
+    return f"{words[:1].upper()}{words[1:].removesuffix('.')}."
+
+
 def moment(at: Instant) -> str:
     """For people: to the second, as no clock is better than that over the web."""
     return f"{datetime.fromtimestamp(at // SECOND, UTC):%Y-%m-%d %H:%M:%S} UTC"

@@ -1,15 +1,17 @@
 """Long answers, made while they are sent: few at a time, bounded in memory, and given up when the asker leaves."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from fastapi import Request, Response
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from gossamer.base.errors import QueryRefused, QueryTooLong
 from gossamer.base.tasks import background
+from gossamer.web.responses import WebError
 
 MOST_EXPORTS = 8
 """Made at one time: each has a thread, and reads the whole collection."""
@@ -17,6 +19,7 @@ MOST_LONG = 32
 """Other answers longer than a piece that are being sent; each is held whole until its reader has taken it."""
 PIECE = 1 << 16
 """Bytes handed to a connection at one time; the next when these have been taken."""
+FULL = "Too many exports are running. Please try again in a minute."
 Pieces = Callable[[], Generator[bytes, None, None]]
 
 
@@ -41,18 +44,17 @@ class Stream(Response):
     """Pieces are drawn one at a time, and only when the last has been taken; all on one thread, since what they come
     from may belong to it (SQLite's connections and Oxigraph's iterators do). What goes wrong before the first has its
     ordinary page; later, the answer breaks off, which a client sees (RFC 9112, 8). A reader that is too slow is cut
-    off by `connections`. Nothing is begun while no slot is free: `full` is answered then."""
+    off by `connections`. Nothing is begun while no slot is free: raises WebError."""
 
-    def __init__(self, pieces: Pieces, media_type: str, file_name: str, slots: Slots, full: Response) -> None:
+    def __init__(self, pieces: Pieces, media_type: str, file_name: str, slots: Slots) -> None:
         super().__init__(media_type=media_type)
         del self.headers["content-length"]
         self.headers["Content-Disposition"] = f'attachment; filename="{file_name}"'
-        self._pieces, self._slots, self._full = pieces, slots, full
+        self._pieces, self._slots = pieces, slots
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if not self._slots.take():
-            await self._full(scope, receive, send)
-            return
+            raise WebError(503, FULL, {"Retry-After": "60"})
         try:
             await self._send_pieces(scope, receive, send)
         finally:
@@ -76,11 +78,6 @@ class Stream(Response):
             await asyncio.shield(closing)
 
 
-async def _left(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
-
-
 T = TypeVar("T")
 
 
@@ -88,9 +85,27 @@ def status_of(trouble: QueryRefused) -> int:
     return 503 if isinstance(trouble, QueryTooLong) else 400
 
 
+def drawn(pieces: Iterator[bytes]) -> Generator[bytes, None, None]:
+    """As pieces of a size worth sending; closing it closes where they come from."""
+    gathered: list[bytes] = []
+    size = 0
+    try:
+        for piece in pieces:
+            gathered.append(piece)
+            size += len(piece)
+            if size >= PIECE:
+                yield b"".join(gathered)
+                gathered, size = [], 0
+        if gathered:
+            yield b"".join(gathered)
+    finally:
+        if isinstance(pieces, Generator):
+            pieces.close()
+
+
 async def unless_left(request: Request, work: Awaitable[T]) -> T:
     """The work's result. A query whose asker has gone is dropped, and its worker freed (FAULTS W12)."""
-    async with background(left(request)) as leaving, background(work) as working:
+    async with background(_left(request.receive)) as leaving, background(work) as working:
         either: set[asyncio.Future[Any]] = {working, leaving}
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if not working.done():
@@ -98,6 +113,6 @@ async def unless_left(request: Request, work: Awaitable[T]) -> T:
         return working.result()
 
 
-async def left(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
+async def _left(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
         pass

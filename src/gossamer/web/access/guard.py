@@ -4,14 +4,14 @@ import asyncio
 from collections.abc import Sequence
 from urllib.parse import parse_qsl, quote, urlencode
 
-from fastapi import Request, Response
-from fastapi.responses import RedirectResponse
 from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gossamer.web.access.login import Entrance, is_of, same_site, unauthorized
 from gossamer.web.access.tokens import ROLE, Role
-from gossamer.web.responses import NOT_OURS, Show, fault
+from gossamer.web.responses import Show, error_response
 from gossamer.web.streams import MOST_LONG, PIECE, Slots
 
 HEADERS = {
@@ -50,6 +50,7 @@ NO_CHANGE = (
     "Changes need the administrator's token. Open the link with the token that `gossamer serve` printed, "
     "or send the token in the file `token` of the data directory as `Authorization: Bearer`."
 )
+NOT_OURS = "This server does not respond to that host name. Open the URL it printed when it started."
 FACTS_STAY = "This endpoint is read-only: facts come only from crawled pages."
 
 
@@ -84,7 +85,9 @@ class Gate:
         body = RequestBody(request, receive)
         ROLE.set(Role.ANONYMOUS)
         if not self._under_way.take():
-            full = fault(request, self._show, 503, "Too many requests at once. Please try again in a few seconds.")
+            full = error_response(
+                request, self._show, 503, "Too many requests at once. Please try again in a few seconds."
+            )
             await full(scope, body.receive, self._dressed(request, body, send))
             return
         sending = Sending(self._dressed(request, body, send), self._under_way, self._long)
@@ -93,7 +96,7 @@ class Gate:
         try:
             await (self._refusal(request) or self._inner)(asked, body.receive, sending.send)
             if sending.is_crowded_out:
-                full = fault(request, self._show, 503, CROWDED)
+                full = error_response(request, self._show, 503, CROWDED)
                 await full(asked, body.receive, self._dressed(request, body, send))
         finally:
             sending.close()
@@ -130,21 +133,21 @@ class Gate:
         # An absolute-form target (RFC 9112, 3.2.2) is how one asks a proxy; we are none.
         is_ours = request.scope["path"].startswith("/") and answers_to(request.headers.get("host"), self._names)
         if not is_ours or len(request.headers.getlist("host")) > 1:
-            return fault(request, self._show, 421, NOT_OURS)
+            return error_response(request, self._show, 421, NOT_OURS)
         return None
 
     def _malformed(self, request: Request) -> Response | None:
         length = request.headers.get("content-length", "0")
         if "transfer-encoding" in request.headers and "content-length" in request.headers:
             # Two lengths are how one request is smuggled inside another (RFC 9112, 6.3).
-            return fault(request, self._show, 400, "The request has two different body lengths.")
+            return error_response(request, self._show, 400, "The request has two different body lengths.")
         if not length.isdigit() or len(length) > 9 or int(length) > LONGEST_BODY:
-            return fault(request, self._show, 413, f"Send at most {LONGEST_BODY:,} bytes.")
+            return error_response(request, self._show, 413, f"Send at most {LONGEST_BODY:,} bytes.")
         if len(request.scope["raw_path"]) + len(request.scope["query_string"]) > LONGEST_TARGET:
             words = "Shorten the request, or send a long query to /sparql with POST."
-            return fault(request, self._show, 414, words)
+            return error_response(request, self._show, 414, words)
         if request.method not in (*READING, *CHANGING):
-            return fault(request, self._show, 405, FACTS_STAY)
+            return error_response(request, self._show, 405, FACTS_STAY)
         return None
 
     def _of_another_site(self, request: Request) -> Response | None:
@@ -158,9 +161,11 @@ class Gate:
             ours = (("https",) if self._door.is_behind_tls else ("http", "https"), host)
             is_foreign = origin is not None and not is_of(origin, *ours) and not is_our_form
             if is_foreign or site not in (None, "same-origin", "none"):
-                return fault(request, self._show, 403, "Requests from other sites are not allowed.")
+                return error_response(request, self._show, 403, "Requests from other sites are not allowed.")
         elif site == "cross-site" and request.headers.get("sec-fetch-mode") != "navigate" and not self._door.is_public:
-            return fault(request, self._show, 403, "Other sites may link to this server, but not read from it.")
+            return error_response(
+                request, self._show, 403, "Other sites may link to this server, but not read from it."
+            )
         return None
 
     def _identified(self, request: Request) -> Response | None:
@@ -193,7 +198,7 @@ class Gate:
                 return RedirectResponse("/door?" + urlencode({"next": same_site(here)}), 303)
             return unauthorized(request, self._show, "This server requires a token.")
         if request.method in CHANGING and not (request.method == "POST" and path in ASKING) and role is not Role.ADMIN:
-            return fault(request, self._show, 403, FACTS_STAY if path.startswith("/sparql") else NO_CHANGE)
+            return error_response(request, self._show, 403, FACTS_STAY if path.startswith("/sparql") else NO_CHANGE)
         return None
 
 

@@ -1,14 +1,16 @@
 """Coming in: a token becomes a session. Programs send the token itself, each time."""
 
 from collections.abc import Sequence
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
-from fastapi import APIRouter, Request, Response
-from fastapi.responses import HTMLResponse, RedirectResponse
+import msgspec
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
 
 from gossamer.base.clock import Clock
 from gossamer.web.access.tokens import ROLE, SESSION_S, Access, Role, Sessions, Tries, address_in, is_near
-from gossamer.web.responses import Show, fault
+from gossamer.web.responses import Show, error_response
+from gossamer.web.routes import Routes, form_of
 
 WRONG = "This token is not valid, or no longer valid: it may have been replaced."
 WAIT = "Too many wrong tokens from your IP address. Wait a minute, or use a valid one."
@@ -55,7 +57,7 @@ def is_led_here(request: Request) -> bool:
 
 
 def unauthorized(request: Request, show: Show, words: str) -> Response:
-    answer = fault(request, show, 401, words)
+    answer = error_response(request, show, 401, words)
     answer.headers["WWW-Authenticate"] = 'Bearer realm="gossamer"'
     return answer
 
@@ -81,7 +83,7 @@ class Entrance:
             return None
         client = client_of(request, self.door)
         if self.tries.are_too_many(client):
-            answer = fault(request, self._show, 429, WAIT)
+            answer = error_response(request, self._show, 429, WAIT)
             answer.headers["Retry-After"] = "60"
             return answer
         if not is_led_here(request):
@@ -109,18 +111,21 @@ class Entrance:
         return request.cookies.get(cookie_name(request, self.door), "")
 
 
-def router(entrance: Entrance, show: Show) -> APIRouter:
-    routes = APIRouter(include_in_schema=False)
+class DoorParameters(msgspec.Struct, frozen=True):
+    next: str = "/"
 
-    @routes.get("/door", response_class=HTMLResponse)
-    def door(next: str = "/") -> Response:
-        return show("door.html", next=same_site(next), role=ROLE.get().name.lower(), is_open=entrance.door.is_open)
+
+def router(entrance: Entrance, show: Show) -> Routes:
+    routes = Routes()
+
+    @routes.get("/door")
+    def door(wanted: DoorParameters) -> Response:
+        role = ROLE.get().name.lower()
+        return show("door.html", next=same_site(wanted.next), role=role, is_open=entrance.door.is_open)
 
     @routes.post("/door")
     async def come_in(request: Request) -> Response:
-        fields = await form_of(request)
-        if fields is None:
-            return fault(request, show, 413, "A token is shorter than that.")
+        fields = await form_of(request, LONGEST_FORM, "A token is shorter than that.")
         refused = entrance.refusal_of(request, fields.get("token", "").strip())
         return refused or entrance.welcome(request, same_site(fields.get("next", "/")))
 
@@ -129,13 +134,3 @@ def router(entrance: Entrance, show: Show) -> APIRouter:
         return entrance.farewell(request)
 
     return routes
-
-
-async def form_of(request: Request) -> dict[str, str] | None:
-    """A small form as browsers send it; None when it is not small."""
-    body = b""
-    async for piece in request.stream():
-        body += piece
-        if len(body) > LONGEST_FORM:
-            return None
-    return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=20))

@@ -2,17 +2,17 @@
 
 from collections.abc import Awaitable
 from typing import Any, Literal
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import urlencode
 
 import msgspec
-from fastapi import HTTPException, Request, Response
-from fastapi.responses import RedirectResponse
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
 
 from gossamer.base.errors import GossamerError
-from gossamer.web.responses import JSON, Described, Refusal, Responses, answers_with, json_answer
-from gossamer.web.sparql.protocol import FORM
+from gossamer.web.responses import json_answer
+from gossamer.web.routes import FORM, ResponseKind, Responses
 
-LONGEST = 1_500_000
+LONGEST_FORM = 1_500_000
 """Bytes of a form; the rules are the longest text that is sent, and each letter may take three."""
 MOST_KEPT = 100
 
@@ -43,21 +43,8 @@ class Notices:
         return self._kept.get(number)
 
 
-async def form_of(request: Request) -> dict[str, str]:
-    """As browsers send it. Raises HTTPException when it is too long, or none."""
-    body = bytearray()
-    async for piece in request.stream():
-        body += piece
-        if len(body) > LONGEST:
-            raise HTTPException(413)
-    try:
-        return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=20))
-    except ValueError:
-        raise HTTPException(400) from None
-
-
 async def told(doing: Awaitable[str]) -> FormNotice:
-    """Our own faults have words for the person who asked."""
+    """Our own errors have words for the person who asked."""
     try:
         return FormNotice(await doing)
     except GossamerError as trouble:
@@ -86,10 +73,10 @@ DONE = "It is done, and in words what became of it."
 NOT_DONE = "It could not be done, and in words why."
 SHOWN = "To whoever likes HTML: on to the page that says what became of it."
 ANSWERS: Responses = {
-    **answers_with(FormNotice, words=DONE),
-    303: {"description": SHOWN},
-    409: Described(FormNotice, JSON, NOT_DONE),
-    413: Described(Refusal, JSON, "The form is too long."),
+    200: ResponseKind(DONE, FormNotice),
+    303: ResponseKind(SHOWN, None),
+    409: ResponseKind(NOT_DONE, FormNotice),
+    413: ResponseKind("The form is too long."),
 }
 NEEDS_TOKEN: list[dict[str, list[str]]] = [{"token": []}]
 
@@ -106,5 +93,4 @@ def change(**fields: dict[str, Any]) -> dict[str, Any]:
     properties = {name: {key: one[key] for key in one if key != "x-needed"} for name, one in fields.items()}
     schema = {"type": "object", "properties": properties} | ({"required": needed} if needed else {})
     body = {"required": bool(needed), "content": {FORM: {"schema": schema}}}
-    extra: dict[str, Any] = {"security": NEEDS_TOKEN}
-    return {"responses": ANSWERS, "openapi_extra": extra | ({"requestBody": body} if fields else {})}
+    return {"responses": ANSWERS, "security": NEEDS_TOKEN} | ({"requestBody": body} if fields else {})

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import msgspec
-from fastapi import APIRouter, Query, Response
-from fastapi.responses import HTMLResponse
+from msgspec import Meta
+from starlette.responses import Response
 
 from gossamer.base.clock import Instant, from_words
 from gossamer.monitor.freshness import (
@@ -20,15 +20,19 @@ from gossamer.monitor.freshness import (
     told,
 )
 from gossamer.web.crawl.status import LISTS
-from gossamer.web.responses import Show, answers_with, json_answer
+from gossamer.web.responses import Show, json_answer
 from gossamer.web.rooms import WebRooms
+from gossamer.web.routes import Routes, answers_with
 
 BOX = Box(52, 12, 530, 136)
 """Where in a picture of 600 by 180 the curves are drawn."""
 SITES = "#sites-name"
 MOST_SITES = 100
 MOST_ROWS = 24
-Site = Annotated[str, Query(max_length=300, description="Only this site.")]
+
+
+class FreshnessParameters(msgspec.Struct, frozen=True):
+    site: Annotated[str, Meta(max_length=300, description="Only this site.")] = ""
 
 
 class Curve(msgspec.Struct, frozen=True):
@@ -49,25 +53,23 @@ class Picture(msgspec.Struct, frozen=True):
     ends: tuple[str, str]
 
 
-def router(rooms: WebRooms, show: Show) -> APIRouter:
-    routes = APIRouter()
+def router(rooms: WebRooms, show: Show) -> Routes:
+    routes = Routes()
 
     def looked_at(site: str) -> FreshnessReport:
         found = told(rooms.monitor.chronicle(), None, rooms.dates.now(), site.strip().lower())
         return msgspec.structs.replace(found, sites=found.sites[:MOST_SITES])
 
-    @routes.get("/crawl/freshness", response_class=HTMLResponse)
-    def page(site: Site = "") -> Response:
+    @routes.get("/crawl/freshness")
+    def page(wanted: FreshnessParameters) -> Response:
         runs = rooms.monitor.chronicle().runs
-        return show("freshness.html", **page_of(looked_at(site)), is_over=bool(runs) and runs[-1].is_over)
+        return show("freshness.html", **page_of(looked_at(wanted.site)), is_over=bool(runs) and runs[-1].is_over)
 
-    @routes.get(
-        "/crawl/freshness.json", responses=answers_with(FreshnessReport), summary="The freshness of the collection"
-    )
-    def as_json(site: Site = "") -> Response:
+    @routes.get("/crawl/freshness.json", answers_with(FreshnessReport), "The freshness of the collection")
+    def as_json(wanted: FreshnessParameters) -> Response:
         """How old the copies are and how many are fresh, now and over time, by site; what the same number of fetches
         could achieve at best; what revisits found. Samples are taken while a crawl that revisits pages is running."""
-        return json_answer(looked_at(site))
+        return json_answer(looked_at(wanted.site))
 
     return routes
 

@@ -1,34 +1,32 @@
 """The lists of a crawl: every fetched URL, every host, every page; with filters, and as files."""
 
-from collections.abc import Callable, Generator, Iterable
-from functools import partial
-from typing import Annotated, Any, Literal, cast, get_args
+from collections.abc import Callable, Generator, Sequence
+from typing import Annotated, Literal, TypeVar, cast, get_args
 from urllib.parse import urlencode
 
 import msgspec
-from fastapi import APIRouter, Depends, Query, Request, Response
-from fastapi.responses import HTMLResponse
+from msgspec import Meta
+from starlette.requests import Request
+from starlette.responses import Response
 
 from gossamer.base.clock import DAY, SECOND, Instant, from_words, in_words
 from gossamer.base.errors import QueryRefused
 from gossamer.frontier.reports import STATES, Order
 from gossamer.values.format import csv_line
 from gossamer.values.outcome import GROUP_OF, GROUPS, IN_WORDS, Reason
-from gossamer.web.crawl.forms import FormNotice, Notices, change, field, form_of, then, told
+from gossamer.web.crawl.forms import LONGEST_FORM, FormNotice, Notices, change, field, then, told
 from gossamer.web.crawl.rooms import (
     HostAction,
     HostsAsked,
     HostsFound,
-    ListedHost,
-    ListedVisit,
     PagesAsked,
     PagesFound,
     VisitsAsked,
     VisitsFound,
 )
-from gossamer.web.exports import full
-from gossamer.web.responses import Show, answers_with, fault, json_answer
+from gossamer.web.responses import Show, json_answer
 from gossamer.web.rooms import WebRooms
+from gossamer.web.routes import Routes, answers_with, form_of
 from gossamer.web.streams import MOST_EXPORTS, Slots, Stream
 
 CSV = "text/csv"
@@ -49,179 +47,6 @@ COLUMNS = (
     "ended_at", "url", "outcome", "says", "detail", "status", "media_type", "size", "facts", "depth", "how", "failures",
     "due_at",
 )  # fmt: skip
-Words = Annotated[str, Query(max_length=2048)]
-Sort = Literal["newest", "oldest"]
-
-
-class VisitsParameters(msgspec.Struct, frozen=True):
-    """As it stands in the address."""
-
-    reason: tuple[str, ...] = ()
-    host: str = ""
-    text: str = ""
-    status: str = ""
-    type: str = ""
-    since: str = ""
-    until: str = ""
-    sort: Sort = "newest"
-    after: str = ""
-    most: int = 50
-
-    def href(self, path: str = "/crawl/visits", **other: object) -> str:
-        values = msgspec.structs.asdict(self) | other
-        default = msgspec.structs.asdict(VisitsParameters())
-        return f"{path}?" + urlencode({k: v for k, v in values.items() if v != default[k]}, doseq=True)
-
-
-def asked(
-    reason: Annotated[
-        list[str], Query(max_length=40, default_factory=list, description="Outcome groups or reason codes.")
-    ],
-    host: Words = "",
-    text: Annotated[str, Query(max_length=2048, description="Text in the URL, case-insensitive.")] = "",
-    status: Annotated[str, Query(pattern="^([2-5](xx)?)?$", description="2xx, 3xx, 4xx or 5xx.")] = "",
-    type: Words = "",
-    since: Annotated[str, Query(max_length=40, description="A date, or an RFC 3339 time.")] = "",
-    until: Annotated[str, Query(max_length=40)] = "",
-    sort: Sort = "newest",
-    after: Annotated[str, Query(max_length=80, description="A position: that of the last fetch listed.")] = "",
-    most: Annotated[int, Query(ge=1, le=1000)] = 50,
-) -> VisitsParameters:
-    chosen = tuple(code for code in reason if code)
-    return VisitsParameters(
-        reason=chosen,
-        host=host.strip().lower(),
-        text=text.strip(),
-        status=status[:1],
-        type=type.strip().lower(),
-        since=since,
-        until=until,
-        sort=sort,
-        after=after,
-        most=most,
-    )
-
-
-Wanted = Annotated[VisitsParameters, Depends(asked)]
-
-
-def visits_router(rooms: WebRooms, show: Show, notices: Notices) -> APIRouter:
-    del notices
-    routes, slots = APIRouter(), Slots(MOST_EXPORTS)
-
-    @routes.get("/crawl/visits", response_class=HTMLResponse)
-    def page(request: Request, wanted: Wanted) -> Response:
-        try:
-            found = rooms.crawl.visits(meant(wanted))
-        except QueryRefused as trouble:
-            return fault(request, show, 400, sentence(trouble))
-        return show("visits.html", found=found, total=total(rooms, wanted), **page_of(wanted))
-
-    @routes.get("/crawl/visits.json", responses=answers_with(VisitsFound))
-    def as_json(request: Request, wanted: Wanted) -> Response:
-        """Every fetched URL and the outcome of its last fetch, newest first; `next`: position of the next part."""
-        try:
-            return json_answer(rooms.crawl.visits(meant(wanted)))
-        except QueryRefused as trouble:
-            return fault(request, show, 400, sentence(trouble))
-
-    @routes.get("/crawl/visits.csv", responses=answers_with(str, media_type=CSV))
-    def as_csv(request: Request, wanted: Wanted) -> Response:
-        """The same as CSV, complete; with `most`, at most so many lines. `/export/visits.csv` has every
-        fetch, unordered, with fewer columns."""
-        try:
-            rooms.crawl.visits(msgspec.structs.replace(meant(wanted), most=1))
-        except QueryRefused as trouble:
-            return fault(request, show, 400, sentence(trouble))
-        most = wanted.most if "most" in request.query_params else None
-        pieces = partial(every_line, rooms, meant(wanted), most)
-        return Stream(pieces, CSV, "visits.csv", slots, full(request, show))
-
-    return routes
-
-
-def page_of(wanted: VisitsParameters) -> dict[str, Any]:
-    return {
-        "wanted": wanted,
-        "groups": [(key, HEADINGS[key], reasons) for key, reasons in GROUPS.items()],
-        "words": IN_WORDS,
-        "badges": {code: BADGES[group] for code, group in GROUP_OF.items()},
-        "types": TYPES,
-        "is_filtered": wanted.href(after="", most=50, sort="newest") != VisitsParameters().href(),
-    }
-
-
-def meant(wanted: VisitsParameters) -> VisitsAsked:
-    """Raises QueryRefused for a value that cannot be."""
-    reasons: dict[Reason, None] = {}
-    for code in wanted.reason:
-        reasons |= dict.fromkeys(GROUPS.get(code) or (known(code),))
-    return VisitsAsked(
-        reasons=tuple(reasons),
-        host=wanted.host,
-        text=wanted.text,
-        status=int(wanted.status) if wanted.status else None,
-        media_type=wanted.type,
-        since_at=instant(wanted.since),
-        until_at=instant(wanted.until, is_end=True),
-        is_newest_first=wanted.sort == "newest",
-        after=wanted.after,
-        most=wanted.most,
-    )
-
-
-def known(code: str) -> Reason:
-    try:
-        return Reason(code)
-    except ValueError:
-        raise QueryRefused(f"unknown outcome “{code[:40]}”; possible are {', '.join(Reason)}") from None
-
-
-def instant(text: str, *, is_end: bool = False) -> Instant | None:
-    """Raises QueryRefused. A day as an end means all of it."""
-    if not text.strip():
-        return None
-    try:
-        at = from_words(text.strip().replace(" ", "+"))
-    except (ValueError, OverflowError):
-        raise QueryRefused(f"“{text[:40]}” is not a date or time; write 2026-11-15 or 2026-11-15T08:30") from None
-    return min(LATEST, max(0, at + (DAY - 1 if is_end and len(text.strip()) == 10 else 0)))
-
-
-def sentence(trouble: QueryRefused) -> str:
-    words = str(trouble)
-    return words[:1].upper() + words[1:] + "."
-
-
-def total(rooms: WebRooms, wanted: VisitsParameters) -> int | None:
-    """How many there are in all, where counters know it; None: nobody counts them."""
-    if wanted.href(after="", most=50, sort="newest", reason=()) != VisitsParameters().href():
-        return None
-    counts = rooms.counts().by_reason
-    reasons = meant(wanted).reasons
-    return sum(counts.get(reason, 0) for reason in reasons) if reasons else sum(counts.values())
-
-
-def every_line(rooms: WebRooms, wanted: VisitsAsked, most: int | None) -> Generator[bytes, None, None]:
-    """Some hundred visits at a time; each group is asked for when the one before has been taken."""
-    yield csv_line(COLUMNS)
-    left, is_more = most, True
-    while is_more and left != 0:
-        at_once = AT_ONCE if left is None else min(left, AT_ONCE)
-        found = rooms.crawl.visits(msgspec.structs.replace(wanted, most=at_once))
-        yield b"".join(map(csv_line, table(found.visits)))
-        left = left - len(found.visits) if left is not None else None
-        wanted, is_more = msgspec.structs.replace(wanted, after=found.next), bool(found.next)
-
-
-def table(found: Iterable[ListedVisit]) -> Iterable[list[object]]:
-    for one in found:
-        cells = msgspec.structs.asdict(one)
-        cells["ended_at"] = in_words(one.ended_at)
-        cells["due_at"] = in_words(one.due_at) if one.due_at else ""
-        yield [cells[name] for name in COLUMNS]
-
-
 HOST_BADGES = {
     "under-way": "good", "ready": "good", "waiting": "calm", "backing-off": "warn", "over-budget": "warn",
     "retired": "bad", "done": "idle",
@@ -246,120 +71,64 @@ HOST_COLUMNS = (
     "host", "state", "says", "queued", "visits", "troubles", "gap_s", "least_gap_s", "broken", "robots", "held",
     "next_at",
 )  # fmt: skip
+Words = Annotated[str, Meta(max_length=2048)]
+Most = Annotated[int, Meta(ge=1, le=1000)]
+Sort = Literal["newest", "oldest"]
 State = Literal["", "under-way", "ready", "waiting", "backing-off", "over-budget", "retired", "done"]
 
 
-class HostsParameters(msgspec.Struct, frozen=True):
-    text: str = ""
+class VisitsFilter(msgspec.Struct, frozen=True):
+    reason: Annotated[
+        tuple[Annotated[str, Meta(max_length=40)], ...],
+        Meta(max_length=40, description="Outcome groups or reason codes."),
+    ] = ()
+    host: Words = ""
+    text: Annotated[str, Meta(max_length=2048, description="Text in the URL, case-insensitive.")] = ""
+    status: Annotated[str, Meta(pattern="^([2-5](xx)?)?$", description="2xx, 3xx, 4xx or 5xx.")] = ""
+    type: Words = ""
+    since: Annotated[str, Meta(max_length=40, description="A date, or an RFC 3339 time.")] = ""
+    until: Annotated[str, Meta(max_length=40)] = ""
+    sort: Sort = "newest"
+    after: Annotated[str, Meta(max_length=80, description="A position: that of the last fetch listed.")] = ""
+
+
+class VisitsParameters(VisitsFilter, frozen=True):
+    most: Most = 50
+
+    def href(self, path: str = "/crawl/visits", **other: object) -> str:
+        return href_of(path, self, VisitsParameters(), other)
+
+
+class VisitsCsvParameters(VisitsFilter, frozen=True):
+    most: Most | None = None
+
+
+class HostsFilter(msgspec.Struct, frozen=True):
+    text: Annotated[str, Meta(max_length=300, description="Text in the host name.")] = ""
     state: State = ""
     sort: Order = "queued"
-    after: str = ""
-    most: int = 50
+    after: Annotated[str, Meta(max_length=400, description="A position: that of the last host listed.")] = ""
+
+
+class HostsParameters(HostsFilter, frozen=True):
+    most: Most = 50
 
     def href(self, path: str = "/crawl/hosts", **other: object) -> str:
-        values = msgspec.structs.asdict(self) | other
-        default = msgspec.structs.asdict(HostsParameters())
-        return f"{path}?" + urlencode({k: v for k, v in values.items() if v != default[k]})
+        return href_of(path, self, HostsParameters(), other)
 
 
-def hosts_asked(
-    text: Annotated[str, Query(max_length=300, description="Text in the host name.")] = "",
-    state: State = "",
-    sort: Order = "queued",
-    after: Annotated[str, Query(max_length=400, description="A position: that of the last host listed.")] = "",
-    most: Annotated[int, Query(ge=1, le=1000)] = 50,
-) -> HostsParameters:
-    return HostsParameters(text.strip(), state, sort, after, most)
+class HostsCsvParameters(HostsFilter, frozen=True):
+    most: Most | None = None
 
 
-HostsWanted = Annotated[HostsParameters, Depends(hosts_asked)]
-CHANGE_FORM = {
-    "action": field("What to do with the host.", *get_args(HostAction), needed=True),
-    "host": field("Host name, with its port if it has one.", needed=True),
-    "words": field("The reason, for the record."),
-}
+class HostsPageParameters(HostsParameters, frozen=True):
+    said: Annotated[str, Meta(max_length=20)] = ""
 
 
-def hosts_router(rooms: WebRooms, show: Show, notices: Notices) -> APIRouter:
-    routes, slots = APIRouter(), Slots(MOST_EXPORTS)
-
-    def found_of(wanted: HostsParameters) -> HostsFound:
-        return rooms.crawl.hosts(HostsAsked(wanted.text, wanted.state, wanted.sort, wanted.after, wanted.most))
-
-    @routes.get("/crawl/hosts", response_class=HTMLResponse)
-    def page(request: Request, wanted: HostsWanted, said: Annotated[str, Query(max_length=20)] = "") -> Response:
-        try:
-            found = found_of(wanted)
-        except QueryRefused as trouble:
-            return fault(request, show, 400, f"{trouble}.".capitalize())
-        return show("hosts.html", found=found, said=notices.named(said), **hosts_page(wanted))
-
-    @routes.get("/crawl/hosts.json", responses=answers_with(HostsFound))
-    def as_json(request: Request, wanted: HostsWanted) -> Response:
-        """Hosts and their state; `next` is the position of the next part."""
-        try:
-            return json_answer(found_of(wanted))
-        except QueryRefused as trouble:
-            return fault(request, show, 400, f"{trouble}.".capitalize())
-
-    @routes.get("/crawl/hosts.csv", responses=answers_with(str, media_type=CSV))
-    def as_csv(request: Request, wanted: HostsWanted) -> Response:
-        """The same as CSV, complete; with `most`, at most so many lines."""
-        try:
-            found_of(msgspec.structs.replace(wanted, most=1))
-        except QueryRefused as trouble:
-            return fault(request, show, 400, f"{trouble}.".capitalize())
-        most = wanted.most if "most" in request.query_params else None
-        return Stream(partial(every_host, found_of, wanted, most), CSV, "hosts.csv", slots, full(request, show))
-
-    @routes.post("/crawl/hosts/change", summary="Retire, reinstate, release or exclude a host", **change(**CHANGE_FORM))
-    async def changed(request: Request) -> Response:
-        fields = await form_of(request)
-        action, host = fields.get("action", ""), fields.get("host", "")
-        if action not in get_args(HostAction) or not host:
-            notice = FormNotice("Say which host, and whether to retire, reinstate, release or exclude it.", "bad")
-        else:
-            doing = rooms.crawl.change_host(cast(HostAction, action), host, fields.get("words", ""))
-            notice = await told(doing)
-        state = {name: fields.get(name, "") for name in ("text", "state", "sort", "after")}
-        return then(request, notices, notice, "/crawl/hosts", **state)
-
-    return routes
-
-
-def hosts_page(wanted: HostsParameters) -> dict[str, Any]:
-    return {
-        "wanted": wanted,
-        "states": STATES,
-        "orders": HOST_ORDERS,
-        "badges": HOST_BADGES,
-        "robots": ROBOTS,
-        "is_filtered": bool(wanted.text or wanted.state),
-    }
-
-
-def every_host(
-    found_of: Callable[[HostsParameters], HostsFound], wanted: HostsParameters, most: int | None
-) -> Generator[bytes, None, None]:
-    """Some hundred hosts at a time; each group is asked for when the one before has been taken."""
-    yield csv_line(HOST_COLUMNS)
-    left, is_more = most, True
-    while is_more and left != 0:
-        found = found_of(msgspec.structs.replace(wanted, most=AT_ONCE if left is None else min(left, AT_ONCE)))
-        yield b"".join(map(csv_line, host_rows(found.hosts)))
-        left = left - len(found.hosts) if left is not None else None
-        wanted, is_more = msgspec.structs.replace(wanted, after=found.next), bool(found.next)
-
-
-def host_rows(found: Iterable[ListedHost]) -> Iterable[list[object]]:
-    for one in found:
-        cells = msgspec.structs.asdict(one) | {"next_at": in_words(one.next_at) if one.next_at else ""}
-        yield [cells[name] for name in HOST_COLUMNS]
-
-
-OneHost = Annotated[str, Query(max_length=300, description="Only pages of this host.")]
-AfterPage = Annotated[str, Query(max_length=9000, description="A position: that of the last page listed.")]
-MostPages = Annotated[int, Query(ge=1, le=1000)]
+class PagesParameters(msgspec.Struct, frozen=True):
+    host: Annotated[str, Meta(max_length=300, description="Only pages of this host.")] = ""
+    after: Annotated[str, Meta(max_length=9000, description="A position: that of the last page listed.")] = ""
+    most: Most = 50
 
 
 class ListedPages(msgspec.Struct, frozen=True):
@@ -368,30 +137,210 @@ class ListedPages(msgspec.Struct, frozen=True):
     found: PagesFound
 
 
-def pages_router(rooms: WebRooms, show: Show, notices: Notices) -> APIRouter:
-    del notices
-    routes = APIRouter()
+CHANGE_FORM = {
+    "action": field("What to do with the host.", *get_args(HostAction), needed=True),
+    "host": field("Host name, with its port if it has one.", needed=True),
+    "words": field("The reason, for the record."),
+}
 
-    def listed(host: str, after: str, most: int) -> ListedPages:
-        host = host.strip().lower()
-        total = None if host else rooms.counts().pages
-        return ListedPages(total, rooms.crawl.pages(PagesAsked(host, after, most)))
 
-    @routes.get("/crawl/pages", response_class=HTMLResponse)
-    def page(request: Request, host: OneHost = "", after: AfterPage = "", most: MostPages = 50) -> Response:
-        try:
-            known = listed(host, after, most)
-        except QueryRefused as trouble:
-            return fault(request, show, 400, f"{trouble}.".capitalize())
-        return show("pages.html", known=known, host=host, after=after)
+def href_of(path: str, wanted: msgspec.Struct, plain: msgspec.Struct, other: dict[str, object]) -> str:
+    """A list in another of its states; parameters that are as always are left out."""
+    default = msgspec.structs.asdict(plain)
+    values = {name: getattr(wanted, name) for name in default} | other
+    return f"{path}?" + urlencode({name: one for name, one in values.items() if one != default[name]}, doseq=True)
 
-    @routes.get("/crawl/pages.json", responses=answers_with(ListedPages))
-    def as_json(request: Request, host: OneHost = "", after: AfterPage = "", most: MostPages = 50) -> Response:
-        """Every page that is stored and searchable; `next` is the position of the next part. All of them at once,
-        with their texts, are in /export/pages.jsonl and /export/pages.csv."""
-        try:
-            return json_answer(listed(host, after, most))
-        except QueryRefused as trouble:
-            return fault(request, show, 400, f"{trouble}.".capitalize())
+
+def visits_router(rooms: WebRooms, show: Show) -> Routes:
+    routes, slots = Routes(), Slots(MOST_EXPORTS)
+
+    @routes.get("/crawl/visits")
+    def page(given: VisitsParameters) -> Response:
+        wanted = tidied(given)
+        found = rooms.crawl.visits(meant(wanted, wanted.most))
+        return show(
+            "visits.html",
+            found=found,
+            total=total(rooms, wanted),
+            wanted=wanted,
+            groups=[(key, HEADINGS[key], reasons) for key, reasons in GROUPS.items()],
+            words=IN_WORDS,
+            badges={code: BADGES[group] for code, group in GROUP_OF.items()},
+            types=TYPES,
+            is_filtered=wanted.href(after="", most=50, sort="newest") != VisitsParameters().href(),
+        )
+
+    @routes.get("/crawl/visits.json", answers_with(VisitsFound), "Fetched URLs")
+    def as_json(given: VisitsParameters) -> Response:
+        """Every fetched URL and the outcome of its last fetch, newest first; `next`: position of the next part."""
+        return json_answer(rooms.crawl.visits(meant(tidied(given), given.most)))
+
+    @routes.get("/crawl/visits.csv", answers_with(str, CSV), "Fetched URLs as CSV")
+    def as_csv(given: VisitsCsvParameters) -> Response:
+        """The same as CSV, complete; with `most`, at most so many lines. `/export/visits.csv` has every
+        fetch, unordered, with fewer columns."""
+        asked = meant(tidied(given), AT_ONCE)
+
+        def look(after: str, most: int) -> tuple[list[Row], str]:
+            found = rooms.crawl.visits(msgspec.structs.replace(asked, after=after, most=most))
+            return [row_of(one, COLUMNS) for one in found.visits], found.next
+
+        look(asked.after, 1)  # what is wrong with the question is said before the file begins
+        return Stream(lambda: every_line(COLUMNS, look, asked.after, given.most), CSV, "visits.csv", slots)
 
     return routes
+
+
+def hosts_router(rooms: WebRooms, show: Show, notices: Notices) -> Routes:
+    routes, slots = Routes(), Slots(MOST_EXPORTS)
+
+    def found_of(wanted: HostsFilter, after: str, most: int) -> HostsFound:
+        return rooms.crawl.hosts(HostsAsked(wanted.text.strip(), wanted.state, wanted.sort, after, most))
+
+    @routes.get("/crawl/hosts")
+    def page(wanted: HostsPageParameters) -> Response:
+        return show(
+            "hosts.html",
+            found=found_of(wanted, wanted.after, wanted.most),
+            said=notices.named(wanted.said),
+            wanted=wanted,
+            states=STATES,
+            orders=HOST_ORDERS,
+            badges=HOST_BADGES,
+            robots=ROBOTS,
+            is_filtered=bool(wanted.text.strip() or wanted.state),
+        )
+
+    @routes.get("/crawl/hosts.json", answers_with(HostsFound), "Hosts")
+    def as_json(wanted: HostsParameters) -> Response:
+        """Hosts and their state; `next` is the position of the next part."""
+        return json_answer(found_of(wanted, wanted.after, wanted.most))
+
+    @routes.get("/crawl/hosts.csv", answers_with(str, CSV), "Hosts as CSV")
+    def as_csv(wanted: HostsCsvParameters) -> Response:
+        """The same as CSV, complete; with `most`, at most so many lines."""
+
+        def look(after: str, most: int) -> tuple[list[Row], str]:
+            found = found_of(wanted, after, most)
+            return [row_of(one, HOST_COLUMNS) for one in found.hosts], found.next
+
+        look(wanted.after, 1)
+        return Stream(lambda: every_line(HOST_COLUMNS, look, wanted.after, wanted.most), CSV, "hosts.csv", slots)
+
+    @routes.post("/crawl/hosts/change", summary="Retire, reinstate, release or exclude a host", **change(**CHANGE_FORM))
+    async def changed(request: Request) -> Response:
+        fields = await form_of(request, LONGEST_FORM)
+        action, host = fields.get("action", ""), fields.get("host", "")
+        if action not in get_args(HostAction) or not host:
+            notice = FormNotice("Say which host, and whether to retire, reinstate, release or exclude it.", "bad")
+        else:
+            notice = await told(rooms.crawl.change_host(cast(HostAction, action), host, fields.get("words", "")))
+        state = {name: fields.get(name, "") for name in ("text", "state", "sort", "after")}
+        return then(request, notices, notice, "/crawl/hosts", **state)
+
+    return routes
+
+
+def pages_router(rooms: WebRooms, show: Show) -> Routes:
+    """Every URL whose document was fetched, is kept and can be found."""
+    routes = Routes()
+
+    def listed(wanted: PagesParameters) -> ListedPages:
+        host = wanted.host.strip().lower()
+        total = None if host else rooms.counts().pages
+        return ListedPages(total, rooms.crawl.pages(PagesAsked(host, wanted.after, wanted.most)))
+
+    @routes.get("/crawl/pages")
+    def page(wanted: PagesParameters) -> Response:
+        return show("pages.html", known=listed(wanted), host=wanted.host, after=wanted.after)
+
+    @routes.get("/crawl/pages.json", answers_with(ListedPages), "Stored pages")
+    def as_json(wanted: PagesParameters) -> Response:
+        """Every page that is stored and searchable; `next` is the position of the next part. All of them at once,
+        with their texts, are in /export/pages.jsonl and /export/pages.csv."""
+        return json_answer(listed(wanted))
+
+    return routes
+
+
+Filter = TypeVar("Filter", bound=VisitsFilter)
+
+
+def tidied(given: Filter) -> Filter:
+    return msgspec.structs.replace(
+        given,
+        reason=tuple(filter(None, given.reason)),
+        host=given.host.strip().lower(),
+        text=given.text.strip(),
+        status=given.status[:1],
+        type=given.type.strip().lower(),
+    )
+
+
+def meant(wanted: VisitsFilter, most: int) -> VisitsAsked:
+    """Raises QueryRefused for a value that cannot be."""
+    reasons: dict[Reason, None] = {}
+    for code in wanted.reason:
+        reasons |= dict.fromkeys(GROUPS.get(code) or (known(code),))
+    return VisitsAsked(
+        reasons=tuple(reasons),
+        host=wanted.host,
+        text=wanted.text,
+        status=int(wanted.status) if wanted.status else None,
+        media_type=wanted.type,
+        since_at=instant(wanted.since),
+        until_at=instant(wanted.until, is_end=True),
+        is_newest_first=wanted.sort == "newest",
+        after=wanted.after,
+        most=most,
+    )
+
+
+def known(code: str) -> Reason:
+    try:
+        return Reason(code)
+    except ValueError:
+        raise QueryRefused(f"unknown outcome “{code[:40]}”; possible are {', '.join(Reason)}") from None
+
+
+def instant(text: str, *, is_end: bool = False) -> Instant | None:
+    """Raises QueryRefused. A day as an end means all of it."""
+    if not text.strip():
+        return None
+    try:
+        at = from_words(text.strip().replace(" ", "+"))
+    except (ValueError, OverflowError):
+        raise QueryRefused(f"“{text[:40]}” is not a date or time; write 2026-11-15 or 2026-11-15T08:30") from None
+    return min(LATEST, max(0, at + (DAY - 1 if is_end and len(text.strip()) == 10 else 0)))
+
+
+def total(rooms: WebRooms, wanted: VisitsParameters) -> int | None:
+    """How many there are in all, where counters know it; None: nobody counts them."""
+    if wanted.href(after="", most=50, sort="newest", reason=()) != VisitsParameters().href():
+        return None
+    counts = rooms.counts().by_reason
+    reasons = meant(wanted, 1).reasons
+    return sum(counts.get(reason, 0) for reason in reasons) if reasons else sum(counts.values())
+
+
+Row = list[object]
+Look = Callable[[str, int], tuple[list[Row], str]]
+"""From a position on, at most so many rows; and the position to go on from, empty at the end."""
+
+
+def every_line(columns: Sequence[str], look: Look, after: str, most: int | None) -> Generator[bytes, None, None]:
+    """Some hundred rows at a time; each group is asked for when the one before has been taken."""
+    yield csv_line(columns)
+    left = most
+    while left is None or left > 0:
+        rows, after = look(after, AT_ONCE if left is None else min(left, AT_ONCE))
+        yield b"".join(map(csv_line, rows))
+        left = None if left is None else left - len(rows)
+        if not after:
+            return
+
+
+def row_of(one: msgspec.Struct, columns: Sequence[str]) -> Row:
+    """Instants, which are called `..._at`, as text."""
+    cells = msgspec.structs.asdict(one)
+    return [(in_words(cells[name]) if cells[name] else "") if name.endswith("_at") else cells[name] for name in columns]

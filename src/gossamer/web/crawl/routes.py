@@ -6,9 +6,10 @@ from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 
 import msgspec
-from fastapi import APIRouter, Query, Request, Response
-from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import HTMLResponse, RedirectResponse
+from msgspec import Meta
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
 
 from gossamer.base.clock import in_words
 from gossamer.base.errors import GossamerError
@@ -18,7 +19,7 @@ from gossamer.monitor.hints import Hint
 from gossamer.monitor.system import System
 from gossamer.values.format import fitted
 from gossamer.values.outcome import GROUPS, IN_WORDS, in_group
-from gossamer.web.crawl.forms import FormNotice, Notices, change, field, form_of, is_program, refusal, then, told
+from gossamer.web.crawl.forms import LONGEST_FORM, FormNotice, Notices, change, field, is_program, refusal, then, told
 from gossamer.web.crawl.lists import hosts_router, pages_router, visits_router
 from gossamer.web.crawl.rooms import (
     Crawler,
@@ -33,8 +34,9 @@ from gossamer.web.crawl.rooms import (
 )
 from gossamer.web.crawl.status import LISTS
 from gossamer.web.nodes.routes import pieces
-from gossamer.web.responses import Show, answers_with, json_answer
+from gossamer.web.responses import Show, json_answer
 from gossamer.web.rooms import WebRooms
+from gossamer.web.routes import Routes, answers_with, form_of
 
 NEWEST = 8
 CARDS = (
@@ -92,31 +94,44 @@ class CrawlNow(msgspec.Struct, frozen=True):
     as_of: str
 
 
-def router(rooms: WebRooms, show: Show) -> APIRouter:
-    routes, notices = APIRouter(), Notices()
+class CrawlParameters(msgspec.Struct, frozen=True):
+    reason: Annotated[str, Meta(max_length=40)] = ""
+    confirm: Literal["", "stop"] = ""
+    said: Annotated[str, Meta(max_length=20)] = ""
+    seeds: Annotated[str, Meta(max_length=20)] = ""
 
-    @routes.get("/crawl", response_class=HTMLResponse)
-    async def page(
-        reason: Annotated[str, Query(max_length=40)] = "",
-        confirm: Literal["", "stop"] = "",
-        said: Annotated[str, Query(max_length=20)] = "",
-        seeds: Annotated[str, Query(max_length=20)] = "",
-    ) -> Response:
-        if reason:  # the hints name what they speak of so
-            return RedirectResponse("/crawl/visits?" + urlencode({"reason": reason}), 303)
+
+def router(rooms: WebRooms, show: Show) -> Routes:
+    routes, notices = Routes(), Notices()
+
+    @routes.get("/crawl")
+    async def page(wanted: CrawlParameters) -> Response:
+        if wanted.reason:  # the hints name what they speak of so
+            return RedirectResponse("/crawl/visits?" + urlencode({"reason": wanted.reason}), 303)
         now, standing, newest = await run_in_threadpool(looked_at, rooms)
-        values = page_of(now, standing, newest)
-        return show("crawl.html", confirm=confirm, said=notices.named(said), refill=notices.named(seeds), **values)
+        said, refill = notices.named(wanted.said), notices.named(wanted.seeds)
+        return show("crawl.html", confirm=wanted.confirm, said=said, refill=refill, **page_of(now, standing, newest))
 
-    @routes.get("/crawl.json", responses=answers_with(CrawlNow))
+    @routes.get("/crawl.json", answers_with(CrawlNow), "The crawl")
     def as_json() -> Response:
         """Crawl status: its state, numbers, seeds and problems."""
         return json_answer(looked_at(rooms)[0])
 
+    routes.include(controls(rooms, notices))
+    for others in (visits_router(rooms, show), pages_router(rooms, show)):
+        routes.include(others)
+    for others in (hosts_router(rooms, show, notices), rules_router(rooms, show, notices)):
+        routes.include(others)
+    return routes
+
+
+def controls(rooms: WebRooms, notices: Notices) -> Routes:
+    routes = Routes()
+
     @routes.post("/crawl/start", summary="Start the crawl", **change(contact=CONTACT))
     async def start(request: Request) -> Response:
         """The crawl continues where it stopped. Responds after its first heartbeat."""
-        fields = await form_of(request)
+        fields = await form_of(request, LONGEST_FORM)
         return then(request, notices, await told(rooms.crawl.start(fields.get("contact", ""))), "/crawl")
 
     @routes.post("/crawl/pause", summary="Pause the crawl", **change())
@@ -134,7 +149,7 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
     @routes.post("/crawl/seeds", summary="Add seed URLs", **change(**SEEDS_FORM))
     async def seeds_added(request: Request) -> Response:
         """URLs that cannot be fetched are rejected, each with a reason."""
-        fields = await form_of(request)
+        fields = await form_of(request, LONGEST_FORM)
         typed = fields.get("seeds", "")
         notice, are_added = await added(rooms, typed, fields.get("reach", "host"), fields.get("contact", ""))
         if are_added and fields.get("then") == "start":
@@ -143,8 +158,6 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
         refill = notices.keep(FormNotice(typed[:20_000])) if not are_added and typed.strip() else ""
         return then(request, notices, notice, "/crawl", seeds=refill)
 
-    for subject in (visits_router, pages_router, hosts_router, rules_router):
-        routes.include_router(subject(rooms, show, notices))
     return routes
 
 
@@ -261,40 +274,39 @@ class RulesNow(msgspec.Struct, frozen=True):
     """What a draft would do to what waits; None without one, or when something is wrong with it."""
 
 
-Draft = Annotated[str | None, Query(max_length=LONGEST, description="Rules to preview; nothing is saved.")]
-Added = Annotated[str, Query(max_length=2000, description="One rule to preview in addition to the current ones.")]
-Seconds = Annotated[
-    float, Query(ge=0.1, le=MOST_SECONDS, description="How long to search through the queue, in seconds.")
-]
+class RulesParameters(msgspec.Struct, frozen=True):
+    draft: Annotated[
+        Annotated[str, Meta(max_length=LONGEST)] | None, Meta(description="Rules to preview; nothing is saved.")
+    ] = None
+    add: Annotated[str, Meta(max_length=2000, description="One rule to preview in addition to the current ones.")] = ""
+    seconds: Annotated[
+        float, Meta(ge=0.1, le=MOST_SECONDS, description="How long to search through the queue, in seconds.")
+    ] = SECONDS
 
 
-def rules_router(rooms: WebRooms, show: Show, notices: Notices) -> APIRouter:
-    routes = APIRouter()
+class RulesPageParameters(RulesParameters, frozen=True):
+    mark: Annotated[str, Meta(max_length=20)] = ""
+    said: Annotated[str, Meta(max_length=20)] = ""
 
+
+def rules_router(rooms: WebRooms, show: Show, notices: Notices) -> Routes:
+    routes = Routes()
     rules_shown = partial(rules_page, show)
 
-    @routes.get("/crawl/rules", response_class=HTMLResponse)
-    def page(
-        draft: Draft = None,
-        add: Added = "",
-        mark: Annotated[str, Query(max_length=20)] = "",
-        seconds: Seconds = SECONDS,
-        said: Annotated[str, Query(max_length=20)] = "",
-    ) -> Response:
-        rules = rooms.crawl.rules()
-        return rules_shown(
-            rules, now_of(rooms, rules, draft, add, seconds), mark or rules.mark, seconds, notices.named(said)
-        )
+    @routes.get("/crawl/rules")
+    def page(wanted: RulesPageParameters) -> Response:
+        rules, said = rooms.crawl.rules(), notices.named(wanted.said)
+        return rules_shown(rules, now_of(rooms, rules, wanted), wanted.mark or rules.mark, wanted.seconds, said)
 
-    @routes.get("/crawl/rules.json", responses=answers_with(RulesNow))
-    def as_json(draft: Draft = None, add: Added = "", seconds: Seconds = SECONDS) -> Response:
+    @routes.get("/crawl/rules.json", answers_with(RulesNow), "The rules of the crawl")
+    def as_json(wanted: RulesParameters) -> Response:
         """The rules in force, or the effect of others: which of the waiting URLs they would exclude."""
-        return json_answer(now_of(rooms, rooms.crawl.rules(), draft, add, seconds))
+        return json_answer(now_of(rooms, rooms.crawl.rules(), wanted))
 
     @routes.post("/crawl/rules/save", summary="Save the rules of the crawl", **change(**SAVE_FORM))
     async def save(request: Request) -> Response:
         """All or nothing: if a line is not a valid rule, it is reported and the rules stay as they were."""
-        fields = await form_of(request)
+        fields = await form_of(request, LONGEST_FORM)
         text, mark = fields.get("draft", "").replace("\r\n", "\n"), fields.get("mark", "")
         wrong = rooms.crawl.wrong(text)
         rules = await run_in_threadpool(rooms.crawl.rules)
@@ -346,11 +358,11 @@ def not_saved(wrong: Sequence[Wrong]) -> FormNotice:
     return FormNotice(words, "bad", tuple(lines))
 
 
-def now_of(rooms: WebRooms, rules: RuleSet, draft: str | None, add: str, seconds: float) -> RulesNow:
-    if draft is None and not add.strip():
+def now_of(rooms: WebRooms, rules: RuleSet, wanted: RulesParameters) -> RulesNow:
+    if wanted.draft is None and not wanted.add.strip():
         return RulesNow(rules.text, False, rules.mark, rules.wrong, None)
-    text = (rules.text if draft is None else draft).replace("\r\n", "\n")
-    if add.strip():
-        text = (text.rstrip() + "\n" if text.strip() else "") + " ".join(add.split()) + "\n"
+    text = (rules.text if wanted.draft is None else wanted.draft).replace("\r\n", "\n")
+    if wanted.add.strip():
+        text = (text.rstrip() + "\n" if text.strip() else "") + " ".join(wanted.add.split()) + "\n"
     wrong = rooms.crawl.wrong(text)
-    return RulesNow(text, True, rules.mark, wrong, None if wrong else rooms.crawl.effect(text, seconds))
+    return RulesNow(text, True, rules.mark, wrong, None if wrong else rooms.crawl.effect(text, wanted.seconds))

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-from fastapi import APIRouter, Response
-from fastapi.responses import HTMLResponse
+from starlette.responses import Response
 
 from gossamer.base.clock import SECOND
 from gossamer.monitor.control import Beat
 from gossamer.values.outcome import IN_WORDS
-from gossamer.web.responses import Show, answers_with, json_answer
+from gossamer.web.responses import Show, json_answer
 from gossamer.web.rooms import SILENT_AFTER_S, WebRooms, numbers_of, state_of
+from gossamer.web.routes import Routes, answers_with
 
 CARDS = [
     ("pages", "pages"),
@@ -49,10 +49,10 @@ class Status(msgspec.Struct, frozen=True):
     processes: list[BeatNow]
 
 
-def router(rooms: WebRooms, show: Show) -> APIRouter:
-    routes = APIRouter()
+def router(rooms: WebRooms, show: Show) -> Routes:
+    routes = Routes()
 
-    @routes.get("/status", response_class=HTMLResponse)
+    @routes.get("/status")
     def page() -> Response:
         reasons = [
             {"code": code, "number": number, "words": MEANING.get(code, "")}
@@ -68,7 +68,7 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
             beats=[shown(beat, rooms.clock.now()) for beat in rooms.beats()],
         )
 
-    @routes.get("/status.json", responses=answers_with(Status), summary="Crawl status")
+    @routes.get("/status.json", answers_with(Status), "Crawl status")
     def as_json() -> Response:
         now = rooms.clock.now()
         beats = [BeatNow(beat.name, beat.pid, age_s(beat, now), dict(beat.facts)) for beat in rooms.beats()]

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 import msgspec
-from fastapi.concurrency import run_in_threadpool
+from starlette.concurrency import run_in_threadpool
 
 from gossamer.base.clock import Instant, in_words
 from gossamer.base.errors import QueryRefused

@@ -1,13 +1,15 @@
 """A page for every thing, class and property: what is said of it and by whom, what points to it, and its files."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Query, Request, Response
-from fastapi.concurrency import run_in_threadpool
+import msgspec
+from msgspec import Meta
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Triple, serialize
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
 
 from gossamer.base.clock import in_words
 from gossamer.base.errors import QueryRefused
@@ -17,8 +19,9 @@ from gossamer.web.entities.facts import Row, bindings
 from gossamer.web.entities.known import KnownThing, Wanted, known_of
 from gossamer.web.entities.queries import MOST_DESCRIBED, PER_PAGE, WINDOW, description_of, iri_of
 from gossamer.web.names import PREFIXES, entity_href, facts_about, named, outside_href, page_href, short
-from gossamer.web.responses import Show, answers_with, fault, json_answer
+from gossamer.web.responses import Show, WebError, json_answer
 from gossamer.web.rooms import WebRooms
+from gossamer.web.routes import Routes, answers_with
 from gossamer.web.streams import unless_left
 
 TURTLE, N_QUADS, JSON_LD, CSV = "text/turtle", "application/n-quads", "application/ld+json", "text/csv"
@@ -33,8 +36,6 @@ Cell = Mapping[str, str]
 
 HTML = "text/html"
 KINDS = (HTML, JSON, TURTLE, N_QUADS, JSON_LD, CSV)
-Start = Annotated[int, Query(alias="from", ge=0, le=WINDOW)]
-InstancesFrom = Annotated[int, Query(ge=0, le=WINDOW)]
 UNKNOWN = (
     "This entity is not in the collection: no page states a fact about it, and none refers to it. "
     "It may be spelled differently (with or without a # or a / at the end), or its page may not have been fetched."
@@ -42,81 +43,82 @@ UNKNOWN = (
 TOO_SLOW = "Facts are not available right now. Please try again in a few seconds."
 
 
-def router(rooms: WebRooms, show: Show) -> APIRouter:
-    routes = APIRouter()
+class EntityFileParameters(msgspec.Struct, frozen=True):
+    ending: str
+    iri: str = ""
+
+
+class EntityParameters(msgspec.Struct, frozen=True):
+    iri: str = ""
+    via: str = ""
+    start: Annotated[int, Meta(ge=0, le=WINDOW)] = msgspec.field(name="from", default=0)
+    instances_from: Annotated[int, Meta(ge=0, le=WINDOW)] = 0
+
+    def read(self) -> Wanted:
+        """Raises WebError."""
+        try:
+            via = iri_of(self.via) if self.via.strip() else None
+            return Wanted(iri_of(self.iri), via, self.start, self.instances_from)
+        except ValueError as trouble:
+            raise WebError(400, str(trouble)) from None
+
+
+def router(rooms: WebRooms, show: Show) -> Routes:
+    routes = Routes()
 
     @routes.get(
-        "/entity", responses=answers_with(Any, media_type="*/*", words="In the format preferred by the Accept header.")
+        "/entity", answers_with(Any, "*/*", "In the format preferred by the Accept header."), "Facts about an entity"
     )
-    async def entity(
-        request: Request, iri: str = "", via: str = "", start: Start = 0, instances_from: InstancesFrom = 0
-    ) -> Response:
+    async def entity(request: Request, wanted: EntityParameters) -> Response:
         """Everything known about an IRI. The Accept header chooses: HTML, JSON, Turtle, N-Quads, JSON-LD or CSV."""
         kind = media_type_for(request.headers.get("accept", HTML), KINDS)
-        asked = EntityRequest(request, iri, via, start, instances_from)
-        answer = await answered(rooms, show, asked, kind)
+        if kind in FORMATS.values():
+            answer = await described(rooms, request, wanted.read(), kind)
+        elif kind == JSON:
+            answer = json_answer(await known_to(rooms, request, wanted.read()))
+        else:
+            known = await known_to(rooms, request, wanted.read())
+            answer = await run_in_threadpool(lambda: show("entity.html", **values(known)))
         answer.headers["Vary"] = "Accept"
         return answer
 
-    @routes.get("/entity.json", responses=answers_with(KnownThing))
-    async def as_json(
-        request: Request, iri: str = "", via: str = "", start: Start = 0, instances_from: InstancesFrom = 0
-    ) -> Response:
-        return await answered(rooms, show, EntityRequest(request, iri, via, start, instances_from), JSON)
+    @routes.get("/entity.json", answers_with(KnownThing), "Everything known about an entity")
+    async def as_json(request: Request, wanted: EntityParameters) -> Response:
+        return json_answer(await known_to(rooms, request, wanted.read()))
 
-    @routes.get("/entity.{ending}", responses=answers_with(str, media_type="*/*", words="The facts as a file."))
-    async def as_file(request: Request, ending: str, iri: str = "") -> Response:
+    @routes.get(
+        "/entity.{ending}", answers_with(str, "*/*", "The facts as a file."), "Facts about an entity, as a file"
+    )
+    async def as_file(request: Request, wanted: EntityFileParameters) -> Response:
         """The facts about it, as Turtle (ttl), N-Quads with the pages as graphs (nq), JSON-LD (jsonld) or CSV."""
-        if ending not in FORMATS:
-            return fault(request, show, 404, f"Entities are available as json, {', '.join(FORMATS)}.")
-        return await answered(rooms, show, EntityRequest(request, iri), FORMATS[ending])
+        if wanted.ending not in FORMATS:
+            raise WebError(404, f"Entities are available as json, {', '.join(FORMATS)}.")
+        return await described(rooms, request, EntityParameters(wanted.iri).read(), FORMATS[wanted.ending])
 
     return routes
 
 
-@dataclass(frozen=True, slots=True)
-class EntityRequest:
-    """The parameters of one request, not yet looked at."""
-
-    request: Request
-    iri: str
-    via: str = ""
-    start: int = 0
-    instances_from: int = 0
-
-    def read(self) -> Wanted:
-        """Raises ValueError, in words."""
-        via = iri_of(self.via) if self.via.strip() else None
-        return Wanted(iri_of(self.iri), via, self.start, self.instances_from)
-
-
-async def answered(rooms: WebRooms, show: Show, asked: EntityRequest, kind: str) -> Response:
+async def known_to(rooms: WebRooms, request: Request, wanted: Wanted) -> KnownThing:
+    """Raises WebError."""
     try:
-        wanted = asked.read()
-    except ValueError as trouble:
-        return fault(asked.request, show, 400, str(trouble))
-    if kind not in (HTML, JSON):
-        return await described(rooms, show, asked.request, wanted, kind)
-    try:
-        known = await unless_left(asked.request, known_of(rooms, wanted))
+        known = await unless_left(request, known_of(rooms, wanted))
     except QueryRefused:
-        return fault(asked.request, show, 503, TOO_SLOW)
+        raise WebError(503, TOO_SLOW) from None
     if not known.is_known:
-        return fault(asked.request, show, 404, UNKNOWN)
-    if kind == JSON:
-        return json_answer(known)
-    return await run_in_threadpool(lambda: show("entity.html", **values(known)))
+        raise WebError(404, UNKNOWN)
+    return known
 
 
-async def described(rooms: WebRooms, show: Show, request: Request, wanted: Wanted, kind: str) -> Response:
+async def described(rooms: WebRooms, request: Request, wanted: Wanted, kind: str) -> Response:
+    """Its facts as a file. Raises WebError."""
     try:
         asking = rooms.ask(description_of(wanted.iri), "json", most_rows=MOST_DESCRIBED + 1)
         result = await unless_left(request, asking)
     except QueryRefused:
-        return fault(request, show, 503, TOO_SLOW)
+        raise WebError(503, TOO_SLOW) from None
     rows = bindings(result.body)
     if not rows:
-        return fault(request, show, 404, UNKNOWN)
+        raise WebError(404, UNKNOWN)
     headers = {"X-Gossamer-As-Of": in_words(result.as_of)}
     if len(rows) > MOST_DESCRIBED or result.truncated:
         headers["X-Gossamer-Truncated"] = "yes"

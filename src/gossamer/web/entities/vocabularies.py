@@ -3,20 +3,22 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cache
+from typing import Annotated
 from urllib.parse import urlencode
 
 import msgspec
-from fastapi import APIRouter, Query, Request, Response
-from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import HTMLResponse
+from msgspec import Meta
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
 
 from gossamer.base.clock import in_words
 from gossamer.extract.vocabularies.relations import bundled, canonical
 from gossamer.values.format import csv_line
 from gossamer.web.entities.vocabulary_rooms import FactsInUse, TermsInUse
 from gossamer.web.names import PREFIXES, entity_href, short
-from gossamer.web.responses import Show, answers_with, fault, json_answer
+from gossamer.web.responses import Show, WebError, json_answer
 from gossamer.web.rooms import WebRooms
+from gossamer.web.routes import Routes, answers_with
 
 CSV = "text/csv"
 NOT_USED = "No page uses a vocabulary with that name. A namespace usually ends in / or #: http://schema.org/"
@@ -65,38 +67,40 @@ class UsedVocabularies(msgspec.Struct, frozen=True, tag_field="kind", tag="vocab
     """There are more terms than were counted; the rarest are left out."""
 
 
-def router(rooms: WebRooms, show: Show) -> APIRouter:
-    routes = APIRouter()
+class VocabulariesParameters(msgspec.Struct, frozen=True):
+    namespace: Annotated[str, Meta(max_length=2048, description="Only this vocabulary.")] = msgspec.field(
+        name="in", default=""
+    )
 
-    @routes.get("/vocabularies", response_class=HTMLResponse)
-    async def page(request: Request, namespace: str = Query("", alias="in", max_length=2048)) -> Response:
-        known = await asked(rooms, namespace)
-        if known is None:
-            return fault(request, show, 404, NOT_USED)
+
+def router(rooms: WebRooms, show: Show) -> Routes:
+    routes = Routes()
+
+    @routes.get("/vocabularies")
+    async def page(wanted: VocabulariesParameters) -> Response:
+        known = await known_of(rooms, wanted.namespace)
         template = "vocabulary.html" if isinstance(known, VocabularyTerms) else "vocabularies.html"
         return await run_in_threadpool(lambda: show(template, known=known, href=entity_href, short=short, to=to))
 
-    @routes.get("/vocabularies.json", responses=answers_with(UsedVocabularies | VocabularyTerms))
-    async def as_json(request: Request, namespace: str = Query("", alias="in", max_length=2048)) -> Response:
-        known = await asked(rooms, namespace)
-        return fault(request, show, 404, NOT_USED) if known is None else json_answer(known)
+    @routes.get("/vocabularies.json", answers_with(UsedVocabularies | VocabularyTerms), "Vocabularies in use")
+    async def as_json(wanted: VocabulariesParameters) -> Response:
+        return json_answer(await known_of(rooms, wanted.namespace))
 
-    @routes.get("/vocabularies.csv", responses=answers_with(str, media_type=CSV))
-    async def as_csv(request: Request, namespace: str = Query("", alias="in", max_length=2048)) -> Response:
-        known = await asked(rooms, namespace)
-        if known is None:
-            return fault(request, show, 404, NOT_USED)
-        return Response(b"".join(map(csv_line, table(known))), media_type=CSV)
+    @routes.get("/vocabularies.csv", answers_with(str, CSV), "Vocabularies in use, as CSV")
+    async def as_csv(wanted: VocabulariesParameters) -> Response:
+        return Response(b"".join(map(csv_line, table(await known_of(rooms, wanted.namespace)))), media_type=CSV)
 
     return routes
 
 
-async def asked(rooms: WebRooms, namespace: str) -> UsedVocabularies | VocabularyTerms | None:
+async def known_of(rooms: WebRooms, namespace: str) -> UsedVocabularies | VocabularyTerms:
+    """Raises WebError when no page uses it."""
     facts = await rooms.vocabularies.facts()
     terms = await run_in_threadpool(rooms.vocabularies.terms)
-    if not namespace.strip():
-        return all_of(terms, facts)
-    return one_of(terms, facts, full(namespace.strip()))
+    known = one_of(terms, facts, full(namespace.strip())) if namespace.strip() else all_of(terms, facts)
+    if known is None:
+        raise WebError(404, NOT_USED)
+    return known
 
 
 def full(namespace: str) -> str:

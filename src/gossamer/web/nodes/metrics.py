@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from fastapi import APIRouter, Request, Response
-from fastapi.responses import PlainTextResponse
+from starlette.requests import Request
+from starlette.responses import Response
 
 from gossamer import __version__
 from gossamer.base.clock import SECOND
@@ -12,6 +12,7 @@ from gossamer.monitor.chronicle import Chronicle, visits_in
 from gossamer.monitor.system import Beaten, System, is_alive
 from gossamer.web.responses import Show
 from gossamer.web.rooms import WebRooms
+from gossamer.web.routes import Routes, answers_with
 
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
 OPEN = "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -59,11 +60,11 @@ NODE = (
 )
 
 
-def router(rooms: WebRooms, show: Show) -> APIRouter:
+def router(rooms: WebRooms, show: Show) -> Routes:
     del show
-    routes = APIRouter()
+    routes = Routes()
 
-    @routes.get("/metrics", response_class=PlainTextResponse)
+    @routes.get("/metrics", answers_with(str, "text/plain"), "Metrics for Prometheus")
     def metrics(request: Request) -> Response:
         """Prometheus metrics: the figures of every process and machine, and the counters of the collection."""
         is_open = "application/openmetrics-text" in request.headers.get("accept", "")

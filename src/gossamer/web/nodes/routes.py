@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 import msgspec
-from fastapi import APIRouter, Query, Request, Response
-from fastapi.responses import HTMLResponse, PlainTextResponse, StreamingResponse
+from msgspec import Meta
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from gossamer.base.clock import SECOND, Clock, Instant
@@ -32,11 +33,11 @@ from gossamer.monitor.system import (
 )
 from gossamer.values.format import json_bytes
 from gossamer.web.crawl.status import LISTS
-from gossamer.web.exports import drawn, full
 from gossamer.web.nodes.rooms import Ending, unheard
-from gossamer.web.responses import Show, answers_with, json_answer
+from gossamer.web.responses import Show, json_answer
 from gossamer.web.rooms import WebRooms
-from gossamer.web.streams import MOST_EXPORTS, Slots, Stream
+from gossamer.web.routes import Routes, answers_with
+from gossamer.web.streams import MOST_EXPORTS, Slots, Stream, drawn
 
 MINUTES = (
     ("pages_s", "Pages/s"),
@@ -60,7 +61,10 @@ PLOTS = (
     ("Memory: total used, used by Gossamer", "memory_used rss"),
 )
 SPANS = (5, 15, 60)
-Minutes = Annotated[int, Query(ge=1, le=60, description="How far back, in minutes.")]
+
+
+class NodesParameters(msgspec.Struct, frozen=True):
+    minutes: Annotated[int, Meta(ge=1, le=60, description="How far back, in minutes.")] = 60
 
 
 class NodesEvent(msgspec.Struct, frozen=True):
@@ -75,8 +79,8 @@ class NodesEvent(msgspec.Struct, frozen=True):
     """The newest point of each plot."""
 
 
-def router(rooms: WebRooms, show: Show) -> APIRouter:
-    routes = APIRouter()
+def router(rooms: WebRooms, show: Show) -> Routes:
+    routes = Routes()
     monitor, slots = rooms.monitor, Slots(MOST_EXPORTS)
 
     def event() -> bytes:
@@ -89,8 +93,8 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
         since_at = since(now, minutes)
         return history_of(monitor.history(since_at), since_at, now, step_s or step_for(minutes))
 
-    @routes.get("/nodes", response_class=HTMLResponse)
-    def page(minutes: Minutes = 60) -> Response:
+    @routes.get("/nodes")
+    def page(wanted: NodesParameters) -> Response:
         system = monitor.system()
         nodes, processes = rows_of(system)
         cells = cells_of(system)
@@ -107,32 +111,32 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
             plots=PLOTS,
             names=MINUTES,
             hints=[(hint, pieces(hint.mend)) for hint in system.hints],
-            minutes=list(minutes_of(recent(minutes, 60))),
-            span=minutes,
-            spans=sorted({*SPANS, minutes}),
+            minutes=list(minutes_of(recent(wanted.minutes, 60))),
+            span=wanted.minutes,
+            spans=sorted({*SPANS, wanted.minutes}),
         )
 
-    @routes.get("/nodes.json", responses=answers_with(System))
+    @routes.get("/nodes.json", answers_with(System), "Machines and processes")
     def as_json() -> Response:
         """Every machine and process with its last figures, totals and averages, counters, and hints."""
         return json_answer(monitor.system())
 
-    @routes.get("/nodes/live", include_in_schema=False)
+    @routes.get("/nodes/live")
     async def live(request: Request) -> Response:
         return LiveStream(feed, request)
 
-    @routes.get("/nodes/history.json", responses=answers_with(HourHistory))
-    def history(minutes: Minutes = 60) -> Response:
+    @routes.get("/nodes/history.json", answers_with(HourHistory), "The last hour")
+    def history(wanted: NodesParameters) -> Response:
         """Totals over all processes, at most an hour back; longer ranges have longer steps."""
-        return json_answer(recent(minutes))
+        return json_answer(recent(wanted.minutes))
 
-    @routes.get("/nodes/history.csv", responses=answers_with(str, media_type="text/csv"))
-    def history_csv(request: Request, minutes: Minutes = 60) -> Response:
+    @routes.get("/nodes/history.csv", answers_with(str, "text/csv"), "The last hour as CSV")
+    def history_csv(wanted: NodesParameters) -> Response:
         """Every second of every process and machine."""
-        since_at = since(rooms.clock.now(), minutes)
+        since_at = since(rooms.clock.now(), wanted.minutes)
         lines = (line.encode() for line in as_csv(monitor.history(since_at)))
         kind = "text/csv; charset=utf-8; header=present"
-        return Stream(lambda: drawn(lines), kind, "gossamer-history.csv", slots, full(request, show))
+        return Stream(lambda: drawn(lines), kind, "gossamer-history.csv", slots)
 
     return routes
 

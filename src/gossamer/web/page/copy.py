@@ -3,16 +3,18 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from fastapi import APIRouter, Request, Response
-from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import HTMLResponse
+import msgspec
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
 
 from gossamer.base.errors import ArchiveDamaged, QueryTooLong, WorkerLost
 from gossamer.values.capture import Kept
 from gossamer.values.url import url_of
 from gossamer.web.page.known import chosen, instant_of
-from gossamer.web.responses import Show, fault
+from gossamer.web.responses import Show, error_response
 from gossamer.web.rooms import WebRooms
+from gossamer.web.routes import Routes
 from gossamer.web.streams import unless_left
 
 MOST_AT_ONCE = 2
@@ -36,24 +38,25 @@ DAMAGED = (
 )
 
 
-def router(rooms: WebRooms, show: Show) -> APIRouter:
-    routes = APIRouter()
+class CopyParameters(msgspec.Struct, frozen=True):
+    url: str = ""
+    at: str = ""
+
+
+def router(rooms: WebRooms, show: Show) -> Routes:
+    routes = Routes()
     turns = CopyTurns()
 
-    @routes.get(
-        "/page/cached",
-        response_class=HTMLResponse,
-        summary="The stored copy of a page, with scripts and remote content removed",
-    )
-    async def cached(request: Request, url: str = "", at: str = "") -> Response:
+    @routes.get("/page/cached")
+    async def cached(request: Request, wanted: CopyParameters) -> Response:
         try:
-            moment = instant_of(at)
+            moment = instant_of(wanted.at)
         except ValueError:
             return refused(request, show, 400, NO_MOMENT)
-        wanted = url_of(url.strip())
-        if wanted is None:
+        url = url_of(wanted.url.strip())
+        if url is None:
             return refused(request, show, 404, NO_VERSION)
-        kept = chosen(await run_in_threadpool(rooms.versions, wanted), moment)
+        kept = chosen(await run_in_threadpool(rooms.versions, url), moment)
         if kept is None:
             return refused(request, show, 404, NO_VERSION)
         try:
@@ -107,7 +110,7 @@ async def copy_of(rooms: WebRooms, kept: Kept) -> bytes | str:
 def refused(request: Request, show: Show, status: int, words: str) -> Response:
     """Inside the frame there is no room for a page of ours."""
     if request.headers.get("sec-fetch-dest") != "iframe":
-        return fault(request, show, status, words)
+        return error_response(request, show, status, words)
     answer = show("page_uncopied.html", status, words=words)
     answer.headers["Content-Security-Policy"] = POLICY
     return answer

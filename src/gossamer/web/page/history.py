@@ -2,11 +2,11 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
-from fastapi import APIRouter, Query, Request, Response
-from fastapi.concurrency import run_in_threadpool
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
 
 from gossamer.archive.versions import CaptureVersion, Timeline
 from gossamer.base.clock import Instant, from_words, in_words
@@ -16,8 +16,9 @@ from gossamer.values.messages import Difference
 from gossamer.values.url import Url
 from gossamer.web.page.copy import NO_MOMENT, NO_VERSION
 from gossamer.web.page.known import PageJson, chosen, gathered, instant_of
-from gossamer.web.responses import Show, answers_with, fault, json_answer
+from gossamer.web.responses import Show, WebError, json_answer
 from gossamer.web.rooms import WebRooms
+from gossamer.web.routes import Routes, answers_with
 
 MOST_VERSIONS = 100
 PATIENCE_S = 4.0
@@ -57,35 +58,36 @@ class Dot(msgspec.Struct, frozen=True):
     words: str
 
 
-def router(rooms: WebRooms, show: Show) -> APIRouter:
-    routes = APIRouter()
+class HistoryParameters(msgspec.Struct, frozen=True):
+    url: str = ""
+    since: str = msgspec.field(name="from", default="")
+    until: str = msgspec.field(name="to", default="")
 
-    @routes.get("/page/versions.json", responses=answers_with(PageHistory), summary="The versions of a page")
-    async def versions_json(
-        request: Request,
-        url: str = "",
-        since: Annotated[str, Query(alias="from")] = "",
-        until: Annotated[str, Query(alias="to")] = "",
-    ) -> Response:
-        known = await run_in_threadpool(gathered, rooms, url)
+
+def router(rooms: WebRooms, show: Show) -> Routes:
+    del show
+    routes = Routes()
+
+    @routes.get("/page/versions.json", answers_with(PageHistory), "The versions of a page")
+    async def versions_json(wanted: HistoryParameters) -> Response:
+        known = await run_in_threadpool(gathered, rooms, wanted.url)
         if known is None or not known.versions:
-            return fault(request, show, 404, UNKNOWN)
-        told = await told_of(rooms, Url(known.url), since, until)
-        return fault(request, show, *told) if isinstance(told, tuple) else json_answer(told)
+            raise WebError(404, UNKNOWN)
+        return json_answer(await history_of(rooms, Url(known.url), wanted.since, wanted.until))
 
     return routes
 
 
-async def told_of(rooms: WebRooms, url: Url, since: str, until: str) -> PageHistory | tuple[int, str]:
-    """Or the status and the words of a fault."""
+async def history_of(rooms: WebRooms, url: Url, since: str, until: str) -> PageHistory:
+    """Raises WebError."""
     try:
         moments = instant_of(since), instant_of(until)
     except ValueError:
-        return 400, NO_MOMENT
+        raise WebError(400, NO_MOMENT) from None
     versions = await run_in_threadpool(rooms.versions, url)
     pair = two_of(versions, *moments) if since or until else None
     if pair is None and (since or until):
-        return 404, NO_VERSION
+        raise WebError(404, NO_VERSION)
     timeline = await line_of(rooms, url, versions)
     if pair is None:
         return PageHistory(timeline)

@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 from urllib.parse import quote_plus, urlencode
 
 import msgspec
+from msgspec import Meta
 
 from gossamer.base.clock import Instant, from_words
 from gossamer.base.errors import QueryRefused
@@ -26,6 +27,10 @@ MOST_FILTERS = 40
 """Of all kinds together, clicked or typed: every link on the page carries them all."""
 LONGEST_FILTERS = 8_192
 """Characters of all of them."""
+MOST_VALUES = 20
+"""Of one filter; MOST_FILTERS counts those typed among the words too."""
+LONGEST_VALUE = 2_048
+LONGEST_DAY = 40
 
 
 class FilterGroup(NamedTuple):
@@ -147,6 +152,39 @@ class Addresses:
         pieces += [(RANK[name], name, f"{name}={quoted(value)}") for name, value in values.items() if value]
         pieces.sort(key=_by_rank)
         return "/?" + "&".join([text for _, _, text in pieces])
+
+
+Value = Annotated[str, Meta(max_length=LONGEST_VALUE)]
+Values = Annotated[tuple[Value, ...], Meta(max_length=MOST_VALUES)]
+Day = Annotated[str, Meta(max_length=LONGEST_DAY, description="A date, 2026-11-15, or an RFC 3339 time.")]
+
+
+class SearchParameters(msgspec.Struct, frozen=True):
+    """The same for the page of a search, its JSON and its CSV."""
+
+    q: str = ""
+    type: Values = ()
+    not_type: Values = ()
+    ontology: Values = ()
+    not_ontology: Values = ()
+    property: Values = ()
+    not_property: Values = ()
+    site: Values = ()
+    not_site: Values = ()
+    lang: Values = ()
+    not_lang: Values = ()
+    syntax: Values = ()
+    not_syntax: Values = ()
+    since: Day = ""
+    until: Day = ""
+    sort: Sort = "best"
+    start: Annotated[int, Meta(ge=0, le=DEEPEST)] = msgspec.field(name="from", default=0)
+
+    def address(self) -> SearchAddress:
+        names = [group.name for group in GROUPS]
+        only: dict[str, tuple[str, ...]] = {name: getattr(self, name) for name in names}
+        never: dict[str, tuple[str, ...]] = {name: getattr(self, f"not_{name}") for name in names}
+        return asked_of(self.q, only, never, self.since, self.until, self.sort, self.start)
 
 
 def asked_of(

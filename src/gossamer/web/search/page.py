@@ -14,6 +14,7 @@ from gossamer.search.answer import Hit, SearchAnswer
 from gossamer.values.format import csv_line, json_bytes
 from gossamer.values.query import Query
 from gossamer.views.words.dictionary import Completion
+from gossamer.web.render import sentence
 from gossamer.web.search.address import GROUPS, PER_PAGE, SearchAddress, query_of, with_open_end
 from gossamer.web.search.results import STALE_S, carried, chips_of, plain, shown_answer
 
@@ -155,11 +156,6 @@ def unfinished(
         return asked, answer
     finished = find(query, FACETS)
     return (longer, finished) if finished.with_all_words else (asked, answer)
-
-
-def sentence(trouble: QueryRefused) -> str:
-    words = str(trouble)
-    return f"{words[:1].upper()}{words[1:]}."
 
 
 def values(

@@ -1,27 +1,26 @@
 """The search page, and the same as JSON and CSV; suggestions for what one types; why a page was found."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
-from fastapi import APIRouter, Depends, Query, Request, Response
-from fastapi.responses import HTMLResponse, StreamingResponse
+from msgspec import Meta
 from starlette.concurrency import run_in_threadpool
-from starlette.routing import BaseRoute, Match, NoMatchFound
-from starlette.types import Receive, Scope, Send
+from starlette.responses import Response, StreamingResponse
 
 from gossamer.base.clock import SECOND
-from gossamer.base.errors import QueryRefused, WorkerLost
+from gossamer.base.errors import WorkerLost
 from gossamer.search.answer import SearchAnswer
 from gossamer.values.query import DEEPEST_HIT, MOST_HITS
 from gossamer.values.url import url_of
 from gossamer.views.words.explanation import Explanation
 from gossamer.views.words.searcher import SameText
 from gossamer.web.render import make_templates
-from gossamer.web.responses import JSON, Show, answers_with, fault, json_answer
+from gossamer.web.responses import Show, WebError, json_answer
 from gossamer.web.rooms import WebRooms, numbers_of, state_of
-from gossamer.web.search.address import PER_PAGE, SearchAddress, query_of
+from gossamer.web.routes import JSON, Routes, answers_with
+from gossamer.web.search.address import PER_PAGE, SearchAddress, SearchParameters, query_of
 from gossamer.web.search.page import (
     HEAD,
     UNAVAILABLE,
@@ -32,9 +31,7 @@ from gossamer.web.search.page import (
     SearchQuestion,
     SearchSuggestions,
     cut_line,
-    sentence,
 )
-from gossamer.web.search.parameters import LONGEST_TYPED, asked, number_in, pairs_in, plainly_asked
 
 RETRY_AFTER_S = "5"
 DIED = (
@@ -49,34 +46,36 @@ LOST = {
 MEDIA_TYPES: dict[Kind, str] = {"page": "text/html", "json": JSON, "csv": "text/csv", "suggest": JSON}
 
 
-class Desk:
-    def __init__(self, rooms: WebRooms, show: Show) -> None:
-        self._rooms, self._show = rooms, show
+class SearchDispatcher:
+    """Has searches answered by a process that does nothing else, if there is one, or else on a thread of this one."""
+
+    def __init__(self, rooms: WebRooms) -> None:
+        self._rooms = rooms
         searching = rooms.searching
         self._answering = Answering(
             rooms.find, searching.is_found, searching.suggest, make_templates(), rooms.suggestions
         )
-        self._pulse: CrawlPulse | None = None
-        self._is_feeling = False
+        self._status: CrawlPulse | None = None
+        self._is_asking = False
 
-    async def answer(self, request: Request, kind: Kind, asked: SearchAddress, limit: int = PER_PAGE) -> Response:
+    async def answer(self, kind: Kind, asked: SearchAddress, limit: int = PER_PAGE) -> Response:
         began_s = self._rooms.clock.elapsed_s()
-        question = SearchQuestion(kind, asked, limit, await self._pulse_now() if kind == "page" else None)
+        question = SearchQuestion(kind, asked, limit, await self._status_now() if kind == "page" else None)
         reply = await self._reply(question)
         if reply.refused:
-            return fault(request, self._show, reply.status, reply.refused)
+            raise WebError(reply.status, reply.refused)
         took_ms = 1000 * (self._rooms.clock.elapsed_s() - began_s)
         headers = {"Server-Timing": f"search;dur={took_ms:.1f}"}  # its waiting for a turn included
         if reply.status == UNAVAILABLE:
             headers["Retry-After"] = RETRY_AFTER_S
         return Response(reply.body, reply.status, headers, MEDIA_TYPES[kind])
 
-    async def table(self, request: Request, asked: SearchAddress) -> Response:
+    async def table(self, asked: SearchAddress) -> Response:
         """All results as CSV, some at a time, up to the last one that can be paged to; a table that is cut says so in
         its last line."""
         first = await self._reply(SearchQuestion("csv", asked, MOST_HITS))
         if first.refused:
-            return fault(request, self._show, first.status, first.refused)
+            raise WebError(first.status, first.refused)
         headers = {"Content-Disposition": 'attachment; filename="results.csv"'}
         return StreamingResponse(self._rows(asked, first), headers=headers, media_type=MEDIA_TYPES["csv"])
 
@@ -103,22 +102,24 @@ class Desk:
             return self._answering.sorry(question, LOST.get(lost.why, DIED))
         return reply if reply is not None else await run_in_threadpool(self._answering, question)
 
-    async def _pulse_now(self) -> CrawlPulse:
+    async def _status_now(self) -> CrawlPulse:
         """How the crawl goes, asked at most once a second: results come with every letter typed. While one asks, the
         last one will do for the others."""
-        last, now = self._pulse, self._rooms.clock.now()
-        if last is not None and (self._is_feeling or 0 <= now - last.at < SECOND):
+        last, now = self._status, self._rooms.clock.now()
+        if last is not None and (self._is_asking or 0 <= now - last.at < SECOND):
             return last
-        self._is_feeling = True
+        self._is_asking = True
         try:
             numbers, state = await run_in_threadpool(lambda: (numbers_of(self._rooms), state_of(self._rooms)))
         finally:
-            self._is_feeling = False
-        self._pulse = CrawlPulse(now, numbers, state)
-        return self._pulse
+            self._is_asking = False
+        self._status = CrawlPulse(now, numbers, state)
+        return self._status
 
 
-NOT_FOUND_SO = "That page is not in the index."
+LONGEST_TYPED = 1_000
+"""Characters that suggestions are asked for."""
+NOT_IN_INDEX = "That page is not in the index."
 PLACES = {
     "title": "in the title",
     "headings": "in headings or bold",
@@ -134,121 +135,83 @@ class CopiesAnswer(msgspec.Struct, frozen=True):
     """Pages with one text, in the order of their addresses; at most 100."""
 
 
-Question = Annotated[SearchAddress, Depends(asked)]
-Limit = Annotated[int, Query(ge=1, le=MOST_HITS)]
+class SearchJsonParameters(SearchParameters, frozen=True):
+    limit: Annotated[int, Meta(ge=1, le=MOST_HITS)] = PER_PAGE
 
 
-def router(rooms: WebRooms, show: Show, desk: Desk) -> APIRouter:
-    """Most questions for the first, second and fourth of these go by `search_desk.plain_routes`."""
-    routes = APIRouter()
+class SearchCsvParameters(SearchParameters, frozen=True):
+    limit: Annotated[int, Meta(ge=1, le=MOST_HITS)] | None = None
 
-    @routes.get("/", response_class=HTMLResponse)
-    async def search(request: Request, asked: Question) -> Response:
-        return await desk.answer(request, "page", asked)
 
-    @routes.get("/search.json", responses=answers_with(SearchAnswer))
-    async def search_json(request: Request, asked: Question, limit: Limit = PER_PAGE) -> Response:
-        return await desk.answer(request, "json", asked, limit)
+class SearchWhyParameters(SearchParameters, frozen=True):
+    url: str = ""
 
-    @routes.get("/search.csv", responses=answers_with(str, media_type="text/csv"))
-    async def search_csv(request: Request, asked: Question, limit: Limit | None = None) -> Response:
+
+class SuggestParameters(msgspec.Struct, frozen=True):
+    q: Annotated[str, Meta(max_length=LONGEST_TYPED)] = ""
+
+
+class CopiesParameters(msgspec.Struct, frozen=True):
+    url: str = ""
+
+
+def router(rooms: WebRooms, show: Show) -> Routes:
+    routes, searches = Routes(), SearchDispatcher(rooms)
+
+    @routes.get("/")
+    async def search(wanted: SearchParameters) -> Response:
+        return await searches.answer("page", wanted.address())
+
+    @routes.get("/search.json", answers_with(SearchAnswer), "Search")
+    async def search_json(wanted: SearchJsonParameters) -> Response:
+        return await searches.answer("json", wanted.address(), wanted.limit)
+
+    @routes.get("/search.csv", answers_with(str, "text/csv"), "Search results as CSV")
+    async def search_csv(wanted: SearchCsvParameters) -> Response:
         """All results as CSV, one line for pages with the same text (`copies` says how many), or as many as `limit`
         says. Beyond the 10,000th it ends with a line that says so; /export/pages.csv has every matching page."""
-        return await (desk.table(request, asked) if limit is None else desk.answer(request, "csv", asked, limit))
+        if wanted.limit is None:
+            return await searches.table(wanted.address())
+        return await searches.answer("csv", wanted.address(), wanted.limit)
 
-    @routes.get("/suggest.json", responses=answers_with(SearchSuggestions))
-    async def suggest(request: Request, q: Annotated[str, Query(max_length=LONGEST_TYPED)] = "") -> Response:
-        return await desk.answer(request, "suggest", SearchAddress(q))
+    @routes.get("/suggest.json", answers_with(SearchSuggestions), "Suggestions for the beginning of a query")
+    async def suggest(wanted: SuggestParameters) -> Response:
+        return await searches.answer("suggest", SearchAddress(wanted.q))
 
-    @routes.get("/search/why", response_class=HTMLResponse)
-    def why(request: Request, asked: Question, url: str = "") -> Response:
-        reasons = reasons_of(rooms, asked, url)
-        if isinstance(reasons, str):
-            return fault(request, show, 400, reasons)
-        return show("search_why.html", asked=asked, url=url, reasons=reasons, places=PLACES)
+    @routes.get("/search/why")
+    def why(wanted: SearchWhyParameters) -> Response:
+        asked, reasons = wanted.address(), reasons_of(rooms, wanted)
+        return show("search_why.html", asked=asked, url=wanted.url, reasons=reasons, places=PLACES)
 
-    @routes.get("/search/why.json", responses=answers_with(Explanation))
-    def why_json(request: Request, asked: Question, url: str = "") -> Response:
-        reasons = reasons_of(rooms, asked, url)
-        return fault(request, show, 400, reasons) if isinstance(reasons, str) else json_answer(reasons)
+    @routes.get("/search/why.json", answers_with(Explanation), "Why a page was found, and why it is ranked there")
+    def why_json(wanted: SearchWhyParameters) -> Response:
+        return json_answer(reasons_of(rooms, wanted))
 
-    @routes.get("/search/copies", response_class=HTMLResponse)
-    def copies(request: Request, url: str = "") -> Response:
-        alike = copies_of(rooms, url)
-        if not alike:
-            return fault(request, show, 404, NOT_FOUND_SO)
-        return show("search_copies.html", url=url, copies=alike)
+    @routes.get("/search/copies")
+    def copies(wanted: CopiesParameters) -> Response:
+        return show("search_copies.html", url=wanted.url, copies=copies_of(rooms, wanted.url))
 
-    @routes.get("/search/copies.json", responses=answers_with(CopiesAnswer))
-    def copies_json(request: Request, url: str = "") -> Response:
-        alike = copies_of(rooms, url)
-        return json_answer(CopiesAnswer(tuple(alike))) if alike else fault(request, show, 404, NOT_FOUND_SO)
+    @routes.get("/search/copies.json", answers_with(CopiesAnswer), "Pages with the same text")
+    def copies_json(wanted: CopiesParameters) -> Response:
+        return json_answer(CopiesAnswer(tuple(copies_of(rooms, wanted.url))))
 
     return routes
 
 
-def reasons_of(rooms: WebRooms, asked: SearchAddress, text: str) -> Explanation | str:
-    """Or what is wrong, in words."""
-    url = url_of(text.strip())
+def reasons_of(rooms: WebRooms, wanted: SearchWhyParameters) -> Explanation:
+    """Raises WebError."""
+    url, asked = url_of(wanted.url.strip()), wanted.address()
     if url is None or asked.is_empty:
-        return "Which page, and which words? Open this page from the search results."
-    try:
-        return rooms.searching.explain(query_of(asked), url) or NOT_FOUND_SO
-    except QueryRefused as trouble:
-        return sentence(trouble)
+        raise WebError(400, "Which page, and which words? Open this page from the search results.")
+    reasons = rooms.searching.explain(query_of(asked), url)
+    if reasons is None:
+        raise WebError(400, NOT_IN_INDEX)
+    return reasons
 
 
 def copies_of(rooms: WebRooms, text: str) -> Sequence[SameText]:
+    """Raises WebError."""
     url = url_of(text.strip())
-    return rooms.searching.copies(url) if url is not None else ()
-
-
-Read = Callable[[bytes], tuple[SearchAddress, int] | None]
-"""The parameters in an address; None when they are not plainly right."""
-
-
-class PlainRoute(BaseRoute):
-    """A way past FastAPI for questions that are plainly right: it looks at each of twenty parameters,
-    given or not. Any other question it lets pass, and FastAPI's route of the same address refuses it, in words."""
-
-    def __init__(self, path: str, kind: Kind, desk: Desk, read: Read) -> None:
-        self.path = path
-        self._kind, self._desk, self._read = kind, desk, read
-
-    def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        if scope["type"] != "http" or scope["path"] != self.path or scope["method"] != "GET":
-            return Match.NONE, {}
-        asked = self._read(scope["query_string"])
-        return (Match.NONE, {}) if asked is None else (Match.FULL, {"plainly_asked": asked})
-
-    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        answer = await self._desk.answer(Request(scope), self._kind, *scope["plainly_asked"])
-        await answer(scope, receive, send)
-
-    def url_path_for(self, name: str, /, **path_params: Any) -> Any:
-        raise NoMatchFound(name, path_params)
-
-
-def plain_routes(desk: Desk) -> Sequence[BaseRoute]:
-    return (
-        PlainRoute("/", "page", desk, of_page),
-        PlainRoute("/search.json", "json", desk, of_json),
-        PlainRoute("/suggest.json", "suggest", desk, of_suggestions),
-    )
-
-
-def of_page(query_string: bytes) -> tuple[SearchAddress, int] | None:
-    asked = plainly_asked(pairs_in(query_string))
-    return None if asked is None else (asked, PER_PAGE)
-
-
-def of_json(query_string: bytes) -> tuple[SearchAddress, int] | None:
-    pairs = pairs_in(query_string)
-    asked = plainly_asked(pairs)
-    limit = number_in(dict(pairs).get("limit", str(PER_PAGE)))
-    return None if asked is None or not 1 <= limit <= MOST_HITS else (asked, limit)
-
-
-def of_suggestions(query_string: bytes) -> tuple[SearchAddress, int] | None:
-    words = dict(pairs_in(query_string)).get("q", "")
-    return None if len(words) > LONGEST_TYPED else (SearchAddress(words), PER_PAGE)
+    if url is None or not (found := rooms.searching.copies(url)):
+        raise WebError(404, NOT_IN_INDEX)
+    return found

@@ -6,9 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from fastapi import Request, Response
-from fastapi.concurrency import run_in_threadpool
 from pyoxigraph import BlankNode, Literal, NamedNode, RdfFormat, parse
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
 
 from gossamer.base.errors import QueryRefused
 from gossamer.values.url import Url, url_of

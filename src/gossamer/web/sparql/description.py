@@ -9,9 +9,11 @@ from itertools import islice
 from typing import Annotated, Literal
 
 import msgspec
-from fastapi import APIRouter, Query, Request, Response
+from msgspec import Meta
 from pyoxigraph import BlankNode, NamedNode, RdfFormat, Triple, serialize
 from pyoxigraph import Literal as RdfLiteral
+from starlette.requests import Request
+from starlette.responses import Response
 
 from gossamer.base.clock import SECOND, Clock, Instant, in_words
 from gossamer.base.errors import QueryRefused
@@ -21,8 +23,9 @@ from gossamer.views.facts.query_job import IS_A, SPECIALISES
 from gossamer.views.facts.results import JSON, JSON_LD, N_TRIPLES, RDF_XML, ROWS, TRIPLES, TURTLE, media_type_for
 from gossamer.views.facts.sparql import MOST_BYTES, MOST_ROWS
 from gossamer.web.names import PREFIXES, named
-from gossamer.web.responses import answers_with, json_answer
+from gossamer.web.responses import json_answer
 from gossamer.web.rooms import SparqlAsk, WebRooms
+from gossamer.web.routes import Routes, answers_with
 
 FRESH_S = 60.0
 MOST_TERMS = 5_000
@@ -125,18 +128,18 @@ def describes(accept: str) -> bool:
     return media_type_for(accept, (*TRIPLES, "text/html")) != "text/html"
 
 
-def description_router(rooms: WebRooms, used: UsedTerms) -> APIRouter:
-    routes = APIRouter()
+def description_router(rooms: WebRooms, used: UsedTerms) -> Routes:
+    routes = Routes()
 
-    @routes.get("/sparql/description.ttl", include_in_schema=False)
+    @routes.get("/sparql/description.ttl")
     async def description(request: Request) -> Response:
         return await described(request, rooms, used, TURTLE)
 
-    @routes.get("/void.ttl", include_in_schema=False)
+    @routes.get("/void.ttl")
     async def void(request: Request) -> Response:
         return await described(request, rooms, used, TURTLE, is_void=True)
 
-    @routes.get("/.well-known/void", include_in_schema=False)
+    @routes.get("/.well-known/void")
     async def well_known(request: Request) -> Response:
         return await described(request, rooms, used, is_void=True)
 
@@ -216,20 +219,22 @@ def _number(subject: NamedNode | BlankNode, name: str, value: int) -> Triple:
     return Triple(subject, NamedNode(VOID + name), RdfLiteral(value))
 
 
-def terms_router(used: UsedTerms) -> APIRouter:
-    routes = APIRouter()
+class TermsParameters(msgspec.Struct, frozen=True):
+    prefix: Annotated[str, Meta(max_length=200)] = ""
+    kind: Literal["class", "property"] | None = None
+    at_most: Annotated[int, Meta(ge=1, le=200)] = MOST_SUGGESTED
 
-    @routes.get("/sparql/terms.json", responses=answers_with(TermSuggestions))
-    async def terms(
-        prefix: Annotated[str, Query(max_length=200)] = "",
-        kind: Literal["class", "property"] | None = None,
-        at_most: Annotated[int, Query(ge=1, le=200)] = MOST_SUGGESTED,
-    ) -> Response:
+
+def terms_router(used: UsedTerms) -> Routes:
+    routes = Routes()
+
+    @routes.get("/sparql/terms.json", answers_with(TermSuggestions), "Classes and properties by their beginning")
+    async def terms(wanted: TermsParameters) -> Response:
         """Classes and properties that start with this (`schema:Per`, `per`): those in use first, by frequency, then
         those of the bundled vocabularies."""
-        return json_answer(suggested(await used.counted(), prefix, kind, at_most))
+        return json_answer(suggested(await used.counted(), wanted.prefix, wanted.kind, wanted.at_most))
 
-    @routes.get("/sparql/prefixes.json", responses=answers_with(dict[str, str]))
+    @routes.get("/sparql/prefixes.json", answers_with(dict[str, str]), "Namespace prefixes")
     def prefixes() -> Response:
         """The prefixes that the console knows, and what each stands for."""
         return json_answer(all_prefixes())

@@ -2,19 +2,20 @@
 
 from typing import Any
 
-from fastapi import APIRouter, Request, Response
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
 
 from gossamer.base.clock import in_words
-from gossamer.base.errors import QueryRefused
 from gossamer.views.facts.results import ROWS, TRIPLES, media_type_for
-from gossamer.web.responses import FAULTS, JSON, Described, Refusal, Responses, Show, answers_with, fault
+from gossamer.web.responses import Show, WebError
 from gossamer.web.rooms import WebRooms
+from gossamer.web.routes import FORM, HTML, ResponseKind, Responses, Routes, answers_with, body_of
 from gossamer.web.sparql.console import console
 from gossamer.web.sparql.description import UsedTerms, described, describes, description_router, terms_router
-from gossamer.web.sparql.protocol import DIRECT, FORM, LONGEST_BODY, Declined, ProtocolQuery, from_address, from_body
-from gossamer.web.streams import status_of, unless_left
+from gossamer.web.sparql.protocol import DIRECT, LONGEST_BODY, Declined, ProtocolQuery, from_address, from_body
+from gossamer.web.streams import unless_left
 
-HTML = "text/html"
 KINDS = ("json", "xml", "csv", "tsv", "ttl", "nt", "jsonld", "rdf")
 NO_QUERY = "Send a SPARQL query in the parameter “query”, or open /sparql in a browser and type one."
 
@@ -48,21 +49,24 @@ BODY = {
     }
 }
 ANSWERS: Responses = {
-    **answers_with(Any, media_type="*/*", words="The result, in the format preferred by the Accept header."),
-    413: Described(Refusal, JSON, "The query is too long."),
-    415: Described(Refusal, JSON, "The body is not a query."),
-    414: Described(Refusal, JSON, "The URL is too long; use POST."),
-    400: Described(Refusal, JSON, FAULTS[400]),
+    **answers_with(Any, "*/*", "The result, in the format preferred by the Accept header."),
+    413: ResponseKind("The query is too long."),
+    415: ResponseKind("The body is not a query."),
+    414: ResponseKind("The URL is too long; use POST."),
 }
 
 
-def router(rooms: WebRooms, show: Show) -> APIRouter:
-    routes = APIRouter()
-    used = UsedTerms(rooms.ask, rooms.clock)
-    routes.include_router(terms_router(used))
-    routes.include_router(description_router(rooms, used))
+class ResultFileParameters(msgspec.Struct, frozen=True):
+    kind: str
 
-    @routes.get("/sparql", responses=ANSWERS, openapi_extra=PARAMETERS)
+
+def router(rooms: WebRooms, show: Show) -> Routes:
+    routes = Routes()
+    used = UsedTerms(rooms.ask, rooms.clock)
+    routes.include(terms_router(used))
+    routes.include(description_router(rooms, used))
+
+    @routes.get("/sparql", ANSWERS, "A SPARQL query", **PARAMETERS)
     async def ask(request: Request) -> Response:
         asked = from_address(request.query_params.multi_items())
         accept = request.headers.get("accept", "*/*")
@@ -70,56 +74,40 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
             return await described(request, rooms, used)
         return await answer(rooms, show, request, asked, accept)
 
-    @routes.post("/sparql", responses=ANSWERS, openapi_extra=BODY)
+    @routes.post("/sparql", ANSWERS, "A SPARQL query in the body", **BODY)
     async def post(request: Request) -> Response:
-        body = await bounded_body(request)
-        if body is None:
-            return fault(request, show, 413, f"A query may be at most {LONGEST_BODY:,} bytes long.")
+        body = await body_of(request, LONGEST_BODY, f"A query may be at most {LONGEST_BODY:,} bytes long.")
         given = request.headers.get("content-type", "")
         asked = from_body(given, body, request.query_params.multi_items())
         return await answer(rooms, show, request, asked, request.headers.get("accept", "*/*"))
 
-    @routes.get("/sparql.{kind}", responses=ANSWERS, openapi_extra=PARAMETERS)
-    async def as_file(request: Request, kind: str) -> Response:
-        if kind not in KINDS:
-            return fault(request, show, 404, f"Supported formats: {', '.join(KINDS)}.")
-        return await answer(rooms, show, request, from_address(request.query_params.multi_items()), kind)
+    @routes.get("/sparql.{kind}", ANSWERS, "A SPARQL query, its result as a file", **PARAMETERS)
+    async def as_file(request: Request, wanted: ResultFileParameters) -> Response:
+        if wanted.kind not in KINDS:
+            raise WebError(404, f"Supported formats: {', '.join(KINDS)}.")
+        return await answer(rooms, show, request, from_address(request.query_params.multi_items()), wanted.kind)
 
     return routes
-
-
-async def bounded_body(request: Request) -> bytes | None:
-    """None when it is longer than any query may be; it is then not read to its end."""
-    pieces, size = [], 0
-    async for piece in request.stream():
-        size += len(piece)
-        if size > LONGEST_BODY:
-            return None
-        pieces.append(piece)
-    return b"".join(pieces)
 
 
 async def answer(
     rooms: WebRooms, show: Show, request: Request, asked: ProtocolQuery | Declined, accept: str
 ) -> Response:
     if isinstance(asked, Declined):
-        return fault(request, show, asked.status, asked.words)
+        raise WebError(asked.status, asked.words)
     if media_type_for(accept, (*ROWS, *TRIPLES, HTML)) == HTML:
         return await console(rooms, show, request, asked)
     if not asked.query.strip():
-        return fault(request, show, 400, NO_QUERY)
-    try:
-        asking = rooms.ask(
-            asked.query,
-            accept,
-            asked.default_graphs,
-            asked.named_graphs,
-            has_inference=asked.has_inference,
-            has_exact_names=asked.has_exact_names,
-        )
-        result = await unless_left(request, asking)
-    except QueryRefused as trouble:
-        return fault(request, show, status_of(trouble), str(trouble))
+        raise WebError(400, NO_QUERY)
+    asking = rooms.ask(
+        asked.query,
+        accept,
+        asked.default_graphs,
+        asked.named_graphs,
+        has_inference=asked.has_inference,
+        has_exact_names=asked.has_exact_names,
+    )
+    result = await unless_left(request, asking)
     headers = {"X-Gossamer-As-Of": in_words(result.as_of), "Vary": "Accept"}
     if result.truncated:
         headers["X-Gossamer-Truncated"] = "yes"

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import parse_qsl
 
+from gossamer.web.routes import FORM
+
 LONGEST_BODY = 1 << 20
-FORM = "application/x-www-form-urlencoded"
 DIRECT = "application/sparql-query"
 UPDATE = "application/sparql-update"
 NO_UPDATE = "This endpoint is read-only: facts come only from crawled pages. Send a query, not an update."

@@ -1,0 +1,222 @@
+"""The table of routes: how the parameters of a request are read, and what each route answers."""
+
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from types import UnionType
+from typing import Any, NamedTuple, TypeVar, get_args
+from urllib.parse import parse_qsl
+
+import msgspec
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from gossamer.web.responses import NOT_UNDERSTOOD, WebError
+
+JSON, HTML, FORM = "application/json", "text/html", "application/x-www-form-urlencoded"
+ERRORS = {
+    400: "Invalid request: a value is missing, unknown or out of range.",
+    401: "This server requires a token.",
+    403: "Not allowed: a change needs the administrator's token and must come from these pages.",
+    404: "Not found.",
+    414: "The URL is too long.",
+    421: "The Host header names an unknown host.",
+    429: "Too many wrong tokens from this client.",
+    503: "Temporarily unavailable: the collection is busy or the request took too long. Try again.",
+}
+"""Any route may answer with these."""
+
+
+TOO_LONG = "The request is larger than this server accepts."
+
+
+class ErrorMessage(msgspec.Struct, frozen=True):
+    """Every error as JSON: what is wrong, in words for a person."""
+
+    error: str
+
+
+class ResponseKind(NamedTuple):
+    """One possible response of a route."""
+
+    words: str
+    kind: Any = ErrorMessage
+    """What msgspec can describe; a union when any of several may come; None: there is no body."""
+    media_type: str = JSON
+
+    @property
+    def kinds(self) -> tuple[Any, ...]:
+        """msgspec itself wants the members of such a union tagged."""
+        if self.kind is None:
+            return ()
+        return get_args(self.kind) if isinstance(self.kind, UnionType) else (self.kind,)
+
+
+Responses = Mapping[int, ResponseKind]
+Handler = TypeVar("Handler", bound=Callable[..., Any])
+
+
+def answers_with(kind: Any, media_type: str = JSON, words: str = "The response.") -> Responses:
+    return {200: ResponseKind(words, kind, media_type)}
+
+
+class WebRoute(NamedTuple):
+    method: str
+    path: str
+    handler: Callable[..., Any]
+    parameters: type[msgspec.Struct] | None
+    """Of the query string and the path."""
+    responses: Responses
+    """None: a page for people, which the API document leaves out."""
+    summary: str
+    extra: Mapping[str, Any]
+    """What the API document says besides."""
+
+
+class Routes:
+    """Handlers take what they have arguments for: the request, and a struct of its parameters. Those that are not
+    `async` run on a thread."""
+
+    def __init__(self) -> None:
+        self.table: list[WebRoute] = []
+
+    def get(
+        self, path: str, responses: Responses | None = None, summary: str = "", **extra: Any
+    ) -> Callable[[Handler], Handler]:
+        return self._adding("GET", path, responses, summary, extra)
+
+    def post(
+        self, path: str, responses: Responses | None = None, summary: str = "", **extra: Any
+    ) -> Callable[[Handler], Handler]:
+        return self._adding("POST", path, responses, summary, extra)
+
+    def include(self, others: "Routes") -> None:
+        self.table += others.table
+
+    def _adding(
+        self, method: str, path: str, responses: Responses | None, summary: str, extra: Mapping[str, Any]
+    ) -> Callable[[Handler], Handler]:
+        def add(handler: Handler) -> Handler:
+            kinds = [one.annotation for one in inspect.signature(handler).parameters.values()]
+            parameters = next((kind for kind in kinds if kind is not Request), None)
+            self.table.append(WebRoute(method, path, handler, parameters, responses or {}, summary, extra))
+            return handler
+
+        return add
+
+    def for_starlette(self) -> Iterator[Route]:
+        return (Route(one.path, _endpoint(one.handler), methods=[one.method]) for one in self.table)
+
+
+def _endpoint(handler: Callable[..., Any]) -> Callable[[Request], Any]:
+    kinds = [one.annotation for one in inspect.signature(handler).parameters.values()]
+    is_async = inspect.iscoroutinefunction(handler)
+
+    async def answer(request: Request) -> Response:
+        given = [request if kind is Request else parameters_in(request, kind) for kind in kinds]
+        found: Response = await (handler(*given) if is_async else run_in_threadpool(handler, *given))
+        return found
+
+    return answer
+
+
+class InvalidParameter(ValueError):
+    """A parameter that is not as its struct wants it; the message is for the person who sent it."""
+
+
+Parameters = TypeVar("Parameters", bound=msgspec.Struct)
+
+
+def parameters_in(request: Request, kind: type[Parameters]) -> Parameters:
+    """Raises InvalidParameter."""
+    query_string = request.scope["query_string"].decode("latin-1")
+    return read(kind, parse_qsl(query_string, keep_blank_values=True), request.path_params)
+
+
+def read(kind: type[Parameters], pairs: Sequence[tuple[str, str]], path: Mapping[str, str]) -> Parameters:
+    """What the struct does not have is ignored; of a parameter given twice the last counts, unless it may be repeated.
+    Raises InvalidParameter."""
+    repeated, given = _repeated(kind), dict[str, Any]()
+    for name, value in pairs:
+        if name in repeated:
+            given.setdefault(name, []).append(value)
+        else:
+            given[name] = value
+    try:
+        return msgspec.convert(given | dict(path), kind, strict=False)
+    except msgspec.ValidationError as trouble:
+        raise InvalidParameter(_in_words(str(trouble), kind)) from None
+
+
+@cache
+def _types(kind: type[msgspec.Struct]) -> dict[str, msgspec.inspect.Type]:
+    """The type of each parameter, by its name in a URL."""
+    info = msgspec.inspect.type_info(kind)
+    assert isinstance(info, msgspec.inspect.StructType)
+    return {one.encode_name: _plain(one.type) for one in info.fields}
+
+
+def _plain(kind: msgspec.inspect.Type) -> msgspec.inspect.Type:
+    """Without its description."""
+    return kind.type if isinstance(kind, msgspec.inspect.Metadata) else kind
+
+
+@cache
+def _repeated(kind: type[msgspec.Struct]) -> frozenset[str]:
+    return frozenset(name for name, one in _types(kind).items() if isinstance(one, msgspec.inspect.VarTupleType))
+
+
+_TROUBLE = re.compile(r"(?P<what>.*) - at `\$\.(?P<name>[^`\[]+)(\[.*\])?`", re.DOTALL)
+_WORDS = (
+    (re.compile(r"Expected `int.*got"), "must be a whole number"),
+    (re.compile(r"Expected `float.*got"), "must be a number"),
+    (re.compile(r"of length <= (\d+)"), "must have at most {} characters"),
+    (re.compile(r">= (\S+)"), "must be at least {}"),
+    (re.compile(r"<= (\S+)"), "must be at most {}"),
+    (re.compile(r"out of range"), "is out of range"),
+)
+
+
+def _in_words(trouble: str, kind: type[msgspec.Struct]) -> str:
+    """What msgspec says of a value, for whoever typed the URL."""
+    found = _TROUBLE.fullmatch(trouble)
+    if found is None:
+        return "The URL has an invalid parameter."
+    what, name = found["what"], found["name"]
+    choices = _choices(_types(kind)[name])
+    if choices:
+        says = f"must be one of: {', '.join(choices)}"
+    elif what.startswith("Expected `array`"):
+        says = f"may be given at most {what.rpartition(' ')[2]} times"
+    else:
+        says = next((text.format(*at.groups()) for one, text in _WORDS if (at := one.search(what))), "is not valid")
+    return f"The URL has an invalid parameter: “{name}” {says}."
+
+
+def _choices(kind: msgspec.inspect.Type) -> list[str]:
+    kinds = kind.types if isinstance(kind, msgspec.inspect.UnionType) else (kind,)
+    return [
+        str(value) for one in kinds if isinstance(one, msgspec.inspect.LiteralType) for value in one.values if value
+    ]
+
+
+async def body_of(request: Request, at_most: int, too_long: str = TOO_LONG) -> bytes:
+    """Raises WebError when it is longer; it is then not read to its end."""
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > at_most:
+            raise WebError(413, too_long)
+    return bytes(body)
+
+
+async def form_of(request: Request, at_most: int, too_long: str = TOO_LONG) -> dict[str, str]:
+    """As browsers send it. Raises WebError when it is too long, or has too many fields."""
+    body = await body_of(request, at_most, too_long)
+    try:
+        return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=20))
+    except ValueError:
+        raise WebError(400, NOT_UNDERSTOOD) from None
