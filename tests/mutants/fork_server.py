@@ -29,7 +29,6 @@ LIBRARIES = (
     "lxml.etree",
     "lxml.html",
     "msgspec",
-    "opentelemetry.metrics",
     "psutil",
     "publicsuffixlist",
     "pyoxigraph",
