@@ -10,10 +10,12 @@ from rich.console import Console
 from tests.cli.site import OPEN, Site, harbour, page
 from tests.cli.test_extract import said
 
-from gossamer.cli.inspect import FLAGS_MEAN, in_order, unsaid
-from gossamer.cli.inspection import Going, Inspected, counted, plain, short, tree_of
+from gossamer.cli.format import plain
+from gossamer.cli.inspect import Going, short, tree_of
 from gossamer.reader.extraction import Remark, extract
+from gossamer.reader.inspection import FLAGS_MEAN, Inspected, in_order, unsaid
 from gossamer.testing import FakeClock
+from gossamer.values.format import counted
 
 GOOD = (
     '<html lang="en"><body vocab="http://schema.org/"><p typeof="Person"><b property="name">Ada</b></p></body></html>'

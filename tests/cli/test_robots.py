@@ -13,8 +13,8 @@ from tests.cli.site import OPEN, Site
 from gossamer.base.clock import SECOND
 from gossamer.base.environment import AddressPlan, Network, real_outside
 from gossamer.cli import main as cli
-from gossamer.cli.robots import RobotsFetch, RobotsReader, exit_code, judged, looked_up
-from gossamer.cli.robots_report import RobotsReport
+from gossamer.cli.robots import RobotsReader, RobotsReport, exit_code, judged, looked_up
+from gossamer.collection.robots_check import RobotsFetch
 from gossamer.config.settings import Settings
 from gossamer.testing import FakeClock, TinyWeb
 from gossamer.values.outcome import Failed, Outcome, Reason, Refused

@@ -8,7 +8,7 @@ from pathlib import Path
 from gossamer.archive.foreign_records import Aside
 from gossamer.base.clock import SECOND, SystemClock
 from gossamer.base.tell import silent
-from gossamer.cli.import_ import TakenIn, not_here
+from gossamer.collection.maintenance.archive_import import TakenIn, not_here
 from gossamer.store import captures
 from gossamer.store.sqlite.database import Database
 from gossamer.values.capture import Capture, Kept, Place

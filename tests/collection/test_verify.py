@@ -18,7 +18,6 @@ from gossamer.base.environment import real_outside
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.cli.backup import back_up
-from gossamer.cli.steps import Working
 from gossamer.cli.verify import Verification
 from gossamer.collection.maintenance.compact import compact
 from gossamer.config.slices import Retain
@@ -317,7 +316,7 @@ def test_F_P7_flipped_bits_anywhere_are_found_or_change_nothing(tmp_path: Path) 
     for _ in range(150):
         path.write_bytes(whole)
         flipped(path, chance.randrange(len(whole)), chance.randrange(8))
-        found = Verification(directory, outside).checked(None, Working("", outside.clock, quiet=True)).findings
+        found = Verification(directory, outside).checked(None).findings
         assert len(found) <= 1
         if not found:
             with Catalogue(directory, FILES) as catalogue:

@@ -8,7 +8,7 @@ import contextlib
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -247,3 +247,15 @@ def _pieces(path: Path, length: int | None) -> Iterator[bytes]:
         while left > 0 and (piece := file.read(min(left, 1 << 20))):
             left -= len(piece)
             yield piece
+
+
+def size_below(paths: Iterable[Path], files: Files) -> int:
+    """Bytes of files, and of folders with all that is in them; what goes away meanwhile counts for nothing."""
+    total, waiting = 0, list(paths)
+    while waiting:
+        path = waiting.pop()
+        if path.is_dir():
+            waiting += [path / name for name in files.names(path)]
+        else:
+            total += files.size(path) or 0
+    return total

@@ -1,40 +1,22 @@
 """`gossamer backup DIR`: a copy from which everything can be had again, made while the crawl runs."""
 
-import errno
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
 from cyclopts import Parameter
 from rich.console import Console
 
-from gossamer.archive.verify import Finding, verified, write_spans
-from gossamer.base.environment import Outside, real_outside
-from gossamer.base.errors import DirectoryBusy, DirectoryUnusable
+from gossamer.base.environment import real_outside
 from gossamer.cli.steps import Working
-from gossamer.cli.verify import in_a_line, told
+from gossamer.cli.verify import in_a_line
 from gossamer.collection.directory import existing
-from gossamer.crawler import learned
+from gossamer.collection.maintenance.backup import back_up
+from gossamer.collection.maintenance.verification import record_of
 from gossamer.crawler.damage import DAMAGED
-from gossamer.monitor import chronicle
-from gossamer.plugins import code as plugged
-from gossamer.store import captures
-from gossamer.store.directory import DEFAULT, USERS, Directory, is_ours, keep_private
-from gossamer.store.sqlite.database import read_only
-from gossamer.store.state import open_state
+from gossamer.store.directory import DEFAULT, Directory
 from gossamer.values.format import counted
 
-TRIES = 5
-PART = ".part"
 MOST_NAMED = 20
-
-
-class BackedUp(msgspec.Struct, frozen=True):
-    volumes: int
-    damaged: list[Finding]
-    """What is not whole in the copy, because it is not in the collection."""
 
 
 def backup(
@@ -42,8 +24,10 @@ def backup(
     *,
     dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
 ) -> int:
-    copied = back_up(existing(dir), Directory(to), real_outside())
-    lines = [f"damaged: {in_a_line(told(one, False))}" for one in copied.damaged[:MOST_NAMED]]
+    source, outside = existing(dir), real_outside()
+    with Working("copying", outside.clock) as progress:
+        copied = back_up(source, Directory(to), outside, progress.says)
+    lines = [f"damaged: {in_a_line(record_of(one, False))}" for one in copied.damaged[:MOST_NAMED]]
     if copied.damaged:
         lines.append(
             f"{counted(len(copied.damaged), 'damaged record')} in the collection; everything else is in the backup. "
@@ -54,83 +38,3 @@ def backup(
     for line in lines:
         Console(stderr=True).print(line, highlight=False, markup=False, soft_wrap=True)
     return DAMAGED if copied.damaged else 0
-
-
-def back_up(source: Directory, target: Directory, outside: Outside) -> BackedUp:
-    """The state first, then every volume as far as that state knows it: volumes only ever grow, so the two agree.
-
-    A volume that `compact` has rewritten meanwhile is gone; then the state is copied once more, and what it knows
-    beyond what was copied before. The copy has its name only once it is complete and verified: until then it is
-    called `NAME.part`, and one that was cut short is removed by the next.
-    """
-    files = outside.files
-    if files.names(target.root):
-        raise DirectoryUnusable(f"{target.root} is not empty; name a new directory for the backup")
-    making = Directory(target.root.with_name(target.root.name + PART))
-    if foreign := [name for name in files.names(making.root) if not is_ours(name) and name not in USERS]:
-        raise DirectoryUnusable(
-            f"{making.root} already exists, with {foreign[0]} not made by gossamer; move it, or name another directory"
-        )
-    keep_private()
-    files.remove(making.root)
-    for folder in (making.root, making.archive, making.spool):
-        files.make_folder(folder)
-    copied = None
-    for _ in range(TRIES):
-        if (copied := _copied(source, making, outside)) is not None:
-            break
-    if copied is None:
-        files.remove(making.root)
-        raise DirectoryBusy(f"{source.root} is being compacted, and its volumes change; try again when that is done")
-    for name in (source.config.name, source.rules.name, learned.NAME, plugged.NAME, chronicle.NAME):
-        if (source.root / name).is_file():
-            files.copy(source.root / name, making.root / name)
-    damaged = _damaged(making, outside)
-    files.rename(making.root, target.root)
-    return BackedUp(copied, damaged)
-
-
-def _damaged(target: Directory, outside: Outside) -> list[Finding]:
-    found: list[Finding] = []
-    with closing(open_state(target)) as state, Working("verifying the copy", outside.clock) as progress:
-        names = captures.volume_names(state)
-        for number, name in enumerate(names, 1):
-            for one in verified(outside.files, target.archive, state, name):
-                progress.says(f"verifying the copy: volume {number} of {len(names)}")
-                if isinstance(one, Finding):
-                    found.append(one)
-    return found
-
-
-def _copied(source: Directory, target: Directory, outside: Outside) -> int | None:
-    """How many volumes; None when one was not there any more."""
-    files = outside.files
-    with closing(read_only(source.state)) as live, closing(sqlite3.connect(target.state)) as copy:
-        live.backup(copy)  # in one step: in several it would begin again whenever the crawl has written
-    with closing(open_state(target)) as state:
-        known = {name: captures.end_of(state, name) for name in captures.volume_names(state)}
-    ends = {name: end[1] for name, end in known.items() if end is not None}
-    for name in files.names(target.archive):
-        if files.size(target.archive / name) != ends.get(name):
-            files.remove(target.archive / name)
-    with Working("copying", outside.clock) as progress:
-        for number, (name, end) in enumerate(ends.items(), 1):
-            progress.says(f"copying volume {number} of {len(ends)}")
-            if files.size(target.archive / name) == end:
-                continue
-            try:
-                files.copy(source.archive / name, target.archive / name, end)
-            except FileNotFoundError:
-                if not _is_known(source, name):
-                    return None
-            except OSError as trouble:
-                if trouble.errno not in (errno.EIO, errno.EACCES):
-                    raise
-                write_spans(files, target.archive / name, [(source.archive / name, 0, end)])
-    return len(ends)
-
-
-def _is_known(source: Directory, volume: str) -> bool:
-    """Whether a volume that is not there should be; one that was rewritten is known by another name."""
-    with closing(open_state(source)) as state:
-        return volume in captures.volume_names(state)

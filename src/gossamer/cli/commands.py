@@ -79,7 +79,7 @@ DOORS = (
     ),
     CliCommand(
         "sparql",
-        "gossamer.cli.search:sparql",
+        "gossamer.cli.sparql:sparql",
         "Run a SPARQL 1.1 query over the facts, also during a crawl.\n\n"
         "Each page is a named graph; a pattern outside GRAPH matches all of them. Where and when a page's facts were "
         "found is in the graph urn:gossamer:provenance.",

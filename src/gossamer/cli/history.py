@@ -23,7 +23,7 @@ from gossamer.cli.history_tables import (
     past_shown,
     timeline_shown,
 )
-from gossamer.cli.search import FORMATS, tabled
+from gossamer.cli.sparql import FORMATS, tabled
 from gossamer.cli.steps import Working
 from gossamer.collection.directory import existing, outside_of
 from gossamer.collection.history.export import export_tree

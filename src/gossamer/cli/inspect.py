@@ -1,18 +1,24 @@
 """`gossamer inspect`: what a page says to machines, and what is wrong with it, for whoever writes the markup."""
 
-from collections.abc import Iterator
-from dataclasses import replace
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from types import TracebackType
+from typing import Annotated, Any, Self
 from urllib.parse import quote
 
 import msgspec
 from cyclopts import Parameter
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
 
+from gossamer.base.clock import Clock
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError, GossamerError
-from gossamer.cli.inspection import Going, Inspected, show, summarised
+from gossamer.cli.format import plain
 from gossamer.collection.single_page import (
     BY_SUFFIX,
     NOWHERE,
@@ -23,50 +29,20 @@ from gossamer.collection.single_page import (
     Delay,
     Manners,
     NotRead,
-    OnePage,
     own_contexts,
     page_in,
     page_of,
 )
 from gossamer.extract.entities import Thing
 from gossamer.extract.jsonld.contexts import hold
-from gossamer.extract.rdfa.reader import ROLE as ROLE_TERM
-from gossamer.reader.extraction import Remark, extract
+from gossamer.extract.rdfa.prefixes import PREFIXES
+from gossamer.reader.extraction import Remark
+from gossamer.reader.inspection import Inspected, inspected
+from gossamer.values.capture import charset_in_words
+from gossamer.values.format import counted
 
 FINE, FAULTY, UNREAD = 0, 1, 2
 MOST_FILES = 100_000
-ROLE = ROLE_TERM[1:-1]
-
-# What a flag means to an author, where no notice says it better: its level and a sentence.
-FLAGS_MEAN = {
-    "not-markup": ("error", "This is not markup; if it is, say so with --type."),
-    "charset-conflict": ("warning", "Two declarations of the charset disagree; the stronger one was used."),
-    "base-unusable": ("error", "The URL of the page, or its base, cannot be used in facts."),
-    "unparsable": ("error", "The page cannot be parsed at all."),
-    "jsonld-broken": ("error", "A JSON-LD script is invalid; the readable parts were used."),
-    "jsonld-repaired": (
-        "warning",
-        "A JSON-LD script is not valid JSON; it was repaired, which other readers may not do.",
-    ),
-    "jsonld-unknown-context": (
-        "warning",
-        "A JSON-LD script names a context that is not available here; see --contexts.",
-    ),
-    "jsonld-too-large": ("error", "A JSON-LD script is too large to be read."),
-    "jsonld-too-deep": ("error", "A JSON-LD script is nested too deeply to be read."),
-    "jsonld-too-complex": ("error", "A JSON-LD script has too many contexts to be read."),
-    "microdata-loop": ("warning", "An item is inside itself by way of itemref; the cycle was cut."),
-    "microdata-too-deep": ("warning", "Items are nested too deeply; the inner ones were skipped."),
-    "literal-too-long": ("warning", "A text was too long to be a fact, and was skipped."),
-    "name-too-long": ("warning", "A name or a language is too long; facts with it were skipped."),
-    "too-many-prefixes": ("warning", "Too many prefixes are declared; names with the excess ones were skipped."),
-    "too-many-facts": ("warning", "The page has more facts than are read from one page."),
-    "truncated": ("warning", "The page is too large; its end was not read."),
-    "too-deep": ("warning", "Elements are nested so deeply that some were flattened."),
-    "not-well-formed": ("error", "The page says it is XML but is not well-formed; it was read as HTML."),
-}
-SAID_BY = {"not-well-formed": "document-error"}
-"""Flags that have a notice of another name."""
 
 
 def inspect(
@@ -106,7 +82,8 @@ def inspect(
 def one(target: str, base: str | None, media_type: str | None, manners: Manners) -> Inspected:
     """REQUIRES: `target` is no directory."""
     try:
-        return inspected(page_of(target, base, media_type, manners))
+        page = page_of(target, base, media_type, manners)
+        return inspected(page.name, page.body, page.address, page.media_type)
     except ConfigError:
         raise  # the command line is wrong: that ends with 2 as well, and says what to do
     except GossamerError as trouble:
@@ -120,10 +97,11 @@ def in_directory(top: Path, base: str, media_type: str | None, outside: Outside)
             below = path.relative_to(top)
             address = base.rstrip("/") + "/" + quote(below.as_posix())
             try:
-                found = inspected(page_in(path, outside, address, media_type))
+                page = page_in(path, outside, address, media_type)
+                found = inspected(below.as_posix(), page.body, page.address, page.media_type)
             except NotRead as trouble:
-                found = Inspected(str(path), address, 0, {}, [], (), unread=str(trouble))
-            yield replace(found, name=below.as_posix())
+                found = Inspected(below.as_posix(), address, 0, {}, [], (), unread=str(trouble))
+            yield found
             going.on(below.as_posix())
 
 
@@ -137,40 +115,6 @@ def files_below(top: Path) -> list[Path]:
     if len(found) > MOST_FILES:
         raise ConfigError(f"there are more than {MOST_FILES:,} pages in {top}; choose a subdirectory")
     return found
-
-
-def inspected(page: OnePage) -> Inspected:
-    found = extract(page.body, page.address, page.media_type)
-    notices = (*found.notices, *unsaid(found.flags, found.notices))
-    things = [thing for thing in found.items() if not is_furniture(thing)]
-    return Inspected(
-        page.name,
-        found.address,
-        len(found),
-        dict(found.facts_by_syntax),
-        things,
-        in_order(notices),
-        charset=found.charset,
-        charset_from=found.charset_from,
-    )
-
-
-def is_furniture(thing: Thing) -> bool:
-    """Of which only its @role is told: every other element of the web has one, for screen readers (ARIA)."""
-    return not thing["type"] and thing["properties"].keys() == {ROLE}
-
-
-def unsaid(flags: tuple[str, ...], notices: tuple[Remark, ...]) -> Iterator[Remark]:
-    kinds = {notice.kind for notice in notices}
-    for flag in flags:
-        if flag not in kinds and SAID_BY.get(flag) not in kinds:
-            level, says = FLAGS_MEAN.get(flag, ("warning", f"Unexpected markup on this page: {flag}."))
-            yield Remark(level, flag, says)
-
-
-def in_order(notices: tuple[Remark, ...]) -> tuple[Remark, ...]:
-    """From top to bottom; what has no place comes first."""
-    return tuple(sorted(notices, key=lambda notice: (notice.line or 0, notice.column or 0)))
 
 
 def exit_code(found: list[Inspected], strict: bool) -> int:
@@ -200,3 +144,178 @@ def as_json(found: list[Inspected]) -> dict[str, object]:
             for each in found
         ],
     }
+
+
+SOON_S = 2.0
+"""Work that is done before needs no progress bar."""
+EVERY_S = 5.0
+MOST_SHOWN = 500
+"""Lines of a tree, or notices; a page with more than a person reads is cut."""
+STYLES = {"error": "bold red", "warning": "yellow", "info": "dim"}
+_BY_LENGTH = sorted(((iri, prefix) for prefix, iri in PREFIXES.items() if prefix), key=lambda one: -len(one[0]))
+
+
+def show(page: Inspected, console: Console, with_items: bool) -> None:
+    if page.unread:
+        console.print(Text(plain(page.unread), style=STYLES["error"]), soft_wrap=True)
+        return
+    if with_items:
+        console.print(tree_of(page), soft_wrap=True)
+    for notice in page.notices[:MOST_SHOWN]:
+        console.print(line_of(page.name, notice), soft_wrap=True)
+    if len(page.notices) > MOST_SHOWN:
+        console.print(Text(f"{page.name}: ... and {len(page.notices) - MOST_SHOWN:,} more: see --json", style="dim"))
+    if with_items:
+        console.print(Text(ending_of(page), style="dim"))
+
+
+def ending_of(page: Inspected) -> str:
+    return ", ".join(counted(page.count(level), level) for level in ("error", "warning"))
+
+
+def line_of(name: str, notice: Remark) -> Text:
+    """As compilers write it, so that editors can jump to the place."""
+    where = f"{name}:{notice.line}:{notice.column}" if notice.line is not None else name
+    text = Text(plain(where), style="bold")
+    if notice.line is None and notice.path:
+        text.append(f": {plain(notice.path)}", style="cyan")
+    text.append(": ")
+    text.append(notice.level, style=STYLES.get(notice.level, ""))
+    text.append(f": {plain(notice.says)}", style="not bold")
+    text.append(f" [{notice.kind}]", style="dim")
+    return text
+
+
+def tree_of(page: Inspected) -> Tree:
+    counts = ", ".join(f"{count} {name}" for name, count in page.facts_by_syntax.items())
+    head = Text(plain(page.name), style="bold")
+    head.append(f"  {counted(page.facts, 'fact')}" + (f" ({counts})" if counts else ""), style="not bold dim")
+    if page.charset:
+        head.append(f"  {charset_in_words(page.charset, page.charset_from)}", style="not bold dim")
+    tree = Tree(head)
+    left = MOST_SHOWN
+    waiting: list[tuple[Tree, Iterator[tuple[Text, Thing | None]]]] = [(tree, _tops(page.items))]
+    while waiting:
+        branch, lines = waiting[-1]
+        label, inner = next(lines, (None, None))
+        if label is None:
+            waiting.pop()
+        elif left == 0:
+            tree.add(Text("... and more: see --json", style="dim"))
+            break
+        else:
+            left -= 1
+            grown = branch.add(label)
+            if inner is not None:
+                waiting.append((grown, _inside(inner)))
+    return tree
+
+
+def _tops(items: Sequence[Thing]) -> Iterator[tuple[Text, Thing | None]]:
+    for item in items:
+        yield _named(item), item
+
+
+def _inside(thing: Thing) -> Iterator[tuple[Text, Thing | None]]:
+    for name, values in thing["properties"].items():
+        for value in values:
+            yield from _valued(name, value)
+
+
+def _valued(name: str, value: Any) -> Iterator[tuple[Text, Thing | None]]:
+    label = Text(f"{short(name)}: ", style="green")
+    if isinstance(value, dict) and "list" in value:
+        yield label + Text(f"a list of {len(value['list'])}", style="dim"), None
+        for one in value["list"]:
+            yield from _valued(name, one)
+    elif isinstance(value, dict) and "properties" in value:
+        yield label + _named(value), value
+    else:
+        yield label + _simple(value), None
+
+
+def _simple(value: str | dict[str, str]) -> Text:
+    if isinstance(value, str):
+        return Text(plain(value), style="default")
+    if "id" in value:
+        return Text(plain(value["id"]), style="cyan")
+    kind = f"@{value['language']}" if "language" in value else f" ({short(value['datatype'])})"
+    return Text(plain(value["value"]), style="default") + Text(kind, style="dim")
+
+
+def _named(thing: Thing) -> Text:
+    text = Text(", ".join(short(kind) for kind in thing["type"]) or "an entity", style="bold")
+    if "id" in thing:
+        text.append(f"  {plain(thing['id'])}", style="not bold cyan")
+    return text
+
+
+def short(iri: str) -> str:
+    """With the usual prefix, when there is one."""
+    for start, prefix in _BY_LENGTH:
+        if iri.startswith(start) and len(iri) > len(start):
+            return plain(f"{prefix}:{iri[len(start) :]}")
+    return plain(iri)
+
+
+def summarised(found: Sequence[Inspected]) -> Table:
+    table = Table(box=None)
+    table.add_column("page", overflow="fold")
+    for name in ("things", "facts", "errors", "warnings"):
+        table.add_column(name, justify="right")
+    for page in found:
+        if page.unread:
+            table.add_row(plain(page.name), "", "", "not read", "", style=STYLES["error"])
+            continue
+        errors, warnings = page.count("error"), page.count("warning")
+        style = STYLES["error"] if errors else STYLES["warning"] if warnings else None
+        numbers = (len(page.items), page.facts, errors, warnings)
+        table.add_row(plain(page.name), *(f"{number:,}" for number in numbers), style=style)
+    totals = (
+        sum(len(page.items) for page in found),
+        sum(page.facts for page in found),
+        sum(page.count("error") for page in found),
+        sum(page.count("warning") for page in found),
+    )
+    table.add_section()
+    table.add_row(counted(len(found), "page"), *(f"{number:,}" for number in totals), style="bold")
+    return table
+
+
+class Going:
+    """How far a long inspection is: a bar on a terminal, a line now and then elsewhere, nothing when it is short."""
+
+    def __init__(self, total: int, clock: Clock) -> None:
+        self._total, self._clock = total, clock
+        self._done = 0
+        self._next_s = 0.0
+        self._bar: Progress | None = None
+
+    def __enter__(self) -> Self:
+        self._next_s = self._clock.elapsed_s() + SOON_S
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def on(self, name: str) -> None:
+        """One more is done."""
+        self._done += 1
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], completed=self._done, name=plain(name))
+        elif self._clock.elapsed_s() >= self._next_s:
+            self._next_s = self._clock.elapsed_s() + EVERY_S
+            self._say(name)
+
+    def _say(self, name: str) -> None:
+        console = Console(stderr=True)
+        if not console.is_terminal:
+            print(f"{self._done:,} of {self._total:,} pages: {plain(name)}", file=sys.stderr, flush=True)
+            return
+        columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[name]}", markup=False))
+        self._bar = Progress(*columns, console=console, transient=True)
+        self._bar.add_task("", total=self._total, completed=self._done, name=plain(name))
+        self._bar.start()

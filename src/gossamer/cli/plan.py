@@ -2,7 +2,6 @@
 
 import os
 import re
-from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -12,17 +11,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gossamer.base.environment import Outside, real_outside
+from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.collection.directory import existing
-from gossamer.lab.plan import DAY_S, KB, CrawlPlan, Shares, Wish, planned
-from gossamer.store import captures, tallies
-from gossamer.store.directory import Directory
-from gossamer.store.state import open_state
+from gossamer.lab.plan import DAY_S, KB, CrawlPlan, Measured, Wish, measured_in, planned
 from gossamer.values.format import counted, lasting
 
-ENOUGH_PAGES = 20
-"""Fewer say nothing about the next million."""
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)([kmgb]?)", re.IGNORECASE)
 _TIMES = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000, "b": 1_000_000_000}
 
@@ -73,60 +67,6 @@ def plan(
     else:
         show(found, Console(), measured)
     return 1 if found.fits is False else 0
-
-
-class Measured(msgspec.Struct, frozen=True):
-    """Averages of a data directory, where there are enough pages to speak of."""
-
-    pages: int = 0
-    queued: int | None = None
-    hosts: int | None = None
-    page_bytes: int = 80 * KB
-    addresses_per_page: float = 10.0
-    shares: Shares | None = None
-
-
-def measured_in(directory: Directory, outside: Outside) -> Measured:
-    with closing(open_state(directory)) as state:
-        counts = tallies.counts(state)
-        captured, bodies = captures.totals(state)
-    if captured < ENOUGH_PAGES or not bodies:
-        return Measured(counts.pages, counts.queued or None, counts.hosts or None)
-    sizes = {folder: size_of(path, outside) for folder, path in _folders(directory).items()}
-    return Measured(
-        counts.pages,
-        counts.queued or None,
-        counts.hosts or None,
-        page_bytes=max(1, bodies // captured),
-        addresses_per_page=counts.known / max(1, captured),
-        shares=Shares(
-            archive=sizes["archive"] / bodies,
-            words=sizes["words"] / bodies,
-            graph=sizes["graph"] / bodies,
-            links=sizes["links"] / bodies,
-        ),
-    )
-
-
-def _folders(directory: Directory) -> dict[str, list[Path]]:
-    return {
-        "archive": [directory.archive],
-        "words": [directory.index],
-        "graph": [directory.graph, directory.checkpoints],
-        "links": [directory.links],
-    }
-
-
-def size_of(paths: list[Path], outside: Outside) -> int:
-    """Bytes of files, and of folders with all that is in them; what goes away meanwhile counts for nothing."""
-    total, waiting = 0, list(paths)
-    while waiting:
-        path = waiting.pop()
-        if path.is_dir():
-            waiting += [path / name for name in outside.files.names(path)]
-        else:
-            total += outside.files.size(path) or 0
-    return total
 
 
 def _whole(name: str, given: str | None, otherwise: int | None) -> int:

@@ -2,43 +2,49 @@
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 from cyclopts import Parameter
 from rich.console import Console
+from rich.text import Text
 
-from gossamer.base.clock import SECOND, Clock, Instant
-from gossamer.base.environment import Network, Outside, real_outside
-from gossamer.base.errors import ConfigError, WorkerLost
-from gossamer.base.tell import silent
-from gossamer.cli.robots_report import RobotsHop, RobotsReport, Tested, as_json, show
-from gossamer.collection.single_page import NOWHERE, AllowAddress, Config, Contact, Delay, Manners, in_words
-from gossamer.config.settings import Settings
-from gossamer.config.slices import fetch_settings, politeness, robots_keeping
-from gossamer.crawler.seeds import admitted, checked_seeds
-from gossamer.fetch.client import Client
+from gossamer.base.environment import Outside, real_outside
+from gossamer.base.errors import ConfigError
+from gossamer.cli.format import plain
+from gossamer.collection.robots_check import RobotsReader, RobotsReport, looked_at, looked_up
+from gossamer.collection.single_page import NOWHERE, AllowAddress, Config, Contact, Delay, Manners
+from gossamer.crawler.seeds import checked_seeds
 from gossamer.fetch.dns import real_network
-from gossamer.fetch.robots import entry_of, entry_read
-from gossamer.frontier.politeness import free_at, gap_s
-from gossamer.rules.robots import RobotsSurvey, explain
+from gossamer.rules.robots import Explained, RobotsNotice, explain
+from gossamer.rules.robots import in_words as rule_in_words
 from gossamer.rules.robots_parser import MOST_BYTES
-from gossamer.values.messages import SurveyJob
-from gossamer.values.outcome import Allowed, Fetched, Outcome
-from gossamer.values.robots import Naming, Robots, RobotsState
+from gossamer.values.format import counted
+from gossamer.values.outcome import Allowed
+from gossamer.values.robots import Naming, Robots, RobotsRule, RobotsState
 from gossamer.values.url import Url, url_of
-from gossamer.values.visit import Visit, VisitKind
-from gossamer.workers.jobs import SURVEY
-from gossamer.workers.pool import Pool
-from gossamer.workers.protocol import Limits
 
 FINE, DENIED, UNREAD = 0, 1, 2
-_ENCODER = msgspec.msgpack.Encoder()
-_SURVEY = msgspec.msgpack.Decoder(RobotsSurvey)
+
+
+MOST_SHOWN = 50
+"""Rules or sitemaps; JSON has them all."""
+STATES = {
+    RobotsState.READ: "read",
+    RobotsState.MISSING: "there is none: everything may be fetched",
+    RobotsState.UNREACHABLE: "it could not be read: nothing may be fetched for now",
+    RobotsState.PENDING: "endless redirects",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    url: str
+    is_allowed: bool
+    explained: Explained
 
 
 def robots(
@@ -122,86 +128,95 @@ def body_of(where: str, outside: Outside) -> bytes:
         raise ConfigError(f"{where} cannot be read: {why}. A URL starts with http:// or https://") from None
 
 
-@dataclass(frozen=True, slots=True)
-class RobotsReader:
-    """Reads a robots.txt for one agent, in a worker process."""
-
-    agent: str
-    naming: Naming
-    outside: Outside
-
-    async def read(self, body: bytes, codings: str = "") -> RobotsSurvey:
-        """Raises WorkerLost when no worker could."""
-        outside = self.outside
-        async with Pool(SURVEY, 1, Limits(), outside.processes, outside.clock, silent) as pool:
-            payload = _ENCODER.encode(SurveyJob(body, self.agent, self.naming, codings))
-            return _SURVEY.decode(await pool.call(payload))
+def show(found: RobotsReport, tests: Sequence[Tested], console: Console) -> None:
+    for line in lines_of(found):
+        console.print(line, soft_wrap=True)
+    for one in tests:
+        console.print(_test_line(one), soft_wrap=True)
 
 
-async def looked_at(name: str, body: bytes, reader: RobotsReader, clock: Clock) -> RobotsReport:
-    """A file, as if it had just been read from some site."""
-    try:
-        survey = await reader.read(body)
-    except WorkerLost as trouble:
-        raise ConfigError(f"{name} cannot be read: {trouble}") from None
-    now = clock.now()
-    entry = entry_read(Url(NOWHERE).origin, survey.parsed, now, now)
-    return RobotsReport(name, reader.agent, entry, survey.oddities, size=len(body))
+def lines_of(found: RobotsReport) -> list[Text]:
+    robots = found.robots
+    size = f", {counted(found.size, 'byte')}" if robots.state is RobotsState.READ else ""
+    lines = [Text.assemble((plain(found.name), "bold"), f": {STATES[robots.state]}{size}")]
+    if len(found.asked) > 1 or robots.state is not RobotsState.READ:
+        lines += [Text(f"  {plain(hop.url)}: {plain(hop.outcome)}") for hop in found.asked]
+    if robots.state is not RobotsState.READ:
+        return lines
+    lines.append(Text(f"{plain(found.agent)}: {group_in_words(robots)}"))
+    by_line = sorted(robots.rules, key=lambda rule: rule.line)
+    lines += _cut([Text(f"  line {rule.line}: {plain(_rule(rule))}") for rule in by_line])
+    if robots.crawl_delay_s is not None:
+        lines.append(Text(f"crawl delay: {robots.crawl_delay_s:g} s"))
+    if robots.recrawl_delay_s is not None:
+        lines.append(Text(f"recrawl delay: {robots.recrawl_delay_s:g} s between two fetches of one page"))
+    lines += _cut([Text(f"sitemap: {plain(sitemap)}") for sitemap in robots.sitemaps])
+    if robots.signals:
+        lines.append(Text("signals: " + plain(", ".join(f"{name}={value}" for name, value in robots.signals))))
+    lines += [Text(f"{plain(name)}: {plain(value)}") for name, value in robots.extensions]
+    return lines + [_oddity_line(found.name, oddity) for oddity in found.oddities]
 
 
-async def looked_up(url: Url, reader: RobotsReader, settings: Settings, network: Network, clock: Clock) -> RobotsReport:
-    """The robots.txt of the address's origin, fetched as a crawl fetches it, its redirects followed."""
-    await admitted([url], settings, network.resolver)
-    async with AsyncExitStack() as opened:
-        client = Client(fetch_settings(settings), network.resolver, network.dialer, clock, silent)
-        await opened.enter_async_context(client)
-        return await RobotsFetch(client.fetch, reader, settings, clock).to_end(url)
+def group_in_words(robots: Robots) -> str:
+    if not robots.group:
+        return "no group applies: everything may be fetched"
+    places = ", ".join(map(str, robots.group_lines))
+    where = f" ({'line' if len(robots.group_lines) == 1 else 'lines'} {places})" if places else ""
+    return f"the group of {plain(robots.group)}{where}, {counted(len(robots.rules), 'rule')}"
 
 
-@dataclass(slots=True)
-class RobotsFetch:
-    """From a robots.txt along its redirects. `fetch` is the client's."""
+def _rule(rule: RobotsRule) -> str:
+    return f"{'Allow' if rule.allows else 'Disallow'}: {rule.pattern}"
 
-    fetch: Callable[[Url, VisitKind], Awaitable[Outcome]]
-    reader: RobotsReader
-    settings: Settings
-    clock: Clock
-    _left_at: dict[str, Instant] = field(default_factory=dict)
 
-    async def to_end(self, url: Url) -> RobotsReport:
-        entry: Robots | None = None
-        ask: Url | None = url.robots
-        asked: list[RobotsHop] = []
-        survey, size = None, 0
-        while ask is not None:
-            visit = Visit(ask, VisitKind.ROBOTS, self.clock.now(), robots=entry)
-            outcome = await self._visit(ask)
-            words = in_words(outcome)
-            if isinstance(outcome, Fetched):
-                survey, words = await self._read(outcome)
-                size = len(outcome.capture.body)
-            asked.append(RobotsHop(ask.text, words))
-            parsed = survey.parsed if survey else None
-            entry = entry_of(visit, outcome, parsed, self.clock.now(), robots_keeping(self.settings))
-            ask = entry.ask if entry.state is RobotsState.PENDING else None
-        assert entry is not None
-        return RobotsReport(
-            url.robots.text, self.reader.agent, entry, survey.oddities if survey else (), tuple(asked), size
-        )
+def _cut(lines: list[Text]) -> list[Text]:
+    if len(lines) <= MOST_SHOWN:
+        return lines
+    return [*lines[:MOST_SHOWN], Text(f"  ... and {len(lines) - MOST_SHOWN:,} more: see --json", style="dim")]
 
-    async def _read(self, outcome: Fetched) -> tuple[RobotsSurvey | None, str]:
-        capture = outcome.capture
-        try:
-            return await self.reader.read(capture.body, capture.joined("content-encoding") or ""), "read"
-        except WorkerLost as trouble:
-            return None, f"fetched, but it cannot be read: {trouble}"
 
-    async def _visit(self, url: Url) -> Outcome:
-        """Waits for the host's gap first, when it was asked before."""
-        host = url.host.name
-        if host in self._left_at:
-            due_at = free_at(self._left_at[host], gap_s(politeness(self.settings), None), None)
-            await self.clock.sleep(max(0.0, (due_at - self.clock.now()) / SECOND))
-        outcome = await self.fetch(url, VisitKind.ROBOTS)
-        self._left_at[host] = self.clock.now()
-        return outcome
+def _oddity_line(name: str, oddity: RobotsNotice) -> Text:
+    """As compilers write it, so that editors can jump to the place."""
+    where = f"{name}:{oddity.line}" if oddity.line is not None else name
+    return Text.assemble((plain(where), "bold"), f": {plain(oddity.says)}", (f" [{oddity.kind}]", "dim"))
+
+
+def _test_line(tested: Tested) -> Text:
+    verdict = ("allowed    ", "green") if tested.is_allowed else ("not allowed", "bold red")
+    return Text.assemble(verdict, f"  {plain(tested.url)}  ", (plain(tested.explained.because), "dim"))
+
+
+def as_json(found: RobotsReport, tests: Sequence[Tested]) -> dict[str, object]:
+    robots = found.robots
+    return {
+        "name": found.name,
+        "state": robots.state.value,
+        "asked": [{"url": hop.url, "outcome": hop.outcome} for hop in found.asked],
+        "bytes": found.size,
+        "agent": found.agent,
+        "group": {"name": robots.group, "lines": robots.group_lines} if robots.group else None,
+        "rules": [rule_as_json(rule) for rule in sorted(robots.rules, key=lambda rule: rule.line)],
+        "crawl_delay_s": robots.crawl_delay_s,
+        "recrawl_delay_s": robots.recrawl_delay_s,
+        "sitemaps": robots.sitemaps,
+        "signals": [{"name": name, "value": value} for name, value in robots.signals],
+        "extensions": [{"name": name, "value": value} for name, value in robots.extensions],
+        "flags": robots.flags,
+        "oddities": found.oddities,
+        "tests": [tested_as_json(one) for one in tests],
+    }
+
+
+def rule_as_json(rule: RobotsRule) -> dict[str, object]:
+    return {"line": rule.line, "allows": rule.allows, "pattern": rule.pattern, "says": rule_in_words(rule)}
+
+
+def tested_as_json(tested: Tested) -> dict[str, object]:
+    explained = tested.explained
+    return {
+        "url": tested.url,
+        "allowed": tested.is_allowed,
+        "because": explained.because,
+        "rule": rule_as_json(explained.rule) if explained.rule else None,
+        "candidates": [rule_as_json(rule) for rule in explained.candidates],
+    }

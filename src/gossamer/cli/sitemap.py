@@ -2,19 +2,14 @@
 
 import json as json_format
 import sys
-from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from gossamer.base.clock import Instant
-from gossamer.base.environment import Outside, real_outside
+from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
-from gossamer.lab.sitemap import Made, SitemapChoice, chosen_from, files_in, files_of
-from gossamer.parse.sitemaps import parse_sitemap
-from gossamer.rules.robots import parse
-from gossamer.values.robots import Robots, RobotsState
+from gossamer.lab.sitemap import Made, SitemapChoice, choose, earlier, files_of
 from gossamer.values.url import Url, url_of
 
 READABLE = 0o644
@@ -59,38 +54,6 @@ def home_of(site: str) -> Url:
     if given is None or "?" in given.text:
         raise ConfigError(f"--site {site}: give the URL of the folder, such as https://example.org/")
     return given if given.text.endswith("/") else Url(given.text + "/")
-
-
-def choose(directory: Path, home: Url, outside: Outside, previous: dict[str, Instant | None]) -> SitemapChoice:
-    left_out: Counter[str] = Counter()
-    met = list(files_in(directory, left_out))
-    return chosen_from(met, home, outside.clock.now(), left_out, robots_in(directory, home, outside), previous)
-
-
-def robots_in(directory: Path, home: Url, outside: Outside) -> Robots | None:
-    """What the folder's own robots.txt says to everybody. It speaks only from the root of a site (RFC 9309, 2.3)."""
-    path = directory / "robots.txt"
-    if home.path != "/" or not path.is_file():
-        return None
-    parsed, now = parse(outside.files.read(path), ""), outside.clock.now()
-    return Robots(home.origin, RobotsState.READ, now, now, parsed.rules)
-
-
-def earlier(path: Path | None, home: Url) -> dict[str, Instant | None]:
-    """When each page had changed, by an earlier sitemap and, if that is an index, the parts beside it."""
-    if path is None:
-        return {}
-    if not path.is_file():
-        raise ConfigError(f"--previous {path}: there is no such file")
-    found = parse_sitemap(path.read_bytes(), home)
-    if not found.kind:
-        raise ConfigError(f"--previous {path}: not a sitemap")
-    entries = list(found.entries)
-    for part in found.maps:
-        beside = path.with_name(part.url.path.rpartition("/")[2])
-        if beside.is_file() and beside != path:
-            entries += parse_sitemap(beside.read_bytes(), home).entries
-    return {entry.url.text: entry.changed_at for entry in entries}
 
 
 def _as_words(choice: SitemapChoice, made: list[Made], target: Path) -> str:

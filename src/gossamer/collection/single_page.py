@@ -174,7 +174,7 @@ class Walk:
             refused = refusal(visit)
             if refused is not None and robots.state is RobotsState.UNREACHABLE:
                 return Refused(refused.reason, why)
-            outcome = within_chain(visit, refused or await self._visit(url, VisitKind.PAGE, robots.crawl_delay_s))
+            outcome = within_chain(visit, refused or await self.visit(url, VisitKind.PAGE, robots.crawl_delay_s))
             if not isinstance(outcome, Moved):
                 return outcome
             url, hops = outcome.to, hops + 1
@@ -185,7 +185,7 @@ class Walk:
         ask: Url | None = url.robots
         while ask is not None:
             visit = Visit(ask, VisitKind.ROBOTS, self.clock.now(), robots=entry)
-            outcome = await self._visit(ask, VisitKind.ROBOTS, None)
+            outcome = await self.visit(ask, VisitKind.ROBOTS)
             parsed = None
             if isinstance(outcome, Fetched):
                 parsed = done(ReadJob(outcome.capture, "robots", agent=self.settings.agent)).robots
@@ -194,7 +194,7 @@ class Walk:
         assert entry is not None
         return entry, in_words(outcome)
 
-    async def _visit(self, url: Url, kind: VisitKind, crawl_delay_s: float | None) -> Outcome:
+    async def visit(self, url: Url, kind: VisitKind, crawl_delay_s: float | None = None) -> Outcome:
         """Waits for the host's gap first, and begins the next one."""
         clock, host, manners = self.clock, url.host.name, politeness(self.settings)
         gap = gap_s(manners, crawl_delay_s)

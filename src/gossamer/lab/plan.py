@@ -5,11 +5,18 @@ one, which is what decides whether a crawl takes an hour, a day or a month.
 """
 
 import math
+from contextlib import closing
+from pathlib import Path
 
 import msgspec
 
+from gossamer.base.environment import Outside
+from gossamer.base.files import size_below
 from gossamer.config.slices import Politeness
 from gossamer.frontier.politeness import gap_s
+from gossamer.store import captures, tallies
+from gossamer.store.directory import Directory
+from gossamer.store.state import open_state
 
 DAY_S = 86_400.0
 KB = 1_000
@@ -264,3 +271,49 @@ def _more_hosts(wish: Wish, within_s: float | None) -> str:
 def _at_once(wish: Wish, limits: tuple[Limit, ...], within_s: float | None) -> int:
     goal_s = within_s or limits[1].takes_s
     return math.ceil((wish.pages + wish.hosts) * answer_s(wish) / max(goal_s, 1.0))
+
+
+ENOUGH_PAGES = 20
+"""Fewer say nothing about the next million."""
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """Averages of a data directory, where there are enough pages to speak of."""
+
+    pages: int = 0
+    queued: int | None = None
+    hosts: int | None = None
+    page_bytes: int = 80 * KB
+    addresses_per_page: float = 10.0
+    shares: Shares | None = None
+
+
+def measured_in(directory: Directory, outside: Outside) -> Measured:
+    with closing(open_state(directory)) as state:
+        counts = tallies.counts(state)
+        captured, bodies = captures.totals(state)
+    if captured < ENOUGH_PAGES or not bodies:
+        return Measured(counts.pages, counts.queued or None, counts.hosts or None)
+    sizes = {folder: size_below(path, outside.files) for folder, path in _folders(directory).items()}
+    return Measured(
+        counts.pages,
+        counts.queued or None,
+        counts.hosts or None,
+        page_bytes=max(1, bodies // captured),
+        addresses_per_page=counts.known / max(1, captured),
+        shares=Shares(
+            archive=sizes["archive"] / bodies,
+            words=sizes["words"] / bodies,
+            graph=sizes["graph"] / bodies,
+            links=sizes["links"] / bodies,
+        ),
+    )
+
+
+def _folders(directory: Directory) -> dict[str, list[Path]]:
+    return {
+        "archive": [directory.archive],
+        "words": [directory.index],
+        "graph": [directory.graph, directory.checkpoints],
+        "links": [directory.links],
+    }

@@ -10,10 +10,12 @@ from urllib.parse import quote
 from xml.sax.saxutils import escape
 
 from gossamer.base.clock import SECOND, Instant, in_words
-from gossamer.parse.sitemaps import LARGEST, MOST_ENTRIES
-from gossamer.rules.robots import judge
+from gossamer.base.environment import Outside
+from gossamer.base.errors import ConfigError
+from gossamer.parse.sitemaps import LARGEST, MOST_ENTRIES, parse_sitemap
+from gossamer.rules.robots import judge, parse
 from gossamer.values.outcome import Denied
-from gossamer.values.robots import Robots
+from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.url import Url, url_of
 
 _KINDS = "html htm xhtml shtml pdf txt text md rtf doc docx odt ppt pptx odp xls xlsx ods epub ps"
@@ -222,3 +224,35 @@ def _lastmod(at: Instant) -> str:
 
 def _escaped(text: str) -> str:
     return escape(text, _QUOTES)
+
+
+def choose(directory: Path, home: Url, outside: Outside, previous: dict[str, Instant | None]) -> SitemapChoice:
+    left_out: Counter[str] = Counter()
+    met = list(files_in(directory, left_out))
+    return chosen_from(met, home, outside.clock.now(), left_out, robots_in(directory, home, outside), previous)
+
+
+def robots_in(directory: Path, home: Url, outside: Outside) -> Robots | None:
+    """What the folder's own robots.txt says to everybody. It speaks only from the root of a site (RFC 9309, 2.3)."""
+    path = directory / "robots.txt"
+    if home.path != "/" or not path.is_file():
+        return None
+    parsed, now = parse(outside.files.read(path), ""), outside.clock.now()
+    return Robots(home.origin, RobotsState.READ, now, now, parsed.rules)
+
+
+def earlier(path: Path | None, home: Url) -> dict[str, Instant | None]:
+    """When each page had changed, by an earlier sitemap and, if that is an index, the parts beside it."""
+    if path is None:
+        return {}
+    if not path.is_file():
+        raise ConfigError(f"--previous {path}: there is no such file")
+    found = parse_sitemap(path.read_bytes(), home)
+    if not found.kind:
+        raise ConfigError(f"--previous {path}: not a sitemap")
+    entries = list(found.entries)
+    for part in found.maps:
+        beside = path.with_name(part.url.path.rpartition("/")[2])
+        if beside.is_file() and beside != path:
+            entries += parse_sitemap(beside.read_bytes(), home).entries
+    return {entry.url.text: entry.changed_at for entry in entries}

@@ -19,10 +19,9 @@ from gossamer.archive.compaction import tidy
 from gossamer.archive.reader import read_capture, volumes_in
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ArchiveDamaged, DiskFull, GossamerError, WorkerLost
-from gossamer.base.files import Files
+from gossamer.base.files import Files, size_below
 from gossamer.base.tasks import background
 from gossamer.base.tell import Tell, silent
-from gossamer.cli.plan import size_of
 from gossamer.cli.steps import Working
 from gossamer.collection.history.reader import batches
 from gossamer.config.settings import Settings
@@ -239,7 +238,7 @@ def _origin_in(directory: Directory, name: str, files: Files) -> Origin | None:
 
 def refuse_without_room(directory: Directory, outside: Outside) -> None:
     """Raises DiskFull, with the figures and what to do, when new views beside the old ones would not fit."""
-    there = sum(size_of([directory.root / name], outside) for name in unfinished(directory, outside.files))
+    there = sum(size_below([directory.root / name], outside.files) for name in unfinished(directory, outside.files))
     needed = round(SPARE * _expected_bytes(directory, outside)) + LEAST_BYTES - there
     room = outside.files.room(directory.root)
     if room < needed:
@@ -252,8 +251,8 @@ def refuse_without_room(directory: Directory, outside: Outside) -> None:
 
 def _expected_bytes(directory: Directory, outside: Outside) -> int:
     """As large as the present ones; without any, by the archive. Checkpoints are mostly links to files of the graph."""
-    present = size_of([directory.index, directory.graph, directory.links], outside)
-    return present or PER_ARCHIVE_BYTE * size_of([directory.archive], outside)
+    present = size_below([directory.index, directory.graph, directory.links], outside.files)
+    return present or PER_ARCHIVE_BYTE * size_below([directory.archive], outside.files)
 
 
 def _megabytes(amount: int) -> str:

@@ -1,0 +1,193 @@
+"""Archives made by other programs, imported into a collection: archived, read and searchable like crawled pages."""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from gossamer.archive.foreign import PASSED_OVER, foreign
+from gossamer.archive.foreign_records import Aside, ImportReport
+from gossamer.archive.record import stored
+from gossamer.archive.volumes import Volumes
+from gossamer.base.clock import DAY, Instant
+from gossamer.base.environment import Outside
+from gossamer.base.errors import WorkerLost
+from gossamer.base.tasks import background
+from gossamer.base.tell import silent
+from gossamer.collection.maintenance.compact import Says
+from gossamer.config.settings import Settings
+from gossamer.crawler.damage import noting_damage
+from gossamer.crawler.process import open_archive
+from gossamer.monitor.supervisor import indexer_running
+from gossamer.plugins.code import reopened
+from gossamer.rules.retention import NOTHING, Forgotten
+from gossamer.spool.writer import SpoolWriter
+from gossamer.store import captures, forgotten
+from gossamer.store.directory import Directory, lock_directory
+from gossamer.store.state import open_database
+from gossamer.store.statements import State
+from gossamer.values.capture import Capture, Kept
+from gossamer.values.format import counted
+from gossamer.values.messages import ReadDone, ReadJob, Task, kept_at, parts_of
+from gossamer.values.url import Url
+from gossamer.workers.jobs import asked_twice, job_for, reader_pool
+from gossamer.workers.pool import Pool
+
+T = TypeVar("T")
+
+GROUP = 64
+
+GROUP_BYTES = 16 * 1024 * 1024
+"""A body larger than this is a group of its own."""
+
+MOST_READ_BYTES = 32 * 1024 * 1024
+
+
+class TakenIn(msgspec.Struct, frozen=True):
+    """What an import did."""
+
+    captures: int = 0
+    pages: int = 0
+    """Among the captures."""
+    already_here: int = 0
+    """The same answer of the same URL at the same instant: left out."""
+    passed_over: dict[str, int] = {}
+    """Records that hold no page of the web, or none that is wanted, by kind."""
+    set_aside: dict[str, int] = {}
+    """Records that could not be used, by reason."""
+    records: list[Aside] = []
+    """Those, by name; the first thousand."""
+    damaged: tuple[str, ...] = ()
+    """In words: damage of the collection's own archive that was found on the way."""
+
+    def in_words(self) -> str:
+        words = f"{counted(self.captures, 'capture')} imported, {self.pages:,} of them pages"
+        words += f"; {self.already_here:,} already here" if self.already_here else ""
+        if not self.set_aside:
+            return words
+        reasons = ", ".join(f"{number:,} {reason}" for reason, number in sorted(self.set_aside.items()))
+        lines = [f"{words}; {sum(self.set_aside.values()):,} records set aside ({reasons})"]
+        lines += [f"  {one.archive}, byte {one.offset:,}: {one.reason} {one.url}".rstrip() for one in self.records[:5]]
+        return "\n".join([*lines, *(["  more with --json"] if len(self.records) > 5 else [])])
+
+
+async def take_in(
+    directory: Directory,
+    archives: tuple[Path, ...],
+    settings: Settings,
+    outside: Outside,
+    says: Says = lambda _: None,
+) -> TakenIn:
+    lock = lock_directory(directory, outside, "import")
+    report, damage = ImportReport(), dict[str, None]()
+    tell = noting_damage(silent, damage)
+    taken = pages = already_here = 0
+    try:
+        async with AsyncExitStack() as opened:
+            database = await opened.enter_async_context(open_database(directory, outside.clock, silent))
+            await opened.enter_async_context(indexer_running(directory, outside, silent, settings.agent))
+            archive = await open_archive(opened, directory, settings, database, outside, tell)
+            job = job_for(reopened(directory.root, outside.files))
+            readers = await opened.enter_async_context(reader_pool(settings, outside, silent, job))
+            block = await database.read(forgotten.block)
+
+            def say() -> None:
+                share = f"{report.archive}, {report.read_bytes / max(1, report.size_bytes):.0%}"
+                says(f"importing {share}: {taken:,} captures, {pages:,} pages")
+
+            groups = groups_of(archives, report, outside.clock.now() + DAY, block)
+            while group := await saying(asyncio.to_thread(next, groups, None), say):
+                new = await database.read(partial(not_here, group=group))
+                already_here += len(group) - len(new)
+                del group  # its bodies: no more than one group is in memory
+                kept, withdrawing = await keep(new, settings, readers, *archive)
+                await database.run(partial(captures.insert, kept=kept, withdrawing=withdrawing))
+                taken += len(kept)
+                pages += sum(one.is_page for one in kept)
+                say()
+    finally:
+        lock.release()
+    kinds = {reason: number for reason, number in report.counts.items() if number and reason in PASSED_OVER}
+    aside = {reason: number for reason, number in report.counts.items() if reason not in PASSED_OVER}
+    return TakenIn(taken, pages, already_here, kinds, aside, report.records, tuple(damage))
+
+
+async def saying(work: Awaitable[T], say: Callable[[], None]) -> T:
+    """The work's result; every second until then `say` is called, for a file may hold nothing usable for long."""
+    async with background(work) as working:
+        while not (await asyncio.wait([working], timeout=1.0))[0]:
+            say()
+        return working.result()
+
+
+def groups_of(
+    archives: tuple[Path, ...], report: ImportReport, latest: Instant, block: Forgotten = NOTHING
+) -> Iterator[list[Capture]]:
+    """Captures in groups bounded by number and by bytes. What was to be forgotten is left out."""
+    group, size = list[Capture](), 0
+    for archive in archives:
+        for capture in foreign(archive, report, latest=latest):
+            if block.has(capture.url):
+                report.counts["forgotten"] += 1
+                continue
+            if group and (len(group) >= GROUP or size + len(capture.body) > GROUP_BYTES):
+                yield group
+                group, size = [], 0
+            group.append(capture)
+            size += len(capture.body)
+    if group:
+        yield group
+
+
+def not_here(connection: State, group: Sequence[Capture]) -> list[Capture]:
+    """Those that the collection has not got. Two answers of one address at one instant, which archives that count in
+    seconds hold, are a microsecond apart here: an instant tells which capture is meant."""
+    known: dict[Url, dict[Instant, bytes]] = {}
+    new = []
+    for capture in group:
+        if (held := known.get(capture.url)) is None:
+            versions = captures.versions(connection, capture.url)
+            held = known[capture.url] = {one.fetched_at: one.digest for one in versions}
+        digest, at = sha256(capture.body).digest(), capture.fetched_at
+        while at in held and held[at] != digest:
+            at += 1
+        if at not in held:
+            held[at] = digest
+            new.append(msgspec.structs.replace(capture, fetched_at=at))
+    return new
+
+
+async def keep(
+    group: list[Capture], settings: Settings, readers: Pool, volumes: Volumes, spool: SpoolWriter
+) -> tuple[list[Kept], list[Kept]]:
+    """Read, archive and spool one group; synced on return. Also those that ask not to be indexed."""
+    done = await asyncio.gather(*(read(capture, settings, readers) for capture in group))
+    kept, withdrawing = list[Kept](), list[Kept]()
+    for capture, one in zip(group, done, strict=True):
+        place = volumes.append(one.record)
+        spool.append(place, one.reading)
+        kept.append(kept_at(place, capture, one))
+        withdrawing += kept[-1:] if one.reading and not one.is_page else []
+    volumes.sync()
+    spool.sync()
+    return kept, withdrawing
+
+
+async def read(capture: Capture, settings: Settings, readers: Pool) -> ReadDone:
+    """A capture that no reader survives is kept unread, and so is one that is larger than any page is read."""
+    is_page = 200 <= capture.status < 300 and capture.url != capture.url.robots
+    tasks: tuple[Task, ...] = ("read", "store") if is_page else ("store",)
+    for task in tasks if len(capture.body) <= MOST_READ_BYTES else ():
+        parts = parts_of(ReadJob(capture, task, settings.crawl.keep, settings.agent))
+        with contextlib.suppress(WorkerLost):
+            answer = await asked_twice(partial(readers.ask, parts))
+            done = msgspec.msgpack.decode(answer.body, type=ReadDone)
+            return msgspec.structs.replace(done, is_unread=is_page and task == "store")
+    is_unread = is_page and len(capture.body) <= MOST_READ_BYTES
+    return msgspec.structs.replace(await asyncio.to_thread(stored, capture), is_unread=is_unread)

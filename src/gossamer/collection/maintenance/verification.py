@@ -1,0 +1,173 @@
+"""Checks every record of the archive, the databases and the views, and repairs records from a backup."""
+
+from collections.abc import Sequence
+from contextlib import closing
+from itertools import groupby
+from pathlib import Path
+
+import msgspec
+
+from gossamer.archive.catalogue import ArchivePlaces
+from gossamer.archive.verify import Finding, repair, verified
+from gossamer.base.clock import Instant
+from gossamer.base.environment import Outside
+from gossamer.base.errors import ConfigError, DirectoryBusy
+from gossamer.base.tell import silent
+from gossamer.collection.maintenance.rebuild import unfinished
+from gossamer.collection.maintenance.view_check import Says, ViewCheck, ViewState, checked_databases
+from gossamer.crawler.damage import mark_of, revive
+from gossamer.indexer.process import rereading
+from gossamer.store import damage
+from gossamer.store.directory import Directory, lock_directory
+from gossamer.store.state import open_database, open_state
+from gossamer.store.statements import State
+from gossamer.values.format import counted
+
+
+class DamagedRecord(msgspec.Struct, frozen=True):
+    volume: str
+    number: int
+    offset: int
+    length: int
+    why: str
+    url: str = ""
+    """Empty: the catalogue knows no capture there, so none is lost."""
+    fetched_at: Instant | None = None
+    is_acknowledged: bool = False
+
+
+class VerifyReport(msgspec.Struct, frozen=True):
+    is_whole: bool
+    volumes: int
+    records: int
+    """Those that are what the catalogue says."""
+    unknown_records: int
+    """Whole records that the catalogue does not know: written and not acknowledged yet, or kept twice."""
+    damaged: list[DamagedRecord]
+    repaired: list[DamagedRecord] = []
+    due_again: int = 0
+    """Pages that the next crawl fetches again."""
+    is_marked: bool = True
+    """Whether the damage was noted in state.db; not while another process writes to it."""
+    databases: list[ViewState] = []
+    views: list[ViewState] = []
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """What was found in the volumes."""
+
+    volumes: list[str]
+    records: int
+    unknown_records: int
+    findings: list[Finding]
+
+
+class Verification:
+    """One run over a collection."""
+
+    def __init__(self, directory: Directory, outside: Outside, agent: str = "", says: Says = lambda _: None) -> None:
+        """`agent`: what pages may call us when they ask not to be indexed."""
+        self._directory, self._outside, self._agent, self._says = directory, outside, agent, says
+
+    async def run(self, volume: str | None, backup: Path | None, is_accepted: bool) -> VerifyReport:
+        """Reads beside a running crawl; repairs, marks and acknowledges only as the directory's one writer."""
+        databases = checked_databases(self._directory)
+        if any(one.fault and one.name == self._directory.state.name for one in databases):
+            return VerifyReport(False, 0, 0, 0, [], is_marked=False, databases=databases)
+        found = self.checked(volume)
+        try:
+            lock = lock_directory(self._directory, self._outside, "verify")
+        except DirectoryBusy:
+            if backup is not None or is_accepted:
+                raise
+            views = await self._views(is_alone=False)
+            return self._report(found, [*databases, *views], is_marked=False)
+        try:
+            repaired = self._repaired(found, backup) if backup is not None else []
+            left = [one for one in found.findings if one not in repaired]
+            whole = found.records + sum(one.kept is not None for one in repaired)
+            found = msgspec.structs.replace(found, findings=left, records=whole)
+            due_again = await self._mark(found, is_accepted)
+            views = await self._views(is_alone=True)
+        finally:
+            lock.release()
+        return self._report(found, [*databases, *views], repaired, due_again)
+
+    def checked(self, volume: str | None) -> Checked:
+        places = ArchivePlaces(self._outside.files, self._directory.archive, self._directory)
+        names = places.known_volumes()
+        if volume is not None and volume not in names:
+            raise ConfigError(f"there is no volume {volume}; volumes are in {self._directory.archive}")
+        wanted = names if volume is None else [volume]
+        records, unknown, findings = 0, 0, list[Finding]()
+        with closing(open_state(self._directory)) as state:
+            for number, name in enumerate(wanted, 1):
+                for one in verified(self._outside.files, self._directory.archive, state, name):
+                    if isinstance(one, Finding):
+                        findings.append(one)
+                    else:
+                        records, unknown = records + one.is_known, unknown + (not one.is_known)
+                    self._says(
+                        f"verifying volume {number} of {len(wanted)}: {counted(records, 'record')} whole, "
+                        f"{len(findings):,} damaged"
+                    )
+        return Checked(wanted, records, unknown, findings)
+
+    def _repaired(self, found: Checked, backup: Path) -> list[Finding]:
+        done: list[Finding] = []
+        copy = backup / self._directory.archive.name
+        with closing(open_state(self._directory)) as state:
+            for name, some in groupby(found.findings, key=lambda one: one.volume):
+                self._says(f"repairing {name}")
+                done += repair(self._outside.files, self._directory.archive, copy, state, list(some))
+        for name in unfinished(self._directory, self._outside.files) if done else ():
+            self._outside.files.remove(self._directory.root / name)  # they may have passed what was damaged
+        return done
+
+    async def _views(self, is_alone: bool) -> list[ViewState]:
+        async with rereading(self._directory, self._agent, self._outside, silent) as reread:
+            return await ViewCheck(self._directory, self._outside, reread, is_alone).run(self._says)
+
+    async def _mark(self, found: Checked, is_accepted: bool) -> int:
+        """How many pages are due again: those whose newest content is among what is newly found damaged."""
+        now = self._outside.clock.now()
+        marks = {mark_of(one).key: one for one in found.findings}
+
+        def marked(connection: State) -> int:
+            new = damage.replace(connection, found.volumes, list(map(mark_of, found.findings)), now)
+            if is_accepted:
+                damage.acknowledge(connection, found.volumes, now)
+            return revive(connection, [marks[mark.key] for mark in new], now)
+
+        async with open_database(self._directory, self._outside.clock, silent) as database:
+            return await database.run(marked)
+
+    def _report(
+        self,
+        found: Checked,
+        checked: list[ViewState],
+        repaired: Sequence[Finding] = (),
+        due_again: int = 0,
+        is_marked: bool = True,
+    ) -> VerifyReport:
+        with closing(open_state(self._directory)) as state:
+            accepted = damage.acknowledged(state)
+        damaged = [record_of(one, (one.volume, one.number) in accepted) for one in found.findings]
+        is_whole = all(one.is_acknowledged for one in damaged) and not any(one.fault for one in checked)
+        return VerifyReport(
+            is_whole=is_whole,
+            volumes=len(found.volumes),
+            records=found.records,
+            unknown_records=found.unknown_records,
+            damaged=damaged,
+            repaired=[record_of(one, False) for one in repaired],
+            due_again=due_again,
+            is_marked=is_marked,
+            databases=checked[:1],
+            views=checked[1:],
+        )
+
+
+def record_of(one: Finding, is_acknowledged: bool) -> DamagedRecord:
+    place = (one.volume, one.number, one.offset, one.length)
+    return DamagedRecord(*place, one.why, one.url, one.fetched_at, is_acknowledged)
