@@ -58,7 +58,7 @@ def test_a_capture_is_found_by_address_and_instant(tmp_path):
         assert [one.fetched_at - START_AT for one in catalogue.versions(url)] == [2, 1, 0]
         assert [one.place for one in catalogue.in_order()] == places
         assert [one.place for one in catalogue.pages()] == places[2:]
-    with pytest.raises(RuntimeError, match="inside `with`"):
+    with pytest.raises(RuntimeError, match="in a `with`"):
         catalogue.versions(url)
 
 

@@ -17,20 +17,20 @@ from tests.archive.samples import START_AT, body_of, capture, fastwarc_count, pa
 
 from gossamer.archive.catalogue import Catalogue, acknowledged, adopt
 from gossamer.archive.compaction import (
-    COPIED_AT_ONCE,
     Compaction,
     Rewritten,
-    _pieces,
     gaps,
     matching,
     next_name,
     outdated,
+    pieces,
     retired,
     runs,
     tidy,
 )
 from gossamer.archive.reader import VOLUME_NAME, generation_of, read_record, scan, stem_of, volumes_in
 from gossamer.archive.record import response_record, revisit_record
+from gossamer.archive.verify import COPIED_AT_ONCE
 from gossamer.archive.volumes import Volumes
 from gossamer.base.errors import DiskFull
 from gossamer.base.files import DiskFiles, Files
@@ -355,10 +355,10 @@ class Unreadable(DiskFiles):
 def test_bytes_that_cannot_be_read_or_are_not_there_are_copied_as_zeros(tmp_path: Path) -> None:
     path = tmp_path / "v"
     path.write_bytes(b"x" * 20)
-    assert b"".join(_pieces(FILES, path, 5, 25)) == b"x" * 15 + bytes(5)
-    assert b"".join(_pieces(Unreadable(), path, 10, 15)) == bytes(5)
-    assert list(_pieces(FILES, path, 5, 5)) == []
+    assert b"".join(pieces(FILES, path, 5, 25)) == b"x" * 15 + bytes(5)
+    assert b"".join(pieces(Unreadable(), path, 10, 15)) == bytes(5)
+    assert list(pieces(FILES, path, 5, 5)) == []
     large = tmp_path / "large"
     large.write_bytes(bytes(range(256)) * (3 * COPIED_AT_ONCE // 512))
-    pieces = list(_pieces(FILES, large, 7, 3 * COPIED_AT_ONCE // 2))
-    assert b"".join(pieces) == large.read_bytes()[7:] and max(map(len, pieces)) == COPIED_AT_ONCE
+    parts = list(pieces(FILES, large, 7, 3 * COPIED_AT_ONCE // 2))
+    assert b"".join(parts) == large.read_bytes()[7:] and max(map(len, parts)) == COPIED_AT_ONCE

@@ -274,7 +274,7 @@ def test_F_X1_a_record_larger_than_any_of_ours_is_damage_and_the_next_is_read(tm
     limit = len(gzip.decompress(small))
     monkeypatch.setattr("gossamer.archive.reader.MOST_PLAIN_BYTES", limit)
     first, bad, last = members(FILES, path)
-    assert bad == DamagedBytes(len(small), len(large), "a record larger than any we write")
+    assert bad == DamagedBytes(len(small), len(large), "a record larger than any of ours")
     assert isinstance(first, Member) and len(first.plain) == limit, "just the limit is not beyond it"
     assert last == Member(len(small) + len(large), len(small), first.plain)
 

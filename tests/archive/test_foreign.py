@@ -61,7 +61,7 @@ def test_a_bad_record_is_skipped_with_its_reason_and_the_next_is_read(tmp_path):
     assert [one.body for one in found] == [b"body"]
     assert skipped == {
         "no HTTP status": 1,
-        "not of the web": 1,
+        "not http or https": 1,
         "no date": 1,
         "in segments": 1,
         "conversion": 1,
@@ -230,14 +230,14 @@ def test_kinds_that_hold_no_page_are_counted_and_only_strange_ones_are_named(tmp
     [
         ("<http://example.org/a>", "http://example.org/a"),
         (" https://example.org/ ", "https://example.org/"),
-        ("ftp://example.org/", "not of the web"),
-        ("urn:uuid:1", "not of the web"),
-        ("x-a+b.c:d", "not of the web"),
-        ("http://", "no address"),
-        ("HTTPS://[", "no address"),
-        ("no scheme", "no address"),
-        ("9a:b", "no address"),
-        ("", "no address"),
+        ("ftp://example.org/", "not http or https"),
+        ("urn:uuid:1", "not http or https"),
+        ("x-a+b.c:d", "not http or https"),
+        ("http://", "no URL"),
+        ("HTTPS://[", "no URL"),
+        ("no scheme", "no URL"),
+        ("9a:b", "no URL"),
+        ("", "no URL"),
     ],
 )
 def test_a_target_is_a_url_of_the_web_or_the_reason_says_what_it_is(tmp_path, target, outcome):

@@ -58,7 +58,7 @@ def test_a_member_that_holds_no_record_is_damage_of_its_own_length(tmp_path: Pat
         at = len(member())
         assert found == [(Member, 0, at), (DamagedBytes, at, len(strange)), (Member, at + len(strange), at)]
     (_, damage, _) = members(FILES, tmp_path / "v")
-    assert isinstance(damage, DamagedBytes) and damage.why == "a gzip member that holds no WARC record"
+    assert isinstance(damage, DamagedBytes) and damage.why == "a gzip member without a WARC record"
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_a_record_is_had_from_its_very_place_or_the_reason_is_said(tmp_path: Pat
             with pytest.raises(ArchiveDamaged, match=rf"v is damaged at byte {at}: .*(not where|ends before|whole)"):
                 member_at(FILES, path, at, wrong)
         at += len(part)
-    for offset, why in ((at, "the file ends before"), (1, "its compressed bytes are damaged")):
+    for offset, why in ((at, "the file ends before"), (1, "its compressed data is damaged")):
         with pytest.raises(ArchiveDamaged, match=why):
             member_at(FILES, path, offset, 40)
     with pytest.raises(ArchiveDamaged, match="there is no such volume"):

@@ -106,13 +106,13 @@ def test_an_export_leaves_a_torn_end_behind(tmp_path):
 @pytest.mark.parametrize(
     ("plain", "why"),
     [
-        (b"nothing at all", "it has no WARC head"),
-        (b"HTTP/1.1 200 OK\r\n\r\n", "it has no WARC head"),
-        (b"WARC/1.1\r\nno colon here\r\n\r\n", "a header line without a colon"),
+        (b"nothing at all", "it has no WARC header"),
+        (b"HTTP/1.1 200 OK\r\n\r\n", "it has no WARC header"),
+        (b"WARC/1.1\r\nno colon here\r\n\r\n", "a header without a colon"),
         (b"WARC/1.1\r\nWARC-Type: response\r\n\r\n", "content-length"),
-        (b"WARC/1.1\r\nWARC-Type: response\r\nContent-Length: 9\r\n\r\nabc", "9 bytes promised, 3 there"),
-        (b"WARC/1.1\r\nWARC-Type: response\r\nContent-Length: -1\r\n\r\nabc", "-1 bytes promised"),
-        (b"WARC/1.1\r\nWARC-Type: response\r\nContent-Length: 3\r\n\r\nabc", "the HTTP head does not end"),
+        (b"WARC/1.1\r\nWARC-Type: response\r\nContent-Length: 9\r\n\r\nabc", "3 of 9 bytes"),
+        (b"WARC/1.1\r\nWARC-Type: response\r\nContent-Length: -1\r\n\r\nabc", "of -1 bytes"),
+        (b"WARC/1.1\r\nWARC-Type: response\r\nContent-Length: 3\r\n\r\nabc", "the HTTP header does not end"),
     ],
 )
 def test_a_record_that_is_none_of_ours_is_refused_with_the_reason(plain, why):

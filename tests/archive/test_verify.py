@@ -81,22 +81,22 @@ TRACE = metadata_record(capture(0, BODY), [])
     [
         (RESPONSE, {}, ""),
         (TRACE, {}, ""),
-        (RESPONSE, {"digest": b"x" * 32}, "its body does not have the digest that the catalogue says"),
-        (TRACE, {"digest": b"x" * 32}, "its body does not have the digest that the catalogue says"),
-        (RESPONSE, {"url": Url("http://b.test/")}, "it is a capture of another URL or moment"),
-        (RESPONSE, {"fetched_at": START_AT + 1}, "it is a capture of another URL or moment"),
-        (TRACE, {"fetched_at": START_AT + 1}, "it is a capture of another URL or moment"),
-        (RESPONSE, {"refers_at": START_AT - 9}, "it is not the revisit record that the catalogue says"),
-        (REVISIT, {"refers_at": START_AT - 8}, "it is not the revisit record that the catalogue says"),
+        (RESPONSE, {"digest": b"x" * 32}, "its body does not have the catalogued digest"),
+        (TRACE, {"digest": b"x" * 32}, "its body does not have the catalogued digest"),
+        (RESPONSE, {"url": Url("http://b.test/")}, "it is a capture of another URL or time"),
+        (RESPONSE, {"fetched_at": START_AT + 1}, "it is a capture of another URL or time"),
+        (TRACE, {"fetched_at": START_AT + 1}, "it is a capture of another URL or time"),
+        (RESPONSE, {"refers_at": START_AT - 9}, "it is not the catalogued revisit record"),
+        (REVISIT, {"refers_at": START_AT - 8}, "it is not the catalogued revisit record"),
         (REVISIT, {"refers_at": START_AT - 9, "digest": b"x" * 32},
-         "it is not the revisit record that the catalogue says"),
-        (REVISIT, {"refers_at": START_AT - 9, "fetched_at": START_AT + 1}, "it is a capture of another URL or moment"),
+         "it is not the catalogued revisit record"),
+        (REVISIT, {"refers_at": START_AT - 9, "fetched_at": START_AT + 1}, "it is a capture of another URL or time"),
         (REVISIT, {"refers_at": START_AT - 9},
          "it is a revisit, and the capture it refers to is not in the catalogue"),
-        (REVISIT, {}, "it is a revisit record, and should be a capture"),
+        (REVISIT, {}, "it is a revisit record instead of a capture"),
         (gzip_member(b"WARC/1.1\r\nWARC-Type: request\r\nContent-Length: 0\r\n\r\n"), {},
-         "it is a request record, and should be a capture"),
-        (gzip_member(b"WARC/1.1\r\nWARC-Type: x"), {}, "not a record of ours (it has no WARC head)"),
+         "it is a request record instead of a capture"),
+        (gzip_member(b"WARC/1.1\r\nWARC-Type: x"), {}, "not one of our records (it has no WARC header)"),
     ],
 )  # fmt: skip
 def test_a_record_that_is_not_the_one_of_the_catalogue_is_named_with_the_reason(
@@ -133,7 +133,7 @@ def test_a_volume_that_is_missing_empty_or_cut_is_damage_of_every_record_it_held
     assert whys(found_in(tmp_path, path.name)) == ["the file ends before the record does"] * 2
     path.write_bytes(b"")
     found = found_in(tmp_path, path.name)
-    assert whys(found) == ["the file is missing or ends before", *["the file ends before the record does"] * 2]
+    assert whys(found) == ["the file is missing or too short", *["the file ends before the record does"] * 2]
     assert isinstance(found[0], Finding) and (found[0].number, found[0].offset, found[0].length) == (
         0, 0, places[0].offset,
     )  # fmt: skip

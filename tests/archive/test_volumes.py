@@ -190,7 +190,7 @@ def test_an_acknowledged_record_that_is_missing_is_reported(tmp_path):
     os.truncate(tmp_path / place.volume, place.offset)
     found = Volumes(DiskFiles(), tmp_path, FakeClock(), silent).open(_end_after(place))
     assert found.cuts == ()
-    assert "before the last acknowledged record" in found.damaged[0]
+    assert "before its last settled record" in found.damaged[0]
 
 
 def test_a_volume_after_the_last_acknowledged_one_may_be_shorter(tmp_path):
@@ -503,9 +503,7 @@ def test_what_is_found_at_a_start_is_told_and_returned(tmp_path: Path) -> None:
     assert recovered.cuts == (Cut(path.name, places[1].offset, len(whole) - places[1].offset),)
     assert path.read_bytes() == whole[: places[1].offset]
     recovered, events = start(whole[:-9], ArchiveEnd(path.name, 4, end))
-    assert recovered.damaged == (
-        f"{path.name} ends at byte {len(whole) - 9}, before the last acknowledged record does",
-    )
+    assert recovered.damaged == (f"{path.name} ends at byte {len(whole) - 9}, before its last settled record does",)
     recovered, events = start(whole, ArchiveEnd(later, 2, 99))
     assert recovered == Recovered(later, (), (f"{later} is missing",))
     assert events == [("volume.damaged", {"volume": later, "why": "it is missing"})]

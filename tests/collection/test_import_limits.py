@@ -115,7 +115,7 @@ def test_F_X6_impossible_heads_are_set_aside_by_name_and_the_import_goes_on(tmp_
         "bad length": [sized(text) for text in ("9" * 5000, "-5", "٢٩", "29.0", "0x1d", "+29", "1 2", "2_9")],
         "no length": [GOOD.replace(b"Content-Length: 29\r\n", b"")],
         "contradictory lengths": [sized("29\r\nContent-Length: 30")],
-        "no address": [warc(**{"WARC-Target-URI": text}) for text in ("http://", "http://[::1", "//x", "%%%")],
+        "no URL": [warc(**{"WARC-Target-URI": text}) for text in ("http://", "http://[::1", "//x", "%%%")],
         "unknown kind": [warc("response" * 500)],
         "no HTTP status": [
             warc(block=text) for text in (b"", b"HTTP/1.1", b"\xff\x00", b"HTTP/1.1 \xb2\xb2\xb2 O\n\n")

@@ -41,7 +41,7 @@ from gossamer.values.url import Url
 
 
 class Catalogue:
-    """Readable from any process while the crawler writes. Use it in a `with`."""
+    """The captures of a collection, readable from any process while a crawl writes. Use it in a `with`."""
 
     def __init__(self, directory: Directory, files: Files) -> None:
         self._directory = directory
@@ -60,7 +60,7 @@ class Catalogue:
         self._connection = None
 
     def kept(self, url: Url, at: Instant | None = None) -> Kept | None:
-        """What was kept of an address: the newest with a body, or the newest that is not younger than `at`."""
+        """The newest capture of a URL that has a body; or the newest that is not later than `at`."""
         if at is None:
             return captures.latest(self._opened(), url)
         return next((one for one in captures.versions(self._opened(), url) if one.fetched_at <= at), None)
@@ -70,20 +70,20 @@ class Catalogue:
         return captures.versions(self._opened(), url)
 
     def in_order(self) -> Iterator[Kept]:
-        """Every capture as it lies in the archive."""
+        """Every capture, in the order of the archive."""
         return captures.in_order(self._opened())
 
     def pages(self) -> Iterator[Kept]:
-        """The newest capture that views hold of each address."""
+        """Of each URL the newest capture that views contain."""
         return captures.pages(self._opened())
 
     def capture(self, url: Url, at: Instant | None = None) -> Capture | None:
-        """The answer itself; None when there is none, or only its metadata was kept."""
+        """The answer itself; None when there is none, or only its metadata is stored."""
         found = self.kept(url, at)
         return self.read(found) if found is not None else None
 
     def read(self, kept: Kept) -> Capture | None:
-        """Also when its volume has been rewritten since it was looked up; None when it was dropped meanwhile."""
+        """Works also after its volume was rewritten; None when the capture was deleted meanwhile."""
         try:
             return read_capture(self._files, self._folder, kept.place)
         except ArchiveDamaged:
@@ -94,17 +94,17 @@ class Catalogue:
 
     def _opened(self) -> State:
         if self._connection is None:
-            raise RuntimeError("the catalogue is not open: use it inside `with`")
+            raise RuntimeError("the catalogue is not open: use it in a `with`")
         return self._connection
 
 
 async def acknowledged(database: StateWriter) -> ArchiveEnd | None:
-    """How far the catalogue reaches over the archive; None when it holds nothing. `Volumes.open` wants to know."""
+    """Where the catalogue ends in the archive, for `Volumes.open`; None when it is empty."""
     return await database.read(_end)
 
 
 def may_be_page(capture: Capture) -> bool:
-    """Whether it is an answer that a reader could make a page of."""
+    """Whether it is an answer that may be read as a page."""
     is_whole = capture.truncated in (None, Truncated.LENGTH)
     return 200 <= capture.status < 300 and is_whole and capture.url != capture.url.robots
 
@@ -112,7 +112,7 @@ def may_be_page(capture: Capture) -> bool:
 def _end(connection: State) -> ArchiveEnd | None:
     for name in reversed(captures.volume_names(connection)):
         found = captures.end_of(connection, name)
-        if found is not None:  # of a rewritten volume perhaps nothing was kept
+        if found is not None:  # a rewritten volume may contain no captures
             return ArchiveEnd(name, *found)
     return None
 
@@ -121,22 +121,22 @@ AT_ONCE = 1000
 
 
 class ArchivePlaces:
-    """The follower's `Places`. `state`: the database with the catalogue; without one every volume is walked."""
+    """The places of all records, for the spool's follower. Without `directory`, volumes are walked."""
 
     def __init__(self, files: Files, folder: Path, directory: Directory | None = None) -> None:
         self._files, self._folder, self._directory = files, folder, directory
 
     def volumes(self) -> list[str]:
-        """Those that are there, in order."""
+        """Existing volumes, in order."""
         return [name for name in self._files.names(self._folder) if VOLUME_NAME.fullmatch(name)]
 
     def known_volumes(self) -> list[str]:
-        """Those that are there or should be, in order."""
+        """Existing and catalogued volumes, in order."""
         with self._catalogue() as catalogue:
             return sorted({*self.volumes(), *(captures.volume_names(catalogue) if catalogue else ())})
 
     def of(self, volume: str, from_offset: int = 0, from_number: int = 0) -> Iterator[Place]:
-        """From the record `from_number` on, which must begin at `from_offset`. A torn end is left out."""
+        """Places from record `from_number` on, which must begin at `from_offset`. A torn end is left out."""
         for place in self._known(volume, from_number):
             if place.offset < from_offset:
                 continue
@@ -146,7 +146,7 @@ class ArchivePlaces:
         yield from self._walked(volume, from_offset, from_number, None)
 
     def _walked(self, volume: str, offset: int, number: int, until: Place | None) -> Iterator[Place]:
-        """Records that the catalogue does not know, up to the next that it does."""
+        """Uncatalogued records, up to the next catalogued one."""
         if (self._files.size(self._folder / volume) or 0) <= offset or (until and offset >= until.offset):
             return
         for member in members(self._files, self._folder / volume, offset):
@@ -162,7 +162,7 @@ class ArchivePlaces:
                 return
 
     def _known(self, volume: str, from_number: int) -> Iterator[Place]:
-        """Read in pieces, so that no transaction is held open between them."""
+        """Read in batches, without an open transaction between them."""
         while True:
             with self._catalogue() as catalogue:
                 some = captures.places_from(catalogue, volume, from_number, AT_ONCE) if catalogue else []
@@ -181,10 +181,9 @@ WORDLESS = ("image/", "audio/", "video/", "font/", "application/gzip", "applicat
 
 
 async def adopt(database: StateWriter, files: Files, folder: Path, tell: Tell) -> int:
-    """Enter the records beyond the catalogue's end: they were archived, and the crash came before the acknowledgement.
+    """Add the records beyond the catalogue's end, archived just before a crash; returns how many were new.
 
-    Says how many were new to it. Call it at start-up, after `Volumes.open`. A catalogue that was lost is made anew.
-    Damage is passed over and told.
+    Call it at start, after `Volumes.open`. It rebuilds a lost catalogue. Damage is skipped, with an event.
     """
     end = await acknowledged(database)
     found = (kept for one in _beyond(files, folder, end, tell) if (kept := _kept_of(one)) is not None)
@@ -195,8 +194,8 @@ async def adopt(database: StateWriter, files: Files, folder: Path, tell: Tell) -
 
 
 def seems_page(capture: Capture) -> bool:
-    """A guess for captures that were archived and never acknowledged, by their first bytes alone: to read them is for
-    readers. It stands until the page is fetched again, and beside that capture then."""
+    """A guess by the first bytes of a capture that was archived but not settled, since only reader processes may parse
+    it. It counts until the page is fetched again."""
     body = capture.body if capture.header("content-encoding") is None else b""
     media_type = media_type_of(capture.header("content-type"), body)
     is_wordless = media_type.startswith(WORDLESS) or is_sitemap(body, media_type)

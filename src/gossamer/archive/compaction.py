@@ -1,13 +1,13 @@
-"""Volumes without what is no longer wanted: kept records are copied as they lie, and the new volume replaces the old.
+"""Rewrite volumes without unwanted records: the others are copied byte by byte, and the new volume replaces the old.
 
-Four durable steps a volume, each safe to be the last one:
+Four durable steps a volume; a crash after any of them is safe:
 
-    compaction.written    the new volume is whole on disk, under a name that nobody reads
-    compaction.placed     it has its own name, which sorts just before the old one's
-    compaction.switched   one transaction: the catalogue knows the new volume, and no longer the old one
-    compaction.removed    the old file is gone
+    compaction.written    the new volume is complete, under a temporary name
+    compaction.placed     it has its final name, which sorts just before the old one's
+    compaction.switched   one transaction: the catalogue has the new volume instead of the old one
+    compaction.removed    the old file is deleted
 
-`tidy` ends, or undoes, whatever was cut short. A view that has read the old volume does not read the new one: its
+`tidy` completes or undoes an interrupted compaction. A view that has read the old volume does not read the new one: its
 position is past both.
 """
 
@@ -20,7 +20,7 @@ import msgspec
 
 from gossamer.archive.reader import PART, VOLUME_NAME, Member, Torn, generation_of, members, stem_of, target_in
 from gossamer.archive.record import warcinfo_record
-from gossamer.archive.verify import Finding, verified
+from gossamer.archive.verify import WARCINFO, Finding, pieces, verified
 from gossamer.archive.volumes import ABOUT
 from gossamer.base.clock import Clock, Instant
 from gossamer.base.errors import DiskFull, GossamerError
@@ -34,15 +34,12 @@ from gossamer.store import captures
 from gossamer.store.captures import Laid, MovedRecord
 from gossamer.store.statements import State, StateWriter
 
-WARCINFO = "warcinfo"
-COPIED_AT_ONCE = 1 << 20
-
-Going = dict[str, dict[int, int]]
-"""By volume the records that go: where each begins, and how long it is."""
+Deletions = dict[str, dict[int, int]]
+"""The records to delete, by volume: offset and length of each."""
 
 
 class Gap(msgspec.Struct, frozen=True):
-    """A record that the catalogue does not know: a volume's first, or a capture that another volume holds too."""
+    """An uncatalogued record: a volume's first, or a duplicate of a capture in another volume."""
 
     offset: int
     length: int
@@ -51,7 +48,7 @@ class Gap(msgspec.Struct, frozen=True):
 
 
 class Rewritten(msgspec.Struct, frozen=True):
-    """What became of one volume."""
+    """The result for one volume."""
 
     old: str
     new: str
@@ -61,14 +58,14 @@ class Rewritten(msgspec.Struct, frozen=True):
 
 
 def outdated(files: Files, folder: Path) -> list[str]:
-    """What was left half made."""
+    """Unfinished new volumes."""
     return [name for name in files.names(folder) if VOLUME_NAME.fullmatch(name.removesuffix(PART)) and PART in name]
 
 
 async def tidy(database: StateWriter, files: Files, folder: Path, tell: Tell) -> int:
-    """After a compaction that was cut short: files that nobody knows any more go. Call it before `Volumes.open`.
+    """After an interrupted compaction: delete leftover files. Call it before `Volumes.open`.
 
-    A file goes only when the catalogue knows another one of the same volume, and that one is there.
+    A volume is deleted only if the catalogue has another generation of it, and that file exists.
     """
     known = set(await database.read(captures.volume_names))
     there = {name for name in files.names(folder) if VOLUME_NAME.fullmatch(name)}
@@ -81,9 +78,9 @@ async def tidy(database: StateWriter, files: Files, folder: Path, tell: Tell) ->
     return len(left_over)
 
 
-def retired(connection: State, retain: Retain, now: Instant) -> Going:
-    """The records that are not kept under `retain`."""
-    going: Going = {}
+def retired(connection: State, retain: Retain, now: Instant) -> Deletions:
+    """The records that `retain` does not keep."""
+    going: Deletions = {}
     if retain.kind == "all":
         return going
     for _, lying in captures.by_url(connection):
@@ -94,9 +91,11 @@ def retired(connection: State, retain: Retain, now: Instant) -> Going:
     return going
 
 
-def matching(connection: State, files: Files, folder: Path, is_unwanted: Callable[[str], bool], tell: Tell) -> Going:
-    """The records whose address is unwanted, those that the catalogue does not know among them."""
-    going: Going = {}
+def matching(
+    connection: State, files: Files, folder: Path, is_unwanted: Callable[[str], bool], tell: Tell
+) -> Deletions:
+    """The records with unwanted URLs, also uncatalogued ones."""
+    going: Deletions = {}
     for name in [name for name in files.names(folder) if VOLUME_NAME.fullmatch(name)]:
         rows = captures.laid(connection, name)
         found = {one.offset: one.length for one in rows if is_unwanted(one.url)}
@@ -109,7 +108,7 @@ def matching(connection: State, files: Files, folder: Path, is_unwanted: Callabl
 
 
 def gaps(files: Files, path: Path, rows: list[Laid], tell: Tell) -> Iterator[Gap]:
-    """The records between those that are known, in order. Bytes that are none are told of and passed over."""
+    """The uncatalogued records between the catalogued ones, in order. Damage is skipped, with an event."""
     end = 0
     for row in [*rows, None]:
         until = row.offset if row is not None else files.size(path) or 0
@@ -132,7 +131,7 @@ def _records_in(files: Files, path: Path, start: int, until: int, tell: Tell) ->
 
 
 class Compaction:
-    """REQUIRES: the directory's lock, and that every view has read the volumes to their ends."""
+    """Rewrites volumes. REQUIRES: the directory's lock, and that every view has read the volumes to their ends."""
 
     def __init__(
         self, database: StateWriter, files: Files, folder: Path, spool_folder: Path, clock: Clock, tell: Tell
@@ -143,7 +142,7 @@ class Compaction:
     async def rewrite(
         self, going: Mapping[str, Mapping[int, int]], says: Callable[[str], None] = lambda _: None
     ) -> list[Rewritten]:
-        """Volume after volume; what is done when it is cut short stays done."""
+        """Rewrite volume after volume; finished ones stay done if this is interrupted."""
         done = []
         for number, (name, gone) in enumerate(sorted(going.items()), 1):
             says(f"rewriting volume {number} of {len(going)}")
@@ -169,7 +168,7 @@ class Compaction:
         return Rewritten(name, new, records, len(gone), old_size - size)
 
     async def _tell_damage(self, name: str, gone: Mapping[int, int]) -> None:
-        """What is damaged of a volume and stays: it is copied as it is."""
+        """Report the damaged records that stay: they are copied unchanged."""
 
         def damaged(connection: State) -> list[Finding]:
             every = verified(self._files, self._folder, connection, name)
@@ -182,7 +181,7 @@ class Compaction:
     def _write(
         self, path: Path, new: str, rows: list[Laid], gone: Mapping[int, int]
     ) -> tuple[list[MovedRecord], int, int]:
-        """The new volume, synced; where the catalogued records lie in it, its size, and how many records it holds."""
+        """Write and sync the new volume; returns the new places of catalogued records, its size, and its records."""
         numbers = {row.offset: row.number for row in rows}
         spans = [(row.offset, row.length) for row in rows]
         spans += [(one.offset, one.length) for one in gaps(self._files, path, rows, silent) if one.kind != WARCINFO]
@@ -199,7 +198,7 @@ class Compaction:
                     records += 1
                     if offset in numbers:
                         moved.append(MovedRecord(numbers[offset], records, offset + shift))
-                for piece in _pieces(self._files, path, start, sum(run[-1])):
+                for piece in pieces(self._files, path, start, sum(run[-1])):
                     tail.append(piece)
             tail.sync()
         except GossamerError:
@@ -214,13 +213,13 @@ class Compaction:
     def _check_room(self, needed: int) -> None:
         if self._files.room(self._folder) < needed:
             raise DiskFull(
-                f"rewriting a volume needs {needed:,} free bytes beside it, and there are fewer; free some space, "
-                "and ask again: what is done stays done"
+                f"rewriting a volume needs {needed:,} bytes of free space beside it: free some space and run it again; "
+                "finished volumes stay done"
             )
 
 
 async def _drop_empty(database: StateWriter, files: Files, folder: Path, tell: Tell) -> None:
-    """Volumes of which nothing was kept. The last of all stays as a stub, so that its number is not given again."""
+    """Delete empty volumes. The last of all stays as a stub, so that its number is not reused."""
     last = max((name for name in files.names(folder) if VOLUME_NAME.fullmatch(name)), default="")
     for name in await database.read(captures.empty_volumes):
         if name == last or any(one.kind != WARCINFO for one in gaps(files, folder / name, [], tell)):
@@ -231,7 +230,7 @@ async def _drop_empty(database: StateWriter, files: Files, folder: Path, tell: T
 
 
 def runs(spans: list[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
-    """Records that lie one behind the other."""
+    """Group adjacent records."""
     run: list[tuple[int, int]] = []
     for span in spans:
         if run and run[-1][0] + run[-1][1] != span[0]:
@@ -243,20 +242,8 @@ def runs(spans: list[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
 
 
 def next_name(name: str, taken: list[str]) -> str:
-    """Of the volume that replaces this one: the same serial and moment, and one generation more."""
+    """The name of the volume that replaces this one: the same serial and time, the next generation."""
     generation = generation_of(name) + 1
     while (new := f"{stem_of(name)}-c{generation:04d}.warc.gz") in taken:
         generation += 1
     return new
-
-
-def _pieces(files: Files, path: Path, start: int, end: int) -> Iterator[bytes]:
-    """Zeros where the file has nothing, or cannot be read: a damaged record stays as it is known, and damaged."""
-    while start < end:
-        wanted = min(COPIED_AT_ONCE, end - start)
-        try:
-            piece = files.read(path, start, wanted) or bytes(wanted)
-        except OSError:
-            piece = bytes(wanted)
-        start += len(piece)
-        yield piece

@@ -1,7 +1,7 @@
-"""Archives that others made, as captures: WARC 0.17 to 1.1 and ARC.
+"""Captures from archives made by other tools: WARC 0.17 to 1.1 and ARC.
 
-`frames` reads the records; here each becomes a capture, or is counted under a reason: one bad record in a million
-must not stop an import, and none is left out in silence.
+`frames` reads the records; each becomes a capture or is counted under a reason. One bad record in a million must not
+stop an import, and none is skipped silently.
 """
 
 import re
@@ -20,28 +20,28 @@ from gossamer.values.url import url_of
 
 MOST_BODY_BYTES = 64 * 1024 * 1024
 FIRST_DATE: Instant = from_words("1990-01-01T00:00:00Z")
-"""Before the web; and no capture is from the future: it would stay the newest one of its page for ever."""
+"""Earlier dates are before the web. Captures from the future are refused: they would stay the newest for ever."""
 LAST_DATE: Instant = from_words("9999-12-31T23:59:59Z")
 SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 CHUNK = re.compile(rb"\s*([0-9a-fA-F]{1,15})[ \t]*(?:;[^\n]{0,4096})?\r?\n")
 DAY_OF_YEAR = re.compile(r"([0-9]{4})-[0-9]{2}-([0-9]{2,3})(T.*)")
-OTHER_SCHEME = "not of the web"
+OTHER_SCHEME = "not http or https"
 PASSED_OVER = frozenset(
     {"warcinfo", "request", "metadata", "revisit", "conversion", "arc_header", OTHER_SCHEME, "forgotten"}
 )
-"""What holds no page as it was received, or none that is wanted: counted by kind. All other reasons mean a loss."""
+"""Records without a received or wanted page, counted by kind. All other reasons mean a loss."""
 
 
 class _Skip(Exception):
-    """This record yields no capture; the message is the reason it is counted under."""
+    """This record gives no capture; the message is the reason."""
 
 
 def foreign(
     path: Path, report: ImportReport, most_body_bytes: int = MOST_BODY_BYTES, latest: Instant = LAST_DATE
 ) -> Iterator[Capture]:
-    """The captures of a file, in order, one in memory at a time; a body beyond the limit is cut and says so.
+    """The captures of a file, in order, one in memory at a time; a body beyond the limit is marked as truncated.
 
-    What is left out is counted in `report`; what was set aside, as unreadable or dated after `latest`, is named too.
+    Skipped records are counted in `report`; those set aside, as unreadable or dated after `latest`, are listed too.
     """
     for frame, reader in frames(path, report):
         try:
@@ -113,12 +113,12 @@ def _target(frame: ForeignRecord) -> str:
 
 
 def _shell(frame: ForeignRecord, latest: Instant) -> Capture:
-    """What the frame itself says: URL, instant, IP address, truncation."""
+    """What the frame gives: URL, time, IP address, truncation."""
     fields, target = frame.fields, _target(frame)
     url = url_of(target) if target else None
     if url is None:
         is_other = SCHEME.match(target) and not target.lower().startswith(("http:", "https:"))
-        raise _Skip(OTHER_SCHEME if is_other else "no address")
+        raise _Skip(OTHER_SCHEME if is_other else "no URL")
     try:
         fetched_at = _arc_instant(fields["archive-date"]) if frame.is_arc else _warc_instant(fields["warc-date"])
     except (KeyError, ValueError, OverflowError):
@@ -138,7 +138,7 @@ def _shell(frame: ForeignRecord, latest: Instant) -> Capture:
 
 
 def _ip_address(text: str) -> str:
-    """As given, when it is one."""
+    """Empty if it is not valid."""
     try:
         ip_address(text)
     except ValueError:
@@ -147,7 +147,7 @@ def _ip_address(text: str) -> str:
 
 
 def _warc_instant(text: str) -> Instant:
-    """RFC 3339; also the ClueWeb collections' `2008-10-294T05:21:46-0700`, where the day is the day of the year."""
+    """RFC 3339; also `2008-10-294T05:21:46-0700` as in the ClueWeb collections, with the day of the year."""
     try:
         return from_words(text)
     except ValueError:
@@ -159,7 +159,7 @@ def _warc_instant(text: str) -> Instant:
 
 
 def _arc_instant(digits: str) -> Instant:
-    """ARC writes `20260102030405`; shorter ones are padded from the left end of the year, as old crawls did."""
+    """ARC writes `20260102030405`; the shorter dates of old crawls are padded to the start of their period."""
     full = (digits + "00000101000000"[len(digits) :])[:14]
     if len(digits) < 4:
         raise ValueError(f"{digits!r} is no ARC date")
@@ -167,20 +167,20 @@ def _arc_instant(digits: str) -> Instant:
 
 
 def _truncation(said: str | None) -> Truncated | None:
-    """Words we do not use ("unspecified") count as the worst of ours: never replace a good copy with it."""
+    """Unknown reasons ("unspecified") count as our worst one, so that they never replace a good copy."""
     if not said:
         return None
     return Truncated(said) if said in set(Truncated) else Truncated.DISCONNECT
 
 
 def _is_as_long_as_declared(headers: list[Field], body: bytes) -> bool:
-    """Some writers count a few bytes too many in the frame; the page itself is whole all the same."""
+    """Some writers count a few bytes too many in the frame, though the page is whole."""
     declared = next((value for name, value in headers if name.lower() == "content-length"), "")
     return declared.isascii() and declared.isdigit() and len(declared) < 19 and len(body) >= int(declared)
 
 
 def _split(block: bytes) -> tuple[bytes, bytes]:
-    """Head and body at the first empty line, which bad servers end with a bare line feed (RFC 9112, 2.2)."""
+    """Split at the first empty line; bad servers use bare line feeds (RFC 9112, 2.2)."""
     ends = [(at, len(mark)) for mark in (b"\r\n\r\n", b"\n\n") if (at := block.find(mark, 0, MOST_HEAD_BYTES)) >= 0]
     if not ends:
         return block[:MOST_HEAD_BYTES], b""
@@ -207,8 +207,8 @@ def _http_head(head: bytes) -> tuple[int, str, list[Field]]:
 
 
 def _without_chunks(body: bytes) -> bytes:
-    """Chunked coding taken off. A body that is not chunked, although its head says so, stays as it is; one that stops
-    being so half way keeps the rest as it is."""
+    """Remove chunked coding. A body that is not chunked despite its header stays unchanged, and so does the rest of one
+    that stops being chunked half way."""
     view, pieces, at = memoryview(body), list[memoryview](), 0
     while found := CHUNK.match(body, at):
         size = int(found[1], 16)

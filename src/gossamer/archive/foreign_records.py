@@ -1,7 +1,7 @@
-"""Record frames of WARC 0.17 to 1.1 and ARC files made by others: gzipped by record, gzipped as a whole, or plain.
+"""Record frames of WARC 0.17 to 1.1 and ARC files of other tools: gzipped by record, gzipped as a whole, or plain.
 
-Nothing in such a file is trusted. Lines, heads and inflated bytes are bounded while they are read, so memory does not
-depend on the input. What cannot be read is reported with its place and a reason, and reading goes on behind it.
+Nothing in such a file is trusted. Lines, headers and inflated bytes are limited while they are read, so memory does not
+depend on the input. Unreadable parts are reported with their place and a reason, and reading continues after them.
 """
 
 import re
@@ -18,9 +18,9 @@ PIECE_BYTES = 64 * 1024
 MOST_HEAD_BYTES = 64 * 1024
 MOST_LENGTH_DIGITS = 18
 MOST_NAMED = 1000
-"""Set-aside records kept by name; beyond it they are only counted."""
+"""Set-aside records that are listed; more are only counted."""
 BOMB_BYTES, BOMB_RATIO = 32 * 1024 * 1024, 200
-"""A gzip member that inflates to more than this, and to more than so many times its size, is no archive."""
+"""A gzip member that inflates to more than this, and to more than so many times its size, is a bomb."""
 GZIP_MAGIC = b"\x1f\x8b\x08"
 WARC_START = (b"WARC/0.", b"WARC/1.")
 ARC_START = b"filedesc://"
@@ -34,13 +34,13 @@ class Aside(msgspec.Struct, frozen=True):
 
     archive: str
     offset: int
-    """Where it begins, in uncompressed bytes as far as they were read."""
+    """Where it begins, in uncompressed bytes."""
     reason: str
     url: str = ""
 
 
 class ImportReport:
-    """What was left out of an import and why, and how far it has come."""
+    """The progress of an import, and what was left out and why."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
@@ -56,7 +56,7 @@ class ImportReport:
 
 
 class ForeignRecord(msgspec.Struct, frozen=True):
-    """The head of a record. Its block is read through the `FrameReader`, before the next frame is asked for."""
+    """A record's header. Its block is read through the `FrameReader`, before the next frame."""
 
     offset: int
     is_arc: bool
@@ -72,7 +72,7 @@ class FrameReader:
         self._stream = GzipStream(file, report) if _starts_gzip(file) else PlainStream(file, report)
         self._report = report
         self._ahead, self._next = b"", 0
-        """Bytes that were read, and how many of them were used."""
+        """Bytes read ahead, and how many of them were used."""
         self._at = 0
         self._left = 0
         self._is_arc = self._is_lost = False
@@ -97,14 +97,14 @@ class FrameReader:
         return piece
 
     def block(self, most: int) -> bytes:
-        """The next `most` bytes of the block, as far as they are there."""
+        """Up to `most` bytes of the block."""
         found = BytesIO()
         while found.tell() < most and (piece := self.read(min(PIECE_BYTES, most - found.tell()))):
             found.write(piece)
         return found.getvalue()
 
     def is_short(self) -> bool:
-        """Whether the file ended inside the block. REQUIRES: the block was read as far as it is wanted."""
+        """Whether the file ended inside the block. REQUIRES: the wanted part of the block was read."""
         return self._left > 0 and not self.read(1)
 
     def _frame_at(self, line: bytes) -> ForeignRecord | None:
@@ -122,7 +122,7 @@ class FrameReader:
         return None
 
     def _checked(self, offset: int, head: dict[str, list[str]] | str, is_arc: bool) -> ForeignRecord | None:
-        """The frame, when its block can be delimited. What follows a head that is unusable is passed over."""
+        """The frame, if its block can be delimited. The block of an unusable header is skipped."""
         length = _length_of(head) if not isinstance(head, str) else head
         if isinstance(head, str) or isinstance(length, str):
             url = "" if isinstance(head, str) else first(head, "uri" if is_arc else "warc-target-uri")
@@ -132,7 +132,7 @@ class FrameReader:
         return ForeignRecord(offset, is_arc, {name: values[0] for name, values in head.items()}, length)
 
     def _warc_head(self) -> dict[str, list[str]] | str:
-        """Field values by name; or why they cannot be had."""
+        """Header values by name; or why they cannot be read."""
         fields: dict[str, list[str]] = {}
         name, left = "", MOST_HEAD_BYTES
         while (line := self._line(left)).strip(b"\r\n"):
@@ -153,7 +153,7 @@ class FrameReader:
         return fields if line else "cut short"
 
     def _line(self, most: int) -> bytes:
-        """Up to and with the next line feed, `most` bytes at the most; empty at the end of the part."""
+        """Up to and including the next line feed, at most `most` bytes; empty at the end of the part."""
         pieces, size = [], 0
         while size < most and self._has_more():
             end = self._ahead.find(b"\n", self._next, self._next + most - size) + 1
@@ -183,7 +183,7 @@ class FrameReader:
 
 
 class PlainStream:
-    """A file that is not compressed: one part."""
+    """An uncompressed file: one part."""
 
     def __init__(self, file: BinaryIO, report: ImportReport) -> None:
         self._file, self._report, self._is_open = file, report, False
@@ -199,8 +199,8 @@ class PlainStream:
 
 
 class GzipStream:
-    """The plain bytes of gzip members. A member that begins with a record begins a new part, so that a record with a
-    wrong length costs itself only. After damage the next part begins at the next member that holds a record."""
+    """The plain bytes of gzip members. A member that starts with a record starts a new part, so that a record with a
+    wrong length affects only itself. After damage the next part starts at the next member with a record."""
 
     def __init__(self, file: BinaryIO, report: ImportReport) -> None:
         self._file, self._report = file, report
@@ -208,9 +208,9 @@ class GzipStream:
         self._begun = 0
         """Where the current member begins in the file."""
         self._given = 0
-        """Plain bytes it has yielded."""
+        """Plain bytes it has returned."""
         self._inflater = zlib.decompressobj(31)
-        self._held = b""
+        self._plain = b""
         self._is_part_open = self._is_over = False
         if not self._start(0):
             self._break_off("gzip damaged", 1)
@@ -223,8 +223,8 @@ class GzipStream:
     def read(self, size: int) -> bytes:
         """Up to `size` bytes; empty at the end of the part."""
         while self._is_part_open:
-            if self._held:
-                piece, self._held = self._held[:size], self._held[size:]
+            if self._plain:
+                piece, self._plain = self._plain[:size], self._plain[size:]
                 return piece
             if self._inflater.eof:
                 self._is_part_open = self._next_member()
@@ -233,7 +233,7 @@ class GzipStream:
         return b""
 
     def _inflated(self, size: int) -> bytes:
-        """Some more of the member; empty when it has ended, or could not go on."""
+        """More of the member; empty at its end, or where it cannot continue."""
         if not self._raw and not self._fill():
             self._break_off("gzip cut short", self._file.tell())
             return b""
@@ -251,9 +251,9 @@ class GzipStream:
         return plain
 
     def _next_member(self) -> bool:
-        """Whether the part goes on with the member after this one."""
+        """Whether the part continues with the next member."""
         while self._raw or self._fill():
-            self._raw = self._raw.lstrip(b"\0")  # tape blocks were padded so
+            self._raw = self._raw.lstrip(b"\0")  # padding of tape blocks
             if self._raw:
                 break
         here = self._file.tell() - len(self._raw)
@@ -262,32 +262,32 @@ class GzipStream:
         elif not self._start(here):
             self._break_off("gzip damaged", here + 1)
         else:
-            return not _begins_record(self._held)
+            return not _begins_record(self._plain)
         return False
 
     def _start(self, at: int) -> bool:
-        """Begin the member at that place; its first plain bytes are then held. False when none begins there."""
+        """Start the member at this offset, with its first plain bytes buffered. False when there is none."""
         self._file.seek(at)
-        self._raw, self._begun, self._given, self._held = b"", at, 0, b""
+        self._raw, self._begun, self._given, self._plain = b"", at, 0, b""
         self._inflater = zlib.decompressobj(31)
-        while len(self._held) < len(ARC_START) and not self._inflater.eof and self._fill():
+        while len(self._plain) < len(ARC_START) and not self._inflater.eof and self._fill():
             try:
-                self._held += self._inflater.decompress(self._raw, PIECE_BYTES)
+                self._plain += self._inflater.decompress(self._raw, PIECE_BYTES)
             except zlib.error:
                 return False
             self._raw = self._inflater.unused_data if self._inflater.eof else self._inflater.unconsumed_tail
-        self._given = len(self._held)
+        self._given = len(self._plain)
         return True
 
     def _break_off(self, reason: str, look_from: int) -> None:
-        """Damage: go on at the next member that begins with a record."""
+        """After damage, continue at the next member that starts with a record."""
         self._report.set_aside(self._begun, reason)
         self._is_part_open, at = False, look_from
         while (at := _find(self._file, GZIP_MAGIC, at)) >= 0:
-            if self._start(at) and _begins_record(self._held):
+            if self._start(at) and _begins_record(self._plain):
                 return
             at += 1
-        self._held, self._is_over = b"", True
+        self._plain, self._is_over = b"", True
 
     def _fill(self) -> bool:
         self._raw = self._file.read(PIECE_BYTES)
@@ -296,7 +296,7 @@ class GzipStream:
 
 
 def frames(path: Path, report: ImportReport) -> Iterator[tuple[ForeignRecord, FrameReader]]:
-    """Every record with a usable head, and the reader that has its block."""
+    """Every record with a usable header, and the reader for its block."""
     report.archive, report.read_bytes, report.size_bytes = path.name, 0, path.stat().st_size
     with path.open("rb") as file:
         reader = FrameReader(file, report)
@@ -309,7 +309,7 @@ def first(head: dict[str, list[str]], name: str) -> str:
 
 
 def _length_of(head: dict[str, list[str]]) -> int | str:
-    """The block's length; or what is wrong with it."""
+    """The block's length, or what is wrong with it."""
     given = set(head.get("content-length", ()))
     if len(given) != 1:
         return "contradictory lengths" if given else "no length"

@@ -1,4 +1,8 @@
-"""Our own volumes read back: their gzip members, one a record, also past damage; and the captures in them."""
+"""Read our own volumes: their gzip members, one a record, also past damage; and the captures in them.
+
+Resynchronizing costs time in proportion to the bytes skipped, whatever they are: a volume may be all zeros, and a page
+may contain thousands of bytes that look like the start of a member.
+"""
 
 import re
 import struct
@@ -19,23 +23,23 @@ from gossamer.values.url import Url
 
 PIECE_BYTES = 128 * 1024
 MOST_PLAIN_BYTES = 256 * 1024 * 1024
-"""More than any limit lets in as one record; beyond it the bytes are not ours."""
+"""More than any limit allows for one record; larger ones are not ours."""
 GZIP_MAGIC = b"\x1f\x8b\x08\0"
-"""With the flags of a member that has no name, comment or extra field, such as ours are."""
+"""With the flags of a member without name, comment and extra field, as ours are."""
 RECORD_MAGIC = b"WARC/"
 HEADER_BYTES, TRAILER_BYTES = 10, 8
 """Around the deflate stream of such a member."""
 SIZE_SLACK = 1024
-"""By how much the plain size of a damaged member may differ from the one in its trailer."""
+"""How much the plain size of a damaged member may differ from the one in its trailer."""
 UNREADABLE: tuple[type[Exception], ...] = (*Broken, OSError)
 GLANCE_BYTES = 1024
 PROBE_BYTES = 64 * 1024 * 1024
 PROBES_PER_BYTE = 16
-"""How much may be inflated in search of the next record: so much at once, and so much more for each byte passed."""
+"""How much may be inflated to find the next record: PROBE_BYTES, and so much more for each byte skipped."""
 
 
 class Member(msgspec.Struct, frozen=True):
-    """A whole member that holds a WARC record, as far as its first bytes tell."""
+    """A whole member with a WARC record, judged by its first bytes."""
 
     offset: int
     length: int
@@ -43,7 +47,7 @@ class Member(msgspec.Struct, frozen=True):
 
 
 class DamagedBytes(msgspec.Struct, frozen=True):
-    """Bytes that are no whole record, up to the next whole one or the end of the file."""
+    """Bytes that are not a whole record, up to the next whole one or the end of the file."""
 
     offset: int
     length: int
@@ -51,20 +55,20 @@ class DamagedBytes(msgspec.Struct, frozen=True):
 
 
 class Torn(msgspec.Struct, frozen=True):
-    """The file ends inside a member: an append that was cut off, or is still going on."""
+    """The file ends inside a member: an append that was interrupted, or is in progress."""
 
     offset: int
     length: int
 
 
 def members(files: Files, path: Path, offset: int = 0) -> Iterator[Member | DamagedBytes | Torn]:
-    """Every member from `offset` on, and what lies between them. A torn last one ends the row."""
+    """Every member from `offset` on, and the damage between them. A torn one is the last."""
     ahead = b""
     while True:
         found, ahead = _next(files, path, offset, ahead)
         if isinstance(found, Torn) or (isinstance(found, DamagedBytes) and not found.length):
             found, ahead = _bounded(files, path, found), b""
-        if found is None or not found.length:  # the latter at the end of a file that cannot be read
+        if found is None or not found.length:  # length 0: at the end of an unreadable file
             return
         yield found
         if isinstance(found, Torn):
@@ -73,7 +77,7 @@ def members(files: Files, path: Path, offset: int = 0) -> Iterator[Member | Dama
 
 
 def member_at(files: Files, path: Path, offset: int, length: int) -> bytes:
-    """The plain bytes of the one member that begins and ends there. Raises ArchiveDamaged."""
+    """The plain bytes of the member at exactly this place. Raises ArchiveDamaged."""
     inflater, plain, fed, size = gzip_inflater(), list[bytes](), 0, 0
     try:
         while fed < length and not inflater.eof and size <= MOST_PLAIN_BYTES:
@@ -88,7 +92,7 @@ def member_at(files: Files, path: Path, offset: int, length: int) -> bytes:
     except UNREADABLE as error:
         raise damaged(path.name, offset, _because(error)) from error
     if fed != length or not inflater.eof or inflater.unused_data:
-        raise damaged(path.name, offset, "the record is not where the catalogue says, or not whole")
+        raise damaged(path.name, offset, "the record is not at its catalogued place, or not whole")
     return b"".join(plain)
 
 
@@ -99,8 +103,8 @@ def damaged(volume: str, offset: int, why: str) -> ArchiveDamaged:
 def _next(
     files: Files, path: Path, start: int, ahead: bytes = b""
 ) -> tuple[Member | DamagedBytes | Torn | None, bytes]:
-    """What begins at `start`, whose first bytes may already be in `ahead`, and what was read beyond it. Damage whose
-    end is not known has length 0."""
+    """The member at `start`, whose first bytes may already be in `ahead`, and what was read beyond it. Damage with an
+    unknown end has length 0."""
     inflater, plain, fed, size = gzip_inflater(), list[bytes](), 0, 0
     try:
         while not inflater.eof:
@@ -112,25 +116,25 @@ def _next(
             plain.append(inflater.decompress(piece))
             size += len(plain[-1])
             if size > MOST_PLAIN_BYTES:
-                return DamagedBytes(start, 0, "a record larger than any we write"), b""
+                return DamagedBytes(start, 0, "a record larger than any of ours"), b""
     except FileNotFoundError:
         raise
     except UNREADABLE as error:
         return DamagedBytes(start, 0, _because(error)), b""
     rest, whole = inflater.unused_data, b"".join(plain)
     if not whole.startswith(RECORD_MAGIC):
-        return DamagedBytes(start, fed - len(rest), "a gzip member that holds no WARC record"), rest
+        return DamagedBytes(start, fed - len(rest), "a gzip member without a WARC record"), rest
     return Member(start, fed - len(rest), whole), rest
 
 
 def _bounded(files: Files, path: Path, bad: DamagedBytes | Torn) -> Member | DamagedBytes | Torn:
-    """Damage up to the next whole record; a torn end only where no whole record follows."""
+    """Damage up to the next whole record; a torn end only if no whole record follows."""
     size = files.size(path) or 0
     end = _own_end(files, path, bad.offset) or _next_record(files, path, bad.offset + 1)
     if isinstance(bad, Torn):
         if end is None or end >= size:
             return Torn(bad.offset, max(bad.length, size - bad.offset))
-        again, _ = _next(files, path, bad.offset)  # a writer may have ended it meanwhile
+        again, _ = _next(files, path, bad.offset)  # a writer may have completed it meanwhile
         if isinstance(again, Member):
             return again
         return DamagedBytes(bad.offset, end - bad.offset, "the record is not whole")
@@ -138,10 +142,10 @@ def _bounded(files: Files, path: Path, bad: DamagedBytes | Torn) -> Member | Dam
 
 
 def _own_end(files: Files, path: Path, start: int) -> int | None:
-    """Where a damaged member ends, if it can still be inflated: nothing within it is then taken for a record.
+    """Where a damaged member ends if it can still be inflated, so that nothing inside it is taken for a record.
 
-    Damaged deflate data can also be inflated on into the members that follow, up to the end of one of those. So its
-    trailer must fit what was inflated, and a whole record, or the end of the file, must follow; otherwise None."""
+    Damaged deflate data may inflate on into the following members, up to the end of one of them. So the trailer must
+    match what was inflated, and a whole record or the end of the file must follow; otherwise None."""
     inflater = zlib.decompressobj(-zlib.MAX_WBITS)
     fed, size, checksum = HEADER_BYTES, 0, 0
     try:
@@ -165,28 +169,28 @@ def _own_end(files: Files, path: Path, start: int) -> int | None:
 
 
 def _fits(trailer: bytes, size: int, checksum: int) -> bool:
-    """Whether one of a member's two last fields is that of these plain bytes; their number about, for a flipped bit may
-    have changed the length of what is repeated."""
+    """Whether the checksum or about the size in a member's trailer is that of these plain bytes; only about, because a
+    flipped bit may have changed the length of a repetition."""
     if len(trailer) < TRAILER_BYTES:
         return False
-    said_checksum, said_size = struct.unpack("<II", trailer)
-    return bool(said_checksum == checksum or abs(said_size - size) <= SIZE_SLACK)
+    trailer_checksum, trailer_size = struct.unpack("<II", trailer)
+    return bool(trailer_checksum == checksum or abs(trailer_size - size) <= SIZE_SLACK)
 
 
 def _next_record(files: Files, path: Path, at: int) -> int | None:
-    """Where the next whole record begins, at `at` or later. Candidates that cannot be afforded are passed over."""
-    begun, spent, size = at, 0, files.size(path) or 0
+    """Where the next whole record begins, at `at` or later. Candidates beyond the budget are skipped."""
+    start, spent, size = at, 0, files.size(path) or 0
     while at < size:
         try:
             piece = files.read(path, at, PIECE_BYTES)
-        except OSError:  # what the disk cannot read holds nothing that could be found
+        except OSError:  # skip what the disk cannot read
             at += PIECE_BYTES
             continue
         found = piece.find(GZIP_MAGIC)
         while found >= 0:
-            afforded = PROBE_BYTES + PROBES_PER_BYTE * (at + found - begun) - spent
+            budget = PROBE_BYTES + PROBES_PER_BYTE * (at + found - start) - spent
             glance = piece[found : found + GLANCE_BYTES]
-            is_record, cost = _is_record(files, path, at + found, afforded, glance)
+            is_record, cost = _is_record(files, path, at + found, budget, glance)
             if is_record:
                 return at + found
             spent += cost
@@ -195,13 +199,13 @@ def _next_record(files: Files, path: Path, at: int) -> int | None:
     return None
 
 
-def _is_record(files: Files, path: Path, offset: int, afforded: int, ahead: bytes = b"") -> tuple[bool, int]:
-    """Whether a whole WARC record begins there, and how many bytes were read and inflated to know. Its first bytes may
-    already be in `ahead`: looking at those costs nothing."""
+def _is_record(files: Files, path: Path, offset: int, budget: int, ahead: bytes = b"") -> tuple[bool, int]:
+    """Whether a whole WARC record begins there, and how many bytes were read and inflated to find out. Its first bytes
+    may already be in `ahead`, which costs nothing."""
     inflater, fed, cost, first = gzip_inflater(), 0, 0, b""
     try:
         while not inflater.eof:
-            if cost > min(afforded, MOST_PLAIN_BYTES):
+            if cost > min(budget, MOST_PLAIN_BYTES):
                 return False, cost
             piece = ahead or files.read(path, offset + fed, PIECE_BYTES)
             if not piece:
@@ -220,18 +224,18 @@ def _is_record(files: Files, path: Path, offset: int, afforded: int, ahead: byte
 def _because(error: BaseException) -> str:
     if isinstance(error, OSError):
         return f"the disk cannot read it ({error.strerror})"
-    return f"its compressed bytes are damaged ({error})"
+    return f"its compressed data is damaged ({error})"
 
 
 VOLUME_NAME = re.compile(r"gossamer-(\d{8})-\d{14}(?:-c(\d{4,}))?\.warc\.gz")
-"""Serial, moment, and in a volume that was rewritten how often."""
+"""Serial number, time, and the generation of a rewritten volume."""
 PART = ".part"
 """Ends the name of a volume that is being written to replace another."""
 _STEM = len("gossamer-00000000-00000000000000")
 
 
 class Trace(msgspec.Struct, frozen=True):
-    """What a metadata record says of a page whose body was not kept."""
+    """A metadata record: a page whose body was not stored."""
 
     url: Url
     fetched_at: Instant
@@ -245,7 +249,7 @@ class Trace(msgspec.Struct, frozen=True):
 
 
 class RevisitRecord(msgspec.Struct, frozen=True):
-    """What a revisit record says: an answer, and where its body is to be found."""
+    """A revisit record: an answer, and which capture has its body."""
 
     answer: Capture
     """Without its body."""
@@ -254,8 +258,7 @@ class RevisitRecord(msgspec.Struct, frozen=True):
 
 
 class Scanned(msgspec.Struct, frozen=True):
-    """One whole record. `capture` is there for responses, `trace` for metadata, `again` for revisits, none of them for
-    warcinfo."""
+    """One whole record: with a `capture` for responses, a `trace` for metadata, `again` for revisits."""
 
     place: Place
     kind: str
@@ -265,7 +268,7 @@ class Scanned(msgspec.Struct, frozen=True):
 
 
 class _Plain(msgspec.Struct, frozen=True):
-    """A record taken out of its frame."""
+    """A record without its frame."""
 
     kind: str
     fields: dict[str, str]
@@ -273,7 +276,7 @@ class _Plain(msgspec.Struct, frozen=True):
 
 
 def volumes_in(files: Files, folder: Path) -> list[str]:
-    """The volumes of an archive, in the order they were begun; of one that is just being rewritten only the newest."""
+    """The volumes of an archive, in order; of a volume being rewritten only the newest generation."""
     newest: dict[str, str] = {}
     for name in files.names(folder):
         if found := VOLUME_NAME.fullmatch(name):
@@ -290,12 +293,12 @@ def generation_of(name: str) -> int:
 
 
 def stem_of(name: str) -> str:
-    """What stays of a volume's name when it is rewritten."""
+    """The part of a volume's name that all generations share."""
     return name[:_STEM]
 
 
 def read_capture(files: Files, folder: Path, place: Place) -> Capture | None:
-    """The capture at a place; None when its body was not kept there. Raises ArchiveDamaged if it cannot be had."""
+    """The capture at a place; None when its body is not stored there. Raises ArchiveDamaged."""
     return read_record(files, folder, place).capture
 
 
@@ -308,10 +311,9 @@ def read_record(files: Files, folder: Path, place: Place) -> Scanned:
 def scan(
     files: Files, folder: Path, volume: str, from_offset: int = 0, from_number: int = 0
 ) -> Iterator[Scanned | DamagedBytes | Torn]:
-    """Every record from an offset on, which must be where record `from_number` begins; one in memory at a time.
+    """Every record from an offset on, where record `from_number` must begin; one in memory at a time.
 
-    Bytes that are no record of ours come as `Damaged` and take one number; a torn end comes as the last thing, as
-    `Torn`.
+    Damage takes one number; a torn end comes last.
     """
     for number, member in enumerate(members(files, folder / volume, from_offset), from_number):
         if isinstance(member, DamagedBytes | Torn):
@@ -324,7 +326,7 @@ def scan(
 
 
 def scanned(place: Place, plain: bytes) -> Scanned:
-    """A record by its plain bytes. Raises ArchiveDamaged for what is none of ours."""
+    """Parse a record. Raises ArchiveDamaged if it is not one of ours."""
     try:
         record = _unframed(plain)
         match record.kind:
@@ -337,11 +339,11 @@ def scanned(place: Place, plain: bytes) -> Scanned:
             case _:
                 return Scanned(place, record.kind)
     except (ValueError, LookupError) as error:
-        raise damaged(place.volume, place.offset, f"not a record of ours ({error})") from error
+        raise damaged(place.volume, place.offset, f"not one of our records ({error})") from error
 
 
 def target_in(plain: bytes) -> tuple[str, str]:
-    """The kind of a record and the address it is about; both empty for what is no record."""
+    """A record's kind and URL; both empty for anything else."""
     try:
         record = _unframed(plain)
         return record.kind, record.fields.get("warc-target-uri", "")
@@ -353,19 +355,19 @@ def _unframed(plain: bytes) -> _Plain:
     head, separator, rest = plain.partition(b"\r\n\r\n")
     version, *lines = head.decode("utf-8", "replace").split("\r\n")
     if not separator or not version.startswith("WARC/1."):
-        raise ValueError("it has no WARC head")
+        raise ValueError("it has no WARC header")
     fields = {name.lower(): value for name, value in map(_field, lines)}
     length = int(fields["content-length"])
     block = rest[: max(length, 0)]
     if len(block) != length:
-        raise ValueError(f"{length} bytes promised, {len(block)} there")
+        raise ValueError(f"{len(block)} of {length} bytes")
     return _Plain(fields["warc-type"], fields, block)
 
 
 def _capture_of(record: _Plain) -> Capture:
     head, separator, body = record.block.partition(b"\r\n\r\n")
     if not separator:
-        raise ValueError("the HTTP head does not end")
+        raise ValueError("the HTTP header does not end")
     status_line, *lines = head.decode("latin-1").split("\r\n")
     _, status, reason = status_line.split(" ", 2)
     fields, cut = record.fields, record.fields.get("warc-truncated")
@@ -390,40 +392,39 @@ def _again_of(record: _Plain) -> RevisitRecord:
 
 
 def _trace_of(record: _Plain) -> Trace:
-    said: dict[str, list[str]] = {}
+    lines: dict[str, list[str]] = {}
     for line in record.block.decode("utf-8").split("\r\n")[:-1]:
         name, value = _field(line)
-        said.setdefault(name, []).append(value)
-    status, _, reason = said["status"][0].partition(" ")
+        lines.setdefault(name, []).append(value)
+    status, _, reason = lines["status"][0].partition(" ")
     return Trace(
         url=Url(record.fields["warc-target-uri"]),
         fetched_at=from_words(record.fields["warc-date"]),
         status=int(status),
         reason=reason,
-        headers=tuple(_field(text) for text in said.get("header", [])),
-        digest=bytes.fromhex(said["digest"][0].partition(":")[2]),
-        size=int(said["size"][0]),
+        headers=tuple(_field(text) for text in lines.get("header", [])),
+        digest=bytes.fromhex(lines["digest"][0].partition(":")[2]),
+        size=int(lines["size"][0]),
         address=record.fields.get("warc-ip-address", ""),
-        links=tuple(said.get("outlink", [])),
+        links=tuple(lines.get("outlink", [])),
     )
 
 
 def _field(line: str) -> Field:
-    """The name and the value exactly: one space after the colon is ours, any other is the server's."""
+    """The exact name and value: one space after the colon is ours, any other is the server's."""
     name, colon, value = line.partition(":")
     if not colon:
-        raise ValueError("a header line without a colon")
+        raise ValueError("a header without a colon")
     return name, value.removeprefix(" ")
 
 
-# Records as they lie in the volumes, for copies: members one after another are a WARC file again.
+# Raw records, for copies: concatenated members are a WARC file again.
 
 
 def volumes_of(
     files: Files, folder: Path, damaged: Callable[[str, DamagedBytes], None]
 ) -> Iterator[tuple[str, Iterator[bytes]]]:
-    """Each volume's name and its whole records, a record a piece; safe beside a writer. `damaged` is told of what is
-    left out."""
+    """Each volume's name and its whole records, one a piece; safe beside a writer. `damaged` is called for damage."""
     for name in volumes_in(files, folder):
         yield name, _whole(files, folder / name, partial(damaged, name))
 

@@ -1,7 +1,7 @@
-"""Captures as WARC 1.1 records (ISO 28500:2017), each a gzip member of its own. Pure: called inside the readers.
+"""Captures as WARC 1.1 records (ISO 28500:2017), each a gzip member of its own. Pure: called in reader processes.
 
-The frame is four lines of code, so no library makes it: one that could would hash every body twice, and rewrite HTTP
-header fields that are not ASCII. The tests read what is written here with two of them.
+The frame is four lines of code. A library would hash every body twice, and change HTTP headers that are not ASCII. The
+tests read these records with two libraries.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from gossamer.values.messages import ReadDone
 from gossamer.values.url import Url
 
 ORIGINAL = "X-Archive-Orig-"
-"""Stands before the name of a field that is kept for the record but is no longer true of the stored body."""
+"""Prefix of a header that is kept but no longer true of the stored body."""
 TOOK = "X-Gossamer-Took"
 DISTRUST = "X-Gossamer-Distrust"
 HTTP_RESPONSE = "application/http; msgtype=response"
@@ -35,14 +35,14 @@ Field = tuple[str, str]
 
 
 def response_record(capture: Capture, digest: bytes | None = None) -> bytes:
-    """The capture as one compressed `response` record. `digest`: the body's SHA-256, if it is known already."""
+    """The capture as one compressed `response` record. `digest`: the body's SHA-256, if known."""
     digest = digest if digest is not None else hashlib.sha256(capture.body).digest()
     block = _http_head(capture) + capture.body
     return _record(
         [
             ("WARC-Type", "response"),
             ("WARC-Record-ID", _record_id(f"response {capture.id} {digest.hex()}")),
-            *_circumstances(capture),
+            *_capture_fields(capture),
             ("WARC-Payload-Digest", _labelled("sha256", digest)),
             ("WARC-Block-Digest", _labelled("sha1", hashlib.sha1(block, usedforsecurity=False).digest())),
         ],
@@ -52,7 +52,7 @@ def response_record(capture: Capture, digest: bytes | None = None) -> bytes:
 
 
 def metadata_record(capture: Capture, links: Sequence[str], digest: bytes | None = None) -> bytes:
-    """What is left of a page whose body is not kept: its status, header fields, digest and links."""
+    """A page without its body: status, headers, digest and links."""
     digest = digest if digest is not None else hashlib.sha256(capture.body).digest()
     block = _fields_block(
         [
@@ -64,13 +64,13 @@ def metadata_record(capture: Capture, links: Sequence[str], digest: bytes | None
         ]
     )
     head = [("WARC-Type", "metadata"), ("WARC-Record-ID", _record_id(f"metadata {capture.id} {digest.hex()}"))]
-    return _record([*head, *_circumstances(capture), *_own_digests(block)], FIELDS, block)
+    return _record([*head, *_capture_fields(capture), *_own_digests(block)], FIELDS, block)
 
 
 def revisit_record(capture: Capture, original: Original) -> bytes:
-    """An answer without its body, which an earlier capture of the address holds (WARC 1.1, 6.7).
+    """An answer whose body is in an earlier capture of the URL (WARC 1.1, 6.7), with its own headers.
 
-    Its header fields are kept. A 304 has no body; any other answer is one with the same bytes as the original's.
+    Either a 304, or an answer with the same body as the original's.
     """
     profile = NOT_MODIFIED if capture.status == 304 else SAME_PAYLOAD
     block, before = _http_head(capture), capture_id_of(Url(original.url), original.fetched_at)
@@ -78,7 +78,7 @@ def revisit_record(capture: Capture, original: Original) -> bytes:
         [
             ("WARC-Type", "revisit"),
             ("WARC-Record-ID", _record_id(f"revisit {capture.id} {original.digest.hex()}")),
-            *_circumstances(capture),
+            *_capture_fields(capture),
             ("WARC-Profile", profile),
             ("WARC-Refers-To", _record_id(f"response {before} {original.digest.hex()}")),
             ("WARC-Refers-To-Target-URI", original.url),
@@ -92,7 +92,7 @@ def revisit_record(capture: Capture, original: Original) -> bytes:
 
 
 def warcinfo_record(volume: str, at: Instant, about: Mapping[str, str]) -> bytes:
-    """The first record of a volume: who made it, and how."""
+    """The first record of a volume: its creator and format."""
     block = _fields_block([*about.items(), ("format", "WARC File Format 1.1"), ("conformsTo", CONFORMS_TO)])
     return _record(
         [
@@ -114,7 +114,7 @@ def _record(fields: list[Field], content_type: str, block: bytes) -> bytes:
     return gzip_member(b"".join((head.encode("utf-8", "replace"), block, b"\r\n\r\n")))
 
 
-def _circumstances(capture: Capture) -> list[Field]:
+def _capture_fields(capture: Capture) -> list[Field]:
     fields = [("WARC-Target-URI", capture.url.text), ("WARC-Date", in_words(capture.fetched_at))]
     if capture.address:
         fields.append(("WARC-IP-Address", capture.address))
@@ -128,7 +128,7 @@ def _circumstances(capture: Capture) -> list[Field]:
 
 
 def _record_id(name: str) -> str:
-    """A UUID of version 8 (RFC 9562, 5.8) from a name: the same capture has the same id whoever writes it again."""
+    """A UUID of version 8 (RFC 9562, 5.8) from a name: the same capture always gets the same id."""
     text = xxhash.xxh3_128_hexdigest(name.encode())
     variant = "89ab"[int(text[16], 16) & 3]
     return f"<urn:uuid:{text[:8]}-{text[8:12]}-8{text[13:16]}-{variant}{text[17:20]}-{text[20:]}>"
@@ -158,11 +158,10 @@ def _head_text(status: int, reason: str, fields: Sequence[Field]) -> str:
 
 
 def stored_fields(headers: Sequence[Field], size: int) -> list[Field]:
-    """The header fields as the volume holds them: true of the stored body, and `original_fields` undoes it.
+    """Headers as stored, true of the stored body; `original_fields` reverses it.
 
-    Transfer codings are gone from the body, so their field is renamed. A Content-Length that is not the body's is
-    renamed too, and the true one put last. Names that already look renamed (a page of some other archive) get the
-    prefix once more.
+    Transfer codings are removed from the body, so their header is renamed. A wrong Content-Length is renamed too, and
+    the right one added at the end. Names that already have the prefix (pages of other archives) get it once more.
     """
     true_length = str(size)
     plain_names = [name.lower() for name, _ in headers]
@@ -183,7 +182,7 @@ def stored_fields(headers: Sequence[Field], size: int) -> list[Field]:
 
 
 def original_fields(stored: Sequence[Field]) -> tuple[Field, ...]:
-    """The header fields as they were received."""
+    """The headers as received."""
     renamed_length = (ORIGINAL + "content-length").lower()
     if any(name.lower() == renamed_length and name.startswith(ORIGINAL) for name, _ in stored):
         last_length = max((i for i, (name, _) in enumerate(stored) if name.lower() == "content-length"), default=-1)
@@ -192,7 +191,7 @@ def original_fields(stored: Sequence[Field]) -> tuple[Field, ...]:
 
 
 def one_line(text: str) -> str:
-    """Folded field values on one line (RFC 9112, 5.2); a line break must never begin a field of its own."""
+    """Unfold a header value (RFC 9112, 5.2): a line break must never start a new header."""
     return LINE_BREAKS.sub(" ", text) if "\n" in text or "\r" in text else text
 
 
@@ -201,13 +200,13 @@ def _fields_block(fields: Iterable[Field]) -> bytes:
 
 
 def is_unread(capture: Capture) -> bool:
-    """Whether its body was not read because it is the one we have: our limits never cut a body to nothing."""
+    """Whether the body was skipped because we have it already: limits never cut a body to nothing."""
     return capture.status == 200 and capture.truncated is Truncated.LENGTH and not capture.body
 
 
 def stored(capture: Capture, digest: bytes | None = None, original: Original | None = None) -> ReadDone:
-    """The record without any reading. `digest`: the body's SHA-256, if it is known already. `original`: what a 304
-    says is unchanged."""
+    """The record without a reading. `digest`: the body's SHA-256, if known. `original`: the capture that a 304
+    confirms."""
     if original is not None and (capture.status == 304 or is_unread(capture)):
         record = revisit_record(msgspec.structs.replace(capture, truncated=None), original)
         return ReadDone(record, b"", "", original.digest, refers_at=original.fetched_at)

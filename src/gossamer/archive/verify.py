@@ -24,13 +24,13 @@ WARCINFO = "warcinfo"
 
 
 class Whole(msgspec.Struct, frozen=True):
-    """A record that is what the catalogue says; or one it does not know, and that is a whole WARC record."""
+    """An intact record: as catalogued, or uncatalogued and a whole WARC record."""
 
     is_known: bool = True
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """Bytes that are not what they should be."""
+    """Damaged bytes."""
 
     volume: str
     number: int
@@ -38,7 +38,7 @@ class Finding(msgspec.Struct, frozen=True):
     length: int
     why: str
     kept: Kept | None = None
-    """What the catalogue says of it; None: it knows no capture there."""
+    """The catalogue's entry; None: it has no capture there."""
 
     @property
     def url(self) -> str:
@@ -50,8 +50,8 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 def verified(files: Files, folder: Path, state: State, volume: str) -> Iterator[Whole | Finding]:
-    """Every record of one volume, in order. REQUIRES: no transaction is open on `state`, so that a volume which is
-    rewritten meanwhile is not mistaken for a damaged one."""
+    """Every record of one volume, in order. REQUIRES: no transaction is open on `state`, so that a volume rewritten
+    meanwhile does not look damaged."""
     size, end, number = files.size(folder / volume), 0, 0
     for kept in _catalogued(state, volume):
         place = kept.place
@@ -71,7 +71,7 @@ def verified(files: Files, folder: Path, state: State, volume: str) -> Iterator[
 
 
 def fault_of(files: Files, folder: Path, state: State, kept: Kept) -> str:
-    """Why the record is not the one the catalogue says; empty when it is."""
+    """How the record differs from its catalogue entry; empty when it does not."""
     try:
         found = read_record(files, folder, kept.place)
     except ArchiveDamaged as damage:
@@ -88,17 +88,17 @@ def _difference(found: Scanned, kept: Kept) -> str:
     if kept.refers_at is not None:
         again = found.again
         if again is None or (again.refers_at, again.digest) != (kept.refers_at, kept.digest):
-            return "it is not the revisit record that the catalogue says"
+            return "it is not the catalogued revisit record"
         said, digest = again.answer, again.digest
     elif found.capture is not None:
         said, digest = found.capture, hashlib.sha256(found.capture.body).digest()
     elif found.trace is not None:
         said, digest = found.trace, found.trace.digest
     else:
-        return f"it is a {found.kind} record, and should be a capture"
+        return f"it is a {found.kind} record instead of a capture"
     if (said.url, said.fetched_at) != (kept.url, kept.fetched_at):
-        return "it is a capture of another URL or moment"
-    return "" if digest == kept.digest else "its body does not have the digest that the catalogue says"
+        return "it is a capture of another URL or time"
+    return "" if digest == kept.digest else "its body does not have the catalogued digest"
 
 
 def _catalogued(state: State, volume: str) -> Iterator[Kept]:
@@ -111,12 +111,12 @@ def _catalogued(state: State, volume: str) -> Iterator[Kept]:
 def _unknown(
     files: Files, folder: Path, volume: str, offset: int, number: int, until: int | None
 ) -> Iterator[Whole | Finding]:
-    """Records that the catalogue does not know: a volume's first, duplicates, and what a running crawl has written and
-    not acknowledged. A torn end is one of these, and no damage."""
+    """Uncatalogued records: a volume's first, duplicates, and what a running crawl has written but not settled. A torn
+    end counts as one of these, not as damage."""
     size = files.size(folder / volume) or 0
     if size <= offset:
         if until is not None:
-            yield Finding(volume, number, offset, until - offset, "the file is missing or ends before")
+            yield Finding(volume, number, offset, until - offset, "the file is missing or too short")
         return
     for member in members(files, folder / volume, offset):
         end = member.offset + member.length
@@ -138,8 +138,10 @@ COPIED_AT_ONCE = 1 << 20
 
 
 def repair(files: Files, folder: Path, copy: Path, state: State, findings: Sequence[Finding]) -> list[Finding]:
-    """Those of one volume's damaged records that `copy`, the archive of a backup, holds whole at the same offset. The
-    volume has its old content until the new one is synced. REQUIRES: the directory's lock."""
+    """Restore those of one volume's damaged records that are whole in `copy`, a backup's archive, at the same offset.
+
+    Returns the restored ones. The volume keeps its old content until the new one is synced. REQUIRES: the directory's
+    lock."""
     good = [one for one in findings if _is_whole_in(files, copy, state, one)]
     if not good:
         return []
@@ -148,7 +150,7 @@ def repair(files: Files, folder: Path, copy: Path, state: State, findings: Seque
     known = captures.end_of(state, volume)
     size = max(size, known[1] if known is not None else 0)
     if files.room(folder) < size:
-        raise DiskFull(f"repairing {volume} needs {size:,} free bytes beside it, and there are fewer: free some space")
+        raise DiskFull(f"repairing {volume} needs {size:,} bytes of free space beside it: free some space")
     write_spans(files, folder / (volume + PART), _spans(folder / volume, copy / volume, good, size))
     files.rename(folder / (volume + PART), folder / volume)
     return good
@@ -170,7 +172,7 @@ def _is_whole_in(files: Files, copy: Path, state: State, one: Finding) -> bool:
 
 
 def _spans(old: Path, copy: Path, good: Sequence[Finding], size: int) -> Iterator[tuple[Path, int, int]]:
-    """Of which file the new volume is made, from where to where."""
+    """The pieces of the new volume: file, start and end."""
     at = 0
     for one in sorted(good, key=lambda one: one.offset):
         yield old, at, one.offset
@@ -180,16 +182,14 @@ def _spans(old: Path, copy: Path, good: Sequence[Finding], size: int) -> Iterato
 
 
 def write_spans(files: Files, path: Path, spans: Iterable[tuple[Path, int, int]]) -> None:
-    """A new file, synced, of parts of others: each from one offset to another. Zeros where they cannot be read."""
+    """Write a new file, synced, from pieces of others. Zeros where they cannot be read."""
     files.remove(path)
     tail = Tail(files, path)
     try:
         tail.open()
         for source, start, end in spans:
-            while start < end:
-                piece = _piece(files, source, start, min(COPIED_AT_ONCE, end - start))
+            for piece in pieces(files, source, start, end):
                 tail.append(piece)
-                start += len(piece)
         tail.sync()
     except GossamerError:
         with contextlib.suppress(OSError):
@@ -199,9 +199,13 @@ def write_spans(files: Files, path: Path, spans: Iterable[tuple[Path, int, int]]
         tail.close()
 
 
-def _piece(files: Files, path: Path, start: int, length: int) -> bytes:
-    """Zeros where the file has nothing or cannot be read: what follows keeps its offset."""
-    try:
-        return files.read(path, start, length) or bytes(length)
-    except OSError:
-        return bytes(length)
+def pieces(files: Files, path: Path, start: int, end: int) -> Iterator[bytes]:
+    """Zeros where the file ends or cannot be read: what follows keeps its offset, and damaged records stay damaged."""
+    while start < end:
+        length = min(COPIED_AT_ONCE, end - start)
+        try:
+            piece = files.read(path, start, length) or bytes(length)
+        except OSError:
+            piece = bytes(length)
+        start += len(piece)
+        yield piece

@@ -1,4 +1,4 @@
-"""What pages were at other times: which captures were in force at a moment, and what is told of a page's versions."""
+"""Versions of pages: which captures were in effect at a time, and how two versions differ in text and facts."""
 
 import hashlib
 import re
@@ -18,11 +18,10 @@ from gossamer.values.history import Change
 from gossamer.values.messages import FactChanges, Piece, TextLine
 from gossamer.values.url import Host, Url
 
-# How two texts differ, line by line and word by word. Pure; its time grows with the square of what differs, so it is
-# called in a worker.
+# Text differences, by line and by word. Pure; called in a worker, since the time is quadratic in the differences.
 
 AROUND = 2
-"""Lines shown before and after a change."""
+"""Context lines around a change."""
 MOST_LINES = 4_000
 MOST_WORDS = 1_500
 LONGEST = 60
@@ -32,7 +31,7 @@ _WORD = re.compile(r"\s+|\w+|[^\w\s]")
 
 
 def text_changes(before: str, after: str) -> tuple[list[TextLine], bool]:
-    """As in a unified diff, and whether the texts were longer than is looked at."""
+    """As in a unified diff, and whether the texts were cut to MOST_LINES."""
     old, new = lines_of(before), lines_of(after)
     is_cut = max(len(old), len(new)) > MOST_LINES
     if old == new:
@@ -41,8 +40,7 @@ def text_changes(before: str, after: str) -> tuple[list[TextLine], bool]:
 
 
 def lines_of(text: str) -> list[str]:
-    """A sentence a line, for a page's text has no lines of its own; what never ends a sentence is cut after so many
-    words."""
+    """One sentence a line, since a page's text has no lines; cut after LONGEST words."""
     found = []
     for sentence in _SENTENCE_END.split(text):
         words = sentence.split()
@@ -67,7 +65,7 @@ def _lines(old: Sequence[str], new: Sequence[str]) -> Iterator[TextLine]:
 
 
 def _replaced(old: Sequence[str], new: Sequence[str]) -> Iterator[TextLine]:
-    """Lines that stand in the same place are compared word by word."""
+    """Lines in the same place are compared word by word."""
     both = [_words(one, other) for one, other in zip(old, new, strict=False)]
     removed = [pieces for pieces, _ in both] + [[Piece(line, True)] for line in old[len(both) :]]
     added = [pieces for _, pieces in both] + [[Piece(line, True)] for line in new[len(both) :]]
@@ -85,7 +83,7 @@ def _words(old: str, new: str) -> tuple[list[Piece], list[Piece]]:
         for block in matcher.get_matching_blocks()
         for word in old_words[block.a : block.a + block.size]
     )
-    if shared * 6 < len(old_words) + len(new_words):  # hardly any: a chance word left plain would only confuse
+    if shared * 6 < len(old_words) + len(new_words):  # hardly any: random common words would only confuse
         return [Piece(old, True)], [Piece(new, True)]
     removed, added = [], []
     for what, old_start, old_end, new_start, new_end in matcher.get_opcodes():
@@ -103,7 +101,7 @@ KINDS = {Change.BYTES: "bytes", Change.TEXT: "text", Change.FACTS: "facts"}
 
 
 class CaptureVersion(msgspec.Struct, frozen=True):
-    """One capture of a page, and how it differs from the one before it that could be read."""
+    """One capture of a page, and how it differs from the readable one before it."""
 
     number: int
     """Counted from 1, the oldest."""
@@ -112,22 +110,22 @@ class CaptureVersion(msgspec.Struct, frozen=True):
     media_type: str
     size: int
     is_page: bool
-    """Whether it could be searched."""
+    """Whether it was searchable."""
     changes: tuple[str, ...] | None = None
-    """Of "bytes", "text" and "facts"; None for the first, and where there is nothing to compare."""
+    """Among "bytes", "text" and "facts"; None for the first, and where there is noterm to compare."""
     title: str = ""
     fact_count: int | None = None
     note: str = ""
     """Why it was not compared."""
     is_gone: bool = False
-    """It says that the page, which had been there, is no more."""
+    """The page, which had existed, is gone."""
     is_back: bool = False
-    """The page was gone, and is there again."""
+    """The page was gone, and exists again."""
     seen_again: int = 0
-    """Visits after it that found the same, until the next version."""
+    """Fetches that found it unchanged, until the next version."""
     charset: str = ""
     charset_from: str = ""
-    """The encoding its text was read in, and what told it (`values.capture.CHARSET_FROM`)."""
+    """Its encoding, and how that was determined (`values.capture.CHARSET_FROM`)."""
 
 
 class Timeline(msgspec.Struct, frozen=True):
@@ -137,7 +135,7 @@ class Timeline(msgspec.Struct, frozen=True):
     earlier: int = 0
     """Older versions that were left out."""
     seen_again: list[str] = []
-    """When visits found it unchanged; the newest of them, oldest first."""
+    """When fetches found it unchanged; the newest of them, oldest first."""
 
 
 def kinds_of(change: Change) -> tuple[str, ...]:
@@ -145,8 +143,7 @@ def kinds_of(change: Change) -> tuple[str, ...]:
 
 
 def vanished(versions: Sequence[Kept]) -> Kept | None:
-    """The answer by which a page was gone, when the newest of these say so: the first of them after the page was last
-    there. REQUIRES: newest first."""
+    """The first answer that a page is gone, if the newest ones say so. REQUIRES: newest first."""
     gone: Kept | None = None
     for kept in versions:
         if kept.is_page or (gone is None and 200 <= kept.status < 300):
@@ -156,8 +153,8 @@ def vanished(versions: Sequence[Kept]) -> Kept | None:
 
 
 def in_force(versions: Sequence[Kept]) -> list[Kept]:
-    """Those that may have been what the views held: the newest page, and before it what was answered since. Nothing,
-    when there was no page or it was gone. REQUIRES: newest first."""
+    """What the views may have contained: the newest page, preceded by the answers since. Empty when there was no page
+    or it was gone. REQUIRES: newest first."""
     for number, kept in enumerate(versions):
         if kept.is_page:
             return list(versions[: number + 1])
@@ -167,15 +164,15 @@ def in_force(versions: Sequence[Kept]) -> list[Kept]:
 
 
 def seen_again(connection: State, url: Url) -> list[Instant]:
-    """When visits found it unchanged; oldest first."""
+    """When fetches found it unchanged; oldest first."""
     return [at for (at,) in connection.execute(_SQL["seen_again"], (url.host.id, url.id, url.text))]
 
 
 def until(connection: State, at: Instant, host: Host | None = None) -> Iterator[list[Kept]]:
-    """For each address its answers of that moment and before, the newest first; `in_force` says which of them counts.
+    """For each URL its answers up to that time, newest first; `in_force` decides which of them counts.
 
-    The first that is a page, that asks not to be indexed, or that says there is no such page any more, was in force
-    then: it is what the views held. What came in between (a failure, a capture cut short) had changed nothing in them.
+    The first that is a page, asks not to be indexed, or says that the page is gone was in effect: the views contained
+    it. Failures and truncated captures in between did not change the views.
     """
     if host is None:
         rows = connection.execute(_SQL["until"], (at,))
@@ -190,11 +187,8 @@ def until(connection: State, at: Instant, host: Host | None = None) -> Iterator[
 
 
 def moment_of(text: str) -> Instant:
-    """RFC 3339, or a part of it from the left; a date alone is the end of that day (UTC), so that all of it counts.
-
-    Raises ValueError on anything else.
-    """
-    text = text.strip().upper()  # a small t and z are allowed (RFC 3339, 5.6)
+    """RFC 3339, or a prefix of it; a date alone means the end of that day (UTC). Raises ValueError otherwise."""
+    text = text.strip().upper()  # lower-case t and z are allowed (RFC 3339, 5.6)
     try:
         start = from_words(text)
     except (OverflowError, OSError) as trouble:
@@ -202,19 +196,18 @@ def moment_of(text: str) -> Instant:
     return start if _HOUR.search(text) else start + int(timedelta(days=1).total_seconds()) * SECOND - 1
 
 
-# Which facts came and which went between two versions of a page. Pure, and called in a worker.
-# Things without a name (blank nodes) have other labels in every capture. They are told apart by what is said of them:
-# first those of which exactly the same is said, as far as the graph reaches; then those that have most in common.
-# However they are paired, what is told is true: the facts before, less those that went, and those that came make the
-# facts after.
+# Facts that were added and removed between two versions of a page. Pure, and called in a worker.
+# Blank nodes have different labels in every capture. They are paired by their properties: first nodes with exactly the
+# same properties, as far as the graph reaches; then those with most in common. Any pairing gives a correct difference:
+# the facts before, minus the removed, plus the added, are the facts after.
 
 ROUNDS = 6
-"""Steps along the graph in which a thing is known by its neighbours."""
+"""Steps along the graph in which a blank node is identified by its neighbours."""
 MOST_GUESSES = 20
-"""Times that one of several that look the same is taken, and all looked at anew."""
+"""How often one of several equal candidates is chosen, and all are compared again."""
 MOST_COMPARED = 2_000
 COMMON = 60
-"""What is said of more things than this does not tell them apart."""
+"""A property that more nodes than this share does not distinguish them."""
 Triple = tuple[str, str, str]
 Statement = tuple[str, str, str]
 """Direction, predicate, and the term at the other end."""
@@ -243,7 +236,7 @@ def triples_of(facts: bytes) -> list[Triple]:
 
 
 def paired(old: Sequence[Triple], new: Sequence[Triple]) -> dict[str, str]:
-    """For things without a name in `new` the same ones in `old`; each at most once."""
+    """For blank nodes in `new` the same ones in `old`; each at most once."""
     found: dict[str, str] = {}
     guesses = 0
     while True:
@@ -266,17 +259,17 @@ def paired(old: Sequence[Triple], new: Sequence[Triple]) -> dict[str, str]:
 
 
 def _by_look(triples: Sequence[Triple], known: Mapping[str, str]) -> dict[bytes, list[str]]:
-    """Things not yet known, by a digest of all that is said of them and around them; in document order."""
+    """Unpaired nodes by a digest of their properties and surroundings, in document order."""
     looks = {label: known.get(label, "_").encode() for label in _blanks(triples)}
     if len(looks) == len(known):
         return {}
     for _ in range(ROUNDS):
         said: dict[str, list[bytes]] = {label: [] for label in looks if label not in known}
-        for subject, predicate, thing in triples:
+        for subject, predicate, term in triples:
             if subject in said:
-                said[subject].append(b"> %b %b" % (predicate.encode(), looks.get(thing) or thing.encode()))
-            if thing in said:
-                said[thing].append(b"< %b %b" % (predicate.encode(), looks.get(subject) or subject.encode()))
+                said[subject].append(b"> %b %b" % (predicate.encode(), looks.get(term) or term.encode()))
+            if term in said:
+                said[term].append(b"< %b %b" % (predicate.encode(), looks.get(subject) or subject.encode()))
         looks |= {label: _digest(looks[label] + b"\n".join(sorted(parts))) for label, parts in said.items()}
     found: dict[bytes, list[str]] = defaultdict(list)
     for label, look in looks.items():
@@ -286,7 +279,7 @@ def _by_look(triples: Sequence[Triple], known: Mapping[str, str]) -> dict[bytes,
 
 
 def _most_alike(old: Sequence[Triple], new: Sequence[Triple], found: Mapping[str, str]) -> dict[str, str]:
-    """Of those still single the pairs that have most in common. What they share may then tell others."""
+    """The unpaired nodes with most in common. Their pairing may then identify others."""
     mine = _statements(old, {label: label for label in found.values()})
     theirs = _statements(new, found)
     if not mine or not theirs or len(mine) * len(theirs) > MOST_COMPARED * MOST_COMPARED:
@@ -312,23 +305,23 @@ def _most_alike(old: Sequence[Triple], new: Sequence[Triple], found: Mapping[str
 
 def _statements(triples: Sequence[Triple], known: Mapping[str, str]) -> dict[str, dict[Statement, None]]:
     found: dict[str, dict[Statement, None]] = {}
-    for subject, predicate, thing in triples:
+    for subject, predicate, term in triples:
         if subject.startswith("_:") and subject not in known:
-            other = known.get(thing, "_:") if thing.startswith("_:") else thing
+            other = known.get(term, "_:") if term.startswith("_:") else term
             found.setdefault(subject, {})[">", predicate, other] = None
-        if thing.startswith("_:") and thing not in known:
+        if term.startswith("_:") and term not in known:
             other = known.get(subject, "_:") if subject.startswith("_:") else subject
-            found.setdefault(thing, {})["<", predicate, other] = None
+            found.setdefault(term, {})["<", predicate, other] = None
     return found
 
 
 def _blanks(triples: Sequence[Triple]) -> dict[str, None]:
-    return dict.fromkeys([term for subject, _, thing in triples for term in (subject, thing) if term.startswith("_:")])
+    return dict.fromkeys([term for subject, _, term in triples for term in (subject, term) if term.startswith("_:")])
 
 
 def _line(triple: Triple, names: Mapping[str, str]) -> str:
-    subject, predicate, thing = triple
-    return f"{names.get(subject, subject)} {predicate} {names.get(thing, thing)} ."
+    subject, predicate, term = triple
+    return f"{names.get(subject, subject)} {predicate} {names.get(term, term)} ."
 
 
 def _digest(octets: bytes) -> bytes:

@@ -1,7 +1,7 @@
-"""The single writer of the archive: WARC volumes that only grow, and what is done when the disk will not.
+"""The only writer of the archive: append-only WARC volumes, also with a full or failing disk.
 
-Laws: a number once given to a record in a volume is never given to another one (an indexer may have read it
-already); and whatever a volume holds up to its last sync is whole.
+Laws: a record's number in a volume is never reused, since an indexer may have read it; and a volume is whole up to its
+last sync.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ ABOUT = {"software": "gossamer"}
 
 
 class Cut(msgspec.Struct, frozen=True):
-    """A torn end that was taken off a volume; at offset 0 the volume held nothing whole and was removed."""
+    """A torn end that was cut off a volume; at offset 0 nothing was whole and the volume was deleted."""
 
     volume: str
     offset: int
@@ -32,7 +32,7 @@ class Cut(msgspec.Struct, frozen=True):
 
 
 class ArchiveEnd(msgspec.Struct, frozen=True):
-    """Up to where the catalogue knows the archive: so many records and bytes of this volume, all earlier ones."""
+    """Where the catalogue ends: so many records and bytes of this volume, and all earlier volumes."""
 
     volume: str
     count: int
@@ -43,14 +43,14 @@ class Recovered(msgspec.Struct, frozen=True):
     """What `Volumes.open` found."""
 
     last_volume: str | None = None
-    """Of those that are there or that the catalogue knows."""
+    """Among existing and catalogued ones."""
     cuts: tuple[Cut, ...] = ()
     damaged: tuple[str, ...] = ()
-    """In words: damage that has whole records behind it and was left as it is."""
+    """Descriptions of damage that was left because whole records follow it."""
 
 
 class ArchiveMark(msgspec.Struct, frozen=True):
-    """An end of the archive to go back to; meaningful only to the `Volumes` that gave it."""
+    """An end of the archive to roll back to; valid only for the `Volumes` that returned it."""
 
     begun: int
     end: int
@@ -87,11 +87,10 @@ class Volumes:
         self._count = 0
 
     def open(self, acknowledged: ArchiveEnd | None = None) -> Recovered:
-        """Cut torn ends. New records go to a new volume, begun by the first append.
+        """Cut torn ends. New records go to a new volume, started by the first append.
 
-        `acknowledged`: up to where the catalogue knows the archive. Nothing past it was ever promised, so the first
-        byte past it that is not whole ends its volume. Without it (None: not known) only a torn end is cut, and
-        damage with whole records behind it is left alone and reported.
+        `acknowledged`: where the catalogue ends. Nothing after it was ever settled, so the volume is cut at the first
+        damage after it. Without it (None: unknown) only a torn end is cut; damage before whole records is reported.
         """
         self._files.make_folder(self._folder)
         names = volumes_in(self._files, self._folder)
@@ -116,12 +115,12 @@ class Volumes:
         return Recovered(max(left, default=None), tuple(cuts), tuple(damage))
 
     def append(self, record: bytes) -> Place:
-        """Add one compressed record. Raises DiskFull, or GossamerError for a sick disk; nothing of it then remains."""
+        """Append one compressed record. Raises DiskFull, or GossamerError for a failing disk; then nothing remains."""
         return self.append_all([record])[0]
 
     def append_all(self, records: Sequence[bytes]) -> list[Place]:
-        """Add compressed records, those that go into one volume in one write. When it raises, the first of them may
-        remain: `back_to` undoes that."""
+        """Append compressed records, one write for each volume. When it raises, some of them may remain: `back_to`
+        undoes that."""
         places: list[Place] = []
         while len(places) < len(records):
             tail = self._room_for(len(records[len(places)]))
@@ -136,7 +135,7 @@ class Volumes:
         return places
 
     def sync(self) -> None:
-        """On return every record appended survives a power cut. When it raises, those since the last sync are gone."""
+        """On return every record survives a power failure. When it raises, those since the last sync are lost."""
         if self._tail is None:
             return
         try:
@@ -152,14 +151,14 @@ class Volumes:
         return ArchiveMark(len(self._begun), self._tail.end if self._tail is not None else 0)
 
     def back_to(self, mark: ArchiveMark) -> None:
-        """Undo every append since `mark`. Their numbers are not used again: the next append begins a new volume."""
+        """Undo every append since `mark`. The numbers are not reused: the next append starts a new volume."""
         if mark == self.position():
             return
         self._close_tail()
         for begun in self._begun[mark.begun :]:
             if begun.name in self._synced:
                 self._cut_back(begun.name, begun.first_end)
-            else:  # no view has seen any of it, so even its name may go: a full disk leaves no row of stubs
+            else:  # no view has read it, so delete it: a full disk would leave many stubs
                 self._remove(begun.name)
         if mark.begun and mark.end:
             self._cut_back(self._begun[mark.begun - 1].name, mark.end)
@@ -183,7 +182,7 @@ class Volumes:
         return tail or self._begin()
 
     def _fitting(self, records: Sequence[bytes], end: int) -> Sequence[bytes]:
-        """Those that go into a volume which ends here; the first does, whatever its length."""
+        """The records that still fit into a volume of this size; always at least one."""
         for amount, record in enumerate(records):
             if amount and end + len(record) > self._roll_at_bytes:
                 return records[:amount]
@@ -209,7 +208,7 @@ class Volumes:
         return tail
 
     def _abandon(self) -> None:
-        """After a failed sync the tail has cut itself back to its last good one; a volume without any goes away."""
+        """After a failed sync the tail was cut back to the last good one; a volume without any is deleted."""
         assert self._tail is not None
         name, end = self._begun[-1].name, self._tail.synced_end
         self._close_tail()
@@ -218,7 +217,7 @@ class Volumes:
         self._tell("volume.cut", volume=name, offset=end)
 
     def _remove(self, name: str) -> None:
-        with contextlib.suppress(OSError):  # it holds nothing whole; the next `open` tries again
+        with contextlib.suppress(OSError):  # it has nothing whole; the next `open` tries again
             self._files.remove(self._folder / name)
 
     def _close_tail(self) -> None:
@@ -239,7 +238,7 @@ class Volumes:
         path = self._folder / name
         size = self._files.size(path) or 0
         if known_end > size:
-            return f"{name} ends at byte {size}, before the last acknowledged record does"
+            return f"{name} ends at byte {size}, before its last settled record does"
         end, damage = sound_end(self._files, path, known_end)
         if end >= size and size > 0:
             return None
@@ -257,7 +256,7 @@ class Volumes:
 
 
 def sound_end(files: Files, path: Path, from_offset: int = 0) -> tuple[int, DamagedBytes | None]:
-    """Where the whole records in a row end, and the damage that lies there; None where the file ends or is torn."""
+    """Where the first run of whole records ends, and the damage there; None where the file ends or is torn."""
     end = from_offset
     for member in members(files, path, from_offset):
         if not isinstance(member, Member):
@@ -267,12 +266,12 @@ def sound_end(files: Files, path: Path, from_offset: int = 0) -> tuple[int, Dama
 
 
 def volume_name(serial: int, moment: str) -> str:
-    """Serial first, so that names sort in the order the volumes were begun, whatever the clock does."""
+    """Serial number first, so that names sort by creation, whatever the clock does."""
     return f"gossamer-{serial:08d}-{''.join(filter(str.isdigit, moment[:19]))}.warc.gz"
 
 
 def room_left(files: Files, folder: Path, low_water_bytes: int) -> bool:
-    """Whether the disk has room to go on. Asked between groups: stopping early is what keeps the search up."""
+    """Whether the disk has room to continue. Checked between groups: stopping early keeps the search available."""
     return files.room(folder) >= low_water_bytes
 
 

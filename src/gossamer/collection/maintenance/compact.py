@@ -8,7 +8,7 @@ from functools import partial
 import msgspec
 
 from gossamer.archive.catalogue import acknowledged, adopt
-from gossamer.archive.compaction import Compaction, Going, Rewritten, retired, tidy
+from gossamer.archive.compaction import Compaction, Deletions, Rewritten, retired, tidy
 from gossamer.archive.volumes import Volumes
 from gossamer.base.environment import Outside
 from gossamer.base.tell import Tell
@@ -35,7 +35,7 @@ class Compacted(msgspec.Struct, frozen=True):
     """In words: damage that was come by."""
 
 
-def would_go(going: Going) -> Compacted:
+def would_go(going: Deletions) -> Compacted:
     lengths = [length for gone in going.values() for length in gone.values()]
     return Compacted(len(lengths), sum(lengths), len(going))
 
