@@ -24,7 +24,7 @@ import psutil
 import uvloop
 
 from gossamer.base.environment import AddressPlan, Network, real_outside
-from gossamer.cli.crawl import crawl_to_end
+from gossamer.cli.crawl.crawl import crawl_to_end
 from gossamer.config.settings import CrawlSettings, FetchSettings, PolitenessSettings, Settings
 from gossamer.crawler.heartbeat import Tally
 from gossamer.store.directory import Directory

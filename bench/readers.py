@@ -20,7 +20,7 @@ from pathlib import Path
 import uvloop
 
 from gossamer.base.environment import AddressPlan, Network, real_outside
-from gossamer.cli.crawl import crawl_to_end
+from gossamer.cli.crawl.crawl import crawl_to_end
 from gossamer.config.settings import PolitenessSettings, Settings
 from gossamer.crawler.heartbeat import Tally
 from gossamer.store.directory import Directory

@@ -32,7 +32,7 @@ from bench.crawl import the_web
 from bench.nginx import serving
 from bench.web import PORT, Size
 from gossamer.base.environment import AddressPlan, Network, real_outside
-from gossamer.cli.crawl import crawl_to_end
+from gossamer.cli.crawl.crawl import crawl_to_end
 from gossamer.config.settings import CrawlSettings, PolitenessSettings, Settings
 from gossamer.store import tallies
 from gossamer.store.directory import Directory

@@ -23,7 +23,7 @@ from gossamer.base.clock import Instant
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import silent
-from gossamer.cli.export import write_file
+from gossamer.cli.ask.export import write_file
 from gossamer.collection.directory import existing
 from gossamer.collection.exports import exports_of
 from gossamer.collection.search import search_of

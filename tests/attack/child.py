@@ -17,8 +17,8 @@ from tests.attack.web import KINDS, PORTS
 from tests.hostile.harness import Stalls
 
 from gossamer.base.environment import Endpoint, Network, Outside
-from gossamer.cli import crawl
 from gossamer.cli import main as cli
+from gossamer.cli.crawl import crawl
 from gossamer.fetch.dns import DnsResolver
 
 WATCHED = "watched.json"

@@ -12,8 +12,8 @@ from tests.web.long_page import LONG, SPARSE, write_warc
 from tests.web.site import Site, serving
 
 from gossamer.base.environment import real_outside
-from gossamer.cli.demo import settings_for
-from gossamer.cli.import_ import take_in
+from gossamer.cli.crawl.demo import settings_for
+from gossamer.cli.upkeep.import_ import take_in
 from gossamer.store.directory import Directory
 
 SIZES = ((1280, 800), (400, 800), (700, 400))

@@ -16,7 +16,7 @@ from gossamer.base.clock import SECOND, CalendarClock, fast_calendar
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import GossamerError
 from gossamer.base.files import DiskFiles
-from gossamer.cli.freshness import freshness, in_words_of
+from gossamer.cli.ask.freshness import freshness, in_words_of
 from gossamer.frontier.politeness import Steps
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Visits

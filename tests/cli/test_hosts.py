@@ -13,7 +13,7 @@ from tests.crawler.fakes import SEED, Story, make
 from gossamer.base.clock import SECOND
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import GossamerError
-from gossamer.cli.hosts import HostShown, changed, shown, sorted_usefully, state_of
+from gossamer.cli.crawl.hosts import HostShown, changed, shown, sorted_usefully, state_of
 from gossamer.config.settings import Settings
 from gossamer.crawler.commands import obey
 from gossamer.crawler.process import politeness

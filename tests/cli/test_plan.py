@@ -8,7 +8,7 @@ from tests.cli.site import gossamer
 
 from gossamer.base.errors import ConfigError
 from gossamer.cli import main as cli
-from gossamer.cli.plan import plan
+from gossamer.cli.tools.plan import plan
 from gossamer.lab.plan import KB, CrawlPlan, Shares, Wish, connections, hosts_for, planned
 
 

@@ -4,8 +4,8 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from gossamer.cli.progress import JsonLines, LiveTable, PlainLines, _live_table
-from gossamer.cli.summary import CrawlEnd, next_steps, summary
+from gossamer.cli.crawl.progress import JsonLines, LiveTable, PlainLines, _live_table
+from gossamer.cli.crawl.summary import CrawlEnd, next_steps, summary
 from gossamer.crawler.heartbeat import Tally
 from gossamer.testing import FakeClock
 from gossamer.values.outcome import IN_WORDS, Reason

@@ -8,7 +8,7 @@ import pytest
 from tests.cli.site import OPEN, QUICK, Site, gossamer, json_lines, page, searchable, started
 
 from gossamer.base.errors import ConfigError
-from gossamer.cli.retry import selected
+from gossamer.cli.crawl.retry import selected
 
 PAGES = {"/": page("Home", "The first page.", "/a", "/b"), "/a": page("Apple", "Fruit.")}
 

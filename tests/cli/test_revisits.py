@@ -12,7 +12,7 @@ from tests.monitor.test_sampling import BUSY, GONE, QUIET, remembering
 
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
-from gossamer.cli.revisits import COLUMNS, revisits
+from gossamer.cli.ask.revisits import COLUMNS, revisits
 from gossamer.collection.exports import exports_of
 from gossamer.frontier import reports
 from gossamer.store.directory import Directory

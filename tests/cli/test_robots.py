@@ -13,7 +13,7 @@ from tests.cli.site import OPEN, Site
 from gossamer.base.clock import SECOND
 from gossamer.base.environment import AddressPlan, Network, real_outside
 from gossamer.cli import main as cli
-from gossamer.cli.robots import RobotsReader, RobotsReport, exit_code, judged, looked_up
+from gossamer.cli.tools.robots import RobotsReader, RobotsReport, exit_code, judged, looked_up
 from gossamer.collection.robots_check import RobotsFetch
 from gossamer.config.settings import Settings
 from gossamer.testing import FakeClock, TinyWeb

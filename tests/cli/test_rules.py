@@ -10,7 +10,7 @@ from tests.cli.test_commands import left
 from gossamer.base.errors import ConfigError
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
-from gossamer.cli.rules import CHUNK, in_words, looks
+from gossamer.cli.crawl.rules import CHUNK, in_words, looks
 from gossamer.config.slices import Politeness
 from gossamer.crawler.rules_file import RulesFile
 from gossamer.frontier.sqlite.frontier import SqliteFrontier

@@ -11,8 +11,8 @@ from lxml import etree
 from gossamer.base.chance import seeded
 from gossamer.base.errors import ConfigError
 from gossamer.cli import main as cli
-from gossamer.cli.plots import as_svg, in_terminal
-from gossamer.cli.simulate import checked
+from gossamer.cli.tools.plots import as_svg, in_terminal
+from gossamer.cli.tools.simulate import checked
 from gossamer.lab.simulation import (
     BEST,
     CLASSES,

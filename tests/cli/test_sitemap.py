@@ -12,7 +12,7 @@ from tests.cli.site import gossamer
 
 from gossamer.base.clock import SECOND, from_words
 from gossamer.base.errors import ConfigError
-from gossamer.cli.sitemap import earlier, home_of
+from gossamer.cli.tools.sitemap import earlier, home_of
 from gossamer.lab.sitemap import (
     FoundFile,
     SitemapPage,

@@ -34,9 +34,9 @@ def test_a_child_process_loads_nothing_that_it_does_not_need(module, others):
     ("module", "others"),
     [
         ("gossamer.collection.why.answer", set()),
-        ("gossamer.cli.hosts", set()),
-        ("gossamer.cli.rules", {"rich"}),
-        ("gossamer.cli.politeness", set()),
+        ("gossamer.cli.crawl.hosts", set()),
+        ("gossamer.cli.crawl.rules", {"rich"}),
+        ("gossamer.cli.ask.politeness", set()),
     ],
 )
 def test_a_command_that_only_asks_loads_nothing_that_fetches_reads_or_serves(module, others):
@@ -44,7 +44,7 @@ def test_a_command_that_only_asks_loads_nothing_that_fetches_reads_or_serves(mod
 
 
 def test_status_opens_the_views_and_loads_nothing_that_fetches_reads_or_serves():
-    assert not (SERVING | FETCHING | READING | {"publicsuffixlist"}) & loaded_by("gossamer.cli.status")
+    assert not (SERVING | FETCHING | READING | {"publicsuffixlist"}) & loaded_by("gossamer.cli.ask.status")
 
 
 def test_the_server_of_the_pages_loads_nothing_that_fetches_or_reads():

@@ -16,7 +16,7 @@ from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import DirectoryBusy, DirectoryUnusable
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
-from gossamer.cli.backup import back_up
+from gossamer.cli.upkeep.backup import back_up
 from gossamer.collection.maintenance.backup import BackedUp
 from gossamer.collection.maintenance.compact import compact
 from gossamer.collection.maintenance.rebuild import build_again

@@ -20,7 +20,7 @@ from gossamer.base.errors import ConfigError, DirectoryBusy
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import Tell, silent
 from gossamer.cli import main as cli
-from gossamer.cli.backup import back_up
+from gossamer.cli.upkeep.backup import back_up
 from gossamer.collection.maintenance.forget import entries_of, forget
 from gossamer.collection.maintenance.rebuild import build_again, followed, mark_finished
 from gossamer.collection.seeds import Sowing

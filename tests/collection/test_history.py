@@ -12,7 +12,7 @@ from gossamer.archive.versions import CaptureVersion, Timeline
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError, GossamerError, QueryRefused, WorkerLost
 from gossamer.base.tell import silent
-from gossamer.cli.history import chosen, history
+from gossamer.cli.ask.history import chosen, history
 from gossamer.collection.history.export import (
     LONGEST_NAME,
     LONGEST_PATH,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.cli.site import QUICK, Site, gossamer, harbour, json_lines, page
 
-from gossamer.cli.summary import waiting_for_options
+from gossamer.cli.crawl.summary import waiting_for_options
 from gossamer.fetch.guard import closed_address, forbidden, forbidden_name
 from gossamer.store.options import config_of
 from gossamer.store.trust import allow_options, allowed_file

@@ -17,8 +17,8 @@ from gossamer.archive.catalogue import Catalogue
 from gossamer.base.environment import real_outside
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
-from gossamer.cli.backup import back_up
-from gossamer.cli.verify import Verification
+from gossamer.cli.upkeep.backup import back_up
+from gossamer.cli.upkeep.verify import Verification
 from gossamer.collection.maintenance.compact import compact
 from gossamer.config.slices import Retain
 from gossamer.store.directory import Directory, lock_directory

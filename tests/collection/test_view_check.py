@@ -17,7 +17,7 @@ from gossamer.archive.catalogue import Catalogue
 from gossamer.base.environment import real_outside
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import CRASH_VARIABLE, silent
-from gossamer.cli.backup import back_up
+from gossamer.cli.upkeep.backup import back_up
 from gossamer.indexer.updates import position_in
 from gossamer.spool.follower import SpoolPosition
 from gossamer.store.directory import Directory, lock_directory

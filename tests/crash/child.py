@@ -12,8 +12,8 @@ from pathlib import Path
 from tests.crash.web import demo_plan, demo_seeds
 
 from gossamer.base.environment import Network, real_outside
-from gossamer.cli.crawl import crawl_to_end
-from gossamer.cli.progress import JsonLines
+from gossamer.cli.crawl.crawl import crawl_to_end
+from gossamer.cli.crawl.progress import JsonLines
 from gossamer.config.load import FILE_NAME
 from gossamer.config.settings import (
     ArchiveSettings,

@@ -21,8 +21,8 @@ import uvloop
 
 from gossamer.base.environment import Network, real_outside
 from gossamer.base.files import DiskFiles
-from gossamer.cli.crawl import crawl_to_end
-from gossamer.cli.progress import JsonLines
+from gossamer.cli.crawl.crawl import crawl_to_end
+from gossamer.cli.crawl.progress import JsonLines
 from gossamer.config.settings import CrawlSettings, PolitenessSettings, RetrySettings, Settings
 from gossamer.demo.server import read_log
 from gossamer.demo.verdict import CrawledPage, Verdict, check, manifest_of

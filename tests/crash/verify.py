@@ -17,7 +17,7 @@ from warcio.archiveiterator import ArchiveIterator
 from gossamer.archive.catalogue import Catalogue
 from gossamer.base.environment import real_outside
 from gossamer.base.files import DiskFiles
-from gossamer.cli.backup import back_up
+from gossamer.cli.upkeep.backup import back_up
 from gossamer.collection.maintenance.rebuild import build_again
 from gossamer.demo.server import Logged
 from gossamer.demo.verdict import CrawledPage, check, manifest_of

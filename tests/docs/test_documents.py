@@ -12,7 +12,7 @@ import pytest
 from gossamer.base.tell import CRASH_POINTS
 from gossamer.cli import main as cli
 from gossamer.cli.commands import DOORS
-from gossamer.cli.config import documented
+from gossamer.cli.crawl.config import documented
 from gossamer.config.load import keys
 from gossamer.store import statements
 from gossamer.store.directory import Directory

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gossamer.base.clock import SystemClock
 from gossamer.base.environment import Network, real_outside
-from gossamer.cli.crawl import crawl_to_end
+from gossamer.cli.crawl.crawl import crawl_to_end
 from gossamer.collection.system import Watch
 from gossamer.config.settings import CrawlSettings, PolitenessSettings, ReaderSettings, RetrySettings, Settings
 from gossamer.demo.server import DemoServer

@@ -10,7 +10,7 @@ import gossamer
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import silent
-from gossamer.cli import extract, inspect
+from gossamer.cli.tools import extract, inspect
 from gossamer.collection.maintenance.rebuild import origin_of
 from gossamer.config.settings import Settings
 from gossamer.plugins.code import NAME, contexts_in, folder_of, recalled

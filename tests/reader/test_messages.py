@@ -29,7 +29,7 @@ def test_the_name_of_the_readers_job_is_that_of_the_function() -> None:
 
 
 @pytest.mark.parametrize(
-    "process", ["gossamer.cli.crawl", "gossamer.indexer.process", "gossamer.views.facts.query_job"]
+    "process", ["gossamer.cli.crawl.crawl", "gossamer.indexer.process", "gossamer.views.facts.query_job"]
 )
 def test_only_readers_load_what_parses_pages(process: str) -> None:
     program = f"import sys, {process}; print(*[name for name in {PARSING} if name in sys.modules])"

@@ -11,7 +11,7 @@ from rich.console import Console
 from gossamer.base.clock import SECOND, from_words
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
-from gossamer.cli.search import show
+from gossamer.cli.ask.search import show
 from gossamer.search.answer import Hit, SearchAnswer
 from gossamer.search.find import FACETS, Search
 from gossamer.search.query import parse

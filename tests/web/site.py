@@ -17,10 +17,10 @@ from tests.web.hostile_pages import write_warc
 
 from gossamer.base.clock import SystemClock
 from gossamer.base.environment import Network, real_outside
-from gossamer.cli.crawl import crawl_to_end
-from gossamer.cli.demo import settings_for
-from gossamer.cli.import_ import take_in
+from gossamer.cli.crawl.crawl import crawl_to_end
+from gossamer.cli.crawl.demo import settings_for
 from gossamer.cli.serve import address_of, web_server
+from gossamer.cli.upkeep.import_ import take_in
 from gossamer.collection import seeds as sowing
 from gossamer.config.settings import WebSettings
 from gossamer.demo.server import DemoServer

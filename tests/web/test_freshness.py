@@ -14,8 +14,8 @@ from tests.web.site import Site, serving, trouble_in
 
 from gossamer.base.clock import SECOND
 from gossamer.base.files import DiskFiles
-from gossamer.cli.demo import line_of
-from gossamer.cli.freshness import curve, in_words_of
+from gossamer.cli.ask.freshness import curve, in_words_of
+from gossamer.cli.crawl.demo import line_of
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Chronicle, CrawlRun, visits_in
 from gossamer.monitor.freshness import MEANINGS, told

@@ -12,7 +12,7 @@ from tests.web.site import Site
 
 from gossamer.base.environment import real_outside
 from gossamer.base.tell import silent
-from gossamer.cli.demo import settings_for
+from gossamer.cli.crawl.demo import settings_for
 from gossamer.cli.serve import web_rooms
 from gossamer.store.directory import Directory
 from gossamer.testing import FakeClock

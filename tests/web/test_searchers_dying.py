@@ -13,7 +13,7 @@ from tests.web.site import Answer, Site
 
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.processes import Child, SystemProcesses
-from gossamer.cli.demo import settings_for
+from gossamer.cli.crawl.demo import settings_for
 from gossamer.cli.serve import address_of, web_server
 from gossamer.config.settings import WebSettings
 from gossamer.store.directory import Directory

@@ -20,8 +20,8 @@ from tests.web.site import Silent
 from tests.web.xss_payloads import PAYLOADS
 
 from gossamer.base.environment import AddressPlan, Network, real_outside
-from gossamer.cli.crawl import crawl_to_end
-from gossamer.cli.demo import settings_for
+from gossamer.cli.crawl.crawl import crawl_to_end
+from gossamer.cli.crawl.demo import settings_for
 from gossamer.monitor.control import Control
 from gossamer.store.directory import Directory
 from gossamer.values.url import Url, url_of

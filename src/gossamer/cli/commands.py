@@ -20,7 +20,7 @@ class CliCommand:
 DOORS = (
     CliCommand(
         "demo",
-        "gossamer.cli.demo:demo",
+        "gossamer.cli.crawl.demo:demo",
         "Crawl a small bundled web, offline, and search it during the crawl.\n\n"
         "It has a museum, a library, a shop, recipes, events, people, a blog and more; robots rules, redirects, "
         "copies, dead links, slow and failing servers, and traps. Nothing leaves this machine. With --changing its "
@@ -35,7 +35,7 @@ DOORS = (
     ),
     CliCommand(
         "crawl",
-        "gossamer.cli.crawl:crawl",
+        "gossamer.cli.crawl.crawl:crawl",
         "Crawl from SEEDS, politely, until nothing is left to fetch.\n\n"
         "The same command continues where it stopped; without SEEDS it continues with those of the directory. "
         "robots.txt is always obeyed. Public sites need a contact, private addresses an --allow-address. "
@@ -57,7 +57,7 @@ DOORS = (
     ),
     CliCommand(
         "trust",
-        "gossamer.cli.trust:trust",
+        "gossamer.cli.crawl.trust:trust",
         "List the code that a collection wants to run and the access it wants to open, or allow them.\n\n"
         "A collection may come from anyone: no code in its directory runs, and no option that widens access "
         "(such as fetch.allow_addresses or web.public) takes effect, until you allow it here. What you allow is stored "
@@ -67,7 +67,7 @@ DOORS = (
     ),
     CliCommand(
         "search",
-        "gossamer.cli.search:search",
+        "gossamer.cli.ask.search:search",
         "Search the pages of a collection, also during a crawl.\n\n"
         'All words must match. "a phrase" in quotes, -word to exclude pages, and site:example.org, type:Person, '
         "lang:de to narrow. Exit code 1 when nothing is found.",
@@ -79,7 +79,7 @@ DOORS = (
     ),
     CliCommand(
         "sparql",
-        "gossamer.cli.sparql:sparql",
+        "gossamer.cli.ask.sparql:sparql",
         "Run a SPARQL 1.1 query over the facts, also during a crawl.\n\n"
         "Each page is a named graph; a pattern outside GRAPH matches all of them. Where and when a page's facts were "
         "found is in the graph urn:gossamer:provenance.",
@@ -91,7 +91,7 @@ DOORS = (
     ),
     CliCommand(
         "extract",
-        "gossamer.cli.extract:extract",
+        "gossamer.cli.tools.extract:extract",
         "Print the structured data of one page: a file, a URL, or standard input.\n\n"
         "A page on the web is fetched as a crawl would fetch it: robots.txt is obeyed, a public site needs a contact, "
         "private addresses an --allow-address. Nothing is stored, and nothing else is fetched.",
@@ -104,7 +104,7 @@ DOORS = (
     ),
     CliCommand(
         "inspect",
-        "gossamer.cli.inspect:inspect",
+        "gossamer.cli.tools.inspect:inspect",
         "Show the structured data of a page and the errors in its markup.\n\n"
         "Entities are shown as a tree, errors and warnings with line and column. Exit code 0: no errors, 1: errors "
         "(with --strict warnings too), 2: something could not be read. A directory is searched for .html, .xhtml, "
@@ -118,7 +118,7 @@ DOORS = (
     ),
     CliCommand(
         "links",
-        "gossamer.cli.links:links",
+        "gossamer.cli.tools.links:links",
         "List the links of one page: target, text and rel of each, and whether a crawl would follow it.\n\n"
         "Nothing is changed, and only the page itself is fetched. URLs are made absolute, and session ids and "
         "tracking parameters removed, as a crawl does. With --dir the page is read from the collection's archive, "
@@ -132,7 +132,7 @@ DOORS = (
     ),
     CliCommand(
         "robots",
-        "gossamer.cli.robots:robots",
+        "gossamer.cli.tools.robots:robots",
         "Show the robots.txt rules for an agent, and test URLs, each with the line that decides.\n\n"
         "A file, or the robots.txt of a site, fetched as a crawl fetches it: redirects are followed, a public site "
         "needs a contact, private addresses an --allow-address. Lines that are ignored, repaired or misread are listed "
@@ -145,7 +145,7 @@ DOORS = (
     ),
     CliCommand(
         "rules",
-        "gossamer.cli.rules:rules",
+        "gossamer.cli.crawl.rules:rules",
         "List, add, remove or preview the rules of a crawl, also while it runs.\n\n"
         "A rule is include, exclude, sooner N, later N or seed URL:, and an expression of host, domain, path, "
         "query, url, prefix, scheme, depth and type with =, !=, ~, in, <=, has, joined by and, or, not. The last "
@@ -163,13 +163,13 @@ DOORS = (
     ),
     CliCommand(
         "status",
-        "gossamer.cli.status:status",
+        "gossamer.cli.ask.status:status",
         "Show what a collection holds, what is waiting, fetch outcomes, and running processes.",
         ("gossamer status --dir example", "gossamer status --dir example --json"),
     ),
     CliCommand(
         "top",
-        "gossamer.cli.top:top",
+        "gossamer.cli.ask.top:top",
         "Watch every process of a collection live: CPU, memory, pages per second, queues, delays, and hints.\n\n"
         "It can run in any terminal, during a crawl and after it; q or Ctrl-C quits. Where there is no "
         "terminal it writes plain lines.",
@@ -189,7 +189,7 @@ DOORS = (
     ),
     CliCommand(
         "retry",
-        "gossamer.cli.retry:retry",
+        "gossamer.cli.crawl.retry:retry",
         "Queue failed or refused URLs again: by reason, host or URL.\n\n"
         "What would be queued is shown first, with a few URLs of each kind. A running crawl takes them at once, else "
         "the next one does; robots.txt and politeness apply as always. Pages that were fetched are fetched again with "
@@ -203,7 +203,7 @@ DOORS = (
     ),
     CliCommand(
         "hosts",
-        "gossamer.cli.hosts:hosts",
+        "gossamer.cli.crawl.hosts:hosts",
         "List the hosts of a crawl and their state; retire, reinstate or release a host.\n\n"
         "A retired host keeps its URLs and is not fetched from until it is reinstated. Quarantined URLs are "
         "released pattern by pattern. A running crawl is asked to do it; without one it is done directly.",
@@ -217,7 +217,7 @@ DOORS = (
     ),
     CliCommand(
         "politeness",
-        "gossamer.cli.politeness:politeness",
+        "gossamer.cli.ask.politeness:politeness",
         "Check, host by host, that the minimum gaps between fetches were kept.\n\n"
         "The crawl's ledger is shown, the worst host first, and compared with the archive, which was written by "
         "another part of the program. Exit code 4 when a gap was too short, or the archive contradicts the ledger.",
@@ -229,7 +229,7 @@ DOORS = (
     ),
     CliCommand(
         "plan",
-        "gossamer.cli.plan:plan",
+        "gossamer.cli.tools.plan:plan",
         "Estimate what a crawl needs before it starts: time, bandwidth, connections, hosts, disk and memory.\n\n"
         "Politeness comes first: one fetch per host and gap, whatever the machine. The bottleneck is named, and "
         "how to change it. Exit code 1 when it does not fit the --days given.",
@@ -241,7 +241,7 @@ DOORS = (
     ),
     CliCommand(
         "simulate",
-        "gossamer.cli.simulate:simulate",
+        "gossamer.cli.tools.simulate:simulate",
         "Compare revisiting policies on a virtual clock against a web that changes.\n\n"
         "The policies are the program's own, the web is synthetic: its pages change as often as pages of the real web "
         "were measured to. Shown are the average age of the copies, how many are fresh, and what would be "
@@ -254,7 +254,7 @@ DOORS = (
     ),
     CliCommand(
         "freshness",
-        "gossamer.cli.freshness:freshness",
+        "gossamer.cli.ask.freshness:freshness",
         "Show how fresh the collection is and was: the age of its copies, in total, by site, and over time.\n\n"
         "Estimated from how often fetches found each page changed. Shown with it are what the schedule leads to, "
         "and what the same number of fetches could reach if every page's rate of change were known. A crawl that "
@@ -269,7 +269,7 @@ DOORS = (
     ),
     CliCommand(
         "revisits",
-        "gossamer.cli.revisits:revisits",
+        "gossamer.cli.ask.revisits:revisits",
         "List the pages due for a revisit: when each is due, how often it changes, and why it is due then.\n\n"
         "For a collection that was crawled with --forever; also while the crawl runs. Nothing is changed. The rate of "
         "change is estimated from what fetches found; the reason says which rule of the policy chose the time. Exit "
@@ -283,7 +283,7 @@ DOORS = (
     ),
     CliCommand(
         "history",
-        "gossamer.cli.history:history",
+        "gossamer.cli.ask.history:history",
         "Show when a page was fetched and how it changed; show it, its facts or a whole site as they were.\n\n"
         "Every version is read again from the archive, by the readers of this version of the program. A change is one "
         "of bytes, of text or of facts. A date alone means the end of that day. export writes every version into "
@@ -299,7 +299,7 @@ DOORS = (
     ),
     CliCommand(
         "export",
-        "gossamer.cli.export:export",
+        "gossamer.cli.ask.export:export",
         "Export a collection in formats other programs read.\n\n"
         "nquads: the facts. jsonl: pages with text, links and facts, one JSON object per line. text: URL, title "
         "and text, pages separated by form feeds. warc: the whole archive as one WARC file. pages and "
@@ -314,7 +314,7 @@ DOORS = (
     ),
     CliCommand(
         "import",
-        "gossamer.cli.import_:import_archives",
+        "gossamer.cli.upkeep.import_:import_archives",
         "Import WARC and ARC files from other programs.\n\n"
         "Their pages are archived, read, and made searchable like crawled pages. Links are not followed. A "
         "record that cannot be used is set aside with a reason, and the import continues: exit code 4 then.",
@@ -322,7 +322,7 @@ DOORS = (
     ),
     CliCommand(
         "rebuild",
-        "gossamer.cli.rebuild:rebuild",
+        "gossamer.cli.upkeep.rebuild:rebuild",
         "Rebuild the graph, the index and the links from the archive.\n\n"
         "Needed after a backup, or when a view was damaged. Every capture is read again by the extractors of this "
         "version. The new views are built next to the current ones, which are used until the new ones are complete and "
@@ -339,7 +339,7 @@ DOORS = (
     ),
     CliCommand(
         "sitemap",
-        "gossamer.cli.sitemap:sitemap",
+        "gossamer.cli.tools.sitemap:sitemap",
         "Write a sitemap for a folder of files served by a web server.\n\n"
         "Web pages, PDF, text and office files are listed; an index file stands for its folder. Hidden and backup "
         "files, links out of the folder and what the folder's robots.txt disallows are excluded. lastmod is "
@@ -353,7 +353,7 @@ DOORS = (
     ),
     CliCommand(
         "compact",
-        "gossamer.cli.compact:compact",
+        "gossamer.cli.upkeep.compact:compact",
         "Delete old versions of pages from the archive, as set by archive.retain or --keep.\n\n"
         "last:N keeps the newest N versions of each page. thinned keeps all of the last 30 days, one a week to a year "
         "of age, then one every four weeks, and always the first. The newest version always stays, search and facts "
@@ -367,7 +367,7 @@ DOORS = (
     ),
     CliCommand(
         "forget",
-        "gossamer.cli.forget:forget",
+        "gossamer.cli.upkeep.forget:forget",
         "Erase pages or whole hosts from a collection permanently, and keep them out.\n\n"
         "Every capture is removed from the archive, with all data about it; search, facts and links are "
         "rebuilt from the rest, which takes as long as `gossamer rebuild` (with --quick it is only deleted from "
@@ -383,7 +383,7 @@ DOORS = (
     ),
     CliCommand(
         "verify",
-        "gossamer.cli.verify:verify",
+        "gossamer.cli.upkeep.verify:verify",
         "Check every record of the archive, and the databases and views; repair them from a backup.\n\n"
         "Each record is read and compared with the catalogue: its place, URL, time and the digest of its body. "
         "It lists what is damaged, by URL and time, and what to do. It can run during a crawl, and then only reads. "
@@ -398,7 +398,7 @@ DOORS = (
     ),
     CliCommand(
         "backup",
-        "gossamer.cli.backup:backup",
+        "gossamer.cli.upkeep.backup:backup",
         "Copy a collection to another directory, also while the crawl runs.\n\n"
         "Archive, catalogue, state and settings are copied: a data directory of its own. `gossamer rebuild` builds "
         "its views, and `gossamer crawl` continues from the time of the backup.",
@@ -407,7 +407,7 @@ DOORS = (
 )
 UNSET = CliCommand(
     "unset",
-    "gossamer.cli.config:unset",
+    "gossamer.cli.crawl.config:unset",
     "Remove an option that a crawl of the collection was given as a flag.\n\n"
     "Later crawls use gossamer.toml or the default again. `gossamer config show` lists the options.",
     (
@@ -417,7 +417,7 @@ UNSET = CliCommand(
 )
 SHOW = CliCommand(
     "show",
-    "gossamer.cli.config:show",
+    "gossamer.cli.crawl.config:show",
     "Show every setting, its value, and where it comes from: default, file, this collection, variable or flag.\n\n"
     "Settings are read from gossamer.toml in the data directory, then from the options that crawls of the collection "
     "were given, then from variables such as GOSSAMER_CONTACT, then from flags; later sources win.",

@@ -17,10 +17,10 @@ from gossamer.base.clock import in_words
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import GossamerError
 from gossamer.base.files import Appender
-from gossamer.cli.crawl import crawl_to_end
+from gossamer.cli.crawl.crawl import crawl_to_end
+from gossamer.cli.crawl.progress import PlainLines
+from gossamer.cli.crawl.summary import next_steps, waiting_for_options
 from gossamer.cli.main import first_of_ours
-from gossamer.cli.progress import PlainLines
-from gossamer.cli.summary import next_steps, waiting_for_options
 from gossamer.config.settings import Settings
 from gossamer.crawler.heartbeat import Tally
 from gossamer.fetch.dns import real_network

@@ -12,8 +12,8 @@ from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError, DirectoryBusy, GossamerError
 from gossamer.base.processes import Child
 from gossamer.base.tell import silent
-from gossamer.cli import hosts, rules
-from gossamer.cli.retry import bring_back
+from gossamer.cli.crawl import hosts, rules
+from gossamer.cli.crawl.retry import bring_back
 from gossamer.collection.lists import CollectionLists
 from gossamer.collection.seeds import Sowing, may_go
 from gossamer.config.load import FILE_NAME

@@ -5,7 +5,7 @@ from contextlib import closing
 
 from gossamer.base.environment import Outside
 from gossamer.base.errors import DirectoryUnusable
-from gossamer.cli.revisits import revisit_of, revisits_csv
+from gossamer.cli.ask.revisits import revisit_of, revisits_csv
 from gossamer.collection.views import refuse_missing
 from gossamer.frontier.reports import KnownUrl, LastVisit, every_known, every_remembered, every_visit
 from gossamer.store import captures

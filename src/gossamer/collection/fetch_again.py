@@ -7,7 +7,7 @@ from enum import Enum, auto
 
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError, DirectoryBusy
-from gossamer.cli.retry import bring_back, groups_in
+from gossamer.cli.crawl.retry import bring_back, groups_in
 from gossamer.collection.directory import existing
 from gossamer.crawler.seeds import checked_seeds
 from gossamer.rules.canonical import stripped

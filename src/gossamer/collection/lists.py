@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from gossamer.base.clock import Clock
 from gossamer.base.errors import QueryRefused
-from gossamer.cli.hosts import state_of
+from gossamer.cli.crawl.hosts import state_of
 from gossamer.config.settings import Settings
 from gossamer.config.slices import politeness
 from gossamer.frontier import reports

@@ -12,7 +12,7 @@ from rich.text import Text
 from gossamer.base.clock import Instant, from_words
 from gossamer.base.environment import Outside
 from gossamer.base.errors import GossamerError
-from gossamer.cli.plots import over_time
+from gossamer.cli.tools.plots import over_time
 from gossamer.collection.directory import existing, outside_of
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Visits

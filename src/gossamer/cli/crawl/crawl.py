@@ -19,8 +19,8 @@ from gossamer.base.errors import ConfigError
 from gossamer.base.tasks import background
 from gossamer.base.tell import CRASH_VARIABLE, Tell, crashing
 from gossamer.base.tuning import KEPT_BY_CRAWLER, allow_open_files, keep_freed_memory, relax_garbage_collection
-from gossamer.cli.progress import Face, JsonLines, face_for
-from gossamer.cli.summary import STOPPED, CrawlEnd, summary, waiting_for_options
+from gossamer.cli.crawl.progress import Face, JsonLines, face_for
+from gossamer.cli.crawl.summary import STOPPED, CrawlEnd, summary, waiting_for_options
 from gossamer.collection.fetch_again import FetchedBy, fetch_again
 from gossamer.config.settings import Settings
 from gossamer.crawler.damage import EVENT as DAMAGE

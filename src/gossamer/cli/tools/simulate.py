@@ -13,7 +13,7 @@ from rich.table import Table
 
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
-from gossamer.cli.plots import as_svg, in_terminal
+from gossamer.cli.tools.plots import as_svg, in_terminal
 from gossamer.lab.simulation import BEST, Result, Simulation, simulated
 
 Named = Literal["uniform", "paper", "tree", "age", "optimum"]

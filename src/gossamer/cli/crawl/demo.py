@@ -20,10 +20,10 @@ from gossamer.base.environment import Network, Outside, real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.files import Files
 from gossamer.base.tasks import background
-from gossamer.cli.crawl import catch_signals, crawl_to_end
-from gossamer.cli.progress import face_for
+from gossamer.cli.crawl.crawl import catch_signals, crawl_to_end
+from gossamer.cli.crawl.progress import face_for
+from gossamer.cli.crawl.summary import summary
 from gossamer.cli.serve import address_of, is_free, link_of, web_server
-from gossamer.cli.summary import summary
 from gossamer.collection.directory import keep
 from gossamer.config.settings import CrawlSettings, PolitenessSettings, RetrySettings, Settings, WebSettings
 from gossamer.crawler.heartbeat import Tally

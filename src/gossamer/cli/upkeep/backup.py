@@ -8,7 +8,7 @@ from rich.console import Console
 
 from gossamer.base.environment import real_outside
 from gossamer.cli.steps import Working
-from gossamer.cli.verify import in_a_line
+from gossamer.cli.upkeep.verify import in_a_line
 from gossamer.collection.directory import existing
 from gossamer.collection.maintenance.backup import back_up
 from gossamer.collection.maintenance.verification import record_of

@@ -13,7 +13,7 @@ from gossamer.archive.versions import moment_of, vanished
 from gossamer.base.clock import Instant, in_words
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError, GossamerError
-from gossamer.cli.history_tables import (
+from gossamer.cli.ask.history_tables import (
     PastFacts,
     PastPage,
     answer_json,
@@ -23,7 +23,7 @@ from gossamer.cli.history_tables import (
     past_shown,
     timeline_shown,
 )
-from gossamer.cli.sparql import FORMATS, tabled
+from gossamer.cli.ask.sparql import FORMATS, tabled
 from gossamer.cli.steps import Working
 from gossamer.collection.directory import existing, outside_of
 from gossamer.collection.history.export import export_tree

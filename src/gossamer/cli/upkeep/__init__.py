@@ -1,0 +1,1 @@
+"""Commands that maintain a collection's archive and views."""
