@@ -21,7 +21,9 @@ from gossamer.base.clock import SECOND, SystemClock
 from gossamer.base.errors import DirectoryUnusable
 from gossamer.base.tell import silent
 from gossamer.config.slices import Politeness, SiteBudget
+from gossamer.frontier.api import FrontierRules
 from gossamer.frontier.priority import LAST
+from gossamer.frontier.rows import UrlKeys
 from gossamer.testing import FakeClock
 from gossamer.values.capture import Kept, Place
 from gossamer.values.link import How, Offer
@@ -57,12 +59,12 @@ async def crawler(
     conninfo: str, clock: FakeClock, name: str = "one", stops_cleanly: bool = True, **more: Any
 ) -> AsyncIterator[PostgresFrontier]:
     """A crawler whose shared clock is the fake one, unless told otherwise."""
-    more = {"read_time": lambda _: clock.now(), **more}
+    read_time = more.pop("read_time", lambda _: clock.now())
     tell = more.pop("tell", silent)
-    polite = more.pop("politeness", POLITE)
+    rules = FrontierRules(**{"politeness": POLITE, "may_enter": lambda _: True, **more})
     async with SharedDatabase(conninfo, clock, tell, patience_s=5.0) as database:
         stay = Stay(name, LEASE_S, LEASE_S / 4)
-        frontier = PostgresFrontier(database, polite, clock, tell, lambda _: True, stay, **more)
+        frontier = PostgresFrontier(database, rules, clock, tell, stay, read_time)
         await frontier.open()
         yield frontier
         if stops_cleanly:
@@ -365,8 +367,8 @@ def test_F_N3_a_commit_whose_answer_is_lost_is_not_done_twice(conninfo: str) -> 
         clock = FakeClock()
         async with Uncertain(conninfo, clock, silent) as database:
             stay = Stay("one", LEASE_S, LEASE_S / 4)
-            more = {"read_time": lambda _: clock.now()}
-            async with PostgresFrontier(database, POLITE, clock, silent, lambda _: True, stay, **more) as frontier:
+            rules = FrontierRules(POLITE, lambda _: True)
+            async with PostgresFrontier(database, rules, clock, silent, stay, lambda _: clock.now()) as frontier:
                 database.losses = 1
                 await frontier.offer([seed("http://a.test/1"), seed("http://b.test/1")])
                 assert (await frontier.counts()).known == 2
@@ -393,7 +395,7 @@ def test_F_N3_a_commit_whose_answer_is_lost_is_not_done_twice(conninfo: str) -> 
 def test_addresses_whose_hashes_collide_are_all_visited_once(conninfo: str) -> None:
     async def story() -> None:
         clock = FakeClock()
-        async with crawler(conninfo, clock, url_id=lambda text: (1 << 63) - 1) as frontier:
+        async with crawler(conninfo, clock, keys=UrlKeys(url_id=lambda text: (1 << 63) - 1)) as frontier:
             texts = [f"http://a.test/{n}" for n in range(5)]
             await frontier.offer([seed(text) for text in texts[:3]])
             await frontier.offer([seed(text) for text in texts])
@@ -414,7 +416,7 @@ def test_addresses_whose_hashes_collide_are_all_visited_once(conninfo: str) -> N
 def test_two_spellings_of_one_address_are_one_and_the_first_is_fetched(conninfo: str) -> None:
     async def story() -> None:
         clock = FakeClock()
-        async with crawler(conninfo, clock, identity=lambda text: text.removesuffix("index.html")) as frontier:
+        async with crawler(conninfo, clock, keys=UrlKeys(lambda text: text.removesuffix("index.html"))) as frontier:
             await frontier.offer([seed("http://a.test/index.html"), seed("http://a.test/")])
             assert await frontier.offer([seed("http://a.test/?")]) == 1
             assert (await frontier.counts()).known == 2
@@ -662,9 +664,8 @@ def crew(conninfo: str, tmp_path: Path) -> Iterator[Callable[[str, float], "subp
         clock = SystemClock()
         async with SharedDatabase(conninfo, clock, silent) as database:
             stay = Stay("sower")
-            async with PostgresFrontier(
-                database, postgres_crawler.POLITE, clock, silent, lambda _: True, stay
-            ) as frontier:
+            rules = FrontierRules(postgres_crawler.POLITE, lambda _: True)
+            async with PostgresFrontier(database, rules, clock, silent, stay) as frontier:
                 await frontier.offer([seed("http://h0.test/0")])
 
     asyncio.run(sow())

@@ -11,6 +11,8 @@ from gossamer.config.settings import Settings
 from gossamer.config.slices import budget, politeness
 from gossamer.crawler.seeds import WANTS_CONTACT, admitted, checked_seeds, remembered
 from gossamer.fetch.dns import real_network
+from gossamer.frontier.api import FrontierRules
+from gossamer.frontier.rows import UrlKeys
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.monitor.control import SEED, Control
 from gossamer.rules.canonical import identity_of
@@ -86,18 +88,15 @@ class Sowing:
         try:
             async with open_database(self.directory, clock, silent) as database:
                 await remembered(database, good, reach)
-                frontier = SqliteFrontier(
-                    database,
+                rules = FrontierRules(
                     politeness(settings),
-                    clock,
-                    silent,
-                    lambda _: True,  # seeds are always let in
-                    identity=identity_of,
-                    chance=self.outside.chance,
-                    budget=budget(settings),
+                    may_enter=lambda _: True,  # seeds are always accepted
+                    keys=UrlKeys(identity_of),
                     template_of=lambda text: template_of(Url(text)),
+                    budget=budget(settings),
+                    chance=self.outside.chance,
                 )
-                async with frontier:
+                async with SqliteFrontier(database, rules, clock, silent) as frontier:
                     await frontier.offer([Offer(seed, How.SEED) for seed in good])
                     await frontier.revive(good)
         finally:

@@ -30,6 +30,8 @@ from gossamer.crawler.sweeps import coming_back
 from gossamer.fetch.budget import Budget
 from gossamer.fetch.client import Client
 from gossamer.fetch.protocols import OtherProtocol
+from gossamer.frontier.api import FrontierRules
+from gossamer.frontier.rows import UrlKeys
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.monitor.control import Control
 from gossamer.monitor.samples import chronicling
@@ -175,20 +177,19 @@ def plug_ins(directory: Directory, settings: Settings, outside: Outside) -> tupl
 def the_frontier(
     settings: Settings, database: StateWriter, ruling: Admission, client: Client, outside: Outside, tell: Tell
 ) -> SqliteFrontier:
-    return SqliteFrontier(
-        database,
+    rules = FrontierRules(
         politeness(settings),
-        outside.clock if outside.calendar is None else CalendarClock(outside.calendar),
-        tell,
         ruling.may_enter,
-        identity=identity_of,
-        nudge=ruling.nudge,
-        resolve=client.address_of,
-        chance=outside.chance,
-        budget=budget(settings),
+        ruling.nudge,
+        UrlKeys(identity_of),
         template_of=lambda text: template_of(Url(text)),
         judge_template=ruling.is_trap,
+        budget=budget(settings),
+        resolve=client.address_of,
+        chance=outside.chance,
     )
+    clock = outside.clock if outside.calendar is None else CalendarClock(outside.calendar)
+    return SqliteFrontier(database, rules, clock, tell)
 
 
 def noting(backlogs: Sequence[Backlog], tell: Tell) -> Tell:

@@ -13,18 +13,17 @@ from gossamer.base.errors import ConfigError, DirectoryBusy, GossamerError
 from gossamer.base.tell import silent
 from gossamer.collection.directory import existing
 from gossamer.crawler.seeds import checked_seeds
+from gossamer.frontier.rows import UrlKeys
 from gossamer.frontier.sqlite.requeue import ended, requeue
-from gossamer.frontier.sqlite.sieve import IncomingKeys
 from gossamer.monitor.control import REQUEUE, Control
 from gossamer.rules.canonical import identity_of, stripped
 from gossamer.store.directory import DEFAULT, Directory, lock_directory
 from gossamer.store.state import open_database, open_snapshot
 from gossamer.values.format import as_json, counted
 from gossamer.values.outcome import IN_WORDS, Reason
-from gossamer.values.url import id_of
 from gossamer.values.visit import EndedGroup, Selection
 
-KEYS = IncomingKeys(id_of, identity_of)
+KEYS = UrlKeys(identity_of)
 NOT_RETRIED = frozenset({Reason.FETCHED, Reason.UNCHANGED, Reason.MOVED, Reason.FORGOTTEN})
 """Ends that are neither failures nor refusals, or are meant to stay; `gossamer crawl --again` fetches pages again."""
 PATIENCE_S, LOOK_S = 30.0, 0.1
@@ -94,7 +93,7 @@ async def bring_back(directory: Directory, outside: Outside, selection: Selectio
         return sum(one.urls for one in groups_in(directory, selection))
     try:
         async with open_database(directory, outside.clock, silent) as database:
-            return await requeue(database, selection, lambda: KEYS, outside.clock, lambda _: None)
+            return await requeue(database, selection, KEYS, outside.clock, lambda _: None)
     finally:
         lock.release()
 

@@ -44,10 +44,9 @@ from gossamer.frontier.api import HostState, KnownState, Template
 from gossamer.frontier.known import depths_of, find_host_id, known
 from gossamer.frontier.priority import LAST, priority_of
 from gossamer.frontier.reports import host_state, templates, waits_before
-from gossamer.frontier.rows import SCHEMES, lane_of
+from gossamer.frontier.rows import SCHEMES, UrlKeys, lane_of
 from gossamer.frontier.sqlite.hosts import Rulebook
 from gossamer.frontier.sqlite.requeue import failures_of, pasts_of
-from gossamer.frontier.sqlite.sieve import IncomingKeys
 from gossamer.monitor.control import Control, at_work
 from gossamer.plugins.filters import filters_to_ask
 from gossamer.rules import robots as robots_rules
@@ -67,7 +66,7 @@ from gossamer.values.format import as_json, counted
 from gossamer.values.link import How
 from gossamer.values.outcome import Allowed, Denied, FilterFailed
 from gossamer.values.robots import Robots, RobotsState
-from gossamer.values.url import Url, id_of
+from gossamer.values.url import Url
 from gossamer.views.links.reader import LinksReader
 
 Reaches = list[tuple[Url, scope.Reach]]
@@ -185,7 +184,7 @@ class WhyQuery:
             ended=ended_of(found.reason, found.detail, found.settled_at, found.failures)
             if found and found.reason
             else None,
-            failures=tuple(map(failed_before, failures_of(self.state, fetched, IncomingKeys(id_of, identity_of)))),
+            failures=tuple(map(failed_before, failures_of(self.state, fetched, UrlKeys(identity_of)))),
             due_at=found.due_at if found is not None and found.is_queued else None,
             before=before,
             waits=tuple(waits_of(found, host, robots, before, self.crew, self.now)) if found and host else (),
@@ -194,7 +193,7 @@ class WhyQuery:
         )
 
     def _again(self, url: Url) -> RevisitPlan | None:
-        (past,) = pasts_of(self.state, [url], IncomingKeys(id_of, identity_of))
+        (past,) = pasts_of(self.state, [url], UrlKeys(identity_of))
         return again_of(past) if past is not None else None
 
     def host_trail(self, given: str) -> HostTrail:
