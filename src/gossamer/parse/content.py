@@ -280,10 +280,3 @@ def near(text: str) -> tuple[int, ...]:
     sketch = RMinHash(PERMUTATIONS, _SEED)  # its class methods would start a thread pool
     sketch.update(shingles)
     return tuple(sketch.digest())
-
-
-def resemblance(one: tuple[int, ...], other: tuple[int, ...]) -> float:
-    """The estimated share of shingles that two texts have in common (0 to 1)."""
-    if not one or len(one) != len(other):
-        return 0.0
-    return sum(map(int.__eq__, one, other)) / len(one)

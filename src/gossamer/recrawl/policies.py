@@ -208,10 +208,6 @@ _WORTH = tuple(
 """The value of a visit after each interval (rows, from 22 minutes to 1024 days) at each rate (columns)."""
 
 
-def worth_after(shares: Sequence[float], days: float) -> float:
-    return sum(share * gain(rate * days) / rate**2 for share, rate in zip(shares, RATES, strict=True))
-
-
 def interval_worth(shares: Sequence[float], price: float, near_days: float = 3.0) -> float:
     """The interval in days after which a visit is worth `price`; `near_days` is where the search begins.
 

@@ -220,42 +220,13 @@ def label_of(name: str) -> str:
 
 @lru_cache(maxsize=4096)
 def superclasses(iri: str) -> tuple[str, ...]:
-    """Of the bundled vocabularies, like everything below. All of them, nearest first, without itself."""
+    """Of the bundled vocabularies: all superclasses, nearest first, without itself."""
     return bundled().superclasses(iri)
-
-
-@lru_cache(maxsize=4096)
-def superproperties(iri: str) -> tuple[str, ...]:
-    return bundled().superproperties(iri)
-
-
-def subclasses(iri: str) -> tuple[str, ...]:
-    return bundled().subclasses(iri)
-
-
-def subproperties(iri: str) -> tuple[str, ...]:
-    return bundled().subproperties(iri)
 
 
 @lru_cache(maxsize=4096)
 def namespace_of(iri: str) -> str:
     return bundled().namespace_of(iri)
-
-
-def prefix_of(namespace: str) -> str | None:
-    return bundled().prefix_of(namespace)
-
-
-def expanded(short: str) -> str | None:
-    return bundled().expanded(short)
-
-
-def term(iri: str) -> VocabularyTerm | None:
-    return bundled().term(iri)
-
-
-def terms(text: str, kind: Kind | None = None, at_most: int = 50) -> list[VocabularyTerm]:
-    return bundled().terms(text, kind, at_most)
 
 
 _VARIANT = re.compile(r"https?://(?:(?:www\.)?(?=schema\.org/)|(?=ogp\.me/ns[#/]))([^/]*)", re.IGNORECASE)

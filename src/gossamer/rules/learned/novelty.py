@@ -40,17 +40,13 @@ class Novelty:
         self._most = most_bytes
         self._hosts: dict[int, _Host] = {}
         """The longest unvisited first."""
-        self._bytes = 0
+        self.held_bytes = 0
         self._key = key
         self._links = array("I", bytes(4 * link_slots))
         self._link_mask = link_slots - 1
         self._weighed = 0
         self._young = bytearray(_YOUNG)
         self._young_mask = _YOUNG - 1
-
-    @property
-    def held_bytes(self) -> int:
-        return self._bytes
 
     def weigh(self, url: Url, marks: Marks, links: Sequence[str] = (), is_error: bool = False) -> Yield:
         """What was new on the page. `links`: its links. `is_error`: it only says that there is no such page."""
@@ -60,13 +56,13 @@ class Novelty:
             return Yield(template, not is_error, False)
         fresh = self._fresh(links)
         before = host.size
-        if self._bytes > self._most * _SPREAD:
+        if self.held_bytes > self._most * _SPREAD:
             host.sketch.fold()
         new = host.sketch.met(marks)
         is_new = (new.text or new.facts) and not is_error
         leads_on = not is_new and not is_error and host.leads_on(url, template, fresh)
         host.note(template, is_new, leads_on)
-        self._bytes += host.size - before
+        self.held_bytes += host.size - before
         self._make_room()
         return Yield(template, new.text and not is_error, new.facts and not is_error, leads_on)
 
@@ -89,7 +85,7 @@ class Novelty:
             if not self._has_room():
                 return None
             found = _Host()
-            self._bytes += found.size
+            self.held_bytes += found.size
         found.seen = self._weighed
         self._hosts[host_id] = found
         return found
@@ -97,18 +93,18 @@ class Novelty:
     def _has_room(self) -> bool:
         """A newcomer replaces a host that has not been seen for long, or waits: when more hosts take turns than there
         is room for, forgetting the oldest would forget each just before its turn."""
-        if self._bytes <= self._most * _FULL:
+        if self.held_bytes <= self._most * _FULL:
             return True
         oldest = next(iter(self._hosts))
         if self._hosts[oldest].seen + _TURNS * len(self._hosts) > self._weighed:
             return False
-        self._bytes -= self._hosts.pop(oldest).size
+        self.held_bytes -= self._hosts.pop(oldest).size
         return True
 
     def _make_room(self) -> None:
         """Make room for the growth of the watched hosts."""
-        while self._bytes > self._most and len(self._hosts) > 1:
-            self._bytes -= self._hosts.pop(next(iter(self._hosts))).size
+        while self.held_bytes > self._most and len(self._hosts) > 1:
+            self.held_bytes -= self._hosts.pop(next(iter(self._hosts))).size
 
     def _fresh(self, links: Sequence[str]) -> list[str]:
         """Links not seen recently; from now on they are."""
@@ -140,9 +136,9 @@ class Novelty:
 
     def _recall_host(self, row: HostRow) -> None:
         host = _Host.of(row)
-        if self._bytes + host.size <= self._most:
+        if self.held_bytes + host.size <= self._most:
             self._hosts[row[0]] = host
-            self._bytes += host.size
+            self.held_bytes += host.size
 
 
 class _Host:
