@@ -17,8 +17,8 @@ from gossamer.crawler.journey import Crawl, Rooms
 from gossamer.crawler.pace import Pace
 from gossamer.crawler.revisit import Returning
 from gossamer.crawler.settlement import Measures
-from gossamer.frontier.reports import every_end
 from gossamer.frontier.api import FrontierRules
+from gossamer.frontier.reports import every_end
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.reader.reading import job
 from gossamer.recrawl.retry import Retry
