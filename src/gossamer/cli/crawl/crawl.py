@@ -21,7 +21,8 @@ from gossamer.base.tell import CRASH_VARIABLE, Tell, crashing
 from gossamer.base.tuning import KEPT_BY_CRAWLER, allow_open_files, keep_freed_memory, relax_garbage_collection
 from gossamer.cli.crawl.progress import Face, JsonLines, face_for
 from gossamer.cli.crawl.summary import STOPPED, CrawlEnd, summary, waiting_for_options
-from gossamer.collection.fetch_again import FetchedBy, fetch_again
+from gossamer.collection.changes import FetchedBy, fetch_again
+from gossamer.collection.directory import existing
 from gossamer.config.settings import Settings
 from gossamer.crawler.damage import EVENT as DAMAGE
 from gossamer.crawler.heartbeat import Tally, crawler_pulse, hear_indexer, our_standing
@@ -96,9 +97,13 @@ def crawl(
     refuse_lost_state(directory)
     if not addresses and not directory.is_begun:
         raise ConfigError("give at least one seed URL: gossamer crawl https://example.org/")
-    if again and fetch_again(directory, again) is FetchedBy.RUNNING_CRAWL:
+    if again and fetch_again(existing(dir), real_outside(), again, warn) is FetchedBy.RUNNING_CRAWL:
         return 0
     return uvloop.run(crawl_and_tell(directory, settings, addresses, real_outside(), json, flags))
+
+
+def warn(words: str) -> None:
+    print(words, file=sys.stderr)
 
 
 def policy_for_ever(config: Path | None, dir: Path) -> str:

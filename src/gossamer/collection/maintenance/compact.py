@@ -70,7 +70,7 @@ async def compact(
                 return Compacted(damaged=tuple(damage))
             (await become_the_one(directory, outside, "compact")).release()
             await asyncio.to_thread(mark_finished, directory, outside)
-            await followed(directory, agent, outside)  # a view must not look for a record that is elsewhere now
+            await followed(directory, agent, outside, says)  # a view must not look for a record that is elsewhere now
             done = gone(await compaction(directory, database, outside, tell).rewrite(going, says))
             return msgspec.structs.replace(done, damaged=tuple(damage))
     finally:

@@ -156,7 +156,7 @@ async def forget(
             beside = await database.read(partial(beside_of, block=begun.block))
             is_in_views = bool(going) or begun.goes_on
             if is_in_views:
-                await take_out(directory, database, begun.block, agent, outside, tell)
+                await take_out(directory, database, begun.block, agent, outside, tell, says)
                 drop_derived(directory, outside)
                 tell("forget.hidden")
             chronicle.forget(outside.files, directory.root, begun.block.hosts)
@@ -164,7 +164,7 @@ async def forget(
         tell("forget.dropped")
         pages = None
         if is_in_views and not is_quick:
-            rebuilt = await replace_views(directory, agent, outside, tell, is_fresh=True)
+            rebuilt = await replace_views(directory, agent, outside, tell, is_fresh=True, says=says)
             pages = rebuilt.pages
             damage = dict.fromkeys(rebuilt.damage) or damage  # what was noted before names volumes that are gone now
         async with open_database(directory, outside.clock, tell) as database:
@@ -195,11 +195,11 @@ def _begin(connection: State, entries: Sequence[ForgottenEntry]) -> _Begun:
 
 
 async def take_out(
-    directory: Directory, database: StateWriter, block: Forgotten, agent: str, outside: Outside, tell: Tell
+    directory: Directory, database: StateWriter, block: Forgotten, agent: str, outside: Outside, tell: Tell, says: Says
 ) -> None:
     """From views that are up to date: one that lags would look for the rest of a volume that is rewritten."""
     mark_finished(directory, outside)
-    await followed(directory, agent, outside)
+    await followed(directory, agent, outside, says)
     kept = await database.read(lambda c: [url for name in block.at for url in captures.urls_at(c, Host(name))])
     lock = await become_the_one(directory, outside, "forget")
     try:
