@@ -1,14 +1,14 @@
 """Changes to a collection: made here while nobody writes to it, asked of the running crawl otherwise."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from enum import Enum, auto
 
 from gossamer.base.clock import Clock, Instant
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError, DirectoryBusy, GossamerError
-from gossamer.base.tell import silent
+from gossamer.base.tell import Says, silent, unheard
 from gossamer.crawler.seeds import checked_seeds
 from gossamer.frontier import reports
 from gossamer.frontier.rows import UrlKeys
@@ -38,11 +38,6 @@ UNDONE = {
     "reinstate": "is not retired",
     "release": "nothing is quarantined by that pattern",
 }
-Says = Callable[[str], None]
-
-
-def unheard(_words: str) -> None:
-    """Nobody watches the progress."""
 
 
 class FetchedBy(Enum):

@@ -14,7 +14,7 @@ from gossamer.archive.reader import DamagedBytes, volumes_of
 from gossamer.base.clock import in_words
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ArchiveDamaged, ConfigError, DirectoryUnusable, WorkerLost
-from gossamer.base.tell import silent
+from gossamer.base.tell import Says, silent
 from gossamer.collection import tables
 from gossamer.collection.tables import ExportedPage, Lines, Revisit, revisit_of
 from gossamer.collection.views import refuse_missing
@@ -45,7 +45,6 @@ from gossamer.workers.pool import Pool
 AT_ONCE = 16
 EVERYTHING = Query()
 Write = Callable[[bytes], object]
-Says = Callable[[str], None]
 
 
 class ExportResult(msgspec.Struct, frozen=True):

@@ -17,7 +17,7 @@ from gossamer.archive.compaction import matching
 from gossamer.base.clock import Instant
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError
-from gossamer.base.tell import Tell, silent
+from gossamer.base.tell import Says, Tell, silent
 from gossamer.collection.maintenance.compact import Compacted, compaction, gone, mended, would_go
 from gossamer.collection.maintenance.rebuild import (
     followed,
@@ -47,7 +47,6 @@ from gossamer.views.facts.store import Graph
 from gossamer.views.links.store import LinksWriter
 from gossamer.views.words.writer import IndexWriter
 
-Says = Callable[[str], None]
 MOST_BESIDE = 100
 NOT_REACHED = (
     "backups of the collection, and files that were exported from it",

@@ -5,7 +5,7 @@ complete, so that a kill leaves either no state, which every command names, or a
 """
 
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from itertools import islice
@@ -17,7 +17,7 @@ from gossamer.archive.catalogue import adopt
 from gossamer.base.clock import SECOND
 from gossamer.base.environment import Outside
 from gossamer.base.errors import DirectoryUnusable, ViewDamaged
-from gossamer.base.tell import silent
+from gossamer.base.tell import Says, silent
 from gossamer.config.settings import Settings
 from gossamer.crawler.admission import open_ruling
 from gossamer.crawler.damage import noting_damage
@@ -41,7 +41,6 @@ from gossamer.views.links.reader import every_link
 
 AT_ONCE = 2_000
 TAILS = ("", "-wal", "-shm")
-Says = Callable[[str], None]
 LOST = (
     "what a crawl that comes back had learned of each page's changes, and answers it was to ask for again",
     "failures, back-off and retirement of hosts; robots.txt is fetched again, and every host waits a full gap first",

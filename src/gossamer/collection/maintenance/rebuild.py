@@ -21,8 +21,7 @@ from gossamer.base.environment import Outside
 from gossamer.base.errors import ArchiveDamaged, DiskFull, GossamerError, WorkerLost
 from gossamer.base.files import Files, size_below
 from gossamer.base.tasks import background
-from gossamer.base.tell import Tell, silent
-from gossamer.collection.changes import Says, unheard
+from gossamer.base.tell import Says, Tell, silent, unheard
 from gossamer.collection.history.reader import batches
 from gossamer.config.settings import Settings
 from gossamer.indexer.updates import omissions
