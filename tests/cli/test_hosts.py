@@ -21,7 +21,7 @@ from gossamer.crawler.commands import obey
 from gossamer.crawler.process import politeness
 from gossamer.frontier.reports import host_state, hosts, robots_of
 from gossamer.monitor.control import Command, Control
-from gossamer.rules.learned.templates import template_of
+from gossamer.rules.learned.traps import template_of
 from gossamer.rules.scope import Reach
 from gossamer.store.directory import Directory, hold
 from gossamer.store.sqlite.database import read_only

@@ -12,7 +12,7 @@ from gossamer.config.settings import Settings
 from gossamer.crawler.process import politeness
 from gossamer.frontier.api import FrontierRules
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
-from gossamer.rules.learned.templates import template_of
+from gossamer.rules.learned.traps import template_of
 from gossamer.rules.scope import Reach, judge, scope_of
 from gossamer.store.directory import Directory
 from gossamer.store.given import put_seeds

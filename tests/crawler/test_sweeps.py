@@ -23,8 +23,7 @@ from gossamer.crawler.sweeps import Around, Hastening, Neighbours, Swept, hasten
 from gossamer.fetch.budget import Budget
 from gossamer.frontier.api import FrontierRules
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
-from gossamer.recrawl.calendar import Calendar, VisitBudget
-from gossamer.recrawl.policies import policy_named
+from gossamer.recrawl.policies import Calendar, VisitBudget, policy_named
 from gossamer.recrawl.retry import Retry
 from gossamer.store.sqlite.database import Database
 from gossamer.testing import FakeClock

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.base.errors import ConfigError
-from gossamer.extract.vocabularies.relations import Vocabularies, bundled, label_of, namespace_of, with_own
+from gossamer.extract.vocabularies import Vocabularies, bundled, label_of, namespace_of, with_own
 
 SCHEMA, SECURE = "http://schema.org/", "https://schema.org/"
 FOAF = "http://xmlns.com/foaf/0.1/"

@@ -28,7 +28,7 @@ from gossamer.frontier.rows import UrlKeys
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.reader.reading import job
 from gossamer.rules.canonical import identity_of
-from gossamer.rules.learned.templates import template_of
+from gossamer.rules.learned.traps import template_of
 from gossamer.spool.writer import SpoolWriter
 from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import Database

@@ -14,7 +14,7 @@ from gossamer.parse.content import (
     xml_text,
     xml_title,
 )
-from gossamer.parse.html.text import folded
+from gossamer.parse.html.tree import folded
 from gossamer.parse.language import language_of, primary
 
 

@@ -39,8 +39,7 @@ from gossamer.frontier.api import FrontierRules
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.monitor.samples import chronicling
 from gossamer.reader.reading import job
-from gossamer.recrawl.calendar import VisitBudget
-from gossamer.recrawl.policies import policy_named
+from gossamer.recrawl.policies import VisitBudget, policy_named
 from gossamer.recrawl.retry import Retry
 from gossamer.spool.writer import SpoolWriter
 from gossamer.store.directory import Directory

@@ -17,7 +17,7 @@ from gossamer.frontier.sqlite import quarantine
 from gossamer.frontier.sqlite.requeue import ended, requeue
 from gossamer.monitor.control import REINSTATE, RELEASE, REQUEUE, RETIRE, Control
 from gossamer.rules.canonical import identity_of, stripped
-from gossamer.rules.learned.templates import template_of
+from gossamer.rules.learned.traps import template_of
 from gossamer.store.directory import Directory, lock_directory
 from gossamer.store.state import open_database, open_snapshot, open_state
 from gossamer.store.statements import State

@@ -16,7 +16,7 @@ from gossamer.frontier.rows import UrlKeys
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.monitor.control import SEED, Control
 from gossamer.rules.canonical import identity_of
-from gossamer.rules.learned.templates import template_of
+from gossamer.rules.learned.traps import template_of
 from gossamer.rules.scope import Reach
 from gossamer.store import forgotten
 from gossamer.store.directory import Directory, lock_directory

@@ -41,7 +41,7 @@ from gossamer.plugins.settings import plugged_in, protocols_of
 from gossamer.plugins.settings import write as write_plugged
 from gossamer.recrawl.retry import Retry
 from gossamer.rules.canonical import identity_of
-from gossamer.rules.learned.templates import template_of
+from gossamer.rules.learned.traps import template_of
 from gossamer.spool.writer import SpoolWriter
 from gossamer.store.directory import Directory
 from gossamer.store.state import open_database

@@ -14,8 +14,7 @@ from typing import NamedTuple
 from rensa import RMinHash
 from selectolax.lexbor import LexborNode
 
-from gossamer.parse.html.text import INLINE, folded
-from gossamer.parse.html.tree import ParsedHtml, number_of, place_of
+from gossamer.parse.html.tree import INLINE, ParsedHtml, folded, number_of, place_of
 
 LONGEST_TITLE = 512
 LONGEST_DESCRIPTION = 1024

@@ -19,9 +19,8 @@ from lxml import etree
 from gossamer.base.clock import Instant
 from gossamer.parse.charset import as_utf8
 from gossamer.parse.dates import instant_of
-from gossamer.parse.html.text import folded
-from gossamer.parse.html.text import text_of as html_text_of
-from gossamer.parse.html.tree import parse_html
+from gossamer.parse.html.tree import folded, parse_html
+from gossamer.parse.html.tree import text_of as html_text_of
 from gossamer.parse.xml import LenientReader, inner_text, markup_of, name_of, split_name
 from gossamer.values.url import Url, url_of
 

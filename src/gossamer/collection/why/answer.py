@@ -37,8 +37,7 @@ from gossamer.monitor.control import Control, at_work
 from gossamer.rules import robots as robots_rules
 from gossamer.rules import scope
 from gossamer.rules.canonical import identity_of, stripped
-from gossamer.rules.learned.templates import template_of
-from gossamer.rules.learned.traps import judge_shape
+from gossamer.rules.learned.traps import judge_shape, template_of
 from gossamer.rules.user.rulebook import NO_RULES, UNRULED, OwnFilter, RuleBook, Unknown
 from gossamer.store import captures, damage, forgotten
 from gossamer.store.directory import Directory

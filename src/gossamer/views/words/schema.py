@@ -37,7 +37,7 @@ import tantivy
 
 from gossamer.base.clock import Instant
 from gossamer.extract.rdfa.prefixes import PREFIXES
-from gossamer.extract.vocabularies.relations import bundled, canonical, namespace_of, superclasses
+from gossamer.extract.vocabularies import bundled, canonical, namespace_of, superclasses
 from gossamer.values.url import Url, id_of
 
 VERSION = 4

@@ -8,7 +8,7 @@ from starlette.concurrency import run_in_threadpool
 
 from gossamer.base.clock import Instant, in_words
 from gossamer.base.errors import QueryRefused
-from gossamer.extract.vocabularies.relations import bundled
+from gossamer.extract.vocabularies import bundled
 from gossamer.values.query import Query
 from gossamer.values.url import url_of
 from gossamer.web.entities.facts import (

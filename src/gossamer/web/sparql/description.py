@@ -18,7 +18,7 @@ from starlette.responses import Response
 from gossamer.base.clock import SECOND, Clock, Instant, in_words
 from gossamer.base.errors import QueryRefused
 from gossamer.collection.views import SparqlAsk
-from gossamer.extract.vocabularies.relations import Kind, bundled, label_of
+from gossamer.extract.vocabularies import Kind, bundled, label_of
 from gossamer.views.facts.names import CAPTURE, FETCHED_AT, PATH, SYNTAX
 from gossamer.views.facts.query_job import IS_A, SPECIALISES
 from gossamer.views.facts.results import JSON, JSON_LD, N_TRIPLES, RDF_XML, ROWS, TRIPLES, TURTLE, media_type_for

@@ -1,9 +1,9 @@
 """What widespread vocabularies say of their own terms: which class is narrower than which, which property, and names.
 
-The facts lie in a file beside this module (`vocabularies/terms.txt`, sources in `NOTICE.md` there), read when first
-asked for. `with_own` adds relations of the user. Only RDFS is understood: rdfs:subClassOf and rdfs:subPropertyOf.
+The facts are in a file beside this module (`vocabularies.txt`, its sources in `NOTICE.md`), which is read when first
+used. `with_own` adds relations of the user. Only RDFS is understood: rdfs:subClassOf and rdfs:subPropertyOf.
 
-Terms are understood in every spelling (`identity`) and answered in the canonical one.
+Terms are accepted in every spelling and returned in the canonical one (`canonical`).
 """
 
 import re
@@ -130,7 +130,7 @@ class Vocabularies:
 @lru_cache(maxsize=1)
 def bundled() -> Vocabularies:
     """Those that come with the program."""
-    text = (packaged("gossamer.extract") / "vocabularies" / "terms.txt").read_text("utf-8")
+    text = (packaged("gossamer.extract") / "vocabularies.txt").read_text("utf-8")
     prefixes: dict[str, str] = {}
     terms: dict[str, VocabularyTerm] = {}
     wider: dict[Kind, dict[str, list[str]]] = {"class": {}, "property": {}}
