@@ -1,0 +1,1 @@
+"""What widespread vocabularies say of their terms, and canonical names."""
