@@ -25,6 +25,7 @@ from pathlib import Path
 from gossamer.base.tell import silent
 from gossamer.base.tuning import relax_garbage_collection
 from gossamer.config.slices import Politeness
+from gossamer.frontier.api import FrontierRules
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.store.sqlite.database import Database
 from gossamer.testing import FakeClock
@@ -154,7 +155,7 @@ async def measure(folder: Path, addresses: int, hosts: int) -> Figures:
     early, middle, late = Cost(), Cost(), Cost()
     polite = Politeness(delay_s=1.0)
     async with Database(folder / "state.db", clock, silent) as database:
-        frontier = SqliteFrontier(database, polite, clock, silent, lambda _: True)
+        frontier = SqliteFrontier(database, FrontierRules(polite, lambda _: True), clock, silent)
         await frontier.open()
         before = written()
         await frontier.offer([Offer(Url(web.new()), How.SEED) for _ in range(min(5000, addresses // 10))])
@@ -181,7 +182,7 @@ async def restarted(folder: Path, clock: FakeClock, polite: Politeness) -> float
     """After a stop that nobody prepared: the time until a visit is handed out."""
     began = time.perf_counter()
     async with Database(folder / "state.db", clock, silent) as database:
-        frontier = SqliteFrontier(database, polite, clock, silent, lambda _: True)
+        frontier = SqliteFrontier(database, FrontierRules(polite, lambda _: True), clock, silent)
         await frontier.open()
         opened_s = time.perf_counter() - began
         clock.advance(2)

@@ -15,6 +15,7 @@ from tests.postgres_server import Server, server
 from gossamer.base.clock import SECOND, Clock, SystemClock
 from gossamer.base.tell import silent
 from gossamer.config.slices import Politeness
+from gossamer.frontier.api import FrontierRules
 from gossamer.frontier.postgres.frontier import PostgresFrontier
 from gossamer.frontier.postgres.hosts import Stay
 from gossamer.store.postgres.database import SharedDatabase
@@ -46,7 +47,9 @@ def settled(visit: Visit, now: int, offers: Sequence[Offer] = ()) -> Settled:
 async def opened(stack: AsyncExitStack, conninfo: str, name: str, clock: Clock) -> PostgresFrontier:
     database = await stack.enter_async_context(SharedDatabase(conninfo, clock, silent))
     polite = Politeness(delay_s=0.0, jitter=0.0)
-    frontier = PostgresFrontier(database, polite, clock, silent, lambda _: True, Stay(name), seen_slots=1 << 16)
+    frontier = PostgresFrontier(
+        database, FrontierRules(polite, lambda _: True, seen_slots=1 << 16), clock, silent, Stay(name)
+    )
     return await stack.enter_async_context(frontier)
 
 

@@ -13,6 +13,8 @@ from tests.web.site import make_collection
 import gossamer
 from gossamer import api
 from gossamer.base.errors import ConfigError, DirectoryUnusable, QueryRefused
+from gossamer.collection import collection as whole
+from gossamer.collection import state
 
 HOSTILE = "http://hostile.test/page/0"
 
@@ -125,7 +127,8 @@ def test_the_examples_in_its_documentation_run(
     (tmp_path / "gossamer-data").symlink_to(root)
     known = {"gossamer": gossamer, "collection": collection}
     ran = 0
-    for test in doctest.DocTestFinder(recurse=True).find(api, "opening", globs={}):
+    finder = doctest.DocTestFinder(recurse=True)
+    for test in [found for module in (api, state, whole) for found in finder.find(module, "opening", globs={})]:
         for example in test.examples:
             source = example.source.replace("http://example.org/", HOSTILE)
             exec(compile(source, test.name, "exec"), dict(known))  # noqa: S102

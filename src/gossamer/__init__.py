@@ -20,7 +20,7 @@ _WHERE = {
     "Remark": "gossamer.reader.extraction",
     "Text": "gossamer.values.page",
     "extract": "gossamer.reader.extraction",
-    "Collection": "gossamer.api",
+    "Collection": "gossamer.collection.collection",
     "open": "gossamer.api",
 }
 __all__ = [

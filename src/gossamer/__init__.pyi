@@ -1,5 +1,5 @@
-from gossamer.api import Collection as Collection
 from gossamer.api import open as open
+from gossamer.collection.collection import Collection as Collection
 from gossamer.fetch.protocols import Answer as Answer
 from gossamer.reader.extraction import PROCESSOR_GRAPH as PROCESSOR_GRAPH
 from gossamer.reader.extraction import Extracted as Extracted

@@ -17,7 +17,7 @@ LIMITS = {
     "upward or sideways imports": 20,
     "modules that name state.db": 23,
     "modules that import a database": 21,
-    "constructors with more than 6 parameters": 9,
+    "constructors with more than 6 parameters": 4,
     "calls with 9 or more positional arguments": 0,
 }
 """Ratchets: what is there now. Make a number smaller, never larger."""
@@ -55,7 +55,7 @@ def test_the_stores_of_the_frontier_share_their_decisions_and_nothing_else() -> 
     wrong = [
         f"{module.name} imports {used}"
         for module in modules()
-        if module.room == "frontier" and module.name != "frontier/choice.py"
+        if module.room == "frontier"
         for _, used in imported(module.tree)
         if used.startswith("gossamer.frontier.") and used.split(".")[2] in ("sqlite", "postgres")
         if used.split(".")[2] != module.name.split("/")[1]

@@ -10,8 +10,7 @@ from gossamer.base.clock import SECOND, Instant, from_words
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.tell import silent
 from gossamer.collection.history.reader import HistoryReader
-from gossamer.reader.reading import done
-from gossamer.reader.versions import job
+from gossamer.reader.reading import done, version_job
 from gossamer.store import captures
 from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import Database
@@ -79,7 +78,7 @@ def past(directory: Directory, outside: Outside | None = None) -> HistoryReader:
     """Its jobs are done here: the walls of the workers have tests of their own."""
 
     async def call(payload: bytes) -> bytes:
-        return job(payload)
+        return version_job(payload)
 
     return HistoryReader(directory, outside or real_outside(), "gossamer", call)
 

@@ -13,13 +13,15 @@ from tests.crawler.fakes import SEED, Story, make
 from gossamer.base.clock import SECOND
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import GossamerError
-from gossamer.cli.crawl.hosts import HostShown, changed, shown, sorted_usefully, state_of
+from gossamer.cli.crawl.hosts import HostShown, shown, sorted_usefully, warn
+from gossamer.collection.changes import change_host
+from gossamer.collection.why.waits import host_state_of
 from gossamer.config.settings import Settings
 from gossamer.crawler.commands import obey
 from gossamer.crawler.process import politeness
 from gossamer.frontier.reports import host_state, hosts, robots_of
 from gossamer.monitor.control import Command, Control
-from gossamer.rules.learned.templates import template_of
+from gossamer.rules.learned.traps import template_of
 from gossamer.rules.scope import Reach
 from gossamer.store.directory import Directory, hold
 from gossamer.store.sqlite.database import read_only
@@ -74,7 +76,7 @@ def test_a_host_whose_robots_txt_fails_waits_and_says_why_and_until_when(tmp_pat
     directory, clock = make(tmp_path, failing, starts=STARTS, reach=Reach.HOST)
     with closing(read_only(directory.state)) as state:
         found = [(one, robots_of(state, one.name)) for one in hosts(state)]
-    states = [state_of(host, politeness(Settings()), clock.now(), True, robots) for host, robots in found]
+    states = [host_state_of(host, politeness(Settings()), clock.now(), True, robots) for host, robots in found]
     assert [kind for kind, _ in states] == ["waiting"] * 3
     for _, says in states:
         assert says.startswith("until ")
@@ -83,15 +85,15 @@ def test_a_host_whose_robots_txt_fails_waits_and_says_why_and_until_when(tmp_pat
 
 def test_a_host_is_retired_and_reinstated_directly_when_no_crawl_runs(tmp_path: Path) -> None:
     directory, _ = make(tmp_path, various, starts=STARTS)
-    assert "is retired" in asyncio.run(changed(directory, real_outside(), "retire", "b.test", "its owner asked"))
+    assert "is retired" in asyncio.run(change_host(directory, real_outside(), "retire", "b.test", "its owner asked"))
     with closing(read_only(directory.state)) as state:
         found = host_state(state, "b.test")
     assert found is not None and found.retired_why == "its owner asked"
     with pytest.raises(GossamerError, match="already retired"):
-        asyncio.run(changed(directory, real_outside(), "retire", "b.test", "again"))
-    assert "crawled again" in asyncio.run(changed(directory, real_outside(), "reinstate", "b.test", ""))
+        asyncio.run(change_host(directory, real_outside(), "retire", "b.test", "again"))
+    assert "crawled again" in asyncio.run(change_host(directory, real_outside(), "reinstate", "b.test", ""))
     with pytest.raises(GossamerError, match="not known"):
-        asyncio.run(changed(directory, real_outside(), "reinstate", "nowhere.test", ""))
+        asyncio.run(change_host(directory, real_outside(), "reinstate", "nowhere.test", ""))
 
 
 def test_a_running_crawl_is_asked_and_does_it(tmp_path: Path) -> None:
@@ -101,7 +103,7 @@ def test_a_running_crawl_is_asked_and_does_it(tmp_path: Path) -> None:
         await various(story)
         lock = hold(outside.files, tmp_path, "the crawl")
         try:
-            asked = asyncio.ensure_future(changed(Directory(tmp_path), outside, "retire", "c.test", "asked"))
+            asked = asyncio.ensure_future(change_host(Directory(tmp_path), outside, "retire", "c.test", "asked"))
             await answered(story, outside, tmp_path)
             assert await asked == "c.test is retired now"
         finally:
@@ -134,7 +136,7 @@ def test_who_waits_for_a_busy_crawl_is_told_so_once_and_not_for_ever(
     lock = hold(outside.files, tmp_path, "a crawl that never looks up")
     try:
         with pytest.raises(GossamerError, match="has not responded in 30 s"):
-            asyncio.run(changed(directory, outside, "retire", "a.test", "too loud"))
+            asyncio.run(change_host(directory, outside, "retire", "a.test", "too loud", warn))
     finally:
         lock.release()
     assert capsys.readouterr().err == "the running crawl is busy: waiting for it, up to 30 s\n"
@@ -148,12 +150,12 @@ def test_what_is_held_in_quarantine_is_released(tmp_path: Path) -> None:
         assert await story.frontier.quarantine("a.test", PATTERN) == 3
 
     directory, _ = make(tmp_path, trapped)
-    assert "is released" in asyncio.run(changed(directory, real_outside(), "release", "a.test", PATTERN))
+    assert "is released" in asyncio.run(change_host(directory, real_outside(), "release", "a.test", PATTERN))
     with closing(read_only(directory.state)) as state:
         found = host_state(state, "a.test")
     assert found is not None and (found.queued, found.held) == (3, 0)
     with pytest.raises(GossamerError, match="nothing is quarantined"):
-        asyncio.run(changed(directory, real_outside(), "release", "a.test", PATTERN))
+        asyncio.run(change_host(directory, real_outside(), "release", "a.test", PATTERN))
 
 
 def test_commands_for_others_are_left_alone(tmp_path: Path) -> None:

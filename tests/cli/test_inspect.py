@@ -12,8 +12,7 @@ from tests.cli.test_extract import said
 
 from gossamer.cli.format import plain
 from gossamer.cli.tools.inspect import Going, short, tree_of
-from gossamer.reader.extraction import Remark, extract
-from gossamer.reader.inspection import FLAGS_MEAN, Inspected, in_order, unsaid
+from gossamer.reader.extraction import FLAGS_MEAN, Inspected, Remark, extract, in_order, unsaid
 from gossamer.testing import FakeClock
 from gossamer.values.format import counted
 

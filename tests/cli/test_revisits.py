@@ -12,8 +12,9 @@ from tests.monitor.test_sampling import BUSY, GONE, QUIET, remembering
 
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
-from gossamer.cli.ask.revisits import COLUMNS, revisits
-from gossamer.collection.exports import exports_of
+from gossamer.cli.ask.revisits import revisits
+from gossamer.collection.exports import Exports
+from gossamer.collection.tables import REVISIT_COLUMNS, revisits_csv
 from gossamer.frontier import reports
 from gossamer.store.directory import Directory
 
@@ -48,15 +49,15 @@ def test_the_web_site_lists_the_same_pages_however_few_are_read_at_once(
     told = {one["url"] for one in json.loads(capsys.readouterr().out)}
     for at_once in (1, 4, 500):
         monkeypatch.setattr(reports, "AT_ONCE", at_once)
-        table = b"".join(exports_of(Directory(kept), real_outside()).revisits()).decode()
+        table = b"".join(revisits_csv(Exports(Directory(kept), real_outside()).revisits())).decode()
         head, *rows = csv.reader(io.StringIO(table, newline=""))
-        assert tuple(head) == COLUMNS and {row[0] for row in rows} == told and len(rows) == 6
+        assert tuple(head) == REVISIT_COLUMNS and {row[0] for row in rows} == told and len(rows) == 6
 
 
 def test_the_whole_plan_is_written_to_a_file(kept: Path, tmp_path: Path) -> None:
     assert revisits(dir=kept, export=tmp_path / "plan.csv") == 0
     head, *rows = (tmp_path / "plan.csv").read_text().splitlines()
-    assert head == ",".join(COLUMNS) and len(rows) == 6
+    assert head == ",".join(REVISIT_COLUMNS) and len(rows) == 6
     assert revisits(dir=kept, export=tmp_path / "plan.jsonl") == 0
     assert len([json.loads(line) for line in (tmp_path / "plan.jsonl").read_text().splitlines()]) == 6
     with pytest.raises(ConfigError, match="ends in"):

@@ -10,9 +10,11 @@ from tests.cli.test_commands import left
 from gossamer.base.errors import ConfigError
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
-from gossamer.cli.crawl.rules import CHUNK, in_words, looks
+from gossamer.cli.crawl.rules import in_words
+from gossamer.collection.state import CHUNK, rules_effect
 from gossamer.config.slices import Politeness
 from gossamer.crawler.rules_file import RulesFile
+from gossamer.frontier.api import FrontierRules
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.plugins.filters import GROUP, own_filters, safe
 from gossamer.rules.scope import Reach
@@ -36,7 +38,9 @@ def waiting(tmp_path: Path) -> Path:
         clock = FakeClock()
         async with Database(tmp_path / "state.db", clock, silent) as database:
             await database.run(lambda connection: put_seeds(connection, [Url("http://a.test/")], Reach.HOST.value))
-            async with SqliteFrontier(database, Politeness(), clock, silent, lambda offer: True) as frontier:
+            async with SqliteFrontier(
+                database, FrontierRules(Politeness(), lambda offer: True), clock, silent
+            ) as frontier:
                 days = [Offer(Url(f"http://a.test/calendar/{day}"), How.LINK, None, 2) for day in range(30)]
                 others = [Offer(Url(f"https://b.test/page/{n}?x=1"), How.LINK, None, 1) for n in range(10)]
                 await frontier.offer([*days, *others])
@@ -126,14 +130,14 @@ def test_a_preview_that_runs_out_of_time_says_how_far_it_came(tmp_path: Path, mo
         offers = [Offer(Url(f"http://a.test/{number}"), How.LINK, None, 1) for number in range(2 * CHUNK)]
         async with (
             Database(tmp_path / "state.db", clock, silent) as database,
-            SqliteFrontier(database, Politeness(), clock, silent, lambda offer: True) as frontier,
+            SqliteFrontier(database, FrontierRules(Politeness(), lambda offer: True), clock, silent) as frontier,
         ):
             await frontier.offer(offers)
 
     asyncio.run(offer())
     state, then = read_only(tmp_path / "state.db"), load_rules("exclude scheme = http")
     assert isinstance(then, RuleBook)
-    steps = looks(state, NO_RULES, then, 5.0, clock)
+    steps = rules_effect(state, NO_RULES, then, 5.0, clock)
     first = next(steps)
     clock.advance(6)
     assert list(steps) == [] and not first.is_whole

@@ -33,7 +33,7 @@ def test_a_child_process_loads_nothing_that_it_does_not_need(module, others):
 @pytest.mark.parametrize(
     ("module", "others"),
     [
-        ("gossamer.collection.why.answer", set()),
+        ("gossamer.cli.ask.why", set()),
         ("gossamer.cli.crawl.hosts", set()),
         ("gossamer.cli.crawl.rules", {"rich"}),
         ("gossamer.cli.ask.politeness", set()),

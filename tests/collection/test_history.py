@@ -27,7 +27,7 @@ from gossamer.collection.maintenance.compact import compact
 from gossamer.config.slices import Retain
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Chronicle, CrawlRun
-from gossamer.reader.versions import job
+from gossamer.reader.reading import version_job
 from gossamer.store.directory import Directory
 from gossamer.values.url import Url, url_of
 
@@ -158,7 +158,7 @@ def test_a_capture_that_no_reader_survives_is_told_and_the_others_compared(kept:
     async def call(payload: bytes) -> bytes:
         if b"18.00" in payload:
             raise WorkerLost("memory")
-        return job(payload)
+        return version_job(payload)
 
     found = asyncio.run(HistoryReader(kept, real_outside(), "gossamer", call).timeline(SHOP))
     assert found.versions[2].note == "no reader survived it (memory)" and found.versions[1].changes == ("bytes",)

@@ -17,7 +17,7 @@ from gossamer.collection.why.answer import WhyQuery, removed
 from gossamer.collection.why.trail import HostTrail, Trail, told, told_host
 from gossamer.collection.why.waits import Crew
 from gossamer.config.settings import CrawlSettings, Settings
-from gossamer.rules.learned.templates import template_of
+from gossamer.rules.learned.traps import template_of
 from gossamer.rules.scope import Reach
 from gossamer.rules.user.rulebook import RuleBook, load_rules
 from gossamer.store.sqlite.database import read_only

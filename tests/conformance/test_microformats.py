@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from selectolax.lexbor import LexborHTMLParser
+from tests.extract.canonical_json import parsed
 
-from gossamer.extract.microformats.reader import parsed
 from gossamer.parse.html.tree import seen_in
 from gossamer.values.url import url_of
 

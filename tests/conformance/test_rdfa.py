@@ -13,12 +13,12 @@ from tests.conformance.rdfa_suite import COUNTS, HOME, MEDIA_TYPES, OLD_COUNTS, 
 
 from gossamer.extract.page import Extraction, extract
 from gossamer.extract.rdfa.entailment import expanded
-from gossamer.extract.rdfa.notices import processor_graph
 from gossamer.extract.rdfa.prefixes import NOT_WELL_FORMED, base_of, host_of
 from gossamer.extract.source import HostLanguage, RdfaVersion
 from gossamer.extract.terms import Labels
 from gossamer.parse.html.tree import parse_html, seen_in
 from gossamer.parse.xml import doctype_of, parse_xml
+from gossamer.reader.extraction import notices_as_facts
 from gossamer.values.page import Triple, ntriples
 from gossamer.values.url import url_of
 
@@ -75,7 +75,7 @@ def facts(case: Case) -> list[Triple]:
     version: RdfaVersion | None = "1.0" if case.version == "rdfa1.0" and case.host != "xhtml1" else None
     found = read(case.document.read_bytes(), MEDIA_TYPES[case.host], case.address, wants_notices, version)
     if wants_notices:
-        return processor_graph(found.notices, case.address, Labels(2))
+        return notices_as_facts(found.notices, case.address, Labels(2))
     if "vocab_expansion=true" in case.asks_for:
         return expanded(found.triples, suite_vocabulary())
     return found.triples

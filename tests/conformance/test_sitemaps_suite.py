@@ -96,14 +96,6 @@ def test_the_fields_of_the_examples_are_right() -> None:
     first = packed.entries[0]
     assert (first.url.text, first.changefreq, first.priority) == ("http://www.example.com/", "monthly", 0.8)
     assert first.changed_at == from_words("2005-01-01T00:00:00Z")
-    news = read((SUITE / "crawler-commons/extension/sitemap-news.xml").read_bytes(), "http://www.example.org/n.xml")
-    told = news.entries[0].news
-    assert told is not None and (told.title, told.publication) == (
-        "Companies A, B in Merger Talks",
-        "The Example Times",
-    )
-    links = read((SUITE / "crawler-commons/extension/sitemap-links.xml").read_bytes(), "http://www.example.com/l.xml")
-    assert [one.language for one in links.entries[0].translations][:2] == ["de", "de-ch"]
 
 
 def test_dates_of_the_rss_example_are_right_in_all_their_forms() -> None:

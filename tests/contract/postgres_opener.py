@@ -9,7 +9,7 @@ from tests.postgres_server import server
 
 from gossamer.base.tell import silent
 from gossamer.config.slices import Politeness
-from gossamer.frontier.api import Frontier
+from gossamer.frontier.api import Frontier, FrontierRules
 from gossamer.testing import FakeClock
 from gossamer.values.link import Offer
 
@@ -30,8 +30,8 @@ async def opened(
     from gossamer.store.postgres.database import SharedDatabase
 
     async with SharedDatabase(conninfo, clock, silent) as database:
-        more = {"read_time": lambda _: clock.now(), **more}
-        frontier = PostgresFrontier(database, politeness, clock, silent, may_enter, Stay("one"), **more)
+        rules = FrontierRules(politeness, may_enter, **more)
+        frontier = PostgresFrontier(database, rules, clock, silent, Stay("one"), lambda _: clock.now())
         await frontier.open()
         yield frontier
         if stops_cleanly:

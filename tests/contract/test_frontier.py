@@ -17,7 +17,7 @@ from tests.contract import postgres_opener
 from gossamer.base.clock import SECOND
 from gossamer.base.tell import silent
 from gossamer.config.slices import Politeness
-from gossamer.frontier.api import Frontier
+from gossamer.frontier.api import Frontier, FrontierRules
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.frontier.sqlite.sieve import Sieve
 from gossamer.store.sqlite.database import Database
@@ -48,7 +48,7 @@ async def sqlite_frontier(
 ) -> AsyncIterator[Frontier]:
     async with Database(folder / "state.db", clock, silent) as database:
         sieve = Sieve(journal_most=20, merge_every_s=0.5)
-        frontier = SqliteFrontier(database, politeness, clock, silent, may_enter, sieve, **more)
+        frontier = SqliteFrontier(database, FrontierRules(politeness, may_enter, **more), clock, silent, sieve)
         await frontier.open()
         yield frontier
         if stops_cleanly:

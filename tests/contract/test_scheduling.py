@@ -11,6 +11,7 @@ from gossamer.base.clock import SECOND, Instant
 from gossamer.config.slices import Politeness, SiteBudget
 from gossamer.frontier.api import Frontier
 from gossamer.frontier.priority import LOWEST
+from gossamer.frontier.rows import UrlKeys
 from gossamer.testing import FakeClock
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
@@ -417,7 +418,7 @@ def test_an_address_spelt_otherwise_is_the_same_address(opened: Opener) -> None:
     async def story() -> None:
         clock = FakeClock()
         identity = lambda text: text.removesuffix("index.html")  # noqa: E731
-        async with opened(clock, identity=identity) as frontier:
+        async with opened(clock, keys=UrlKeys(identity)) as frontier:
             await frontier.offer([seed("https://a.test/x/index.html"), seed("https://a.test/x/")])
             await frontier.offer([seed("https://a.test/x/"), seed("https://a.test/y/")])
             assert (await frontier.counts()).known == 2

@@ -10,8 +10,9 @@ from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.config.settings import Settings
 from gossamer.crawler.process import politeness
+from gossamer.frontier.api import FrontierRules
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
-from gossamer.rules.learned.templates import template_of
+from gossamer.rules.learned.traps import template_of
 from gossamer.rules.scope import Reach, judge, scope_of
 from gossamer.store.directory import Directory
 from gossamer.store.given import put_seeds
@@ -89,11 +90,13 @@ async def _happen(
         await database.run(lambda connection: put_seeds(connection, starts, reach))
         frontier = SqliteFrontier(
             database,
-            politeness(Settings()),
+            FrontierRules(
+                politeness(Settings()),
+                lambda offer: isinstance(judge(offer.url, offer.depth, scope), Allowed),
+                template_of=lambda text: template_of(Url(text)),
+            ),
             clock,
             silent,
-            lambda offer: isinstance(judge(offer.url, offer.depth, scope), Allowed),
-            template_of=lambda text: template_of(Url(text)),
         )
         async with frontier:
             await frontier.offer([Offer(start, How.SEED) for start in starts])

@@ -21,9 +21,9 @@ from gossamer.crawler.revisit import FetchEnd, Returning
 from gossamer.crawler.settlement import Followed, Measures
 from gossamer.crawler.sweeps import Around, Hastening, Neighbours, Swept, hastening, no_neighbours
 from gossamer.fetch.budget import Budget
+from gossamer.frontier.api import FrontierRules
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
-from gossamer.recrawl.calendar import Calendar, VisitBudget
-from gossamer.recrawl.policies import policy_named
+from gossamer.recrawl.policies import Calendar, VisitBudget, policy_named
 from gossamer.recrawl.retry import Retry
 from gossamer.store.sqlite.database import Database
 from gossamer.testing import FakeClock
@@ -109,7 +109,7 @@ async def crawled(folder: Path, policy: str = "age", allowance: VisitBudget | No
     """Every page was visited once."""
     clock = FakeClock()
     async with Database(folder / "state.db", clock, silent) as database:
-        frontier = SqliteFrontier(database, Politeness(delay_s=1.0), clock, silent, lambda _: True)
+        frontier = SqliteFrontier(database, FrontierRules(Politeness(delay_s=1.0), lambda _: True), clock, silent)
         async with frontier:
             await frontier.offer([Offer(url, How.SEED) for url in (HUB, *LEAVES)])
             there = Crawling(frontier, clock, policy, allowance)

@@ -5,13 +5,10 @@ import msgspec
 from gossamer.base.clock import SECOND
 from gossamer.demo.server import Logged
 from gossamer.demo.verdict import (
-    SYNTAXES,
     CrawledPage,
     ExpectedHost,
-    ExpectedPage,
     Manifest,
     check,
-    expected_facts,
     manifest_of,
     may_be_asked,
 )
@@ -122,17 +119,6 @@ def test_facts_too_few_or_too_many_fail() -> None:
         found[url] = CrawledPage("fetched", wrong)
         verdict = check(EXPECTED, found, [], DELAY_S)
         assert not verdict.passes and [(each.url, each.found) for each in verdict.wrong_facts] == [(url, wrong)]
-
-
-def test_facts_are_expected_of_the_syntaxes_that_were_read() -> None:
-    page = next(page for page in EXPECTED.pages if page.rdfa and page.jsonld)
-    assert expected_facts(page, ("rdfa", "json-ld")) == page.facts
-    assert expected_facts(page, ("rdfa",)) == page.rdfa
-    assert expected_facts(page, ("json-ld",)) == page.jsonld
-    assert expected_facts(page, ()) == 0
-    item = ExpectedPage("http://forum.demo.test/thread/1", facts=7, microdata=7)
-    assert expected_facts(item, ("microdata",)) == expected_facts(item, SYNTAXES) == item.facts
-    assert expected_facts(item, ("rdfa", "json-ld")) == 0
 
 
 def test_an_odd_end_of_a_dead_link_is_told_but_does_not_fail() -> None:

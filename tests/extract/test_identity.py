@@ -11,7 +11,7 @@ from gossamer.extract.origins import unpacked
 from gossamer.extract.page import Unified, extract, unified
 from gossamer.extract.places import packed
 from gossamer.extract.terms import iri_term
-from gossamer.extract.vocabularies.relations import canonical, iri_of, may_vary
+from gossamer.extract.vocabularies import canonical, iri_of, may_vary
 from gossamer.parse.html.tree import parse_html, seen_in
 from gossamer.values.page import ntriples
 from gossamer.values.url import Url, url_of

@@ -6,7 +6,7 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 from tests.extract.pages import ADDRESS, SCHEMA, lines, parses_again, read, script
 
-from gossamer.extract.jsonld.repair import SENTENCES, repaired
+from gossamer.extract.jsonld.reader import SENTENCES, repaired
 from gossamer.extract.page import Extraction, extract
 from gossamer.parse.html.tree import seen_in
 from gossamer.values.url import url_of

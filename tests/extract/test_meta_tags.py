@@ -4,8 +4,7 @@ from tests.extract.pages import ADDRESS, parses_again, read
 
 from gossamer.extract.meta_tags import MOST_LETTERS
 from gossamer.extract.page import SYNTAXES, Extraction, extract
-from gossamer.extract.rdfa.notices import MOST_NOTICES
-from gossamer.extract.source import Notice
+from gossamer.extract.source import MOST_NOTICES, Notice
 from gossamer.extract.terms import LONGEST_LITERAL
 from gossamer.parse.html.tree import seen_in
 from gossamer.values.url import url_of

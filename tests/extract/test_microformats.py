@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 from selectolax.lexbor import LexborHTMLParser
+from tests.extract.canonical_json import parsed
 
-from gossamer.extract.microformats.reader import MOST_ITEMS, items_of, parsed
+from gossamer.extract.microformats.reader import MOST_ITEMS, items_of
 from gossamer.extract.microformats.tree import MOST_LETTERS
 from gossamer.extract.microformats.values import assembled
 from gossamer.parse.html.tree import seen_in

@@ -4,12 +4,12 @@ import pytest
 from tests.extract.pages import ADDRESS
 
 from gossamer.extract.page import Extraction, extract
-from gossamer.extract.rdfa.notices import MOST_NOTICES, processor_graph
 from gossamer.extract.rdfa.prefixes import NOT_WELL_FORMED, base_of, host_of
-from gossamer.extract.source import HostLanguage
+from gossamer.extract.source import MOST_NOTICES, HostLanguage
 from gossamer.extract.terms import LONGEST_LITERAL, Labels
 from gossamer.parse.html.tree import parse_html, seen_in
 from gossamer.parse.xml import doctype_of, parse_xml
+from gossamer.reader.extraction import notices_as_facts
 from gossamer.values.url import url_of
 
 XHTML = 'xmlns="http://www.w3.org/1999/xhtml"'
@@ -237,7 +237,7 @@ def test_notices_are_bounded() -> None:
 
 def test_the_processor_graph_types_describes_and_places_each_notice() -> None:
     notices = (NOT_WELL_FORMED, *read('<p property="nothing">x</p>', notes=True).notices)
-    found = [" ".join(triple) for triple in processor_graph(notices, ADDRESS, Labels(1))]
+    found = [" ".join(triple) for triple in notices_as_facts(notices, ADDRESS, Labels(1))]
     rdf_type, node = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>", "_:c0000000000000001n"
     assert [line for line in found if "description" not in line] == [
         f"{node}1 {rdf_type} <{RDFA}Error>",

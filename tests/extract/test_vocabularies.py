@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.base.errors import ConfigError
-from gossamer.extract.vocabularies import relations
-from gossamer.extract.vocabularies.relations import bundled, label_of, namespace_of, with_own
+from gossamer.extract.vocabularies import Vocabularies, bundled, label_of, namespace_of, with_own
 
 SCHEMA, SECURE = "http://schema.org/", "https://schema.org/"
 FOAF = "http://xmlns.com/foaf/0.1/"
@@ -17,45 +16,45 @@ RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 PREFIXES = f"@prefix rdfs: <{RDFS}> . @prefix schema: <{SCHEMA}> . @prefix my: <http://my.test/> .\n"
 
 
-def own(text: str) -> relations.Vocabularies:
+def own(text: str) -> Vocabularies:
     return with_own((PREFIXES + text).encode())
 
 
 def test_M_A7_superclasses_come_nearest_first() -> None:
-    assert relations.superclasses(SCHEMA + "Restaurant") == tuple(
+    assert bundled().superclasses(SCHEMA + "Restaurant") == tuple(
         SCHEMA + name for name in ("FoodEstablishment", "LocalBusiness", "Organization", "Place", "Thing")
     )
-    assert relations.superclasses(SCHEMA + "Thing") == ()
-    assert relations.superclasses("http://nobody.test/Thing") == ()
+    assert bundled().superclasses(SCHEMA + "Thing") == ()
+    assert bundled().superclasses("http://nobody.test/Thing") == ()
 
 
 def test_M_A7_subclasses_are_all_that_lie_below() -> None:
-    below = relations.subclasses(SCHEMA + "Organization")
+    below = bundled().subclasses(SCHEMA + "Organization")
     assert len(below) > 150 and SCHEMA + "Restaurant" in below and SCHEMA + "Organization" not in below
     assert SCHEMA + "Person" not in below
 
 
 def test_M_A7_properties_have_wider_ones() -> None:
-    assert DC + "creator" in relations.superproperties(DCTERMS + "creator")
-    assert relations.superproperties(FOAF + "name") == (RDFS + "label",)
-    assert FOAF + "img" in relations.subproperties(FOAF + "depiction")
+    assert DC + "creator" in bundled().superproperties(DCTERMS + "creator")
+    assert bundled().superproperties(FOAF + "name") == (RDFS + "label",)
+    assert FOAF + "img" in bundled().subproperties(FOAF + "depiction")
 
 
 def test_schema_org_is_answered_in_one_spelling_whichever_it_was_asked_in() -> None:
-    assert relations.superclasses(SECURE + "Person") == (SCHEMA + "Thing",)
-    assert SCHEMA + "Person" in relations.subclasses(SECURE + "Thing")
-    person = relations.term(SECURE + "Person")
+    assert bundled().superclasses(SECURE + "Person") == (SCHEMA + "Thing",)
+    assert SCHEMA + "Person" in bundled().subclasses(SECURE + "Thing")
+    person = bundled().term(SECURE + "Person")
     assert person is not None and (person.iri, person.name, person.namespace) == (SCHEMA + "Person", "Person", SCHEMA)
     assert bundled().is_a(SECURE + "Restaurant", SCHEMA + "Organization")
     assert not bundled().is_a(SCHEMA + "Organization", SCHEMA + "Restaurant")
 
 
 def test_names_and_prefixes_lead_to_each_other() -> None:
-    assert relations.expanded("schema:Person") == SCHEMA + "Person"
-    assert relations.expanded("dct:creator") == DCTERMS + "creator"
-    assert relations.expanded("nobody:Person") is None and relations.expanded("Person") is None
-    assert relations.prefix_of(SCHEMA) == relations.prefix_of(SECURE) == "schema"
-    assert relations.prefix_of("http://nobody.test/") is None
+    assert bundled().expanded("schema:Person") == SCHEMA + "Person"
+    assert bundled().expanded("dct:creator") == DCTERMS + "creator"
+    assert bundled().expanded("nobody:Person") is None and bundled().expanded("Person") is None
+    assert bundled().prefix_of(SCHEMA) == bundled().prefix_of(SECURE) == "schema"
+    assert bundled().prefix_of("http://nobody.test/") is None
 
 
 @pytest.mark.parametrize(
@@ -80,11 +79,11 @@ def test_labels_are_made_from_names() -> None:
 
 
 def test_terms_complete_what_was_begun() -> None:
-    assert [term.iri for term in relations.terms("schema:Perso", "class")] == [SCHEMA + "Person"]
-    assert relations.terms("person")[0].name == "Person"
-    assert all(term.kind == "property" for term in relations.terms("foaf:", "property"))
-    assert relations.terms("nobody:x") == []
-    assert len(relations.terms("", at_most=7)) == 7
+    assert [term.iri for term in bundled().terms("schema:Perso", "class")] == [SCHEMA + "Person"]
+    assert bundled().terms("person")[0].name == "Person"
+    assert all(term.kind == "property" for term in bundled().terms("foaf:", "property"))
+    assert bundled().terms("nobody:x") == []
+    assert len(bundled().terms("", at_most=7)) == 7
 
 
 def test_the_bundle_is_whole_and_small() -> None:
@@ -108,7 +107,7 @@ def test_M_A7_relations_of_one_s_own_join_the_others() -> None:
     assert mine.expanded("my:Chef") == "http://my.test/Chef"
     assert mine.terms("my:")[0].label == "chef"
     assert ("http://my.test/Chef", SCHEMA + "Person") in mine.own
-    assert relations.superclasses("http://my.test/Chef") == (), "the bundle is as it was"
+    assert bundled().superclasses("http://my.test/Chef") == (), "the bundle is as it was"
 
 
 def test_a_circle_is_walked_once() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from gossamer.base.clock import SECOND, SystemClock
 from gossamer.base.tell import silent
 from gossamer.config.slices import Politeness
+from gossamer.frontier.api import FrontierRules
 from gossamer.frontier.postgres.frontier import PostgresFrontier
 from gossamer.frontier.postgres.hosts import Stay
 from gossamer.frontier.postgres.settlement import LeaseLost
@@ -54,7 +55,7 @@ async def crawl(conninfo: str, name: str, log: Path, seconds: float) -> None:
     with log.open("a", buffering=1) as lines:
         async with (
             SharedDatabase(conninfo, clock, silent) as database,
-            PostgresFrontier(database, POLITE, clock, silent, lambda _: True, stay) as frontier,
+            PostgresFrontier(database, FrontierRules(POLITE, lambda _: True), clock, silent, stay) as frontier,
         ):
             log.with_suffix(".ready").touch()
             while not (log.parent / GO).exists():

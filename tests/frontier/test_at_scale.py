@@ -14,6 +14,7 @@ from bench.frontier import measure
 from gossamer.base.clock import SECOND
 from gossamer.base.tell import silent
 from gossamer.config.slices import Politeness
+from gossamer.frontier.api import FrontierRules
 from gossamer.frontier.reports import (
     every_end,
     held,
@@ -26,7 +27,7 @@ from gossamer.frontier.reports import (
     waits_before,
 )
 from gossamer.frontier.sqlite import sieve as sieving
-from gossamer.frontier.sqlite.frontier import SqliteFrontier
+from gossamer.frontier.sqlite.frontier import DEFAULT_SIEVE, SqliteFrontier
 from gossamer.frontier.sqlite.sieve import Sieve
 from gossamer.store.sqlite.database import Database, migrate, migrations, read_only
 from gossamer.testing import FakeClock
@@ -40,8 +41,9 @@ from gossamer.values.visit import Settled, Visit, VisitKind, Yield
 @asynccontextmanager
 async def opened(folder: Path, clock: FakeClock, **more: Any) -> AsyncIterator[tuple[SqliteFrontier, Database]]:
     async with Database(folder / "state.db", clock, silent) as database:
-        more.setdefault("politeness", Politeness(delay_s=1.0))
-        async with SqliteFrontier(database, clock=clock, tell=silent, may_enter=lambda _: True, **more) as frontier:
+        sieve = more.pop("sieve", DEFAULT_SIEVE)
+        rules = FrontierRules(**{"politeness": Politeness(delay_s=1.0), "may_enter": lambda _: True, **more})
+        async with SqliteFrontier(database, rules, clock, silent, sieve) as frontier:
             yield frontier, database
 
 
@@ -81,8 +83,8 @@ def test_what_is_laid_on_heaps_is_found_again_each_address_once(
 
     async def story() -> None:
         clock = FakeClock()
-        sieve = Sieve(journal_most=10, merge_every_s=30.0, seen_slots=16)
-        async with opened(tmp_path, clock, sieve=sieve) as (frontier, database):
+        sieve = Sieve(journal_most=10, merge_every_s=30.0)
+        async with opened(tmp_path, clock, sieve=sieve, seen_slots=16) as (frontier, database):
             await frontier.offer(seeds(*(f"https://h{n}.test/0" for n in range(7))))
             pages: list[str] = []
             was_heaped = 0

@@ -9,7 +9,7 @@ from gossamer.base.clock import SECOND
 from gossamer.base.tell import silent
 from gossamer.config.slices import Politeness
 from gossamer.crawler.heartbeat import awaited_in_words
-from gossamer.frontier.api import Awaited
+from gossamer.frontier.api import Awaited, FrontierRules
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.store.sqlite.database import Database
 from gossamer.testing import FakeClock
@@ -25,7 +25,7 @@ def test_each_kind_of_wait_names_its_url_its_end_and_its_reason(tmp_path: Path) 
         polite = Politeness(delay_s=10.0, jitter=0.0)
         async with (
             Database(tmp_path / "state.db", clock, silent) as database,
-            SqliteFrontier(database, polite, clock, silent, lambda _: True) as frontier,
+            SqliteFrontier(database, FrontierRules(polite, lambda _: True), clock, silent) as frontier,
         ):
             assert await frontier.awaited() is None
             await frontier.offer([seed(PAGE)])

@@ -13,11 +13,13 @@ import pytest
 from gossamer.base.clock import SECOND
 from gossamer.base.tell import silent
 from gossamer.config.slices import Politeness
+from gossamer.frontier.api import FrontierRules
+from gossamer.frontier.rows import UrlKeys
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.frontier.sqlite.maintenance import forget
 from gossamer.frontier.sqlite.sieve import IncomingKeys, Sieve, journal, lay_on_heaps, waiting_in
 from gossamer.rules.canonical import identity_of
-from gossamer.rules.learned.templates import template_of
+from gossamer.rules.learned.traps import template_of
 from gossamer.rules.retention import Forgotten, forgotten_of
 from gossamer.store import forgotten, tallies
 from gossamer.store.forgotten import ForgottenEntry
@@ -27,7 +29,7 @@ from gossamer.testing import FakeClock
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import Robots, RobotsState
-from gossamer.values.url import Url, id_of
+from gossamer.values.url import Url
 from gossamer.values.visit import Settled, VisitKind
 
 SHOP, OTHER = "https://shop.test", "https://other.test"
@@ -50,13 +52,10 @@ async def crawled(folder: Path, clock: FakeClock, visits: int = 12) -> AsyncIter
     async with Database(folder / "state.db", clock, silent) as database:
         frontier = SqliteFrontier(
             database,
-            Politeness(delay_s=1.0),
+            FrontierRules(Politeness(delay_s=1.0), lambda _: True, keys=UrlKeys(identity_of), template_of=template),
             clock,
             silent,
-            lambda _: True,
-            identity=identity_of,
-            template_of=template,
-            sieve=Sieve(journal_most=1),
+            Sieve(journal_most=1),
         )
         async with frontier:
             texts = [f"{host}/{folder}/{n}" for host in (SHOP, OTHER) for folder in ("a", "list") for n in range(5)]
@@ -141,7 +140,7 @@ def test_what_was_offered_and_not_entered_yet_goes_too(tmp_path: Path) -> None:
         async with crawled(tmp_path, FakeClock(), visits=2) as database:
             offers = [Offer(Url(f"{host}/new/{n}"), How.LINK) for host in (SHOP, OTHER) for n in range(3)]
             block = Forgotten(frozenset(), frozenset({"shop.test/new/1", "other.test/new/2"}))
-            keys = IncomingKeys(id_of, identity_of)
+            keys = IncomingKeys(UrlKeys(identity_of))
             await database.run(lambda c: journal(c, [(None, None, offers)], len(offers)))
             await database.run(partial(forget, block=block, template_of=template))
             assert (await database.read(waiting_in)).journalled == 4

@@ -14,6 +14,7 @@ from tests.frontier.test_tables import ENDS
 from gossamer.base.clock import SECOND
 from gossamer.base.tell import silent
 from gossamer.config.slices import Politeness
+from gossamer.frontier.api import FrontierRules
 from gossamer.frontier.priority import LOWEST
 from gossamer.frontier.rows import REASON_CODES
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
@@ -35,7 +36,7 @@ async def opened(folder: Path, clock: FakeClock, delay_s: float | None = None) -
     """One host whose robots.txt was read, and six pages of it."""
     async with (
         Database(folder / "state.db", clock, silent) as database,
-        SqliteFrontier(database, POLITE, clock, silent, lambda _: True) as frontier,
+        SqliteFrontier(database, FrontierRules(POLITE, lambda _: True), clock, silent) as frontier,
     ):
         await frontier.offer([Offer(Url(text), How.SEED) for text in PAGES])
         (robots,) = await taken(frontier, clock)

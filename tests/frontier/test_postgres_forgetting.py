@@ -10,8 +10,10 @@ from tests.postgres_server import server, why_absent
 from gossamer.base.clock import SECOND
 from gossamer.base.tell import silent
 from gossamer.config.slices import Politeness
+from gossamer.frontier.api import FrontierRules
+from gossamer.frontier.rows import UrlKeys
 from gossamer.rules.canonical import identity_of
-from gossamer.rules.learned.templates import template_of
+from gossamer.rules.learned.traps import template_of
 from gossamer.rules.retention import Forgotten, forgotten_of
 from gossamer.testing import FakeClock
 from gossamer.values.capture import Kept, Place
@@ -50,14 +52,16 @@ async def forgotten_from(conninfo: str, block: Forgotten) -> tuple[int, Any, set
     async with SharedDatabase(conninfo, clock, silent) as database:
         frontier = PostgresFrontier(
             database,
-            Politeness(delay_s=1.0, jitter=0.0),
+            FrontierRules(
+                Politeness(delay_s=1.0, jitter=0.0),
+                lambda _: True,
+                keys=UrlKeys(identity_of),
+                template_of=template,
+            ),
             clock,
             silent,
-            lambda _: True,
             Stay("one"),
-            read_time=lambda _: clock.now(),
-            identity=identity_of,
-            template_of=template,
+            lambda _: clock.now(),
         )
         await frontier.open()
         texts = [f"{host}/{folder}/{n}" for host in (SHOP, OTHER) for folder in ("a", "list") for n in range(5)]

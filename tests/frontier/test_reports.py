@@ -12,7 +12,7 @@ from tests.frontier.test_ledger import opened, taken
 from gossamer.base.clock import SECOND
 from gossamer.base.tell import silent
 from gossamer.config.slices import Politeness
-from gossamer.frontier.api import HostState, KnownState, Ledger, Template
+from gossamer.frontier.api import FrontierRules, HostState, KnownState, Ledger, Template
 from gossamer.frontier.known import depths_of, key_of, known, last_end
 from gossamer.frontier.reports import (
     held,
@@ -26,6 +26,7 @@ from gossamer.frontier.reports import (
     waits_before,
 )
 from gossamer.frontier.requeue import noted
+from gossamer.frontier.rows import UrlKeys
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.frontier.sqlite.hosts import Rulebook
 from gossamer.frontier.sqlite.quarantine import Quarantine
@@ -52,7 +53,7 @@ def test_a_url_a_host_and_a_template_are_told_in_full(tmp_path: Path) -> None:
         async with (
             Database(tmp_path / "state.db", clock, silent) as database,
             SqliteFrontier(
-                database, Politeness(delay_s=2.0), clock, silent, lambda _: True, template_of=template_of
+                database, FrontierRules(Politeness(delay_s=2.0), lambda _: True, template_of=template_of), clock, silent
             ) as frontier,
         ):
             await frontier.offer([Offer(Url(f"{HERE}/"), How.SEED)])
@@ -187,7 +188,7 @@ def test_a_url_that_was_met_several_times_counts_from_where_it_is_nearest_and_ke
     offers = [Offer(Url(f"http://a.test/{name}"), How.LINK, None, depth) for name, depth in met]
 
     def work(connection: sqlite3.Connection) -> None:
-        assert merge_offers(connection, [(None, None, offers)], IncomingKeys(id_of)) == 2
+        assert merge_offers(connection, [(None, None, offers)], IncomingKeys(UrlKeys())) == 2
         assert depths_of(connection, [offer.url for offer in offers[:2]]) == [1, 1]
         rows = connection.execute("SELECT id FROM queue ORDER BY sequence").fetchall()
         assert [number for (number,) in rows] == [id_of(offer.url.text) for offer in offers[:2]]
@@ -227,7 +228,7 @@ def test_pages_too_many_to_be_moved_at_once_are_put_aside_when_their_turn_comes(
         async with (
             Database(tmp_path / "state.db", clock, silent) as database,
             SqliteFrontier(
-                database, Politeness(delay_s=2.0), clock, silent, lambda _: True, template_of=template_of
+                database, FrontierRules(Politeness(delay_s=2.0), lambda _: True, template_of=template_of), clock, silent
             ) as frontier,
         ):
             names = [*(f"trap/{number}" for number in range(6)), "page"]
@@ -259,7 +260,7 @@ def test_no_more_visits_are_taken_than_are_asked_for_whoever_comes_out_of_the_fr
         clock = FakeClock()
         async with (
             Database(tmp_path / "state.db", clock, silent) as database,
-            SqliteFrontier(database, Politeness(delay_s=2.0), clock, silent, lambda _: True) as frontier,
+            SqliteFrontier(database, FrontierRules(Politeness(delay_s=2.0), lambda _: True), clock, silent) as frontier,
         ):
             await frontier.offer([Offer(Url(f"http://h{number}.test/"), How.SEED) for number in range(12)])
             names = set()
@@ -299,7 +300,9 @@ def test_new_urls_under_a_held_template_are_counted_for_it_on_their_own_host(tmp
         clock = FakeClock()
         async with (
             Database(tmp_path / "state.db", clock, silent) as database,
-            SqliteFrontier(database, Politeness(), clock, silent, lambda _: True, template_of=template) as frontier,
+            SqliteFrontier(
+                database, FrontierRules(Politeness(), lambda _: True, template_of=template), clock, silent
+            ) as frontier,
         ):
             await frontier.offer([Offer(Url(f"https://{name}/"), How.SEED) for name in hosts_of])
             for name in hosts_of:

@@ -9,6 +9,8 @@ import pytest
 from gossamer.base.clock import SECOND
 from gossamer.base.tell import silent
 from gossamer.config.slices import Politeness
+from gossamer.frontier.api import FrontierRules
+from gossamer.frontier.rows import UrlKeys
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.frontier.sqlite.maintenance import enter_found, enter_visited, settle_restored
 from gossamer.frontier.sqlite.sieve import IncomingKeys
@@ -19,7 +21,7 @@ from gossamer.values.history import MOST_NEW, Past
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import Robots, RobotsState
-from gossamer.values.url import Url, id_of
+from gossamer.values.url import Url
 from gossamer.values.visit import Settled, Visit, VisitKind
 
 VISITED = {
@@ -39,7 +41,7 @@ def test_what_was_visited_waits_no_longer_and_the_rest_waits_until_its_host_has_
         async with Database(tmp_path / "state.db", clock, silent) as database:
 
             def restore(connection: sqlite3.Connection) -> tuple[int, int]:
-                keys = IncomingKeys(id_of)
+                keys = IncomingKeys(UrlKeys())
                 enter_visited(connection, [kept(path, status, now - 5) for path, status in VISITED.items()], keys)
                 pages = [Offer(Url(f"http://a.test/{name}"), How.LINK, None, 1) for name in ("ok", "new", "later")]
                 found = enter_found(connection, pages, keys), enter_found(connection, pages, keys)
@@ -49,7 +51,9 @@ def test_what_was_visited_waits_no_longer_and_the_rest_waits_until_its_host_has_
             assert await database.run(restore) == (1, 0)
             ends = await database.read(lambda c: c.execute("SELECT settled_at, failures, due_at FROM ends").fetchall())
             assert set(ends) == {(now - 5, 0, None)}
-            async with SqliteFrontier(database, Politeness(delay_s=1.0), clock, silent, lambda _: True) as frontier:
+            async with SqliteFrontier(
+                database, FrontierRules(Politeness(delay_s=1.0), lambda _: True), clock, silent
+            ) as frontier:
                 counts = await frontier.counts()
                 assert (counts.known, counts.queued, counts.settled) == (8, 3, 5)
                 assert {reason: many for reason, many in counts.by_reason.items() if many} == {
@@ -80,7 +84,7 @@ def test_a_page_that_is_visited_again_is_remembered_to_have_led_to_new_pages(
         clock = FakeClock()
         async with (
             Database(tmp_path / "state.db", clock, silent) as database,
-            SqliteFrontier(database, Politeness(delay_s=1.0), clock, silent, lambda _: True) as frontier,
+            SqliteFrontier(database, FrontierRules(Politeness(delay_s=1.0), lambda _: True), clock, silent) as frontier,
         ):
             await frontier.offer([Offer(Url(f"http://a.test{path}"), How.SEED) for path in ("/", "/known")])
             frontier.set_rules(lambda _: True)  # nothing counts as met lately

@@ -7,6 +7,7 @@ import pytest
 
 from gossamer.base.tell import silent
 from gossamer.config.slices import Politeness
+from gossamer.frontier.api import FrontierRules
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.store.sqlite.database import Database
 from gossamer.testing import FakeClock
@@ -27,7 +28,9 @@ async def visited_then_started_again(path: Path, reason: Reason) -> list[Visit]:
     """One run that ends with `reason`, and what a second run takes first."""
     clock = FakeClock()
     async with Database(path, clock, silent) as database:
-        async with SqliteFrontier(database, Politeness(delay_s=0), clock, silent, lambda _: True) as frontier:
+        async with SqliteFrontier(
+            database, FrontierRules(Politeness(delay_s=0), lambda _: True), clock, silent
+        ) as frontier:
             await frontier.offer([Offer(SEED, How.SEED)])
             (robots,) = await frontier.take(1)
             await frontier.settle([Settled(robots, Reason.GONE, clock.now(), robots=missing(robots, clock))])
@@ -36,7 +39,9 @@ async def visited_then_started_again(path: Path, reason: Reason) -> list[Visit]:
             await frontier.settle([Settled(visit, reason, clock.now())])
             assert await frontier.next_at() is None
         clock.advance(60)
-        async with SqliteFrontier(database, Politeness(delay_s=0), clock, silent, lambda _: True) as frontier:
+        async with SqliteFrontier(
+            database, FrontierRules(Politeness(delay_s=0), lambda _: True), clock, silent
+        ) as frontier:
             await frontier.offer([Offer(SEED, How.SEED)])
             await frontier.revive([SEED])
             counts = await frontier.counts()
@@ -74,7 +79,7 @@ def test_a_frontier_says_whether_it_was_left_in_order(tmp_path: Path) -> None:
         clock = FakeClock()
         async with Database(tmp_path / "state.db", clock, silent) as database:
             for is_closed in (True, False, True):
-                frontier = SqliteFrontier(database, Politeness(delay_s=0), clock, tell, lambda _: True)
+                frontier = SqliteFrontier(database, FrontierRules(Politeness(delay_s=0), lambda _: True), clock, tell)
                 await frontier.open()
                 if is_closed:
                     await frontier.close()

@@ -14,8 +14,10 @@ from gossamer.base.clock import SECOND
 from gossamer.base.errors import DiskFull
 from gossamer.base.tell import silent
 from gossamer.config.slices import Politeness
+from gossamer.frontier.api import FrontierRules
+from gossamer.frontier.rows import UrlKeys
 from gossamer.frontier.sqlite import leases
-from gossamer.frontier.sqlite.frontier import SqliteFrontier
+from gossamer.frontier.sqlite.frontier import DEFAULT_SIEVE, SqliteFrontier
 from gossamer.frontier.sqlite.hosts import Rulebook
 from gossamer.frontier.sqlite.sieve import Sieve
 from gossamer.store.sqlite.database import Database, migrate, migrations, read_only
@@ -35,8 +37,9 @@ async def opened(
     folder: Path, clock: FakeClock, tell: Any = silent, **more: Any
 ) -> AsyncIterator[tuple[SqliteFrontier, Database]]:
     async with Database(folder / "state.db", clock, silent) as database:
-        more.setdefault("politeness", Politeness(delay_s=1.0))
-        async with SqliteFrontier(database, clock=clock, tell=tell, may_enter=lambda _: True, **more) as frontier:
+        sieve = more.pop("sieve", DEFAULT_SIEVE)
+        rules = FrontierRules(**{"politeness": Politeness(delay_s=1.0), "may_enter": lambda _: True, **more})
+        async with SqliteFrontier(database, rules, clock, tell, sieve) as frontier:
             yield frontier, database
 
 
@@ -67,7 +70,7 @@ def test_addresses_and_hosts_with_the_same_hash_are_told_apart_by_their_text(tmp
 
     async def story() -> None:
         clock = FakeClock()
-        async with opened(tmp_path, clock, url_id=lambda text: id_of(text) % 3) as (frontier, _):
+        async with opened(tmp_path, clock, keys=UrlKeys(url_id=lambda text: id_of(text) % 3)) as (frontier, _):
             assert await frontier.offer(seeds(*texts[:20])) == 20
             await frontier.offer(seeds(*texts))
             assert (await frontier.counts()).known == 30

@@ -14,6 +14,7 @@ from gossamer.base.clock import SECOND, Instant
 from gossamer.base.tell import silent
 from gossamer.config.slices import Politeness
 from gossamer.fetch.answer import ResponseHead, outcome_of
+from gossamer.frontier.api import FrontierRules
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.recrawl.retry import Retry, next_due
 from gossamer.store.sqlite.database import Database
@@ -46,7 +47,7 @@ async def crawl(folder: Path, says: Says, pages: int, retry: Retry, longest_s: f
     clock, chance, seen = FakeClock(), seeded(16), []
     begun = clock.now()
     async with Database(folder / "state.db", clock, silent) as database:
-        frontier = SqliteFrontier(database, Politeness(delay_s=1.0), clock, silent, lambda _: True)
+        frontier = SqliteFrontier(database, FrontierRules(Politeness(delay_s=1.0), lambda _: True), clock, silent)
         async with frontier:
             await frontier.offer([Offer(Url(f"http://site.test/{n}"), How.SEED) for n in range(pages)])
             while (next_at := await frontier.next_at()) is not None:
@@ -123,7 +124,7 @@ def test_F_H16_the_rest_outlives_a_restart(tmp_path):
     async def opened() -> AsyncIterator[SqliteFrontier]:
         async with (
             Database(tmp_path / "state.db", clock, silent) as database,
-            SqliteFrontier(database, Politeness(delay_s=1.0), clock, silent, lambda _: True) as frontier,
+            SqliteFrontier(database, FrontierRules(Politeness(delay_s=1.0), lambda _: True), clock, silent) as frontier,
         ):
             yield frontier
 

@@ -17,6 +17,7 @@ from gossamer.crawler.journey import Crawl, Rooms
 from gossamer.crawler.pace import Pace
 from gossamer.crawler.revisit import Returning
 from gossamer.crawler.settlement import Measures
+from gossamer.frontier.api import FrontierRules
 from gossamer.frontier.reports import every_end
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.reader.reading import job
@@ -97,13 +98,11 @@ async def crawl(
         spool = SpoolWriter(files, root / "spool", told)
         spool.open(recovered.last_volume)
         scope = scope_of([(Url(seed), reach) for seed in seeds])
-        frontier = Watched(
-            database,
+        rules = FrontierRules(
             Politeness(delay_s=0.0),
-            clock,
-            told,
             lambda offer: isinstance(judge(offer.url, offer.depth, scope), Allowed),
         )
+        frontier = Watched(database, rules, clock, told)
         frontier.told = told
         await opened.enter_async_context(frontier)
         readers = Pool(job, 1, limits or Limits(wall_s=60.0, cpu_s=60.0), SystemProcesses(), SystemClock(), told)

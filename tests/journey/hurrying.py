@@ -23,11 +23,12 @@ from gossamer.crawler.admission import open_ruling
 from gossamer.crawler.journey import Crawl, Rooms
 from gossamer.crawler.process import measures, pace, politeness
 from gossamer.fetch.answer import ResponseHead, outcome_of
-from gossamer.frontier.api import KnownState
+from gossamer.frontier.api import FrontierRules, KnownState
+from gossamer.frontier.rows import UrlKeys
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.reader.reading import job
 from gossamer.rules.canonical import identity_of
-from gossamer.rules.learned.templates import template_of
+from gossamer.rules.learned.traps import template_of
 from gossamer.spool.writer import SpoolWriter
 from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import Database
@@ -132,16 +133,18 @@ async def crawl(
         ruling = await open_ruling(directory, settings, starts, database, outside, found.told)
         frontier = Leaping(
             database,
-            politeness(settings),
+            FrontierRules(
+                politeness(settings),
+                ruling.may_enter,
+                ruling.nudge,
+                UrlKeys(identity_of),
+                template_of=lambda text: template_of(Url(text)),
+                judge_template=ruling.is_trap,
+                budget=budget(settings),
+                chance=outside.chance,
+            ),
             clock,
             found.told,
-            ruling.may_enter,
-            identity=identity_of,
-            nudge=ruling.nudge,
-            chance=outside.chance,
-            budget=budget(settings),
-            template_of=lambda text: template_of(Url(text)),
-            judge_template=ruling.is_trap,
         )
         await opened.enter_async_context(frontier)
         readers = await opened.enter_async_context(

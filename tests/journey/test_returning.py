@@ -20,8 +20,7 @@ from gossamer.base.clock import DAY, SECOND
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.crawler.revisit import FetchEnd, NextFetch, Returning
-from gossamer.recrawl.calendar import Calendar, VisitBudget
-from gossamer.recrawl.policies import policy_named
+from gossamer.recrawl.policies import Calendar, VisitBudget, policy_named
 from gossamer.spool.codec import decode
 from gossamer.spool.follower import Follower, SpoolPosition
 from gossamer.testing import FakeClock, TinyWeb

@@ -12,8 +12,7 @@ from gossamer.base.chance import seeded
 from gossamer.base.clock import DAY, SECOND, Instant
 from gossamer.crawler.revisit import FetchEnd, Returning, news_in
 from gossamer.frontier.priority import priority_of
-from gossamer.recrawl.calendar import VisitBudget
-from gossamer.recrawl.policies import POLICIES, policy_named
+from gossamer.recrawl.policies import POLICIES, VisitBudget, policy_named
 from gossamer.values.capture import Capture
 from gossamer.values.history import Change, Past, Prints
 from gossamer.values.link import How, ListClaim

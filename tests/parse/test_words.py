@@ -11,12 +11,17 @@ from gossamer.parse.content import (
     exact,
     first_line,
     near,
-    resemblance,
     xml_text,
     xml_title,
 )
-from gossamer.parse.html.text import folded
+from gossamer.parse.html.tree import folded
 from gossamer.parse.language import language_of, primary
+
+
+def resemblance(one: tuple[int, ...], other: tuple[int, ...]) -> float:
+    """The estimated share of shingles that two texts have in common (0 to 1)."""
+    return sum(map(int.__eq__, one, other)) / len(one) if one and len(one) == len(other) else 0.0
+
 
 ENGLISH = "The library opens at nine every morning, and the reading room is usually full of students before noon. " * 4
 GERMAN = (

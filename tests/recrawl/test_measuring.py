@@ -4,6 +4,7 @@ import pytest
 
 from gossamer.base.clock import DAY_S
 from gossamer.recrawl.freshness import (
+    Freshness,
     HeldCopy,
     PageKind,
     Sums,
@@ -11,13 +12,12 @@ from gossamer.recrawl.freshness import (
     average_age,
     first_days,
     in_short,
-    measured,
     optimum,
     prior_from,
     summed,
     together,
 )
-from gossamer.recrawl.rates import RATES, observed
+from gossamer.recrawl.rates import RATES, Prior, observed
 from gossamer.values.history import History, VisitFinding
 
 
@@ -33,6 +33,10 @@ def seen(changes: list[bool], every_days: float) -> History:
 
 
 BUSY, QUIET = seen([True] * 20, 1.0), seen([False] * 20, 10.0)
+
+
+def measured(copies: list[HeldCopy], prior: Prior) -> Freshness | None:
+    return in_short(summed(copies, prior, first_days(copies)))
 
 
 def test_nothing_is_said_of_no_page() -> None:

@@ -21,7 +21,6 @@ from gossamer.recrawl.policies import (
     price_for,
     varied,
     visits_at,
-    worth_after,
 )
 from gossamer.recrawl.rates import IGNORANT, RATES, observed, posterior
 from gossamer.values.history import IN_WORDS, History, PolicyPage, VisitFinding, Why
@@ -72,7 +71,8 @@ def test_the_interval_is_found_wherever_the_search_begins_and_scale_is_no_matter
     found = [interval_worth(shares, 4.0, near) for near in (0.001, 1.0, 30.0, 1e6)]
     assert found == pytest.approx([found[0]] * 4)
     assert interval_worth([7 * share for share in shares], 4.0) == pytest.approx(found[0])
-    assert worth_after(shares, found[0]) == pytest.approx(4.0, rel=0.01)
+    worth = sum(share * gain(rate * found[0]) / rate**2 for share, rate in zip(shares, RATES, strict=True))
+    assert worth == pytest.approx(4.0, rel=0.01)
     assert gain(1.0) / RATES[0] ** 2 > 0
 
 

@@ -5,7 +5,7 @@ import random
 import statistics
 
 import pytest
-from bench.recrawl import MOST_ERROR, PRIORS, median_errors
+from bench.recrawl import MOST_ERROR, PRIORS, corrected, counted, from_last_dates, likeliest, median_errors
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,11 +17,7 @@ from gossamer.recrawl.rates import (
     STEPS,
     Panels,
     PriorLearning,
-    corrected,
-    counted,
-    from_last_dates,
     learnt,
-    likeliest,
     likely_rate,
     observed,
     posterior,

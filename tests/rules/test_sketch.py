@@ -5,7 +5,7 @@ from array import array
 
 import pytest
 
-from gossamer.rules.learned.novelty import WATCHED_FROM, Novelty
+from gossamer.rules.learned.model import WATCHED_FROM, Novelty
 from gossamer.rules.learned.sketch import (
     LARGEST,
     MOST_SPREAD,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.rules.learned.templates import LONGEST, kind_of, template_of
+from gossamer.rules.learned.traps import LONGEST_TEMPLATE, kind_of, template_of
 from gossamer.values.url import Url, url_of
 
 
@@ -65,7 +65,7 @@ def test_parts_of_a_site_have_templates_of_their_own() -> None:
 def test_a_template_is_bounded_and_made_of_any_address(text: str) -> None:
     url = url_of("/" + text, Url("http://example.org/"))
     if url is not None:
-        assert len(template_of(url)) <= LONGEST
+        assert len(template_of(url)) <= LONGEST_TEMPLATE
         assert template_of(url) == template_of(url)
 
 
@@ -183,4 +183,4 @@ def test_dates_extensions_depth_and_parameters_at_their_limits(target: str, expe
 
 def test_a_long_template_is_cut() -> None:
     long = "/x?" + "&".join(f"do={'house' * 4}{'a' * n}" for n in range(1, 5)) * 4
-    assert len(template(long)) == LONGEST and template(long).startswith("/x?do=househouse")
+    assert len(template(long)) == LONGEST_TEMPLATE and template(long).startswith("/x?do=househouse")

@@ -22,7 +22,7 @@ from gossamer.crawler import pace
 from gossamer.crawler.journey import Crawl, Rooms
 from gossamer.crawler.pace import Pace
 from gossamer.crawler.settlement import Measures
-from gossamer.frontier.api import Frontier
+from gossamer.frontier.api import Frontier, FrontierRules
 from gossamer.frontier.reports import every_end
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.reader.reading import done, job
@@ -190,12 +190,14 @@ class _Simulation:
     def _frontier(self, database: Database) -> SqliteFrontier:
         return SqliteFrontier(
             database,
-            Politeness(delay_s=self._kind.kept_s, per_address=PER_ADDRESS, apart_s=APART_S),
+            FrontierRules(
+                Politeness(delay_s=self._kind.kept_s, per_address=PER_ADDRESS, apart_s=APART_S),
+                lambda _: True,
+                resolve=self._resolve,
+                chance=seeded(self._seed),
+            ),
             self._clock,
             silent,
-            lambda _: True,
-            resolve=self._resolve,
-            chance=seeded(self._seed),
         )
 
     async def _read(self, parts: Sequence[bytes], admit: object = None, heavy: bool = False) -> WorkerAnswer:

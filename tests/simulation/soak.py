@@ -35,11 +35,11 @@ from gossamer.crawler.settlement import Measures
 from gossamer.demo.pages import DemoRequest
 from gossamer.demo.web import DemoWeb
 from gossamer.fetch.answer import ResponseHead, outcome_of
+from gossamer.frontier.api import FrontierRules
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.monitor.samples import chronicling
 from gossamer.reader.reading import job
-from gossamer.recrawl.calendar import VisitBudget
-from gossamer.recrawl.policies import policy_named
+from gossamer.recrawl.policies import VisitBudget, policy_named
 from gossamer.recrawl.retry import Retry
 from gossamer.spool.writer import SpoolWriter
 from gossamer.store.directory import Directory
@@ -189,7 +189,7 @@ class Soak:
             spool.open(recovered.last_volume)
             opened.callback(volumes.close)
             opened.callback(spool.close)
-            frontier = SqliteFrontier(database, Politeness(delay_s=1.0), clock, silent, lambda _: True)
+            frontier = SqliteFrontier(database, FrontierRules(Politeness(delay_s=1.0), lambda _: True), clock, silent)
             await opened.enter_async_context(frontier)
             await opened.enter_async_context(chronicling(directory, outside, True, silent))
             await frontier.offer([Offer(Url(seed), How.SEED) for seed in web.seeds])

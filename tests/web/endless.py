@@ -4,11 +4,11 @@ asks for its counters."""
 import sys
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from gossamer.cli import serve as door
+from gossamer.collection.exports import Exports
 from gossamer.frontier.reports import LastVisit
 from gossamer.web.access import connections
 
@@ -16,27 +16,22 @@ IMPATIENT_S = 2.0
 
 
 def main(root: str) -> None:
-    real_app, real_exports, gates = door.make_app, door.exports_of, []
+    real_app, real_visits, gates = door.make_app, Exports.visits, []
 
     def make_app(rooms: Any) -> Any:
         gates.append(real_app(rooms))
         return gates[0]
 
-    def exports_of(*given: Any) -> Any:
-        exports = real_exports(*given)
-
-        def endless() -> Iterator[LastVisit]:
-            while True:
-                yield from exports.visits()
-
-        return replace(exports, visits=endless)
+    def endless(exports: Exports) -> Iterator[LastVisit]:
+        while True:
+            yield from real_visits(exports)
 
     def tell() -> None:
         for _ in sys.stdin:
             print("load", *gates[0].load, threading.active_count(), flush=True)
 
     connections.RATE_S = IMPATIENT_S
-    door.make_app, door.exports_of = make_app, exports_of
+    door.make_app, Exports.visits = make_app, endless  # type: ignore[method-assign]
     threading.Thread(target=tell, daemon=True).start()
     door.serve(dir=Path(root), port=0)
 

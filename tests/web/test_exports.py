@@ -13,9 +13,9 @@ from pyoxigraph import RdfFormat, parse
 from tests.web.hostile_pages import RUN, WORD
 from tests.web.site import LONG_S, Site
 
+from gossamer.collection.tables import LINK_COLUMNS, PAGE_COLUMNS, PIECE, VISIT_COLUMNS, drawn
 from gossamer.values.format import csv_line
-from gossamer.web.exports import LINK_COLUMNS, PAGE_COLUMNS, VISIT_COLUMNS
-from gossamer.web.streams import PIECE, Slots, Stream, drawn
+from gossamer.web.streams import Slots, Stream
 
 SLOT = Slots(1)
 EXPORTS = {

@@ -13,7 +13,8 @@ from gossamer.base.clock import SECOND, SystemClock
 from gossamer.base.environment import real_outside
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
-from gossamer.collection.exports import exports_of
+from gossamer.collection.exports import Exports
+from gossamer.collection.tables import pages_csv, pages_jsonl
 from gossamer.search.query import parse as asked
 from gossamer.store.directory import Directory
 from gossamer.values.messages import PageFacts
@@ -25,7 +26,6 @@ from gossamer.views.facts.store import Graph
 from gossamer.views.words import searcher as walking
 from gossamer.views.words.searcher import Searcher
 from gossamer.views.words.writer import IndexWriter
-from gossamer.web.exports import pages_csv, pages_jsonl
 
 PAGES = DEEPEST_HIT + 2_500
 START = 1_790_000_000 * SECOND
@@ -93,7 +93,7 @@ def test_however_it_is_walked_every_page_comes_once(
     monkeypatch.setattr(walking, "DEEPEST_HIT", 100)
     monkeypatch.setattr(walking, "STEP", step)
     query = asked(text) if text else Query()
-    urls = [page.url for page in exports_of(many, real_outside()).pages(query, False)]
+    urls = [page.url for page in Exports(many, real_outside()).pages(query, False)]
     searcher = Searcher(many.index)
     searcher.open()
     assert len(urls) == len(set(urls)) == (searcher.matching(query) if text else PAGES) > 1_000
@@ -115,7 +115,7 @@ def test_a_commit_meanwhile_neither_repeats_nor_skips(tmp_path: Path, monkeypatc
     index.open()
     index.replace([reading(number) for number in range(100)])
     index.commit()
-    pages = exports_of(directory, real_outside()).pages(asked("harbour"), False)
+    pages = Exports(directory, real_outside()).pages(asked("harbour"), False)
     urls = [next(pages).url for _ in range(15)]
     index.replace([reading(number) for number in range(50, 200)])
     index.commit()
@@ -125,7 +125,7 @@ def test_a_commit_meanwhile_neither_repeats_nor_skips(tmp_path: Path, monkeypatc
 
 
 def test_what_is_held_does_not_grow_with_the_number_of_pages(many: Directory) -> None:
-    exports = exports_of(many, real_outside())
+    exports = Exports(many, real_outside())
     for pieces in (pages_jsonl(exports.pages(asked("harbour"), True)), pages_csv(exports.pages(Query(), False))):
         next(pieces)
         tracemalloc.start()

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from collections.abc import Callable
 from typing import Protocol
 
 from gossamer.base.errors import ConfigError
@@ -18,6 +19,14 @@ class Tell(Protocol):
 
 def silent(event: str, /, **facts: object) -> None:
     """A Tell that ignores everything."""
+
+
+Says = Callable[[str], None]
+"""Progress, in words for a person."""
+
+
+def unheard(words: str) -> None:
+    """Nobody watches the progress."""
 
 
 CRASH_VARIABLE = "GOSSAMER_CRASH_AT"

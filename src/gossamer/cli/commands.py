@@ -177,7 +177,7 @@ DOORS = (
     ),
     CliCommand(
         "why",
-        "gossamer.collection.why.answer:why",
+        "gossamer.cli.ask.why:why",
         "Explain one URL: how it was found, which rules accepted it, its fetches, what it is waiting for.\n\n"
         "For a host: why is nothing being fetched? It is read-only, also during a crawl. Exit code 1 when "
         "the URL or host is unknown; then it says what would happen to it.",

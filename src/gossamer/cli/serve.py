@@ -22,7 +22,7 @@ from gossamer.base.tell import Tell, silent
 from gossamer.base.tuning import favour_short_requests
 from gossamer.collection.control import crawl_rooms
 from gossamer.collection.directory import existing, outside_of
-from gossamer.collection.exports import exports_of
+from gossamer.collection.exports import Exports
 from gossamer.collection.history.timeline import history_rooms
 from gossamer.collection.pages import page_rooms
 from gossamer.collection.search import search_of
@@ -239,7 +239,7 @@ async def web_rooms(
         tell=tell,
         door=door_of(settings.web, partial(kept_keys, directory, outside.files)),
         monitor=await opened.enter_async_context(monitor_rooms(directory, settings, outside, pool)),
-        exports=exports_of(directory, outside),
+        exports=Exports(directory, outside),
         crawl=await opened.enter_async_context(crawl_rooms(directory, settings, outside, handles.search.stored)),
         pages=await opened.enter_async_context(page_rooms(directory, settings, outside, handles.search.words)),
         history=await opened.enter_async_context(history_rooms(directory, settings, outside)),

@@ -12,10 +12,10 @@ from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError, DirectoryBusy, GossamerError
 from gossamer.base.processes import Child
 from gossamer.base.tell import silent
-from gossamer.cli.crawl import hosts, rules
-from gossamer.cli.crawl.retry import bring_back
+from gossamer.collection.changes import BY_HAND, bring_back, change_host
 from gossamer.collection.lists import CollectionLists
 from gossamer.collection.seeds import Sowing, may_go
+from gossamer.collection.state import rules_effect
 from gossamer.config.load import FILE_NAME
 from gossamer.config.settings import Settings
 from gossamer.crawler.damage import DAMAGED
@@ -218,7 +218,7 @@ class Helm:
         with self.turn_to_look(), closing(open_state(self.directory)) as state:
             known = [(url, Reach(reach)) for url, reach in stored_seeds(state)]
             before = NO_RULES if isinstance(now, Problems) else now.for_seeds(known)
-            *_, found = rules.looks(state, before, then.for_seeds(known), seconds, self.outside.clock)
+            *_, found = rules_effect(state, before, then.for_seeds(known), seconds, self.outside.clock)
         return Effect(found.queued, found.looked_at, found.would_go, found.examples, found.is_whole)
 
     @contextmanager
@@ -253,7 +253,7 @@ class Helm:
             await asyncio.to_thread(self.rules_file().add, f'exclude host = "{name}"')
             return f"{name} is excluded from now on by a new rule."
         try:
-            return await hosts.changed(self.directory, self.outside, action, name, words or hosts.BY_HAND)
+            return await change_host(self.directory, self.outside, action, name, words or BY_HAND)
         except DirectoryBusy:
             raise GossamerError("another process is writing to the collection; try again when it has ended") from None
 

@@ -1,17 +1,37 @@
-"""What the web site's exports read from: handles of their own, closed when the reader has enough."""
+"""What a collection is exported as: every page, fact, link and fetch, streamed, or written to a file."""
 
-from collections.abc import Generator, Iterator
+import asyncio
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from contextlib import closing
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
 
+import msgspec
+
+from gossamer.archive.catalogue import Catalogue
+from gossamer.archive.reader import DamagedBytes, volumes_of
+from gossamer.base.clock import in_words
 from gossamer.base.environment import Outside
-from gossamer.base.errors import DirectoryUnusable
-from gossamer.cli.ask.revisits import revisit_of, revisits_csv
+from gossamer.base.errors import ArchiveDamaged, ConfigError, DirectoryUnusable, WorkerLost
+from gossamer.base.tell import Says, silent
+from gossamer.collection import tables
+from gossamer.collection.tables import ExportedPage, Lines, Revisit, revisit_of
 from gossamer.collection.views import refuse_missing
+from gossamer.config.settings import Settings
+from gossamer.crawler.damage import beyond_end
 from gossamer.frontier.reports import KnownUrl, LastVisit, every_known, every_remembered, every_visit
+from gossamer.plugins.code import reopened
+from gossamer.spool.codec import decode
 from gossamer.store import captures
 from gossamer.store.directory import Directory
 from gossamer.store.state import open_state
-from gossamer.values.capture import Kept
+from gossamer.store.statements import State
+from gossamer.values.capture import Capture, Kept
+from gossamer.values.link import Link
+from gossamer.values.messages import ReadDone, ReadJob, parts_of
+from gossamer.values.outcome import Reason
+from gossamer.values.page import Reading
 from gossamer.values.query import Query
 from gossamer.values.url import Url
 from gossamer.views.facts.checkpoints import newest
@@ -19,12 +39,31 @@ from gossamer.views.facts.store import facts_of, opened, page_facts
 from gossamer.views.links.reader import every_link
 from gossamer.views.words.schema import Card
 from gossamer.views.words.searcher import Searcher, walked
-from gossamer.web.export_rooms import ExportedPage, Exports
+from gossamer.workers.jobs import job_for, reader_pool
+from gossamer.workers.pool import Pool
+
+AT_ONCE = 16
+EVERYTHING = Query()
+Write = Callable[[bytes], object]
 
 
-def exports_of(directory: Directory, outside: Outside) -> Exports:
-    def pages(query: Query, with_text: bool) -> Generator[ExportedPage, None, None]:
-        searcher = Searcher(directory.index)
+class ExportResult(msgspec.Struct, frozen=True):
+    """How many facts, pages or volumes, and in words the damaged records that were left out."""
+
+    count: int
+    damage: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Exports:
+    """Each call begins anew, with handles of its own; they are closed when the iterator is."""
+
+    directory: Directory
+    outside: Outside
+
+    def pages(self, query: Query = EVERYTHING, with_text: bool = False) -> Generator[ExportedPage, None, None]:
+        """Those that a query finds, or all for an empty one."""
+        searcher = Searcher(self.directory.index)
         searcher.open()
         try:
             for card, text in walked(searcher.snapshot, query):
@@ -32,31 +71,39 @@ def exports_of(directory: Directory, outside: Outside) -> Exports:
         finally:
             searcher.close()
 
-    def facts(query: Query) -> Iterator[bytes]:
-        checkpoint = newest(outside.files, directory.checkpoints)
+    def facts(self, query: Query = EVERYTHING) -> Iterator[bytes]:
+        """Those of the same pages, as N-Quads."""
+        checkpoint = newest(self.outside.files, self.directory.checkpoints)
         if checkpoint is None:
-            refuse_missing(directory, outside, directory.checkpoints)
-            raise DirectoryUnusable("no facts are ready yet")
+            refuse_missing(self.directory, self.outside, self.directory.checkpoints)
+            raise DirectoryUnusable(
+                f"no facts are ready in {self.directory.checkpoints} yet; "
+                f"`gossamer rebuild --dir {self.directory.root}` makes them"
+            )
         store = opened(checkpoint.folder)
         if query.is_empty:
             yield from page_facts(store)
             return
-        with closing(pages(query, False)) as wanted:
+        with closing(self.pages(query)) as wanted:
             yield from facts_of(store, (Url(page.url) for page in wanted))
 
-    def visits() -> Iterator[LastVisit]:
-        return every_visit(lambda: open_state(directory))
+    def links(self) -> Iterator[tuple[str, tuple[Link, ...]]]:
+        return every_link(self.directory.links)
 
-    def known() -> Iterator[KnownUrl]:
-        return every_known(lambda: open_state(directory))
+    def visits(self) -> Iterator[LastVisit]:
+        return every_visit(self._state)
 
-    def come_again() -> Iterator[bytes]:
-        return revisits_csv(map(revisit_of, every_remembered(lambda: open_state(directory))))
+    def known(self) -> Iterator[KnownUrl]:
+        return every_known(self._state)
 
-    def captured() -> Iterator[Kept]:
-        return captures.every_capture(lambda: open_state(directory))
+    def captures(self) -> Iterator[Kept]:
+        return captures.every_capture(self._state)
 
-    return Exports(pages, facts, lambda: every_link(directory.links), visits, known, captured, come_again)
+    def revisits(self) -> Iterator[Revisit]:
+        return map(revisit_of, every_remembered(self._state))
+
+    def _state(self) -> State:
+        return open_state(self.directory)
 
 
 def exported(card: Card, text: str) -> ExportedPage:
@@ -73,3 +120,159 @@ def exported(card: Card, text: str) -> ExportedPage:
         text=text if card.may_cache else "",
         may_cache=card.may_cache,
     )
+
+
+async def write_file(
+    what: str, directory: Directory, outside: Outside, out: Path, says: Says, reasons: frozenset[Reason] = frozenset()
+) -> ExportResult:
+    """A file that is there already is replaced, and only by a complete one; damaged records are left out of it."""
+    if not out.parent.is_dir():
+        raise ConfigError(f"there is no folder {out.parent}")
+    making = out.with_name(out.name + ".part")
+    outside.files.remove(making)
+    file = outside.files.appender(making)
+    try:
+        written = await write_out(what, directory, outside, file.append, says, reasons)
+        file.sync()
+    finally:
+        file.close()
+    outside.files.rename(making, out)
+    return written
+
+
+async def write_out(
+    what: str,
+    directory: Directory,
+    outside: Outside,
+    write: Write,
+    says: Says,
+    reasons: frozenset[Reason] = frozenset(),
+) -> ExportResult:
+    exports = Exports(directory, outside)
+    match what:
+        case "pages":
+            return write_rows(tables.pages_csv(exports.pages()), "pages", write, says)
+        case "visits":
+            wanted = (one for one in exports.visits() if not reasons or one.reason in reasons)
+            return write_rows(tables.visits_csv(wanted), "visits", write, says)
+        case "addresses":
+            return write_rows(tables.known_csv(exports.known()), "addresses", write, says)
+        case "captures":
+            return write_rows(tables.captures_csv(exports.captures()), "captures", write, says)
+        case "nquads":
+            return ExportResult(write_facts(exports.facts(), write, says), [])
+        case "warc":
+            return write_volumes(directory, outside, write, says)
+        case _:
+            return await write_pages(directory, outside, write, as_json if what == "jsonl" else as_text, says)
+
+
+def write_rows(lines: Lines, unit: str, write: Write, says: Says) -> ExportResult:
+    """A table, one line at a time."""
+    count = -1  # the names of the columns
+
+    def counted() -> Lines:
+        nonlocal count
+        for line in lines:
+            count += 1
+            yield line
+
+    for piece in tables.drawn(counted()):
+        write(piece)
+        says(f"writing {unit}: {count:,}")
+    return ExportResult(max(0, count), [])
+
+
+def write_facts(facts: Iterator[bytes], write: Write, says: Says) -> int:
+    count = 0
+    for piece in facts:
+        count += piece.count(b"\n")
+        write(piece)
+        says(f"writing nquads: {count:,} facts")
+    return count
+
+
+def write_volumes(directory: Directory, outside: Outside, write: Write, says: Says) -> ExportResult:
+    """The whole records of all volumes one after another are one WARC file again."""
+    count, damage = 0, list[str]()
+
+    def left_out(name: str, found: DamagedBytes) -> None:
+        damage.append(f"{name}, {found.length:,} bytes from byte {found.offset} on: {found.why}")
+
+    for name, pieces in volumes_of(outside.files, directory.archive, left_out):
+        count += 1
+        for piece in pieces:
+            write(piece)
+            says(f"writing warc: {name}")
+    with closing(open_state(directory)) as state:
+        for name in captures.volume_names(state):
+            lost = beyond_end(state, outside.files, directory.archive, name)
+            if lost and name in captures.volume_names(state):  # else it was rewritten meanwhile
+                damage += [f"{name}, record {one.number} at byte {one.offset}: {one.why} ({one.url})" for one in lost]
+    return ExportResult(count, damage)
+
+
+async def write_pages(
+    directory: Directory, outside: Outside, write: Write, form: Callable[[Reading], bytes], says: Says
+) -> ExportResult:
+    count, damage = 0, list[str]()
+    job = job_for(reopened(directory.root, outside.files))
+    async with reader_pool(Settings(), outside, silent, job) as readers:
+        async for reading in readings(directory, outside, readers, damage):
+            write(form(reading))
+            count += 1
+            says(f"writing pages: {count:,}")
+    return ExportResult(count, damage)
+
+
+async def readings(directory: Directory, outside: Outside, readers: Pool, damage: list[str]) -> AsyncIterator[Reading]:
+    """The newest of every page, read again from the archive. What is damaged is added to `damage`."""
+    with Catalogue(directory, outside.files) as catalogue:
+        whole = newest_captures(catalogue, damage)
+        while group := list(islice(whole, AT_ONCE)):
+            for reading in await asyncio.gather(*(read_again(capture, readers) for capture in group)):
+                if reading is not None:
+                    yield reading
+
+
+def newest_captures(catalogue: Catalogue, damage: list[str]) -> Iterator[Capture]:
+    for kept in catalogue.pages():
+        try:
+            capture = catalogue.read(kept)
+        except ArchiveDamaged as trouble:
+            damage.append(f"{kept.url.text} of {in_words(kept.fetched_at)}: {trouble}")
+            continue
+        if capture is not None:
+            yield capture
+
+
+async def read_again(capture: Capture, readers: Pool) -> Reading | None:
+    job = ReadJob(capture, "read", "all", "")
+    try:
+        done = msgspec.msgpack.decode((await readers.ask(parts_of(job))).body, type=ReadDone)
+    except WorkerLost:
+        return None
+    return decode(done.reading) if done.reading else None
+
+
+def as_json(reading: Reading) -> bytes:
+    page = reading.page
+    line = {
+        "url": page.url.text,
+        "fetched_at": in_words(reading.fetched_at),
+        "title": page.title,
+        "description": page.description,
+        "language": page.language,
+        "headings": page.headings,
+        "text": page.content,
+        "links": [{"url": link.url.text, "text": link.text} for link in page.links],
+        "types": reading.types,
+        "facts": reading.facts.decode().splitlines(),
+    }
+    return msgspec.json.encode(line) + b"\n"
+
+
+def as_text(reading: Reading) -> bytes:
+    """Address, title and text, a form feed between pages."""
+    page = reading.page
+    return f"{page.url.text}\n{page.title}\n\n{page.content}\n\f\n".encode()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from gossamer.base.clock import Clock
 from gossamer.base.errors import QueryRefused
-from gossamer.cli.crawl.hosts import state_of
+from gossamer.collection.why.waits import host_state_of
 from gossamer.config.settings import Settings
 from gossamer.config.slices import politeness
 from gossamer.frontier import reports
@@ -136,7 +136,7 @@ class CollectionLists:
 
     def _shown(self, one: ListedHostRow, now: int, is_crawling: bool) -> ListedHost:
         host = one.host
-        _, says = state_of(host, politeness(self.settings()), now, is_crawling, one.robots)
+        _, says = host_state_of(host, politeness(self.settings()), now, is_crawling, one.robots)
         states = {entry.state for entry in one.robots}
         return ListedHost(
             host=host.name,

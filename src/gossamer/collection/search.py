@@ -4,7 +4,7 @@ from contextlib import closing
 
 from gossamer.base.clock import Clock
 from gossamer.base.errors import ConfigError, ViewDamaged
-from gossamer.extract.vocabularies.relations import LONGEST_OWN, Vocabularies, bundled, with_own
+from gossamer.extract.vocabularies import LONGEST_OWN, Vocabularies, bundled, with_own
 from gossamer.search.find import REFRESH_S, Search
 from gossamer.store import tallies
 from gossamer.store.directory import INDEX, LINKS, VOCABULARY, Directory

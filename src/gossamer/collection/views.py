@@ -1,8 +1,9 @@
 """Opening the read sides of a collection: words, links and facts."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
+from typing import Protocol
 
 from gossamer.base.clock import SECOND
 from gossamer.base.environment import Outside
@@ -18,7 +19,22 @@ from gossamer.views.facts.checkpoints import newest
 from gossamer.views.facts.names import OURS
 from gossamer.views.facts.sources import SOURCES
 from gossamer.views.facts.sparql import MOST_ROWS, FactFiles, QueryLimits, QueryPool, SparqlResult
-from gossamer.web.rooms import SparqlAsk
+
+
+class SparqlAsk(Protocol):
+    """A SPARQL query, put to a worker. Raises QueryRefused and QueryTooLong."""
+
+    def __call__(
+        self,
+        query: str,
+        accept: str,
+        default_graphs: tuple[str, ...] = (),
+        named_graphs: tuple[str, ...] = (),
+        most_rows: int = MOST_ROWS,
+        has_inference: bool = False,
+        has_exact_names: bool = False,
+    ) -> Awaitable[SparqlResult]: ...
+
 
 FRESH_S = 30.0
 WAIT_S = 5.0

@@ -8,12 +8,12 @@ from gossamer.base.clock import SECOND, Clock
 from gossamer.base.environment import Outside
 from gossamer.base.errors import DirectoryUnusable, ViewDamaged
 from gossamer.collection.search import refuse_lost_views
+from gossamer.collection.views import SparqlAsk
 from gossamer.store.directory import Directory
 from gossamer.views.words.facets import findable, in_use
 from gossamer.views.words.searcher import Searcher
 from gossamer.web.entities.vocabulary_counts import FactCounter
 from gossamer.web.entities.vocabulary_rooms import TermsInUse, VocabularyRooms
-from gossamer.web.rooms import SparqlAsk
 
 FRESH_S = 5.0
 MOST_TERMS = 5_000

@@ -8,14 +8,13 @@ from gossamer.archive.verify import Finding
 from gossamer.base.clock import Instant
 from gossamer.base.files import Files
 from gossamer.base.tell import Tell
+from gossamer.frontier.rows import UrlKeys
 from gossamer.frontier.sqlite.requeue import fetch_again
-from gossamer.frontier.sqlite.sieve import IncomingKeys
 from gossamer.rules.canonical import identity_of
 from gossamer.store import captures, damage
 from gossamer.store.damage import DamageMark
 from gossamer.store.statements import State
 from gossamer.values.format import counted
-from gossamer.values.url import id_of
 
 DAMAGED = 4
 """The exit code of a command that did its work and came by damage."""
@@ -74,4 +73,4 @@ def revive(connection: State, new: Sequence[Finding], now: Instant) -> int:
     """Make the pages due again whose newest content is among what is newly found damaged; says how many."""
     lost = [one.kept for one in new if one.kept is not None and one.kept.is_page]
     urls = {kept.url for kept in lost if captures.latest(connection, kept.url) == kept}
-    return fetch_again(connection, sorted(urls, key=lambda url: url.text), IncomingKeys(id_of, identity_of), now)
+    return fetch_again(connection, sorted(urls, key=lambda url: url.text), UrlKeys(identity_of), now)

@@ -30,8 +30,9 @@ from gossamer.crawler.sweeps import coming_back
 from gossamer.fetch.budget import Budget
 from gossamer.fetch.client import Client
 from gossamer.fetch.protocols import OtherProtocol
-from gossamer.frontier.api import Frontier
-from gossamer.frontier.choice import frontier_on
+from gossamer.frontier.api import FrontierRules
+from gossamer.frontier.rows import UrlKeys
+from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.monitor.control import Control
 from gossamer.monitor.samples import chronicling
 from gossamer.monitor.supervisor import Indexer, indexer_running
@@ -40,7 +41,7 @@ from gossamer.plugins.settings import plugged_in, protocols_of
 from gossamer.plugins.settings import write as write_plugged
 from gossamer.recrawl.retry import Retry
 from gossamer.rules.canonical import identity_of
-from gossamer.rules.learned.templates import template_of
+from gossamer.rules.learned.traps import template_of
 from gossamer.spool.writer import SpoolWriter
 from gossamer.store.directory import Directory
 from gossamer.store.state import open_database
@@ -62,7 +63,7 @@ class Crawling:
     """A crawl with every room open."""
 
     crawl: Crawl
-    frontier: Frontier
+    frontier: SqliteFrontier
     words: Backlog
     """How far the words that can be searched are behind; the crawl waits for them."""
     facts: Backlog
@@ -153,7 +154,7 @@ async def open_crawl(
 def rejudging(
     directory: Directory,
     settings: Settings,
-    frontier: Frontier,
+    frontier: SqliteFrontier,
     database: StateWriter,
     ruling: Admission,
     outside: Outside,
@@ -175,21 +176,20 @@ def plug_ins(directory: Directory, settings: Settings, outside: Outside) -> tupl
 
 def the_frontier(
     settings: Settings, database: StateWriter, ruling: Admission, client: Client, outside: Outside, tell: Tell
-) -> Frontier:
-    return frontier_on(
-        database,
+) -> SqliteFrontier:
+    rules = FrontierRules(
         politeness(settings),
-        outside.clock if outside.calendar is None else CalendarClock(outside.calendar),
-        tell,
         ruling.may_enter,
-        identity=identity_of,
-        nudge=ruling.nudge,
-        resolve=client.address_of,
-        chance=outside.chance,
-        budget=budget(settings),
+        ruling.nudge,
+        UrlKeys(identity_of),
         template_of=lambda text: template_of(Url(text)),
         judge_template=ruling.is_trap,
+        budget=budget(settings),
+        resolve=client.address_of,
+        chance=outside.chance,
     )
+    clock = outside.clock if outside.calendar is None else CalendarClock(outside.calendar)
+    return SqliteFrontier(database, rules, clock, tell)
 
 
 def noting(backlogs: Sequence[Backlog], tell: Tell) -> Tell:

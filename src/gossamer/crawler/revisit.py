@@ -17,13 +17,21 @@ from gossamer.base.environment import Outside
 from gossamer.config.settings import Settings
 from gossamer.fetch.answer import moment_of, validators_of
 from gossamer.frontier.priority import priority_of
-from gossamer.recrawl.calendar import Calendar, VisitBudget
-from gossamer.recrawl.change import Hints, compared, counts, hinted, importance_of, links_print, published
-from gossamer.recrawl.neighbours import NeighbourNews, Novelties
-from gossamer.recrawl.policies import Policy, Tree, policy_named
+from gossamer.recrawl.change import (
+    Hints,
+    NeighbourNews,
+    Novelties,
+    compared,
+    counts,
+    hinted,
+    importance_of,
+    links_print,
+    published,
+)
+from gossamer.recrawl.policies import Calendar, Policy, Tree, VisitBudget, policy_named
 from gossamer.recrawl.rates import believed
 from gossamer.recrawl.retry import TRANSIENT
-from gossamer.rules.learned.templates import template_of
+from gossamer.rules.learned.traps import template_of
 from gossamer.spool.codec import encode
 from gossamer.values.capture import Capture
 from gossamer.values.history import COUNTS, FADES, Change, Past, PolicyPage, Prints, VisitFinding, Why, packed

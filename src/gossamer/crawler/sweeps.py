@@ -21,7 +21,7 @@ from gossamer.base.tell import Tell
 from gossamer.config.settings import Settings
 from gossamer.crawler.revisit import Returning
 from gossamer.frontier.api import Frontier
-from gossamer.recrawl.neighbours import is_older, is_to_be_looked_at, judged
+from gossamer.recrawl.change import is_older, is_to_be_looked_at, judged
 from gossamer.values.history import Past, Reschedule, Why
 from gossamer.values.url import Url
 from gossamer.views.links.reader import LinksReader, Runs

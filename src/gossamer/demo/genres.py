@@ -1,296 +1,376 @@
-"""The twelve kinds of site: their names, their URLs, and what their items state."""
+"""What the demonstration web is about: twelve kinds of site, the sites of a web, their items and what these state."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
+from typing import NamedTuple
+from urllib.parse import quote
 
 from gossamer.demo import words
-from gossamer.demo.pages import NOTHING, At, Day, Node, Number, Plain, Statements, Syntax
-from gossamer.demo.sites import Genre, Topic, World, about, somebody, texts
-from gossamer.demo.words import GERMAN, Draw, coined, person_name
+from gossamer.demo.pages import DOMAIN, NOTHING, At, Day, Node, Number, Plain, Statements, Syntax, Value
+from gossamer.demo.words import Draw, fill, with_capital
+
+FEWEST_PAGES = 3
+A_LISTING_HOLDS = 24
 
 
-def artwork_name(draw: Draw, _language: str) -> str:
-    match draw.below(3):
-        case 0:
-            return f"The {draw.one(words.COLOURS)} {draw.one(words.MOTIFS)}"
-        case 1:
-            return f"{draw.one(words.MOTIFS)} at {draw.one(words.TOWNS)}"
-        case _:
-            return f"{draw.one(words.MOTIFS)} with {draw.one(words.COLOURS)} {draw.one(words.MOTIFS)}"
+class Genre(NamedTuple):
+    """A differently built kind of site."""
+
+    name: str
+    title: str
+    motto: str
+    languages: tuple[str, ...]
+    """Of its items, in turn."""
+    place: str
+    """Where item {n} is; {slug} is made from its name."""
+    listing: str
+    """Where the {k}-th list of items is, counted from 1."""
+    names: Mapping[str, tuple[str, ...]]
+    """By language: patterns of its items' names (`words.fill`)."""
+    describe: "Callable[[Author], Statements]"
+    coding: str = ""
+    """The content coding it prefers, when the client takes it."""
+    is_chunked: bool = False
 
 
-def artwork(world: World, item: Topic, draw: Draw) -> Statements:
-    thing = about(
-        item,
+class Site(NamedTuple):
+    number: int
+    kind: Genre
+    pages: int
+
+    @property
+    def host(self) -> str:
+        return f"{self.kind.name}{f'-{self.ring + 1}' if self.ring else ''}.{DOMAIN}"
+
+    @property
+    def ring(self) -> int:
+        """Sites come in rings of one site a kind; a ring's sites speak of each other's people and places."""
+        return self.number // RING
+
+    @property
+    def title(self) -> str:
+        return f"{self.kind.title} {self.ring + 1}" if self.ring else self.kind.title
+
+    @property
+    def origin(self) -> str:
+        return f"http://{self.host}"
+
+    @property
+    def listings(self) -> int:
+        return -(-(self.pages - 1) // (A_LISTING_HOLDS + 1))
+
+    @property
+    def items(self) -> int:
+        return self.pages - 1 - self.listings
+
+
+class Topic(NamedTuple):
+    """One entity that a site has a page about."""
+
+    site: Site
+    number: int
+    name: str
+    language: str
+
+    @property
+    def path(self) -> str:
+        return self.site.kind.place.format(slug=slug_of(self.name), n=self.number)
+
+    @property
+    def url(self) -> str:
+        return self.site.origin + self.path
+
+    @property
+    def iri(self) -> str:
+        """The entity itself, as opposed to the page about it."""
+        return f"{self.url}#it"
+
+    @property
+    def image(self) -> str:
+        return f"{self.site.origin}/images/{self.site.kind.name}-{self.number}.svg"
+
+
+@lru_cache(maxsize=4096)
+def slug_of(name: str) -> str:
+    """ASCII where the name has any; otherwise percent-coded UTF-8, as sites in other scripts do."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-") or quote(name)
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """The ordinary sites of a web and their items, computed from three numbers."""
+
+    seed: int = 1
+    hosts: int = 12
+    """Ordinary hosts; four odd ones come on top."""
+    pages: int = 600
+    """Ordinary pages: start pages, listings and items of the ordinary hosts together; at least three a host."""
+
+    @property
+    def sites(self) -> tuple[Site, ...]:
+        return _sites(self.seed, self.hosts, self.pages)
+
+    def site_of(self, host: str) -> Site | None:
+        return _by_host(self.seed, self.hosts, self.pages).get(host)
+
+    def near(self, site: Site, kind: str) -> Site | None:
+        """The site of that kind in the same ring, or in the first; None when this web is too small to have one."""
+        place = next(number for number, each in enumerate(KINDS) if each.name == kind)
+        for number in (site.ring * RING + place, place):
+            if number < len(self.sites):
+                return self.sites[number]
+        return None
+
+    def item(self, site: Site, number: int) -> Topic:
+        language = site.kind.languages[number % len(site.kind.languages)]
+        patterns, draw = site.kind.names[language], Draw(self.seed, site.host, number)
+        pattern = draw.one(patterns) if len(patterns) > 1 else patterns[0]
+        return Topic(site, number, with_capital(fill(draw, pattern)), language)
+
+    def statements_of(self, item: Topic) -> Statements:
+        return item.site.kind.describe(Author(self, item, Draw(self.seed, item.site.host, item.number, "facts")))
+
+
+@lru_cache(maxsize=8)
+def _sites(seed: int, hosts: int, pages: int) -> tuple[Site, ...]:
+    """Uneven shares of the pages, adding up exactly."""
+    weights = [70 + Draw(seed, "share", number).below(60) for number in range(hosts)]
+    spare, total = pages - FEWEST_PAGES * hosts, sum(weights)
+    ends = [spare * so_far // total for so_far in accumulate(weights)]
+    shares = [FEWEST_PAGES + end - start for start, end in zip([0, *ends], ends, strict=False)]
+    return tuple(Site(number, KINDS[number % RING], share) for number, share in enumerate(shares))
+
+
+@lru_cache(maxsize=8)
+def _by_host(seed: int, hosts: int, pages: int) -> dict[str, Site]:
+    return {site.host: site for site in _sites(seed, hosts, pages)}
+
+
+class Author(NamedTuple):
+    """Writes what one item states."""
+
+    world: World
+    item: Topic
+    draw: Draw
+
+    def text(self, pattern: str) -> Plain:
+        return Plain(fill(self.draw, pattern))
+
+    def day(self, pattern: str = "202{0-5}-{1-12:02d}-{1-28:02d}") -> Day:
+        return Day(fill(self.draw, pattern))
+
+    def somebody(self) -> Node:
+        """One of the people of the ring's people site, so that names recur across sites; unnamed without one."""
+        people = self.world.near(self.item.site, "people")
+        if people is None or not people.items:
+            return Node("Person", (("name", Plain("Unknown hand")),))
+        person = self.world.item(people, self.draw.below(people.items))
+        return Node("Person", (("name", Plain(person.name)), ("url", At(person.url))), person.iri)
+
+    def about(self, kind: str, *says: tuple[str, Value]) -> Node:
+        """The page's subject: its name and picture first, then its other properties."""
+        item = self.item
+        return Node(kind, (("name", Plain(item.name)), ("image", At(item.image)), *says), item.iri)
+
+    def social(self, kind: str = "") -> tuple[tuple[str, str], ...]:
+        """Open Graph properties: the title, and with a kind the kind and the picture."""
+        title = ("og:title", self.item.name)
+        return (title, ("og:type", kind), ("og:image", self.item.image)) if kind else (title,)
+
+
+def named(kind: str, name: Plain, *says: tuple[str, Value]) -> Node:
+    return Node(kind, (("name", name), *says))
+
+
+def artwork(by: Author) -> Statements:
+    thing = by.about(
         "VisualArtwork",
-        ("creator", somebody(world, item, draw)),
-        ("dateCreated", Plain(str(draw.between(1480, 2015)))),
-        ("artMedium", Plain(draw.one(words.MATERIALS))),
-        ("artform", Plain(draw.one(("painting", "sculpture", "print", "textile", "drawing")))),
-        ("width", Plain(f"{draw.between(12, 320)} cm")),
-        ("height", Plain(f"{draw.between(12, 320)} cm")),
-        ("locationCreated", Node("Place", (("name", Plain(draw.one(words.TOWNS))),))),
-        ("description", Plain(f"{item.name}, {draw.one(words.ADJECTIVES)} and {draw.one(words.ADJECTIVES)}.")),
-        ("identifier", Plain(f"HM-{draw.between(1000, 9999)}.{item.number}")),
-    )  # fmt: skip
-    return Statements(
-        ((Syntax.RDFA, thing),), (("og:title", item.name), ("og:type", "article"), ("og:image", item.image))
+        ("creator", by.somebody()),
+        ("dateCreated", by.text("{1480-2015}")),
+        ("artMedium", by.text("{MATERIALS}")),
+        ("artform", by.text("{painting|sculpture|print|textile|drawing}")),
+        ("width", by.text("{12-320} cm")),
+        ("height", by.text("{12-320} cm")),
+        ("locationCreated", named("Place", by.text("{TOWNS}"))),
+        ("description", Plain(f"{by.item.name}, {fill(by.draw, '{ADJECTIVES} and {ADJECTIVES}')}.")),
+        ("identifier", Plain(f"HM-{by.draw.between(1000, 9999)}.{by.item.number}")),
     )
+    return Statements(((Syntax.RDFA, thing),), by.social("article"))
 
 
-def who(draw: Draw, _language: str) -> str:
-    return person_name(draw)
-
-
-def person(world: World, item: Topic, draw: Draw) -> Statements:
+def person(by: Author) -> Statements:
+    draw, item = by.draw, by.item
     born = draw.between(1930, 2001)
     known = {draw.below(item.site.items) for _ in range(draw.between(2, 5))} - {item.number}
-    friends = [world.item(item.site, number) for number in sorted(known)]
-    town, country = draw.one(words.TOWNS), draw.one(words.COUNTRIES)
-    house = f"{draw.one(words.TOWNS)} {draw.one(('Institute', 'Academy', 'Works', 'Press'))}"
-    thing = about(
-        item,
+    town, country = by.text("{TOWNS}"), by.text("{COUNTRIES}")
+    house = by.text("{TOWNS} {Institute|Academy|Works|Press}")
+    thing = by.about(
         "Person",
-        ("jobTitle", Plain(draw.one(words.JOBS))),
-        ("birthDate", Day(f"{born}-{draw.between(1, 12):02d}-{draw.between(1, 28):02d}")),
-        ("birthPlace", Node("Place", (("name", Plain(town)), ("address", Plain(country))))),
-        ("worksFor", Node("Organization", (("name", Plain(house)),))),
-        ("nationality", Plain(draw.one(words.COUNTRIES))),
+        ("jobTitle", by.text("{JOBS}")),
+        ("birthDate", by.day(f"{born}-{{1-12:02d}}-{{1-28:02d}}")),
+        ("birthPlace", named("Place", town, ("address", country))),
+        ("worksFor", named("Organization", house)),
+        ("nationality", by.text("{COUNTRIES}")),
         ("foaf:nick", Plain(item.name.split()[0].lower() + str(born % 100))),
-        *((("foaf:knows", At(friend.address))) for friend in friends),
-    )  # fmt: skip
-    return Statements(((Syntax.RDFA, thing),))
-
-
-_GENRES = {
-    "de": ("Roman", "Reisebericht", "Atlas", "Lyrik", "Fachbuch"),
-    "en": ("novel", "atlas", "poetry", "handbook"),
-}
-
-
-def book_name(draw: Draw, language: str) -> str:
-    if language == "de":
-        opening = draw.one(("Das Buch der", "Kleine Geschichte der", "Die Kunst der", "Reise durch die"))
-        return f"{opening} {draw.one(GERMAN.nouns)} von {draw.one(words.TOWNS)}"
-    return f"A History of the {draw.one(words.MOTIFS)} in {draw.one(words.TOWNS)}"
-
-
-def book(world: World, item: Topic, draw: Draw) -> Statements:
-    thing = about(
-        item,
-        "Book",
-        ("author", somebody(world, item, draw)),
-        ("isbn", Plain(f"978-3-{draw.between(10000, 99999)}-{draw.between(100, 999)}-{draw.below(10)}")),
-        ("numberOfPages", Number(draw.between(64, 900))),
-        ("datePublished", Day(f"{draw.between(1960, 2024)}-{draw.between(1, 12):02d}-01")),
-        ("genre", Plain(draw.one(_GENRES[item.language]))),
-        ("inLanguage", Plain(item.language)),
-        ("publisher", Node("Organization", (("name", Plain(f"Verlag {coined(draw)}")),))),
-        ("dcterms:subject", Plain(draw.one(words.TOPICS))),
-        ("dcterms:extent", Plain(f"{draw.between(1, 4)} Band")),
+        *(("foaf:knows", At(by.world.item(item.site, number).iri)) for number in sorted(known)),
     )
     return Statements(((Syntax.RDFA, thing),))
 
 
-def topic_name(draw: Draw, language: str) -> str:
-    if language == "ja":
-        first, second = draw.one(("古い", "静かな", "北の", "青い")), draw.one(("港", "灯台", "水車", "石橋", "市場"))
-        return first + second + draw.one(("の歴史", "の物語", "と人々", "の地図"))
-    return f"{draw.one(words.TOPICS)} of {draw.one(words.TOWNS)}"
+def book(by: Author) -> Statements:
+    german = by.item.language == "de"
+    thing = by.about(
+        "Book",
+        ("author", by.somebody()),
+        ("isbn", by.text("978-3-{10000-99999}-{100-999}-{0-9}")),
+        ("numberOfPages", Number(by.draw.between(64, 900))),
+        ("datePublished", by.day("{1960-2024}-{1-12:02d}-01")),
+        ("genre", by.text("{Roman|Reisebericht|Atlas|Lyrik|Fachbuch}" if german else "{novel|atlas|poetry|handbook}")),
+        ("inLanguage", Plain(by.item.language)),
+        ("publisher", named("Organization", by.text("Verlag {coined}"))),
+        ("dcterms:subject", by.text("{TOPICS}")),
+        ("dcterms:extent", by.text("{1-4} Band")),
+    )
+    return Statements(((Syntax.RDFA, thing),))
 
 
-def topic(world: World, item: Topic, draw: Draw) -> Statements:
+def topic(by: Author) -> Statements:
     """RDFa for the article and JSON-LD for the crumbs above it: a mixture that many sites have."""
-    article = about(
-        item,
+    item, origin = by.item, by.item.site.origin
+    place = by.text("{TOWNS}")
+    latitude = Plain(f"{by.draw.between(-60, 70)}.{by.draw.between(100, 999)}")
+    longitude = Plain(f"{by.draw.between(-179, 179)}.{by.draw.between(100, 999)}")
+    geo = Node("GeoCoordinates", (("latitude", latitude), ("longitude", longitude)))
+    article = by.about(
         "Article",
-        ("about", Node("Place", (("name", Plain(draw.one(words.TOWNS))), ("geo", Node("GeoCoordinates", (
-            ("latitude", Plain(f"{draw.between(-60, 70)}.{draw.between(100, 999)}")),
-            ("longitude", Plain(f"{draw.between(-179, 179)}.{draw.between(100, 999)}")),
-        )))))),
-        ("author", somebody(world, item, draw)),
-        ("dateModified", Day(f"202{draw.below(5)}-{draw.between(1, 12):02d}-{draw.between(1, 28):02d}")),
-        ("wordCount", Number(draw.between(300, 4000))),
-    )  # fmt: skip
-    origin = item.site.origin
+        ("about", named("Place", place, ("geo", geo))),
+        ("author", by.somebody()),
+        ("dateModified", by.day("202{0-4}-{1-12:02d}-{1-28:02d}")),
+        ("wordCount", Number(by.draw.between(300, 4000))),
+    )
     steps = (("Home", f"{origin}/"), ("Topics", origin + item.site.kind.listing.format(k=1)), (item.name, item.url))
     crumbs = Node("BreadcrumbList", tuple(
         ("itemListElement", Node("ListItem", (("position", Number(place)), ("name", Plain(name)), ("item", At(url)))))
         for place, (name, url) in enumerate(steps, 1)
     ))  # fmt: skip
-    return Statements(((Syntax.RDFA, article), (Syntax.JSONLD, crumbs)), (("og:title", item.name),))
+    return Statements(((Syntax.RDFA, article), (Syntax.JSONLD, crumbs)), by.social())
 
 
-_FRENCH_POSTS = ("Promenade à", "Une journée à", "Retour de", "Carnet de", "Lettres de", "Un hiver à")
-_SPANISH_NEWS = ("Abre sus puertas el mercado de", "Nuevo puente en", "Fiesta de otoño en", "El tren vuelve a",
-                 "Restauran la torre de", "Gran regata en", "Descubren un mapa antiguo en")  # fmt: skip
-
-
-def day_of(draw: Draw) -> str:
-    return f"202{draw.below(6)}-{draw.between(1, 12):02d}-{draw.between(1, 28):02d}"
-
-
-def post_name(draw: Draw, _language: str) -> str:
-    return f"{draw.one(_FRENCH_POSTS)} {draw.one(words.TOWNS)} ({draw.one(words.COLOURS).lower()})"
-
-
-def post(world: World, item: Topic, draw: Draw) -> Statements:
+def post(by: Author) -> Statements:
+    item = by.item
     said = (("name", Plain(item.name)), ("headline", Plain(item.name)), ("image", At(item.image)),
-            ("author", somebody(world, item, draw)), ("datePublished", Day(day_of(draw))),
-            ("keywords", Plain(", ".join(draw.some(words.TOPICS, 3)))), ("mainEntityOfPage", At(item.url)),
-            ("commentCount", Number(draw.below(40))),
-            ("publisher", Node("Organization", (("name", Plain(item.site.title)),))))  # fmt: skip
-    return Statements(
-        ((Syntax.JSONLD, Node("BlogPosting", said, item.address)),), (("og:title", item.name), ("og:type", "article"))
-    )
+            ("author", by.somebody()), ("datePublished", by.day()),
+            ("keywords", Plain(", ".join(by.draw.some(words.TOPICS, 3)))), ("mainEntityOfPage", At(item.url)),
+            ("commentCount", Number(by.draw.below(40))),
+            ("publisher", named("Organization", Plain(item.site.title))))  # fmt: skip
+    return Statements(((Syntax.JSONLD, Node("BlogPosting", said, item.iri)),), by.social("article")[:2])
 
 
-def story_name(draw: Draw, _language: str) -> str:
-    return f"{draw.one(_SPANISH_NEWS)} {draw.one(words.TOWNS)}"
-
-
-def story(world: World, item: Topic, draw: Draw) -> Statements:
-    """The same article in JSON-LD and, with the same address, in RDFa: what both say is one fact."""
-    author, day = somebody(world, item, draw), day_of(draw)
-    machine = about(item, "NewsArticle", ("headline", Plain(item.name)), ("datePublished", Day(day)),
-                    ("author", author),
-                    ("articleSection", Plain(draw.one(("Cultura", "Ciudad", "Deportes", "Ciencia")))),
-                    ("dateline", Plain(draw.one(words.TOWNS))), ("isAccessibleForFree", Plain("true")))  # fmt: skip
-    visible = about(item, "NewsArticle", ("author", author), ("datePublished", Day(day)))
-    social = (("og:title", item.name), ("og:type", "article"), ("og:image", item.image), ("og:url", item.url))
+def story(by: Author) -> Statements:
+    """The same article in JSON-LD and, with the same IRI, in RDFa: what both say is one fact."""
+    author, day = by.somebody(), by.day()
+    machine = by.about("NewsArticle", ("headline", Plain(by.item.name)), ("datePublished", day), ("author", author),
+                       ("articleSection", by.text("{Cultura|Ciudad|Deportes|Ciencia}")),
+                       ("dateline", by.text("{TOWNS}")), ("isAccessibleForFree", Plain("true")))  # fmt: skip
+    visible = by.about("NewsArticle", ("author", author), ("datePublished", day))
+    social = (*by.social("article"), ("og:url", by.item.url))
     return Statements(((Syntax.RDFA, visible), (Syntax.JSONLD, machine)), social)
 
 
-def chapter_name(draw: Draw, _language: str) -> str:
-    return f"How to {draw.one(words.COMMANDS)} {coined(draw)} {draw.between(1, 9)}.{draw.below(20)}"
-
-
-def chapter(_world: World, _item: Topic, _draw: Draw) -> Statements:
+def chapter(_by: Author) -> Statements:
     """Documentation without any structured data: most of the web is like that."""
     return NOTHING
 
 
-def thread_name(draw: Draw, _language: str) -> str:
-    asked = draw.one(
-        ("Where to find", "Anyone tried", "Best way to clean", "Who repairs", "Question about", "Selling my")
-    )
-    return f"{asked} {draw.one(words.COLOURS).lower()} {draw.one(words.GOODS)} in {draw.one(words.TOWNS)}?"
-
-
-def thread(world: World, item: Topic, draw: Draw) -> Statements:
-    answers = [("comment", reply(world, item, draw)) for _ in range(draw.between(1, 4))]
-    thing = about(
-        item,
-        "DiscussionForumPosting",
-        ("author", somebody(world, item, draw)),
-        ("datePublished", Day(day_of(draw))),
-        *answers,
-    )
+def thread(by: Author) -> Statements:
+    replies = [("comment", reply(by)) for _ in range(by.draw.between(1, 4))]
+    thing = by.about("DiscussionForumPosting", ("author", by.somebody()), ("datePublished", by.day()), *replies)
     return Statements(((Syntax.MICRODATA, thing),))
 
 
-def reply(world: World, item: Topic, draw: Draw) -> Node:
-    advice = f"Try {coined(draw)} in {draw.one(words.TOWNS)}."
-    by = somebody(world, item, draw)
-    return Node("Comment", (("author", by), ("dateCreated", Day(day_of(draw))), ("text", Plain(advice))))
+def reply(by: Author) -> Node:
+    advice = by.text("Try {coined} in {TOWNS}.")
+    return Node("Comment", (("author", by.somebody()), ("dateCreated", by.day()), ("text", advice)))
 
 
-_KITCHEN_VERBS = ("Chop", "Wash", "Simmer", "Fold in", "Roast", "Stir", "Season")
-_FRENCH_DISHES = ("Soupe", "Tarte", "Gratin", "Salade", "Potage", "Galette", "Ragoût")
-_FRENCH_THINGS = ("poireaux", "potiron", "champignons", "lentilles", "noisettes", "épinards", "pommes", "châtaignes")
-
-
-def recipe_name(draw: Draw, language: str) -> str:
-    if language == "fr":
-        return f"{draw.one(_FRENCH_DISHES)} aux {draw.one(_FRENCH_THINGS)} de {draw.one(words.TOWNS)}"
-    first, second = draw.some(words.INGREDIENTS, 2)
-    return f"{first.capitalize()} and {second} {draw.one(words.DISHES)}"
-
-
-def recipe(world: World, item: Topic, draw: Draw) -> Statements:
+def recipe(by: Author) -> Statements:
     steps = [
-        f"{draw.one(_KITCHEN_VERBS)} the {thing} for {draw.between(2, 40)} minutes."
-        for thing in draw.some(words.INGREDIENTS, draw.between(3, 5))
+        by.text(f"{{Chop|Wash|Simmer|Fold in|Roast|Stir|Season}} the {thing} for {{2-40}} minutes.")
+        for thing in by.draw.some(words.INGREDIENTS, by.draw.between(3, 5))
     ]
-    needed = [f"{draw.one(words.UNITS)} {what}" for what in draw.some(words.INGREDIENTS, draw.between(4, 8))]
-    thing = about(
-        item,
+    needed = [by.text(f"{{UNITS}} {what}") for what in by.draw.some(words.INGREDIENTS, by.draw.between(4, 8))]
+    thing = by.about(
         "Recipe",
-        ("author", somebody(world, item, draw)),
-        ("datePublished", Day(f"202{draw.below(5)}-{draw.between(1, 12):02d}-{draw.between(1, 28):02d}")),
-        ("prepTime", Plain(f"PT{draw.between(5, 45)}M")),
-        ("cookTime", Plain(f"PT{draw.between(5, 120)}M")),
-        ("recipeYield", Plain(f"{draw.between(2, 8)} servings")),
-        ("recipeCategory", Plain(draw.one(("starter", "main course", "dessert", "side dish")))),
-        *texts("recipeIngredient", needed),
-        *(("recipeInstructions", Node("HowToStep", (("text", Plain(step)),))) for step in steps),
-    )  # fmt: skip
-    return Statements(
-        ((Syntax.JSONLD, thing),), (("og:title", item.name), ("og:type", "recipe"), ("og:image", item.image))
+        ("author", by.somebody()),
+        ("datePublished", by.day("202{0-4}-{1-12:02d}-{1-28:02d}")),
+        ("prepTime", by.text("PT{5-45}M")),
+        ("cookTime", by.text("PT{5-120}M")),
+        ("recipeYield", by.text("{2-8} servings")),
+        ("recipeCategory", by.text("{starter|main course|dessert|side dish}")),
+        *(("recipeIngredient", what) for what in needed),
+        *(("recipeInstructions", Node("HowToStep", (("text", step),))) for step in steps),
     )
+    return Statements(((Syntax.JSONLD, thing),), by.social("recipe"))
 
 
-def event_name(draw: Draw, _language: str) -> str:
-    return f"{draw.one(words.TOWNS)} {draw.one(words.EVENTS)} {draw.between(2024, 2027)}"
-
-
-def event(world: World, item: Topic, draw: Draw) -> Statements:
-    month, day = draw.between(1, 12), draw.between(1, 27)
-    town, country = Plain(draw.one(words.TOWNS)), Plain(draw.one(words.COUNTRIES))
+def event(by: Author) -> Statements:
+    month, day = by.draw.between(1, 12), by.draw.between(1, 27)
+    town, country = by.text("{TOWNS}"), by.text("{COUNTRIES}")
     address = Node("PostalAddress", (("addressLocality", town), ("addressCountry", country)))
-    hall = Node("Place", (("name", Plain(draw.one(words.HALLS))), ("address", address)))
-    performers = [("performer", somebody(world, item, draw)) for _ in range(draw.between(1, 2))]
-    thing = about(
-        item,
+    hall = named("Place", by.text("{HALLS}"), ("address", address))
+    performers = [("performer", by.somebody()) for _ in range(by.draw.between(1, 2))]
+    thing = by.about(
         "Event",
         ("startDate", Day(f"2026-{month:02d}-{day:02d}")),
         ("endDate", Day(f"2026-{month:02d}-{day + 1:02d}")),
         ("location", hall),
         *performers,
-        ("offers", Node("Offer", (("price", Plain(f"{draw.between(0, 60)}.00")), ("priceCurrency", Plain("EUR"))))),
-        ("description", Plain(f"{item.name}: an evening for {draw.one(words.NOUNS)} and {draw.one(words.NOUNS)}.")),
+        ("offers", Node("Offer", (("price", by.text("{0-60}.00")), ("priceCurrency", Plain("EUR"))))),
+        ("description", Plain(f"{by.item.name}: an evening for {fill(by.draw, '{NOUNS} and {NOUNS}')}.")),
     )
     return Statements(((Syntax.RDFA, thing),))
 
 
-def product_name(draw: Draw, _language: str) -> str:
-    return f"{draw.one(words.BRANDS)} {draw.one(words.COLOURS)} {draw.one(words.GOODS)} {draw.between(10, 990)}"
-
-
-def product(_world: World, item: Topic, draw: Draw) -> Statements:
-    stars = Plain(f"{draw.between(20, 50) / 10}")
-    rating = Node("AggregateRating", (("ratingValue", stars), ("reviewCount", Number(draw.between(1, 900)))))
+def product(by: Author) -> Statements:
+    stars = Plain(f"{by.draw.between(20, 50) / 10}")
+    rating = Node("AggregateRating", (("ratingValue", stars), ("reviewCount", Number(by.draw.between(1, 900)))))
     offer = Node("Offer", (
-        ("price", Plain(f"{draw.between(4, 400)}.{draw.below(10)}9")), ("priceCurrency", Plain("EUR")),
-        ("availability", At("http://schema.org/InStock" if draw.happens(0.8) else "http://schema.org/OutOfStock")),
-        ("url", At(item.url))))  # fmt: skip
-    thing = about(
-        item,
+        ("price", by.text("{4-400}.{0-9}9")), ("priceCurrency", Plain("EUR")),
+        ("availability", At(f"http://schema.org/{'InStock' if by.draw.happens(0.8) else 'OutOfStock'}")),
+        ("url", At(by.item.url))))  # fmt: skip
+    thing = by.about(
         "Product",
-        ("sku", Plain(f"{draw.between(100000, 999999)}")),
-        ("brand", Node("Brand", (("name", Plain(item.name.split()[0])),))),
+        ("sku", by.text("{100000-999999}")),
+        ("brand", named("Brand", Plain(by.item.name.split()[0]))),
         ("offers", offer),
         ("aggregateRating", rating),
-        ("color", Plain(draw.one(words.COLOURS))),
-        ("material", Plain(draw.one(words.MATERIALS))),
-        ("description", Plain(f"A {draw.one(words.ADJECTIVES)} <{item.name}> for {draw.one(words.NOUNS)} & more.")),
-    )  # fmt: skip
-    return Statements(((Syntax.JSONLD, thing),), (("og:title", item.name), ("og:type", "product")))
+        ("color", by.text("{COLOURS}")),
+        ("material", by.text("{MATERIALS}")),
+        (
+            "description",
+            Plain(f"A {fill(by.draw, '{ADJECTIVES}')} <{by.item.name}> for {fill(by.draw, '{NOUNS}')} & more."),
+        ),
+    )
+    return Statements(((Syntax.JSONLD, thing),), by.social("product")[:2])
 
 
-def dataset_name(draw: Draw, _language: str) -> str:
-    return f"{draw.one(words.MEASURES).capitalize()} in {draw.one(words.TOWNS)}, {draw.between(1990, 2025)}"
-
-
-def dataset(_world: World, item: Topic, draw: Draw) -> Statements:
-    formats = draw.some(("csv", "json", "xlsx", "parquet", "ttl"), draw.between(2, 4))
-    thing = about(
-        item,
+def dataset(by: Author) -> Statements:
+    item = by.item
+    formats = by.draw.some(("csv", "json", "xlsx", "parquet", "ttl"), by.draw.between(2, 4))
+    thing = by.about(
         "Dataset",
-        ("dcterms:issued", Day(f"20{draw.between(10, 25)}-{draw.between(1, 12):02d}-01")),
-        ("dcterms:publisher", Node("Organization", (("name", Plain(f"City of {draw.one(words.TOWNS)}")),))),
+        ("dcterms:issued", by.day("20{10-25}-{1-12:02d}-01")),
+        ("dcterms:publisher", named("Organization", by.text("City of {TOWNS}"))),
         ("dcterms:license", At(f"{item.site.origin}/#licence")),
-        *texts("dcat:keyword", draw.some(words.MEASURES, draw.between(2, 4))),
+        *(("dcat:keyword", Plain(word)) for word in by.draw.some(words.MEASURES, by.draw.between(2, 4))),
         *(("distribution", Node("DataDownload", (
             ("encodingFormat", Plain(form)), ("contentUrl", Plain(f"{item.url}.{form}"))))) for form in formats),
-        ("spatialCoverage", Node("Place", (("name", Plain(draw.one(words.TOWNS))),))),
+        ("spatialCoverage", named("Place", by.text("{TOWNS}"))),
     )  # fmt: skip
     return Statements(((Syntax.RDFA, thing),))
 
@@ -299,27 +379,35 @@ EN, DE, FR, ES, JA = "en", "de", "fr", "es", "ja"
 
 KINDS = (
     Genre("museum", "Harbour Museum", "Works of art from nine centuries", (EN,), "/objects/{slug}-{n}",
-         "/objects/page/{k}", artwork_name, artwork),
+          "/objects/page/{k}", {EN: ("The {COLOURS} {MOTIFS}", "{MOTIFS} at {TOWNS}",
+                                     "{MOTIFS} with {COLOURS} {MOTIFS}")}, artwork),
     Genre("people", "Who Was There", "Makers, players, writers and the rest of us", (EN,), "/people/{n}/{slug}",
-         "/people/all/{k}", who, person),
+          "/people/all/{k}", {EN: ("{person}",)}, person),
     Genre("recipes", "The Long Table", "What to cook tonight", (EN, EN, FR), "/recipe/{slug}.{n}.html",
-         "/recipes/{k}.html", recipe_name, recipe, coding="gzip"),
+          "/recipes/{k}.html", {EN: ("{two ingredients} {DISHES}",), FR: (
+              "{Soupe|Tarte|Gratin|Salade|Potage|Galette|Ragoût} aux {poireaux|potiron|champignons|lentilles|noisettes"
+              "|épinards|pommes|châtaignes} de {TOWNS}",)}, recipe, coding="gzip"),
     Genre("events", "Out Tonight", "Concerts, lectures and fairs", (EN,), "/event/{n}-{slug}",
-         "/events?page={k}", event_name, event),
+          "/events?page={k}", {EN: ("{TOWNS} {EVENTS} {2024-2027}",)}, event),
     Genre("library", "Stadtbibliothek am Kai", "Bücher, Karten, Zeitschriften", (DE, DE, DE, EN), "/titel/{n}/{slug}",
-         "/katalog/{k}", book_name, book),
+          "/katalog/{k}", {EN: ("A History of the {MOTIFS} in {TOWNS}",), DE: (
+              "{Das Buch der|Kleine Geschichte der|Die Kunst der|Reise durch die} {GERMAN_NOUNS} von {TOWNS}",)}, book),
     Genre("shop", "Good Things", "Made to be kept", (EN,), "/p/{slug}?id={n}",
-         "/shop?list={k}", product_name, product),
-    Genre("blog", "Carnets de route", "Notes et promenades", (FR,), "/billets/{slug}-{n}/",
-         "/archives/{k}/", post_name, post),
-    Genre("news", "El Correo del Puerto", "Noticias de hoy", (ES,), "/noticias/{n}/{slug}.html",
-         "/portada/{k}", story_name, story, coding="gzip"),
+          "/shop?list={k}", {EN: ("{BRANDS} {COLOURS} {GOODS} {10-990}",)}, product),
+    Genre("blog", "Carnets de route", "Notes et promenades", (FR,), "/billets/{slug}-{n}/", "/archives/{k}/", {FR: (
+              "{Promenade à|Une journée à|Retour de|Carnet de|Lettres de|Un hiver à} {TOWNS} ({colours})",)}, post),
+    Genre("news", "El Correo del Puerto", "Noticias de hoy", (ES,), "/noticias/{n}/{slug}.html", "/portada/{k}", {ES: (
+              "{Abre sus puertas el mercado de|Nuevo puente en|Fiesta de otoño en|El tren vuelve a|"
+              "Restauran la torre de|Gran regata en|Descubren un mapa antiguo en} {TOWNS}",)}, story, coding="gzip"),
     Genre("encyclopedia", "Open Compendium", "What is known, and by whom", (EN, EN, EN, JA), "/wiki/{slug}_{n}",
-         "/wiki/Index:{k}", topic_name, topic),
-    Genre("docs", "Handbooks", "Guides and references", (EN,), "/docs/{n}/{slug}.html",
-         "/docs/contents-{k}.html", chapter_name, chapter, coding="br"),
-    Genre("forum", "The Workbench Forum", "Ask, answer, repair", (EN,), "/thread.php?t={n}",
-         "/forum.php?page={k}", thread_name, thread, is_chunked=True),
+          "/wiki/Index:{k}", {EN: ("{TOPICS} of {TOWNS}",), JA: (
+              "{古い|静かな|北の|青い}{港|灯台|水車|石橋|市場}{の歴史|の物語|と人々|の地図}",)}, topic),
+    Genre("docs", "Handbooks", "Guides and references", (EN,), "/docs/{n}/{slug}.html", "/docs/contents-{k}.html",
+          {EN: ("How to {COMMANDS} {coined} {1-9}.{0-19}",)}, chapter, coding="br"),
+    Genre("forum", "The Workbench Forum", "Ask, answer, repair", (EN,), "/thread.php?t={n}", "/forum.php?page={k}",
+          {EN: ("{Where to find|Anyone tried|Best way to clean|Who repairs|Question about|Selling my} {colours} "
+                "{GOODS} in {TOWNS}?",)}, thread, is_chunked=True),
     Genre("opendata", "City Open Data", "Counted, published, free to use", (EN,), "/dataset/{slug}-{n}",
-         "/datasets/{k}", dataset_name, dataset),
+          "/datasets/{k}", {EN: ("{MEASURES} in {TOWNS}, {1990-2025}",)}, dataset),
 )  # fmt: skip
+RING = len(KINDS)

@@ -1,10 +1,11 @@
-"""The awkward parts of the demonstration web, as a table: what is where, and how a visit to it must end.
+"""The odd parts of the demonstration web, as a table: what is where, and how a fetch of it must end.
 
 They live on four hosts of their own (and in the robots rules, dead links and sitemaps of the ordinary ones).
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 from gossamer.demo.pages import (
@@ -47,10 +48,10 @@ class OddPage(NamedTuple):
     host: str
     path: str
     what: str
-    """The behaviour; `odd_answers.py` has one function for each."""
+    """The behaviour."""
     outcomes: tuple[str, ...] = FETCHED
     via: str = LINK
-    """How a crawler comes by it; only `link` counts for recall."""
+    """How a crawler finds it; only `link` counts for recall."""
     is_linked: bool = True
     """Whether the host's start page leads to it."""
     has_facts: bool = True
@@ -60,37 +61,31 @@ class OddPage(NamedTuple):
         return f"http://{self.host}{self.path}"
 
     @property
+    def original(self) -> "OddPage":
+        return self._replace(path="/original", what="original")
+
+    @property
     def title(self) -> str:
         return f"{self.what.replace('-', ' ').capitalize()} ({self.path})"
 
 
-def _unlinked(host: str, path: str, what: str, outcomes: tuple[str, ...] = FETCHED, via: str = LINK) -> OddPage:
-    return OddPage(host, path, what, outcomes, via, is_linked=False)
-
-
-def _nothing_said(
-    host: str, path: str, what: str, outcomes: tuple[str, ...], via: str = LINK, is_linked: bool = True
-) -> OddPage:
-    return OddPage(host, path, what, outcomes, via, is_linked, has_facts=False)
-
-
 def _redirects() -> list[OddPage]:
+    redirect = partial(OddPage, ODD, has_facts=False)
+    loop = ("moved", "too-many-redirects")
     found = [
-        _nothing_said(ODD, "/moved", "moved", MOVED),
-        _unlinked(ODD, "/moved-here", "page"),
-        _nothing_said(ODD, "/away", "moved-to-another-host", MOVED),
-        _nothing_said(ODD, "/loop/a", "redirect-loop", ("moved", "too-many-redirects")),
-        _nothing_said(ODD, "/loop/b", "redirect-loop", ("moved", "too-many-redirects"), is_linked=False),
-        _unlinked(ODD, "/chain/end", "page"),
-        _unlinked(ODD, "/long/end", "page", ("too-many-redirects",), OPTIONAL),
+        redirect("/moved", "moved", MOVED),
+        OddPage(ODD, "/moved-here", "page", is_linked=False),
+        redirect("/away", "moved-to-another-host", MOVED),
+        redirect("/loop/a", "redirect-loop", loop),
+        redirect("/loop/b", "redirect-loop", loop, is_linked=False),
+        OddPage(ODD, "/chain/end", "page", is_linked=False),
+        OddPage(ODD, "/long/end", "page", ("too-many-redirects",), OPTIONAL, is_linked=False),
     ]
-    found += [_nothing_said(ODD, f"/chain/{n}", "redirect-chain", MOVED, is_linked=n == 0) for n in range(SHORT_CHAIN)]
+    found += [redirect(f"/chain/{n}", "redirect-chain", MOVED, is_linked=n == 0) for n in range(SHORT_CHAIN)]
     for n in range(LONG_CHAIN):
         is_sure = n < REDIRECTS_ALLOWED - 1  # programs differ in whether the tenth hop is the last one followed
-        outcomes = MOVED if is_sure else ("moved", "too-many-redirects")
-        found.append(
-            _nothing_said(ODD, f"/long/{n}", "long-redirect-chain", outcomes, LINK if is_sure else OPTIONAL, n == 0)
-        )
+        outcomes, via = (MOVED, LINK) if is_sure else (loop, OPTIONAL)
+        found.append(redirect(f"/long/{n}", "long-redirect-chain", outcomes, via, is_linked=n == 0))
     return found
 
 
@@ -109,31 +104,31 @@ def _texts() -> list[OddPage]:
         OddPage(ODD, "/coding/chunked", "chunked"),
         OddPage(ODD, "/broken-script", "broken-json-ld"),
         OddPage(ODD, "/based/page", "base-href"),
-        _unlinked(ODD, "/elsewhere/found", "page"),
-        _nothing_said(ODD, "/soup", "tag-soup", FETCHED),
-        _nothing_said(ODD, "/huge", "huge-page", (*FETCHED, "read-timeout", "read-memory", "read-crash")),
-        _nothing_said(ODD, "/noindex", "noindex", FETCHED),
-        _nothing_said(ODD, "/nofollow", "nofollow", FETCHED),
+        OddPage(ODD, "/elsewhere/found", "page", is_linked=False),
+        OddPage(ODD, "/soup", "tag-soup", FETCHED, has_facts=False),
+        OddPage(ODD, "/huge", "huge-page", (*FETCHED, "read-timeout", "read-memory", "read-crash"), has_facts=False),
+        OddPage(ODD, "/noindex", "noindex", FETCHED, has_facts=False),
+        OddPage(ODD, "/nofollow", "nofollow", FETCHED, has_facts=False),
     ]
 
 
 def oddities(trap_pages: int) -> tuple[OddPage, ...]:
-    """Everything awkward that may be asked for. `trap_pages`: the length of the one trap that rules leave open."""
+    """Everything odd that may be fetched. `trap_pages`: the length of the one trap that robots.txt does not forbid."""
     return (
         *(OddPage(host, "/", "start") for host in (ODD, FLAKY, OPEN)),
         *_redirects(),
         *_texts(),
-        _nothing_said(ODD, "/dead/404", "dead-404", ("gone",)),
-        _nothing_said(ODD, "/dead/410", "dead-410", ("gone",)),
+        OddPage(ODD, "/dead/404", "dead-404", ("gone",), has_facts=False),
+        OddPage(ODD, "/dead/410", "dead-410", ("gone",), has_facts=False),
         OddPage(ODD, "/members/welcome", "page"),
         *(
-            _nothing_said(ODD, f"/diary/{n}", "open-trap", FETCHED, TRAP, is_linked=n == 1)
+            OddPage(ODD, f"/diary/{n}", "open-trap", FETCHED, TRAP, is_linked=n == 1, has_facts=False)
             for n in range(1, trap_pages + 1)
         ),
         *(OddPage(FLAKY, f"/slow/{n}", "slow") for n in (1, 2, 3)),
         OddPage(FLAKY, "/busy", "busy-at-first", (*FETCHED, "slow-down"), RETRY),
-        _nothing_said(FLAKY, "/always-500", "always-failing", ("server-error",)),
-        _nothing_said(FLAKY, "/cut", "truncated", ("disconnected",)),
+        OddPage(FLAKY, "/always-500", "always-failing", ("server-error",), has_facts=False),
+        OddPage(FLAKY, "/cut", "truncated", ("disconnected",), has_facts=False),
         *(OddPage(OPEN, f"/{name}", "page") for name in ("one", "two", "three", "four")),
     )
 
@@ -142,7 +137,7 @@ FORBIDDEN = {
     ODD: ("/calendar/2026/1", "/shelf?session=1", "/members/accounts", "/members/"),
     CLOSED: ("/", "/anything", "/else"),
 }
-"""Linked, and never to be asked for: by robots rules, or because robots.txt cannot be read."""
+"""Linked, and never to be requested: by robots rules, or because robots.txt cannot be read."""
 NOT_FOLLOWED = {ODD: ("/behind-nofollow", "/behind-rel-nofollow")}
 """Only links marked nofollow lead there."""
 
@@ -157,21 +152,15 @@ def statements_of(odd: OddPage) -> Statements:
     """Titles are ASCII, so a wrong charset changes no fact."""
     if not odd.has_facts:
         return NOTHING
-    # A copy speaks of the same thing as its original, at its own address.
+    # A copy describes the same entity as its original, at its own URL.
     title = "Original" if odd.what in ("original", "exact-copy", "near-copy", "print-view") else odd.title
-    thing = Node("WebPage", (("name", Plain(title)), ("abstract", Plain(f"One of the awkward parts: {title}"))))
-    return Statements(((Syntax.JSONLD if odd.what == "broken-json-ld" else Syntax.RDFA, thing),))
+    entity = Node("WebPage", (("name", Plain(title)), ("abstract", Plain(f"One of the awkward parts: {title}"))))
+    return Statements(((Syntax.JSONLD if odd.what == "broken-json-ld" else Syntax.RDFA, entity),))
 
 
 def rules_of(host: str, profile: Profile) -> DemoRobots | None:
     """None: this host has no readable robots.txt."""
-    match host:
-        case h if h == ODD:
-            return DemoRobots(ODD_RULES)
-        case h if h == FLAKY:
-            return DemoRobots((), profile.crawl_delays_s[1])
-        case _:
-            return None
+    return {ODD: DemoRobots(ODD_RULES), FLAKY: DemoRobots((), profile.crawl_delays_s[1])}.get(host)
 
 
 def odd_answer(seed: int, profile: Profile, trap_pages: int, question: DemoRequest) -> DemoAnswer:
@@ -181,46 +170,82 @@ def odd_answer(seed: int, profile: Profile, trap_pages: int, question: DemoReque
         if rules is None:
             return missing(500) if host == CLOSED else missing()
         return plain(robots_txt(rules, 2 if host == ODD else 0), "text/plain; charset=utf-8")
-    if (
-        host == CLOSED
-        or target in FORBIDDEN.get(host, ())
-        or target in NOT_FOLLOWED.get(host, ())
-        or _is_trap(host, target)
-    ):
+    is_trap = host == ODD and (_SESSION.fullmatch(target) or _CALENDAR.fullmatch(target))
+    if host == CLOSED or is_trap or target in (*FORBIDDEN.get(host, ()), *NOT_FOLLOWED.get(host, ())):
         return page(framed(Leaf("You should not be here", "en", _onward(target)), _frame(host)), question)
     odd = next((each for each in oddities(trap_pages) if (each.host, each.path) == (host, target)), None)
-    return missing() if odd is None else BEHAVIOURS[odd.what](seed, profile, trap_pages, odd, question)
+    return missing() if odd is None else _answer(seed, profile, trap_pages, odd, question)
 
 
-Behaviour = Callable[[int, Profile, int, OddPage, DemoRequest], DemoAnswer]
+def _answer(seed: int, profile: Profile, trap_pages: int, odd: OddPage, question: DemoRequest) -> DemoAnswer:
+    match odd.what:
+        case "moved" | "moved-to-another-host" | "redirect-loop" | "redirect-chain" | "long-redirect-chain":
+            return _moved(odd)
+        case "dead-404" | "dead-410":
+            return missing(int(odd.path[-3:]))
+        case "always-failing":
+            return missing(500)
+        case "busy-at-first" if question.asked_before < BUSY_AT_FIRST:
+            return missing(503)._replace(headers=(("Content-Type", HTML), ("Retry-After", str(profile.retry_after_s))))
+        case "wrong-charset" | "charset-in-meta" | "charset-unsaid":
+            return _charset(seed, odd)
+        case "tag-soup":
+            return page(_SOUP, question)
+        case "huge-page":
+            text = _paragraphs(seed, Draw(seed, odd.path), "en", 120)
+            block = f"<!DOCTYPE html><title>Huge</title>{text}".encode()
+            return DemoAnswer(200, (("Content-Type", HTML),), block, -(-HUGE_BYTES // len(block)), is_chunked=True)
+    coding = odd.what if odd.what in ("gzip", "br") else ""
+    answer = page(_odd_html(seed, trap_pages, odd), question, coding, is_chunked=odd.what == "chunked")
+    return answer._replace(wait_s=profile.slow_s if odd.what == "slow" else 0.0, is_cut=odd.what == "truncated")
 
 
-def _page(seed: int, _profile: Profile, _traps: int, odd: OddPage, question: DemoRequest) -> DemoAnswer:
-    return page(_html(seed, odd), question)
+_SOUP = (
+    "<title>Soup<body></title><b><p>Bold <i>and</b> slanted</i><table><p>In no cell<tr><td>one<td>two</p></table>"
+    "<a href=/ id=x id=y>home<a href='/original'>original</a></html><p>after the end &amp &copy; &#0; &bogus;"
+)
 
 
-def _start(seed: int, _profile: Profile, traps: int, odd: OddPage, question: DemoRequest) -> DemoAnswer:
-    ways: list[Way] = [(each.path, each.title) for each in oddities(traps) if each.host == odd.host and each.is_linked]
+def _odd_html(seed: int, trap_pages: int, odd: OddPage) -> str:
+    def marked(addition: str, before: str = "<title>", links: Sequence[Way] = ()) -> str:
+        return _html(seed, odd, links).replace(before, addition + before, 1)
+
+    match odd.what:
+        case "start":
+            return _start(seed, trap_pages, odd)
+        case "original" | "exact-copy":
+            return _html(seed, odd.original)
+        case "near-copy":
+            added = "<p>This sentence was added to the copy.</p></article>"
+            return _html(seed, odd.original).replace("</article>", added)
+        case "print-view":
+            return re.sub(r"(?s)<header>.*?</header>|<aside>.*?</aside>", "", _html(seed, odd.original))
+        case "broken-json-ld":
+            broken = '<script type="application/ld+json">{"@context": "https://schema.org", "@type": </script>\n'
+            return marked(broken, "<style>")
+        case "base-href":
+            return marked('<base href="/elsewhere/">', links=[("found", "Relative to the base")])
+        case "noindex":
+            return marked('<meta name="robots" content="noindex">')
+        case "nofollow":
+            links = [("/behind-nofollow", "Behind nofollow")]
+            return marked('<meta name="robots" content="nofollow">', links=links)
+        case "open-trap" if (number := int(odd.path.rpartition("/")[2])) < trap_pages:
+            return _html(seed, odd, [(f"/diary/{number + 1}", "Tomorrow")])
+    return _html(seed, odd)
+
+
+def _start(seed: int, trap_pages: int, odd: OddPage) -> str:
+    ways = [(each.path, each.title) for each in oddities(trap_pages) if each.host == odd.host and each.is_linked]
     ways += [(path, f"Closed ({path})") for path in FORBIDDEN.get(odd.host, ())]
-    if odd.host == ODD:
-        ways += [(f"http://{NOWHERE}/", "A host that does not exist"), (f"http://{NOWHERE}/lost", "And a page on it")]
-        ways += [(f"http://{CLOSED}{path}", f"Closed host ({path})") for path in FORBIDDEN[CLOSED]]
-    marked = '<p><a href="/behind-rel-nofollow" rel="nofollow">Do not follow this</a></p>' if odd.host == ODD else ""
-    return page(_html(seed, odd, ways, marked), question)
+    if odd.host != ODD:
+        return _html(seed, odd, ways)
+    ways += [(f"http://{NOWHERE}/", "A host that does not exist"), (f"http://{NOWHERE}/lost", "And a page on it")]
+    ways += [(f"http://{CLOSED}{path}", f"Closed host ({path})") for path in FORBIDDEN[CLOSED]]
+    return _html(seed, odd, ways, '<p><a href="/behind-rel-nofollow" rel="nofollow">Do not follow this</a></p>')
 
 
-def _copy(seed: int, _profile: Profile, _traps: int, odd: OddPage, question: DemoRequest) -> DemoAnswer:
-    """Byte for byte the original, except where `what` says otherwise."""
-    original = odd._replace(path="/original", what="original")
-    html = _html(seed, original)
-    if odd.what == "near-copy":
-        html = html.replace("</article>", "<p>This sentence was added to the copy.</p></article>")
-    if odd.what == "print-view":
-        html = re.sub(r"(?s)<header>.*?</header>|<aside>.*?</aside>", "", html)
-    return page(html, question)
-
-
-def _moved(_seed: int, _profile: Profile, _traps: int, odd: OddPage, _question: DemoRequest) -> DemoAnswer:
+def _moved(odd: OddPage) -> DemoAnswer:
     if odd.what == "moved-to-another-host":
         return moved(f"http://{OPEN}/one", 308)
     if odd.what == "redirect-loop":
@@ -233,117 +258,30 @@ def _moved(_seed: int, _profile: Profile, _traps: int, odd: OddPage, _question: 
     return moved(f"/{chain}/{onward if onward < length else 'end'}", (301, 302, 307)[onward % 3])
 
 
-def _dead(_seed: int, _profile: Profile, _traps: int, odd: OddPage, _question: DemoRequest) -> DemoAnswer:
-    return missing(int(odd.path[-3:]))
-
-
-def _charset(seed: int, _profile: Profile, _traps: int, odd: OddPage, _question: DemoRequest) -> DemoAnswer:
-    said, real, meta = {
+def _charset(seed: int, odd: OddPage) -> DemoAnswer:
+    declared, real, meta = {
         "/charset/latin1-called-utf8": ("; charset=utf-8", "cp1252", "utf-8"),
         "/charset/utf8-called-latin1": ("; charset=iso-8859-1", "utf-8", "utf-8"),
         "/charset/shift-jis": ("", "shift_jis", "shift_jis"),
         "/charset/unsaid": ("", "utf-8", ""),
     }[odd.path]
-    language = "ja" if real == "shift_jis" else "de"
-    html = _html(seed, odd, language=language)
+    html = _html(seed, odd, language="ja" if real == "shift_jis" else "de")
     html = html.replace('<meta charset="utf-8">', f'<meta charset="{meta}">' if meta else "")
-    return DemoAnswer(200, (("Content-Type", f"text/html{said}"),), html.encode(real, "replace"))
+    return DemoAnswer(200, (("Content-Type", f"text/html{declared}"),), html.encode(real, "replace"))
 
 
-def _coding(seed: int, _profile: Profile, _traps: int, odd: OddPage, question: DemoRequest) -> DemoAnswer:
-    return page(_html(seed, odd), question, odd.what)
-
-
-def _chunked(seed: int, _profile: Profile, _traps: int, odd: OddPage, question: DemoRequest) -> DemoAnswer:
-    return page(_html(seed, odd), question, is_chunked=True)
-
-
-def _broken_script(seed: int, _profile: Profile, _traps: int, odd: OddPage, question: DemoRequest) -> DemoAnswer:
-    broken = '<script type="application/ld+json">{"@context": "https://schema.org", "@type": </script>\n'
-    return page(_html(seed, odd).replace("<style>", broken + "<style>", 1), question)
-
-
-def _based(seed: int, _profile: Profile, _traps: int, odd: OddPage, question: DemoRequest) -> DemoAnswer:
-    html = _html(seed, odd, [("found", "Relative to the base")])
-    return page(html.replace("<title>", '<base href="/elsewhere/"><title>', 1), question)
-
-
-def _soup(_seed: int, _profile: Profile, _traps: int, _odd: OddPage, question: DemoRequest) -> DemoAnswer:
-    soup = (
-        "<title>Soup<body></title><b><p>Bold <i>and</b> slanted</i><table><p>In no cell<tr><td>one<td>two</p></table>"
-    )
-    return page(
-        soup
-        + "<a href=/ id=x id=y>home<a href='/original'>original</a></html><p>after the end &amp &copy; &#0; &bogus;",
-        question,
-    )
-
-
-def _huge(seed: int, _profile: Profile, _traps: int, odd: OddPage, _question: DemoRequest) -> DemoAnswer:
-    draw = Draw(seed, odd.path)
-    block = f"<!DOCTYPE html><title>Huge</title>{_paragraphs(seed, draw, 'en', 120)}".encode()
-    return DemoAnswer(200, (("Content-Type", HTML),), block, repeats=-(-HUGE_BYTES // len(block)), is_chunked=True)
-
-
-def _directive(seed: int, _profile: Profile, _traps: int, odd: OddPage, question: DemoRequest) -> DemoAnswer:
-    links: list[Way] = [("/behind-nofollow", "Behind nofollow")] if odd.what == "nofollow" else []
-    marked = f'<meta name="robots" content="{odd.what}"><title>'
-    return page(_html(seed, odd, links).replace("<title>", marked, 1), question)
-
-
-def _trap(seed: int, _profile: Profile, traps: int, odd: OddPage, question: DemoRequest) -> DemoAnswer:
-    number = int(odd.path.rpartition("/")[2])
-    links: list[Way] = [(f"/diary/{number + 1}", "Tomorrow")] if number < traps else []
-    return page(_html(seed, odd, links), question)
-
-
-def _slow(seed: int, profile: Profile, _traps: int, odd: OddPage, question: DemoRequest) -> DemoAnswer:
-    return page(_html(seed, odd), question)._replace(wait_s=profile.slow_s)
-
-
-def _busy(seed: int, profile: Profile, _traps: int, odd: OddPage, question: DemoRequest) -> DemoAnswer:
-    if question.asked_before < BUSY_AT_FIRST:
-        return missing(503)._replace(headers=(("Content-Type", HTML), ("Retry-After", str(profile.retry_after_s))))
-    return page(_html(seed, odd), question)
-
-
-def _failing(_seed: int, _profile: Profile, _traps: int, _odd: OddPage, _question: DemoRequest) -> DemoAnswer:
-    return missing(500)
-
-
-def _cut(seed: int, _profile: Profile, _traps: int, odd: OddPage, question: DemoRequest) -> DemoAnswer:
-    return page(_html(seed, odd), question)._replace(is_cut=True)
-
-
-BEHAVIOURS: dict[str, Behaviour] = {
-    "page": _page, "start": _start, "original": _copy, "exact-copy": _copy, "near-copy": _copy, "print-view": _copy,
-    "moved": _moved, "moved-to-another-host": _moved, "redirect-loop": _moved, "redirect-chain": _moved,
-    "long-redirect-chain": _moved, "dead-404": _dead, "dead-410": _dead, "wrong-charset": _charset,
-    "charset-in-meta": _charset, "charset-unsaid": _charset, "gzip": _coding, "br": _coding, "chunked": _chunked,
-    "broken-json-ld": _broken_script, "base-href": _based, "tag-soup": _soup, "huge-page": _huge, "noindex": _directive,
-    "nofollow": _directive, "open-trap": _trap, "slow": _slow, "busy-at-first": _busy, "always-failing": _failing,
-    "truncated": _cut,
-}  # fmt: skip
-
-
-def _html(seed: int, odd: OddPage, links: list[Way] | None = None, extra: str = "", language: str = "en") -> str:
+def _html(seed: int, odd: OddPage, links: Sequence[Way] = (), extra: str = "", language: str = "en") -> str:
     draw = Draw(seed, odd.host, odd.path)
     leaf = Leaf(odd.title, language, extra + _paragraphs(seed, draw, language, draw.between(8, 30)), statements_of(odd))
-    return framed(leaf, _frame(odd.host, links or []))
+    return framed(leaf, _frame(odd.host, links))
 
 
-def _frame(host: str, links: list[Way] | None = None) -> PageFrame:
-    return PageFrame(
-        f"The {host.partition('.')[0]} host", "Here things go wrong on purpose", [("/", "Home")], links or []
-    )
+def _frame(host: str, links: Sequence[Way] = ()) -> PageFrame:
+    return PageFrame(f"The {host.partition('.')[0]} host", "Here things go wrong on purpose", [("/", "Home")], links)
 
 
 def _paragraphs(seed: int, draw: Draw, language: str, count: int) -> str:
     return "\n".join([f"<p>{paragraph(draw, seed, language)}</p>" for _ in range(count)])
-
-
-def _is_trap(host: str, target: str) -> bool:
-    return host == ODD and bool(_SESSION.fullmatch(target) or _CALENDAR.fullmatch(target))
 
 
 def _onward(target: str) -> str:

@@ -23,8 +23,8 @@ PREFIXES = {
 TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 USES_VOCABULARY = "http://www.w3.org/ns/rdfa#usesVocabulary"
 XSD = "http://www.w3.org/2001/XMLSchema#"
-COERCED_TO_ADDRESSES = frozenset({"url", "image", "sameAs"})
-"""Properties whose plain strings are addresses by schema.org's JSON-LD context (those we use)."""
+COERCED_TO_IRIS = frozenset({"url", "image", "sameAs"})
+"""Properties whose plain strings are IRIs by schema.org's JSON-LD context (those we use)."""
 
 
 class Plain(NamedTuple):
@@ -37,9 +37,9 @@ class Day(NamedTuple):
 
 
 class At(NamedTuple):
-    """An address that is the value itself."""
+    """An IRI."""
 
-    address: str
+    iri: str
 
 
 class Number(NamedTuple):
@@ -49,7 +49,7 @@ class Number(NamedTuple):
 class Node(NamedTuple):
     type: str
     says: "tuple[tuple[str, Value], ...]"
-    address: str = ""
+    iri: str = ""
     """Absolute; empty for a blank node."""
 
 
@@ -57,7 +57,7 @@ Value = Plain | Day | At | Number | Node
 
 
 class Syntax(StrEnum):
-    """How a thing is written into its page."""
+    """How an entity is written into its page."""
 
     RDFA = "rdfa"
     JSONLD = "json-ld"
@@ -65,14 +65,14 @@ class Syntax(StrEnum):
 
 
 class Statements(NamedTuple):
-    """Everything a page states. The first thing is what the page is about, whatever syntax it is in."""
+    """Everything a page states. The first entity is what the page is about."""
 
-    things: tuple[tuple[Syntax, Node], ...] = ()
+    entities: tuple[tuple[Syntax, Node], ...] = ()
     social: tuple[tuple[str, str], ...] = ()
     """`og:` properties, which are RDFa."""
 
-    def said_in(self, syntax: Syntax) -> tuple[Node, ...]:
-        return tuple(thing for way, thing in self.things if way is syntax)
+    def stated_in(self, syntax: Syntax) -> tuple[Node, ...]:
+        return tuple(entity for way, entity in self.entities if way is syntax)
 
 
 NOTHING = Statements()
@@ -80,13 +80,13 @@ Fact = tuple[str, str, str]
 
 
 class FactCounts(NamedTuple):
-    """Distinct triples of one page, by syntax, and in all."""
+    """Distinct triples of one page, in all and by syntax."""
 
+    facts: int = 0
+    """All syntaxes together, duplicates removed."""
     rdfa: int = 0
     jsonld: int = 0
     microdata: int = 0
-    facts: int = 0
-    """All syntaxes together, duplicates removed."""
 
 
 def iri_of(name: str) -> str:
@@ -101,49 +101,29 @@ LABELS = {"artMedium": "Medium", "dateCreated": "Made", "foaf:knows": "Knows", "
 
 
 def counts_of(statements: Statements, page: str, language: str) -> FactCounts:
-    """Blank nodes are never shared between two things, so the sets may be counted together."""
-    rdfa, jsonld = rdfa_facts(statements, page, language), jsonld_facts(statements)
-    microdata = microdata_facts(statements, language)
-    return FactCounts(len(rdfa), len(jsonld), len(microdata), len(rdfa | jsonld | microdata))
+    """Blank nodes are never shared between two entities, so the sets may be counted together."""
+    rdfa, jsonld, microdata = (facts_in(syntax, statements, page, language) for syntax in Syntax)
+    return FactCounts(len(rdfa | jsonld | microdata), len(rdfa), len(jsonld), len(microdata))
 
 
-def rdfa_facts(statements: Statements, page: str, language: str) -> set[Fact]:
-    things = statements.said_in(Syntax.RDFA)
-    facts: set[Fact] = {(page, iri_of(name), _literal(value, language)) for name, value in statements.social}
-    if things:
-        facts.add((page, USES_VOCABULARY, SCHEMA))
-    labels = count()
-    for thing in things:
-        facts.update(_facts_of(thing, Syntax.RDFA, language, labels)[1])
+def facts_in(syntax: Syntax, statements: Statements, page: str, language: str) -> set[Fact]:
+    entities = statements.stated_in(syntax)
+    facts: set[Fact] = set()
+    if syntax is Syntax.RDFA:
+        facts |= {(page, iri_of(name), _literal(value, language)) for name, value in statements.social}
+        facts |= {(page, USES_VOCABULARY, SCHEMA)} if entities else set()
+    labels = (f"_:{syntax}{number}" for number in count())
+    for entity in entities:
+        facts |= _facts_of(entity, syntax, language, labels)[1]
     return facts
 
 
-def jsonld_facts(statements: Statements) -> set[Fact]:
-    labels = count()
-    return {
-        fact
-        for thing in statements.said_in(Syntax.JSONLD)
-        for fact in _facts_of(thing, Syntax.JSONLD, "", labels, "_:j")[1]
-    }
-
-
-def microdata_facts(statements: Statements, language: str) -> set[Fact]:
-    labels = count()
-    return {
-        fact
-        for thing in statements.said_in(Syntax.MICRODATA)
-        for fact in _facts_of(thing, Syntax.MICRODATA, language, labels, "_:m")[1]
-    }
-
-
-def _facts_of(
-    thing: Node, syntax: Syntax, language: str, labels: Iterator[int], blank: str = "_:r"
-) -> tuple[str, set[Fact]]:
-    subject = thing.address or f"{blank}{next(labels)}"
-    facts = {(subject, TYPE, iri_of(thing.type))}
-    for name, value in thing.says:
+def _facts_of(entity: Node, syntax: Syntax, language: str, labels: Iterator[str]) -> tuple[str, set[Fact]]:
+    subject = entity.iri or next(labels)
+    facts = {(subject, TYPE, iri_of(entity.type))}
+    for name, value in entity.says:
         if isinstance(value, Node):
-            found, below = _facts_of(value, syntax, language, labels, blank)
+            found, below = _facts_of(value, syntax, language, labels)
             facts |= below
         else:
             found = _term(name, value, syntax, language)
@@ -152,21 +132,18 @@ def _facts_of(
 
 
 def _term(name: str, value: Plain | Day | At | Number, syntax: Syntax, language: str) -> str:
+    is_jsonld = syntax is Syntax.JSONLD
     match value:
-        case At(address):
-            return address
+        case At(iri):
+            return iri
         case Day(day):
-            return _literal(day, of_type=SCHEMA + "Date" if syntax is Syntax.JSONLD else XSD + "date")
-        case Number(number):
-            return (
-                _literal(str(number), of_type=XSD + "integer")
-                if syntax is Syntax.JSONLD
-                else _literal(str(number), language)
-            )
-        case Plain(said):
-            if syntax is Syntax.JSONLD:
-                return said if name in COERCED_TO_ADDRESSES else _literal(said)
-            return _literal(said, language)
+            return _literal(day, of_type=SCHEMA + "Date" if is_jsonld else XSD + "date")
+        case Number(number) if is_jsonld:
+            return _literal(str(number), of_type=XSD + "integer")
+        case Plain(words) if is_jsonld and name in COERCED_TO_IRIS:
+            return words
+        case Number(words) | Plain(words):
+            return _literal(str(words), "" if is_jsonld else language)
 
 
 def _literal(said: str, language: str = "", of_type: str = "") -> str:
@@ -174,29 +151,18 @@ def _literal(said: str, language: str = "", of_type: str = "") -> str:
     return f'"{said}"{tail}'
 
 
-def box(thing: Node, syntax: Syntax | None) -> str:
+def box(entity: Node, syntax: Syntax | None) -> str:
     """The fact box of the page's subject: heading and list, marked up in `syntax` when that is one inside the page."""
-    about = _opening(thing, syntax, "")
+    about = _opening(entity, syntax, "")
     vocabulary = f' vocab="{SCHEMA}" prefix="{_DECLARED}"' if syntax is Syntax.RDFA else ""
-    rows = "\n".join(_row(name, value, syntax) for name, value in thing.says if name != "name")
-    title = next((value.words for name, value in thing.says if name == "name" and isinstance(value, Plain)), "")
+    rows = "\n".join(
+        f"<dt>{LABELS.get(name) or name.rpartition(':')[2].capitalize()}</dt><dd>{_value(name, value, syntax)}</dd>"
+        for name, value in entity.says
+        if name != "name"
+    )
+    title = next((value.words for name, value in entity.says if name == "name" and isinstance(value, Plain)), "")
     heading = f"<h1{_property(syntax, 'name')}>{escape(title)}</h1>\n" if title else ""
     return f'<section class="facts"{vocabulary}{about}>\n{heading}<dl>\n{rows}\n</dl>\n</section>'
-
-
-def scripts(statements: Statements) -> str:
-    return "\n".join(
-        f'<script type="application/ld+json">{_json(thing)}</script>' for thing in statements.said_in(Syntax.JSONLD)
-    )
-
-
-def social(statements: Statements) -> str:
-    return "\n".join(f'<meta property="{name}" content="{escape(value)}">' for name, value in statements.social)
-
-
-def _row(name: str, value: Value, syntax: Syntax | None) -> str:
-    label = LABELS.get(name) or name.rpartition(":")[2].capitalize()
-    return f"<dt>{label}</dt><dd>{_value(name, value, syntax)}</dd>"
 
 
 def _value(name: str, value: Value, syntax: Syntax | None) -> str:
@@ -208,56 +174,45 @@ def _value(name: str, value: Value, syntax: Syntax | None) -> str:
             return f"<b{attribute}>{number}</b>"
         case Day(day):
             return f'<time{attribute} datetime="{day}">{day}</time>'
-        case At(address) if address.endswith(".svg"):
-            return f'<img{attribute} src="{escape(address)}" alt="" width="320" height="240">'
-        case At(address) if syntax is None and f".{DOMAIN}/" not in address:
-            return f"<span>{escape(address)}</span>"  # no link of this web leads out of it
-        case At(address):
-            return f'<a{attribute} href="{escape(address)}">{escape(address)}</a>'
-        case Node():
-            return _nested(attribute, value, syntax)
+        case At(iri) if iri.endswith(".svg"):
+            return f'<img{attribute} src="{escape(iri)}" alt="" width="320" height="240">'
+        case At(iri) if syntax is None and f".{DOMAIN}/" not in iri:
+            return f"<span>{escape(iri)}</span>"  # no link of this web leads out of it
+        case At(iri):
+            return f'<a{attribute} href="{escape(iri)}">{escape(iri)}</a>'
+        case Node(_, says, iri):
+            inner = ", ".join(_value(name, value, syntax) for name, value in says)
+            link = f' <a href="{escape(iri.partition("#")[0])}">more</a>' if iri else ""
+            return f'<span class="part"{_opening(value, syntax, attribute)}>{inner}{link}</span>'
 
 
-def _nested(attribute: str, thing: Node, syntax: Syntax | None) -> str:
-    inner = ", ".join(_value(name, value, syntax) for name, value in thing.says)
-    page = thing.address.partition("#")[0]
-    link = f' <a href="{escape(page)}">more</a>' if page else ""
-    return f'<span class="part"{_opening(thing, syntax, attribute)}>{inner}{link}</span>'
-
-
-def _opening(thing: Node, syntax: Syntax | None, attribute: str) -> str:
-    address = escape(thing.address)
+def _opening(entity: Node, syntax: Syntax | None, attribute: str) -> str:
+    iri = escape(entity.iri)
     match syntax:
         case Syntax.RDFA:
-            return f'{attribute} typeof="{thing.type}"' + (f' resource="{address}"' if address else "")
+            return f'{attribute} typeof="{entity.type}"' + (f' resource="{iri}"' if iri else "")
         case Syntax.MICRODATA:
-            named = f' itemid="{address}"' if address else ""
-            return f'{attribute} itemscope itemtype="{iri_of(thing.type)}"{named}'
+            return f'{attribute} itemscope itemtype="{iri_of(entity.type)}"' + (f' itemid="{iri}"' if iri else "")
         case _:
             return ""
 
 
 def _property(syntax: Syntax | None, name: str) -> str:
-    match syntax:
-        case Syntax.RDFA:
-            return f' property="{name}"'
-        case Syntax.MICRODATA:
-            return f' itemprop="{name}"'
-        case _:
-            return ""
+    attributes = {Syntax.RDFA: "property", Syntax.MICRODATA: "itemprop"}
+    return f' {attributes[syntax]}="{name}"' if syntax in attributes else ""
 
 
-def _json(thing: Node) -> str:
-    body = {"@context": "https://schema.org", **_object(thing)}
+def _json(entity: Node) -> str:
+    body = {"@context": "https://schema.org", **_object(entity)}
     # `</script>` inside a string must not end the element.
     return msgspec.json.encode(body).decode().replace("</", "<\\/")
 
 
-def _object(thing: Node) -> dict[str, object]:
-    made: dict[str, object] = {"@type": thing.type}
-    if thing.address:
-        made["@id"] = thing.address
-    for name, value in thing.says:
+def _object(entity: Node) -> dict[str, object]:
+    made: dict[str, object] = {"@type": entity.type}
+    if entity.iri:
+        made["@id"] = entity.iri
+    for name, value in entity.says:
         new = _plain(name, value)
         if name not in made:
             made[name] = new
@@ -275,8 +230,8 @@ def _plain(name: str, value: Value) -> object:
             return number
         case Day(day):
             return day
-        case At(address):
-            return address if name in COERCED_TO_ADDRESSES else {"@id": address}
+        case At(iri):
+            return iri if name in COERCED_TO_IRIS else {"@id": iri}
         case Node():
             return _object(value)
 
@@ -332,12 +287,16 @@ def framed(leaf: Leaf, frame: PageFrame) -> str:
     """The whole page."""
     statements = leaf.statements
     subject = ""
-    if statements.things:
-        syntax, thing = statements.things[0]
-        subject = box(thing, None if syntax is Syntax.JSONLD else syntax)
+    if statements.entities:
+        syntax, entity = statements.entities[0]
+        subject = box(entity, None if syntax is Syntax.JSONLD else syntax)
     title = escape(leaf.title)
     heading = "" if "<h1" in subject else f"<h1>{title}</h1>\n"
     prefix = ' prefix="og: http://ogp.me/ns#"' if statements.social else ""
+    social = "\n".join(f'<meta property="{name}" content="{escape(value)}">' for name, value in statements.social)
+    scripts = "\n".join(
+        f'<script type="application/ld+json">{_json(entity)}</script>' for entity in statements.stated_in(Syntax.JSONLD)
+    )
     return f"""<!DOCTYPE html>
 <html lang="{leaf.language}">
 <head{prefix}>
@@ -345,10 +304,10 @@ def framed(leaf: Leaf, frame: PageFrame) -> str:
 <title>{title} - {escape(frame.site_title)}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="description" content="{escape(leaf.description or leaf.title)}">
-{social(statements)}
+{social}
 <link rel="stylesheet" href="/style.css">
 {frame.head}<style>{_STYLE}</style>
-{scripts(statements)}
+{scripts}
 </head>
 <body>
 <header><p class="site"><a href="/">{escape(frame.site_title)}</a></p><p class="motto">{escape(frame.motto)}</p>
@@ -387,7 +346,7 @@ REASONS = {
 
 
 class DemoRequest(NamedTuple):
-    """What was asked, as far as any answer depends on it."""
+    """What of a request decides about the answer."""
 
     host: str
     target: str
@@ -396,7 +355,7 @@ class DemoRequest(NamedTuple):
     known: str = ""
     """If-None-Match, as sent."""
     asked_before: int = 0
-    """How often this address was asked before; counted for hosts whose answers change only."""
+    """How often this URL was requested before; counted only for hosts whose answers change."""
     now: Instant = 0
     """When; for a web that changes."""
 
@@ -429,12 +388,7 @@ def page(
 
 
 def coded(body: bytes, coding: str) -> bytes:
-    match coding:
-        case "gzip":
-            return gzip.compress(body, 6, mtime=0)
-        case "br":
-            return bytes(brotli.compress(body, quality=4))
-    raise ValueError(f"no such coding here: {coding}")
+    return gzip.compress(body, 6, mtime=0) if coding == "gzip" else bytes(brotli.compress(body, quality=4))
 
 
 def plain(text: str, media_type: str, status: int = 200) -> DemoAnswer:

@@ -1,4 +1,4 @@
-"""Serves a demonstration web on loopback, for all its hosts at once, and writes down every visit.
+"""Serves a demonstration web on loopback, for all its hosts at once, and logs every request.
 
 `python -m gossamer.demo.server --log FILE --port-file FILE` runs it as a process of its own, so that its log outlives
 a crawler that is killed.
@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 import signal
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -25,15 +24,15 @@ from gossamer.demo.web import DemoWeb
 
 
 class Logged(msgspec.Struct, frozen=True):
-    """One question and its answer."""
+    """One request and its answer."""
 
     host: str
     target: str
     status: int
     asked_at: Instant
-    """When the question had arrived."""
+    """When the request had arrived."""
     ended_at: Instant
-    """When the last byte of the answer was handed over, or the asker went away."""
+    """When the last byte of the answer was sent, or the client went away."""
     size: int = 0
     """Bytes of body sent."""
     agent: str = ""
@@ -44,7 +43,7 @@ class Logged(msgspec.Struct, frozen=True):
 
 
 class AccessLog:
-    """In memory, and in a file when there is one: a line of JSON a hit, written before the next question is read."""
+    """In memory, and in a file when there is one: one line of JSON per hit, written before the next request is read."""
 
     def __init__(self, appender: Appender | None = None) -> None:
         self._appender = appender
@@ -61,19 +60,15 @@ class AccessLog:
 
 
 def read_log(files: Files, path: Path) -> list[Logged]:
-    """The hits of a log file; a last line that is not whole is left out."""
-    return hits_in(files.read(path).split(b"\n")[:-1])
-
-
-def hits_in(lines: Iterable[bytes]) -> list[Logged]:
+    """The hits of a log file; an incomplete last line is ignored."""
     decoder = msgspec.json.Decoder(Logged)
-    return [decoder.decode(line) for line in lines]
+    return [decoder.decode(line) for line in files.read(path).split(b"\n")[:-1]]
 
 
 LOOPBACK = "127.0.0.1"
 LONGEST_HEAD = 64 << 10
 LOOKS_UP_S = 0.01
-"""How often a slow answer looks whether anybody still waits for it."""
+"""How often a slow answer checks that the client is still connected."""
 _GONE_AWAY = (ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError)
 
 
@@ -118,7 +113,7 @@ class DemoServer:
             while await self._exchange(reader, writer):
                 pass
         except _GONE_AWAY:
-            pass  # the asker went away; what it had asked is in the log
+            pass  # the client went away; its request is in the log
         finally:
             self._open.discard(writer)
             writer.close()
@@ -126,7 +121,7 @@ class DemoServer:
                 await writer.wait_closed()
 
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        """One question and its answer; False when the connection is to be closed."""
+        """One request and its answer; False when the connection is to be closed."""
         request = request_in(await reader.readuntil(b"\r\n\r\n"))
         asked_at = self._clock.now()
         question = request.question
@@ -141,7 +136,7 @@ class DemoServer:
         return request.keeps_alive and not answer.is_cut and not reader.at_eof()
 
     async def _waited(self, wait_s: float, reader: asyncio.StreamReader) -> bool:
-        """Be slow. False when the asker hangs up meanwhile: its visit ends there, not when we would have answered."""
+        """Be slow. False when the client hangs up meanwhile: its request ends there."""
         until = self._clock.elapsed_s() + wait_s
         while wait_s and (left := until - self._clock.elapsed_s()) > 0:
             if reader.at_eof():
@@ -163,7 +158,7 @@ class DemoServer:
 
 
 def request_in(head: bytes) -> Request:
-    """Reads a request's head; what cannot be read becomes an empty target, which is answered with 400."""
+    """Parse a request's head; a malformed one gets an empty target, which is answered with 400."""
     first, *lines = head.decode("latin-1").split("\r\n")
     parts = first.split(" ")
     method, target = (parts[0], parts[1]) if len(parts) == 3 else ("GET", "")
@@ -232,9 +227,9 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=600)
     parser.add_argument("--profile", choices=sorted(PROFILES), default="demo")
     parser.add_argument("--trap-pages", type=int, default=12)
-    parser.add_argument("--traps", type=int, default=0, help="real pages on each site without an end; 0: no such sites")
+    parser.add_argument("--traps", type=int, default=0, help="real pages on each crawler-trap site; 0: no such sites")
     parser.add_argument("--changing", type=float, default=0.0, help="pages change in turns of so many seconds")
-    parser.add_argument("--log", type=Path, help="append a line of JSON to this file for every visit")
+    parser.add_argument("--log", type=Path, help="append a line of JSON to this file for every request")
     parser.add_argument("--port-file", type=Path, help="write the port here once the server listens")
     given = parser.parse_args()
     web = DemoWeb(given.seed, given.hosts, given.pages, given.profile, given.trap_pages, given.traps)

@@ -1,147 +1,21 @@
-"""Sites of the demonstration web: what a kind of site is, one site of it, and one thing it tells about."""
+"""The pages of ordinary sites: start pages, listings, items, robots.txt, sitemaps, feeds and pictures."""
 
 import re
-import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 from html import escape
-from typing import NamedTuple, Protocol
-from urllib.parse import quote
+from typing import NamedTuple
 
-from gossamer.demo.pages import DOMAIN, At, Leaf, Node, PageFrame, Plain, Statements, Syntax, Value, Way, framed
+from gossamer.demo.genres import A_LISTING_HOLDS, Site, Topic, World
+from gossamer.demo.pages import At, Leaf, Node, PageFrame, Plain, Statements, Syntax, Way, framed
 from gossamer.demo.words import Draw, fresh, paragraph, pool
-
-A_LISTING_HOLDS = 24
-
-
-class Genre(NamedTuple):
-    """A differently built kind of site; the table of them is in `kinds.py`."""
-
-    name: str
-    title: str
-    motto: str
-    languages: tuple[str, ...]
-    """Of its items, in turn."""
-    place: str
-    """Where item {n} is; {slug} is made from its name."""
-    listing: str
-    """Where the {k}-th list of items is, counted from 1."""
-    name_of: Callable[[Draw, str], str]
-    describe: "Callable[[World, Topic, Draw], Statements]"
-    coding: str = ""
-    """The content coding it prefers, when the client takes it."""
-    is_chunked: bool = False
-
-
-class Site(NamedTuple):
-    """One host with pages `/`, its listings, and its items."""
-
-    number: int
-    kind: Genre
-    pages: int
-
-    @property
-    def host(self) -> str:
-        ring = self.ring
-        return f"{self.kind.name}{f'-{ring + 1}' if ring else ''}.{DOMAIN}"
-
-    @property
-    def ring(self) -> int:
-        """Sites come in rings of one site a kind; a ring's sites speak of each other's people and places."""
-        return self.number // RING
-
-    @property
-    def title(self) -> str:
-        return f"{self.kind.title} {self.ring + 1}" if self.ring else self.kind.title
-
-    @property
-    def origin(self) -> str:
-        return f"http://{self.host}"
-
-    @property
-    def listings(self) -> int:
-        return -(-(self.pages - 1) // (A_LISTING_HOLDS + 1))
-
-    @property
-    def items(self) -> int:
-        return self.pages - 1 - self.listings
-
-
-RING = 12
-"""As many as there are kinds."""
-
-
-class Topic(NamedTuple):
-    """One thing that a site has a page about."""
-
-    site: Site
-    number: int
-    name: str
-    language: str
-
-    @property
-    def path(self) -> str:
-        return self.site.kind.place.format(slug=slug_of(self.name), n=self.number)
-
-    @property
-    def url(self) -> str:
-        return self.site.origin + self.path
-
-    @property
-    def address(self) -> str:
-        """The thing itself, as opposed to the page about it."""
-        return f"{self.url}#it"
-
-    @property
-    def image(self) -> str:
-        return f"{self.site.origin}/images/{self.site.kind.name}-{self.number}.svg"
-
-
-class World(Protocol):
-    """What the writers of items may know of the rest. Real one: `DemoWeb`."""
-
-    @property
-    def seed(self) -> int: ...
-
-    def near(self, site: Site, kind: str) -> Site | None:
-        """The site of that kind in the same ring, or in the first; None when this web is too small to have one."""
-        ...
-
-    def item(self, site: Site, number: int) -> Topic: ...
-
-
-def somebody(world: World, item: Topic, draw: Draw, job: str = "Person") -> Node:
-    """One of the people of the ring's people site, so that names meet across sites; a nameless hand without one."""
-    people = world.near(item.site, "people")
-    if people is None or not people.items:
-        return Node(job, (("name", Plain("Unknown hand")),))
-    person = world.item(people, draw.below(people.items))
-    return Node(job, (("name", Plain(person.name)), ("url", At(person.url))), person.address)
-
-
-def about(item: Topic, kind: str, *says: tuple[str, Value]) -> Node:
-    """The page's subject: its name and picture first, then what else is said of it."""
-    return Node(kind, (("name", Plain(item.name)), ("image", At(item.image)), *says), item.address)
-
-
-def texts(name: str, words: Sequence[str]) -> list[tuple[str, Plain]]:
-    return [(name, Plain(word)) for word in words]
-
-
-@lru_cache(maxsize=4096)
-def slug_of(name: str) -> str:
-    """ASCII where the name has any; otherwise percent-coded UTF-8, as sites in other scripts do."""
-    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
-    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-") or quote(name)
 
 
 @lru_cache(maxsize=256)
 def number_in(template: str) -> re.Pattern[str]:
     """A pattern that finds the number in a place written by `template`."""
     escaped = re.escape(template)
-    return re.compile(
-        escaped.replace(r"\{n\}", r"(\d{1,9})").replace(r"\{k\}", r"(\d{1,9})").replace(r"\{slug\}", "[^/?]+")
-    )
+    return re.compile(re.sub(r"\\\{[nk]\\\}", r"(\\d{1,9})", escaped).replace(r"\{slug\}", "[^/?]+"))
 
 
 AGENT = "gossamer"
@@ -158,18 +32,14 @@ class DemoRobots(NamedTuple):
 
 
 PRIVATE = ((False, "/private/"), (True, "/private/welcome"))
-_STYLES = 4
-"""How many differently written robots.txt there are."""
 
 
 def robots_txt(rules: DemoRobots, style: int, sitemap: str = "") -> str:
     """One robots.txt; `style` chooses how it is written, never what it means to us (RFC 9309)."""
-    lines = (
-        "\n".join(f"{'Allow' if allows else 'Disallow'}: {pattern}" for allows, pattern in rules.lines) or "Disallow:"
-    )
-    delay = f"\nCrawl-delay: {rules.crawl_delay_s:g}" if rules.crawl_delay_s is not None else ""
-    ours = f"{lines}{delay}"
-    match style % _STYLES:
+    ours = "\n".join([f"{'Allow' if allows else 'Disallow'}: {path}" for allows, path in rules.lines]) or "Disallow:"
+    if rules.crawl_delay_s is not None:
+        ours += f"\nCrawl-delay: {rules.crawl_delay_s:g}"
+    match style % 4:
         case 0:
             text = f"User-agent: *\n{ours}\n"
         case 1:  # a group of our own: the rules for everybody else do not concern us
@@ -183,13 +53,9 @@ def robots_txt(rules: DemoRobots, style: int, sitemap: str = "") -> str:
     return text + (f"\nSitemap: {sitemap}\n" if sitemap else "")
 
 
-def unlisted_path(number: int) -> str:
-    return f"/unlisted/{number}"
-
-
-def has_unlisted(site: Site) -> bool:
-    """Whether the site has pages that only its sitemap knows of."""
-    return site.number % 3 == 0
+def unlisted_paths(site: Site) -> list[str]:
+    """Pages that only the sitemap leads to; every third site has some."""
+    return [f"/unlisted/{number}" for number in range(1, UNLISTED + 1)] if site.number % 3 == 0 else []
 
 
 def sitemap_place(site: Site) -> str:
@@ -197,10 +63,16 @@ def sitemap_place(site: Site) -> str:
 
 
 def sitemap(world: World, site: Site) -> str:
-    addresses = [f"{site.origin}/"]
-    addresses += [site.origin + unlisted_path(n) for n in range(1, UNLISTED + 1) if has_unlisted(site)]
-    addresses += [world.item(site, n).url for n in range(min(site.items, LONGEST_SITEMAP))]
-    return _urlset(addresses, Draw(world.seed, site.host, "sitemap"))
+    urls = [f"{site.origin}/", *(site.origin + path for path in unlisted_paths(site))]
+    urls += [world.item(site, n).url for n in range(min(site.items, LONGEST_SITEMAP))]
+    draw = Draw(world.seed, site.host, "sitemap")
+    entries = "".join(
+        f"<url><loc>{escape(url)}</loc><lastmod>202{draw.below(6)}-0{draw.between(1, 9)}-15</lastmod>"
+        f"<changefreq>{draw.one(('daily', 'weekly', 'monthly'))}</changefreq>"
+        f"<priority>0.{draw.between(1, 9)}</priority></url>\n"
+        for url in urls
+    )
+    return f'{_XML}<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{entries}</urlset>\n'
 
 
 def sitemap_index(site: Site) -> str:
@@ -234,11 +106,10 @@ def atom(site: Site, items: Iterable[Topic]) -> str:
     )
 
 
-def feed_head() -> str:
-    return (
-        '<link rel="alternate" type="application/rss+xml" href="/feed.rss" title="RSS">\n'
-        '<link rel="alternate" type="application/atom+xml" href="/feed.atom" title="Atom">\n'
-    )
+FEED_LINKS = (
+    '<link rel="alternate" type="application/rss+xml" href="/feed.rss" title="RSS">\n'
+    '<link rel="alternate" type="application/atom+xml" href="/feed.atom" title="Atom">\n'
+)
 
 
 def picture(name: str) -> str:
@@ -253,16 +124,6 @@ def picture(name: str) -> str:
     return f'{sheet}<rect width="320" height="240" fill="#f4f0e4"/>{shapes}</svg>'
 
 
-def _urlset(addresses: Iterable[str], draw: Draw) -> str:
-    entries = "".join(
-        f"<url><loc>{escape(address)}</loc><lastmod>202{draw.below(6)}-0{draw.between(1, 9)}-15</lastmod>"
-        f"<changefreq>{draw.one(('daily', 'weekly', 'monthly'))}</changefreq>"
-        f"<priority>0.{draw.between(1, 9)}</priority></url>\n"
-        for address in addresses
-    )
-    return f'{_XML}<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{entries}</urlset>\n'
-
-
 LEADS = {
     "en": "{name} is one of the entries kept by {site}. This page tells what is known about {name}.",
     "de": "{name} gehört zu den Einträgen von {site}. Diese Seite sagt, was über {name} bekannt ist.",
@@ -273,36 +134,22 @@ LEADS = {
 HOUSE_SYNTAX = {"recipes": Syntax.JSONLD, "shop": Syntax.JSONLD, "blog": Syntax.JSONLD, "forum": Syntax.MICRODATA}
 
 
-class Wide(World, Protocol):
-    """What start pages need beyond `World`. Real one: `DemoWeb`."""
-
-    @property
-    def sites(self) -> tuple[Site, ...]: ...
-
-    def doors(self, site: Site) -> list[Way]:
-        """Links from a site's start page to the other sites and to the awkward parts of the web."""
-        ...
-
-
-def item_statements(world: World, item: Topic) -> Statements:
-    return item.site.kind.describe(world, item, Draw(world.seed, item.site.host, item.number, "facts"))
-
-
-def item_page(world: Wide, item: Topic) -> str:
+def item_page(world: World, item: Topic) -> str:
     site, draw = item.site, Draw(world.seed, item.site.host, item.number, "text")
     related = [world.item(site, draw.below(site.items)) for _ in range(10)]
-    elsewhere = [abroad(world, draw) for _ in range(5)]
-    links = [(each.path, each.name) for each in related] + [(each.url, each.name) for each in elsewhere]
+    abroad = [world.item(there, draw.below(there.items)) for there in (draw.one(world.sites) for _ in range(5))]
+    links = [(each.path, each.name) for each in related] + [(each.url, each.name) for each in abroad]
     around = [("Previous", (item.number - 1) % site.items), ("Next", (item.number + 1) % site.items)]
     footer = [(world.item(site, number).path, text) for text, number in around]
+    back = site.kind.listing.format(k=item.number // A_LISTING_HOLDS + 1)
     leaf = Leaf(
         item.name,
         item.language,
         body_of(world, item, draw, links[:4] + links[-2:]),
-        item_statements(world, item),
+        world.statements_of(item),
         pool(world.seed, item.language)[draw.below(2000)],
     )
-    return framed(leaf, frame_of(site, links, [*footer, (listing_of(site, item.number), "Back to the list")]))
+    return framed(leaf, frame_of(site, links, [*footer, (back, "Back to the list")]))
 
 
 def body_of(world: World, item: Topic, draw: Draw, links: list[Way]) -> str:
@@ -352,19 +199,14 @@ def start_statements(site: Site) -> Statements:
     return Statements(((HOUSE_SYNTAX.get(site.kind.name, Syntax.RDFA), thing),))
 
 
-def start_page(world: Wide, site: Site, head: str) -> str:
+def start_page(world: World, site: Site, doors: list[Way]) -> str:
     draw, language = Draw(world.seed, site.host, "start"), site.kind.languages[0]
     lists = [(site.kind.listing.format(k=k), f"List {k}") for k in range(1, min(site.listings, 12) + 1)]
     chosen = [world.item(site, draw.below(site.items)) for _ in range(8)]
     text = "\n".join([f"<p>{paragraph(draw, world.seed, language)}</p>" for _ in range(8)])
     teasers = "\n".join([_teaser(world, item, draw) for item in chosen])
     leaf = Leaf(site.title, language, f"{text}\n{teasers}", start_statements(site), site.kind.motto)
-    return framed(leaf, frame_of(site, lists, world.doors(site), head))
-
-
-def abroad(world: Wide, draw: Draw) -> Topic:
-    site = draw.one(world.sites)
-    return world.item(site, draw.below(site.items))
+    return framed(leaf, frame_of(site, lists, doors, FEED_LINKS if site.kind.name == "blog" else ""))
 
 
 def frame_of(site: Site, aside: list[Way], footer: list[Way], head: str = "") -> PageFrame:
@@ -372,10 +214,6 @@ def frame_of(site: Site, aside: list[Way], footer: list[Way], head: str = "") ->
     navigation = [("/", "Home"), *lists, ("/private/welcome", "Members"), ("/#top", "Top")]
     house = [("/private/ledger-1", "Ledger"), ("mailto:desk@demo.test", "Write to us"), ("/style.css", "Style")]
     return PageFrame(site.title, site.kind.motto, navigation, aside, [*footer, *house], head)
-
-
-def listing_of(site: Site, item: int) -> str:
-    return site.kind.listing.format(k=item // A_LISTING_HOLDS + 1)
 
 
 def _teaser(world: World, item: Topic, draw: Draw) -> str:

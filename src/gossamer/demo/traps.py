@@ -1,6 +1,6 @@
-"""Sites without an end, as a table: each has real pages, and around them a trap that a crawler must leave in time.
+"""Crawler traps, as a table: each site has real pages, and around them a trap that a crawler must leave in time.
 
-Nothing of them is stored: any page of a trap is written from its address when it is asked for.
+Nothing of them is stored: any page of a trap is generated from its URL when it is requested.
 """
 
 import re
@@ -64,12 +64,12 @@ TRAPS = (CALENDAR, FACETS, SESSIONS, MAZE, SERIES, LOST, BABBLE, MIRROR)
 TRAP_HOSTS = {host: trap for trap in TRAPS for host in trap.hosts}
 A_LIST_HOLDS = 20
 MOST_WASTED = 500
-"""Visits beyond its real pages that a trap may cost at most."""
+"""Requests beyond its real pages that a trap may cost at most."""
 LEAST_FOUND = 0.99
 
 
 def real_paths(trap: Trap, real: int) -> tuple[str, ...]:
-    """The pages a crawler should get to, when there are `real` on the site."""
+    """The pages a crawler should reach, when there are `real` on the site."""
     lists = [trap.listing.format(k=k) for k in range(1, lists_of(real) + 1)] if trap.listing else []
     return ("/", *lists, *(trap.real.format(n=n) for n in range(1, real + 1)))
 
@@ -99,16 +99,17 @@ def trap_answer(seed: int, real: int, question: DemoRequest) -> DemoAnswer:
     trap = TRAP_HOSTS[question.host]
     if question.target == "/robots.txt":
         return plain(robots_txt(DemoRobots(), 0), "text/plain; charset=utf-8")
-    leaf = _real(seed, trap, real, question.target) or BEHAVIOURS[trap](seed, real, question.target)
-    return missing() if leaf is None else page(framed(leaf[0], _frame(trap, leaf[1])), question)
+    leaf = _real(seed, trap, real, question.target)
+    if leaf is None and trap in BEHAVIOURS:
+        leaf = BEHAVIOURS[trap](seed, real, question.target)
+    if leaf is None:
+        return missing()
+    frame = PageFrame(f"The {trap.name}", f"Beware of {trap.what}", [("/", "Home")], leaf[1])
+    return page(framed(leaf[0], frame), question)
 
 
 Written = tuple[Leaf, list[Way]]
 Behaviour = Callable[[int, int, str], Written | None]
-
-
-def _frame(trap: Trap, links: list[Way]) -> PageFrame:
-    return PageFrame(f"The {trap.name}", f"Beware of {trap.what}", [("/", "Home")], links)
 
 
 def _real(seed: int, trap: Trap, real: int, target: str) -> Written | None:
@@ -173,11 +174,8 @@ def _code(*names: object) -> str:
 def _doors(seed: int, trap: Trap, real: int) -> list[Way]:
     """Where the start page leads: to the lists, or to some real pages, and into the trap."""
     lists = [(trap.listing.format(k=k), f"List {k}") for k in range(1, lists_of(real) + 1)] if trap.listing else []
-    some = [] if trap in (*_OWN_WAYS, SERIES) or lists else [_way(seed, trap, n) for n in range(1, min(real, 20) + 1)]
+    some = [] if trap in (CALENDAR, SERIES) or lists else [_way(seed, trap, n) for n in range(1, min(real, 20) + 1)]
     return [*lists, *some, *_snares(seed, trap, "start")]
-
-
-_OWN_WAYS = (CALENDAR,)
 
 
 def _snares(seed: int, trap: Trap, seen_from: object) -> list[Way]:
@@ -195,16 +193,15 @@ def _snares(seed: int, trap: Trap, seen_from: object) -> list[Way]:
         case SERIES.name:
             return [(f"/page/{seen_from + 1}" if isinstance(seen_from, int) else "/page/1", "Next")]
         case LOST.name:
-            number = draw.below(100_000)
-            return [(f"/entry/{number}-moved", "Elsewhere"), (f"/old/{coined(draw).lower()}.html", "Formerly")]
+            moved = f"/entry/{draw.below(100_000)}-moved"
+            return [(moved, "Elsewhere"), (f"/old/{coined(draw).lower()}.html", "Formerly")]
         case BABBLE.name:
             return [(_babble_way(draw), "More")]
-        case _:
-            return []
+    return []
 
 
 def _calendar(seed: int, real: int, target: str) -> Written | None:
-    """A page a month and a page a day, for ever in both directions; some days near today have an event."""
+    """A page for each month and each day, without end in both directions; some days near today have an event."""
     found = _DAY.fullmatch(target)
     if not found or not (1 <= int(found[2]) <= 12 and 1000 <= int(found[1]) <= 8999):
         return None
@@ -241,7 +238,7 @@ def _events_on(day: date, real: int) -> range:
 
 
 def _facets(seed: int, real: int, target: str) -> Written | None:
-    """Every combination of filters is an address, and shows some of the same things."""
+    """Every combination of filters is a URL, and lists some of the same items."""
     path, _, query = target.partition("?")
     chosen = dict(pair.split("=", 1) for pair in query.split("&") if "=" in pair)
     if path != "/shop" or any(value not in FACET_VALUES.get(name, ()) for name, value in chosen.items()):
@@ -260,7 +257,7 @@ def _facets(seed: int, real: int, target: str) -> Written | None:
 
 
 def _sessions(seed: int, real: int, target: str) -> Written | None:
-    """The same few pages, at a new address each time they are linked to."""
+    """The same few pages, at a new URL in every link."""
     path, _, query = target.partition("?")
     if path != "/about":
         return None
@@ -270,7 +267,7 @@ def _sessions(seed: int, real: int, target: str) -> Written | None:
 
 
 def _maze(_seed: int, _real: int, target: str) -> Written | None:
-    """Links that are meant from the root and written without its slash: every click makes the path longer."""
+    """Links meant to be absolute but written without the leading slash: every click makes the path longer."""
     if not target.startswith("/hall/") or not target.endswith("/"):
         return None
     ways = [("hall/", "The hall"), ("stairs/", "The stairs"), ("stairs/hall/", "Up and back")]
@@ -278,7 +275,7 @@ def _maze(_seed: int, _real: int, target: str) -> Written | None:
 
 
 def _series(_seed: int, real: int, target: str) -> Written | None:
-    """The story goes on to its last page; the link to the next page goes on for ever."""
+    """The story has a last page; the links to a next page never end."""
     number = _number("/page/{n}", target, 10**8)
     if number <= real:
         return None
@@ -288,7 +285,7 @@ def _series(_seed: int, real: int, target: str) -> Written | None:
 
 
 def _lost(seed: int, _real: int, target: str) -> Written | None:
-    """There is no address without a page."""
+    """Every URL answers with a page."""
     draw = Draw(seed, "lost", target)
     links = [("/entries/1", "All entries"), (f"/find/{coined(draw).lower()}", "Perhaps you mean this")]
     words = f"<p>Sorry, we could not find {target.partition('?')[0]} on this site. It may have moved.</p>"
@@ -296,7 +293,7 @@ def _lost(seed: int, _real: int, target: str) -> Written | None:
 
 
 def _babble(seed: int, _real: int, target: str) -> Written | None:
-    """Words thrown together, with links to more of them."""
+    """Random words, with links to more of them."""
     if not target.startswith("/b/") or target.count("/") != 2:
         return None
     draw = Draw(seed, "babble", target)
@@ -310,10 +307,6 @@ def _babble_way(draw: Draw) -> str:
     return f"/b/{coined(draw).lower()}{coined(draw).lower()}"
 
 
-def _nothing(_seed: int, _real: int, _target: str) -> Written | None:
-    return None
-
-
 BEHAVIOURS: dict[Trap, Behaviour] = {
     CALENDAR: _calendar,
     FACETS: _facets,
@@ -322,5 +315,4 @@ BEHAVIOURS: dict[Trap, Behaviour] = {
     SERIES: _series,
     LOST: _lost,
     BABBLE: _babble,
-    MIRROR: _nothing,
 }

@@ -1,30 +1,34 @@
-"""The demonstration web itself: any page of it, written when it is asked for and held by nobody."""
+"""The demonstration web itself: any page of it, generated when it is requested and stored nowhere."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from functools import lru_cache
 from html import escape
-from itertools import accumulate
 
 from gossamer.base.clock import SECOND, Instant
 from gossamer.base.environment import AddressPlan
 from gossamer.base.errors import ConfigError
-from gossamer.demo.genres import KINDS
+from gossamer.demo.genres import FEWEST_PAGES, RING, Site, World
 from gossamer.demo.oddities import FLAKY, ODD_HOSTS, odd_answer
-from gossamer.demo.pages import DemoAnswer, DemoRequest, Leaf, PageFrame, Way, coded, framed, missing, page, plain
+from gossamer.demo.pages import (
+    CHANGED,
+    DemoAnswer,
+    DemoRequest,
+    Leaf,
+    PageFrame,
+    Way,
+    coded,
+    framed,
+    missing,
+    page,
+    plain,
+)
 from gossamer.demo.sites import (
     PRIVATE,
     PROFILES,
-    RING,
-    UNLISTED,
     DemoRobots,
     Profile,
-    Site,
-    Topic,
     atom,
-    feed_head,
-    has_unlisted,
     item_page,
     listing_page,
     number_in,
@@ -35,35 +39,28 @@ from gossamer.demo.sites import (
     sitemap_index,
     sitemap_place,
     start_page,
-    unlisted_path,
+    unlisted_paths,
 )
 from gossamer.demo.traps import TRAP_HOSTS, trap_answer
 from gossamer.demo.words import Draw, paragraph
 
-FEWEST_PAGES = 3
-LEDGERS = 3
+LEDGERS = tuple(f"/private/ledger-{number}" for number in (1, 2, 3))
 IN_FEEDS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class DemoWeb:
+class DemoWeb(World):
     """A web by numbers: the same numbers give the same bytes. Memory does not grow with `pages`."""
 
-    seed: int = 1
-    hosts: int = 12
-    """Ordinary hosts; four awkward ones come on top."""
-    pages: int = 600
-    """Ordinary pages: start pages, listings and items of the ordinary hosts together; at least three a host."""
     profile_name: str = "demo"
     trap_pages: int = 12
-    """How long the one trap is that robots rules leave open."""
+    """The length of the one trap that robots.txt does not forbid."""
     traps: int = 0
-    """Real pages on each of the sites without an end (`traps.py`); 0: there are no such sites."""
+    """Real pages on each trap site (`traps.py`); 0: there are no such sites."""
     turn_s: float = 0.0
-    """Ordinary pages change (`changing.py`), in turns of so many seconds, and no link leads to the awkward hosts; 0:
-    nothing ever changes."""
+    """Ordinary pages change in turns of so many seconds, and no link leads to the odd hosts; 0: nothing changes."""
     started_at: Instant = 0
-    """When a web that changes was as it is without changes."""
+    """Until then a web that changes is as it is without changes."""
 
     def __post_init__(self) -> None:
         if self.hosts < 1 or self.pages < FEWEST_PAGES * self.hosts:
@@ -74,10 +71,6 @@ class DemoWeb:
     @property
     def profile(self) -> Profile:
         return PROFILES[self.profile_name]
-
-    @property
-    def sites(self) -> tuple[Site, ...]:
-        return _sites(self.seed, self.hosts, self.pages)
 
     @property
     def host_names(self) -> tuple[str, ...]:
@@ -93,31 +86,17 @@ class DemoWeb:
         """The start pages of the ordinary hosts; everything else can be reached from any one of them."""
         return tuple(f"{site.origin}/" for site in self.sites)
 
-    def near(self, site: Site, kind: str) -> Site | None:
-        place = next(number for number, each in enumerate(KINDS) if each.name == kind)
-        for number in (site.ring * RING + place, place):
-            if number < len(self.sites):
-                return self.sites[number]
-        return None
-
-    def item(self, site: Site, number: int) -> Topic:
-        language = site.kind.languages[number % len(site.kind.languages)]
-        return Topic(site, number, site.kind.name_of(Draw(self.seed, site.host, number), language), language)
-
     def doors(self, site: Site) -> list[Way]:
         onward = [self.sites[(site.number + step) % self.hosts] for step in (*range(1, 12), RING, 5 * RING)]
-        ways: list[Way] = [(f"{each.origin}/", each.title) for each in dict.fromkeys(onward) if each is not site]
-        if site.ring == 0 and not self.turn_s:  # how a web changes is seen better without the awkward ones
+        ways: list[Way] = [*dict.fromkeys((f"{each.origin}/", each.title) for each in onward if each is not site)]
+        if site.ring == 0 and not self.turn_s:  # the odd ones would only distract from the changes
             ways += [(f"http://{host}/", f"Beware: {host}") for host in (*ODD_HOSTS, *self.trap_hosts)]
-        ways += [(f"/private/ledger-{number}", f"Ledger {number}") for number in range(1, LEDGERS + 1)]
+        ways += [(path, f"Ledger {number}") for number, path in enumerate(LEDGERS, 1)]
         return [*ways, ("/old/brochure", "Our old brochure")]
 
-    def crawl_delay_s(self, site: Site) -> float | None:
-        delays = self.profile.crawl_delays_s
-        return delays[site.number % len(delays)]
-
     def rules(self, site: Site) -> DemoRobots:
-        return DemoRobots(PRIVATE, self.crawl_delay_s(site))
+        delays = self.profile.crawl_delays_s
+        return DemoRobots(PRIVATE, delays[site.number % len(delays)])
 
     def changes_its_mind(self, host: str) -> bool:
         """Whether the answers of this host depend on how often it was asked."""
@@ -132,7 +111,7 @@ class DemoWeb:
             return odd_answer(self.seed, self.profile, self.trap_pages, question)
         if question.host in self.trap_hosts:
             return trap_answer(self.seed, self.traps, question)
-        site = _by_host(self.seed, self.hosts, self.pages).get(question.host)
+        site = self.site_of(question.host)
         if site is None:
             return missing(421)
         return self._notice(site, question.target) or self._page(site, question)
@@ -153,33 +132,27 @@ class DemoWeb:
             return plain(write(site, items), f"application/{target[6:]}+xml")
         return None
 
-    def _page(self, site: Site, question: DemoRequest) -> DemoAnswer:
-        if self.turn_s > 0.0:
-            return self._changing_page(site, question)
-        html = self._html(site, question.target)
-        return missing() if html is None else page(html, question, site.kind.coding, site.kind.is_chunked)
-
     def turn_at(self, now: Instant) -> int:
         return int(max(0, now - self.started_at) / (self.turn_s * SECOND)) if self.turn_s > 0.0 else 0
 
-    def _changing_page(self, site: Site, question: DemoRequest) -> DemoAnswer:
-        """Items, start pages and news change; the others stay as they are."""
+    def _page(self, site: Site, question: DemoRequest) -> DemoAnswer:
+        """On a web that changes, items, start pages and news do; the others stay as they are."""
         target, turn = question.target, self.turn_at(question.now)
         html = self._html(site, target) or news_page(site, target, turn)
         if html is None:
             return missing()
-        if number_in(site.kind.place).fullmatch(target):
+        if self.turn_s and number_in(site.kind.place).fullmatch(target):
             if not is_there(self.seed, site.host, target, turn):
                 return missing(410)
             html = changed(html, self.seed, site.host, target, turn, question.now)
         elif target == "/":
             html = with_news(html, turn)
-        return page(html, question, site.kind.coding, site.kind.is_chunked, changed=None)
+        return page(html, question, site.kind.coding, site.kind.is_chunked, None if self.turn_s else CHANGED)
 
     def _html(self, site: Site, target: str) -> str | None:
         kind = site.kind
         if target == "/":
-            return start_page(self, site, feed_head() if kind.name == "blog" else "")
+            return start_page(self, site, self.doors(site))
         if found := number_in(kind.listing).fullmatch(target):
             number = int(found[1])
             is_one = 1 <= number <= site.listings and target == kind.listing.format(k=number)
@@ -189,38 +162,17 @@ class DemoWeb:
                 return None
             item = self.item(site, number)
             return item_page(self, item) if item.path == target else None
-        return self._back_room(site, target)
+        return self._unlisted(site, target)
 
-    def _back_room(self, site: Site, target: str) -> str | None:
-        """Pages without facts that stand outside the lists: the private ones, and those only the sitemap knows."""
-        private = ["/private/welcome", *(f"/private/ledger-{number}" for number in range(1, LEDGERS + 1))]
-        unlisted = [unlisted_path(n) for n in range(1, UNLISTED + 1) if has_unlisted(site)]
-        if target not in private and target not in unlisted:
+    def _unlisted(self, site: Site, target: str) -> str | None:
+        """Pages without facts that are in no list: the private ones, and those that only the sitemap leads to."""
+        if target not in ("/private/welcome", *LEDGERS, *unlisted_paths(site)):
             return None
         draw, language = Draw(self.seed, site.host, target), site.kind.languages[0]
         body = "\n".join(f"<p>{paragraph(draw, self.seed, language)}</p>" for _ in range(draw.between(12, 30)))
         return framed(Leaf(target.strip("/"), language, body), PageFrame(site.title, site.kind.motto, [("/", "Home")]))
 
 
-@lru_cache(maxsize=8)
-def _sites(seed: int, hosts: int, pages: int) -> tuple[Site, ...]:
-    """Uneven shares of the pages, adding up exactly."""
-    weights = [70 + Draw(seed, "share", number).below(60) for number in range(hosts)]
-    spare, total = pages - FEWEST_PAGES * hosts, sum(weights)
-    ends = [spare * so_far // total for so_far in accumulate(weights)]
-    shares = [FEWEST_PAGES + end - start for start, end in zip([0, *ends], ends, strict=False)]
-    return tuple(Site(number, KINDS[number % RING], share) for number, share in enumerate(shares))
-
-
-@lru_cache(maxsize=8)
-def _by_host(seed: int, hosts: int, pages: int) -> dict[str, Site]:
-    return {site.host: site for site in _sites(seed, hosts, pages)}
-
-
-LONGEST = 4
-"""Turns between two changes of a page, at the most."""
-VANISHES = (2, 6)
-"""Turns after which a page that vanishes does so, at the earliest and the latest."""
 NEWS_AT_ONCE = 12
 """Links to news on a start page: the newest."""
 
@@ -249,15 +201,14 @@ def fate_of(seed: int, host: str, target: str) -> Fate:
 
 
 def version_of(seed: int, host: str, target: str, turn: int) -> int:
-    """How often the page has changed by then."""
-    every = Draw(seed, host, target, "every").between(1, LONGEST)
-    return turn // every
+    """How often the page has changed by then; at least once in four turns."""
+    return turn // Draw(seed, host, target, "every").between(1, 4)
 
 
 def is_there(seed: int, host: str, target: str, turn: int) -> bool:
-    if fate_of(seed, host, target) is not Fate.VANISHES:
-        return True
-    return turn < Draw(seed, host, target, "end").between(*VANISHES)
+    """A page that vanishes does so after 2 to 6 turns."""
+    vanishes = fate_of(seed, host, target) is Fate.VANISHES
+    return not vanishes or turn < Draw(seed, host, target, "end").between(2, 6)
 
 
 def price_of(version: int) -> str:
@@ -289,12 +240,9 @@ def changed(html: str, seed: int, host: str, target: str, turn: int, now: Instan
 
 def with_news(html: str, turn: int) -> str:
     """A start page, which leads to the newest pages."""
-    links = [f'<li><a href="/news/{number}">News {number}</a></li>' for number in newest(turn)]
+    newest = range(max(1, turn - NEWS_AT_ONCE + 1), turn + 1)
+    links = [f'<li><a href="/news/{number}">News {number}</a></li>' for number in newest]
     return _before(html, "</main>", f"<ul>{''.join(links)}</ul>") if links else html
-
-
-def newest(turn: int) -> range:
-    return range(max(1, turn - NEWS_AT_ONCE + 1), turn + 1)
 
 
 def news_page(site: Site, target: str, turn: int) -> str | None:

@@ -1,7 +1,7 @@
 """Words, names and sentences in five languages, drawn by seed."""
 
-import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
@@ -109,7 +109,7 @@ windows winters workshops writers catalogues measurements drawings reports exhib
 """)
 VERBS = _list("""
 admired arranged borrowed built carried changed collected copied crossed described discovered divided drew
-examined filled followed formed gathered guarded improved inspired joined kept lit measured moved named opened
+examined fill followed formed gathered guarded improved inspired joined kept lit measured moved named opened
 ordered painted planned praised preserved protected published reached rebuilt recorded remembered repaired
 replaced restored sheltered shaped sold studied surrounded surveyed taught visited welcomed
 """)
@@ -291,12 +291,12 @@ JAPANESE = Tongue(
     "",
 )
 ENGLISH = Tongue(ADJECTIVES, NOUNS, VERBS, ADVERBS, ENGLISH_PATTERNS)
+GERMAN_NOUNS = GERMAN.nouns
 TONGUES = {"en": ENGLISH, "de": GERMAN, "fr": FRENCH, "es": SPANISH, "ja": JAPANESE}
 
 
 POOL = 2_999
 """A prime: whatever the stride, a walk through the pool meets no sentence twice."""
-_SLOT = re.compile(r"\{(\w+)\}")
 _ONSETS = ("b", "br", "c", "d", "f", "g", "gr", "h", "k", "l", "m", "n", "p", "r", "s", "st", "t", "tr", "v", "w")
 _VOWELS = ("a", "e", "i", "o", "u", "ai", "ea", "ou")
 _CODAS = ("", "", "n", "r", "l", "s", "nd", "rk", "m", "th")
@@ -310,8 +310,18 @@ def pool(seed: int, language: str) -> tuple[str, ...]:
 
 
 def sentence(draw: Draw, tongue: Tongue) -> str:
-    written = _SLOT.sub(lambda slot: _word(draw, tongue, slot[1]), draw.one(tongue.patterns))
-    return written[0].upper() + written[1:]
+    return with_capital(draw.one(tongue.patterns).format_map(_Slots(draw, tongue)))
+
+
+def with_capital(text: str) -> str:
+    """With a capital letter."""
+    return text[0].upper() + text[1:]
+
+
+def fill(draw: Draw, pattern: str) -> str:
+    """A pattern with its slots fill, in order: `{TOWNS}` takes one of that list (`{towns}`: in lower case), `{3-9}` a
+    number, `{this|that}` one of these, `{person}` and `{coined}` a new name."""
+    return pattern.format_map(_Slots(draw, ENGLISH))
 
 
 def paragraph(draw: Draw, seed: int, language: str, least: int = 3, most: int = 8) -> str:
@@ -336,22 +346,38 @@ def person_name(draw: Draw) -> str:
     return f"{draw.one(FIRST_NAMES)} {draw.one(LAST_NAMES)}"
 
 
-def _word(draw: Draw, tongue: Tongue, slot: str) -> str:
-    match slot.rstrip("2"):
-        case "adj":
-            return draw.one(tongue.adjectives)
-        case "noun":
-            return draw.one(tongue.nouns)
-        case "verb":
-            return draw.one(tongue.verbs)
-        case "adv":
-            return draw.one(tongue.adverbs)
-        case "town":
-            return draw.one(TOWNS) if draw.happens(0.7) else coined(draw)
-        case "person":
-            return person_name(draw)
-        case "year":
-            return str(draw.between(1650, 2024))
-        case "number":
-            return str(draw.between(3, 400))
-    raise ValueError(f"a sentence pattern has no slot {slot!r}")
+@dataclass(frozen=True, slots=True)
+class _Slots:
+    draw: Draw
+    tongue: Tongue
+
+    def __getitem__(self, slot: str) -> str | int:
+        draw, tongue = self.draw, self.tongue
+        match slot.rstrip("2"):
+            case "adj":
+                return draw.one(tongue.adjectives)
+            case "noun":
+                return draw.one(tongue.nouns)
+            case "verb":
+                return draw.one(tongue.verbs)
+            case "adv":
+                return draw.one(tongue.adverbs)
+            case "town":
+                return draw.one(TOWNS) if draw.happens(0.7) else coined(draw)
+            case "person":
+                return person_name(draw)
+            case "year":
+                return draw.between(1650, 2024)
+            case "number":
+                return draw.between(3, 400)
+            case "coined":
+                return coined(draw)
+            case "two ingredients":
+                return " and ".join(draw.some(INGREDIENTS, 2))
+        if "|" in slot:
+            return draw.one(slot.split("|"))
+        if "-" in slot:
+            least, most = slot.split("-")
+            return draw.between(int(least), int(most))
+        chosen: str = draw.one(globals()[slot.upper()])
+        return chosen if slot.isupper() else chosen.lower()

@@ -182,7 +182,7 @@ FAMILY = frozenset((f"<{_SCHEMA}familyName>", f"<{_FOAF}familyName>", f"<{_FOAF}
 
 def said_of(triples: Iterable[Triple]) -> tuple[tuple[str, ...], tuple[NamedEntity, ...]]:
     """The properties, rdf:type apart, and the entities with a name; each once, in document order, as many as are kept.
-    REQUIRES: canonical names (`identity`)."""
+    REQUIRES: canonical names (`vocabularies.canonical`)."""
     properties: dict[str, None] = {}
     names: dict[str, str] = {}
     given: dict[str, str] = {}

@@ -192,10 +192,9 @@ def _language(attributes: Attributes, around: str) -> str:
 
 
 # What the Microdata registry says of vocabularies: where their names begin, and what a property implies.
-# Facts from http://www.w3.org/ns/md (W3C), the registry of "Microdata to RDF", second edition. Its first edition also
-# knew `propertyURI` and `multipleValues`; the second has one way to make names, and no lists.
+# Facts from http://www.w3.org/ns/md (W3C, 2021-03), the registry of "Microdata to RDF", second edition. Its first
+# edition also knew `propertyURI` and `multipleValues`; the second has one way to make names, and no lists.
 
-VERSION = "2021-03"
 Implied = Mapping[str, tuple[str, ...]]
 """By the name of a property: the properties, as IRI terms, that hold wherever it does."""
 Registry = Mapping[str, Implied]

@@ -8,11 +8,10 @@ from gossamer.extract.jsonld.reader import read_jsonld
 from gossamer.extract.meta_tags import OPEN_GRAPH, TWITTER, is_all_cards, read_dublin_core, read_opengraph, read_twitter
 from gossamer.extract.microdata import read_microdata
 from gossamer.extract.microformats.rdf import read_microformats
-from gossamer.extract.rdfa.notices import MOST_NOTICES
 from gossamer.extract.rdfa.reader import read_rdfa
-from gossamer.extract.source import FoundFacts, HostLanguage, Notice, RdfaVersion, Source
+from gossamer.extract.source import MOST_NOTICES, FoundFacts, HostLanguage, Notice, RdfaVersion, Source
 from gossamer.extract.terms import Labels, iri_term
-from gossamer.extract.vocabularies.relations import canonical_term, iri_of, may_vary
+from gossamer.extract.vocabularies import canonical_term, iri_of, may_vary
 from gossamer.values.page import MOST_TRIPLES, Triple, new_tuple
 from gossamer.values.tree import Element, Survey
 from gossamer.values.url import Url
@@ -139,7 +138,7 @@ def _is_shadow(found: dict[str, FoundFacts]) -> bool:
     return "opengraph" in found and "twitter" in found and is_all_cards(found["rdfa"])
 
 
-# A page's facts with canonical names (`identity`), and what the page wrote instead.
+# A page's facts with canonical names (`vocabularies.canonical`), and what the page wrote instead.
 
 
 class Unified(NamedTuple):

@@ -55,6 +55,10 @@ class Source(msgspec.Struct, frozen=True, dict=True):
         return [one for one in self.survey.elements if one[1] == "meta"]
 
 
+MOST_NOTICES = 1000
+"""Per page."""
+
+
 class Notice(NamedTuple):
     """Something a markup author would want to know."""
 

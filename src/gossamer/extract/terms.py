@@ -10,7 +10,7 @@ from functools import lru_cache
 import ada_url
 from pyoxigraph import Literal, NamedNode
 
-from gossamer.extract.vocabularies.relations import UCS, iri_of
+from gossamer.extract.vocabularies import UCS, iri_of
 
 LONGEST_IRI = 8192
 LONGEST_LITERAL = 1 << 20

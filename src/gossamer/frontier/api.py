@@ -1,25 +1,27 @@
 """What the journey asks of a frontier, and what a frontier reports of URLs and hosts."""
 
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType, TracebackType
-from typing import Literal, Protocol, Self
+from types import MappingProxyType
+from typing import Literal, Protocol
 
 import msgspec
 
+from gossamer.base.chance import Chance, seeded
 from gossamer.base.clock import Instant
+from gossamer.config.slices import Politeness, SiteBudget
+from gossamer.frontier.back_queues import Resolve
+from gossamer.frontier.rows import UrlKeys
 from gossamer.values.history import Past, Reschedule
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.url import Url
-from gossamer.values.visit import Counts, EndedGroup, Failure, Selection, Settled, Visit
-
-MayEnter = Callable[[Offer], bool]
+from gossamer.values.visit import Counts, EndedGroup, Failure, Selection, Settled, TemplateTally, Visit
 
 
 class Frontier(Protocol):
     """Which addresses are known, which are due, and when each host may be touched.
 
-    Real ones: `SqliteFrontier`, of one crawler, and `PostgresFrontier`, which many crawlers share.
+    Real ones: `sqlite.py`, one crawl whose crawler is the only writer; `postgres.py`, which many crawlers share.
     """
 
     async def offer(self, offers: Sequence[Offer], pages: Mapping[int, Url] = MappingProxyType({})) -> int:
@@ -98,23 +100,30 @@ class Frontier(Protocol):
         """They wait for their turn again; says how many."""
         ...
 
-    async def awaited(self) -> "Awaited | None":
-        """The fetch that a crawl with nothing to do waits for; None: nothing waits."""
-        ...
-
-    def holds(self, visit: Visit) -> bool:
-        """Whether nobody else can have this visit's host, as far as a clock can tell: asked right before dialling."""
-        ...
-
-    async def __aenter__(self) -> Self: ...
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, trouble: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-
     def set_rules(self, may_enter: Callable[[Offer], bool], nudge: Callable[[Offer], int] | None = None) -> None:
         """From now on these rules judge what is offered; what was refused before may be offered again."""
         ...
+
+
+class FrontierRules(msgspec.Struct, frozen=True):
+    """What a frontier decides by, whatever stores it."""
+
+    politeness: Politeness
+    may_enter: Callable[[Offer], bool]
+    """Judges an offered URL. It is pure, and asked only for URLs that were not seen recently."""
+    nudge: Callable[[Offer], int] | None = None
+    """What the user's rules add to the priority of an offer."""
+    keys: UrlKeys = UrlKeys()
+    template_of: Callable[[str], str] | None = None
+    """The pattern of a URL; None: nothing can be quarantined."""
+    judge_template: Callable[[TemplateTally], bool] | None = None
+    """Whether URLs of a template that has brought this are to be quarantined."""
+    budget: SiteBudget = SiteBudget()
+    resolve: Resolve | None = None
+    """The IP address of a host name, or None. Without it each host counts as having one of its own."""
+    chance: Chance = msgspec.field(default_factory=lambda: seeded(0))
+    seen_slots: int = 1 << 20
+    """URLs remembered in memory, eight bytes each; a power of two."""
 
 
 class KnownState(msgspec.Struct, frozen=True):

@@ -2,16 +2,32 @@
 
 from collections.abc import Callable, Sequence
 
+import msgspec
+
 from gossamer.base.clock import Instant
 from gossamer.values.link import How, ListClaim, Offer
 from gossamer.values.outcome import Reason
-from gossamer.values.url import OTHER
+from gossamer.values.url import OTHER, id_of
 
 SCHEMES = ("http", "https")
 LANES_OF = ((), (0,), (1,), (0, 1))
 """By the bits of `hosts.lanes`."""
 HELD = 2
 """What is added to a lane's number for those of its addresses that are held in quarantine."""
+
+
+class UrlKeys(msgspec.Struct, frozen=True):
+    """How URLs are told apart."""
+
+    identity: Callable[[str], str] | None = None
+    """The text under which two spellings of a URL are one; None: the text itself."""
+    url_id: Callable[[str], int] = id_of
+
+    def text(self, text: str) -> str:
+        return text if self.identity is None else self.identity(text)
+
+    def id(self, text: str) -> int:
+        return self.url_id(text if self.identity is None else self.identity(text))
 
 
 def lane_of(text: str) -> int:

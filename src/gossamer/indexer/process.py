@@ -33,8 +33,8 @@ from gossamer.base.tuning import (
     relax_garbage_collection,
 )
 from gossamer.config.settings import Settings
+from gossamer.frontier.rows import UrlKeys
 from gossamer.frontier.sqlite.requeue import pasts_of
-from gossamer.frontier.sqlite.sieve import IncomingKeys
 from gossamer.indexer.graph_client import NAME as KEEPER
 from gossamer.indexer.graph_client import FactsApart, facts_apart
 from gossamer.indexer.updates import Following, GraphView, Reread, Views, noting_omissions
@@ -54,7 +54,6 @@ from gossamer.values.capture import VANISHED, Capture, Place
 from gossamer.values.format import error_in_words
 from gossamer.values.messages import ReadDone, ReadJob, parts_of
 from gossamer.values.page import Reading, empty_reading
-from gossamer.values.url import id_of
 from gossamer.views.facts.checkpoints import Checkpoints
 from gossamer.views.links.store import LinksWriter
 from gossamer.views.words.writer import IndexWriter
@@ -248,7 +247,7 @@ def was_held_before(directory: Directory, capture: Capture) -> bool:
 def is_given_up(directory: Directory, capture: Capture) -> bool:
     """Whether the page is remembered as gone, though it answered: with a page that says that there is none."""
     with closing(open_state(directory)) as state:
-        (past,) = pasts_of(state, [capture.url], IncomingKeys(id_of, identity_of))
+        (past,) = pasts_of(state, [capture.url], UrlKeys(identity_of))
     return past is not None and past.gone > 0 and was_held_before(directory, capture)
 
 

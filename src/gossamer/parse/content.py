@@ -14,8 +14,7 @@ from typing import NamedTuple
 from rensa import RMinHash
 from selectolax.lexbor import LexborNode
 
-from gossamer.parse.html.text import INLINE, folded
-from gossamer.parse.html.tree import ParsedHtml, number_of, place_of
+from gossamer.parse.html.tree import INLINE, ParsedHtml, folded, number_of, place_of
 
 LONGEST_TITLE = 512
 LONGEST_DESCRIPTION = 1024
@@ -280,10 +279,3 @@ def near(text: str) -> tuple[int, ...]:
     sketch = RMinHash(PERMUTATIONS, _SEED)  # its class methods would start a thread pool
     sketch.update(shingles)
     return tuple(sketch.digest())
-
-
-def resemblance(one: tuple[int, ...], other: tuple[int, ...]) -> float:
-    """The estimated share of shingles that two texts have in common (0 to 1)."""
-    if not one or len(one) != len(other):
-        return 0.0
-    return sum(map(int.__eq__, one, other)) / len(one)

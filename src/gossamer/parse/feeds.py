@@ -19,9 +19,8 @@ from lxml import etree
 from gossamer.base.clock import Instant
 from gossamer.parse.charset import as_utf8
 from gossamer.parse.dates import instant_of
-from gossamer.parse.html.text import folded
-from gossamer.parse.html.text import text_of as html_text_of
-from gossamer.parse.html.tree import parse_html
+from gossamer.parse.html.tree import folded, parse_html
+from gossamer.parse.html.tree import text_of as html_text_of
 from gossamer.parse.xml import LenientReader, inner_text, markup_of, name_of, split_name
 from gossamer.values.url import Url, url_of
 
@@ -76,10 +75,6 @@ DATES = {
 TITLES = {("", "title"): 0, ("dc", "title"): 1, ("media", "title"): 2, ("itunes", "title"): 3}
 """Which of several titles is used: the lowest."""
 NO_RANK = 9
-SUMMARIES = {
-    ("", "summary"): 0, ("", "description"): 1, ("dc", "description"): 2, ("", "abstract"): 2, ("itunes", "summary"): 3,
-    ("media", "description"): 4, ("content", "encoded"): 5, ("", "content"): 5,
-}  # fmt: skip
 
 
 def module_and_name(element: etree._Element) -> tuple[str, str]:
@@ -101,7 +96,6 @@ def _known(tag: str) -> tuple[str, str]:
 MOST_ITEMS = 10_000
 MOST_LINKS = 100
 """Links kept per item."""
-LONGEST_SUMMARY = 2_000
 LONGEST_ID = 2_048
 _XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
 _ABOUT = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}about"
@@ -131,7 +125,6 @@ class FeedItem(msgspec.Struct, frozen=True):
     """When it was published, or else created."""
     updated_at: Instant | None = None
     expires_at: Instant | None = None
-    summary: str = ""
     links: tuple[FeedLink, ...] = ()
     """In order, including `url` and enclosures."""
 
@@ -158,7 +151,7 @@ NOT_A_FEED = Feed(flags=("not-a-feed",))
 def parse_feed(body: bytes, url: Url, content_type: str | None = None, has_words: bool = True) -> Feed:
     """REQUIRES: content codings are decoded; `url` is what relative URLs are relative to (RFC 9110, 8.7).
 
-    `has_words`: whether to read titles and summaries, which a crawl does not need and which take time.
+    `has_words`: whether to read titles, which a crawl does not need and which take time.
     """
     if body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{":
         return NOT_A_FEED
@@ -214,8 +207,8 @@ class _Gathered:
     def __init__(self, element: etree._Element, url: Url, kind: str, has_words: bool) -> None:
         self._is_atom = kind == "atom"
         self._base = _base_of(element, url)
-        self.title, self.summary = "", ""
-        self._title_rank = self._summary_rank = NO_RANK if has_words else -1
+        self.title = ""
+        self._title_rank = NO_RANK if has_words else -1
         self.id = (element.get(_ABOUT) or "").strip()[:LONGEST_ID]
         self._permalink = ""
         self._ttl = self._period = self._frequency = ""
@@ -234,9 +227,6 @@ class _Gathered:
         elif (field := DATES.get(name)) is not None:
             if (at := instant_of(inner_text(child))) is not None:
                 self.dates[field] = at
-        elif (rank := SUMMARIES.get(name)) is not None:
-            if rank < self._summary_rank and (words := words_of(child, self._is_atom)):
-                self.summary, self._summary_rank = words[:LONGEST_SUMMARY], rank
         elif name in (("", "link"), ("", "enclosure"), ("", "a")):
             self._link(child, local)
         elif name in (("", "id"), ("", "guid")):
@@ -312,7 +302,6 @@ class _Gathered:
             self.dates.get("published", self.dates.get("created")),
             self.dates.get("updated"),
             self.dates.get("expires"),
-            self.summary,
             tuple(self.links),
         )
 
@@ -383,14 +372,12 @@ def _item(told: dict[str, Any], base: Url) -> FeedItem:
         for one in attached[:MOST_LINKS]
         if (where := _text(one, "url"))
     ]
-    summary = _text(told, "summary") or _text(told, "content_text") or plain(_text(told, "content_html")[: 1 << 16])
     return FeedItem(
         _name(told)[:LONGEST_ID],
         url_of(links[0].href) if address else None,
         folded(_text(told, "title")),
         _moment(told, "date_published"),
         _moment(told, "date_modified"),
-        summary=folded(summary[:LONGEST_SUMMARY]),
         links=tuple(links),
     )
 
@@ -413,7 +400,7 @@ def _moment(told: dict[str, Any], name: str) -> Instant | None:
 
 
 LONGEST = 4_096
-"""Characters of a title or summary that are read."""
+"""Characters of a title that are read."""
 _TAG = re.compile(r"<\s*(/?)\s*([A-Za-z][A-Za-z0-9]*)[^<>]*>")
 _ENTITY = re.compile(r"&(?:#\d+|#[xX][0-9A-Fa-f]+|([A-Za-z][A-Za-z0-9]*));")
 _SILENT = ("script", "style", "template", "iframe")

@@ -1,4 +1,4 @@
-"""Sitemaps (sitemaps.org 0.9) with index files, gzip and extensions, and what sitemaps and feeds mean for a crawl.
+"""Sitemaps (sitemaps.org 0.9) with index files and gzip, and what sitemaps and feeds mean for a crawl.
 
 Namespaces are often missing or wrong, so elements are recognised by local name; broken XML is read as far as possible.
 `parse_sitemap` reads what is written. `listing_of` limits what is believed: dates in the future are ignored, a priority
@@ -16,70 +16,13 @@ from gossamer.parse.charset import as_utf8, charset_of
 from gossamer.parse.coding import decode
 from gossamer.parse.dates import instant_of
 from gossamer.parse.feeds import Feed, is_json_feed, parse_feed, parse_json_feed
-from gossamer.parse.html.text import folded
 from gossamer.parse.sniff import essence, is_sitemap, is_xml
 from gossamer.parse.xml import LenientReader, inner_text, markup_of, name_of
 from gossamer.values.link import How
 from gossamer.values.messages import Listed, Listing
 from gossamer.values.url import LONGEST_URL, Url, url_of
 
-# The fields of entries: URLs, and the extensions for news, images, videos and languages.
-
-MOST_EXTRAS = 1_000
-"""Images, videos and translations per entry (Google's limit for images)."""
 BLANK = " \t\r\n\f\v\ufeff\u200b"
-
-
-class SitemapNews(msgspec.Struct, frozen=True):
-    title: str = ""
-    published_at: Instant | None = None
-    publication: str = ""
-    language: str = ""
-
-
-class Translation(msgspec.Struct, frozen=True):
-    url: Url
-    language: str
-
-
-class Extras:
-    """The extensions of one entry."""
-
-    def __init__(self) -> None:
-        self.images: list[Url] = []
-        self.videos: list[Url] = []
-        self.translations: list[Translation] = []
-        self.news: SitemapNews | None = None
-
-    def take(self, name: str, element: etree._Element, base: Url) -> None:
-        if name == "image":
-            self._addresses(self.images, element, ("loc",), base)
-        elif name == "video":
-            self._addresses(self.videos, element, ("content_loc", "player_loc"), base)
-        elif name == "news":
-            self.news = _news(element)
-        elif name == "link" and len(self.translations) < MOST_EXTRAS:
-            language = element.get("hreflang")
-            if language and (found := address_in(element.get("href") or "", base)) is not None:
-                self.translations.append(Translation(found, language.strip()))
-
-    def _addresses(self, into: list[Url], element: etree._Element, names: tuple[str, ...], base: Url) -> None:
-        for child in element:
-            if local_name(child) in names and len(into) < MOST_EXTRAS and (found := address_in(text_in(child), base)):
-                into.append(found)
-
-
-def _news(element: etree._Element) -> SitemapNews:
-    told: dict[str, str] = {}
-    for child in element.iter():
-        if not len(child) and len(told) < 32:
-            told.setdefault(local_name(child), folded((child.text or "")[:1024]))
-    return SitemapNews(
-        told.get("title", ""),
-        instant_of(told.get("publication_date", "")),
-        told.get("name", ""),
-        told.get("language", ""),
-    )
 
 
 def address_in(text: str, base: Url) -> Url | None:
@@ -116,12 +59,6 @@ class SitemapEntry(msgspec.Struct, frozen=True, gc=False):
     """One of `FREQUENCIES`, or empty."""
     priority: float | None = None
     """From 0 to 1; other values are dropped."""
-    images: tuple[Url, ...] = ()
-    videos: tuple[Url, ...] = ()
-    """Players and files."""
-    news: SitemapNews | None = None
-    translations: tuple[Translation, ...] = ()
-    is_mobile: bool = False
 
 
 class MapEntry(msgspec.Struct, frozen=True):
@@ -263,8 +200,7 @@ def _take_maps(element: etree._Element, url: Url, maps: dict[str, MapEntry]) -> 
 
 def _entry(element: etree._Element, base: Url) -> SitemapEntry | None:
     url: Url | None = None
-    extras: Extras | None = None
-    changed_at, changefreq, priority, is_mobile = None, "", None, False
+    changed_at, changefreq, priority = None, "", None
     if not len(element):
         url = address_in(text_in(element), base)
     for child in element:
@@ -277,17 +213,7 @@ def _entry(element: etree._Element, base: Url) -> SitemapEntry | None:
             changefreq = _frequency(text_in(child))
         elif name == "priority":
             priority = _priority(text_in(child))
-        elif name == "mobile":
-            is_mobile = True
-        elif name:
-            extras = extras or Extras()
-            extras.take(name, child, base)
-    if url is None:
-        return None
-    if extras is None:
-        return SitemapEntry(url, changed_at, changefreq, priority, is_mobile=is_mobile)
-    more = (tuple(extras.images), tuple(extras.videos), extras.news, tuple(extras.translations))
-    return SitemapEntry(url, changed_at, changefreq, priority, *more, is_mobile)
+    return None if url is None else SitemapEntry(url, changed_at, changefreq, priority)
 
 
 def _frequency(text: str) -> str:

@@ -6,7 +6,7 @@ A reading of its own beside `reader/reading.py`: that one makes what a crawl kee
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -17,11 +17,11 @@ from gossamer.extract.jsonld.contexts import HELD, Contexts, checked
 from gossamer.extract.page import SYNTAXES, Extraction
 from gossamer.extract.page import extract as extract_facts
 from gossamer.extract.rdfa.entailment import FORMATS, KNOWN, USES_VOCABULARY, expanded, relations_in
-from gossamer.extract.rdfa.notices import processor_graph as as_processor_graph
 from gossamer.extract.rdfa.prefixes import NOT_WELL_FORMED, base_of, host_of
+from gossamer.extract.rdfa.reader import ROLE
 from gossamer.extract.source import HostLanguage, Notice, RdfaVersion
-from gossamer.extract.terms import Labels
-from gossamer.extract.vocabularies.relations import iri_of
+from gossamer.extract.terms import RDF_TYPE, Labels, iri_term, quoted
+from gossamer.extract.vocabularies import iri_of
 from gossamer.parse.charset import Charset, as_utf8, charset_of
 from gossamer.parse.html.positions import Paths, Spot, spots_of
 from gossamer.parse.html.tree import parse_html, seen_in
@@ -169,22 +169,18 @@ def extract(
     held = HELD if contexts is None else checked(contexts)
     asked = _Asked(data, _address(url), media_type, _chosen(syntaxes), documents, rdfa_version, held)
     read = _read(asked, takes_notes=processor_graph)
+    labels = Labels(id_of(f"{PROCESSOR_GRAPH} {asked.address.text}"))
     return Extracted(
         address=asked.address.text,
         syntaxes=read.facts.syntaxes,
         flags=read.flags,
         facts_by_syntax=_counted(read.facts),
         facts=tuple(read.triples),
-        processor_graph=tuple(_as_facts(read.notices, asked.address)) if processor_graph else (),
+        processor_graph=tuple(notices_as_facts(read.notices, asked.address.text, labels)) if processor_graph else (),
         charset=read.charset.encoding if read.charset else "",
         charset_from=read.charset.how if read.charset else "",
         _asked=asked,
     )
-
-
-def _as_facts(notices: tuple[Notice, ...], address: Url) -> list[Triple]:
-    """Their blank nodes are not those of the page's own facts."""
-    return as_processor_graph(notices, address.text, Labels(id_of(f"{PROCESSOR_GRAPH} {address.text}")))
 
 
 def _address(url: str) -> Url:
@@ -320,3 +316,123 @@ def _remark(notice: Notice, spots: Mapping[int, Spot], paths: Paths) -> Remark:
         return Remark(notice.level, notice.kind, notice.says)
     line, column = spots.get(notice.element.mem_id, (None, None))
     return Remark(notice.level, notice.kind, notice.says, paths.of(notice.element), line, column)
+
+
+# Notices as facts: the processor graph of RDFa Core 1.1, 7.6.
+
+RDFA = "http://www.w3.org/ns/rdfa#"
+DESCRIPTION = "<http://purl.org/dc/terms/description>"
+PLACE = f"<{RDFA}context>"
+LEVELS = {"error": f"<{RDFA}Error>", "warning": f"<{RDFA}Warning>", "info": f"<{RDFA}Info>"}
+KINDS = {
+    "document-error": f"<{RDFA}DocumentError>",
+    "unresolved-curie": f"<{RDFA}UnresolvedCURIE>",
+    "unresolved-term": f"<{RDFA}UnresolvedTerm>",
+    "prefix-redefinition": f"<{RDFA}PrefixRedefinition>",
+    "vocabulary-not-found": f"<{RDFA}VocabReferenceError>",
+}
+"""The kinds that RDFa has classes for; the others only have that of their level."""
+
+
+def notices_as_facts(notices: Iterable[Notice], address: str, labels: Labels) -> list[Triple]:
+    """One blank node per notice, in their order. `address`: the page's URL; `labels`: not those of its own facts."""
+    page = iri_term(address)
+    triples: list[Triple] = []
+    for notice in notices:
+        node = labels.new()
+        triples.append(Triple(node, RDF_TYPE, LEVELS[notice.level]))
+        if notice.kind in KINDS:
+            triples.append(Triple(node, RDF_TYPE, KINDS[notice.kind]))
+        triples.append(Triple(node, DESCRIPTION, quoted(notice.says) + "@en"))
+        if page is not None:
+            triples.append(Triple(node, PLACE, page))
+    return triples
+
+
+# What to tell the author of a page: its entities, and the errors in its markup (`gossamer inspect`).
+
+# What a flag means to an author, where no notice says it better: its level and a sentence.
+FLAGS_MEAN = {
+    "not-markup": ("error", "This is not markup; if it is, say so with --type."),
+    "charset-conflict": ("warning", "Two declarations of the charset disagree; the stronger one was used."),
+    "base-unusable": ("error", "The URL of the page, or its base, cannot be used in facts."),
+    "unparsable": ("error", "The page cannot be parsed at all."),
+    "jsonld-broken": ("error", "A JSON-LD script is invalid; the readable parts were used."),
+    "jsonld-repaired": (
+        "warning",
+        "A JSON-LD script is not valid JSON; it was repaired, which other readers may not do.",
+    ),
+    "jsonld-unknown-context": (
+        "warning",
+        "A JSON-LD script names a context that is not available here; see --contexts.",
+    ),
+    "jsonld-too-large": ("error", "A JSON-LD script is too large to be read."),
+    "jsonld-too-deep": ("error", "A JSON-LD script is nested too deeply to be read."),
+    "jsonld-too-complex": ("error", "A JSON-LD script has too many contexts to be read."),
+    "microdata-loop": ("warning", "An item is inside itself by way of itemref; the cycle was cut."),
+    "microdata-too-deep": ("warning", "Items are nested too deeply; the inner ones were skipped."),
+    "literal-too-long": ("warning", "A text was too long to be a fact, and was skipped."),
+    "name-too-long": ("warning", "A name or a language is too long; facts with it were skipped."),
+    "too-many-prefixes": ("warning", "Too many prefixes are declared; names with the excess ones were skipped."),
+    "too-many-facts": ("warning", "The page has more facts than are read from one page."),
+    "truncated": ("warning", "The page is too large; its end was not read."),
+    "too-deep": ("warning", "Elements are nested so deeply that some were flattened."),
+    "not-well-formed": ("error", "The page says it is XML but is not well-formed; it was read as HTML."),
+}
+
+SAID_BY = {"not-well-formed": "document-error"}
+"""Flags that have a notice of another name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inspected:
+    """What there is to say about one page."""
+
+    name: str
+    address: str
+    facts: int
+    facts_by_syntax: dict[str, int]
+    items: list[Thing]
+    notices: tuple[Remark, ...]
+    unread: str = ""
+    """Why it could not be read."""
+    charset: str = ""
+    charset_from: str = ""
+    """The encoding it was read in, and what told it."""
+
+    def count(self, level: str) -> int:
+        return sum(1 for notice in self.notices if notice.level == level)
+
+
+def inspected(name: str, body: bytes, address: str, media_type: str) -> Inspected:
+    found = extract(body, address, media_type)
+    notices = (*found.notices, *unsaid(found.flags, found.notices))
+    things = [thing for thing in found.items() if not is_furniture(thing)]
+    return Inspected(
+        name,
+        found.address,
+        len(found),
+        dict(found.facts_by_syntax),
+        things,
+        in_order(notices),
+        charset=found.charset,
+        charset_from=found.charset_from,
+    )
+
+
+def is_furniture(thing: Thing) -> bool:
+    """Of which only its @role is told: every other element of the web has one, for screen readers (ARIA)."""
+    return not thing["type"] and thing["properties"].keys() == {ROLE[1:-1]}
+
+
+def unsaid(flags: tuple[str, ...], notices: tuple[Remark, ...]) -> Iterator[Remark]:
+    kinds = {notice.kind for notice in notices}
+    for flag in flags:
+        if flag not in kinds and SAID_BY.get(flag) not in kinds:
+            level, says = FLAGS_MEAN.get(flag, ("warning", f"Unexpected markup on this page: {flag}."))
+            yield Remark(level, flag, says)
+
+
+def in_order(notices: tuple[Remark, ...]) -> tuple[Remark, ...]:
+    """From top to bottom; what has no place comes first."""
+    return tuple(sorted(notices, key=lambda notice: (notice.line or 0, notice.column or 0)))

@@ -8,6 +8,8 @@ from pathlib import Path
 import msgspec
 
 from gossamer.archive.record import metadata_record, response_record, revisit_record, stored
+from gossamer.archive.versions import fact_changes, kinds_of, text_changes
+from gossamer.base.clock import in_words
 from gossamer.extract.entities import said_of
 from gossamer.extract.jsonld.contexts import hold
 from gossamer.extract.page import Extraction, extract, unified
@@ -17,14 +19,13 @@ from gossamer.parse.charset import as_utf8, charset_of
 from gossamer.parse.coding import CodingProblem, decode
 from gossamer.parse.content import blocks_of, exact, first_line, head_of, may_be_unquoted, near, xml_text, xml_title
 from gossamer.parse.html.links import links_of
-from gossamer.parse.html.text import folded
-from gossamer.parse.html.tree import LARGEST, ParsedHtml, parse_html, seen_in
+from gossamer.parse.html.tree import LARGEST, ParsedHtml, folded, parse_html, seen_in
 from gossamer.parse.language import language_of
 from gossamer.parse.sitemaps import listing_of
 from gossamer.parse.sniff import HTML, is_xml, media_type_of
 from gossamer.parse.xml import doctype_of, parse_xml
 from gossamer.plugins.code import DECODER, READERS, contexts_in, loaded
-from gossamer.recrawl.change import modified_at, prints_of
+from gossamer.recrawl.change import compared, modified_at, prints_of
 from gossamer.rules.canonical import may_be_marked, stripped
 from gossamer.rules.directives import directives_of
 from gossamer.rules.learned.sketch import marks_of
@@ -33,7 +34,17 @@ from gossamer.rules.robots import parse
 from gossamer.spool.codec import encode
 from gossamer.values.capture import Capture
 from gossamer.values.link import Link
-from gossamer.values.messages import Listing, PageSigns, ReadDone, ReadJob, job_of
+from gossamer.values.messages import (
+    Difference,
+    HistoryDone,
+    HistoryJob,
+    Listing,
+    PageSigns,
+    ReadDone,
+    ReadJob,
+    ReadVersion,
+    job_of,
+)
 from gossamer.values.page import MOST_LINKS, OwnReader, Page, Reading, Text, Triple, ntriples
 from gossamer.values.url import Url, admit, url_of
 
@@ -49,15 +60,14 @@ LARGEST_LIST = 50 * 1024 * 1024
 """Of a sitemap, decoded (sitemaps.org)."""
 Own = Mapping[str, OwnReader]
 NO_OWN: Own = {}
+_ENCODER = msgspec.msgpack.Encoder()
+_HISTORY_JOB = msgspec.msgpack.Decoder(HistoryJob)
 STATING_XML = (b"property=", b"typeof=", b"rel=", b"rev=", b"itemscope", b"ld+json")
 
 
 def job(payload: bytes, own: Own = NO_OWN) -> bytes:
     """One `ReadJob` in (`parts_of`), one `ReadDone` out, as msgpack. `own`: the user's own readers, by media type."""
-    return _done.encode(done(job_of(payload), own))
-
-
-_done = msgspec.msgpack.Encoder()
+    return _ENCODER.encode(done(job_of(payload), own))
 
 
 def done(asked: ReadJob, own: Own = NO_OWN) -> ReadDone:
@@ -347,14 +357,24 @@ def _robots_tags(capture: Capture) -> list[str]:
 
 
 def reader(argument: str) -> Callable[[bytes], bytes]:
-    """Foreign code is run here for the first time, before the walls close and the limits hold."""
+    """`job` with plugins. Their code runs here for the first time, before the sandbox is closed."""
+    own = _plugged(argument)
+    return lambda payload: job(payload, own)
+
+
+def version_reader(argument: str) -> Callable[[bytes], bytes]:
+    """`version_job` with plugins."""
+    own = _plugged(argument)
+    return lambda payload: version_job(payload, own)
+
+
+def _plugged(argument: str) -> Own:
     plugged = DECODER.decode(argument)
     for scheme, port in plugged.schemes:
         admit(scheme, port)
     if plugged.contexts:
         hold(contexts_in(Path(plugged.contexts)))
-    own = {media_type: safe(loaded("reader", READERS, name, Path())) for media_type, name in plugged.readers}
-    return lambda payload: job(payload, own)
+    return {media_type: safe(loaded("reader", READERS, name, Path())) for media_type, name in plugged.readers}
 
 
 def safe(read: Callable[..., object]) -> OwnReader:
@@ -370,3 +390,65 @@ def safe(read: Callable[..., object]) -> OwnReader:
             return None
 
     return asked
+
+
+# Captures read again, and compared.
+
+MOST_FACTS = 5_000
+MOST_LINES = 2_000
+
+
+def version_job(payload: bytes, own: Own = NO_OWN) -> bytes:
+    """One `HistoryJob` in, one `HistoryDone` out, both as msgpack."""
+    return _ENCODER.encode(version_done(_HISTORY_JOB.decode(payload), own))
+
+
+def version_done(asked: HistoryJob, own: Own = NO_OWN) -> HistoryDone:
+    if asked.before is not None and asked.after is not None:
+        return HistoryDone(difference=_difference(asked.before, asked.after))
+    assert asked.capture is not None, "there is nothing to read"
+    if asked.task == "body":
+        return HistoryDone(body=_body_of(asked.capture))
+    return HistoryDone(said=_version_of(asked.capture, asked.agent, own))
+
+
+def _body_of(capture: Capture) -> bytes | None:
+    decoded = decode(capture.body, capture.joined("content-encoding"), LARGEST)
+    return None if decoded.problem in UNREADABLE else decoded.body
+
+
+def _version_of(capture: Capture, agent: str, own: Own) -> ReadVersion:
+    reading, _ = read_closely(capture, agent, own)
+    page = reading.page
+    may_index = page.directives.may_index
+    return ReadVersion(
+        url=capture.url.text,
+        fetched_at=capture.fetched_at,
+        status=capture.status,
+        prints=prints_of(reading, capture.body),
+        title=page.title,
+        description=page.description,
+        text=page.content,
+        language=page.language,
+        facts=reading.facts if may_index else b"",
+        fact_count=reading.fact_count if may_index else 0,
+        sources=reading.sources if may_index else b"",
+        is_readable=is_readable(reading),
+        may_index=may_index,
+        may_cache=page.directives.may_cache,
+    )
+
+
+def _difference(before: ReadVersion, after: ReadVersion) -> Difference:
+    lines, is_cut = text_changes(before.words, after.words)
+    facts = fact_changes(before.facts, after.facts)
+    is_long = max(len(facts.added), len(facts.removed)) > MOST_FACTS or len(lines) > MOST_LINES
+    return Difference(
+        after.url,
+        in_words(before.fetched_at),
+        in_words(after.fetched_at),
+        kinds_of(compared(before.prints, after.prints)),
+        lines[:MOST_LINES],
+        msgspec.structs.replace(facts, added=facts.added[:MOST_FACTS], removed=facts.removed[:MOST_FACTS]),
+        is_cut or is_long,
+    )

@@ -177,11 +177,6 @@ def prior_from(copies: Sequence[HeldCopy]) -> Prior:
     return prior_of(sums)
 
 
-def measured(copies: Sequence[HeldCopy], prior: Prior) -> Freshness | None:
-    """None if there are no pages."""
-    return in_short(summed(copies, prior, first_days(copies)))
-
-
 def first_days(copies: Sequence[HeldCopy]) -> float:
     """The interval of pages that were visited once: twice the mean time until their revisit."""
     waits = [copy.every_days for copy in copies if copy.is_first]

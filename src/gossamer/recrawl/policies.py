@@ -1,4 +1,4 @@
-"""The revisit policies: `age`, `uniform`, `paper` and `tree`.
+"""The revisit policies `age`, `uniform`, `paper` and `tree`, and the calendar of their budget.
 
 `paper` and `tree` are those of an adaptive, selective and incremental crawler (MISSION B2, B3). `paper` counts in
 crawls: a page is visited each `every` crawls (`fr_max`), and each visit moves `every` half way to the average number of
@@ -7,7 +7,8 @@ changed, which is known without a request.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from operator import mul
@@ -15,7 +16,7 @@ from typing import Protocol
 
 import msgspec
 
-from gossamer.base.clock import DAY_S, SECOND, Instant
+from gossamer.base.clock import DAY, DAY_S, SECOND, Instant
 from gossamer.recrawl.freshness import gain
 from gossamer.recrawl.rates import IGNORANT, RATES, Panels, Prior, PriorLearning, likelihoods, observed
 from gossamer.values.history import MOST_RECENT, Due, History, Planned, PolicyPage, VisitFinding, Why
@@ -208,10 +209,6 @@ _WORTH = tuple(
 """The value of a visit after each interval (rows, from 22 minutes to 1024 days) at each rate (columns)."""
 
 
-def worth_after(shares: Sequence[float], days: float) -> float:
-    return sum(share * gain(rate * days) / rate**2 for share, rate in zip(shares, RATES, strict=True))
-
-
 def interval_worth(shares: Sequence[float], price: float, near_days: float = 3.0) -> float:
     """The interval in days after which a visit is worth `price`; `near_days` is where the search begins.
 
@@ -383,3 +380,76 @@ DEFAULT = "age"
 def policy_named(name: str, per_page: float) -> Policy:
     """`per_page`: visits per page and day within the budget. REQUIRES: a name in `POLICIES`, per_page above 0."""
     return POLICIES[name](per_page)
+
+
+# The budget as a calendar: which days have visits left.
+
+
+@dataclass(frozen=True, slots=True)
+class VisitBudget:
+    """Revisits per day; None: no limit but politeness."""
+
+    in_all: float | None = None
+    per_site: float | None = None
+    gap_s: float = 0.0
+    """The minimum gap between two visits to a host. Of the visits that this allows, half are reserved for new pages, so
+    that revisits cannot keep them out."""
+
+    def at_site(self, delay_s: float | None) -> float:
+        """Revisits per day for a site with this Crawl-delay."""
+        gap_s = max(self.gap_s, delay_s if delay_s is not None and delay_s > 0 else 0.0)  # not NaN
+        room = DAY_S / gap_s / 2 if gap_s > 0 else math.inf
+        return max(1.0, room if self.per_site is None else min(self.per_site, room))
+
+
+class Calendar:
+    """Which days have visits left. After a restart it is filled from the waiting visits (`expect`).
+
+    REQUIRES: only one thread at a time uses it (`crawler.revisit`).
+    """
+
+    def __init__(self, allowance: VisitBudget) -> None:
+        self._allowance = allowance
+        self._days: Counter[int] = Counter()
+        self._site_days: Counter[tuple[str, int]] = Counter()
+        self._today = 0
+
+    def room(self, due_at: Instant, site: str, now: Instant, delay_s: float | None = None) -> Instant:
+        """Reserve the first moment, from `due_at` on and at that hour, on a day with room."""
+        self._forget_before(now // DAY)
+        in_all = math.inf if self._allowance.in_all is None else max(1.0, self._allowance.in_all)
+        at_site = self._allowance.at_site(delay_s)
+        while self._days[due_at // DAY] >= in_all or self._site_days[site, due_at // DAY] >= at_site:
+            due_at += DAY
+        if in_all < math.inf:
+            self._days[due_at // DAY] += 1
+        if at_site < math.inf:
+            self._site_days[site, due_at // DAY] += 1
+        return due_at
+
+    def sooner(self, was_due_at: Instant, site: str, now: Instant, free_at: Instant = 0) -> Instant:
+        """Reserve the first moment from now on with room, not before `free_at`, for a visit that had a later one, which
+        is released."""
+        due_at = self.room(max(now, free_at), site, now)
+        if due_at >= was_due_at:
+            was_due_at = due_at  # nothing gained: release the moment just reserved
+        self._give_back(was_due_at, site)
+        return due_at
+
+    def expect(self, plans: Mapping[tuple[str, int], int]) -> None:
+        """Set the planned visits by site and day (since 1970)."""
+        for (site, day), many in plans.items():
+            self._days[day] += many
+            self._site_days[site, day] += many
+
+    def _give_back(self, due_at: Instant, site: str) -> None:
+        day = due_at // DAY
+        self._days[day] = max(0, self._days[day] - 1)
+        self._site_days[site, day] = max(0, self._site_days[site, day] - 1)
+
+    def _forget_before(self, today: int) -> None:
+        if today == self._today:
+            return
+        self._today = today
+        self._days = Counter({day: many for day, many in self._days.items() if day >= today})
+        self._site_days = Counter({key: many for key, many in self._site_days.items() if key[1] >= today})

@@ -216,7 +216,7 @@ class SurveyJob(msgspec.Struct, frozen=True):
     """The Content-Encoding it came with."""
 
 
-# The jobs of reading and comparing earlier captures (`reader/versions.py`).
+# The jobs of reading and comparing earlier captures (`reader/reading.py`).
 
 
 class Plugged(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""How a visit ended (`Outcome`), with a stable reason code and words for it, and what a rule decided (`Verdict`)."""
+"""How a visit ended (`Outcome`), with a stable reason code and words for it, and what a rule decided."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -193,8 +193,6 @@ class FilterFailed(msgspec.Struct, frozen=True):
     rule: str
     """The filter's name and its error."""
 
-
-Verdict = Allowed | Denied
 
 ALLOWED = Allowed()
 """Shared, because it has no fields."""

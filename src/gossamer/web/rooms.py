@@ -1,43 +1,27 @@
 """What the web pages are given: a handful of functions, picked in `cli/serve.py` (`web_rooms`)."""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from gossamer.base.clock import SECOND, Clock
 from gossamer.base.tell import Tell, silent
+from gossamer.collection.exports import Exports
+from gossamer.collection.views import SparqlAsk
 from gossamer.monitor.control import Beat
 from gossamer.values.capture import Kept
 from gossamer.values.link import Link
 from gossamer.values.url import Url
 from gossamer.values.visit import Counts
-from gossamer.views.facts.sparql import MOST_ROWS, SparqlResult
 from gossamer.views.links.reader import Anchor, Incoming
 from gossamer.views.words.searcher import Stored
 from gossamer.web.access.tokens import Access
 from gossamer.web.crawl.rooms import CrawlRooms
 from gossamer.web.entities.vocabulary_rooms import VocabularyRooms
-from gossamer.web.export_rooms import Exports
 from gossamer.web.nodes.rooms import MonitorRooms
 from gossamer.web.page.history_rooms import HistoryRooms
 from gossamer.web.page.rooms import PageRooms
 from gossamer.web.search.page import Find
 from gossamer.web.search.rooms import SearchRooms
-
-
-class SparqlAsk(Protocol):
-    """A SPARQL query, put to a worker. Raises QueryRefused and QueryTooLong."""
-
-    def __call__(
-        self,
-        query: str,
-        accept: str,
-        default_graphs: tuple[str, ...] = (),
-        named_graphs: tuple[str, ...] = (),
-        most_rows: int = MOST_ROWS,
-        has_inference: bool = False,
-        has_exact_names: bool = False,
-    ) -> Awaitable[SparqlResult]: ...
 
 
 @dataclass(frozen=True, slots=True)

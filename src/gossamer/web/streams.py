@@ -1,7 +1,7 @@
 """Long answers, made while they are sent: few at a time, bounded in memory, and given up when the asker leaves."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator, Iterator
+from collections.abc import Awaitable, Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -83,24 +83,6 @@ T = TypeVar("T")
 
 def status_of(trouble: QueryRefused) -> int:
     return 503 if isinstance(trouble, QueryTooLong) else 400
-
-
-def drawn(pieces: Iterator[bytes]) -> Generator[bytes, None, None]:
-    """As pieces of a size worth sending; closing it closes where they come from."""
-    gathered: list[bytes] = []
-    size = 0
-    try:
-        for piece in pieces:
-            gathered.append(piece)
-            size += len(piece)
-            if size >= PIECE:
-                yield b"".join(gathered)
-                gathered, size = [], 0
-        if gathered:
-            yield b"".join(gathered)
-    finally:
-        if isinstance(pieces, Generator):
-            pieces.close()
 
 
 async def unless_left(request: Request, work: Awaitable[T]) -> T:

@@ -19,11 +19,11 @@ from gossamer.workers.protocol import MIB, Limits
 
 READ = "gossamer.reader.reading:job"
 """One `ReadJob` in (`parts_of`), one `ReadDone` out, as msgpack."""
-VERSIONS = "gossamer.reader.versions:job"
+VERSIONS = "gossamer.reader.reading:version_job"
 COPY = "gossamer.reader.documents:copy_job"
 SURVEY = "gossamer.reader.documents:survey_job"
 SEARCH = "gossamer.web.search.job:search_in"
-_WITH_PLUGINS = {READ: "gossamer.reader.reading:reader", VERSIONS: "gossamer.reader.versions:with_own"}
+_WITH_PLUGINS = {READ: "gossamer.reader.reading:reader", VERSIONS: "gossamer.reader.reading:version_reader"}
 
 
 def job_for(plugged: Plugged, job: str = READ) -> str:

@@ -14,7 +14,7 @@ from gossamer.base.errors import QueryRefused
 from gossamer.base.files import DiskFiles
 from gossamer.base.processes import SystemProcesses
 from gossamer.base.tell import silent
-from gossamer.extract.vocabularies.relations import bundled
+from gossamer.extract.vocabularies import bundled
 from gossamer.views.facts.checkpoints import Checkpoints
 from gossamer.views.facts.inference import BRACKETS, NO_BLANKS, NO_SHORT_FORM, PATHS, VARIABLES, widened
 from gossamer.views.facts.query_text import explained

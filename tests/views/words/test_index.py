@@ -11,7 +11,7 @@ from tests.views.words.damaged import damage_entry
 from gossamer.base.errors import DirectoryBusy, DirectoryUnusable, GossamerError, QueryRefused
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
-from gossamer.extract.vocabularies.relations import with_own
+from gossamer.extract.vocabularies import with_own
 from gossamer.search.query import parse
 from gossamer.values.link import Link
 from gossamer.values.page import Directives, Page, Reading

@@ -1,7 +1,5 @@
 """`gossamer revisits`: which pages are visited again, when, and why then."""
 
-import csv
-import io
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from heapq import nsmallest
@@ -9,52 +7,22 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
 from cyclopts import Parameter
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gossamer.base.clock import SECOND, Instant, in_words
+from gossamer.base.clock import Instant
 from gossamer.base.errors import ConfigError
 from gossamer.collection.directory import existing, outside_of
-from gossamer.frontier.reports import Remembered, remembered
-from gossamer.recrawl.rates import IGNORANT, likely_rate, posterior
+from gossamer.collection.tables import Revisit, revisit_of, revisits_csv
+from gossamer.frontier.reports import remembered
 from gossamer.store.directory import DEFAULT
 from gossamer.store.state import open_state
-from gossamer.values.format import as_json, counted, csv_safe, harmless, json_bytes, lasting, moment
-from gossamer.values.history import IN_WORDS, Why
+from gossamer.values.format import as_json, counted, harmless, json_bytes, lasting, moment
 
 NEVER = "this collection has no revisits: gossamer crawl --forever revisits pages"
-COLUMNS = (
-    "url", "host", "due_at", "why", "says", "visited_at", "changed_at", "visits", "changes", "changes_a_day",
-    "every_days", "gone",
-)  # fmt: skip
 _NEVER_DUE = 1 << 62
-
-
-class Revisit(msgspec.Struct, frozen=True):
-    """A page that comes again, as far as visits have taught."""
-
-    url: str
-    host: str
-    due_at: Instant | None
-    why: str
-    """A stable code: why it is due then."""
-    says: str
-    visited_at: Instant
-    changed_at: Instant | None
-    """The last visit that found a change that counts."""
-    visits: int
-    """Those that could compare it with an earlier one."""
-    changes: int
-    """Of the last eight of them, those that found a change."""
-    changes_a_day: float
-    """Estimated."""
-    every_days: float | None
-    """From its last visit to the next one that is planned."""
-    gone: int = 0
-    """Visits in a row that found it gone."""
 
 
 def revisits(
@@ -88,41 +56,9 @@ def revisits(
     return 0
 
 
-def revisit_of(one: Remembered) -> Revisit:
-    past, history = one.past, one.past.known
-    is_known = past.why in set(Why)
-    return Revisit(
-        url=one.url,
-        host=one.host,
-        due_at=one.due_at,
-        why=past.why,
-        says=IN_WORDS[Why(past.why)]
-        if is_known
-        else "it is checked again, less and less often"
-        if past.gone
-        else past.why,
-        visited_at=past.visited_at,
-        changed_at=past.changed_at or None,
-        visits=history.visits,
-        changes=(history.recent & 0xFF).bit_count(),
-        changes_a_day=round(likely_rate(posterior(history, IGNORANT)), 4),
-        every_days=None if one.due_at is None else round((one.due_at - past.visited_at) / SECOND / 86_400, 3),
-        gone=past.gone,
-    )
-
-
 def order(one: Revisit) -> tuple[int, str]:
     """Those due first; those that wait for nothing last."""
     return _NEVER_DUE if one.due_at is None else one.due_at, one.url
-
-
-def revisits_csv(rows: Iterable[Revisit]) -> Iterator[bytes]:
-    yield csv_line(COLUMNS)
-    for one in rows:
-        cells = {name: getattr(one, name) for name in COLUMNS}
-        for name in ("due_at", "visited_at", "changed_at"):
-            cells[name] = in_words(cells[name]) if cells[name] is not None else ""
-        yield csv_line(cells.values())
 
 
 def lines_of(rows: Iterable[Revisit], path: Path) -> Iterator[bytes]:
@@ -134,12 +70,6 @@ def lines_of(rows: Iterable[Revisit], path: Path) -> Iterator[bytes]:
             yield from revisits_csv(rows)
         case _:
             raise ConfigError(f"{path}: give a file name that ends in .csv or .jsonl")
-
-
-def csv_line(cells: Iterable[object]) -> bytes:
-    line = io.StringIO()
-    csv.writer(line).writerow([csv_safe(one) if isinstance(one, str) else one for one in cells])
-    return line.getvalue().encode()
 
 
 def show(rows: list[Revisit], now: Instant, console: Console) -> None:

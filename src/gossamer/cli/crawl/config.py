@@ -13,7 +13,7 @@ from rich.table import Table
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.collection.directory import existing
-from gossamer.config.load import GUARDED, Key, in_toml, keys, sample, without_password
+from gossamer.config.load import GUARDED, Key, in_toml, keys, sample
 from gossamer.store.directory import DEFAULT
 from gossamer.store.options import config_of, readable_options, stored_in, unset_option, withheld_in_words
 
@@ -33,13 +33,13 @@ def show(
         return 0
     readable_options(dir)  # else defaults would be shown in the place of what cannot be read
     loaded = config_of(dir, config)
-    rows = {key.name: (without_password(loaded.value(key.name)), loaded.origins[key.name], key.says) for key in keys()}
+    rows = {key.name: (loaded.value(key.name), loaded.origins[key.name], key.says) for key in keys()}
     if json:
         told: dict[str, dict[str, object]] = {
             name: {"value": value, "origin": origin} for name, (value, origin, _) in rows.items()
         }
         for one in loaded.withheld:
-            told[one.name] |= {"withheld": without_password(one.value), "asked_by": one.origin}
+            told[one.name] |= {"withheld": one.value, "asked_by": one.origin}
         print(json_format.dumps(told, indent=2))
         return 0
     table = Table(box=None)

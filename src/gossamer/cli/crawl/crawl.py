@@ -21,7 +21,8 @@ from gossamer.base.tell import CRASH_VARIABLE, Tell, crashing
 from gossamer.base.tuning import KEPT_BY_CRAWLER, allow_open_files, keep_freed_memory, relax_garbage_collection
 from gossamer.cli.crawl.progress import Face, JsonLines, face_for
 from gossamer.cli.crawl.summary import STOPPED, CrawlEnd, summary, waiting_for_options
-from gossamer.collection.fetch_again import FetchedBy, fetch_again
+from gossamer.collection.changes import FetchedBy, fetch_again
+from gossamer.collection.directory import existing
 from gossamer.config.settings import Settings
 from gossamer.crawler.damage import EVENT as DAMAGE
 from gossamer.crawler.heartbeat import Tally, crawler_pulse, hear_indexer, our_standing
@@ -34,7 +35,6 @@ from gossamer.plugins.settings import protocols_of
 from gossamer.recrawl.policies import DEFAULT as POLICY
 from gossamer.store.directory import DEFAULT, Directory, lock_directory, refuse_lost_state
 from gossamer.store.options import config_of, keep_options, withheld_in_words
-from gossamer.store.state import choose_database
 from gossamer.values.outcome import HELD
 from gossamer.values.url import Url
 from gossamer.values.visit import Selection
@@ -72,7 +72,6 @@ def crawl(
     config: Annotated[
         Path | None, Parameter(help="Settings file; gossamer.toml in the data directory if not given.")
     ] = None,
-    database: Annotated[str | None, Parameter(help="Keep the crawl's state in this PostgreSQL database.")] = None,
     again: Annotated[
         tuple[str, ...], Parameter(help="Fetch this URL again, or `all` that were fetched; politely, as always.")
     ] = (),
@@ -87,7 +86,6 @@ def crawl(
         "crawl.revisit": policy_for_ever(config, dir) if forever else None,
         "fetch.allow_addresses": list(allow_address) or None,
         "contact": contact,
-        "frontier.database": database,
     }
     directory = Directory(dir)
     loaded = config_of(dir, config, flags)
@@ -99,9 +97,13 @@ def crawl(
     refuse_lost_state(directory)
     if not addresses and not directory.is_begun:
         raise ConfigError("give at least one seed URL: gossamer crawl https://example.org/")
-    if again and fetch_again(directory, again) is FetchedBy.RUNNING_CRAWL:
+    if again and fetch_again(existing(dir), real_outside(), again, warn) is FetchedBy.RUNNING_CRAWL:
         return 0
     return uvloop.run(crawl_and_tell(directory, settings, addresses, real_outside(), json, flags))
+
+
+def warn(words: str) -> None:
+    print(words, file=sys.stderr)
 
 
 def policy_for_ever(config: Path | None, dir: Path) -> str:
@@ -124,7 +126,7 @@ async def crawl_and_tell(
     good, left_out = await admitted(seeds, settings, network.resolver)
     for words in left_out:
         console.print(f"rejected: {words}", highlight=False, markup=False, soft_wrap=True)
-    await keep_options(directory, settings.frontier.database, flags, outside, has_seeds=bool(seeds))
+    await keep_options(directory, flags, outside, has_seeds=bool(seeds))
     tally = Tally(outside.clock)
     face = face_for(tally, as_json, stop.set)
     ended = await crawl_to_end(directory, settings, good, network, outside, face, tally, stop, signals=True)
@@ -174,7 +176,6 @@ async def crawl_to_end(
     try:
         if signals:
             catch_signals(stop, face.close)
-        choose_database(directory, settings.frontier.database, outside.files)
         async with open_crawl(directory, settings, seeds, network, outside, tell, stop) as crawling:
             tally.counted(await crawling.frontier.counts(), 0.0)
             keep_freed_memory(KEPT_BY_CRAWLER)

@@ -13,36 +13,22 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gossamer.base.clock import Clock, Instant
-from gossamer.base.environment import Outside
-from gossamer.base.errors import ConfigError, DirectoryBusy, GossamerError
-from gossamer.base.tell import silent
+from gossamer.base.clock import Instant
+from gossamer.base.errors import ConfigError
+from gossamer.collection.changes import BY_HAND, change_host
 from gossamer.collection.directory import existing, outside_of
 from gossamer.collection.why.answer import crew_of
-from gossamer.collection.why.waits import gap_in_words, unread_at
+from gossamer.collection.why.waits import host_state_of
 from gossamer.config.slices import Politeness, politeness
 from gossamer.crawler.seeds import checked_seeds
 from gossamer.frontier import reports
 from gossamer.frontier.api import HostState
-from gossamer.frontier.priority import LAST
 from gossamer.frontier.reports import robots_of
-from gossamer.frontier.sqlite import hosts as retirement
-from gossamer.frontier.sqlite import quarantine
-from gossamer.monitor.control import REINSTATE, RELEASE, RETIRE, Control
-from gossamer.rules.learned.templates import template_of
-from gossamer.store.directory import DEFAULT, Directory, lock_directory
+from gossamer.store.directory import DEFAULT
 from gossamer.store.options import config_of
-from gossamer.store.state import open_database, open_state
-from gossamer.store.statements import State
-from gossamer.values.format import as_json, counted, lasting, moment
+from gossamer.store.state import open_state
+from gossamer.values.format import as_json, counted, lasting
 from gossamer.values.robots import Robots
-from gossamer.values.url import Url
-
-PATIENCE_S = 30.0
-SILENT_S = 2.0
-"""Who waits longer is told what for."""
-LOOK_S = 0.1
-BY_HAND = "by hand"
 
 
 class HostShown(msgspec.Struct, frozen=True):
@@ -86,7 +72,7 @@ def hosts(
         if (action == "release") != bool(pattern):
             raise ConfigError("give the pattern: gossamer hosts release HOST --pattern '/calendar/{year}/{month}'")
         name = checked_seeds([host])[0].host.name
-        says = asyncio.run(changed(directory, outside, action, name, pattern or why))
+        says = asyncio.run(change_host(directory, outside, action, name, pattern or why, warn))
         print(as_json({"host": name, "action": action, "says": says}) if json else says)
         return 0
     if host is not None:
@@ -104,7 +90,7 @@ def hosts(
 def shown(
     host: HostState, polite: Politeness, now: Instant, is_crawling: bool = True, robots: Sequence[Robots] = ()
 ) -> HostShown:
-    kind, says = state_of(host, polite, now, is_crawling, robots)
+    kind, says = host_state_of(host, polite, now, is_crawling, robots)
     return HostShown(
         host=host.name,
         state=kind,
@@ -119,27 +105,8 @@ def shown(
     )
 
 
-def state_of(
-    host: HostState, polite: Politeness, now: Instant, is_crawling: bool, robots: Sequence[Robots] = ()
-) -> tuple[str, str]:
-    """A word and a sentence for it. A visit that was under way when the crawl was killed is none any more. `robots`:
-    what is known of its robots.txt files."""
-    unread = unread_at(robots)
-    if host.retired_at is not None:
-        return "retired", f"retired {moment(host.retired_at, now)}: {host.retired_why}"
-    if host.leased and is_crawling:
-        return "under-way", "a fetch is in progress"
-    if not host.queued:
-        held = f"{counted(host.held, 'URL')} quarantined" if host.held else ""
-        return "done", (unread and f"{unread}: given up until the next crawl") or held or "nothing is waiting"
-    if host.next_at > now:
-        kind = "backing-off" if host.troubles else "waiting"
-        return kind, f"until {moment(host.next_at, now)}: {gap_in_words(host, polite)}"
-    if host.band == LAST:
-        return "over-budget", "fetched when nothing else is waiting"
-    if host.ready_at is not None and host.ready_at > now:
-        return "waiting", f"until {moment(host.ready_at, now)}: {unread or 'nothing is due before'}"
-    return "ready", "fetched at the next opportunity" if is_crawling else "fetched when the crawl continues"
+def warn(words: str) -> None:
+    print(words, file=sys.stderr, flush=True)
 
 
 ORDER = ("under-way", "ready", "waiting", "backing-off", "over-budget", "retired", "done")
@@ -170,66 +137,3 @@ def _totals(found: Sequence[HostShown]) -> Iterator[str]:
     for kind in ORDER:
         if number := sum(1 for one in found if one.state == kind):
             yield f"{number:,} {kind}"
-
-
-async def changed(directory: Directory, outside: Outside, action: str, name: str, words: str) -> str:
-    """Ourselves when nobody writes, else by asking the crawl. `words`: why it is retired, or the pattern released."""
-    try:
-        lock = lock_directory(directory, outside, "hosts")
-    except DirectoryBusy:
-        return await asked(directory, outside, action, name, words)
-    try:
-        async with open_database(directory, outside.clock, silent) as database:
-            done = await database.run(lambda state: _change(state, action, name, words, outside.clock.now()))
-    finally:
-        lock.release()
-    if not done:
-        raise GossamerError(f"{name} is not known, or {UNDONE[action]}")
-    return f"{name} {DONE[action]}"
-
-
-DONE = {"retire": "is retired: nothing is fetched there", "reinstate": "is crawled again", "release": "is released"}
-UNDONE = {
-    "retire": "is already retired",
-    "reinstate": "is not retired",
-    "release": "nothing is quarantined by that pattern",
-}
-
-
-def _change(state: State, action: str, name: str, words: str, now: Instant) -> bool:
-    match action:
-        case "retire":
-            return retirement.retire(state, name, words, now) is not None
-        case "reinstate":
-            return retirement.reinstate(state, name) is not None
-        case _:
-            return quarantine.release(state, name, words, lambda text: template_of(Url(text)))[1] > 0
-
-
-async def asked(directory: Directory, outside: Outside, action: str, name: str, words: str) -> str:
-    """The crawl does it between two breaths; what it made of it is read from the state."""
-    args = {"retire": {"why": words}, "release": {"pattern": words}}.get(action, {})
-    with Control(directory.control, outside.clock) as control:
-        number = control.ask(VERBS[action], host=name, **args)
-        if not await _is_done_in(SILENT_S, control, number, outside.clock):
-            print(f"the running crawl is busy: waiting for it, up to {PATIENCE_S:g} s", file=sys.stderr, flush=True)
-            if not await _is_done_in(PATIENCE_S - SILENT_S, control, number, outside.clock):
-                raise GossamerError(f"the running crawl has not responded in {PATIENCE_S:g} s; it will, if it is alive")
-    with closing(open_state(directory)) as opened:
-        host = reports.host_state(opened, name)
-    if host is None:
-        raise GossamerError(f"{name} is not known to this crawl")
-    held = f", with {counted(host.held, 'URL')} quarantined" if host.held else ""
-    return f"{name} is {'retired' if host.retired_at is not None else 'active'} now{held}"
-
-
-async def _is_done_in(seconds: float, control: Control, number: int, clock: Clock) -> bool:
-    give_up_s = clock.elapsed_s() + seconds
-    while not control.is_done(number):
-        if clock.elapsed_s() > give_up_s:
-            return False
-        await clock.sleep(LOOK_S)
-    return True
-
-
-VERBS = {"retire": RETIRE, "reinstate": REINSTATE, "release": RELEASE}

@@ -7,7 +7,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Literal
 
-import msgspec
 from cyclopts import Parameter
 
 from gossamer.base.clock import Clock
@@ -15,20 +14,13 @@ from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError, DirectoryUnusable
 from gossamer.base.tell import silent
 from gossamer.collection.directory import existing
+from gossamer.collection.state import RulesPreview, rules_effect
 from gossamer.crawler.rules_file import RulesFile, checked
-from gossamer.frontier.reports import queued
 from gossamer.rules.scope import Reach
 from gossamer.rules.user.rulebook import NO_RULES, Problems, RuleBook, load_rules
-from gossamer.store import tallies
 from gossamer.store.directory import DEFAULT, Directory
 from gossamer.store.given import stored_seeds
 from gossamer.store.state import open_state
-from gossamer.store.statements import State
-from gossamer.values.outcome import Denied
-from gossamer.values.url import Url
-
-EXAMPLES = 10
-CHUNK = 2_000
 
 
 def rules(
@@ -95,21 +87,6 @@ def removed(file: RulesFile, which: str, as_json: bool) -> int:
     return 0
 
 
-class RulesPreview(msgspec.Struct, frozen=True):
-    """What rules would do to what waits. When time ran out, only the first `looked_at` of `queued` were tried; they
-    lie in the order of hosts, so nothing follows from them for the others."""
-
-    queued: int
-    looked_at: int = 0
-    would_go: int = 0
-    examples: tuple[tuple[str, str], ...] = ()
-    """Addresses and the rule that keeps each out."""
-
-    @property
-    def is_whole(self) -> bool:
-        return self.looked_at >= self.queued
-
-
 def previewed(
     directory: Directory, file: RulesFile, rule: str | None, seconds: float, clock: Clock, as_json: bool
 ) -> int:
@@ -117,7 +94,7 @@ def previewed(
     then = _with(file, rule)
     with closing(open_state(directory)) as state:
         known = [(url, Reach(reach)) for url, reach in stored_seeds(state)]
-        found = _last(looks(state, now.for_seeds(known), then.for_seeds(known), seconds, clock), as_json)
+        found = _last(rules_effect(state, now.for_seeds(known), then.for_seeds(known), seconds, clock), as_json)
     if as_json:
         shown = {"queued": found.queued, "looked_at": found.looked_at, "would_go": found.would_go}
         print(
@@ -141,29 +118,6 @@ def _with(file: RulesFile, rule: str | None) -> RuleBook:
     if isinstance(found, Problems):
         raise ConfigError(found.in_words)
     return found
-
-
-def looks(state: State, now: RuleBook, then: RuleBook, seconds: float, clock: Clock) -> Iterator[RulesPreview]:
-    """How far the look through the queue has come, after each chunk; the last one is the answer.
-
-    Counted is what `now` lets in and `then` refuses.
-    """
-    found = RulesPreview(tallies.counts(state).queued)
-    ends_s, examples = clock.elapsed_s() + seconds, list[tuple[str, str]]()
-    looked_at = would_go = 0
-    for text, depth in queued(state):
-        url = Url(text)
-        verdict = then.judge(url, depth)
-        looked_at += 1
-        if isinstance(verdict, Denied) and not isinstance(now.judge(url, depth), Denied):
-            would_go += 1
-            if len(examples) < EXAMPLES:
-                examples.append((text, verdict.rule))
-        if looked_at % CHUNK == 0:
-            yield RulesPreview(max(found.queued, looked_at), looked_at, would_go, tuple(examples))
-            if clock.elapsed_s() > ends_s:
-                return
-    yield RulesPreview(looked_at, looked_at, would_go, tuple(examples))
 
 
 def _last(previews: Iterator[RulesPreview], as_json: bool) -> RulesPreview:

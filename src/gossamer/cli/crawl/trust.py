@@ -12,9 +12,8 @@ from gossamer.config.load import FILE_NAME, Withheld, load
 from gossamer.plugins.code import READERS, kept_in
 from gossamer.plugins.filters import GROUP
 from gossamer.plugins.settings import PROTOCOLS, split
-from gossamer.store.directory import DEFAULT, Directory
+from gossamer.store.directory import DEFAULT
 from gossamer.store.options import config_of, stored_in
-from gossamer.store.state import SETTING, written_place
 from gossamer.store.trust import Code, allow_options, are_allowed, is_allowed
 from gossamer.store.trust import allow as allow_code
 
@@ -47,11 +46,7 @@ def trust(
 def guarded_in(folder: Path) -> list[Withheld]:
     """The options that open a door, of the settings file and of the collection's own, allowed or not."""
     stored = {name: (option.value, "this collection") for name, option in stored_in(folder).items()}
-    found = list(load(folder / FILE_NAME, {}, {}, stored=stored, allows=lambda _name, _value: False).withheld)
-    directory = Directory(folder)
-    if (place := written_place(directory)) is not None and place.url not in [one.value for one in found]:
-        found.append(Withheld(SETTING, place.url, directory.database.name))
-    return found
+    return list(load(folder / FILE_NAME, {}, {}, stored=stored, allows=lambda _name, _value: False).withheld)
 
 
 def _is_open(folder: Path, option: Withheld) -> bool:

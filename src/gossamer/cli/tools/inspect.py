@@ -36,8 +36,7 @@ from gossamer.collection.single_page import (
 from gossamer.extract.entities import Thing
 from gossamer.extract.jsonld.contexts import hold
 from gossamer.extract.rdfa.prefixes import PREFIXES
-from gossamer.reader.extraction import Remark
-from gossamer.reader.inspection import Inspected, inspected
+from gossamer.reader.extraction import Inspected, Remark, inspected
 from gossamer.values.capture import charset_in_words
 from gossamer.values.format import counted
 

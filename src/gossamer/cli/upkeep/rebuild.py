@@ -14,7 +14,7 @@ from gossamer.base.tell import CRASH_VARIABLE, crashing, silent
 from gossamer.cli.steps import Working
 from gossamer.collection.directory import existing
 from gossamer.collection.maintenance.lost_state import restore_state
-from gossamer.collection.maintenance.rebuild import Rebuilt, build_again
+from gossamer.collection.maintenance.rebuild import SAYS, Rebuilt, build_again
 from gossamer.config.settings import Settings
 from gossamer.crawler.damage import DAMAGED, MOST_NAMED, tell_damage
 from gossamer.crawler.seeds import checked_seeds
@@ -38,7 +38,9 @@ def rebuild(
         return _state_again(Directory(dir), settings, seed)
     agent = settings.agent
     tell = crashing(silent, os.environ.get(CRASH_VARIABLE))
-    made = asyncio.run(build_again(existing(dir), agent, real_outside(), tell, fresh, discard_old))
+    directory, outside = existing(dir), real_outside()
+    with Working(SAYS, outside.clock) as progress:
+        made = asyncio.run(build_again(directory, agent, outside, tell, fresh, discard_old, progress.says))
     resumed = ", continuing an interrupted rebuild" if made.is_resumed else ""
     says = f"search, facts and links are rebuilt, from {made.pages:,} captures of pages{resumed}"
     if made.read_again:

@@ -24,7 +24,7 @@ from gossamer.base.clock import SECOND, Instant, from_words, in_words
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.files import Files
-from gossamer.collection.history.facts import Says, unheard
+from gossamer.base.tell import Says, unheard
 from gossamer.collection.history.reader import HistoryReader, batches
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import CrawlRun, run_at

@@ -2,14 +2,14 @@
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from gossamer.base.clock import Instant
 from gossamer.base.environment import Outside
 from gossamer.base.errors import QueryRefused
-from gossamer.base.tell import silent
+from gossamer.base.tell import Says, silent, unheard
 from gossamer.collection.history.reader import HistoryReader, batches, extractor
 from gossamer.store.directory import VOCABULARY, Directory
 from gossamer.values.capture import Kept, capture_id_of
@@ -24,11 +24,6 @@ from gossamer.views.facts.store import Graph
 MOST_PAGES = 20_000
 TIME_S = 60.0
 """Nobody else waits: it is a command of its own, with a store of its own."""
-Says = Callable[[str], None]
-
-
-def unheard(_words: str) -> None:
-    """For when nobody waits."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,7 @@ from gossamer.base.clock import DAY, Instant
 from gossamer.base.environment import Outside
 from gossamer.base.errors import WorkerLost
 from gossamer.base.tasks import background
-from gossamer.base.tell import silent
-from gossamer.collection.maintenance.compact import Says
+from gossamer.base.tell import Says, silent
 from gossamer.config.settings import Settings
 from gossamer.crawler.damage import noting_damage
 from gossamer.crawler.process import open_archive

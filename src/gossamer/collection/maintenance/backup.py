@@ -9,7 +9,7 @@ import msgspec
 from gossamer.archive.verify import Finding, verified, write_spans
 from gossamer.base.environment import Outside
 from gossamer.base.errors import DirectoryBusy, DirectoryUnusable
-from gossamer.collection.maintenance.compact import Says
+from gossamer.base.tell import Says
 from gossamer.crawler import learned
 from gossamer.monitor import chronicle
 from gossamer.plugins import code as plugged

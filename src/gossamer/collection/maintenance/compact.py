@@ -1,7 +1,6 @@
 """An archive becomes smaller: volumes are rewritten without what goes, under the directory's lock."""
 
 import asyncio
-from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 
@@ -11,7 +10,7 @@ from gossamer.archive.catalogue import acknowledged, adopt
 from gossamer.archive.compaction import Compaction, Deletions, Rewritten, retired, tidy
 from gossamer.archive.volumes import Volumes
 from gossamer.base.environment import Outside
-from gossamer.base.tell import Tell
+from gossamer.base.tell import Says, Tell
 from gossamer.collection.maintenance.rebuild import followed, mark_finished
 from gossamer.config.slices import Retain
 from gossamer.crawler.damage import noting_damage
@@ -19,8 +18,6 @@ from gossamer.monitor.supervisor import become_the_one
 from gossamer.store.directory import Directory, lock_directory
 from gossamer.store.state import open_database, open_state
 from gossamer.store.statements import StateWriter
-
-Says = Callable[[str], None]
 
 
 class Compacted(msgspec.Struct, frozen=True):
@@ -70,7 +67,7 @@ async def compact(
                 return Compacted(damaged=tuple(damage))
             (await become_the_one(directory, outside, "compact")).release()
             await asyncio.to_thread(mark_finished, directory, outside)
-            await followed(directory, agent, outside)  # a view must not look for a record that is elsewhere now
+            await followed(directory, agent, outside, says)  # a view must not look for a record that is elsewhere now
             done = gone(await compaction(directory, database, outside, tell).rewrite(going, says))
             return msgspec.structs.replace(done, damaged=tuple(damage))
     finally:

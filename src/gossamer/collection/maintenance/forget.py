@@ -17,7 +17,7 @@ from gossamer.archive.compaction import matching
 from gossamer.base.clock import Instant
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError
-from gossamer.base.tell import Tell, silent
+from gossamer.base.tell import Says, Tell, silent
 from gossamer.collection.maintenance.compact import Compacted, compaction, gone, mended, would_go
 from gossamer.collection.maintenance.rebuild import (
     followed,
@@ -33,7 +33,7 @@ from gossamer.frontier.sqlite.maintenance import forget as forget_addresses
 from gossamer.monitor import chronicle
 from gossamer.monitor.control import Control
 from gossamer.monitor.supervisor import become_the_one
-from gossamer.rules.learned.templates import template_of
+from gossamer.rules.learned.traps import template_of
 from gossamer.rules.retention import Forgotten, is_like
 from gossamer.store import captures, forgotten
 from gossamer.store.directory import LOG_NAME, Directory, lock_directory
@@ -47,7 +47,6 @@ from gossamer.views.facts.store import Graph
 from gossamer.views.links.store import LinksWriter
 from gossamer.views.words.writer import IndexWriter
 
-Says = Callable[[str], None]
 MOST_BESIDE = 100
 NOT_REACHED = (
     "backups of the collection, and files that were exported from it",
@@ -156,7 +155,7 @@ async def forget(
             beside = await database.read(partial(beside_of, block=begun.block))
             is_in_views = bool(going) or begun.goes_on
             if is_in_views:
-                await take_out(directory, database, begun.block, agent, outside, tell)
+                await take_out(directory, database, begun.block, agent, outside, tell, says)
                 drop_derived(directory, outside)
                 tell("forget.hidden")
             chronicle.forget(outside.files, directory.root, begun.block.hosts)
@@ -164,7 +163,7 @@ async def forget(
         tell("forget.dropped")
         pages = None
         if is_in_views and not is_quick:
-            rebuilt = await replace_views(directory, agent, outside, tell, is_fresh=True)
+            rebuilt = await replace_views(directory, agent, outside, tell, is_fresh=True, says=says)
             pages = rebuilt.pages
             damage = dict.fromkeys(rebuilt.damage) or damage  # what was noted before names volumes that are gone now
         async with open_database(directory, outside.clock, tell) as database:
@@ -195,11 +194,11 @@ def _begin(connection: State, entries: Sequence[ForgottenEntry]) -> _Begun:
 
 
 async def take_out(
-    directory: Directory, database: StateWriter, block: Forgotten, agent: str, outside: Outside, tell: Tell
+    directory: Directory, database: StateWriter, block: Forgotten, agent: str, outside: Outside, tell: Tell, says: Says
 ) -> None:
     """From views that are up to date: one that lags would look for the rest of a volume that is rewritten."""
     mark_finished(directory, outside)
-    await followed(directory, agent, outside)
+    await followed(directory, agent, outside, says)
     kept = await database.read(lambda c: [url for name in block.at for url in captures.urls_at(c, Host(name))])
     lock = await become_the_one(directory, outside, "forget")
     try:

@@ -5,7 +5,7 @@ complete, so that a kill leaves either no state, which every command names, or a
 """
 
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from itertools import islice
@@ -17,10 +17,11 @@ from gossamer.archive.catalogue import adopt
 from gossamer.base.clock import SECOND
 from gossamer.base.environment import Outside
 from gossamer.base.errors import DirectoryUnusable, ViewDamaged
-from gossamer.base.tell import silent
+from gossamer.base.tell import Says, silent
 from gossamer.config.settings import Settings
 from gossamer.crawler.admission import open_ruling
 from gossamer.crawler.damage import noting_damage
+from gossamer.frontier.rows import UrlKeys
 from gossamer.frontier.sqlite.maintenance import enter_found, enter_visited, settle_restored
 from gossamer.frontier.sqlite.sieve import IncomingKeys
 from gossamer.monitor.supervisor import become_the_one
@@ -34,13 +35,12 @@ from gossamer.store.statements import State, StateWriter
 from gossamer.values.capture import Kept
 from gossamer.values.format import counted
 from gossamer.values.link import How, Offer
-from gossamer.values.url import Url, id_of
+from gossamer.values.url import Url
 from gossamer.values.visit import Counts
 from gossamer.views.links.reader import every_link
 
 AT_ONCE = 2_000
 TAILS = ("", "-wal", "-shm")
-Says = Callable[[str], None]
 LOST = (
     "what a crawl that comes back had learned of each page's changes, and answers it was to ask for again",
     "failures, back-off and retirement of hosts; robots.txt is fetched again, and every host waits a full gap first",
@@ -153,11 +153,11 @@ async def filled(
     named = await database.read(stored_seeds)
     offers = [Offer(url, How.SEED) for url, _ in named]
     missing = [] if named else [NO_SEEDS]
-    await database.run(partial(enter_found, offers=offers, keys=IncomingKeys(id_of, identity_of)))
+    await database.run(partial(enter_found, offers=offers, keys=IncomingKeys(UrlKeys(identity_of))))
     try:
         links = _linked(directory.links) if named else iter(())
         while batch := list(islice((offer for offer in links if ruling.may_enter(offer)), AT_ONCE)):
-            await database.run(partial(enter_found, offers=batch, keys=IncomingKeys(id_of, identity_of)))
+            await database.run(partial(enter_found, offers=batch, keys=IncomingKeys(UrlKeys(identity_of))))
             says("offering the links of the archived pages again")
     except ViewDamaged as trouble:
         missing.append(f"links that were not visited yet: {trouble}; then `gossamer rebuild --state` again")
@@ -180,7 +180,7 @@ async def enter_captures(database: StateWriter, says: Says) -> None:
     for volume in await database.read(captures.volume_names):
         number = 0
         while visited := await database.read(partial(_some, volume=volume, number=number)):
-            await database.run(partial(enter_visited, visited=visited, keys=IncomingKeys(id_of, identity_of)))
+            await database.run(partial(enter_visited, visited=visited, keys=IncomingKeys(UrlKeys(identity_of))))
             number, entered = visited[-1].place.number + 1, entered + len(visited)
             says(f"entering what was visited: {entered:,} captures")
 

@@ -21,8 +21,7 @@ from gossamer.base.environment import Outside
 from gossamer.base.errors import ArchiveDamaged, DiskFull, GossamerError, WorkerLost
 from gossamer.base.files import Files, size_below
 from gossamer.base.tasks import background
-from gossamer.base.tell import Tell, silent
-from gossamer.cli.steps import Working
+from gossamer.base.tell import Says, Tell, silent, unheard
 from gossamer.collection.history.reader import batches
 from gossamer.config.settings import Settings
 from gossamer.indexer.updates import omissions
@@ -62,6 +61,7 @@ async def build_again(
     tell: Tell = silent,
     is_fresh: bool = False,
     discards_old: bool = False,
+    says: Says = unheard,
 ) -> Rebuilt:
     """New views beside the present ones, then one step from those to these. Cut short at any moment it leaves the one
     or the other, and is gone on with when it is asked for again, unless the archive was rewritten meanwhile."""
@@ -76,20 +76,25 @@ async def build_again(
                 outside.files.remove(path)
         refuse_without_room(directory, outside)
         # Unfinished views may have passed by what could not be read until now.
-        made = await replace_views(directory, agent, outside, tell, is_fresh or read_now > 0)
+        made = await replace_views(directory, agent, outside, tell, is_fresh or read_now > 0, says)
         return made._replace(read_again=read_now)
     finally:
         lock.release()
 
 
 async def replace_views(
-    directory: Directory, agent: str, outside: Outside, tell: Tell = silent, is_fresh: bool = False
+    directory: Directory,
+    agent: str,
+    outside: Outside,
+    tell: Tell = silent,
+    is_fresh: bool = False,
+    says: Says = unheard,
 ) -> Rebuilt:
     """REQUIRES: the writer's lock, and no indexer at work."""
     making, is_resumed = begin(directory, origin_of(directory, agent, outside), outside.files, is_fresh)
     tell("rebuild.begun")
     mark_finished(making, outside)
-    pages = await followed(making, agent, outside)
+    pages = await followed(making, agent, outside, says)
     left_out = omissions(making, outside.files)
     swap(making, outside, tell)
     return Rebuilt(pages, is_resumed, tuple([one.why for one in left_out]))
@@ -101,17 +106,17 @@ def mark_finished(directory: Directory, outside: Outside) -> None:
     SpoolWriter(outside.files, directory.spool, silent).open(volumes[-1] if volumes else None)
 
 
-async def followed(directory: Directory, agent: str, outside: Outside) -> int:
+async def followed(directory: Directory, agent: str, outside: Outside, says: Says = unheard) -> int:
     """Run the indexer until nothing is left to read, showing how far it is. Says how many pages it has read."""
     with closing(open_state(directory)) as state:
         total = tallies.counts(state).pages
-    with Control(directory.control, outside.clock, mends=True) as control, Working(SAYS, outside.clock) as progress:
+    with Control(directory.control, outside.clock, mends=True) as control:
         async with indexer_running(directory, outside, silent, agent) as indexer:
             for is_last in (False, True):
                 async with background(indexer.finish()) as finishing:
                     while not finishing.done():
                         await outside.clock.sleep(0.2)
-                        progress.says(f"{SAYS}: {pages_by(control, indexer.pid):,} of {total:,} pages")
+                        says(f"{SAYS}: {pages_by(control, indexer.pid):,} of {total:,} pages")
                 if not (code := finishing.result()):
                     break
                 if is_last:

@@ -12,9 +12,9 @@ from gossamer.archive.verify import Finding, repair, verified
 from gossamer.base.clock import Instant
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError, DirectoryBusy
-from gossamer.base.tell import silent
+from gossamer.base.tell import Says, silent
 from gossamer.collection.maintenance.rebuild import unfinished
-from gossamer.collection.maintenance.view_check import Says, ViewCheck, ViewState, checked_databases
+from gossamer.collection.maintenance.view_check import ViewCheck, ViewState, checked_databases
 from gossamer.crawler.damage import mark_of, revive
 from gossamer.indexer.process import rereading
 from gossamer.store import damage

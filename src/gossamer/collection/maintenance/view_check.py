@@ -15,6 +15,7 @@ from gossamer.base.clock import Instant
 from gossamer.base.environment import Outside
 from gossamer.base.errors import GossamerError, StateDamaged, ViewDamaged, WorkerLost, damage_named
 from gossamer.base.files import Files
+from gossamer.base.tell import Says
 from gossamer.indexer.updates import Reread, position_in
 from gossamer.spool.follower import SpoolPosition
 from gossamer.store import captures, tallies
@@ -41,7 +42,6 @@ MOST_NAMED = 20
 """Missing pages that are named, each after its capture was read again; all of them are counted."""
 Held = Callable[[Sequence[Url]], Mapping[int, Instant]]
 """Which of these pages a view holds: their ids, and when what it holds was fetched."""
-Says = Callable[[str], None]
 
 
 class ViewState(msgspec.Struct, frozen=True):

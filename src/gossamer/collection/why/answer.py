@@ -1,28 +1,17 @@
-"""`gossamer why URL`: the whole trail of an address in words, and for a host: why is nothing being fetched?"""
+"""Everything that is known about one URL or one host, read from one state of the database."""
 
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
-from typing import Annotated
-
-from cyclopts import Parameter
-from rich.console import Console
-from rich.text import Text
 
 from gossamer.base.clock import Instant
 from gossamer.base.environment import Outside
-from gossamer.base.errors import ConfigError, GossamerError
-from gossamer.base.tell import silent
-from gossamer.collection.directory import existing, outside_of
+from gossamer.base.errors import GossamerError
 from gossamer.collection.why.trail import (
     HostStanding,
     HostTrail,
     RevisitPlan,
     RuleVerdict,
-    Section,
     Step,
     Trail,
     Visited,
@@ -30,94 +19,42 @@ from gossamer.collection.why.trail import (
     asked_of,
     ended_of,
     failed_before,
-    told,
-    told_host,
 )
 from gossamer.collection.why.waits import Crew, gap_in_words, host_waits, waits_of
 from gossamer.config.settings import Settings
 from gossamer.config.slices import Politeness, politeness
 from gossamer.crawler.pace import Pace
-from gossamer.crawler.rules_file import RulesFile
 from gossamer.crawler.seeds import checked_seeds
 from gossamer.crawler.settlement import MAPS
 from gossamer.frontier.api import HostState, KnownState, Template
 from gossamer.frontier.known import depths_of, find_host_id, known
 from gossamer.frontier.priority import LAST, priority_of
 from gossamer.frontier.reports import host_state, templates, waits_before
-from gossamer.frontier.rows import SCHEMES, lane_of
+from gossamer.frontier.rows import SCHEMES, UrlKeys, lane_of
 from gossamer.frontier.sqlite.hosts import Rulebook
 from gossamer.frontier.sqlite.requeue import failures_of, pasts_of
-from gossamer.frontier.sqlite.sieve import IncomingKeys
 from gossamer.monitor.control import Control, at_work
-from gossamer.plugins.filters import filters_to_ask
 from gossamer.rules import robots as robots_rules
 from gossamer.rules import scope
 from gossamer.rules.canonical import identity_of, stripped
-from gossamer.rules.learned.templates import template_of
-from gossamer.rules.learned.traps import judge_shape
+from gossamer.rules.learned.traps import judge_shape, template_of
 from gossamer.rules.user.rulebook import NO_RULES, UNRULED, OwnFilter, RuleBook, Unknown
 from gossamer.store import captures, damage, forgotten
-from gossamer.store.directory import DEFAULT, Directory
+from gossamer.store.directory import Directory
 from gossamer.store.given import stored_seeds
-from gossamer.store.options import config_of
-from gossamer.store.state import open_snapshot
 from gossamer.store.statements import State
 from gossamer.values.capture import Kept
-from gossamer.values.format import as_json, counted
+from gossamer.values.format import counted
 from gossamer.values.link import How
 from gossamer.values.outcome import Allowed, Denied, FilterFailed
 from gossamer.values.robots import Robots, RobotsState
-from gossamer.values.url import Url, id_of
+from gossamer.values.url import Url
 from gossamer.views.links.reader import LinksReader
 
 Reaches = list[tuple[Url, scope.Reach]]
 LONGEST_WAY = 100
 """Steps shown; a longer way is a chain of pages that a person does not read."""
 MOST_VISITS = 50
-
-
-def why(
-    url: Annotated[str | None, Parameter(help="The URL. Without https:// or http://, https is assumed.")] = None,
-    *,
-    host: Annotated[str | None, Parameter(help="Instead of a URL: why is nothing fetched from this host?")] = None,
-    dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
-    config: Annotated[
-        Path | None, Parameter(help="Settings file; gossamer.toml in the directory if not given.")
-    ] = None,
-    json: Annotated[bool, Parameter(help="As JSON.")] = False,
-) -> int:
-    if (url is None) == (host is None):
-        raise ConfigError(
-            "give one URL, or one host: gossamer why https://example.org/a, gossamer why --host example.org"
-        )
-    directory = existing(dir)
-    outside = outside_of(directory)
-    settings = config_of(dir, config).settings
-    crew = crew_of(directory, outside)
-    with closing(open_snapshot(directory)) as state:
-        book = RulesFile(outside.files, directory.root, silent).book()
-        own = filters_to_ask(settings.crawl.filters, directory.root)
-        asking = WhyQuery(state, settings, crew, outside.dates.now(), book, own, partial(linked_from, directory))
-        found: Trail | HostTrail
-        if url is not None:
-            found = asking.trail(url)
-            sections, is_known = told(found), found.is_known
-        else:
-            assert host is not None
-            found = asking.host_trail(host)
-            sections, is_known = told_host(found), found.host.is_known
-    print(as_json(found)) if json else show(sections, Console())
-    return 0 if is_known else 1
-
-
-HEADINGS = {"address": "URL", "found": "discovery", "visits": "fetches", "next": "next step", "why": "waiting for"}
-
-
-def show(sections: Iterable[Section], console: Console) -> None:
-    for heading, lines in sections:
-        console.print(Text(HEADINGS.get(heading, heading), style="bold"))
-        for line in lines:
-            console.print(Text(f"  {line}"), soft_wrap=True)
 
 
 def linked_from(directory: Directory, url: Url) -> Sequence[Url]:
@@ -185,7 +122,7 @@ class WhyQuery:
             ended=ended_of(found.reason, found.detail, found.settled_at, found.failures)
             if found and found.reason
             else None,
-            failures=tuple(map(failed_before, failures_of(self.state, fetched, IncomingKeys(id_of, identity_of)))),
+            failures=tuple(map(failed_before, failures_of(self.state, fetched, UrlKeys(identity_of)))),
             due_at=found.due_at if found is not None and found.is_queued else None,
             before=before,
             waits=tuple(waits_of(found, host, robots, before, self.crew, self.now)) if found and host else (),
@@ -194,7 +131,7 @@ class WhyQuery:
         )
 
     def _again(self, url: Url) -> RevisitPlan | None:
-        (past,) = pasts_of(self.state, [url], IncomingKeys(id_of, identity_of))
+        (past,) = pasts_of(self.state, [url], UrlKeys(identity_of))
         return again_of(past) if past is not None else None
 
     def host_trail(self, given: str) -> HostTrail:

@@ -147,3 +147,26 @@ def gap_in_words(host: HostState, polite: Politeness) -> str:
     if host.gap_s > plain * 1.01:
         return f"{source}, and longer because its last response was slow, or the delay was longer then"
     return source
+
+
+def host_state_of(
+    host: HostState, polite: Politeness, now: Instant, is_crawling: bool, robots: Sequence[Robots] = ()
+) -> tuple[str, str]:
+    """A word and a sentence for it. A fetch that was in progress when the crawl was killed no longer is. `robots`:
+    what is known of its robots.txt files."""
+    given_up = unread_at(robots)
+    if host.retired_at is not None:
+        return "retired", f"retired {moment(host.retired_at, now)}: {host.retired_why}"
+    if host.leased and is_crawling:
+        return "under-way", "a fetch is in progress"
+    if not host.queued:
+        held = f"{counted(host.held, 'URL')} quarantined" if host.held else ""
+        return "done", (given_up and f"{given_up}: given up until the next crawl") or held or "nothing is waiting"
+    if host.next_at > now:
+        kind = "backing-off" if host.troubles else "waiting"
+        return kind, f"until {moment(host.next_at, now)}: {gap_in_words(host, polite)}"
+    if host.band == LAST:
+        return "over-budget", "fetched when nothing else is waiting"
+    if host.ready_at is not None and host.ready_at > now:
+        return "waiting", f"until {moment(host.ready_at, now)}: {given_up or 'nothing is due before'}"
+    return "ready", "fetched at the next opportunity" if is_crawling else "fetched when the crawl continues"

@@ -7,12 +7,9 @@ item in it; neither needs recursion, however deep a page nests them.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-from gossamer.extract.microformats.tree import MOST_LETTERS, WHITE, Region, TooLong, resolved
+from gossamer.extract.microformats.tree import MOST_LETTERS, WHITE, Region, TooLong
 from gossamer.extract.microformats.values import (
-    Html,
-    Image,
     Old,
     Value,
     address_of,
@@ -28,13 +25,11 @@ from gossamer.extract.microformats.values import (
     text_of,
 )
 from gossamer.extract.source import LengthAllowance
-from gossamer.values.tree import Attributes, Element, ElementParts, Survey
+from gossamer.values.tree import Attributes, Element, ElementParts
 
 MOST_ITEMS = 10_000
 MOST_INCLUDED = 100_000
 """Elements that are read again because an item elsewhere includes them."""
-
-Json = dict[str, Any]
 
 
 @dataclass(slots=True)
@@ -83,13 +78,6 @@ class Gathered:
     every: list[Microformat] = field(default_factory=list)
     """Outer ones before those inside them."""
     flags: list[str] = field(default_factory=list)
-
-
-def parsed(survey: Survey, base: str) -> Json:
-    """The page as canonical JSON: `items`, `rels`, `rel-urls`. REQUIRES: `base` is an http(s) URL."""
-    items = _as_json(items_of(survey.every(), base))
-    rels, rel_urls = _relations(survey.elements, base)
-    return {"items": items, "rels": rels, "rel-urls": rel_urls}
 
 
 def items_of(every: Sequence[ElementParts], base: str) -> Gathered:
@@ -288,47 +276,3 @@ def _imply(item: Microformat) -> None:
         value = read(region, number)
         if value is not None:
             item.properties.append(MicroformatProperty(prefix, name, region, number, None, value))
-
-
-def _as_json(found: Gathered) -> list[Json]:
-    written: dict[int, Json] = {}
-    for item in reversed(found.every):
-        properties: dict[str, list[Any]] = {}
-        for one in item.properties:
-            value = _plain(one.value)
-            if one.nested is not None:
-                value = written[id(one.nested)] | (value if isinstance(one.value, Html) else {"value": value})
-            properties.setdefault(one.name, []).append(value)
-        entry: Json = {"type": list(item.types), "properties": properties}
-        if item.children:
-            entry["children"] = [written[id(child)] for child in item.children]
-        if not item.old and (own_id := item.region.attributes[item.number].get("id")):
-            entry["id"] = own_id
-        written[id(item)] = entry
-    return [written[id(item)] for item in found.outermost]
-
-
-def _plain(value: Value) -> Any:
-    return value._asdict() if isinstance(value, Html | Image) else value
-
-
-def _relations(elements: Sequence[ElementParts], base: str) -> tuple[dict[str, list[str]], dict[str, Json]]:
-    rels: dict[str, list[str]] = {}
-    rel_urls: dict[str, Json] = {}
-    for element, tag, attributes in elements:
-        words = (attributes.get("rel") or "").split()
-        if not words or tag not in ("a", "area", "link") or "href" not in attributes:
-            continue
-        address = resolved(attributes["href"] or "", base)
-        for word in words:
-            targets = rels.setdefault(word, [])
-            if address not in targets:
-                targets.append(address)
-        known = rel_urls.setdefault(address, {"rels": []})
-        known["rels"] = sorted({*known["rels"], *words})
-        for name in ("hreflang", "media", "title", "type"):
-            if name in attributes:
-                known.setdefault(name, attributes[name] or "")
-        if tag != "link":
-            known.setdefault("text", element.text())
-    return rels, rel_urls

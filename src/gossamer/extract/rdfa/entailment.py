@@ -172,9 +172,8 @@ def _swells(body: bytes) -> bool:
 
 # What a few widespread vocabularies say of their own terms, so that expansion needs no fetching for them.
 # Facts from DCMI Metadata Terms (2020-01-20) and the FOAF Vocabulary Specification 0.99 (2014-01-14); only relations
-# between terms. When either changes, raise VERSION.
+# between terms.
 
-VERSION = 1
 DC = "http://purl.org/dc/elements/1.1/"
 DCTERMS = "http://purl.org/dc/terms/"
 FOAF = "http://xmlns.com/foaf/0.1/"

@@ -1,7 +1,7 @@
 """The RDFa initial context: prefixes and terms that pages may use without declaring them.
 
 Facts from https://www.w3.org/2011/rdfa-context/rdfa-1.1 and xhtml-rdfa-1.1 beside it (W3C). Prefixes are only ever
-added there; when they are, add them here and raise VERSION, which counts our copies.
+added there; when they are, add them here too.
 """
 
 import re
@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 from gossamer.extract.source import HostLanguage, Notice, RdfaVersion, Source
 from gossamer.values.tree import Survey
 from gossamer.values.url import Url, url_of
-
-VERSION = 1
 
 XHV = "http://www.w3.org/1999/xhtml/vocab#"
 

@@ -11,7 +11,6 @@ from itertools import islice
 
 from gossamer.extract.markup import MOST_MARKUP, inner_html, inner_xml
 from gossamer.extract.rdfa.entailment import copied
-from gossamer.extract.rdfa.notices import MOST_NOTICES, notices_on
 from gossamer.extract.rdfa.prefixes import PREFIXES, RULES, XHV, HostRules, rules_for
 from gossamer.extract.rdfa.scope import (
     OLD_POINTING,
@@ -26,10 +25,19 @@ from gossamer.extract.rdfa.scope import (
     Spoken,
     Subjects,
     TermResolver,
+    notices_on,
     outermost,
     rescoped,
 )
-from gossamer.extract.source import NAME_TOO_LONG, FoundFacts, HostLanguage, LengthAllowance, Source, is_unnamed
+from gossamer.extract.source import (
+    MOST_NOTICES,
+    NAME_TOO_LONG,
+    FoundFacts,
+    HostLanguage,
+    LengthAllowance,
+    Source,
+    is_unnamed,
+)
 from gossamer.extract.terms import (
     LONGEST_LITERAL,
     RDF,

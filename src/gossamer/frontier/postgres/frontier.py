@@ -13,16 +13,14 @@ from typing import Self, TypeVar
 
 import msgspec
 
-from gossamer.base.chance import Chance, seeded
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.tell import Tell
-from gossamer.config.slices import Politeness, SiteBudget
-from gossamer.frontier.api import Awaited, KnownState
-from gossamer.frontier.back_queues import Resolve, Resolving
-from gossamer.frontier.known import known
+from gossamer.frontier.api import FrontierRules, KnownState
+from gossamer.frontier.back_queues import Resolving
 from gossamer.frontier.postgres import hosts
 from gossamer.frontier.postgres.hosts import Presence, Stay
-from gossamer.frontier.postgres.leases import Choosing, Networks, SharedLease, SharedTake, deliver
+from gossamer.frontier.postgres.leases import Networks, SharedLease, SharedTake, deliver
+from gossamer.frontier.postgres.reports import known
 from gossamer.frontier.postgres.requeue import (
     START,
     ended,
@@ -38,10 +36,9 @@ from gossamer.frontier.postgres.requeue import (
 )
 from gossamer.frontier.postgres.requeue import Key as AddressKey
 from gossamer.frontier.postgres.robots import ReadTime, SharedMoment, SharedRulebook, database_time
-from gossamer.frontier.postgres.settlement import LeaseLost, SettlementRules, SharedSettle, having_led
+from gossamer.frontier.postgres.settlement import LeaseLost, SharedSettle, having_led
 from gossamer.frontier.postgres.sieve import (
     Entering,
-    OfferKeys,
     SourcedOffer,
     linked_of,
     raise_linked,
@@ -49,18 +46,16 @@ from gossamer.frontier.postgres.sieve import (
     vouched_for,
 )
 from gossamer.frontier.priority import LAST, MOST_RAISED
-from gossamer.frontier.reports import awaited
 from gossamer.frontier.requeue import newly_named
 from gossamer.frontier.seen import SeenTable
 from gossamer.frontier.settlement import check_entry
 from gossamer.store import tallies
 from gossamer.store.postgres.database import Connection, SharedDatabase
-from gossamer.store.postgres.state import state_in
 from gossamer.store.statements import load
 from gossamer.values.history import Past, Reschedule
 from gossamer.values.link import How, Offer
-from gossamer.values.url import Url, id_of
-from gossamer.values.visit import Counts, EndedGroup, Failure, Selection, Settled, TemplateTally, Visit
+from gossamer.values.url import Url
+from gossamer.values.visit import Counts, EndedGroup, Failure, Selection, Settled, Visit
 
 _SQL = load("gossamer.frontier.postgres")
 T = TypeVar("T")
@@ -82,45 +77,25 @@ class PostgresFrontier:
     def __init__(
         self,
         database: SharedDatabase,
-        politeness: Politeness,
+        rules: FrontierRules,
         clock: Clock,
         tell: Tell,
-        may_enter: Callable[[Offer], bool],
         stay: Stay,
-        url_id: Callable[[str], int] = id_of,
-        *,
-        identity: Callable[[str], str] = str,
-        nudge: Callable[[Offer], int] | None = None,
-        resolve: Resolve | None = None,
-        chance: Chance | None = None,
-        budget: SiteBudget | None = None,
-        template_of: Callable[[str], str] | None = None,
-        judge_template: Callable[[TemplateTally], bool] | None = None,
         read_time: ReadTime = database_time,
-        seen_slots: int = 1 << 20,
     ) -> None:
-        """`may_enter` judges an offered address; it is pure, and asked only for addresses not met lately.
-
-        `read_time` says what the shared clock shows: the server's, but for tests that move time themselves.
-        """
+        """`read_time` says what the shared clock shows: the server's, but for tests that move time themselves."""
         self._database = database
+        self._rules = rules
         self._clock = clock
         self._tell = tell
-        self._may_enter = may_enter
-        self._naming = OfferKeys(url_id, identity, nudge, template_of)
-        self._rules = SettlementRules(
-            politeness, budget or SiteBudget(), chance or seeded(0), template_of, judge_template
-        )
-        self._read_time = read_time
-        self._seen_slots = seen_slots
-        self._seen = SeenTable(seen_slots)
+        self._seen = SeenTable(rules.seen_slots)
         self._rulebook = SharedRulebook()
         self._leases: dict[Key, SharedLease] = {}
         self._lost: dict[Key, None] = {}
         """Visits that went to others, so that their late settlement is told from a mistake."""
-        self._resolving = Resolving(resolve) if resolve is not None else None
-        self._networks = Networks(self._resolving, politeness) if self._resolving is not None else None
-        self._presence = Presence(database, stay, politeness, clock, read_time, tell)
+        self._resolving = Resolving(rules.resolve) if rules.resolve is not None else None
+        self._networks = Networks(self._resolving, rules.politeness) if self._resolving is not None else None
+        self._presence = Presence(database, stay, rules.politeness, clock, read_time, tell)
 
     async def __aenter__(self) -> Self:
         await self.open()
@@ -157,14 +132,14 @@ class PostgresFrontier:
             return page.host.name if page is not None else None
 
         def work(part: Sequence[Offer]) -> Callable[[Connection, SharedMoment], tuple[int, int, set[int]]]:
-            naming = self._naming
+            rules = self._rules
 
             def enter(connection: Connection, _: SharedMoment) -> tuple[int, int, set[int]]:
-                fresh, met = self._seen.sift(part, self._may_enter)
+                fresh, met = self._seen.sift(part, self._rules.may_enter)
                 fresh = vouched_for(connection, self._rulebook, fresh)
                 seeds = [offer.url for offer in fresh if offer.how is How.SEED]
-                read_again(connection, self._me(), maps_for(connection, self._rulebook, seeds, naming), naming)
-                new, moves = Entering(connection, self._naming).enter(
+                read_again(connection, self._me(), maps_for(connection, self._rulebook, seeds, rules), rules)
+                new, moves = Entering(connection, self._rules).enter(
                     [SourcedOffer(offer, source_of(offer)) for offer in fresh]
                 )
                 tally(connection, self._me(), moves)
@@ -183,9 +158,7 @@ class PostgresFrontier:
 
     async def take(self, at_most: int) -> list[Visit]:
         def work(connection: Connection, now: SharedMoment) -> list[SharedLease]:
-            rules = self._rules
-            choosing = Choosing(rules.politeness, rules.chance, self._networks, rules.template_of)
-            return SharedTake(connection, self._me(), self._rulebook, choosing, now).lease(at_most)
+            return SharedTake(connection, self._me(), self._rulebook, self._rules, self._networks, now).lease(at_most)
 
         def after(leases: list[SharedLease]) -> None:
             self._leases.update((_key(lease.visit), lease) for lease in leases)
@@ -210,16 +183,16 @@ class PostgresFrontier:
             if not settling.hold([lease for _, lease in pairs]):
                 return 0, set()
             fresh, met = self._sifted(connection, done)
-            entering = Entering(connection, self._naming)
+            entering = Entering(connection, self._rules)
             _, moves = entering.enter(fresh)
             pairs = having_led(pairs, entering.new)
             settling.settle(pairs, entering)
-            settling.note_said(pairs, lambda text: self._naming.url_id(self._naming.identity(text)))
+            settling.note_said(pairs, self._rules.keys.id)
             tally(connection, self._me(), moves)
             for settled in done:
                 if settled.robots is not None:
-                    read_again(connection, self._me(), newly_named(settled), self._naming)
-            raise_linked(connection, linked_of(entering.known), self._naming.nudge)
+                    read_again(connection, self._me(), newly_named(settled), self._rules)
+            raise_linked(connection, linked_of(entering.known), self._rules.nudge)
             return len(fresh), met
 
         def after(result: tuple[int, set[int]]) -> None:
@@ -246,11 +219,11 @@ class PostgresFrontier:
 
     async def revive(self, seeds: Sequence[Url]) -> int:
         """At the start of a run: another chance for seeds that failed, and for hosts that were given up."""
-        return await self._run(lambda connection, _: revive(connection, self._me(), seeds, self._naming))
+        return await self._run(lambda connection, _: revive(connection, self._me(), seeds, self._rules))
 
     async def recall(self) -> int:
         return await self._run(
-            lambda connection, _: recall(connection, self._me(), self._naming, self._rulebook, self._clock.now())
+            lambda connection, _: recall(connection, self._me(), self._rules, self._rulebook, self._clock.now())
         )
 
     async def requeue(self, selection: Selection) -> int:
@@ -265,22 +238,22 @@ class PostgresFrontier:
     def _requeueing(
         self, selection: Selection, after: AddressKey
     ) -> Callable[[Connection, SharedMoment], tuple[int, AddressKey | None]]:
-        naming = self._naming
-        return lambda connection, now: requeue_some(connection, self._me(), selection, after, naming, now)
+        rules = self._rules
+        return lambda connection, now: requeue_some(connection, self._me(), selection, after, rules, now)
 
     async def ended(self, selection: Selection) -> list[EndedGroup]:
-        return await self._database.run(lambda connection, _: ended(connection, selection, self._naming))
+        return await self._database.run(lambda connection, _: ended(connection, selection, self._rules))
 
     async def failures(self, url: Url) -> list[Failure]:
-        return await self._database.run(lambda connection, _: failures_of(connection, url, self._naming))
+        return await self._database.run(lambda connection, _: failures_of(connection, url, self._rules))
 
     async def pasts(self, urls: Sequence[Url]) -> list[Past | None]:
-        return await self._run(lambda connection, _: pasts_of(connection, urls, self._naming))
+        return await self._run(lambda connection, _: pasts_of(connection, urls, self._rules))
 
     async def hasten(self, sooner: Sequence[Reschedule]) -> int:
         if not sooner:
             return 0
-        moved = await self._run(lambda connection, now: hasten(connection, sooner, self._naming, now))
+        moved = await self._run(lambda connection, now: hasten(connection, sooner, self._rules, now))
         self._tell("frontier.hastened", visits=moved)
         return moved
 
@@ -299,19 +272,11 @@ class PostgresFrontier:
 
     async def known(self, url: Url) -> KnownState | None:
         """What is stored of an address."""
-        naming = self._naming
-        return await self._database.run(
-            lambda connection, _: known(state_in(connection), url, naming.url_id, naming.identity)
-        )
+        keys = self._rules.keys
+        return await self._database.run(lambda connection, _: known(connection, url, keys.url_id, keys.text))
 
-    async def awaited(self) -> Awaited | None:
-        def look(connection: Connection, now: SharedMoment) -> Awaited | None:
-            found = awaited(state_in(connection), (), now.at)
-            return found and msgspec.structs.replace(found, until_at=now.here(found.until_at))
-
-        return await self._run(look)
-
-    def holds(self, visit: Visit) -> bool:
+    def still_holds(self, visit: Visit) -> bool:
+        """Whether nobody else can have this visit's host, as far as a clock can tell: to be asked before dialling."""
         return _key(visit) in self._leases and self._presence.is_trusted()
 
     async def retire(self, host: str, why: str) -> bool:
@@ -321,7 +286,7 @@ class PostgresFrontier:
         return await self._run(lambda connection, _: hosts.reinstate(connection, self._me(), host))
 
     async def quarantine(self, host: str, template: str) -> int:
-        template_of = self._naming.template_of
+        template_of = self._rules.template_of
         if template_of is None:
             raise ValueError("a frontier that is given no `template_of` cannot hold templates back")
         return await self._run(
@@ -329,16 +294,15 @@ class PostgresFrontier:
         )
 
     async def release(self, host: str, template: str) -> int:
-        template_of = self._naming.template_of
+        template_of = self._rules.template_of
         if template_of is None:
             return 0
         return await self._run(lambda connection, _: hosts.release(connection, self._me(), host, template, template_of))
 
     def set_rules(self, may_enter: Callable[[Offer], bool], nudge: Callable[[Offer], int] | None = None) -> None:
         """From the next offer on. What was met before is forgotten, because it may be judged otherwise now."""
-        self._may_enter = may_enter
-        self._naming = msgspec.structs.replace(self._naming, nudge=nudge)
-        self._seen = SeenTable(self._seen_slots)
+        self._rules = msgspec.structs.replace(self._rules, may_enter=may_enter, nudge=nudge)
+        self._seen = SeenTable(self._rules.seen_slots)
 
     async def _run(self, work: Callable[[Connection, SharedMoment], T], after: Callable[[T], None] | None = None) -> T:
         """`work` in a transaction that also keeps up our presence."""
@@ -362,7 +326,7 @@ class PostgresFrontier:
             if one.offers:
                 source = one.visit.url.host.name
                 nods: list[Offer] = []
-                fresh, met = self._seen.sift(one.offers, self._may_enter, source, met, nods)
+                fresh, met = self._seen.sift(one.offers, self._rules.may_enter, source, met, nods)
                 good = vouched_for(connection, self._rulebook, fresh)
                 found += [SourcedOffer(offer, source) for offer in (*good, *nods[:MOST_RAISED])]
         return found, met

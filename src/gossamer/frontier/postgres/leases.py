@@ -2,14 +2,14 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
 
-from gossamer.base.chance import Chance
 from gossamer.base.clock import SECOND, Instant
 from gossamer.config.slices import Politeness
+from gossamer.frontier.api import FrontierRules
 from gossamer.frontier.back_queues import MOST_RESOLVED, Resolving
 from gossamer.frontier.leases import AskFirst, Open, choose, robots_visit
 from gossamer.frontier.politeness import FAILED, gap_s
@@ -203,15 +203,6 @@ class Networks:
         return {address: AddressLimits(out.get(address, 0), starts.get(address)) for address in addresses}
 
 
-class Choosing(NamedTuple):
-    """What a choice goes by."""
-
-    politeness: Politeness
-    chance: Chance
-    networks: Networks | None = None
-    template_of: Callable[[str], str] | None = None
-
-
 class SharedTake:
     """One `take`, inside its transaction."""
 
@@ -220,13 +211,15 @@ class SharedTake:
         connection: Connection,
         worker_id: int,
         rulebook: SharedRulebook,
-        choosing: Choosing,
+        rules: FrontierRules,
+        networks: Networks | None,
         moment: SharedMoment,
     ) -> None:
         self._connection = connection
         self._worker_id = worker_id
         self._rulebook = rulebook
-        self._politeness, self._chance, self._networks, self._template_of = choosing
+        self._rules = rules
+        self._networks = networks
         self._moment = moment
         self._passed: set[int] = set()
 
@@ -245,7 +238,7 @@ class SharedTake:
         bands = [band for (band,) in rows]
         found: list[Ready] = []
         while bands and len(found) < wanted:
-            drawn = Counter(pick_band(bands, self._chance.random()) for _ in range(wanted - len(found)))
+            drawn = Counter(pick_band(bands, self._rules.chance.random()) for _ in range(wanted - len(found)))
             for band, amount in sorted(drawn.items()):
                 without = [*self._passed, *(host.id for host in found)]
                 given = {"now": self._moment.at, "band": band, "most": amount, "without": without}
@@ -281,7 +274,7 @@ class SharedTake:
             looked = hosts[host.id]
             outcome = self._errand(host, looked, entries) or self._choose(host, lanes[host.id], entries)
             if isinstance(outcome, SharedLease):
-                gap = math.ceil(gap_s(self._politeness, looked.crawl_delay_s) * SECOND)
+                gap = math.ceil(gap_s(self._rules.politeness, looked.crawl_delay_s) * SECOND)
                 leased.append((host, outcome.address_id, self._moment.at + gap, gap))
                 found.append(outcome)
             else:
@@ -312,10 +305,10 @@ class SharedTake:
 
     def _set_aside(self, lanes: Iterable[_Lane]) -> set[int]:
         """Pages that were quarantined after they joined the queue leave it now."""
-        if self._template_of is None:
+        if self._rules.template_of is None:
             return set()
         due = [(row.host_id, row.lane, row.url) for row in lanes if row.address_id is not None]
-        return set_aside(self._connection, self._worker_id, due, self._template_of)
+        return set_aside(self._connection, self._worker_id, due, self._rules.template_of)
 
     def _lanes(self, ids: list[int]) -> list[_Lane]:
         return [_Lane._make(row) for row in self._connection.execute(_SQL["lanes_looked"], {"hosts": ids})]
@@ -346,7 +339,7 @@ class SharedTake:
             for row in lanes
             if row.address_id is not None
         ]
-        found = choose(heads, self._moment.at, self._politeness.robots_tries)
+        found = choose(heads, self._moment.at, self._rules.politeness.robots_tries)
         for row, failures in found.given_up:
             lane = (host.id, row.lane)
             give_up_unread(self._connection, self._worker_id, lane, host.name, failures, self._moment.at)

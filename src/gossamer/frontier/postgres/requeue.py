@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from gossamer.base.clock import DAY, Instant
+from gossamer.frontier.api import FrontierRules
 from gossamer.frontier.postgres.hosts import find_host_id
+from gossamer.frontier.postgres.reports import key_of, known
 from gossamer.frontier.postgres.robots import SharedMoment, SharedRulebook
-from gossamer.frontier.postgres.sieve import MOST_AT_ONCE, Entering, OfferKeys, tally
+from gossamer.frontier.postgres.sieve import MOST_AT_ONCE, Entering, tally
 from gossamer.frontier.priority import priority_of
 from gossamer.frontier.requeue import (
     ASKS_ROBOTS,
@@ -21,7 +23,7 @@ from gossamer.frontier.requeue import (
     free_at,
     noted,
 )
-from gossamer.frontier.rows import lane_of, next_id
+from gossamer.frontier.rows import lane_of
 from gossamer.store import tallies
 from gossamer.store.postgres.database import Connection
 from gossamer.store.statements import load
@@ -34,16 +36,16 @@ from gossamer.values.visit import EndedGroup, Failure, Selection
 # A new start for what failed, in a shared crawl: the person gives the same command again because it is mended.
 
 
-def revive(connection: Connection, worker_id: int, seeds: Sequence[Url], naming: OfferKeys) -> int:
+def revive(connection: Connection, worker_id: int, seeds: Sequence[Url], rules: FrontierRules) -> int:
     """Queue seeds again that ended in a mendable way, and whatever was given up for want of a robots.txt.
 
     Several crawlers may start together: each address is revived by the first. Says how many wait again.
     """
-    entering = Entering(connection, naming)
+    entering = Entering(connection, rules)
     host_ids, new_hosts = entering.host_ids({seed.host.name for seed in seeds})
     given = {
         "host_ids": [host_ids[seed.host.name] for seed in seeds],
-        "ids": [naming.url_id(naming.identity(seed.text)) for seed in seeds],
+        "ids": [rules.keys.id(seed.text) for seed in seeds],
         "reasons": [reason.value for reason in MENDABLE - {Reason.ROBOTS_UNREACHABLE}],
     }
     rows = connection.execute(_SQL["revived"], given).fetchall()
@@ -56,7 +58,7 @@ def revive(connection: Connection, worker_id: int, seeds: Sequence[Url], naming:
     return len(rows)
 
 
-def recall(connection: Connection, worker_id: int, naming: OfferKeys, rulebook: SharedRulebook, now: Instant) -> int:
+def recall(connection: Connection, worker_id: int, rules: FrontierRules, rulebook: SharedRulebook, now: Instant) -> int:
     """Queue every page again that was fetched and waits for nothing, to be visited when its host's Recrawl-delay is
     over; says how many."""
     given: dict[str, object] = {"reasons": [Reason.FETCHED.value, Reason.UNCHANGED.value]}
@@ -67,7 +69,7 @@ def recall(connection: Connection, worker_id: int, naming: OfferKeys, rulebook: 
         free = [free_at(row[5] or now, entries.get(key)) for row, key in zip(rows, keys, strict=True)]
         queue(connection, [row[:5] for row in rows], [at if at > now else 0 for at in free])
         begin_pasts(connection, [(row[0], row[1], row[5] or now) for row in rows], [max(now, at) for at in free])
-        Entering(connection, naming).mail(sorted({row[0] for row in rows}))
+        Entering(connection, rules).mail(sorted({row[0] for row in rows}))
     tally(connection, worker_id, {tallies.QUEUED: len(rows), tallies.SETTLED: -len(rows)})
     return len(rows)
 
@@ -82,9 +84,9 @@ def begin_pasts(connection: Connection, rows: Sequence[tuple[int, int, Instant]]
     connection.execute(_SQL["pasts_begun"], given)
 
 
-def maps_for(connection: Connection, rulebook: SharedRulebook, seeds: Sequence[Url], naming: OfferKeys) -> list[Url]:
+def maps_for(connection: Connection, rulebook: SharedRulebook, seeds: Sequence[Url], rules: FrontierRules) -> list[Url]:
     """Sitemaps that the robots.txt files of new seeds are known to name: see `reviving.maps_for`."""
-    new = [seed for seed in seeds if key_of(connection, seed, naming) is None]
+    new = [seed for seed in seeds if known(connection, seed, rules.keys.url_id, rules.keys.text) is None]
     keys = {(seed.host.id, lane_of(seed.text)): None for seed in new}
     found: dict[Url, None] = {}
     for robots in rulebook.entries(connection, keys).values() if keys else ():
@@ -93,13 +95,13 @@ def maps_for(connection: Connection, rulebook: SharedRulebook, seeds: Sequence[U
     return list(found)[:MOST_READ_AGAIN]
 
 
-def read_again(connection: Connection, worker_id: int, maps: Sequence[Url], naming: OfferKeys) -> None:
+def read_again(connection: Connection, worker_id: int, maps: Sequence[Url], rules: FrontierRules) -> None:
     """Queue those of them again that were read before."""
     if not maps:
         return
-    entering = Entering(connection, naming)
+    entering = Entering(connection, rules)
     host_ids, new_hosts = entering.host_ids({url.host.name for url in maps})
-    keys = sorted({(host_ids[url.host.name], naming.url_id(naming.identity(url.text))) for url in maps})
+    keys = sorted({(host_ids[url.host.name], rules.keys.id(url.text)) for url in maps})
     given = {
         "host_ids": [host_id for host_id, _ in keys],
         "ids": [number for _, number in keys],
@@ -144,20 +146,6 @@ Key = tuple[int, int]
 START: Key = (FIRST, FIRST)
 
 
-def key_of(connection: Connection, url: Url, naming: OfferKeys) -> Key | None:
-    """Of a known URL. One of a pair with the same hash has the next free id."""
-    host_id, wanted = find_host_id(connection, url.host.name), naming.identity(url.text)
-    number = naming.url_id(wanted)
-    while host_id is not None:
-        row = connection.execute(_SQL["url_at"], {"host_id": host_id, "id": number}).fetchone()
-        if row is None:
-            return None
-        if naming.identity(row[0]) == wanted:
-            return host_id, number
-        number = next_id(number)
-    return None
-
-
 class SharedEndRow(NamedTuple):
     """A row of `ended_after`."""
 
@@ -173,22 +161,22 @@ class SharedEndRow(NamedTuple):
 
 
 def requeue_some(
-    connection: Connection, worker_id: int, selection: Selection, after: Key, naming: OfferKeys, now: SharedMoment
+    connection: Connection, worker_id: int, selection: Selection, after: Key, rules: FrontierRules, now: SharedMoment
 ) -> tuple[int, Key | None]:
     """Of the addresses after a key so many as one transaction takes; says how many wait now that did not, or come
     sooner, and where to go on."""
-    rows = _rows(connection, selection, after, naming)
-    amount = _wait_again(connection, worker_id, [row for row in rows if not row.is_queued], naming, now)
+    rows = _rows(connection, selection, after, rules)
+    amount = _wait_again(connection, worker_id, [row for row in rows if not row.is_queued], rules, now)
     later = [row for row in rows if row.is_queued and row.due_at is not None and row.due_at > now.at]
     amount += come_sooner(connection, [((row.host_id, row.id), lane_of(row.url), now.at) for row in later])
     is_whole = bool(selection.urls) or len(rows) < AT_ONCE
     return amount, None if is_whole else (rows[-1].host_id, rows[-1].id)
 
 
-def _rows(connection: Connection, selection: Selection, after: Key, naming: OfferKeys) -> list[SharedEndRow]:
+def _rows(connection: Connection, selection: Selection, after: Key, rules: FrontierRules) -> list[SharedEndRow]:
     reasons = [reason.value for reason in selection.reasons] or None
     if selection.urls:
-        keys = [key for url in selection.urls if (key := key_of(connection, url, naming))]
+        keys = [key for url in selection.urls if (key := key_of(connection, url, rules.keys.url_id, rules.keys.text))]
         named = {"host_ids": [key[0] for key in keys], "ids": [key[1] for key in keys], "reasons": reasons}
         return [SharedEndRow._make(row) for row in connection.execute(_SQL["ended_named"], named)]
     host_id = find_host_id(connection, selection.host) if selection.host else None
@@ -206,7 +194,7 @@ def _rows(connection: Connection, selection: Selection, after: Key, naming: Offe
 
 
 def _wait_again(
-    connection: Connection, worker_id: int, rows: Sequence[SharedEndRow], naming: OfferKeys, now: SharedMoment
+    connection: Connection, worker_id: int, rows: Sequence[SharedEndRow], rules: FrontierRules, now: SharedMoment
 ) -> int:
     if not rows:
         return 0
@@ -218,16 +206,16 @@ def _wait_again(
     had = [row for row in done if Reason(row[5]) in HAD]
     begin_pasts(connection, [(row[0], row[1], row[6] or now.local_at) for row in had], [now.local_at] * len(had))
     start_afresh(connection, [row[:5] for row in done if Reason(row[5]) in ASKS_ROBOTS])
-    Entering(connection, naming).mail(sorted({row[0] for row in done}))
+    Entering(connection, rules).mail(sorted({row[0] for row in done}))
     tally(connection, worker_id, {tallies.QUEUED: len(done), tallies.SETTLED: -len(done)})
     return len(done)
 
 
-def ended(connection: Connection, selection: Selection, naming: OfferKeys) -> list[EndedGroup]:
+def ended(connection: Connection, selection: Selection, rules: FrontierRules) -> list[EndedGroup]:
     """How the addresses of a selection ended, the most frequent first."""
     if selection.urls:
         found: dict[Reason, list[str]] = {}
-        for row in _rows(connection, selection, START, naming):
+        for row in _rows(connection, selection, START, rules):
             found.setdefault(Reason(row.reason), []).append(row.url)
         return [EndedGroup(reason, len(urls), tuple(urls[:MOST_EXAMPLES])) for reason, urls in found.items()]
     host_id = find_host_id(connection, selection.host) if selection.host else None
@@ -248,9 +236,9 @@ def _shown(
     return tuple([url for (url,) in urls]), tuple([(detail, many) for detail, many in details])
 
 
-def failures_of(connection: Connection, url: Url, naming: OfferKeys) -> list[Failure]:
+def failures_of(connection: Connection, url: Url, rules: FrontierRules) -> list[Failure]:
     """Failed visits before the last one, the newest first."""
-    key = key_of(connection, url, naming)
+    key = key_of(connection, url, rules.keys.url_id, rules.keys.text)
     if key is None:
         return []
     rows = connection.execute(_SQL["failures_of"], {"host_id": key[0], "id": key[1]})
@@ -261,15 +249,15 @@ NamedKey = tuple[int | None, int]
 """Host id and id of a URL that is perhaps known."""
 
 
-def pasts_of(connection: Connection, urls: Sequence[Url], naming: OfferKeys) -> list[Past | None]:
-    keys = _keys(connection, urls, naming)
+def pasts_of(connection: Connection, urls: Sequence[Url], rules: FrontierRules) -> list[Past | None]:
+    keys = _keys(connection, urls, rules)
     found = _found(connection, keys)
     return [found.get(key) for key in keys]
 
 
-def hasten(connection: Connection, sooner: Sequence[Reschedule], naming: OfferKeys, now: SharedMoment) -> int:
+def hasten(connection: Connection, sooner: Sequence[Reschedule], rules: FrontierRules, now: SharedMoment) -> int:
     """A host that another crawler is busy with at this moment is passed over. Says how many moved."""
-    keys = _keys(connection, [one.url for one in sooner], naming)
+    keys = _keys(connection, [one.url for one in sooner], rules)
     hosts = sorted({host_id for host_id, _ in keys if host_id is not None})
     still = {host_id for host_id, _ in connection.execute(_SQL["hosts_still"], {"hosts": hosts})}
     kept = [(key, one) for key, one in zip(keys, sooner, strict=True) if key[0] in still]
@@ -327,7 +315,7 @@ def _found(connection: Connection, keys: Sequence[NamedKey]) -> dict[NamedKey, P
     return {(host_id, number): past for host_id, number, kept in rows if (past := decoded(kept)) is not None}
 
 
-def _keys(connection: Connection, urls: Sequence[Url], naming: OfferKeys) -> list[NamedKey]:
+def _keys(connection: Connection, urls: Sequence[Url], rules: FrontierRules) -> list[NamedKey]:
     names = {url.host.name: None for url in urls}
     host_ids = {name: find_host_id(connection, name) for name in names}
-    return [(host_ids[url.host.name], naming.url_id(naming.identity(url.text))) for url in urls]
+    return [(host_ids[url.host.name], rules.keys.id(url.text)) for url in urls]

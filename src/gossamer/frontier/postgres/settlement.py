@@ -6,10 +6,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from gossamer.base.chance import Chance
 from gossamer.base.clock import SECOND, Instant
 from gossamer.base.errors import GossamerError
-from gossamer.config.slices import Politeness, SiteBudget
+from gossamer.frontier.api import FrontierRules
 from gossamer.frontier.leases import is_given_up
 from gossamer.frontier.politeness import (
     FAILED,
@@ -73,16 +72,6 @@ class SharedHostRow(NamedTuple):
     linked_from: int
 
 
-class SettlementRules(NamedTuple):
-    """What settling goes by."""
-
-    politeness: Politeness
-    budget: SiteBudget
-    chance: Chance
-    template_of: Callable[[str], str] | None
-    judge_template: Callable[[TemplateTally], bool] | None
-
-
 class SharedSettle:
     """One `settle`, inside its transaction."""
 
@@ -91,7 +80,7 @@ class SharedSettle:
         connection: Connection,
         worker_id: int,
         rulebook: SharedRulebook,
-        rules: SettlementRules,
+        rules: FrontierRules,
         moment: SharedMoment,
     ) -> None:
         self._connection = connection

@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 import msgspec
 
+from gossamer.frontier.api import FrontierRules
 from gossamer.frontier.postgres.robots import SharedRulebook
 from gossamer.frontier.priority import HEAD, MOST_RAISED, band_of, linked, priority_of, raised
-from gossamer.frontier.rows import HELD, lane_of, name_in, next_id
+from gossamer.frontier.rows import HELD, UrlKeys, lane_of, name_in, next_id
 from gossamer.store import tallies
 from gossamer.store.postgres.database import Connection, numbers, texts
 from gossamer.store.statements import load
@@ -26,15 +27,6 @@ MOST_AT_ONCE = 1 << 20
 SLOTS = 64
 Letter = tuple[int, int | None, int]
 """What a host is told: bits for the hosts that link to it, the best band of what has come, how much of it is held."""
-
-
-class OfferKeys(msgspec.Struct, frozen=True):
-    """How addresses are told apart, ranked and grouped."""
-
-    url_id: Callable[[str], int] = id_of
-    identity: Callable[[str], str] = str
-    nudge: Callable[[Offer], int] | None = None
-    template_of: Callable[[str], str] | None = None
 
 
 class SourcedOffer(NamedTuple):
@@ -58,9 +50,9 @@ class _Row(NamedTuple):
 class Entering:
     """Enters offers inside the caller's transaction."""
 
-    def __init__(self, connection: Connection, naming: OfferKeys) -> None:
+    def __init__(self, connection: Connection, rules: FrontierRules) -> None:
         self._connection = connection
-        self._naming = naming
+        self._rules = rules
         self.known: list[tuple[tuple[int, int], SourcedOffer]] = []
         """What turned out to be known: host id and id, and how it was met now."""
         self.new: list[SourcedOffer] = []
@@ -70,7 +62,7 @@ class Entering:
         """How many were new, and how the counters move. REQUIRES: at most MOST_AT_ONCE; each may enter."""
         if not met:
             return 0, {}
-        nearest = nearest_of(met, self._naming.identity)
+        nearest = nearest_of(met, self._rules.keys)
         host_ids, new_hosts = self.host_ids({host_of(one.offer.url.text) for one, _, _ in nearest.values()})
         rows = self._laid_out(nearest, host_ids)
         fresh = self._entered(rows)
@@ -114,16 +106,16 @@ class Entering:
     ) -> list[_Row]:
         (number,) = self._connection.execute(_SQL["offer_number"]).fetchone() or (0,)
         first = number * MOST_AT_ONCE
-        naming = self._naming
+        rules = self._rules
         rows = []
         for identity, (met, place, sources) in nearest.items():
             offer = met.offer
             name = host_of(offer.url.text)
             others = len(sources) - (name in sources)
-            nudge = naming.nudge(offer) if naming.nudge is not None else 0
+            nudge = rules.nudge(offer) if rules.nudge is not None else 0
             priority = priority_of(offer.how, offer.depth, offer.hint, nudge, others)
             lane = int(offer.url.text.startswith("https:"))
-            rows.append(_Row(host_ids[name], naming.url_id(identity), lane, first + place, priority, met))
+            rows.append(_Row(host_ids[name], rules.keys.url_id(identity), lane, first + place, priority, met))
         rows.sort(key=lambda row: row[:4])
         return rows
 
@@ -164,7 +156,7 @@ class Entering:
 
     def _renumbered(self, others: Iterable[tuple[_Row, str]]) -> list[_Row]:
         """Rows whose id has another address, not one that is theirs spelt otherwise: each with the id after it."""
-        identity = self._naming.identity
+        identity = self._rules.keys.text
         found = [
             row._replace(id=next_id(row.id))
             for row, text in others
@@ -192,7 +184,7 @@ class Entering:
 
     def _held(self, fresh: Sequence[_Row]) -> dict[tuple[int, int], int]:
         """Keys of the addresses that belong to a quarantined template, and that template's id."""
-        template_of = self._naming.template_of
+        template_of = self._rules.template_of
         if template_of is None:
             return {}
         hosts = {"hosts": list({row.host_id for row in fresh})}
@@ -253,13 +245,11 @@ def vouched_for(connection: Connection, rulebook: SharedRulebook, offers: Sequen
     return [offer for offer in offers if offer not in doubted]
 
 
-def nearest_of(
-    met: Sequence[SourcedOffer], identity: Callable[[str], str]
-) -> dict[str, tuple[SourcedOffer, int, set[str]]]:
+def nearest_of(met: Sequence[SourcedOffer], keys: UrlKeys) -> dict[str, tuple[SourcedOffer, int, set[str]]]:
     """Each address once, by its identity: as it was met nearest to its seed, its place, the hosts that link to it."""
     found: dict[str, tuple[SourcedOffer, int, set[str]]] = {}
     for place, one in enumerate(met):
-        key = identity(one.offer.url.text)
+        key = keys.text(one.offer.url.text)
         earlier = found.get(key)
         if earlier is None:
             found[key] = (one, place, {one.source} if one.source else set())

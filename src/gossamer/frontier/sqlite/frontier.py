@@ -6,12 +6,12 @@ from functools import partial
 from types import MappingProxyType, TracebackType
 from typing import NamedTuple, Self
 
-from gossamer.base.chance import Chance, seeded
+import msgspec
+
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.tell import Tell
-from gossamer.config.slices import Politeness, SiteBudget
-from gossamer.frontier.api import Awaited, KnownState
-from gossamer.frontier.back_queues import Backs, Resolve, Resolving
+from gossamer.frontier.api import Awaited, FrontierRules, KnownState
+from gossamer.frontier.back_queues import Backs, Resolving
 from gossamer.frontier.known import known, met_on
 from gossamer.frontier.politeness import Steps, by_this_clock
 from gossamer.frontier.reports import awaited
@@ -20,7 +20,7 @@ from gossamer.frontier.rows import said_rows
 from gossamer.frontier.seen import SeenTable
 from gossamer.frontier.sqlite.hosts import Rulebook, meta, reinstate, retire
 from gossamer.frontier.sqlite.leases import Backing, Lease, Take, lease_of
-from gossamer.frontier.sqlite.quarantine import Judge, Quarantine, Templates, quarantine, release
+from gossamer.frontier.sqlite.quarantine import Quarantine, quarantine, release
 from gossamer.frontier.sqlite.requeue import (
     Requeued,
     ended,
@@ -51,11 +51,12 @@ from gossamer.store import tallies
 from gossamer.store.statements import State, StateWriter, load
 from gossamer.values.history import Past, Reschedule, encoded
 from gossamer.values.link import LISTS, How, Offer
-from gossamer.values.url import Url, id_of
+from gossamer.values.url import Url
 from gossamer.values.visit import Counts, EndedGroup, Failure, Selection, Settled, Visit
 
 _SQL = load("gossamer.frontier.sqlite")
 
+DEFAULT_SIEVE = Sieve()
 GLANCE = SECOND // 20
 """How soon to look again when all there is to wait for is visits that are out."""
 
@@ -75,45 +76,18 @@ class SqliteFrontier:
     """
 
     def __init__(
-        self,
-        database: StateWriter,
-        politeness: Politeness,
-        clock: Clock,
-        tell: Tell,
-        may_enter: Callable[[Offer], bool],
-        sieve: Sieve | None = None,
-        url_id: Callable[[str], int] = id_of,
-        *,
-        identity: Callable[[str], str] | None = None,
-        nudge: Callable[[Offer], int] | None = None,
-        resolve: Resolve | None = None,
-        chance: Chance | None = None,
-        budget: SiteBudget | None = None,
-        template_of: Templates | None = None,
-        judge_template: Judge | None = None,
+        self, database: StateWriter, rules: FrontierRules, clock: Clock, tell: Tell, sieve: Sieve = DEFAULT_SIEVE
     ) -> None:
-        """`may_enter` judges an offered address; it is pure, and asked only for addresses not met lately.
-
-        `identity` names the text under which two spellings of an address are one; `nudge` moves its priority.
-        `resolve` gives the network address of a host name, or None; without it each host counts as one of its own.
-        `judge_template` says of what a template has brought whether its addresses are to be held in quarantine.
-        """
         self._database = database
-        self._politeness = politeness
+        self._rules = rules
         self._clock = clock
         self._tell = tell
-        self._may_enter = may_enter
-        self._sieve = sieve or Sieve()
-        self._url_id = url_id
-        self._identity = identity
-        self._nudge = nudge
-        self._chance = chance or seeded(0)
-        self._budget = budget or SiteBudget()
-        self._quarantine = Quarantine(template_of, judge_template) if template_of is not None else None
-        self._seen = SeenTable(self._sieve.seen_slots)
+        self._sieve = sieve
+        self._quarantine = Quarantine(rules.template_of, rules.judge_template) if rules.template_of else None
+        self._seen = SeenTable(rules.seen_slots)
         self._rulebook = Rulebook()
-        self._resolving = Resolving(resolve) if resolve is not None else None
-        self._backing = Backing(self._new_backs(0), self._chance, self._resolving)
+        self._resolving = Resolving(rules.resolve) if rules.resolve is not None else None
+        self._backing = Backing(self._new_backs(0), rules.chance, self._resolving)
         self._steps = Steps()
         self._owed_step = 0
         """By how much the clock was set, as long as that is not written down."""
@@ -175,14 +149,14 @@ class SqliteFrontier:
 
     async def offer(self, offers: Sequence[Offer], pages: Mapping[int, Url] = MappingProxyType({})) -> int:
         def work(connection: State) -> tuple[int, int, set[int], Waiting]:
-            fresh, met = self._seen.sift(offers, self._may_enter)
+            fresh, met = self._seen.sift(offers, self._rules.may_enter)
             fresh = self._vouched_for(connection, fresh, met)
-            keys = self._keys()
+            keys = self._rules.keys
             for seed in [offer.url for offer in fresh if offer.how is How.SEED]:
                 if known(connection, seed, keys.url_id, keys.identity) is None:
                     read_again(connection, maps_for(connection, self._rulebook, seed), keys)
             met_there = met_on(connection, fresh, pages, keys.url_id, keys.identity)
-            new = merge_offers(connection, met_there, keys)
+            new = merge_offers(connection, met_there, self._incoming())
             return len(fresh), new, met, self._waiting._replace(known=self._waiting.known + new)
 
         def after(result: tuple[int, int, set[int], Waiting]) -> None:
@@ -195,7 +169,7 @@ class SqliteFrontier:
         return amount
 
     async def revive(self, seeds: Sequence[Url]) -> int:
-        return await self._database.run(lambda connection: revive(connection, seeds, self._keys()), self._look_anew)
+        return await self._database.run(lambda connection: revive(connection, seeds, self._rules.keys), self._look_anew)
 
     async def recall(self) -> int:
         return await self._database.run(
@@ -208,22 +182,24 @@ class SqliteFrontier:
             self._look_anew()
 
         await self._keep_step()
-        return await requeue(self._database, selection, self._keys, self._clock, moved)
+        return await requeue(self._database, selection, self._rules.keys, self._clock, moved)
 
     async def ended(self, selection: Selection) -> list[EndedGroup]:
-        return await self._database.read(lambda connection: ended(connection, selection, self._keys()))
+        return await self._database.read(lambda connection: ended(connection, selection, self._rules.keys))
 
     async def failures(self, url: Url) -> list[Failure]:
-        return await self._database.read(lambda connection: failures_of(connection, url, self._keys()))
+        return await self._database.read(lambda connection: failures_of(connection, url, self._rules.keys))
 
     async def pasts(self, urls: Sequence[Url]) -> list[Past | None]:
-        return await self._database.read(lambda connection: pasts_of(connection, urls, self._keys()))
+        return await self._database.read(lambda connection: pasts_of(connection, urls, self._rules.keys))
 
     async def hasten(self, sooner: Sequence[Reschedule]) -> int:
         if not sooner:
             return 0
         await self._keep_step()
-        moved = await self._database.run(lambda connection: hasten(connection, sooner, self._keys()), self._look_anew)
+        moved = await self._database.run(
+            lambda connection: hasten(connection, sooner, self._rules.keys), self._look_anew
+        )
         self._tell("frontier.hastened", visits=moved)
         return moved
 
@@ -236,12 +212,12 @@ class SqliteFrontier:
             backing.mend(connection, {lease.host.id for lease in self._leases.values()})
             out, waiting, merged = len(self._leases), self._waiting, None
             if waiting.journalled + waiting.nods >= self._sieve.journal_most:
-                merged, waiting = relieve(connection, waiting, self._keys())
+                merged, waiting = relieve(connection, waiting, self._incoming())
                 backing.front_at = None
             leasing = self._leasing(connection, now)
             leases = backing.lease(connection, leasing, at_most, out, now)
             if merged is None and self._merge_at(connection, now, bool(leases)) <= now:
-                merged, waiting = merge_some(connection, waiting, self._keys(leases))
+                merged, waiting = merge_some(connection, waiting, self._incoming(leases))
                 backing.front_at = None
                 leases += backing.lease(connection, leasing, at_most - len(leases), out + len(leases), now)
             tallies.add(connection, {tallies.LEASED: len(leases)})
@@ -286,11 +262,11 @@ class SqliteFrontier:
                 quarantined.extend([found] if found is not None else [])
 
             stays = partial(self._backing.stays, now=now)
-            settling = Settle(connection, self._rulebook, self._politeness, self._chance, stays, now, learn)
+            settling = Settle(connection, self._rulebook, self._rules, stays, now, learn)
             settling.settle(pairs)
             for settled, _ in pairs:
                 if settled.robots is not None:
-                    read_again(connection, newly_named(settled), self._keys())
+                    read_again(connection, newly_named(settled), self._rules.keys)
             return SettleResult(settling, *self._journal_offers(connection, pairs), quarantined)
 
         if done:
@@ -305,13 +281,13 @@ class SqliteFrontier:
             if not settled.offers:
                 continue
             if settled.offers[0].how in LISTS:
-                rows = said_rows(settled.offers, lease.host.name, self._key)
+                rows = said_rows(settled.offers, lease.host.name, self._rules.keys.id)
                 connection.executemany(_SQL["said"], [(lease.host.id, *row) for row in rows])
             nods: list[Offer] = []
-            fresh, met = self._seen.sift(settled.offers, self._may_enter, lease.host.name, met, nods)
+            fresh, met = self._seen.sift(settled.offers, self._rules.may_enter, lease.host.name, met, nods)
             if any(one.via is not None for one in fresh):
                 fresh = self._vouched_for(connection, fresh, met)
-            if (past := led(connection, settled, fresh, self._keys())) is not None:
+            if (past := led(connection, settled, fresh, self._rules.keys)) is not None:
                 connection.execute(_SQL["past_kept"], (lease.host.id, lease.address_id, encoded(past)))
             if fresh or nods:
                 pages.append((lease.host.id, lease.address_id or None, fresh + nods))
@@ -323,8 +299,7 @@ class SqliteFrontier:
 
     def _vouched_for(self, connection: State, offers: list[Offer], met: set[int]) -> list[Offer]:
         """The others are not remembered as met: somebody may vouch for them later."""
-        keys = self._keys()
-        good = [offer for offer in offers if is_vouched_for(connection, self._rulebook, offer, keys)]
+        good = [one for one in offers if is_vouched_for(connection, self._rulebook, one, self._rules.keys)]
         if len(good) < len(offers):
             self._seen.unmeet(set(offers) - set(good), met)
         return good
@@ -366,16 +341,13 @@ class SqliteFrontier:
         now, backs = self._clock.now(), self._backing.backs
         return await self._database.read(lambda connection: awaited(connection, backs, now))
 
-    def holds(self, visit: Visit) -> bool:
-        """Nobody else has the database, so what is out is held."""
-        lease = self._leases.get(visit.url.host.name)
-        return lease is not None and lease.visit == visit
-
     async def counts(self) -> Counts:
         return await self._database.read(tallies.counts)
 
     async def known(self, url: Url) -> KnownState | None:
-        return await self._database.read(lambda connection: known(connection, url, self._url_id, self._identity))
+        return await self._database.read(
+            lambda connection: known(connection, url, self._rules.keys.url_id, self._rules.keys.identity)
+        )
 
     async def retire(self, host: str, why: str) -> bool:
         def after(host_id: int | None) -> None:
@@ -413,8 +385,8 @@ class SqliteFrontier:
         return amount
 
     def set_rules(self, may_enter: Callable[[Offer], bool], nudge: Callable[[Offer], int] | None = None) -> None:
-        self._may_enter, self._nudge = may_enter, nudge
-        self._seen = SeenTable(self._sieve.seen_slots)
+        self._rules = msgspec.structs.replace(self._rules, may_enter=may_enter, nudge=nudge)
+        self._seen = SeenTable(self._rules.seen_slots)
 
     def _look_anew(self, _: object = None) -> None:
         """Hosts of the front may have something sooner than was known."""
@@ -433,20 +405,17 @@ class SqliteFrontier:
         quarantine(connection, host.name, yielded.template, held.template_of, now)
         return host.id, host.name, yielded.template
 
-    def _key(self, text: str) -> int:
-        return self._url_id(text if self._identity is None else self._identity(text))
-
-    def _keys(self, taken: Sequence[Lease] = ()) -> IncomingKeys:
+    def _incoming(self, taken: Sequence[Lease] = ()) -> IncomingKeys:
         """`taken`: visits just leased in this transaction."""
         leased = frozenset([lease.sequence for lease in (*self._leases.values(), *taken)])
-        return IncomingKeys(self._url_id, self._identity, self._nudge, self._quarantine, leased)
+        return IncomingKeys(self._rules.keys, self._rules.nudge, self._quarantine, leased)
 
     def _leasing(self, connection: State, now: Instant) -> Take:
         elapsed_s = self._clock.elapsed_s()
-        return Take(connection, self._rulebook, self._politeness, self._budget, self._quarantine, now, elapsed_s)
+        return Take(connection, self._rulebook, self._rules, self._quarantine, now, elapsed_s)
 
     def _new_backs(self, started_at: Instant) -> Backs:
-        politeness = self._politeness
+        politeness = self._rules.politeness
         return Backs(politeness.per_address, math.ceil(politeness.apart_s * SECOND), started_at=started_at)
 
     async def _keep_step(self) -> None:
@@ -489,4 +458,4 @@ class SqliteFrontier:
         return self._merged_at + math.ceil(every_s * SECOND)
 
     def _floor(self) -> int:
-        return math.ceil(self._politeness.delay_s * SECOND)
+        return math.ceil(self._rules.politeness.delay_s * SECOND)

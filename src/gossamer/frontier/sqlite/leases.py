@@ -10,7 +10,7 @@ import msgspec
 
 from gossamer.base.chance import Chance
 from gossamer.base.clock import SECOND, Instant
-from gossamer.config.slices import Politeness, SiteBudget
+from gossamer.frontier.api import FrontierRules
 from gossamer.frontier.back_queues import NEVER, PER_FETCH, Backs, Resolving
 from gossamer.frontier.known import name_of
 from gossamer.frontier.leases import AskFirst, Open, choose, robots_visit
@@ -100,16 +100,14 @@ class Take:
         self,
         connection: State,
         rulebook: Rulebook,
-        politeness: Politeness,
-        budget: SiteBudget,
+        rules: FrontierRules,
         quarantine: Quarantine | None,
         now: Instant,
         elapsed_s: float,
     ) -> None:
         self._connection = connection
         self._rulebook = rulebook
-        self._politeness = politeness
-        self._budget = budget
+        self._rules = rules
         self._quarantine = quarantine
         self._now = now
         self._elapsed_s = elapsed_s
@@ -125,7 +123,7 @@ class Take:
             later_at = self._promoted(host)
             found = self._errand(host) if host.errands else self._look_at(host, later_at)
             if isinstance(found, Lease):
-                gap = math.ceil(gap_s(self._politeness, host.crawl_delay_s) * SECOND)
+                gap = math.ceil(gap_s(self._rules.politeness, host.crawl_delay_s) * SECOND)
                 leased.append((self._now + gap, gap, later_at, found.band, host_id))
                 leases.append(found)
             else:
@@ -162,7 +160,7 @@ class Take:
                 return due
             if due is not None:
                 heads.append((due[:2], (due, lane), self._rulebook.entry(self._connection, host.id, lane)))
-        found = choose(heads, self._now, self._politeness.robots_tries)
+        found = choose(heads, self._now, self._rules.politeness.robots_tries)
         for (_, lane), failures in found.given_up:
             give_up_unread(self._connection, host.id, lane, failures, self._now)
         if found.best is None:
@@ -228,7 +226,7 @@ class Take:
         return decoded(row[0]) if row is not None else None
 
     def _band(self, host: HostRow, priority: int) -> int:
-        return band_of(priority, is_over_budget(self._budget, host.visits, host.spent / SECOND, host.linked_from))
+        return band_of(priority, is_over_budget(self._rules.budget, host.visits, host.spent / SECOND, host.linked_from))
 
 
 def lease_of(settled: Settled, leases: Mapping[str, Lease]) -> Lease:

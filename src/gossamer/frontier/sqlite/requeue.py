@@ -22,9 +22,9 @@ from gossamer.frontier.requeue import (
     noted,
     priority_again,
 )
-from gossamer.frontier.rows import HOWS, REASON_CODES, REASONS, parts_of, text_of
+from gossamer.frontier.rows import HOWS, REASON_CODES, REASONS, UrlKeys, parts_of, text_of
 from gossamer.frontier.sqlite.hosts import Rulebook
-from gossamer.frontier.sqlite.sieve import IncomingKeys, next_sequence
+from gossamer.frontier.sqlite.sieve import next_sequence
 from gossamer.store import tallies
 from gossamer.store.statements import State, StateWriter, load
 from gossamer.values.history import Past, Reschedule, decoded, encoded
@@ -36,7 +36,7 @@ from gossamer.values.visit import EndedGroup, Failure, Selection
 # A new start for what failed: the person gives the same command again because the trouble is mended.
 
 
-def revive(connection: State, seeds: Sequence[Url], keys: IncomingKeys) -> int:
+def revive(connection: State, seeds: Sequence[Url], keys: UrlKeys) -> int:
     """Queue seeds again that ended in a mendable way, and whatever was given up for want of a robots.txt.
 
     REQUIRES: no robots entry is held in memory yet. Says how many wait again.
@@ -54,7 +54,7 @@ def revive(connection: State, seeds: Sequence[Url], keys: IncomingKeys) -> int:
     return len(revived)
 
 
-def fetch_again(connection: State, urls: Sequence[Url], keys: IncomingKeys, now: Instant) -> int:
+def fetch_again(connection: State, urls: Sequence[Url], keys: UrlKeys, now: Instant) -> int:
     """Make pages due whose kept content is damaged; the next answer is taken whole, whatever was kept before. Says how
     many of them are known and were not waiting already."""
     due = 0
@@ -125,16 +125,16 @@ def maps_for(connection: State, rulebook: Rulebook, seed: Url) -> list[Url]:
     return [url for url in urls if url is not None][:MOST_READ_AGAIN]
 
 
-def read_again(connection: State, maps: Sequence[Url], keys: IncomingKeys) -> None:
+def read_again(connection: State, maps: Sequence[Url], keys: UrlKeys) -> None:
     """Queue those of them again that were read before."""
     for url in maps:
         rows = connection.execute(_SQL["ended"], _key(connection, url, keys)).fetchall()
         _queue_again(connection, [row[:4] for row in rows if REASONS[row[4]] is Reason.FETCHED])
 
 
-def _key(connection: State, url: Url, keys: IncomingKeys) -> tuple[int | None, int]:
+def _key(connection: State, url: Url, keys: UrlKeys) -> tuple[int | None, int]:
     _, name, _ = parts_of(url.text)
-    return find_host_id(connection, name), keys.url_id(url.text if keys.identity is None else keys.identity(url.text))
+    return find_host_id(connection, name), keys.id(url.text)
 
 
 _SQL = load("gossamer.frontier.sqlite", "requeue.sql")
@@ -180,14 +180,14 @@ class Requeued(NamedTuple):
 async def requeue(
     database: StateWriter,
     selection: Selection,
-    keys: Callable[[], IncomingKeys],
+    keys: UrlKeys,
     clock: Clock,
     moved: Callable[[Requeued], None],
 ) -> int:
     """Says how many wait now that did not, or come sooner. `moved` hears of every transaction once it is committed."""
 
     def one_by_one(connection: State) -> Requeued:
-        found = _named(connection, selection.urls, keys())
+        found = _named(connection, selection.urls, keys)
         return _requeue(connection, _chosen(found, selection), clock.now(), None)
 
     if selection.urls:
@@ -221,7 +221,7 @@ def _parts(connection: State, selection: Selection) -> list[EndScan]:
     return [EndScan("ended_all", (), (FIRST, FIRST))]
 
 
-def _named(connection: State, urls: Sequence[Url], keys: IncomingKeys) -> list[EndRow]:
+def _named(connection: State, urls: Sequence[Url], keys: UrlKeys) -> list[EndRow]:
     found = [key_of(connection, url, keys.url_id, keys.identity) for url in urls]
     rows = [connection.execute(_SQL["ended_one"], key).fetchone() for key in found if key is not None]
     return [EndRow._make(row) for row in rows if row is not None]
@@ -248,7 +248,7 @@ def _requeue(connection: State, rows: Sequence[EndRow], now: Instant, after: tup
     return Requeued(len(over) + sooner, after, lanes)
 
 
-def ended(connection: State, selection: Selection, keys: IncomingKeys) -> list[EndedGroup]:
+def ended(connection: State, selection: Selection, keys: UrlKeys) -> list[EndedGroup]:
     """How the URLs of a selection ended, the most frequent first; for any process."""
     if selection.urls:
         return _groups_of(connection, selection, keys)
@@ -272,7 +272,7 @@ def _shown(
     return tuple([text_of(*row) for row in urls]), tuple([(detail, many) for detail, many in details])
 
 
-def _groups_of(connection: State, selection: Selection, keys: IncomingKeys) -> list[EndedGroup]:
+def _groups_of(connection: State, selection: Selection, keys: UrlKeys) -> list[EndedGroup]:
     """REQUIRES: the selection names URLs."""
     found: dict[Reason, list[str]] = {}
     for url in selection.urls:
@@ -304,7 +304,7 @@ def redirects_after(
     return found, tuple(rows[-1][-3:]) if len(rows) == AT_ONCE else None
 
 
-def failures_of(connection: State, url: Url, keys: IncomingKeys) -> list[Failure]:
+def failures_of(connection: State, url: Url, keys: UrlKeys) -> list[Failure]:
     """Failed visits before the last one, the newest first; for any process."""
     key = key_of(connection, url, keys.url_id, keys.identity)
     return list(_failures(connection, key)) if key is not None else []
@@ -315,12 +315,12 @@ def _failures(connection: State, key: tuple[int, int]) -> Iterator[Failure]:
         yield Failure(at, REASONS[reason], detail or "")
 
 
-def pasts_of(connection: State, urls: Sequence[Url], keys: IncomingKeys) -> list[Past | None]:
+def pasts_of(connection: State, urls: Sequence[Url], keys: UrlKeys) -> list[Past | None]:
     rows = [connection.execute(_SQL["past"], key).fetchone() for key in _keys(connection, urls, keys)]
     return [decoded(row[0]) if row is not None else None for row in rows]
 
 
-def hasten(connection: State, sooner: Sequence[Reschedule], keys: IncomingKeys) -> int:
+def hasten(connection: State, sooner: Sequence[Reschedule], keys: UrlKeys) -> int:
     """Says how many moved. The queue has no index by address; a row is found by the time it waits for."""
     moved = 0
     for one, (host_id, number) in zip(sooner, _keys(connection, [one.url for one in sooner], keys), strict=True):
@@ -355,16 +355,16 @@ def moved_to(connection: State, host_id: int, number: int, due_at: Instant) -> b
     return True
 
 
-def _keys(connection: State, urls: Sequence[Url], keys: IncomingKeys) -> Iterator[tuple[int | None, int]]:
+def _keys(connection: State, urls: Sequence[Url], keys: UrlKeys) -> Iterator[tuple[int | None, int]]:
     host_ids: dict[str, int | None] = {}
     for url in urls:
         _, name, _ = parts_of(url.text)
         if name not in host_ids:
             host_ids[name] = find_host_id(connection, name)
-        yield host_ids[name], keys.url_id(url.text if keys.identity is None else keys.identity(url.text))
+        yield host_ids[name], keys.id(url.text)
 
 
-def is_vouched_for(connection: State, rulebook: Rulebook, offer: Offer, keys: IncomingKeys) -> bool:
+def is_vouched_for(connection: State, rulebook: Rulebook, offer: Offer, keys: UrlKeys) -> bool:
     """Whether an offer needs nobody to vouch for it, or the robots.txt known for its origin names its sitemap.
 
     (The sitemap protocol, "Sitemaps & Cross Submits".) Who names an index speaks for the sitemaps that it names. While

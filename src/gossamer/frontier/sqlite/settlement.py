@@ -4,9 +4,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from gossamer.base.chance import Chance
 from gossamer.base.clock import SECOND, Instant
-from gossamer.config.slices import Politeness
+from gossamer.frontier.api import FrontierRules
 from gossamer.frontier.known import find_host_id
 from gossamer.frontier.leases import is_given_up
 from gossamer.frontier.politeness import (
@@ -16,14 +15,11 @@ from gossamer.frontier.politeness import (
     gap_s,
 )
 from gossamer.frontier.priority import LAST, band_of, priority_after
-from gossamer.frontier.rows import LANES_OF, REASON_CODES, parts_of
+from gossamer.frontier.rows import LANES_OF, REASON_CODES, UrlKeys, parts_of
 from gossamer.frontier.settlement import HostBefore, host_after, page_moves
 from gossamer.frontier.sqlite.hosts import Rulebook, host_id_of, retire
 from gossamer.frontier.sqlite.leases import Lease, give_up, give_up_unread
-from gossamer.frontier.sqlite.sieve import (
-    IncomingKeys,
-    next_sequence,
-)
+from gossamer.frontier.sqlite.sieve import next_sequence
 from gossamer.store import captures, tallies
 from gossamer.store.statements import State, load
 from gossamer.values.history import MOST_NEW, Past, encoded
@@ -60,8 +56,7 @@ class Settle:
         self,
         connection: State,
         rulebook: Rulebook,
-        politeness: Politeness,
-        chance: Chance,
+        rules: FrontierRules,
         stays: Callable[[int], bool],
         now: Instant,
         learn: Callable[[Settled, Lease], None],
@@ -69,8 +64,7 @@ class Settle:
         """`stays`: whether a host may keep its back queue; `learn` writes down what a page brought."""
         self._connection = connection
         self._rulebook = rulebook
-        self._politeness = politeness
-        self._chance = chance
+        self._rules = rules
         self._stays = stays
         self._now = now
         self._learn = learn
@@ -133,7 +127,7 @@ class Settle:
         self._rulebook.keep(self._connection, lease.lane_host_id, lease.lane, robots)
         self._fresh[lease.lane_host_id, lease.lane] = robots
         delay_s = self._delay_s(lease.lane_host_id)
-        gap = math.ceil(gap_s(self._politeness, delay_s) * SECOND)
+        gap = math.ceil(gap_s(self._rules.politeness, delay_s) * SECOND)
         self._connection.execute(_SQL["host_asked"], (delay_s, gap, lease.lane_host_id))
         if lease.is_errand:
             row = (lease.host.id, lease.lane_host_id, lease.lane)
@@ -146,7 +140,7 @@ class Settle:
             self._connection.execute(_SQL["host_got_errands"], (added, at_host_id))
         if settled.reason in HELD:
             give_up(self._connection, (lease.lane_host_id, lease.lane), settled.reason, settled.detail, settled.done_at)
-        elif is_given_up(robots, self._politeness.robots_tries):
+        elif is_given_up(robots, self._rules.politeness.robots_tries):
             give_up_unread(self._connection, lease.lane_host_id, lease.lane, robots.failures, settled.done_at)
         self._connection.execute(_SQL["host_woken"], (lease.lane_host_id,))
 
@@ -171,8 +165,8 @@ class Settle:
         host, is_page = lease.host, settled.visit.kind is VisitKind.PAGE
         before = HostBefore(host.next_at, host.left_at, host.troubles, host.failing, host.failing_since)
         done_at, delay_s = min(settled.done_at, self._now), self._delay_s(host.id)
-        draw = self._chance.random()
-        after = host_after(self._politeness, before, settled, settled.visit.taken_at, done_at, delay_s, draw)
+        draw = self._rules.chance.random()
+        after = host_after(self._rules.politeness, before, settled, settled.visit.taken_at, done_at, delay_s, draw)
         if after.retired_why is not None:
             retire(self._connection, host.name, after.retired_why, done_at)
         stays = after.retired_why is None and self._stays(host.id)
@@ -212,7 +206,7 @@ MOST_ASKED = 100
 """Offers of one page that are looked up: after a restart none of them was met lately."""
 
 
-def led(connection: State, settled: Settled, fresh: Sequence[Offer], keys: IncomingKeys) -> Past | None:
+def led(connection: State, settled: Settled, fresh: Sequence[Offer], keys: UrlKeys) -> Past | None:
     """What is to be remembered of a page whose visit led to new pages; None: it did not, or was its first.
 
     `fresh`: what it offers that was not met lately and may enter; what is known all the same is not new.
@@ -224,7 +218,7 @@ def led(connection: State, settled: Settled, fresh: Sequence[Offer], keys: Incom
     for offer in fresh[:MOST_ASKED]:
         text = offer.url.text
         host_id = find_host_id(connection, parts_of(text)[1])
-        key = (host_id, keys.url_id(text if keys.identity is None else keys.identity(text)))
+        key = (host_id, keys.id(text))
         new += connection.execute(_SQL["is_known"], key).fetchone() is None
         if new == MOST_NEW:
             break

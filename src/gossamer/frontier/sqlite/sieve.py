@@ -26,7 +26,7 @@ from gossamer.frontier.priority import (
     raised,
     with_links,
 )
-from gossamer.frontier.rows import HELD, HOW_CODES, HOWS, name_in, next_id, text_of
+from gossamer.frontier.rows import HELD, HOW_CODES, HOWS, UrlKeys, name_in, next_id, text_of
 from gossamer.frontier.sqlite.hosts import host_id_of
 from gossamer.frontier.sqlite.quarantine import Quarantine
 from gossamer.store import tallies
@@ -84,12 +84,12 @@ def merge_sorted(
     connection: State,
     incoming: Sequence[tuple[object, ...]],
     links: Mapping[int, int],
-    identity: Callable[[str], str] | None,
+    keys: UrlKeys,
     leased: Collection[int] = (),
 ) -> Merged:
     """Enter addresses, sorted by host id and id.
 
-    `links` are counters of the other hosts that link to a host. On a hit texts are compared, by `identity` if given.
+    `links` are counters of the other hosts that link to a host. On a hit texts are compared, by `keys`.
     `leased` are the sequence numbers of visits that are out.
     """
     connection.execute(_SQL["incoming_table"])
@@ -99,7 +99,7 @@ def merge_sorted(
     connection.execute(_SQL["known_dropped"])
     (amount,) = connection.execute(_SQL["incoming_amount"]).fetchone()
     if connection.execute(_SQL["entered"]).rowcount != amount:
-        _enter_collided(connection, identity)
+        _enter_collided(connection, keys)
     sequence = next_sequence(connection, len(incoming))
     connection.execute(_SQL["queued"], (sequence,))
     got = connection.execute(_SQL["incoming_by_host"]).fetchall()
@@ -125,15 +125,15 @@ def next_sequence(connection: State, amount: int) -> int:
     return int(first)
 
 
-def _enter_collided(connection: State, identity: Callable[[str], str] | None) -> None:
+def _enter_collided(connection: State, keys: UrlKeys) -> None:
     """Addresses whose id another text has: the same address spelt otherwise is known. A different one takes the next
     free id, or is found to have done so before."""
     for row_id, host_id, taken, lane, rest in connection.execute(_SQL["collided"]).fetchall():
         name = name_of(connection, host_id)
-        wanted = _identity(identity, lane, name, rest)
+        wanted = keys.text(text_of(lane, name, rest))
         number = taken
-        while (row := connection.execute(_SQL["address_at"], (host_id, number)).fetchone()) and wanted != _identity(
-            identity, row[0], name, row[1]
+        while (row := connection.execute(_SQL["address_at"], (host_id, number)).fetchone()) and wanted != keys.text(
+            text_of(row[0], name, row[1])
         ):
             number = next_id(number)
         if row is None:
@@ -141,11 +141,6 @@ def _enter_collided(connection: State, identity: Callable[[str], str] | None) ->
             connection.execute(_SQL["entered_one"], (row_id,))
         else:
             connection.execute(_SQL["incoming_removed"], (row_id,))
-
-
-def _identity(identity: Callable[[str], str] | None, lane: int, name: str, rest: str) -> str:
-    text = text_of(lane, name, rest)
-    return text if identity is None else identity(text)
 
 
 _SQL = load("gossamer.frontier.sqlite", "sieve.sql")
@@ -175,8 +170,6 @@ class Sieve:
     was found there, however many visits others have to offer."""
     slower_per: int = 500_000
     """The time between such merges grows by itself with every so many addresses known."""
-    seen_slots: int = 1 << 20
-    """Addresses remembered in memory, eight bytes each; a power of two."""
 
 
 Laid = tuple[int, int, int, str, int, int | None, int | None, int, int, int]
@@ -206,9 +199,7 @@ class Waiting(NamedTuple):
 class IncomingKeys:
     """How an offer's keys are made, in one transaction. `nudge` is what the user's rules say of its priority."""
 
-    url_id: Callable[[str], int]
-    identity: Callable[[str], str] | None = None
-    """None: the text itself."""
+    keys: UrlKeys
     nudge: Callable[[Offer], int] | None = None
     quarantine: Quarantine | None = None
     leased: frozenset[int] = frozenset()
@@ -217,7 +208,7 @@ class IncomingKeys:
 
     def laid(self, connection: State, offers: Iterable[Offer], source: tuple[int, int | None] | None) -> Iterator[Laid]:
         """Offers met on one page. `source`: its host's id and its own; None: each offer says where it was met."""
-        identity, url_id, nudge, host_ids = self.identity, self.url_id, self.nudge, self._host_ids
+        identity, url_id, nudge, host_ids = self.keys.identity, self.keys.url_id, self.nudge, self._host_ids
         at = None if source is None else source[0]
         for offer in offers:
             text = offer.url.text
@@ -358,7 +349,7 @@ def _merged(connection: State, rows: list[Laid], keys: IncomingKeys) -> int:
         incoming.append((*row[:9], priority, row[2] + HELD if is_held else row[2], place))
     incoming.sort(key=itemgetter(0, 1))  # of two spellings of one address the first met stays first
     counters = {host_id: linked_by(map(str, sources)) for host_id, sources in links.items()}
-    merged = merge_sorted(connection, incoming, counters, keys.identity, keys.leased)
+    merged = merge_sorted(connection, incoming, counters, keys.keys, keys.leased)
     if quarantine is not None and merged.held:
         quarantine.count(connection, merged.held)
     return merged.new

@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 from selectolax.lexbor import LexborNode
 
-from gossamer.parse.html.text import SEAM, folded, text_of
-from gossamer.parse.html.tree import LexborParts, ParsedHtml
+from gossamer.parse.html.tree import SEAM, LexborParts, ParsedHtml, folded, text_of
 from gossamer.values.link import Link
 from gossamer.values.page import MOST_LINKS
 from gossamer.values.url import LONGEST_URL, Url, url_of

@@ -8,8 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from gossamer.rules.learned.sketch import DomainRow, DomainsKept, EvidenceKept, Sketch, VoidPagesKept, batches
-from gossamer.rules.learned.templates import kind_of
-from gossamer.rules.learned.traps import TemplateRun, after, is_trap
+from gossamer.rules.learned.traps import TemplateRun, after, is_trap, kind_of
 from gossamer.rules.scope import domain_of
 from gossamer.values.messages import Marks
 from gossamer.values.outcome import ALLOWED, Allowed, Denied

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from gossamer.base.errors import QueryRefused
-from gossamer.extract.vocabularies.relations import Kind, Vocabularies
+from gossamer.extract.vocabularies import Kind, Vocabularies
 from gossamer.views.facts.query_text import CLOSES, END, Token, in_full, prefixes_in, tokens_of
 
 TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"

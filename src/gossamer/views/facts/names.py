@@ -3,7 +3,7 @@
 import re
 from urllib.parse import quote
 
-from gossamer.extract.vocabularies.relations import canonical
+from gossamer.extract.vocabularies import canonical
 from gossamer.values.url import Url
 
 OURS = "urn:gossamer:"

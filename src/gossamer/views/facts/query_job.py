@@ -8,7 +8,7 @@ from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, QueryB
 
 from gossamer.base.errors import ConfigError, QueryRefused, ViewDamaged
 from gossamer.extract.origins import FactOrigin, text_of
-from gossamer.extract.vocabularies.relations import Kind, Vocabularies, canonical, with_own
+from gossamer.extract.vocabularies import Kind, Vocabularies, canonical, with_own
 from gossamer.views.facts import results
 from gossamer.views.facts.checkpoints import unlike_format, unlike_seal
 from gossamer.views.facts.inference import TYPE, Widened, widened

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from gossamer.base.errors import QueryRefused
-from gossamer.extract.vocabularies.relations import bundled, canonical
+from gossamer.extract.vocabularies import bundled, canonical
 
 _BASE = (
     "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d\u2070-\u218f\u2c00-\u2fef"
@@ -220,7 +220,7 @@ def in_full(token: Token, prefixes: Mapping[str, str]) -> str | None:
     return None
 
 
-# A query with canonical names finds an entity in any spelling (`extract.vocabularies.relations`).
+# A query with canonical names finds an entity in any spelling (`extract.vocabularies`).
 # IRIs and prefixed names are rewritten everywhere. Strings are not: a string may be compared with a page's words, so
 # its meaning is unknown. A string that is a variant of a name gets a note instead.
 

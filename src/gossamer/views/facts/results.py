@@ -25,7 +25,7 @@ from pyoxigraph import (
 )
 
 from gossamer.base.errors import QueryRefused
-from gossamer.extract.vocabularies.relations import bundled
+from gossamer.extract.vocabularies import bundled
 from gossamer.values.format import csv_safe, is_formula
 
 Term = NamedNode | BlankNode | Literal | Triple

@@ -15,7 +15,7 @@ from gossamer.base.files import Files
 from gossamer.base.processes import Processes
 from gossamer.base.tell import Tell
 from gossamer.base.tuning import QUERY_NICENESS
-from gossamer.extract.vocabularies.relations import LONGEST_OWN
+from gossamer.extract.vocabularies import LONGEST_OWN
 from gossamer.views.facts.checkpoints import newest
 from gossamer.views.facts.query_job import (
     CheckpointDamaged,

@@ -8,7 +8,7 @@ import tantivy
 from tantivy import Occur
 
 from gossamer.base.errors import QueryRefused
-from gossamer.extract.vocabularies.relations import bundled
+from gossamer.extract.vocabularies import bundled
 from gossamer.values.query import Query, Word
 from gossamer.views.words.anchors import targets_of
 from gossamer.views.words.dictionary import Form, beginning, forms, is_stop_word, near

@@ -37,7 +37,7 @@ import tantivy
 
 from gossamer.base.clock import Instant
 from gossamer.extract.rdfa.prefixes import PREFIXES
-from gossamer.extract.vocabularies.relations import canonical, expanded, namespace_of, superclasses
+from gossamer.extract.vocabularies import bundled, canonical, namespace_of, superclasses
 from gossamer.values.url import Url, id_of
 
 VERSION = 4
@@ -214,7 +214,9 @@ def iris_of(name: str) -> tuple[str, ...]:
         return ()
     if local.startswith("//"):
         return (canonical(name),)
-    known = expanded(f"{prefix.lower()}:{local}") or (PREFIXES[prefix.lower()] + local if _is_known(prefix) else None)
+    known = bundled().expanded(f"{prefix.lower()}:{local}") or (
+        PREFIXES[prefix.lower()] + local if _is_known(prefix) else None
+    )
     return (canonical(known or name),)
 
 

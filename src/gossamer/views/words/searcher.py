@@ -12,7 +12,7 @@ import tantivy
 
 from gossamer.base.clock import Instant
 from gossamer.base.errors import DirectoryUnusable, QueryRefused, ViewDamaged, damage_named
-from gossamer.extract.vocabularies.relations import Vocabularies, bundled
+from gossamer.extract.vocabularies import Vocabularies, bundled
 from gossamer.values.query import DEEPEST_HIT, MOST_HITS, Query
 from gossamer.values.url import Url
 from gossamer.views.words import entities, facets

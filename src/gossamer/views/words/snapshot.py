@@ -9,7 +9,7 @@ from typing import Any, cast
 import tantivy
 
 from gossamer.base.clock import Instant
-from gossamer.extract.vocabularies.relations import Vocabularies, bundled
+from gossamer.extract.vocabularies import Vocabularies, bundled
 from gossamer.views.words.schema import TRAITS
 
 MOST_LANGUAGES = 3

@@ -8,7 +8,7 @@ from starlette.concurrency import run_in_threadpool
 
 from gossamer.base.clock import Instant, in_words
 from gossamer.base.errors import QueryRefused
-from gossamer.extract.vocabularies import relations
+from gossamer.extract.vocabularies import bundled
 from gossamer.values.query import Query
 from gossamer.values.url import url_of
 from gossamer.web.entities.facts import (
@@ -167,7 +167,7 @@ class Indexed(msgspec.Struct, frozen=True):
 
 
 def _indexed(rooms: WebRooms, iri: str, has_instances: bool) -> Indexed:
-    below = relations.subclasses(iri)
+    below = bundled().subclasses(iri)
     is_class = has_instances or bool(below)
     pages = rooms.find(Query(types=(iri,), limit=0)).total if is_class else 0
     url = url_of(iri) if "#" not in iri else None
@@ -179,7 +179,7 @@ def _gathered(
 ) -> KnownThing:
     iri = wanted.iri.text
     said, is_cut = facts_in(rows["facts"], iri)
-    said = tuple(msgspec.structs.replace(one, follows=relations.superproperties(one.property)) for one in said)
+    said = tuple(msgspec.structs.replace(one, follows=bundled().superproperties(one.property)) for one in said)
     pointing, has_more = pointing_in(rows["pointing"])
     uses = rows["uses"]
     return KnownThing(
@@ -209,7 +209,7 @@ def _is_type(term: FactValue) -> bool:
 
 
 def _name(iri: str, said: Sequence[SaidOf]) -> str:
-    known = relations.term(iri)
+    known = bundled().term(iri)
     return (name_in(said) or (known.name if known else "") or named(iri).name or short(iri))[:LONGEST_NAME]
 
 
@@ -218,7 +218,7 @@ def with_inferred(types: tuple[TypeOf, ...]) -> tuple[TypeOf, ...]:
     stated = {one.iri for one in types}
     inferred: dict[str, TypeOf] = {}
     for one in types:
-        for above in relations.superclasses(one.iri):
+        for above in bundled().superclasses(one.iri):
             if above not in stated:
                 inferred.setdefault(above, TypeOf(above, 0, one.iri))
     return (*types, *inferred.values())
@@ -227,12 +227,12 @@ def with_inferred(types: tuple[TypeOf, ...]) -> tuple[TypeOf, ...]:
 def _as_class(wanted: Wanted, instances: Sequence[Row], uses: Sequence[Row], indexed: Indexed) -> ClassUse | None:
     """None when nothing is of this class and no vocabulary knows it as one."""
     iri = wanted.iri.text
-    known = relations.term(iri)
+    known = bundled().term(iri)
     if not instances and not wanted.instances_from and (known is None or known.kind != "class"):
         return None
     listed, has_more = pointing_in(instances)
-    below, in_use = _by_use(relations.subclasses(iri), indexed.terms.classes)
-    above = relations.superclasses(iri)
+    below, in_use = _by_use(bundled().subclasses(iri), indexed.terms.classes)
+    above = bundled().superclasses(iri)
     has = tuple(one for one in uses_in(uses, "has") if not _is_type(one.term))
     return ClassUse(
         pages=indexed.pages,
@@ -249,10 +249,10 @@ def _as_class(wanted: Wanted, instances: Sequence[Row], uses: Sequence[Row], ind
 
 def _as_property(iri: str, uses: Sequence[Row], used: Mapping[str, int]) -> PropertyUse | None:
     facts, things, pages = total_in(uses)
-    known = relations.term(iri)
+    known = bundled().term(iri)
     if not facts and (known is None or known.kind != "property"):
         return None
-    below, in_use = _by_use(relations.subproperties(iri), used)
+    below, in_use = _by_use(bundled().subproperties(iri), used)
     return PropertyUse(
         facts=facts,
         things=things,
@@ -260,7 +260,7 @@ def _as_property(iri: str, uses: Sequence[Row], used: Mapping[str, int]) -> Prop
         is_at_least=facts >= WINDOW,
         values=uses_in(uses, "value"),
         on=uses_in(uses, "on"),
-        superproperties=relations.superproperties(iri),
+        superproperties=bundled().superproperties(iri),
         subproperties=below,
         in_use=in_use,
     )

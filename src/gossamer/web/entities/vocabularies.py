@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from gossamer.base.clock import in_words
-from gossamer.extract.vocabularies.relations import bundled, canonical
+from gossamer.extract.vocabularies import bundled, canonical
 from gossamer.values.format import csv_line
 from gossamer.web.entities.vocabulary_rooms import FactsInUse, TermsInUse
 from gossamer.web.names import PREFIXES, entity_href, short

@@ -7,10 +7,10 @@ from types import TracebackType
 from gossamer.base.clock import Clock
 from gossamer.base.errors import QueryRefused
 from gossamer.base.tasks import background
+from gossamer.collection.views import SparqlAsk
 from gossamer.web.entities.facts import bindings
 from gossamer.web.entities.queries import TYPE
 from gossamer.web.entities.vocabulary_rooms import FactsInUse
-from gossamer.web.rooms import SparqlAsk
 
 FRESH_S, OLD_S = 2.0, 300.0
 """A count serves for so long at least, and at most; in between, for as long as counting took, times SHARE."""

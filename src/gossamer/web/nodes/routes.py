@@ -14,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.errors import GossamerError
+from gossamer.collection.tables import drawn
 from gossamer.monitor.control import Figures
 from gossamer.monitor.system import (
     BADGES,
@@ -37,7 +38,7 @@ from gossamer.web.nodes.rooms import Ending, unheard
 from gossamer.web.responses import Show, json_answer
 from gossamer.web.rooms import WebRooms
 from gossamer.web.routes import Routes, answers_with
-from gossamer.web.streams import MOST_EXPORTS, Slots, Stream, drawn
+from gossamer.web.streams import MOST_EXPORTS, Slots, Stream
 
 MINUTES = (
     ("pages_s", "Pages/s"),

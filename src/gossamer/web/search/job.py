@@ -10,7 +10,7 @@ import msgspec
 from gossamer.base.clock import SystemClock
 from gossamer.base.errors import GossamerError
 from gossamer.collection.search import search_of
-from gossamer.extract.vocabularies.relations import bundled
+from gossamer.extract.vocabularies import bundled
 from gossamer.store.directory import Directory
 from gossamer.web.render import make_templates
 from gossamer.web.search.address import asked_of

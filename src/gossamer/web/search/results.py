@@ -10,7 +10,7 @@ from zlib import crc32
 import msgspec
 
 from gossamer.base.clock import Instant, in_words
-from gossamer.extract.vocabularies.relations import bundled
+from gossamer.extract.vocabularies import bundled
 from gossamer.search.answer import Hit, SearchAnswer
 from gossamer.search.query import parse, text_of, toggled
 from gossamer.values.query import Query

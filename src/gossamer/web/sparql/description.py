@@ -17,14 +17,15 @@ from starlette.responses import Response
 
 from gossamer.base.clock import SECOND, Clock, Instant, in_words
 from gossamer.base.errors import QueryRefused
-from gossamer.extract.vocabularies.relations import Kind, bundled, label_of
+from gossamer.collection.views import SparqlAsk
+from gossamer.extract.vocabularies import Kind, bundled, label_of
 from gossamer.views.facts.names import CAPTURE, FETCHED_AT, PATH, SYNTAX
 from gossamer.views.facts.query_job import IS_A, SPECIALISES
 from gossamer.views.facts.results import JSON, JSON_LD, N_TRIPLES, RDF_XML, ROWS, TRIPLES, TURTLE, media_type_for
 from gossamer.views.facts.sparql import MOST_BYTES, MOST_ROWS
 from gossamer.web.names import PREFIXES, named
 from gossamer.web.responses import json_answer
-from gossamer.web.rooms import SparqlAsk, WebRooms
+from gossamer.web.rooms import WebRooms
 from gossamer.web.routes import Routes, answers_with
 
 FRESH_S = 60.0

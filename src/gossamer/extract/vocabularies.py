@@ -1,9 +1,9 @@
 """What widespread vocabularies say of their own terms: which class is narrower than which, which property, and names.
 
-The facts lie in a file beside this module (`vocabularies/terms.txt`, sources in `NOTICE.md` there), read when first
-asked for. `with_own` adds relations of the user. Only RDFS is understood: rdfs:subClassOf and rdfs:subPropertyOf.
+The facts are in a file beside this module (`vocabularies.txt`, its sources in `NOTICE.md`), which is read when first
+used. `with_own` adds relations of the user. Only RDFS is understood: rdfs:subClassOf and rdfs:subPropertyOf.
 
-Terms are understood in every spelling (`identity`) and answered in the canonical one.
+Terms are accepted in every spelling and returned in the canonical one (`canonical`).
 """
 
 import re
@@ -130,7 +130,7 @@ class Vocabularies:
 @lru_cache(maxsize=1)
 def bundled() -> Vocabularies:
     """Those that come with the program."""
-    text = (packaged("gossamer.extract") / "vocabularies" / "terms.txt").read_text("utf-8")
+    text = (packaged("gossamer.extract") / "vocabularies.txt").read_text("utf-8")
     prefixes: dict[str, str] = {}
     terms: dict[str, VocabularyTerm] = {}
     wider: dict[Kind, dict[str, list[str]]] = {"class": {}, "property": {}}
@@ -220,42 +220,13 @@ def label_of(name: str) -> str:
 
 @lru_cache(maxsize=4096)
 def superclasses(iri: str) -> tuple[str, ...]:
-    """Of the bundled vocabularies, like everything below. All of them, nearest first, without itself."""
+    """Of the bundled vocabularies: all superclasses, nearest first, without itself."""
     return bundled().superclasses(iri)
-
-
-@lru_cache(maxsize=4096)
-def superproperties(iri: str) -> tuple[str, ...]:
-    return bundled().superproperties(iri)
-
-
-def subclasses(iri: str) -> tuple[str, ...]:
-    return bundled().subclasses(iri)
-
-
-def subproperties(iri: str) -> tuple[str, ...]:
-    return bundled().subproperties(iri)
 
 
 @lru_cache(maxsize=4096)
 def namespace_of(iri: str) -> str:
     return bundled().namespace_of(iri)
-
-
-def prefix_of(namespace: str) -> str | None:
-    return bundled().prefix_of(namespace)
-
-
-def expanded(short: str) -> str | None:
-    return bundled().expanded(short)
-
-
-def term(iri: str) -> VocabularyTerm | None:
-    return bundled().term(iri)
-
-
-def terms(text: str, kind: Kind | None = None, at_most: int = 50) -> list[VocabularyTerm]:
-    return bundled().terms(text, kind, at_most)
 
 
 _VARIANT = re.compile(r"https?://(?:(?:www\.)?(?=schema\.org/)|(?=ogp\.me/ns[#/]))([^/]*)", re.IGNORECASE)

@@ -1,0 +1,186 @@
+"""What the state of a collection knows: its pages, fetches, hosts and seeds, without loading the views."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from functools import cached_property, partial
+from typing import Literal
+
+import msgspec
+
+from gossamer.base.clock import Clock
+from gossamer.base.environment import Outside
+from gossamer.base.tell import silent
+from gossamer.collection.why.answer import WhyQuery, crew_of, linked_from
+from gossamer.collection.why.trail import HostTrail, Trail
+from gossamer.collection.why.waits import Crew
+from gossamer.config.settings import Settings
+from gossamer.crawler.rules_file import RulesFile
+from gossamer.frontier import reports
+from gossamer.frontier.api import Ledger
+from gossamer.frontier.known import last_end
+from gossamer.monitor.control import Beat, Control
+from gossamer.plugins.filters import filters_to_ask
+from gossamer.rules.canonical import identity_of
+from gossamer.rules.scope import Reach
+from gossamer.rules.user.rulebook import OwnFilter, RuleBook
+from gossamer.store import captures, tallies
+from gossamer.store.directory import Directory
+from gossamer.store.given import stored_seeds
+from gossamer.store.options import config_of
+from gossamer.store.state import open_snapshot, open_state
+from gossamer.store.statements import State
+from gossamer.values.capture import Kept
+from gossamer.values.outcome import Denied, Reason
+from gossamer.values.url import Url
+from gossamer.values.visit import Counts
+
+TargetState = Literal["captured", "waiting", "refused", "moved", "gone", "failed", "unknown"]
+CAPTURED = (Reason.FETCHED, Reason.UNCHANGED)
+READ_FAILED = (Reason.READ_TIMEOUT, Reason.READ_CRASH, Reason.READ_MEMORY)
+REFUSED = (
+    Reason.ROBOTS, Reason.ROBOTS_UNREACHABLE, Reason.SCOPE, Reason.TOO_MANY_REDIRECTS, Reason.REDIRECT_OUT,
+    Reason.ADDRESS, Reason.CONTACT, Reason.MEDIA_TYPE, Reason.FILTER, Reason.TRAP, Reason.RETIRED, Reason.FORGOTTEN,
+)  # fmt: skip
+GONE = (Reason.GONE, Reason.SOFT_404)
+EXAMPLES = 10
+CHUNK = 2_000
+
+
+class CollectionState:
+    """Any thread may ask: each question opens and closes a handle of its own. Before a first crawl nothing is known."""
+
+    def __init__(self, directory: Directory, outside: Outside, settings: Settings | None = None) -> None:
+        """`settings`: those of the collection if not given."""
+        self.directory, self.outside, self._given = directory, outside, settings
+
+    @cached_property
+    def settings(self) -> Settings:
+        return self._given or config_of(self.directory.root).settings
+
+    def counts(self) -> Counts:
+        if not self.directory.is_begun:
+            return Counts()
+        with closing(open_state(self.directory)) as state:
+            return tallies.counts(state)
+
+    def beats(self) -> list[Beat]:
+        """The last heartbeat of every process that ever worked on it."""
+        with Control(self.directory.control, self.outside.clock) as control:
+            return control.beats()
+
+    def crew(self) -> Crew:
+        return crew_of(self.directory, self.outside)
+
+    def versions(self, url: Url) -> list[Kept]:
+        """The captures of a page, newest first."""
+        if not self.directory.is_begun:
+            return []
+        with closing(open_state(self.directory)) as state:
+            return captures.versions(state, url)
+
+    def pages_among(self, urls: Iterable[Url]) -> set[Url]:
+        """Those of which something was captured."""
+        if not self.directory.is_begun:
+            return set()
+        with closing(open_state(self.directory)) as state:
+            return {url for url in urls if captures.versions(state, url)}
+
+    def states(self, urls: Sequence[Url]) -> list[TargetState]:
+        """What became of each, in a word."""
+        if not self.directory.is_begun:
+            return ["unknown"] * len(urls)
+        with closing(open_snapshot(self.directory)) as state:
+            return [
+                target_state(*last_end(state, url, identity_of), captures.latest(state, url) is not None)
+                for url in urls
+            ]
+
+    def seeds(self) -> list[tuple[Url, Reach]]:
+        if not self.directory.is_begun:
+            return []
+        with closing(open_state(self.directory)) as state:
+            return [(url, Reach(reach)) for url, reach in stored_seeds(state)]
+
+    def why(self, url: str) -> Trail:
+        """The whole trail of a URL, known or not: how it was found, what each rule says, how its fetches ended.
+
+        >>> collection.why("http://example.org/").is_known
+        """
+        with closing(open_snapshot(self.directory)) as state:
+            return self._question(state).trail(url)
+
+    def why_host(self, name: str) -> HostTrail:
+        with closing(open_snapshot(self.directory)) as state:
+            return self._question(state).host_trail(name)
+
+    def promise(self, name: str) -> Ledger | None:
+        """What a host was promised, and what it got; None when it was never fetched from."""
+        with closing(open_state(self.directory)) as state:
+            return reports.host_ledger(state, name)
+
+    def _question(self, state: State) -> WhyQuery:
+        crew, now, links = self.crew(), self.outside.dates.now(), partial(linked_from, self.directory)
+        return WhyQuery(state, self.settings, crew, now, self.rules_file().book(), self._filters, links)
+
+    @cached_property
+    def _filters(self) -> tuple[OwnFilter, ...]:
+        return filters_to_ask(self.settings.crawl.filters, self.directory.root)
+
+    def rules_file(self) -> RulesFile:
+        return RulesFile(self.outside.files, self.directory.root, silent)
+
+    def rules_effect(self, now: RuleBook, then: RuleBook, seconds: float) -> "Iterator[RulesPreview]":
+        """What changing the rules would do to the waiting URLs, looked into for so many seconds at most."""
+        known = self.seeds()
+        with closing(open_state(self.directory)) as state:
+            yield from rules_effect(state, now.for_seeds(known), then.for_seeds(known), seconds, self.outside.clock)
+
+
+def target_state(is_known: bool, reason: Reason | None, is_captured: bool) -> TargetState:
+    """In a word, for the target of a link."""
+    if reason in REFUSED:
+        return "refused"
+    if reason is Reason.MOVED:
+        return "moved"
+    if reason in GONE:
+        return "gone"
+    if is_captured or reason in CAPTURED or reason in READ_FAILED:
+        return "captured"
+    if not is_known:
+        return "unknown"
+    return "waiting" if reason is None else "failed"
+
+
+class RulesPreview(msgspec.Struct, frozen=True):
+    """What rules would do to the waiting URLs. When time ran out, only the first `looked_at` of `queued` were tried;
+    they are in the order of hosts, so nothing follows from them for the others."""
+
+    queued: int
+    looked_at: int = 0
+    would_go: int = 0
+    examples: tuple[tuple[str, str], ...] = ()
+    """URLs, and the rule that excludes each."""
+
+    @property
+    def is_whole(self) -> bool:
+        return self.looked_at >= self.queued
+
+
+def rules_effect(state: State, now: RuleBook, then: RuleBook, seconds: float, clock: Clock) -> Iterator[RulesPreview]:
+    """The waiting URLs that `now` accepts and `then` refuses, after each chunk of the queue; the last is the answer."""
+    found = RulesPreview(tallies.counts(state).queued)
+    ends_s, examples = clock.elapsed_s() + seconds, list[tuple[str, str]]()
+    looked_at = would_go = 0
+    for text, depth in reports.queued(state):
+        url = Url(text)
+        verdict = then.judge(url, depth)
+        looked_at += 1
+        if isinstance(verdict, Denied) and not isinstance(now.judge(url, depth), Denied):
+            would_go += 1
+            if len(examples) < EXAMPLES:
+                examples.append((text, verdict.rule))
+        if looked_at % CHUNK == 0:
+            yield RulesPreview(max(found.queued, looked_at), looked_at, would_go, tuple(examples))
+            if clock.elapsed_s() > ends_s:
+                return
+    yield RulesPreview(looked_at, looked_at, would_go, tuple(examples))

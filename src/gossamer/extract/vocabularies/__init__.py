@@ -1,1 +1,0 @@
-"""What widespread vocabularies say of their terms, and canonical names."""
