@@ -1,9 +1,12 @@
 """The figures of the house, counted: `python -m tests.architecture.figures` prints them."""
 
 import ast
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,8 +31,13 @@ LINES = [
 ]
 """Who may import whom: what stands above, from what stands before it in this list. See docs/architecture.md."""
 LEVEL = {room: level for level, rooms in enumerate(LINES) for room in rooms}
-PARTICIPLES_ALLOWED = {"testing", "tuning", "coding", "reading"}
-"""Nouns of the plan: a content coding is RFC 9110's word, a reading what a reader makes of a capture."""
+PARTICIPLES_ALLOWED = {
+    "testing": "public: `gossamer.testing` ships the fakes",
+    "tuning": "a noun: the settings of one process (nice, gc, malloc)",
+    "coding": "a noun: RFC 9110 calls gzip and br content codings",
+    "reading": "a noun: what a reader makes of a capture",
+}
+"""Module names in -ing that are nouns, with the reason. No others."""
 
 
 class Module(NamedTuple):
@@ -182,6 +190,117 @@ def long_calls() -> list[str]:
     ]
 
 
+def knots() -> list[str]:
+    """Modules that import each other in a circle, and those that import these."""
+    sorter: TopologicalSorter[str] = TopologicalSorter({module.dotted: () for module in modules()})
+    for used, users in importers().items():
+        for user in users:
+            sorter.add(user, used)
+    with suppress(CycleError):
+        sorter.prepare()
+    free: set[str] = set()
+    while ready := sorter.get_ready():
+        free.update(ready)
+        sorter.done(*ready)
+    return sorted({module.dotted for module in modules()} - free)
+
+
+NAMED = re.compile(r"gossamer((?:\.\w+)+)(?::(\w+))?")
+"""A module, or something in it, named in a string: commands, jobs of workers, processes, the lazy names of the API."""
+ROOTS = ("gossamer.__init__", "gossamer.__main__", "gossamer.cli.main", "gossamer.testing")
+"""Where programs and tests of other people begin; everything else is reached from here, or does not exist."""
+OUTSIDE_USE = {
+    "router": "web/app.py asks every module of pages for its router",
+    "gossamer.demo.words": "the patterns in demo/genres.py name its lists",
+    "gossamer.testing": "shipped fakes for other people's tests",
+    "gossamer.demo.server:read_log": "reads the log of a server that runs as its own process, for the crash harness",
+}
+"""Public symbols that seem unused in src, by name, module or `module:symbol`, with the reason."""
+
+
+class Names(NamedTuple):
+    """What one module names, as far as it can mean something public of the package."""
+
+    imported: dict[str, str]
+    """By local name: the dotted name it was imported from."""
+    used: Counter[str]
+    """Names loaded, in annotations that are strings too."""
+    attributes: set[tuple[str, str]]
+    """(name, attribute) of a plain name."""
+    strings: set[str]
+    """Dotted names of the package in strings, with `:` before a symbol."""
+
+
+@cache
+def names_of(module: Module) -> Names:
+    found = Names({}, Counter(), set(), set())
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.ImportFrom):
+            found.imported.update({alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names})
+        elif isinstance(node, ast.Import):
+            found.imported.update({alias.asname or alias.name: alias.name for alias in node.names})
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            found.used[node.id] += 1
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            found.attributes.add((node.value.id, node.attr))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 200:
+            if "gossamer." in node.value:
+                found.strings.update(f"gossamer{path}{':' * bool(symbol)}{symbol}"
+                                     for path, symbol in NAMED.findall(node.value))  # fmt: skip
+            if not re.search(r"[a-z] [a-z]", node.value):  # no prose: it may be an annotation
+                found.used.update(re.findall(r"[A-Za-z_]\w+", node.value))
+    return found
+
+
+def public_symbols(module: Module) -> Iterator[tuple[str, int]]:
+    """Functions, classes and constants of a module, with how often each names itself in its own definition."""
+    for node in module.tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            inner = sum(isinstance(one, ast.Name) and one.id == node.name for one in ast.walk(node))
+            names, itself = [node.name], inner
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names, itself = [one.id for one in targets if isinstance(one, ast.Name)], 0
+        else:
+            continue
+        yield from ((name, itself) for name in names if not name.startswith("_"))
+
+
+def unused_symbols() -> list[str]:
+    """Public symbols that nothing in src uses: only tests do, or nobody."""
+    used: set[str] = set()
+    for module in modules():
+        names = names_of(module)
+        used |= set(names.imported.values()) | {one.replace(":", ".") for one in names.strings}
+        used |= {
+            f"{names.imported[name]}.{attribute}" for name, attribute in names.attributes if name in names.imported
+        }
+    return [
+        f"{module.name}: {name}"
+        for module in modules()
+        if module.dotted not in OUTSIDE_USE
+        for name, itself in public_symbols(module)
+        if f"{module.dotted}.{name}" not in used and names_of(module).used[name] <= itself
+        if not {name, f"{module.dotted}:{name}"} & OUTSIDE_USE.keys()
+    ]
+
+
+def unreached_modules() -> list[str]:
+    """Modules that no command, page, job, process or public name reaches."""
+    known = {module.dotted: module for module in modules()}
+    waiting, reached = [name for name in ROOTS if name in known], set()
+    while waiting:
+        name = waiting.pop()
+        if name in reached:
+            continue
+        reached.add(name)
+        module = known[name]
+        named = {one for _, one in imported(module.tree)} | {one.partition(":")[0] for one in names_of(module).strings}
+        for one in named:
+            waiting += [one] if one in known else [one.rpartition(".")[0]] if one.rpartition(".")[0] in known else []
+    return sorted(set(known) - reached - {module.dotted for module in modules() if module.path.name == "__init__.py"})
+
+
 def figures() -> dict[str, int]:
     return {
         "files": len(modules()),
@@ -195,9 +314,17 @@ def figures() -> dict[str, int]:
         "modules that import a database": len(databases_imported()),
         "constructors with more than 6 parameters": len(long_constructors()),
         "calls with 9 or more positional arguments": len(long_calls()),
+        "modules in import cycles": len(knots()),
+        "public symbols that nothing in src uses": len(unused_symbols()),
+        "modules that no command, page, job or public name reaches": len(unreached_modules()),
     }
 
+
+LISTS = (knots, unused_symbols, unreached_modules, single_importers, participles, upward_imports, state_named,
+         databases_imported, long_constructors, long_calls)  # fmt: skip
 
 if __name__ == "__main__":
     for name, number in figures().items():
         print(f"{number:7,}  {name}")
+    for listed in LISTS:
+        print(f"\n{listed.__name__}:", *listed(), sep="\n  ")

@@ -19,6 +19,9 @@ LIMITS = {
     "modules that import a database": 21,
     "constructors with more than 6 parameters": 4,
     "calls with 9 or more positional arguments": 0,
+    "modules in import cycles": 0,
+    "public symbols that nothing in src uses": 12,
+    "modules that no command, page, job or public name reaches": 11,
 }
 """Ratchets: what is there now. Make a number smaller, never larger."""
 

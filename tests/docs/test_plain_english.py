@@ -1,6 +1,11 @@
-"""Templates, scripts, help and documents say things in plain English: phrases that were replaced stay away."""
+"""Templates, scripts, help, documents and code are in plain English: phrases that were replaced stay away.
+
+`python -m tests.docs.test_plain_english [PHRASE]` prints how often the code still uses each, or where it uses this one.
+"""
 
 import re
+import sys
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -28,6 +33,90 @@ PAGES = [
 ]
 TEMPLATES = sorted((WEB / "templates").glob("*.html"))
 SCRIPTS = sorted((WEB / "static").glob("*.js"))
+
+
+DIALECT = {
+    "whoever": (45, "anyone who, or name them: the client, the user"),
+    "whatever": (66, "any, all, or no matter what"),
+    "seldom": (2, "rarely"),
+    "thereby": (0, "so"),
+    "lately": (12, "recently"),
+    "of late": (2, "recently"),
+    "let in": (5, "accepted"),
+    "lets in": (1, "accepts"),
+    "stands back": (1, "runs at low priority"),
+    "stand back": (0, "run at low priority"),
+    "come back": (5, "revisit, return"),
+    "comes back": (9, "is revisited, returns"),
+    "coming back": (1, "a revisit"),
+    "came back": (2, "the answer, what was returned"),
+    "is said of": (11, "is stated about, the properties of"),
+    "was said of": (0, "was stated about"),
+    "hasten": (10, "bring forward"),
+    "hastens": (0, "brings forward"),
+    "hastened": (9, "brought forward"),
+    "hastening": (6, "bringing forward"),
+    "sow": (0, "add the seeds"),
+    "sowing": (5, "the seeds"),
+    "sown": (0, "added"),
+    "beside": (86, "next to; apart from"),
+    "under way": (20, "in progress"),
+    "told": (264, "given, reported, printed"),
+    "met": (171, "seen, found, reached"),
+    "nobody": (97, "no process, no client, none"),
+    "somebody": (35, "a client, a user, someone"),
+    "asker": (4, "the client"),
+    "has to say": (2, "reports"),
+    "for ever": (5, "forever, without end"),
+    "goes on": (21, "continues"),
+    "go on": (25, "continue"),
+    "at rest": (11, "idle"),
+    "mend": (65, "repair"),
+    "mends": (8, "repairs"),
+    "mended": (26, "repaired"),
+    "anew": (26, "again, from scratch"),
+    "thing": (244, "entity, item, or its name"),
+    "things": (64, "entities, items, or their name"),
+    "fault": (81, "error, or what is wrong"),
+    "faults": (21, "errors"),
+    "speaks of": (7, "mentions, describes"),
+    "became of": (9, "the outcome of"),
+    "becomes of": (2, "the outcome of"),
+    "errand": (2, "request, task"),
+    "errands": (3, "requests, tasks"),
+    "strangers": (1, "third-party, untrusted"),
+    "heed": (4, "obey, apply"),
+    "in a word": (3, "as a label, briefly"),
+    "stood": (4, "was"),
+}
+"""Phrases of comments, docstrings, messages and names in the code: how many there are, and what to write instead. The
+numbers may only fall: write fewer, and lower the number."""
+SPOKEN = re.compile(
+    r"(?<![\w?])(?:" + "|".join(phrase.replace(" ", r"\s+(?:# )?") for phrase in sorted(DIALECT, key=len, reverse=True))
+    + r")(?!\w)"
+)  # fmt: skip
+
+
+def places_in_code() -> dict[str, list[str]]:
+    """By phrase: file:line of each in `src`."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        text = path.read_text().lower()
+        for match in SPOKEN.finditer(text):
+            line = text.count("\n", 0, match.start()) + 1
+            found[" ".join(match[0].replace("#", "").split())].append(f"{path.relative_to(ROOT)}:{line}")
+    return found
+
+
+def test_the_code_has_fewer_and_fewer_of_the_phrases() -> None:
+    found = places_in_code()
+    grown = [
+        f"{phrase!r} {len(places)} times, at most {DIALECT[phrase][0]}; write: {DIALECT[phrase][1]}\n"
+        f"    (the last ones: {', '.join(places[-12:])};\n    all: python -m tests.docs.test_plain_english '{phrase}')"
+        for phrase, places in found.items()
+        if len(places) > DIALECT[phrase][0]
+    ]
+    assert grown == [], "\n".join(grown)
 
 
 def phrases_in(text: str) -> list[str]:
@@ -65,3 +154,11 @@ def test_labels_outcomes_and_settings_have_none_of_the_phrases() -> None:
 def test_a_phrase_is_found_over_the_end_of_a_line_and_inside_no_other_word() -> None:
     assert phrases_in("It comes\n  Again, and Whoever asks.") == ["comes again", "whoever"]
     assert phrases_in("outlet in use, standing backwards") == []
+
+
+if __name__ == "__main__":
+    for phrase, places in places_in_code().items():
+        if phrase in sys.argv[1:]:
+            print(*places, sep="\n")
+        elif len(sys.argv) == 1:
+            print(f"{len(places):5} of at most {DIALECT[phrase][0]:4}  {phrase}: {DIALECT[phrase][1]}")
