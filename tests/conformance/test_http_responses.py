@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 from gossamer.base.clock import SystemClock
-from gossamer.base.environment import AddressPlan
+from gossamer.base.environment import AddressPlan, Network
 from gossamer.base.tell import silent
 from gossamer.config.slices import Fetch
 from gossamer.fetch.client import Client
+from gossamer.fetch.pool import Connections
 from gossamer.values.outcome import Failed, Fetched, Outcome, Reason, Refused
 from gossamer.values.url import url_of
 
@@ -53,7 +54,7 @@ async def visit_all(streams: list[bytes], size: int, closes: bool) -> list[Outco
         port = server.sockets[0].getsockname()[1]
         plan = AddressPlan({f"h{number}.test": {80: port} for number in range(len(streams))})
         settings = SETTINGS if closes else replace(SETTINGS, timeout_s=LATE_S, least_rate_after_s=LATE_S - 1)
-        async with Client(settings, plan, plan, SystemClock(), silent) as client:
+        async with Client(Connections(settings, Network(plan, plan), SystemClock(), silent)) as client:
             visits = [client.fetch(url_of(f"http://h{number}.test/{number}")) for number in range(len(streams))]
             return await asyncio.wait_for(asyncio.gather(*visits), 300)
 

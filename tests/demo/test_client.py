@@ -3,12 +3,14 @@
 import asyncio
 
 from gossamer.base.clock import SystemClock
+from gossamer.base.environment import Network
 from gossamer.base.tell import silent
 from gossamer.config.slices import Fetch
 from gossamer.demo.server import DemoServer
 from gossamer.demo.verdict import ExpectedPage, manifest_of
 from gossamer.demo.web import DemoWeb, address_plan
 from gossamer.fetch.client import Client
+from gossamer.fetch.pool import Connections
 from gossamer.values.capture import Truncated
 from gossamer.values.outcome import Fetched, Outcome, reason_of
 from gossamer.values.url import Url
@@ -20,7 +22,9 @@ async def fetch_all(urls: list[str]) -> dict[str, Outcome]:
     clock = SystemClock()
     async with DemoServer(WEB, clock) as server:
         plan = address_plan(WEB, server.port)
-        async with Client(Fetch(contact="https://demo.test/"), plan, plan, clock, silent) as client:
+        async with Client(
+            Connections(Fetch(contact="https://demo.test/"), Network(plan, plan), clock, silent)
+        ) as client:
             return {url: await client.fetch(Url(url)) for url in urls}
 
 

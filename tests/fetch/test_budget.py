@@ -5,12 +5,13 @@ import asyncio
 import pytest
 
 from gossamer.base.clock import SystemClock
-from gossamer.base.environment import AddressPlan
+from gossamer.base.environment import AddressPlan, Network
 from gossamer.base.tell import silent
 from gossamer.config.slices import Fetch
 from gossamer.fetch.budget import MEDIUM, MIB, Budget
 from gossamer.fetch.client import Client
 from gossamer.fetch.exchange import ResponseBody
+from gossamer.fetch.pool import Connections
 from gossamer.values.outcome import Failed, Fetched, Outcome, Reason
 from gossamer.values.url import url_of
 
@@ -192,7 +193,9 @@ def fetched(library: Library, settings: Fetch, paths: list[str]) -> tuple[list[O
         async with await asyncio.start_server(library.serve, "127.0.0.1", 0) as server:
             port = server.sockets[0].getsockname()[1]
             plan = AddressPlan({f"h{number}.test": {80: port} for number in range(len(paths))})
-            async with Client(settings, plan, plan, SystemClock(), silent, budget=budget) as client:
+            async with Client(
+                Connections(settings, Network(plan, plan), SystemClock(), silent), budget=budget
+            ) as client:
 
                 async def visit(number: int, path: str) -> Outcome:
                     url = url_of(f"http://h{number}.test{path}")

@@ -12,12 +12,13 @@ from multidict import CIMultiDict, CIMultiDictProxy
 
 from gossamer import __version__
 from gossamer.base.clock import SECOND, SystemClock
-from gossamer.base.environment import AddressPlan, made_up_address
+from gossamer.base.environment import AddressPlan, Network, made_up_address
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import silent
 from gossamer.config.slices import Fetch
 from gossamer.fetch.answer import ResponseHead, validators_of, wait_of
 from gossamer.fetch.client import Client
+from gossamer.fetch.pool import Connections
 from gossamer.fetch.wire import Protocol
 from gossamer.testing import FakeClock
 from gossamer.values.capture import Truncated
@@ -67,7 +68,7 @@ def visit(
         outcomes: list[Outcome] = []
         async with await asyncio.start_server(site.serve, "127.0.0.1", 0) as server:
             plan = AddressPlan({HOST: {port: server.sockets[0].getsockname()[1]}})
-            async with Client(settings, plan, plan, SystemClock(), silent) as client:
+            async with Client(Connections(settings, Network(plan, plan), SystemClock(), silent)) as client:
                 for text in texts:
                     url = url_of(text)
                     assert url is not None
@@ -288,7 +289,7 @@ def test_the_instant_of_a_capture_comes_from_the_clock():
         site, clock = Site(answer()), FakeClock()
         async with await asyncio.start_server(site.serve, "127.0.0.1", 0) as server:
             plan = AddressPlan({HOST: {80: server.sockets[0].getsockname()[1]}})
-            async with Client(SETTINGS, plan, plan, clock, silent) as client:
+            async with Client(Connections(SETTINGS, Network(plan, plan), clock, silent)) as client:
                 return await client.fetch(url_of(f"http://{HOST}/"))
 
     outcome = asyncio.run(one())
@@ -299,7 +300,7 @@ def test_the_instant_of_a_capture_comes_from_the_clock():
 def test_a_contact_cannot_smuggle_a_header_field(contact):
     plan = AddressPlan({})
     with pytest.raises(ConfigError):
-        Client(Fetch(contact=contact), plan, plan, SystemClock(), silent)
+        Client(Connections(Fetch(contact=contact), Network(plan, plan), SystemClock(), silent))
 
 
 def test_a_server_is_asked_by_what_it_called_its_last_answer():
@@ -309,7 +310,7 @@ def test_a_server_is_asked_by_what_it_called_its_last_answer():
     async def ask() -> Outcome:
         async with await asyncio.start_server(site.serve, "127.0.0.1", 0) as server:
             plan = AddressPlan({HOST: {80: server.sockets[0].getsockname()[1]}})
-            async with Client(SETTINGS, plan, plan, SystemClock(), silent) as client:
+            async with Client(Connections(SETTINGS, Network(plan, plan), SystemClock(), silent)) as client:
                 return await client.fetch(Url(f"http://{HOST}/"), validators=asked)
 
     assert isinstance(asyncio.run(ask()), Unchanged)
@@ -353,7 +354,7 @@ def test_a_large_body_is_not_read_when_its_entity_tag_is_the_one_we_asked_about(
     async def twice() -> list[Outcome]:
         async with await asyncio.start_server(site.serve, "127.0.0.1", 0) as server:
             plan = AddressPlan({HOST: {80: server.sockets[0].getsockname()[1]}})
-            async with Client(SETTINGS, plan, plan, SystemClock(), silent) as client:
+            async with Client(Connections(SETTINGS, Network(plan, plan), SystemClock(), silent)) as client:
                 url = Url(f"http://{HOST}/")
                 return [await client.fetch(url, validators=Validators(asked)) for _ in range(2)]
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from gossamer.base.clock import SystemClock
-from gossamer.base.environment import AddressPlan
+from gossamer.base.environment import AddressPlan, Network
 from gossamer.base.tell import Tell, silent
 from gossamer.config.slices import Fetch
 from gossamer.fetch.client import Client
@@ -34,7 +34,7 @@ def with_connections(
         async with await asyncio.start_server(listen, "127.0.0.1", 0) as server:
             plan = AddressPlan({name: {80: server.sockets[0].getsockname()[1]} for name in NAMES})
             clock = FakeClock()
-            connections = Connections(settings, plan, plan, clock, tell)
+            connections = Connections(settings, Network(plan, plan), clock, tell)
             connections.open()
             await story(connections, clock)
             connections.close()
@@ -179,7 +179,7 @@ def test_a_connection_whose_answer_was_given_up_is_closed_at_once() -> None:
     async def run() -> Outcome:
         async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
             plan = AddressPlan({"a.test": {80: server.sockets[0].getsockname()[1]}})
-            async with Client(SETTINGS, plan, plan, SystemClock(), silent) as client:
+            async with Client(Connections(SETTINGS, Network(plan, plan), SystemClock(), silent)) as client:
                 outcome = await client.fetch(Url("http://a.test/film"))
                 await asyncio.wait_for(ended.wait(), 60)
                 return outcome

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 import pytest
 
 from gossamer.base.clock import SystemClock
-from gossamer.base.environment import AddressPlan
+from gossamer.base.environment import AddressPlan, Network
 from gossamer.base.tell import silent
 from gossamer.config.slices import Fetch
 from gossamer.fetch.client import Client
+from gossamer.fetch.pool import Connections
 from gossamer.fetch.protocols import Answer, Dial
 from gossamer.values.capture import Truncated
 from gossamer.values.outcome import Failed, Fetched, Gone, Moved, Outcome, Reason, Refused
@@ -52,7 +53,9 @@ def asked(quay: Quay, kind: VisitKind = VisitKind.PAGE, settings: Fetch = SETTIN
         DEFAULT_PORTS["quay"] = quay.port
         async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
             plan = AddressPlan({"site.test": {1900: server.sockets[0].getsockname()[1]}} if is_there else {})
-            async with Client(settings, plan, plan, SystemClock(), silent, protocols={"quay": quay}) as client:
+            async with Client(
+                Connections(settings, Network(plan, plan), SystemClock(), silent), protocols={"quay": quay}
+            ) as client:
                 return await client.fetch(Url("quay://site.test/a"), kind)
 
     return asyncio.run(ask())
@@ -159,7 +162,9 @@ def test_a_host_that_cannot_be_reached_in_time_is_told_from_one_that_does_not_an
     async def ask(settings: Fetch) -> Outcome:
         plan, quay = Hanging({"site.test": {1900: 1}}), Quay()
         DEFAULT_PORTS["quay"] = quay.port
-        async with Client(settings, plan, plan, SystemClock(), silent, protocols={"quay": quay}) as client:
+        async with Client(
+            Connections(settings, Network(plan, plan), SystemClock(), silent), protocols={"quay": quay}
+        ) as client:
             return await client.fetch(Url("quay://site.test/a"))
 
     assert asyncio.run(ask(replace(SETTINGS, connect_s=0.05))) == Failed(Reason.CONNECT, "no connection within 0.05 s")

@@ -16,10 +16,11 @@ from tests.hostile.behaviours.codings import BOMBS, bomb
 from tests.hostile.server import HostileServer
 
 from gossamer.base.clock import SystemClock
-from gossamer.base.environment import AddressPlan, Endpoint
+from gossamer.base.environment import AddressPlan, Endpoint, Network
 from gossamer.base.tell import silent
 from gossamer.config.slices import Fetch
 from gossamer.fetch.client import Client
+from gossamer.fetch.pool import Connections
 from gossamer.values.outcome import Outcome
 from gossamer.values.url import Url, url_of
 from gossamer.values.visit import VisitKind
@@ -164,7 +165,7 @@ async def _meet(name: str, settings: Fetch) -> tuple[Outcome, float, int, Hostil
     stalls = Stalls()
     async with HostileServer() as server:
         plan = Recording(AddressPlan({HOST: {80: server.port}}))
-        async with Client(settings, plan, plan, SystemClock(), silent) as client:
+        async with Client(Connections(settings, Network(plan, plan), SystemClock(), silent)) as client:
             url = url_of(f"http://{HOST}/{name}")
             assert url is not None
             before = memory.memory_info().rss

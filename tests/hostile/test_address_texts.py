@@ -10,10 +10,11 @@ import pytest
 from tests.journey.crawling import crawl, page
 
 from gossamer.base.clock import SECOND, SystemClock
-from gossamer.base.environment import AddressPlan
+from gossamer.base.environment import AddressPlan, Network
 from gossamer.base.tell import silent
 from gossamer.config.slices import Fetch
 from gossamer.fetch.client import Client
+from gossamer.fetch.pool import Connections
 from gossamer.reader.reading import read
 from gossamer.rules.canonical import identity_of, stripped
 from gossamer.rules.scope import domain_of
@@ -107,7 +108,9 @@ def test_F_U2_the_bytes_sent_equal_the_address_shown() -> None:
     async def fetch_all() -> None:
         async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
             plan = AddressPlan({HOST: {80: server.sockets[0].getsockname()[1]}})
-            async with Client(Fetch(contact="me@a.test"), plan, plan, SystemClock(), silent) as client:
+            async with Client(
+                Connections(Fetch(contact="me@a.test"), Network(plan, plan), SystemClock(), silent)
+            ) as client:
                 for url in urls:
                     assert isinstance(await client.fetch(url), Fetched), url
 

@@ -8,11 +8,12 @@ import pytest
 from tests.hostile.harness import Doors, answering
 
 from gossamer.base.clock import SystemClock
-from gossamer.base.environment import AddressPlan, DirectDialer, Endpoint
+from gossamer.base.environment import AddressPlan, DirectDialer, Endpoint, Network
 from gossamer.base.tell import silent
 from gossamer.config.slices import Fetch
 from gossamer.fetch.client import Client
 from gossamer.fetch.guard import BAD_PORTS
+from gossamer.fetch.pool import Connections
 from gossamer.values.outcome import Failed, Fetched, Moved, Outcome, Reason, Refused
 from gossamer.values.url import Url, url_of
 
@@ -38,7 +39,7 @@ def visit(
 ) -> tuple[list[Outcome], list[tuple[str, int]]]:
     async def all_of_them(port: int) -> tuple[list[Outcome], list[tuple[str, int]]]:
         doors = Doors(port)
-        async with Client(settings, Names(names), doors, SystemClock(), silent) as client:
+        async with Client(Connections(settings, Network(Names(names), doors), SystemClock(), silent)) as client:
             return [await client.fetch(_url(text)) for text in urls], doors.dialled
 
     return asyncio.run(answering(answer, all_of_them))
@@ -75,7 +76,9 @@ def test_F_D5_a_second_try_dials_a_checked_address_too():
     async def both(port: int) -> tuple[Outcome, list[tuple[str, int]]]:
         doors = OneDead(port)
         async with Client(
-            SETTINGS, Names({"two.test": [["20.0.0.1", "20.0.0.2"]]}), doors, SystemClock(), silent
+            Connections(
+                SETTINGS, Network(Names({"two.test": [["20.0.0.1", "20.0.0.2"]]}), doors), SystemClock(), silent
+            )
         ) as client:
             return await client.fetch(_url("http://two.test/")), doors.dialled
 
@@ -152,7 +155,7 @@ def test_F_D11_a_contact_is_needed_for_public_addresses_only():
 def test_an_address_outside_the_plan_is_never_dialled():
     async def outside() -> Outcome:
         plan = AddressPlan({"known.test": {80: 1}})
-        async with Client(SETTINGS, plan, plan, SystemClock(), silent) as client:
+        async with Client(Connections(SETTINGS, Network(plan, plan), SystemClock(), silent)) as client:
             return await client.fetch(_url("http://8.8.8.8/"))
 
     outcome = asyncio.run(outside())
@@ -174,7 +177,10 @@ def test_F_D5_an_address_spelt_another_way_by_the_system_costs_that_visit_only()
         server = await asyncio.start_server(answer, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
         settings = Fetch(allow_addresses=("127.0.0.0/8",))
-        async with server, Client(settings, Mapped(), DirectDialer(), SystemClock(), silent) as client:
+        async with (
+            server,
+            Client(Connections(settings, Network(Mapped(), DirectDialer()), SystemClock(), silent)) as client,
+        ):
             return await client.fetch(Url(f"http://mapped.test:{port}/"))
 
     assert isinstance(asyncio.run(fetched()), Fetched | Failed | Refused)

@@ -18,11 +18,12 @@ from tests.journey import crawling
 
 import gossamer
 from gossamer.base.clock import SystemClock
-from gossamer.base.environment import AddressPlan, made_up_address
+from gossamer.base.environment import AddressPlan, Network, made_up_address
 from gossamer.base.errors import QueryRefused
 from gossamer.base.tell import silent
 from gossamer.config.slices import Fetch, RobotsKeeping
 from gossamer.fetch.client import Client
+from gossamer.fetch.pool import Connections
 from gossamer.fetch.robots import entry_of
 from gossamer.parse.feeds import parse_feed
 from gossamer.parse.sitemaps import parse_sitemap
@@ -232,7 +233,7 @@ def in_the_world(act: Callable[[World], Awaitable[None]], targets: tuple[str, ..
             port = server.sockets[0].getsockname()[1]
             names = [f"robots-{code}-{number}.test" for code in CODES for number in range(len(targets))]
             plan = Recording(AddressPlan({name: {80: port} for name in ("good.test", *names)}))
-            async with Client(SETTINGS, plan, plan, SystemClock(), silent) as client:
+            async with Client(Connections(SETTINGS, Network(plan, plan), SystemClock(), silent)) as client:
                 with Witness() as witness:
                     await act(World(client, plan, lure, port))
                 assert set(witness.connected) <= {("127.0.0.1", port)}

@@ -11,9 +11,10 @@ from tests.journey.crawling import Told
 
 from gossamer.base.chance import seeded
 from gossamer.base.clock import SystemClock
-from gossamer.base.environment import AddressPlan
+from gossamer.base.environment import AddressPlan, Network
 from gossamer.config.slices import Fetch
 from gossamer.fetch.client import Client
+from gossamer.fetch.pool import Connections
 from gossamer.values.outcome import Failed, Fetched, Moved, Outcome, Reason
 from gossamer.values.url import Url, url_of
 
@@ -64,7 +65,7 @@ def with_site(answer: Answer, visit: Callable[[Client, Site], Awaitable[T]], tol
         async with await asyncio.start_server(site.serve, "127.0.0.1", 0) as server:
             port = server.sockets[0].getsockname()[1]
             plan = AddressPlan({name: {80: port, 8080: port} for name in (HOST, "other.test", f"www.{HOST}")})
-            async with Client(SETTINGS, plan, plan, SystemClock(), told or Told()) as client:
+            async with Client(Connections(SETTINGS, Network(plan, plan), SystemClock(), told or Told())) as client:
                 return await visit(client, site)
 
     return asyncio.run(run())

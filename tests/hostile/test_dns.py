@@ -8,10 +8,12 @@ import pytest
 from tests.hostile.harness import Doors, answering
 from tests.hostile.names import NXDOMAIN, SERVFAIL, NameServer, Reply, Table
 
+from gossamer.base.environment import Network
 from gossamer.base.tell import silent
 from gossamer.config.slices import Fetch
 from gossamer.fetch.client import Client
 from gossamer.fetch.dns import AT_ONCE, DnsResolver
+from gossamer.fetch.pool import Connections
 from gossamer.testing import FakeClock
 from gossamer.values.outcome import Failed, Fetched, Outcome, Reason, Refused
 from gossamer.values.url import Url, url_of
@@ -42,7 +44,7 @@ def on_the_web(
         async with (
             NameServer(table) as names,
             DnsResolver(clock, servers=(names.address,), tries=2, patience_s=patience_s) as resolver,
-            Client(settings, resolver, doors, clock, silent) as client,
+            Client(Connections(settings, Network(resolver, doors), clock, silent)) as client,
         ):
             return await visit(Web(client, names, doors, clock))
 

@@ -12,10 +12,11 @@ from tests.journey import crawling
 from warcio.archiveiterator import ArchiveIterator
 
 from gossamer.base.clock import SystemClock
-from gossamer.base.environment import AddressPlan
+from gossamer.base.environment import AddressPlan, Network
 from gossamer.base.tell import silent
 from gossamer.config.slices import Fetch
 from gossamer.fetch.client import Client
+from gossamer.fetch.pool import Connections
 from gossamer.reader.reading import done
 from gossamer.values.capture import Capture, Truncated
 from gossamer.values.messages import ReadJob
@@ -65,7 +66,7 @@ def test_F_H1_many_silent_hosts_hold_a_bounded_number_of_connections():
             names = [f"h{number}.test" for number in range(60)]
             plan = AddressPlan({name: {80: server.port} for name in names})
             settings = replace(IMPATIENT, at_once=5, timeout_s=0.3)
-            async with Client(settings, plan, plan, SystemClock(), silent) as client:
+            async with Client(Connections(settings, Network(plan, plan), SystemClock(), silent)) as client:
 
                 async def visit(name: str) -> object:
                     nonlocal most
@@ -247,7 +248,7 @@ def in_turn(*names: str) -> list[Outcome]:
         outcomes: list[Outcome] = []
         async with HostileServer() as server:
             plan = AddressPlan({HOST: {80: server.port}})
-            async with Client(PATIENT, plan, plan, SystemClock(), silent) as client:
+            async with Client(Connections(PATIENT, Network(plan, plan), SystemClock(), silent)) as client:
                 for name in names:
                     outcomes.append(await client.fetch(url_of(f"http://{HOST}/{name}")))
                     await asyncio.sleep(0.1)  # real sockets
@@ -272,7 +273,7 @@ def test_F_H11_a_crawl_follows_ten_redirects_and_no_loop(tmp_path, monkeypatch):
     async def visit() -> tuple[list[str], dict[str, str]]:
         async with HostileServer() as server:
             plan = AddressPlan({HOST: {80: server.port}})
-            async with Client(PATIENT, plan, plan, SystemClock(), silent) as client:
+            async with Client(Connections(PATIENT, Network(plan, plan), SystemClock(), silent)) as client:
                 guarded = Guarded(client)
                 monkeypatch.setattr(crawling, "TinyWeb", lambda pages, clock: guarded)
                 starts = ["H11-loop", "H11-ping", "H11-chain-50", "H11-chain-10"]

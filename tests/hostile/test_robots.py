@@ -16,11 +16,12 @@ import pytest
 from tests.contract.test_frontier import sqlite_frontier
 
 from gossamer.base.clock import SECOND, SystemClock
-from gossamer.base.environment import AddressPlan
+from gossamer.base.environment import AddressPlan, Network
 from gossamer.base.tell import silent
 from gossamer.config.slices import Fetch, RobotsKeeping
 from gossamer.crawler.journey import refusal
 from gossamer.fetch.client import Client
+from gossamer.fetch.pool import Connections
 from gossamer.fetch.robots import entry_of
 from gossamer.reader.reading import done
 from gossamer.rules.robots import judge
@@ -71,7 +72,7 @@ async def met(answers: Mapping[str, Answer], start: str, settings: Fetch, keepin
     async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         plan = AddressPlan({host: {80: port} for host in answers})
-        async with Client(settings, plan, plan, SystemClock(), silent) as client:
+        async with Client(Connections(settings, Network(plan, plan), SystemClock(), silent)) as client:
             return await asked_until_answered(client.fetch, Url(f"http://{start}/robots.txt"), keeping)
 
 
@@ -169,7 +170,7 @@ def test_F_R4_an_answer_that_does_not_come_whole_is_never_allow(name: str) -> No
 def test_F_R4_no_name_and_no_connection_are_never_allow() -> None:
     async def story() -> list[Robots]:
         plan = AddressPlan({"site.test": {81: 1}})
-        async with Client(PATIENT, plan, plan, SystemClock(), silent) as client:
+        async with Client(Connections(PATIENT, Network(plan, plan), SystemClock(), silent)) as client:
             return [
                 (await asked_until_answered(client.fetch, Url(f"http://{host}/robots.txt"), RobotsKeeping()))[-1]
                 for host in ("nowhere.test", "site.test")
@@ -187,7 +188,7 @@ def test_F_R4_a_server_that_speaks_no_tls_is_never_allow() -> None:
 
         async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
             plan = AddressPlan({"site.test": {443: server.sockets[0].getsockname()[1]}})
-            async with Client(PATIENT, plan, plan, SystemClock(), silent) as client:
+            async with Client(Connections(PATIENT, Network(plan, plan), SystemClock(), silent)) as client:
                 return (await asked_until_answered(client.fetch, Url("https://site.test/robots.txt"), RobotsKeeping()))[
                     -1
                 ]

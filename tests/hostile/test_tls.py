@@ -10,10 +10,11 @@ import pytest
 import trustme
 
 from gossamer.base.clock import SystemClock
-from gossamer.base.environment import AddressPlan
+from gossamer.base.environment import AddressPlan, Network
 from gossamer.base.tell import silent
 from gossamer.config.slices import Fetch
 from gossamer.fetch.client import Client
+from gossamer.fetch.pool import Connections
 from gossamer.values.outcome import Failed, Fetched, Moved, Outcome, Reason
 from gossamer.values.url import url_of
 
@@ -45,7 +46,7 @@ class Site:
         asyncio.get_running_loop().set_exception_handler(lambda _, told: None)  # handshakes fail here by design
         async with await asyncio.start_server(self.serve, "127.0.0.1", 0, ssl=self._context) as server:
             plan = AddressPlan({"safe.test": {443: server.sockets[0].getsockname()[1]}})
-            async with Client(settings, plan, plan, SystemClock(), silent) as client:
+            async with Client(Connections(settings, Network(plan, plan), SystemClock(), silent)) as client:
                 return [await client.fetch(url_of("https://safe.test/")) for _ in range(times)]
 
 
@@ -165,7 +166,7 @@ def test_F_T2_a_server_that_speaks_no_tls_is_refused():
 
         async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
             plan = AddressPlan({"safe.test": {443: server.sockets[0].getsockname()[1]}})
-            async with Client(SETTINGS, plan, plan, SystemClock(), silent) as client:
+            async with Client(Connections(SETTINGS, Network(plan, plan), SystemClock(), silent)) as client:
                 return await client.fetch(url_of("https://safe.test/"))
 
     outcome = asyncio.run(plain())
@@ -181,7 +182,7 @@ def test_F_T2_a_handshake_that_stalls_ends_with_the_connection_time():
         async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
             plan = AddressPlan({"safe.test": {443: server.sockets[0].getsockname()[1]}})
             settings = replace(SETTINGS, connect_s=0.2)
-            async with Client(settings, plan, plan, SystemClock(), silent) as client:
+            async with Client(Connections(settings, Network(plan, plan), SystemClock(), silent)) as client:
                 return await client.fetch(url_of("https://safe.test/"))
 
     outcome = asyncio.run(stall())
@@ -199,7 +200,9 @@ def test_F_T2_garbage_instead_of_a_handshake_is_refused(said, mode):
 
         async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
             plan = AddressPlan({"safe.test": {443: server.sockets[0].getsockname()[1]}})
-            async with Client(replace(SETTINGS, tls=mode), plan, plan, SystemClock(), silent) as client:
+            async with Client(
+                Connections(replace(SETTINGS, tls=mode), Network(plan, plan), SystemClock(), silent)
+            ) as client:
                 return await client.fetch(url_of("https://safe.test/"))
 
     outcome = asyncio.run(babble())

@@ -14,7 +14,7 @@ from gossamer.archive.volumes import Volumes
 from gossamer.base.clock import SECOND
 from gossamer.base.errors import WorkerLost
 from gossamer.base.files import DiskFiles
-from gossamer.indexer.updates import Following, GraphView, Views, newest_of, position_in
+from gossamer.indexer.updates import Following, GraphView, IndexerProcess, ReadingSource, Views, newest_of, position_in
 from gossamer.search.query import parse
 from gossamer.spool.codec import encode
 from gossamer.spool.follower import Follower, SpoolPosition
@@ -108,13 +108,11 @@ class House:
     def views(self, following, settings: Following | None = None, **more) -> Views:
         return Views(
             following,
-            self.follower,
-            self.reread,
+            ReadingSource(self.follower, self.reread),
+            IndexerProcess(self.published.append, **more),
             self.clock,
             self.tell,
-            self.published.append,
             settings or Following(batch=7, commit_s=0.0),
-            **more,
         )
 
     def digests(self) -> dict[str, object]:
@@ -462,7 +460,7 @@ def test_a_checkpoint_is_made_when_it_is_wanted_and_at_the_end(house):
 
             await house.views(
                 {"graph": facts},
-                checkpoint_wanted=lambda: asked.pop(0) if asked else False,
+                is_checkpoint_wanted=lambda: asked.pop(0) if asked else False,
                 checkpoint=checkpoint,
             ).run(stop)
 

@@ -15,6 +15,7 @@ from gossamer.config.settings import Settings
 from gossamer.config.slices import fetch_settings, robots_keeping
 from gossamer.crawler.seeds import admitted
 from gossamer.fetch.client import Client
+from gossamer.fetch.pool import Connections
 from gossamer.fetch.robots import entry_of, entry_read
 from gossamer.rules.robots import RobotsNotice, RobotsSurvey
 from gossamer.values.messages import SurveyJob
@@ -82,7 +83,7 @@ async def looked_up(url: Url, reader: RobotsReader, settings: Settings, network:
     """The robots.txt of the address's origin, fetched as a crawl fetches it, its redirects followed."""
     await admitted([url], settings, network.resolver)
     async with AsyncExitStack() as opened:
-        client = Client(fetch_settings(settings), network.resolver, network.dialer, clock, silent)
+        client = Client(Connections(fetch_settings(settings), network, clock, silent))
         await opened.enter_async_context(client)
         return await RobotsFetch(client.fetch, reader, settings, clock).to_end(url)
 

@@ -25,6 +25,7 @@ from gossamer.crawler.seeds import admitted, checked_seeds
 from gossamer.crawler.settlement import detail_of
 from gossamer.fetch.client import Client
 from gossamer.fetch.dns import real_network
+from gossamer.fetch.pool import Connections
 from gossamer.fetch.robots import entry_of
 from gossamer.frontier.politeness import free_at, gap_s
 from gossamer.parse.coding import decode
@@ -130,7 +131,7 @@ async def page_at(url: Url, settings: Settings, network: Network, outside: Outsi
     """Raises ConfigError when it must not be asked for at all, NotRead when it did not come."""
     await admitted([url], settings, network.resolver)
     asking = replace(fetch_settings(settings), wanted=_PAGES)
-    async with Client(asking, network.resolver, network.dialer, outside.clock, silent) as client:
+    async with Client(Connections(asking, network, outside.clock, silent)) as client:
         outcome = await Walk(client.fetch, settings, outside.clock).to_end(url)
     if not isinstance(outcome, Fetched):
         raise NotRead(f"{url} cannot be read: {in_words(outcome)}")

@@ -29,6 +29,7 @@ from gossamer.crawler.settlement import ListPolicy, Measures
 from gossamer.crawler.sweeps import coming_back
 from gossamer.fetch.budget import Budget
 from gossamer.fetch.client import Client
+from gossamer.fetch.pool import Connections
 from gossamer.fetch.protocols import OtherProtocol
 from gossamer.frontier.api import FrontierRules
 from gossamer.frontier.rows import UrlKeys
@@ -113,9 +114,9 @@ async def open_crawl(
         ruling = await open_ruling(directory, settings, starts, database, outside, tell)
         plugged, protocols = plug_ins(directory, settings, outside)
         memory = Budget(settings.fetch.memory_mib * MIB, settings.crawl.at_once)
-        seams = (network.resolver, network.dialer, outside.dates, tell)
         asking = fetch_settings(settings, [media_type for media_type, _ in plugged.readers])
-        client = await opened.enter_async_context(Client(asking, *seams, ruling.judge_type, protocols, memory))
+        connections = Connections(asking, network, outside.dates, tell)
+        client = await opened.enter_async_context(Client(connections, ruling.judge_type, protocols, memory))
         frontier = await opened.enter_async_context(the_frontier(settings, database, ruling, client, outside, tell))
         readers = await opened.enter_async_context(reader_pool(settings, outside, tell, job_for(plugged)))
         await opened.enter_async_context(remembering(ruling.learning, directory.root, outside, tell))

@@ -6,10 +6,7 @@ from types import TracebackType
 from typing import Self
 
 from gossamer import __version__
-from gossamer.base.clock import Clock
-from gossamer.base.environment import Dialer, Resolver
 from gossamer.base.errors import ConfigError
-from gossamer.base.tell import Tell
 from gossamer.config.slices import Fetch
 from gossamer.fetch.answer import limit_of
 from gossamer.fetch.budget import CROWD, Budget
@@ -32,27 +29,20 @@ class Client:
 
     def __init__(
         self,
-        settings: Fetch,
-        resolver: Resolver,
-        dialer: Dialer,
-        clock: Clock,
-        tell: Tell,
+        connections: Connections,
         judge_type: JudgeType = lambda _url, _type, _depth: None,
         protocols: Protocols | None = None,
         budget: Budget | None = None,
     ) -> None:
-        """`judge_type` is asked when the headers of a page are in, for types that are collected at all. `protocols`:
-        those of other schemes than http and https, by scheme. `budget`: what bodies are charged to; the caller releases
-        a host's share once its answer is no longer in memory. None: nobody waits for room."""
-        self._settings, self._clock = settings, clock
-        self._connections = Connections(settings, resolver, dialer, clock, tell)
-        self._room = asyncio.Semaphore(CROWD * settings.at_once)
-        self._budget = budget if budget is not None else Budget(at_once=settings.at_once)
+        """`judge_type` is asked when the headers of a page have arrived, for types that are collected at all.
+        `protocols`: those of other schemes than http and https, by scheme. `budget`: what bodies are charged to; the
+        caller releases a host's share once its answer is no longer in memory. None: nobody waits for room."""
+        self._connections, self._judge_type, self._protocols = connections, judge_type, protocols or {}
+        at_once = connections.settings.at_once
+        self._room = asyncio.Semaphore(CROWD * at_once)
+        self._budget = budget if budget is not None else Budget(at_once=at_once)
         self._is_released_here = budget is None
-        self._judge_type = judge_type
-        self._fields = _fields(settings)
-        self._protocols = protocols or {}
-        self._tell = tell
+        self._fields = _fields(connections.settings)
 
     async def __aenter__(self) -> Self:
         self._connections.open()
@@ -80,16 +70,12 @@ class Client:
                 self._budget.release(url.host.name)
 
     async def _asked(self, url: Url, kind: VisitKind, depth: int, validators: Validators) -> Outcome:
-        if self._protocols and url.scheme in self._protocols:
-            protocol = self._protocols[url.scheme]
-            other = OtherExchange(url, kind, protocol, self._settings, self._clock, self._connections, self._tell)
-            most = limit_of(kind, 200, "", self._settings)  # how much of it comes is known at the end only
-            await self._budget.body(url.host.name, most)
-            return await other.run(self._judge_type, depth)
-        room = (self._connections, self._budget, self._judge_type, depth)
-        return await Exchange(url, kind, self._settings, self._clock, *room).run(
-            self._fields + conditions(validators), validators.etag
-        )
+        if (protocol := self._protocols.get(url.scheme)) is not None:
+            # How much of it comes is known only at the end.
+            await self._budget.body(url.host.name, limit_of(kind, 200, "", self._connections.settings))
+            return await OtherExchange(url, kind, protocol, self._connections).run(self._judge_type, depth)
+        exchange = Exchange(url, kind, depth, self._connections, self._budget, self._judge_type)
+        return await exchange.run(self._fields + conditions(validators), validators.etag)
 
     async def address_of(self, hostname: str) -> str | None:
         """The address that a visit to this name would dial first, from the same memory and past the same guard.

@@ -7,8 +7,6 @@ from itertools import chain
 
 from multidict import CIMultiDict, CIMultiDictProxy
 
-from gossamer.base.clock import Clock
-from gossamer.config.slices import Fetch
 from gossamer.fetch.answer import ResponseHead, is_wanted, is_what_we_have, limit_of, outcome_of
 from gossamer.fetch.budget import Budget
 from gossamer.fetch.pool import Connections, PooledConnection
@@ -66,16 +64,15 @@ class Exchange:
         self,
         url: Url,
         kind: VisitKind,
-        settings: Fetch,
-        clock: Clock,
+        depth: int,
         connections: Connections,
         budget: Budget,
         judge_type: JudgeType,
-        depth: int = 0,
     ) -> None:
-        self._url, self._kind, self._settings, self._clock, self._depth = url, kind, settings, clock, depth
+        self._url, self._kind, self._depth = url, kind, depth
         self._connections, self._budget, self._judge_type = connections, budget, judge_type
-        self._at, self._begun_s = clock.now(), clock.elapsed_s()
+        self._settings, self._clock = connections.settings, connections.clock
+        self._at, self._begun_s = self._clock.now(), self._clock.elapsed_s()
         self._connection: PooledConnection | None = None
         self._address = self._distrust = ""
         self._message: Message | None = None

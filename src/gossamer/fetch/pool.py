@@ -17,7 +17,7 @@ from typing import Generic, NamedTuple, TypeVar
 import aiohappyeyeballs
 
 from gossamer.base.clock import Clock
-from gossamer.base.environment import Dialer, Endpoint, Resolver
+from gossamer.base.environment import Endpoint, Network
 from gossamer.base.tell import Tell
 from gossamer.config.slices import Fetch
 from gossamer.fetch.guard import BAD_PORTS, address_of, forbidden, forbidden_name, is_opened, ranges
@@ -67,17 +67,17 @@ class _Idle(NamedTuple):
 
 
 class Connections:
-    """Opens connections to origins and keeps used ones for a while, at most one an origin."""
+    """Opens connections to origins, and keeps used ones for a while, at most one for each origin."""
 
-    def __init__(self, settings: Fetch, resolver: Resolver, dialer: Dialer, clock: Clock, tell: Tell) -> None:
-        self._settings, self._resolver, self._dialer = settings, resolver, dialer
-        self._clock, self._tell = clock, tell
+    def __init__(self, settings: Fetch, network: Network, clock: Clock, tell: Tell) -> None:
+        self.settings, self.clock, self.tell = settings, clock, tell
+        self._network = network
         self._opened = ranges(settings.allow_addresses)
         self._idle: OrderedDict[str, _Idle] = OrderedDict()
         self._trust: Trust | None = None
 
     def open(self) -> None:
-        self._trust = trust_of(self._settings)
+        self._trust = trust_of(self.settings)
 
     def close(self) -> None:
         for idle in self._idle.values():
@@ -90,7 +90,7 @@ class Connections:
         if idle is None:
             return None
         protocol = idle.connection.protocol
-        if self._clock.elapsed_s() - idle.since_s < self._settings.idle_s and protocol.is_quiet():
+        if self.clock.elapsed_s() - idle.since_s < self.settings.idle_s and protocol.is_quiet():
             return idle.connection
         protocol.abort()
         return None
@@ -100,19 +100,19 @@ class Connections:
         if not connection.protocol.is_usable():
             connection.protocol.abort()
             return
-        now_s = self._clock.elapsed_s()
+        now_s = self.clock.elapsed_s()
         if (older := self._idle.pop(connection.origin, None)) is not None:
             older.connection.protocol.abort()
         self._idle[connection.origin] = _Idle(connection._replace(is_new=False), now_s)
         oldest = next(iter(self._idle.values()))
-        while len(self._idle) > self._settings.at_once or now_s - oldest.since_s > self._settings.idle_s:
+        while len(self._idle) > self.settings.at_once or now_s - oldest.since_s > self.settings.idle_s:
             oldest.connection.protocol.abort()
             del self._idle[oldest.connection.origin]
             oldest = next(iter(self._idle.values()))
 
     async def redial(self, url: Url) -> PooledConnection | Refused | Failed:
         """A new connection in place of a kept one that ended unanswered; told, for it costs the host a question."""
-        self._tell("connection.replaced", url=url.text)
+        self.tell("connection.replaced", url=url.text)
         return await self.dial(url)
 
     async def dial(self, url: Url) -> PooledConnection | Refused | Failed:
@@ -140,15 +140,15 @@ class Connections:
             found = await self._checked(url.hostname)
         if not isinstance(found, list):
             if found.reason is Reason.ADDRESS:
-                self._tell("address.refused", url=url.text, why=found.detail)
+                self.tell("address.refused", url=url.text, why=found.detail)
             return found
         try:
             endpoints: dict[Endpoint, str] = {}
             for address in found:
-                endpoints.setdefault(self._dialer.endpoint(address, url.port), address)
+                endpoints.setdefault(self._network.dialer.endpoint(address, url.port), address)
             transport, protocol, peer, distrust = await self._connect(url, list(endpoints), make, with_tls)
         except (ssl.SSLError, ssl.CertificateError) as trouble:
-            self._tell("tls.failed", url=url.text, trouble=in_full(trouble))
+            self.tell("tls.failed", url=url.text, trouble=in_full(trouble))
             return Failed(Reason.TLS, in_words(trouble))
         except (ConnectionAbortedError, ConnectionResetError, BrokenPipeError):
             reason = Reason.TLS if with_tls else Reason.CONNECT
@@ -160,7 +160,7 @@ class Connections:
     async def address_of(self, hostname: str) -> str | None:
         """The checked address that would be dialled first; None when there is none, or none that may be dialled."""
         try:
-            async with asyncio.timeout(self._settings.connect_s):
+            async with asyncio.timeout(self.settings.connect_s):
                 found = await self._checked(hostname)
         except TimeoutError:
             return None
@@ -172,7 +172,7 @@ class Connections:
             return Refused(Reason.ADDRESS, why)
         literal = address_of(hostname)
         try:
-            found = [literal] if literal else await self._resolver.addresses(hostname)
+            found = [literal] if literal else await self._network.resolver.addresses(hostname)
         except OSError:
             return Failed(Reason.DNS, f"{hostname} cannot be resolved")
         if not found:
@@ -180,7 +180,7 @@ class Connections:
         for address in found:  # one bad address spoils the name: the good ones are a lure
             if why := forbidden(address, self._opened):
                 return Refused(Reason.ADDRESS, why)
-        if self._settings.contact is None and not all(is_opened(address, self._opened) for address in found):
+        if self.settings.contact is None and not all(is_opened(address, self._opened) for address in found):
             return Refused(Reason.CONTACT, f"{hostname} is public, and no contact is set")
         return [address_of(address) or address for address in found[:MOST_ADDRESSES_TRIED]]
 

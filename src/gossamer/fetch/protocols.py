@@ -11,9 +11,6 @@ from typing import Protocol
 import msgspec
 from multidict import CIMultiDict, CIMultiDictProxy
 
-from gossamer.base.clock import Clock
-from gossamer.base.tell import Tell
-from gossamer.config.slices import Fetch
 from gossamer.fetch.answer import ResponseHead, is_wanted, limit_of, outcome_of
 from gossamer.fetch.exchange import UNVERIFIED, JudgeType
 from gossamer.fetch.pool import Connections, Streams, plain
@@ -73,22 +70,13 @@ class _NotDialled(OSError):
 class OtherExchange:
     """One question in such a protocol. Used once."""
 
-    def __init__(
-        self,
-        url: Url,
-        kind: VisitKind,
-        protocol: OtherProtocol,
-        settings: Fetch,
-        clock: Clock,
-        connections: Connections,
-        tell: Tell,
-    ) -> None:
-        self._url, self._kind, self._protocol, self._settings = url, kind, protocol, settings
-        self._clock, self._connections, self._tell = clock, connections, tell
+    def __init__(self, url: Url, kind: VisitKind, protocol: OtherProtocol, connections: Connections) -> None:
+        self._url, self._kind, self._protocol, self._connections = url, kind, protocol, connections
+        self._settings, self._clock, self._tell = connections.settings, connections.clock, connections.tell
         self._opened: list[Streams] = []
-        self._at, self._begun_s = clock.now(), clock.elapsed_s()
+        self._at, self._begun_s = self._clock.now(), self._clock.elapsed_s()
 
-    async def run(self, judge_type: JudgeType, depth: int = 0) -> Outcome:
+    async def run(self, judge_type: JudgeType, depth: int) -> Outcome:
         if self._kind is VisitKind.ROBOTS and not self._protocol.has_robots:
             return Failed(Reason.CLIENT_ERROR, f"{self._url.scheme} knows no robots.txt")
         try:
@@ -106,11 +94,7 @@ class OtherExchange:
         finally:
             for streams in self._opened:
                 streams.writer.transport.abort()
-        return (
-            self._outcome(answer, lambda kind: judge_type(self._url, kind, depth))
-            if isinstance(answer, Answer)
-            else answer
-        )
+        return self._outcome(answer, judge_type, depth) if isinstance(answer, Answer) else answer
 
     async def _asked(self) -> Answer | Failed:
         limit = limit_of(self._kind, 200, "", self._settings)
@@ -135,7 +119,7 @@ class OtherExchange:
         self._opened.append(found)
         return found.reader, found.writer
 
-    def _outcome(self, answer: Answer, judge_type: Callable[[str], str | None]) -> Outcome:
+    def _outcome(self, answer: Answer, judge_type: JudgeType, depth: int) -> Outcome:
         if not 200 <= answer.status <= 599:
             return Failed(Reason.PROTOCOL, f"status {answer.status}")
         fields = [("Content-Type", answer.media_type)] if answer.media_type else []
@@ -144,7 +128,7 @@ class OtherExchange:
         if self._kind is VisitKind.PAGE and 200 <= answer.status < 300:
             if not is_wanted(head.media_type, self._settings.wanted):
                 return Refused(Reason.MEDIA_TYPE, head.media_type)
-            if (why := judge_type(head.media_type)) is not None:
+            if (why := judge_type(self._url, head.media_type, depth)) is not None:
                 return Refused(Reason.MEDIA_TYPE, why)
         limit = limit_of(self._kind, answer.status, head.media_type, self._settings)
         last = self._opened[-1] if self._opened else None

@@ -37,7 +37,15 @@ from gossamer.frontier.rows import UrlKeys
 from gossamer.frontier.sqlite.requeue import pasts_of
 from gossamer.indexer.graph_client import NAME as KEEPER
 from gossamer.indexer.graph_client import FactsApart, facts_apart
-from gossamer.indexer.updates import Following, GraphView, Reread, Views, noting_omissions
+from gossamer.indexer.updates import (
+    Following,
+    GraphView,
+    IndexerProcess,
+    ReadingSource,
+    Reread,
+    Views,
+    noting_omissions,
+)
 from gossamer.monitor.control import Control
 from gossamer.monitor.pulse import ProcessReport, Pulse, ThisMachine, beating_by_itself
 from gossamer.monitor.supervisor import become_the_one, dropped
@@ -164,14 +172,15 @@ def open_views(
 
     return Views(
         views={"links": links, "facts": GraphView(facts), "words": words},
-        follower=lambda: Follower(outside.files, directory.spool, places, tell),
-        reread=reread,
+        source=ReadingSource(lambda: Follower(outside.files, directory.spool, places, tell), reread),
+        process=IndexerProcess(
+            publish=published.heard,
+            is_checkpoint_wanted=lambda: bool(control.pending(NAME)) and checkpoints.is_due(),
+            checkpoint=checkpoint,
+        ),
         clock=outside.clock,
         tell=tell,
-        publish=published.heard,
         settings=Following(drain_s=math.inf),
-        checkpoint_wanted=lambda: bool(control.pending(NAME)) and checkpoints.is_due(),
-        checkpoint=checkpoint,
     )
 
 

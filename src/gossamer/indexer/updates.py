@@ -158,6 +158,26 @@ class Following:
     reread_at_once: int = 16  # captures that are read again at one time
 
 
+@dataclass(frozen=True, slots=True)
+class ReadingSource:
+    """Where the readings come from: the spool, and the archive for those that the spool has lost."""
+
+    follower: Callable[[], Follower]
+    """Makes a new follower of the spool."""
+    reread: Reread
+
+
+@dataclass(frozen=True, slots=True)
+class IndexerProcess:
+    """What the views tell the process around them, and what they ask of it."""
+
+    publish: Callable[[dict[str, object]], None]
+    """Is given the positions and the lag of the views."""
+    is_checkpoint_wanted: Callable[[], bool] = lambda: False
+    checkpoint: Callable[[], object] = lambda: None
+    """Called when one is wanted and at the end, on a thread of its own."""
+
+
 @dataclass(slots=True)
 class _Group:
     """Views that stand at the same position and share a follower."""
@@ -176,25 +196,20 @@ class _Group:
 class Views:
     """Follows the spool for its views. One for each data directory, in the indexer process.
 
-    REQUIRES: the views are open. `follower` makes a new follower of the spool; `publish` is told where the views are;
-    `checkpoint_wanted` is asked now and then whether to call `checkpoint`, which is run on a thread beside the work.
+    REQUIRES: the views are open.
     """
 
     def __init__(
         self,
         views: Mapping[str, View],
-        follower: Callable[[], Follower],
-        reread: Reread,
+        source: ReadingSource,
+        process: IndexerProcess,
         clock: Clock,
         tell: Tell,
-        publish: Callable[[dict[str, object]], None],
         settings: Following,
-        checkpoint_wanted: Callable[[], bool] = lambda: False,
-        checkpoint: Callable[[], object] = lambda: None,
     ) -> None:
-        self._views, self._follower, self._reread = dict(views), follower, reread
-        self._clock, self._tell, self._publish, self._settings = clock, tell, publish, settings
-        self._checkpoint_wanted, self._checkpoint = checkpoint_wanted, checkpoint
+        self._views, self._source, self._process = dict(views), source, process
+        self._clock, self._tell, self._settings = clock, tell, settings
         self._groups: list[_Group] = []
         self._published_at: Instant = 0
         self._committed_at: dict[str, Instant] = {}
@@ -211,14 +226,14 @@ class Views:
                 if not self._is_time_to_publish():
                     continue
                 self._publish_state()
-                if (copying is None or copying.done()) and not self._is_busy() and self._checkpoint_wanted():
+                if (copying is None or copying.done()) and not self._is_busy() and self._process.is_checkpoint_wanted():
                     self._commit_all()
-                    copying = crew.create_task(asyncio.to_thread(self._checkpoint))
+                    copying = crew.create_task(asyncio.to_thread(self._process.checkpoint))
         until = self._clock.elapsed_s() + self._settings.drain_s
         while await self.turn() and self._clock.elapsed_s() < until:
             pass
         self.commit()
-        await asyncio.to_thread(self._checkpoint)
+        await asyncio.to_thread(self._process.checkpoint)
 
     async def catch_up(self) -> int:
         """Take everything there is and commit it. Says how many pages were taken."""
@@ -267,7 +282,7 @@ class Views:
         if not self._groups:
             for name, view in self._views.items():
                 position = position_in(view.position)
-                self._groups.append(_Group(self._follower(), position, {name: view}, self._clock.now()))
+                self._groups.append(_Group(self._source.follower(), position, {name: view}, self._clock.now()))
         merged: dict[SpoolPosition, _Group] = {}
         for group in self._groups:
             first = merged.setdefault(group.position, group)
@@ -318,7 +333,7 @@ class Views:
 
     async def _read_again(self, place: Place) -> Reading | None:
         try:
-            return await self._reread(place)
+            return await self._source.reread(place)
         except (WorkerLost, ArchiveDamaged) as trouble:
             self._tell("views.unread", volume=place.volume, number=place.number, because=str(trouble))
             return None
@@ -378,7 +393,7 @@ class Views:
         self._published_at = self._clock.now()
         positions = {name: position_in(view.position) for name, view in self._views.items()}
         front = max((group.position for group in self._groups), default=SpoolPosition())
-        self._publish(
+        self._process.publish(
             {
                 "positions": {name: [at.volume, at.number] for name, at in positions.items()},
                 "lag_s": round(self.lag_s, 3),
