@@ -17,7 +17,7 @@ from gossamer.base.tell import silent
 from gossamer.config.slices import Politeness
 from gossamer.frontier.api import FrontierRules
 from gossamer.frontier.postgres.frontier import PostgresFrontier
-from gossamer.frontier.postgres.hosts import Stay
+from gossamer.frontier.postgres.presence import Stay
 from gossamer.store.postgres.database import SharedDatabase
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason

@@ -26,7 +26,7 @@ async def opened(
     """Skips the test when there is no server here."""
     conninfo = server().conninfo_for(folder, waits_for_disk=False)
     from gossamer.frontier.postgres.frontier import PostgresFrontier
-    from gossamer.frontier.postgres.hosts import Stay
+    from gossamer.frontier.postgres.presence import Stay
     from gossamer.store.postgres.database import SharedDatabase
 
     async with SharedDatabase(conninfo, clock, silent) as database:

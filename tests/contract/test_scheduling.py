@@ -448,6 +448,30 @@ def test_F_S3_a_sitemap_speaks_for_another_host_only_when_its_robots_txt_names_i
     run(story())
 
 
+def test_an_index_that_is_named_speaks_for_the_sitemaps_that_it_names(opened: Opener) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        index, sitemap = Url("https://maps.test/index.xml"), Url("https://maps.test/a.xml")
+        listed = Offer(Url("https://a.test/1"), How.SITEMAP, None, 1, via=sitemap)
+        async with opened(clock) as frontier:
+            await frontier.offer([Offer(index, How.MAP)])
+            page = await take_page(frontier, clock)
+            found = Offer(sitemap, How.MAP, index.id, 1)
+            await frontier.settle([settled(page, clock, offers=(found, listed))])
+            assert await order(frontier, clock, 1) == [sitemap.text]
+            assert await frontier.known(listed.url) is None, "nobody vouches for it yet"
+            await frontier.offer([seed("https://a.test/0")])
+            (robots,) = [visit for visit in await frontier.take(5) if visit.kind is VisitKind.ROBOTS]
+            named = entry(robots.origin, clock.now(), sitemaps=(index.text,))
+            await frontier.settle([settled(robots, clock, robots=named)])
+            clock.advance(1)
+            again = [await take_page(frontier, clock), await take_page(frontier, clock)]
+            await frontier.settle([settled(page, clock, offers=(listed,)) for page in again])
+            assert await order(frontier, clock, 5) == ["https://a.test/1"]
+
+    run(story())
+
+
 def test_a_sitemap_is_read_again_when_somebody_vouches_for_it_later(opened: Opener) -> None:
     async def story() -> None:
         clock = FakeClock()

@@ -40,7 +40,7 @@ from tests.frontier import postgres_crawler
 
 from gossamer.frontier.postgres import hosts, reports
 from gossamer.frontier.postgres.frontier import PostgresFrontier
-from gossamer.frontier.postgres.hosts import Replaced, Stay
+from gossamer.frontier.postgres.presence import Replaced, Stay
 from gossamer.frontier.postgres.settlement import LeaseLost
 from gossamer.store.postgres import captures
 from gossamer.store.postgres.database import DatabaseLost, SharedDatabase

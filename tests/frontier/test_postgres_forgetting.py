@@ -26,9 +26,9 @@ from gossamer.values.visit import Settled, Visit, VisitKind
 if why := why_absent():
     pytest.skip(why, allow_module_level=True)
 
-from gossamer.frontier.postgres.forget import forget
 from gossamer.frontier.postgres.frontier import PostgresFrontier
-from gossamer.frontier.postgres.hosts import Stay
+from gossamer.frontier.postgres.hosts import forget
+from gossamer.frontier.postgres.presence import Stay
 from gossamer.store.postgres.database import SharedDatabase
 
 SHOP, OTHER = "https://shop.test", "https://other.test"

@@ -6,7 +6,7 @@ from gossamer.base.clock import SECOND
 from gossamer.config.slices import Politeness, SiteBudget
 from gossamer.frontier.leases import AskFirst, Away, GivenUp, Open, Shut, gate_of
 from gossamer.frontier.politeness import DOWN, FAILURES, failures_after, free_at, gap_s, troubles_after
-from gossamer.frontier.postgres.robots import SharedMoment
+from gossamer.frontier.postgres.presence import SharedMoment
 from gossamer.frontier.postgres.settlement import LeaseLost
 from gossamer.frontier.priority import LOWEST, is_over_budget, priority_after, priority_of
 from gossamer.frontier.seen import SeenTable

@@ -205,7 +205,7 @@ def test_rules_in_memory_are_bounded_and_read_back_from_disk(tmp_path: Path) -> 
                 for number, robots in entries.items():
                     book.keep(connection, number, 1, robots)
                     book.remember(number, 1, robots)
-                assert len(book._held) == 3
+                assert len(book._cache._held) == 3
                 assert {n: book.entry(connection, n, 1) for n in entries} == entries
                 assert book.entry(connection, 5, 0) is None
 

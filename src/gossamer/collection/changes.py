@@ -12,8 +12,7 @@ from gossamer.base.tell import Says, silent, unheard
 from gossamer.crawler.seeds import checked_seeds
 from gossamer.frontier import reports
 from gossamer.frontier.rows import UrlKeys
-from gossamer.frontier.sqlite import hosts as retirement
-from gossamer.frontier.sqlite import quarantine
+from gossamer.frontier.sqlite import hosts as stored
 from gossamer.frontier.sqlite.requeue import ended, requeue
 from gossamer.monitor.control import REINSTATE, RELEASE, REQUEUE, RETIRE, Control
 from gossamer.rules.canonical import identity_of, stripped
@@ -116,11 +115,11 @@ async def change_host(
 def _change(state: State, action: str, name: str, words: str, now: Instant) -> bool:
     match action:
         case "retire":
-            return retirement.retire(state, name, words, now) is not None
+            return stored.retire(state, name, words, now) is not None
         case "reinstate":
-            return retirement.reinstate(state, name) is not None
+            return stored.reinstate(state, name) is not None
         case _:
-            return quarantine.release(state, name, words, lambda text: template_of(Url(text)))[1] > 0
+            return stored.release(state, name, words, lambda text: template_of(Url(text)))[1] > 0
 
 
 async def _host_asked(directory: Directory, outside: Outside, action: str, name: str, words: str, says: Says) -> str:

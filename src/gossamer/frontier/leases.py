@@ -1,4 +1,4 @@
-"""Which of the pages that wait at a host is fetched now, given what its robots.txt files say. Pure."""
+"""Which of the pages that wait at a host is fetched now, given what its robots.txt files say. No IO."""
 
 from collections.abc import Iterable
 from typing import Generic, NamedTuple, TypeVar
@@ -91,6 +91,40 @@ def gate_of(robots: Robots | None, now: Instant, tries: int | None) -> Gate:
     if robots.state is RobotsState.UNREACHABLE:
         return GivenUp(robots.failures) if is_given_up(robots, tries) else Shut(robots.expires_at)
     return Open(robots)
+
+
+MOST_RULES = 200_000
+"""Rules (and entries) held in memory at most; the one unused for longest goes first."""
+
+
+class RobotsCache(Generic[T]):
+    """Robots entries in memory, by host id and lane. `T` is what is held with each, such as its version."""
+
+    def __init__(self, most_rules: int = MOST_RULES) -> None:
+        self._most = most_rules
+        self._held: dict[tuple[int, int], tuple[Robots | None, T]] = {}
+        self._weight = 0
+
+    def get(self, key: tuple[int, int]) -> tuple[Robots | None, T] | None:
+        found = self._held.pop(key, None)
+        if found is not None:
+            self._held[key] = found  # the last used is the last to go
+        return found
+
+    def put(self, key: tuple[int, int], robots: Robots | None, more: T) -> None:
+        self.drop(key)
+        self._held[key] = robots, more
+        self._weight += _weight(robots)
+        while self._weight > self._most and len(self._held) > 1:
+            self.drop(next(iter(self._held)))
+
+    def drop(self, key: tuple[int, int]) -> None:
+        if key in self._held:
+            self._weight -= _weight(self._held.pop(key)[0])
+
+
+def _weight(robots: Robots | None) -> int:
+    return 1 + len(robots.rules) if robots else 1
 
 
 LONG_KNOWN = 24

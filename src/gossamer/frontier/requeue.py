@@ -1,14 +1,17 @@
 """Which URLs that were fetched or refused wait again, and until when. Pure; both stores of the frontier go by it."""
 
 import math
+from collections.abc import Callable, Sequence
+from functools import cache
 
 import msgspec
 
 from gossamer.base.clock import SECOND, Instant
+from gossamer.frontier.api import KnownState
 from gossamer.frontier.priority import MOST_NUDGE, priority_of
 from gossamer.recrawl.retry import TRANSIENT
 from gossamer.values.history import Past, Reschedule, packed
-from gossamer.values.link import How
+from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import Robots
 from gossamer.values.url import Url, url_of
@@ -38,6 +41,38 @@ def newly_named(settled: Settled) -> list[Url]:
     named = settled.robots.sitemaps if settled.robots is not None else ()
     urls = [url_of(text) for text in named if text not in before]
     return [url for url in urls if url is not None][:MOST_READ_AGAIN]
+
+
+def sitemaps_of(robots: Robots | None) -> list[Url]:
+    """Sitemaps that a robots.txt names. They may have been read when the crawl did not reach as far as it does now."""
+    urls = [url_of(text) for text in robots.sitemaps] if robots is not None else []
+    return [url for url in urls if url is not None][:MOST_READ_AGAIN]
+
+
+def vouched_for(
+    offers: Sequence[Offer],
+    entry_of: Callable[[Url], Robots | None],
+    known_as: Callable[[Url], KnownState | None],
+) -> list[Offer]:
+    """Offers that need nobody to vouch for them, and those whose sitemap the robots.txt of their own origin names.
+
+    (The sitemap protocol, "Sitemaps & Cross Submits".) Who names an index speaks for the sitemaps that it names. While
+    that robots.txt is not known, nobody vouches; when it is read, the sitemap is read again.
+    """
+
+    @cache
+    def is_named(via: Url, root: Url) -> bool:
+        robots = entry_of(root)
+        if robots is None:
+            return False
+        if via.text in robots.sitemaps or via in (named := {url_of(text) for text in robots.sitemaps}):
+            return True
+        found = known_as(via) if named else None
+        return found is not None and found.how is How.MAP and found.source in named
+
+    return [
+        one for one in offers if one.via is None or one.via.host == one.url.host or is_named(one.via, one.url.robots)
+    ]
 
 
 def priority_again(depth: int) -> int:

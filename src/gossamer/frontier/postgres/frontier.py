@@ -7,6 +7,7 @@ by the database's clock: the crawlers' own may be minutes apart.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from types import MappingProxyType, TracebackType
 from typing import Self, TypeVar
@@ -18,15 +19,15 @@ from gossamer.base.tell import Tell
 from gossamer.frontier.api import FrontierRules, KnownState
 from gossamer.frontier.back_queues import Resolving
 from gossamer.frontier.postgres import hosts
-from gossamer.frontier.postgres.hosts import Presence, Stay
+from gossamer.frontier.postgres.hosts import SharedRulebook
 from gossamer.frontier.postgres.leases import Networks, SharedLease, SharedTake, deliver
+from gossamer.frontier.postgres.presence import Presence, ReadTime, SharedMoment, Stay, database_time, tally
 from gossamer.frontier.postgres.reports import known
 from gossamer.frontier.postgres.requeue import (
     START,
     ended,
     failures_of,
     hasten,
-    maps_for,
     pasts_of,
     plans,
     read_again,
@@ -35,18 +36,15 @@ from gossamer.frontier.postgres.requeue import (
     revive,
 )
 from gossamer.frontier.postgres.requeue import Key as AddressKey
-from gossamer.frontier.postgres.robots import ReadTime, SharedMoment, SharedRulebook, database_time
 from gossamer.frontier.postgres.settlement import LeaseLost, SharedSettle, having_led
 from gossamer.frontier.postgres.sieve import (
     Entering,
     SourcedOffer,
     linked_of,
     raise_linked,
-    tally,
-    vouched_for,
 )
 from gossamer.frontier.priority import LAST, MOST_RAISED
-from gossamer.frontier.requeue import newly_named
+from gossamer.frontier.requeue import newly_named, sitemaps_of, vouched_for
 from gossamer.frontier.seen import SeenTable
 from gossamer.frontier.settlement import check_entry
 from gossamer.store import tallies
@@ -136,9 +134,12 @@ class PostgresFrontier:
 
             def enter(connection: Connection, _: SharedMoment) -> tuple[int, int, set[int]]:
                 fresh, met = self._seen.sift(part, self._rules.may_enter)
-                fresh = vouched_for(connection, self._rulebook, fresh)
+                fresh = self._vouched_for(connection, fresh, met)
+                keys = rules.keys
                 seeds = [offer.url for offer in fresh if offer.how is How.SEED]
-                read_again(connection, self._me(), maps_for(connection, self._rulebook, seeds, rules), rules)
+                unknown = [seed for seed in seeds if known(connection, seed, keys.url_id, keys.text) is None]
+                maps = {one: None for seed in unknown for one in sitemaps_of(self._rulebook.of(connection, seed))}
+                read_again(connection, self._me(), list(maps), rules)
                 new, moves = Entering(connection, self._rules).enter(
                     [SourcedOffer(offer, source_of(offer)) for offer in fresh]
                 )
@@ -327,9 +328,18 @@ class PostgresFrontier:
                 source = one.visit.url.host.name
                 nods: list[Offer] = []
                 fresh, met = self._seen.sift(one.offers, self._rules.may_enter, source, met, nods)
-                good = vouched_for(connection, self._rulebook, fresh)
+                good = self._vouched_for(connection, fresh, met)
                 found += [SourcedOffer(offer, source) for offer in (*good, *nods[:MOST_RAISED])]
         return found, met
+
+    def _vouched_for(self, connection: Connection, offers: list[Offer], met: set[int]) -> list[Offer]:
+        """The others are not remembered as seen: somebody may vouch for them later."""
+        if all(one.via is None for one in offers):
+            return offers
+        keys, entry_of = self._rules.keys, partial(self._rulebook.of, connection)
+        good = vouched_for(offers, entry_of, lambda via: known(connection, via, keys.url_id, keys.text))
+        self._seen.unmeet(set(offers) - set(good), met)
+        return good
 
     def _committed(self) -> None:
         if self._presence.committed():

@@ -1,121 +1,25 @@
-"""How crawlers and hosts stand: who is at work, whose leases have run out, which hosts and templates are set aside."""
+"""Hosts of the shared frontier: ids, retirement, robots.txt entries, quarantine, and what is forgotten."""
 
-import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from gossamer.base.clock import SECOND, Clock, Instant
-from gossamer.base.errors import GossamerError
-from gossamer.base.tell import Tell
-from gossamer.config.slices import Politeness
-from gossamer.frontier.politeness import TOLERANCE, Steps
-from gossamer.frontier.postgres.robots import ReadTime, SharedMoment, moment
-from gossamer.frontier.postgres.sieve import tally
-from gossamer.frontier.rows import HELD, next_id
+from gossamer.base.clock import Instant
+from gossamer.frontier.leases import RobotsCache
+from gossamer.frontier.postgres.presence import tally
+from gossamer.frontier.rows import HELD, lane_of, next_id
+from gossamer.rules.retention import Forgotten
 from gossamer.store import tallies
-from gossamer.store.postgres.database import Connection, SharedDatabase
+from gossamer.store.postgres.database import Connection
 from gossamer.store.statements import load
-from gossamer.values.url import Host, id_of
+from gossamer.values.robots import Robots
+from gossamer.values.url import Host, Url, id_of
 
 _SQL = load("gossamer.frontier.postgres")
-
-
-class Stay(msgspec.Struct, frozen=True):
-    """How a crawler takes part."""
-
-    name: str
-    """Whoever starts under the name of another takes its place: the older one loses what it held."""
-    lease_s: float = 20.0
-    """A crawler not heard of for so long is taken for dead, and its hosts go to others."""
-    renew_s: float = 5.0
-    """How often it makes itself heard, at least."""
-
-    def __post_init__(self) -> None:
-        if not self.name or not 0 < self.renew_s < self.lease_s:
-            raise ValueError(f"a stay that cannot be: {self}")
-
-    def until(self, now: Instant) -> Instant:
-        return now + math.ceil(self.lease_s * SECOND)
-
-
-class Life(NamedTuple):
-    """A crawler's number among all, and which of its starts this is."""
-
-    worker_id: int
-    number: int
-
-
-def join(connection: Connection, stay: Stay, now: Instant, politeness: Politeness) -> tuple[Life, bool]:
-    """Our new life, and whether the one before had not ended in order: what it held waits a full gap."""
-    connection.execute(_SQL["worker_entered"], {"name": stay.name})
-    row = connection.execute(_SQL["worker_named"], {"name": stay.name}).fetchone()
-    assert row is not None
-    worker_id, alive_until = row
-    row = connection.execute(_SQL["worker_joins"], {"worker": worker_id, "until": stay.until(now)}).fetchone()
-    assert row is not None
-    if alive_until is not None:
-        bury(connection, worker_id, [worker_id], now, politeness)
-    return Life(worker_id, row[0]), alive_until is not None
-
-
-def renew(connection: Connection, life: Life, stay: Stay, now: Instant) -> bool:
-    """False: we had been taken for dead, and hold nothing any longer."""
-    given = {"worker": life.worker_id, "life": life.number, "until": stay.until(now)}
-    return connection.execute(_SQL["worker_renews"], given).rowcount == 1
-
-
-def is_at_work(connection: Connection, name: str) -> bool:
-    row = connection.execute(_SQL["worker_named"], {"name": name}).fetchone()
-    return row is not None and row[1] is not None
-
-
-def leave(connection: Connection, life: Life, now: Instant, politeness: Politeness) -> None:
-    """Visits still out return to their queues; their hosts may just have been touched, and wait a full gap."""
-    given = {"worker": life.worker_id, "life": life.number}
-    if connection.execute(_SQL["worker_leaves"], given).rowcount:
-        return_leases(connection, life.worker_id, [], now, politeness)
-
-
-def bury_the_dead(connection: Connection, worker_id: int, now: Instant, politeness: Politeness) -> int:
-    """Take the hosts from crawlers whose stay has run out; says how many hosts were on lease."""
-    dead = [number for (number,) in connection.execute(_SQL["workers_dead"], {"worker": worker_id, "now": now})]
-    return bury(connection, worker_id, dead, now, politeness)
-
-
-def bury(connection: Connection, worker_id: int, dead: Sequence[int], now: Instant, politeness: Politeness) -> int:
-    """Hosts that they held, or touched within a gap, wait a full gap and go to whoever takes next."""
-    if not dead:
-        return 0
-    rows = connection.execute(_SQL["hosts_of"], {"workers": list(dead), "now": now}).fetchall()
-    return _rest(connection, worker_id, rows, now, politeness)
-
-
-def return_leases(
-    connection: Connection, worker_id: int, known: Sequence[int], now: Instant, politeness: Politeness
-) -> int:
-    """Give back what we hold by the database, but for the hosts named."""
-    rows = connection.execute(_SQL["strays"], {"worker": worker_id, "known": list(known)}).fetchall()
-    return _rest(connection, worker_id, rows, now, politeness)
-
-
-def _rest(
-    connection: Connection, worker_id: int, rows: Sequence[tuple[int, bool]], now: Instant, politeness: Politeness
-) -> int:
-    returned = sum(1 for _, is_leased in rows if is_leased)
-    if rows:
-        given = {
-            "hosts": [host_id for host_id, _ in rows],
-            "worker": worker_id,
-            "now": now,
-            "floor": math.ceil(politeness.delay_s * SECOND),
-            "longest_s": politeness.longest_crawl_delay_s,
-        }
-        connection.execute(_SQL["hosts_rested"], given)
-        tally(connection, worker_id, {tallies.LEASED: -returned})
-    return returned
+_FORGET = load("gossamer.frontier.postgres", "forget.sql")
+_DECODER = msgspec.msgpack.Decoder(Robots)
+_ENCODER = msgspec.msgpack.Encoder()
 
 
 def find_host_id(connection: Connection, name: str) -> int | None:
@@ -155,141 +59,44 @@ def locked(connection: Connection, host_id: int) -> tuple[bool, Instant | None, 
     return row[1], row[2], row[3]
 
 
-# A crawler's presence in a shared crawl: it makes itself heard, buries the dead, and keeps the shared clock honest.
+class SharedRulebook:
+    """Robots entries by host id and lane, by the shared clock. A version says whether the copy in memory is good."""
 
+    def __init__(self) -> None:
+        self._cache = RobotsCache[int]()
 
-class Replaced(GossamerError):
-    """Another crawler has started under our name, and has what we held. This one must stop."""
+    def of(self, connection: Connection, url: Url) -> Robots | None:
+        """What the robots.txt of the origin of a URL said; None: it is not known."""
+        host_id = find_host_id(connection, url.host.name)
+        key = (host_id or 0, lane_of(url.text))
+        return None if host_id is None else self.entries(connection, {key: None}).get(key)
 
-
-class _Stand(NamedTuple):
-    life: Life
-    heard_s: float
-    """When we last made ourselves heard, by our clock that never steps; never later than the database took note."""
-    connections: int
-    clock_steps: int
-    is_anew: bool = False
-    """We had been taken for dead: what we held has gone to others."""
-
-
-class Presence:
-    """Touched on the database's thread alone. Every transaction starts with `begin`; after its commit, `committed`."""
-
-    def __init__(
-        self,
-        database: SharedDatabase,
-        stay: Stay,
-        politeness: Politeness,
-        clock: Clock,
-        read_time: ReadTime,
-        tell: Tell,
-    ) -> None:
-        self._database = database
-        self._stay = stay
-        self._politeness = politeness
-        self._clock = clock
-        self._read_time = read_time
-        self._tell = tell
-        self._steps = Steps()
-        self._stepped = 0
-        """By how much the shared clock was set, until that has been made good."""
-        self._stand: _Stand | None = None
-        self._next: _Stand | None = None
-
-    @property
-    def number(self) -> int:
-        """Ours, among the crawlers."""
-        if self._next is None:
-            raise RuntimeError("the frontier is not open")
-        return self._next.life.worker_id
-
-    @property
-    def is_open(self) -> bool:
-        return self._stand is not None
-
-    def is_trusted(self) -> bool:
-        """Whether nobody can have taken us for dead yet."""
-        heard_s = self._stand.heard_s if self._stand is not None else float("-inf")
-        return self._clock.elapsed_s() - heard_s < self._stay.lease_s
-
-    def join(self, connection: Connection) -> bool:
-        """Begin a stay; says whether an earlier one under this name had ended in order."""
-        now = moment(connection, self._read_time, self._clock)
-        clock_steps, latest_at = _clock_of(connection)
-        if latest_at > now.at + TOLERANCE:
-            self._shift(connection, clock_steps, now.at - latest_at)
-            clock_steps += 1
-        self._steps.since(now.at, now.elapsed_s)
-        life, was_there = join(connection, self._stay, now.at, self._politeness)
-        self._next = _Stand(life, now.elapsed_s, self._database.times_connected, clock_steps)
-        return not was_there
-
-    def leave(self, connection: Connection, now: SharedMoment) -> None:
-        if self._next is not None:
-            leave(connection, self._next.life, now.at, self._politeness)
-        connection.execute(_SQL["latest_at"], {"now": now.at})
-
-    def left(self) -> None:
-        self._stand = self._next = None
-
-    def begin(self, connection: Connection, held: Iterable[int], may_be_done: bool) -> SharedMoment:
-        """The time by both clocks. `held` are the hosts whose leases we know of."""
-        stand = self._stand
-        if stand is None:
-            raise RuntimeError("the frontier is not open")
-        self._next = stand
-        now = moment(connection, self._read_time, self._clock)
-        self._stepped += self._steps.since(now.at, now.elapsed_s)
-        is_due = now.elapsed_s - stand.heard_s >= self._stay.renew_s
-        if is_due or self._stepped or stand.connections != self._database.times_connected:
-            self._make_heard(connection, stand, now, held)
-        return msgspec.structs.replace(now, may_be_done=may_be_done)
-
-    def committed(self) -> bool:
-        """The transaction is on disk. True: all that we held has gone to others."""
-        self._stepped = 0
-        assert self._next is not None
-        is_anew = self._next.is_anew
-        self._stand = self._next = self._next._replace(is_anew=False)
-        return is_anew
-
-    def _make_heard(self, connection: Connection, stand: _Stand, now: SharedMoment, held: Iterable[int]) -> None:
-        clock_steps = self._mend_clock(connection, stand.clock_steps)
-        life, is_anew = stand.life, not renew(connection, stand.life, self._stay, now.at)
-        if is_anew:
-            if is_at_work(connection, self._stay.name):
-                raise Replaced(f"another crawler works under the name {self._stay.name}: this one must stop")
-            life, _ = join(connection, self._stay, now.at, self._politeness)
-        elif stand.connections != self._database.times_connected:
-            return_leases(connection, life.worker_id, list(held), now.at, self._politeness)
-        returned = bury_the_dead(connection, life.worker_id, now.at, self._politeness)
-        if returned:
-            self._tell("frontier.inherited", hosts=returned)
-        connection.execute(_SQL["latest_at"], {"now": now.at})
-        self._next = _Stand(life, now.elapsed_s, self._database.times_connected, clock_steps, is_anew)
-
-    def _mend_clock(self, connection: Connection, known: int) -> int:
-        """When the shared clock was set, the first crawler to notice moves every promise along with it."""
-        found, _ = _clock_of(connection)
-        if self._stepped and found == known and self._shift(connection, known, self._stepped):
-            return known + 1
+    def entries(
+        self, connection: Connection, wanted: Mapping[tuple[int, int], int | None]
+    ) -> dict[tuple[int, int], Robots | None]:
+        """The version wanted is None when it is not known."""
+        found: dict[tuple[int, int], Robots | None] = {}
+        missing = []
+        for key, version in wanted.items():
+            held = self._cache.get(key)
+            if held is not None and held[1] == version:
+                found[key] = held[0]
+            else:
+                missing.append(key)
+        if missing:
+            given = {"hosts": [host_id for host_id, _ in missing], "lanes": [lane for _, lane in missing]}
+            for host_id, lane, version, entry in connection.execute(_SQL["robots_entries"], given):
+                robots = found[host_id, lane] = _DECODER.decode(entry)
+                # versions are never used twice, so a copy read in a transaction that fails later does no harm
+                self._cache.put((host_id, lane), robots, version)
         return found
 
-    def _shift(self, connection: Connection, known: int, by: int) -> bool:
-        if connection.execute(_SQL["step_of_clock"], {"known": known}).rowcount != 1:
-            return False
-        connection.execute(_SQL["hosts_shifted"], {"by": by})
-        connection.execute(_SQL["queue_shifted"], {"by": by})
-        connection.execute(_SQL["networks_shifted"], {"by": by})
-        connection.execute(_SQL["workers_shifted"], {"by": by})
-        self._tell("clock.stepped", by_s=by / SECOND)
-        return True
-
-
-def _clock_of(connection: Connection) -> tuple[int, Instant]:
-    row = connection.execute(_SQL["steps_of_clock"]).fetchone()
-    assert row is not None
-    return int(row[0]), int(row[1])
+    def keep(self, connection: Connection, host_id: int, lane: int, robots: Robots) -> None:
+        """Write an entry inside the caller's transaction."""
+        delay_s = robots.crawl_delay_s
+        asked = delay_s if delay_s is not None and delay_s > 0 else None  # not NaN, not negative
+        key = {"host_id": host_id, "lane": lane}
+        connection.execute(_SQL["robots_kept"], {**key, "delay_s": asked, "entry": _ENCODER.encode(robots)})
 
 
 OPEN_LANES, HELD_LANES = [0, 1], [HELD, HELD + 1]
@@ -389,3 +196,67 @@ def _hold(connection: Connection, worker_id: int, lane: tuple[int, int], found: 
     connection.execute(_SQL["template_held"], given)
     connection.execute(_SQL["host_holds"], {"host_id": host_id, "more": len(ids)})
     tally(connection, worker_id, {tallies.QUEUED: -len(ids), tallies.QUARANTINED: len(ids)})
+
+
+# URLs and hosts are forgotten as if they had never been seen. REQUIRES: no crawler is at work, for it would hold some
+# of this in memory.
+
+_OF_ADDRESSES = ("queue_dropped", "revisits_dropped", "said_dropped", "failures_dropped", "addresses_dropped")
+_OF_HOST = ("robots_of_host", "errands_of_host", "templates_of_host", "mail_of_host")
+
+
+def forget(connection: Connection, worker_id: int, block: Forgotten, template_of: Callable[[str], str]) -> int:
+    """Whatever `block` names goes, queued or visited, with its row of the catalogue; says how many addresses were
+    known of it. The records themselves are in the archives of the crawlers."""
+    moves: Counter[str] = Counter()
+    forgotten = 0
+    for name in sorted(block.at):
+        moves.update(_uncatalogued(connection, name, block))
+        host_id = find_host_id(connection, name)
+        if host_id is None:
+            continue
+        amount, moved = _forget_at(connection, host_id, block, template_of)
+        forgotten += amount
+        moves.update(moved)
+        if name in block.hosts:
+            moves.update(_forget_host(connection, host_id))
+    tally(connection, worker_id, moves)
+    return forgotten
+
+
+def _forget_at(
+    connection: Connection, host_id: int, block: Forgotten, template_of: Callable[[str], str]
+) -> tuple[int, Counter[str]]:
+    at = {"host_id": host_id}
+    known = connection.execute(_FORGET["addresses_of"], at).fetchall()
+    gone = {number: (url, reason) for number, url, reason in known if block.has(Url(url))}
+    places: dict[int, int] = dict(connection.execute(_FORGET["places_of"], at).fetchall())
+    held = [number for number in gone if places.get(number, 0) >= HELD]
+    queued = sum(1 for number in gone if number in places) - len(held)
+    moves = Counter({tallies.KNOWN: -len(gone), tallies.QUEUED: -queued, tallies.QUARANTINED: -len(held)})
+    moves[tallies.SETTLED] -= len(gone) - queued - len(held)
+    for _, reason in gone.values():
+        if reason:
+            moves[f"{tallies.REASON}{reason}"] -= 1
+    for statement in _OF_ADDRESSES:
+        connection.execute(_FORGET[statement], {**at, "ids": list(gone)})
+    for template, amount in Counter([template_of(gone[number][0]) for number in held]).items():
+        connection.execute(_FORGET["template_unheld"], {**at, "id": id_of(template), "amount": amount})
+    connection.execute(_FORGET["host_unheld"], {**at, "amount": len(held)})
+    return len(gone), moves
+
+
+def _uncatalogued(connection: Connection, name: str, block: Forgotten) -> dict[str, int]:
+    at = {"host_id": Host(name).id}
+    found = [url for (url,) in connection.execute(_FORGET["captures_of"], at) if block.has(Url(url))]
+    dropped = connection.execute(_FORGET["captures_dropped"], {**at, "urls": found}).fetchall()
+    withdrawn = connection.execute(_FORGET["withdrawn_dropped"], {**at, "urls": found}).rowcount
+    pages = len({url for url, is_page in dropped if is_page})
+    return {tallies.CAPTURES: -len(dropped), tallies.PAGES: withdrawn - pages}
+
+
+def _forget_host(connection: Connection, host_id: int) -> dict[str, int]:
+    for statement in _OF_HOST:
+        connection.execute(_FORGET[statement], {"host_id": host_id})
+    row = connection.execute(_FORGET["host_dropped"], {"host_id": host_id}).fetchone()
+    return {tallies.HOSTS: -1, tallies.RETIRED: -int(row is not None and row[0])}

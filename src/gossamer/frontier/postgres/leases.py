@@ -13,9 +13,8 @@ from gossamer.frontier.api import FrontierRules
 from gossamer.frontier.back_queues import MOST_RESOLVED, Resolving
 from gossamer.frontier.leases import AskFirst, Open, choose, robots_visit
 from gossamer.frontier.politeness import FAILED, gap_s
-from gossamer.frontier.postgres.hosts import set_aside
-from gossamer.frontier.postgres.robots import SharedMoment, SharedRulebook
-from gossamer.frontier.postgres.sieve import tally
+from gossamer.frontier.postgres.hosts import SharedRulebook, set_aside
+from gossamer.frontier.postgres.presence import SharedMoment, tally
 from gossamer.frontier.priority import LAST, pick_band
 from gossamer.frontier.rows import said_of, text_of
 from gossamer.frontier.settlement import lane_moves

@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 from gossamer.base.clock import DAY, Instant
 from gossamer.frontier.api import FrontierRules
-from gossamer.frontier.postgres.hosts import find_host_id
-from gossamer.frontier.postgres.reports import key_of, known
-from gossamer.frontier.postgres.robots import SharedMoment, SharedRulebook
-from gossamer.frontier.postgres.sieve import MOST_AT_ONCE, Entering, tally
+from gossamer.frontier.postgres.hosts import SharedRulebook, find_host_id
+from gossamer.frontier.postgres.presence import SharedMoment, tally
+from gossamer.frontier.postgres.reports import key_of
+from gossamer.frontier.postgres.sieve import MOST_AT_ONCE, Entering
 from gossamer.frontier.priority import priority_of
 from gossamer.frontier.requeue import (
     ASKS_ROBOTS,
@@ -18,7 +18,6 @@ from gossamer.frontier.requeue import (
     MENDABLE,
     MOST_DETAILS,
     MOST_EXAMPLES,
-    MOST_READ_AGAIN,
     begun,
     free_at,
     noted,
@@ -30,7 +29,7 @@ from gossamer.store.statements import load
 from gossamer.values.history import Past, Reschedule, decoded, encoded
 from gossamer.values.link import How
 from gossamer.values.outcome import Reason
-from gossamer.values.url import Url, url_of
+from gossamer.values.url import Url
 from gossamer.values.visit import EndedGroup, Failure, Selection
 
 # A new start for what failed, in a shared crawl: the person gives the same command again because it is mended.
@@ -82,17 +81,6 @@ def begin_pasts(connection: Connection, rows: Sequence[tuple[int, int, Instant]]
         "pasts": [encoded(begun(row[2], due_at)) for row, due_at in zip(rows, due_ats, strict=True)],
     }
     connection.execute(_SQL["pasts_begun"], given)
-
-
-def maps_for(connection: Connection, rulebook: SharedRulebook, seeds: Sequence[Url], rules: FrontierRules) -> list[Url]:
-    """Sitemaps that the robots.txt files of new seeds are known to name: see `reviving.maps_for`."""
-    new = [seed for seed in seeds if known(connection, seed, rules.keys.url_id, rules.keys.text) is None]
-    keys = {(seed.host.id, lane_of(seed.text)): None for seed in new}
-    found: dict[Url, None] = {}
-    for robots in rulebook.entries(connection, keys).values() if keys else ():
-        named = robots.sitemaps if robots is not None else ()
-        found |= dict.fromkeys([url for text in named if (url := url_of(text)) is not None])
-    return list(found)[:MOST_READ_AGAIN]
 
 
 def read_again(connection: Connection, worker_id: int, maps: Sequence[Url], rules: FrontierRules) -> None:

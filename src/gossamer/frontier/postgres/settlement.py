@@ -15,10 +15,10 @@ from gossamer.frontier.politeness import (
     MOST_FAILURES,
     failures_after,
 )
-from gossamer.frontier.postgres.hosts import hold_back
+from gossamer.frontier.postgres.hosts import SharedRulebook, hold_back
 from gossamer.frontier.postgres.leases import SharedLease, give_up, give_up_unread
-from gossamer.frontier.postgres.robots import SharedMoment, SharedRulebook
-from gossamer.frontier.postgres.sieve import MOST_AT_ONCE, Entering, SourcedOffer, tally
+from gossamer.frontier.postgres.presence import SharedMoment, tally
+from gossamer.frontier.postgres.sieve import MOST_AT_ONCE, Entering, SourcedOffer
 from gossamer.frontier.priority import LAST, LOWEST, band_of, is_over_budget, priority_after
 from gossamer.frontier.rows import parts_of, said_rows
 from gossamer.frontier.settlement import HostBefore, host_after, page_moves

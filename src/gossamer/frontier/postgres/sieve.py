@@ -11,20 +11,18 @@ from typing import NamedTuple
 import msgspec
 
 from gossamer.frontier.api import FrontierRules
-from gossamer.frontier.postgres.robots import SharedRulebook
 from gossamer.frontier.priority import HEAD, MOST_RAISED, band_of, linked, priority_of, raised
-from gossamer.frontier.rows import HELD, UrlKeys, lane_of, name_in, next_id
+from gossamer.frontier.rows import HELD, UrlKeys, name_in, next_id
 from gossamer.store import tallies
 from gossamer.store.postgres.database import Connection, numbers, texts
 from gossamer.store.statements import load
 from gossamer.values.link import How, Offer
-from gossamer.values.url import Host, id_of, url_of
+from gossamer.values.url import Host, id_of
 
 _SQL = load("gossamer.frontier.postgres")
 
 MOST_AT_ONCE = 1 << 20
 """Offers in one batch; a place in the queue is the batch's number and the place in it."""
-SLOTS = 64
 Letter = tuple[int, int | None, int]
 """What a host is told: bits for the hosts that link to it, the best band of what has come, how much of it is held."""
 
@@ -226,25 +224,6 @@ class Entering:
             self._connection.execute(_SQL["mailed"], given)
 
 
-def vouched_for(connection: Connection, rulebook: SharedRulebook, offers: Sequence[Offer]) -> list[Offer]:
-    """Offers that need nobody to vouch for them, and those whose sitemap the robots.txt of their own origin names.
-
-    (The sitemap protocol, "Sitemaps & Cross Submits".) While that robots.txt is not known, nobody vouches.
-    """
-    foreign = [offer for offer in offers if offer.via is not None and offer.via.host != offer.url.host]
-    if not foreign:
-        return list(offers)
-    keys = {offer.url.origin: (offer.url.host.id, lane_of(offer.url.text)) for offer in foreign}
-    entries = rulebook.entries(connection, dict.fromkeys(keys.values()))
-    doubted = set()
-    for offer in foreign:
-        robots = entries.get(keys[offer.url.origin])
-        named = robots.sitemaps if robots is not None and robots.origin == offer.url.origin else ()
-        if offer.via not in {url_of(text) for text in named}:
-            doubted.add(offer)
-    return [offer for offer in offers if offer not in doubted]
-
-
 def nearest_of(met: Sequence[SourcedOffer], keys: UrlKeys) -> dict[str, tuple[SourcedOffer, int, set[str]]]:
     """Each address once, by its identity: as it was met nearest to its seed, its place, the hosts that link to it."""
     found: dict[str, tuple[SourcedOffer, int, set[str]]] = {}
@@ -281,14 +260,6 @@ def host_of(text: str) -> str:
     """The host's name in the text of a Url."""
     scheme, _, name, _ = text.split("/", 3)
     return name_in(scheme, name)
-
-
-def tally(connection: Connection, worker_id: int, moves: Mapping[str, int]) -> None:
-    """Move counters, in the slot of this crawler."""
-    moved = {name: number for name, number in moves.items() if number}
-    if moved:
-        given = {"slot": worker_id % SLOTS, "names": list(moved), "numbers": list(moved.values())}
-        connection.execute(_SQL["tally"], given)
 
 
 def _columns(rows: Sequence[_Row]) -> dict[str, str]:

@@ -15,19 +15,16 @@ from gossamer.frontier.back_queues import Backs, Resolving
 from gossamer.frontier.known import known, met_on
 from gossamer.frontier.politeness import Steps, by_this_clock
 from gossamer.frontier.reports import awaited
-from gossamer.frontier.requeue import newly_named
+from gossamer.frontier.requeue import newly_named, sitemaps_of, vouched_for
 from gossamer.frontier.rows import said_rows
 from gossamer.frontier.seen import SeenTable
-from gossamer.frontier.sqlite.hosts import Rulebook, meta, reinstate, retire
+from gossamer.frontier.sqlite.hosts import Quarantine, Rulebook, meta, quarantine, reinstate, release, retire
 from gossamer.frontier.sqlite.leases import Backing, Lease, Take, lease_of
-from gossamer.frontier.sqlite.quarantine import Quarantine, quarantine, release
 from gossamer.frontier.sqlite.requeue import (
     Requeued,
     ended,
     failures_of,
     hasten,
-    is_vouched_for,
-    maps_for,
     pasts_of,
     plans,
     read_again,
@@ -154,7 +151,7 @@ class SqliteFrontier:
             keys = self._rules.keys
             for seed in [offer.url for offer in fresh if offer.how is How.SEED]:
                 if known(connection, seed, keys.url_id, keys.identity) is None:
-                    read_again(connection, maps_for(connection, self._rulebook, seed), keys)
+                    read_again(connection, sitemaps_of(self._rulebook.of(connection, seed)), keys)
             met_there = met_on(connection, fresh, pages, keys.url_id, keys.identity)
             new = merge_offers(connection, met_there, self._incoming())
             return len(fresh), new, met, self._waiting._replace(known=self._waiting.known + new)
@@ -299,7 +296,9 @@ class SqliteFrontier:
 
     def _vouched_for(self, connection: State, offers: list[Offer], met: set[int]) -> list[Offer]:
         """The others are not remembered as met: somebody may vouch for them later."""
-        good = [one for one in offers if is_vouched_for(connection, self._rulebook, one, self._rules.keys)]
+        keys = self._rules.keys
+        entry_of = partial(self._rulebook.of, connection)
+        good = vouched_for(offers, entry_of, lambda via: known(connection, via, keys.url_id, keys.identity))
         if len(good) < len(offers):
             self._seen.unmeet(set(offers) - set(good), met)
         return good

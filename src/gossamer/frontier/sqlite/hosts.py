@@ -1,14 +1,20 @@
-"""Hosts of the embedded frontier: ids, retirement, and what their robots.txt files said."""
+"""Hosts of the embedded frontier: ids, retirement, what their robots.txt files said, and what is in quarantine."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 
 import msgspec
 
 from gossamer.base.clock import Instant
 from gossamer.frontier.known import find_host_id, robots_entry
+from gossamer.frontier.leases import MOST_RULES, RobotsCache
+from gossamer.frontier.rows import HELD, lane_of, text_of
 from gossamer.store import tallies
 from gossamer.store.statements import State, load
 from gossamer.values.robots import Robots
+from gossamer.values.url import Url, id_of
+from gossamer.values.visit import TemplateTally, Yield
 
 _SQL = load("gossamer.frontier.sqlite")
 
@@ -52,23 +58,22 @@ def reinstate(connection: State, host: str) -> int | None:
 
 _ENCODER = msgspec.msgpack.Encoder()
 
-MOST_RULES = 200_000
-"""Rules (and entries) held in memory at most; the longest unused goes first."""
-
 
 class Rulebook:
-    """Entries by (host id, lane). Memory is changed only by what is on disk: see `keep` and `remember`."""
+    """Robots entries by host id and lane. Memory is changed only by what is on disk: see `keep` and `remember`."""
 
     def __init__(self, most_rules: int = MOST_RULES) -> None:
-        self._most = most_rules
-        self._held: dict[tuple[int, int], Robots | None] = {}
-        self._weight = 0
+        self._cache = RobotsCache[None](most_rules)
+
+    def of(self, connection: State, url: Url) -> Robots | None:
+        """What the robots.txt of the origin of a URL said; None: it is not known."""
+        host_id = find_host_id(connection, url.host.name)
+        return None if host_id is None else self.entry(connection, host_id, lane_of(url.text))
 
     def entry(self, connection: State, host_id: int, lane: int) -> Robots | None:
-        key = (host_id, lane)
-        if key in self._held:
-            found = self._held[key] = self._held.pop(key)  # the latest asked stands last
-            return found
+        held = self._cache.get((host_id, lane))
+        if held is not None:
+            return held[0]
         found = robots_entry(connection, host_id, lane)
         self.remember(host_id, lane, found)
         return found
@@ -77,21 +82,122 @@ class Rulebook:
         """Write the entry, inside the caller's transaction; `remember` it after the commit."""
         connection.execute(_SQL["robots_kept"], (host_id, lane, robots.expires_at, _ENCODER.encode(robots)))
 
+    def remember(self, host_id: int, lane: int, robots: Robots | None) -> None:
+        self._cache.put((host_id, lane), robots, None)
+
     def forget(self, lanes: Iterable[tuple[int, int]]) -> None:
         """The entries of these host ids and lanes are no longer on disk."""
         for lane in lanes:
-            if lane in self._held:
-                self._weight -= _weight(self._held.pop(lane))
-
-    def remember(self, host_id: int, lane: int, robots: Robots | None) -> None:
-        key = (host_id, lane)
-        if key in self._held:
-            self._weight -= _weight(self._held.pop(key))
-        self._held[key] = robots
-        self._weight += _weight(robots)
-        while self._weight > self._most and len(self._held) > 1:
-            self._weight -= _weight(self._held.pop(next(iter(self._held))))
+            self._cache.drop(lane)
 
 
-def _weight(robots: Robots | None) -> int:
-    return 1 + len(robots.rules) if robots else 1
+# Quarantine: URLs of an endless series wait outside the due queue, counted, listed, and released on request. What each
+# template has brought is written down with the fetches; whether that makes a trap is decided elsewhere.
+
+MOST_MOVED = 10_000
+"""URLs in the queue that are moved when their template is quarantined; the others are moved when their turn comes."""
+
+Templates = Callable[[str], str]
+Judge = Callable[[TemplateTally], bool]
+
+
+@dataclass(slots=True)
+class Quarantine:
+    """The quarantined templates of each host, as they stand on disk. Traps are few, so all are in memory.
+
+    Memory is changed by `remember`, after the commit.
+    """
+
+    template_of: Templates
+    judge: Judge | None = None
+    _held: dict[int, tuple[str, frozenset[str]]] = field(default_factory=dict)
+    """By host id: its name, and the templates."""
+
+    def load(self, connection: State) -> None:
+        self._held.clear()
+        found: dict[tuple[int, str], set[str]] = {}
+        for host_id, name, template in connection.execute(_SQL["quarantined"]):
+            found.setdefault((host_id, name), set()).add(template)
+        self._held.update({host_id: (name, frozenset(held)) for (host_id, name), held in found.items()})
+
+    def is_held(self, host_id: int, lane: int, rest: str) -> bool:
+        found = self._held.get(host_id)
+        return found is not None and self.template_of(text_of(lane, found[0], rest)) in found[1]
+
+    def remember(self, host_id: int, name: str, template: str, is_held: bool) -> None:
+        templates = self._held.get(host_id, (name, frozenset[str]()))[1]
+        templates = templates | {template} if is_held else templates - {template}
+        if templates:
+            self._held[host_id] = (name, templates)
+        else:
+            self._held.pop(host_id, None)
+
+    def count(self, connection: State, held: Iterable[tuple[int, int, str]]) -> None:
+        """New addresses (host id, lane, text) have joined those that are held."""
+        many = Counter((host_id, self._template(host_id, lane, rest)) for host_id, lane, rest in held)
+        rows = [(amount, host_id, id_of(template)) for (host_id, template), amount in many.items()]
+        connection.executemany(_SQL["template_held"], rows)
+
+    def hold(self, connection: State, host_id: int, lane: int, place: tuple[int, int], rest: str) -> None:
+        """One due address, found when its turn came, joins those that are held. `place`: priority, sequence."""
+        connection.execute(_SQL["held"], (host_id, lane, 0, *place))
+        self.count(connection, [(host_id, lane, rest)])
+        _moved(connection, host_id, 1)
+
+    def _template(self, host_id: int, lane: int, rest: str) -> str:
+        return self.template_of(text_of(lane, self._held[host_id][0], rest))
+
+    def learn(self, connection: State, host_id: int, name: str, yielded: Yield) -> bool:
+        """Write down what a visit brought; says whether its template is now to be quarantined."""
+        key = (host_id, id_of(yielded.template))
+        learned = (*key, yielded.template, int(yielded.is_fruitful))
+        row = connection.execute(_SQL["learned"], learned).fetchone()
+        fetched, fruitful, held, quarantined_at = row
+        if self.judge is None or quarantined_at is not None:
+            return False
+        return self.judge(TemplateTally(name, yielded.template, fetched, fruitful, fetched + held))
+
+
+def quarantine(
+    connection: State,
+    host: str,
+    template: str,
+    template_of: Templates,
+    now: Instant,
+    leased: int | None = None,
+) -> tuple[int, int]:
+    """Hold back what waits under a template, up to MOST_MOVED at once; says the host's id and how many.
+
+    `leased` is the sequence number of the address that is being visited at the host: it stays where it is.
+    """
+    host_id = host_id_of(connection, host)
+    connection.execute(_SQL["template_quarantined"], (host_id, id_of(template), template, now))
+    rows = connection.execute(_SQL["due_of_host"], (host_id, MOST_MOVED)).fetchall()
+    wanted = [row for row in rows if template_of(text_of(row[1], host, row[5])) == template]
+    moved = [row[:5] for row in wanted if row[4] != leased]
+    connection.executemany(_SQL["held"], moved)
+    connection.execute(_SQL["template_held"], (len(moved), host_id, id_of(template)))
+    _moved(connection, host_id, len(moved))
+    return host_id, len(moved)
+
+
+def release(connection: State, host: str, template: str, template_of: Templates) -> tuple[int | None, int]:
+    """What was held under a template waits for its turn again; says the host's id (None: unknown) and how many.
+
+    What is learned of the template starts afresh.
+    """
+    host_id = find_host_id(connection, host)
+    if host_id is None:
+        return None, 0
+    rows = connection.execute(_SQL["held_of_host"], (host_id,)).fetchall()
+    moved = [row[:5] for row in rows if template_of(text_of(row[1] - HELD, host, row[5])) == template]
+    connection.executemany(_SQL["released"], moved)
+    connection.execute(_SQL["template_released"], (host_id, id_of(template)))
+    _moved(connection, host_id, -len(moved))
+    connection.execute(_SQL["host_resumed"], (sum({1 << (row[1] - HELD) for row in moved}), host_id))
+    return host_id, len(moved)
+
+
+def _moved(connection: State, host_id: int, amount: int) -> None:
+    connection.execute(_SQL["host_held"], (amount, host_id))
+    tallies.add(connection, {tallies.QUEUED: -amount, tallies.QUARANTINED: amount})

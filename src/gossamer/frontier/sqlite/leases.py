@@ -18,8 +18,7 @@ from gossamer.frontier.politeness import FAILED, gap_s
 from gossamer.frontier.priority import BANDS, band_of, is_over_budget, pick_band
 from gossamer.frontier.rows import HOWS, LANES_OF, REASON_CODES, REASONS, said_of, text_of
 from gossamer.frontier.settlement import check_entry, lane_moves
-from gossamer.frontier.sqlite.hosts import Rulebook
-from gossamer.frontier.sqlite.quarantine import Quarantine
+from gossamer.frontier.sqlite.hosts import Quarantine, Rulebook
 from gossamer.store import tallies
 from gossamer.store.statements import State, load
 from gossamer.values.history import Past, decoded

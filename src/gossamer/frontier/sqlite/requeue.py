@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from gossamer.base.clock import DAY, Clock, Instant
-from gossamer.frontier.known import find_host_id, key_of, known
+from gossamer.frontier.known import find_host_id, key_of
 from gossamer.frontier.priority import priority_of
 from gossamer.frontier.requeue import (
     ASKS_ROBOTS,
@@ -16,7 +16,6 @@ from gossamer.frontier.requeue import (
     MENDABLE,
     MOST_DETAILS,
     MOST_EXAMPLES,
-    MOST_READ_AGAIN,
     begun,
     free_at,
     noted,
@@ -28,9 +27,9 @@ from gossamer.frontier.sqlite.sieve import next_sequence
 from gossamer.store import tallies
 from gossamer.store.statements import State, StateWriter, load
 from gossamer.values.history import Past, Reschedule, decoded, encoded
-from gossamer.values.link import How, Offer
+from gossamer.values.link import How
 from gossamer.values.outcome import Reason
-from gossamer.values.url import Url, url_of
+from gossamer.values.url import Url
 from gossamer.values.visit import EndedGroup, Failure, Selection
 
 # A new start for what failed: the person gives the same command again because the trouble is mended.
@@ -113,16 +112,6 @@ def queue_at(connection: State, rows: Sequence[tuple[int, int, int, int]], later
         connection.execute(_SQL["end_revived"], (later_at or None, host_id, number))
         connection.execute(_SQL["host_got_one"], (1 << lane, later_at or None, host_id))
     tallies.add(connection, {tallies.QUEUED: len(rows), tallies.SETTLED: -len(rows)})
-
-
-def maps_for(connection: State, rulebook: Rulebook, seed: Url) -> list[Url]:
-    """Sitemaps that the robots.txt of a new seed is known to name: they may have been read when the crawl did not reach
-    as far as it does now."""
-    lane, name, _ = parts_of(seed.text)
-    host_id = find_host_id(connection, name)
-    robots = None if host_id is None else rulebook.entry(connection, host_id, lane)
-    urls = [url_of(text) for text in robots.sitemaps] if robots is not None else []
-    return [url for url in urls if url is not None][:MOST_READ_AGAIN]
 
 
 def read_again(connection: State, maps: Sequence[Url], keys: UrlKeys) -> None:
@@ -362,23 +351,3 @@ def _keys(connection: State, urls: Sequence[Url], keys: UrlKeys) -> Iterator[tup
         if name not in host_ids:
             host_ids[name] = find_host_id(connection, name)
         yield host_ids[name], keys.id(url.text)
-
-
-def is_vouched_for(connection: State, rulebook: Rulebook, offer: Offer, keys: UrlKeys) -> bool:
-    """Whether an offer needs nobody to vouch for it, or the robots.txt known for its origin names its sitemap.
-
-    (The sitemap protocol, "Sitemaps & Cross Submits".) Who names an index speaks for the sitemaps that it names. While
-    that robots.txt is not known, nobody vouches; when it is read, the sitemap is read again.
-    """
-    via = offer.via
-    if via is None or via.host == offer.url.host:
-        return True
-    lane, name, _ = parts_of(offer.url.text)
-    host_id = find_host_id(connection, name)
-    robots = None if host_id is None else rulebook.entry(connection, host_id, lane)
-    if robots is None:
-        return False
-    if via.text in robots.sitemaps or via in (named := {url_of(text) for text in robots.sitemaps}):
-        return True
-    found = known(connection, via, keys.url_id, keys.identity) if named else None
-    return found is not None and found.how is How.MAP and found.source in named

@@ -27,8 +27,7 @@ from gossamer.frontier.priority import (
     with_links,
 )
 from gossamer.frontier.rows import HELD, HOW_CODES, HOWS, UrlKeys, name_in, next_id, text_of
-from gossamer.frontier.sqlite.hosts import host_id_of
-from gossamer.frontier.sqlite.quarantine import Quarantine
+from gossamer.frontier.sqlite.hosts import Quarantine, host_id_of
 from gossamer.store import tallies
 from gossamer.store.statements import State, load
 from gossamer.values.link import Offer
