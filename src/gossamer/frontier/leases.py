@@ -1,14 +1,74 @@
 """Which of the pages that wait at a host is fetched now, given what its robots.txt files say. No IO."""
 
 from collections.abc import Iterable
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
 from gossamer.base.clock import Instant
+from gossamer.frontier.rows import said_of
+from gossamer.values.history import Past
+from gossamer.values.link import How
+from gossamer.values.outcome import Reason
 from gossamer.values.robots import HOPELESS, Robots, RobotsState
 from gossamer.values.url import Url
-from gossamer.values.visit import Visit, VisitKind
+from gossamer.values.visit import FOLLOWED, Visit, VisitKind
+
+
+class Lease(msgspec.Struct, frozen=True, kw_only=True):
+    """A fetch that is out, and what settling it needs to know."""
+
+    visit: Visit
+    host_id: int
+    lane_host_id: int
+    """Whose lane this fetch serves: another host's only when its robots.txt has moved here."""
+    lane: int
+    since_s: float
+    """When it was taken, by the clock that never steps."""
+    is_errand: bool = False
+    priority: int = 0
+    sequence: int = 0
+    address_id: int | None = None
+    """None for a robots.txt."""
+    last_reason: Reason | None = None
+
+
+class DuePage(NamedTuple):
+    """The first page in a lane of a host, its place there first. `how` and `last_reason` are as the store has them."""
+
+    priority: int
+    sequence: int
+    address_id: int
+    text: str
+    how: Any
+    depth: int
+    hops: int
+    failures: int | None
+    last_reason: Any
+    last_detail: str | None
+    said_at: Instant | None
+    said_every_s: int | None
+
+    def visit(
+        self, url: Url, how: How, past: Past | None, robots: Robots, now: Instant, failing: tuple[int, Instant | None]
+    ) -> Visit:
+        """`failing`: for how many fetches, and since when, the host has failed."""
+        return Visit(
+            url=url,
+            kind=VisitKind.PAGE,
+            taken_at=now,
+            depth=self.depth,
+            hops=self.hops,
+            failures=self.failures or 0,
+            robots=robots,
+            how=how,
+            host_failing=failing[0],
+            host_failing_since=failing[1],
+            is_followed=self.last_detail is not None and self.last_detail.startswith(FOLLOWED),
+            past=past,
+            priority=self.priority,
+            said=said_of(self.said_at, self.said_every_s),
+        )
 
 
 class Open(msgspec.Struct, frozen=True):

@@ -3,20 +3,19 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
-
-import msgspec
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from gossamer.base.clock import SECOND, Instant
 from gossamer.config.slices import Politeness
 from gossamer.frontier.api import FrontierRules
 from gossamer.frontier.back_queues import MOST_RESOLVED, Resolving
-from gossamer.frontier.leases import AskFirst, Open, choose, robots_visit
+from gossamer.frontier.leases import AskFirst, DuePage, Lease, Open, choose, robots_visit
 from gossamer.frontier.politeness import FAILED, gap_s
 from gossamer.frontier.postgres.hosts import SharedRulebook, set_aside
 from gossamer.frontier.postgres.presence import SharedMoment, tally
 from gossamer.frontier.priority import LAST, pick_band
-from gossamer.frontier.rows import said_of, text_of
+from gossamer.frontier.rows import text_of
 from gossamer.frontier.settlement import lane_moves
 from gossamer.store import tallies
 from gossamer.store.postgres.database import Connection
@@ -26,7 +25,7 @@ from gossamer.values.link import How
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import Robots
 from gossamer.values.url import Url
-from gossamer.values.visit import FOLLOWED, Visit, VisitKind
+from gossamer.values.visit import Visit
 
 _SQL = load("gossamer.frontier.postgres")
 MOST_MAIL = 2_000
@@ -35,28 +34,13 @@ MOST_ROUNDS = 20
 """How often one `take` looks for something at a host whose waiting pages all go into quarantine."""
 
 
-class SharedLease(msgspec.Struct, frozen=True):
-    """A visit that is out, and what settling it needs to know."""
-
-    visit: Visit
-    host_id: int
+class SharedLease(Lease, frozen=True, kw_only=True):
     token: int
     """The number of this lease among all the host has seen: whoever has an older one has lost the host."""
-    lane_host_id: int
-    """Whose lane this visit serves: another host's only when its robots.txt has moved here."""
-    lane: int
     taken_at: Instant
     """By the shared clock."""
     was_free_at: Instant
     """The host's earliest instant before it was leased, by the shared clock."""
-    since_s: float
-    """When it was taken, by the clock that never steps."""
-    is_errand: bool = False
-    priority: int = 0
-    sequence: int = 0
-    address_id: int | None = None
-    """None for a robots.txt."""
-    last_reason: Reason | None = None
 
 
 class Ready(NamedTuple):
@@ -65,11 +49,7 @@ class Ready(NamedTuple):
     id: int
     name: str
     lease: int
-    troubles: int
     next_at: Instant
-    gap: int
-    visits: int
-    left_at: Instant | None
     failing: int
     failing_since: Instant | None
 
@@ -85,25 +65,15 @@ class _Host(NamedTuple):
 
 
 class _Lane(NamedTuple):
-    """A row of lanes_looked; without an address when nothing in the lane is due."""
+    """A row of lanes_looked."""
 
     host_id: int
     lane: int
     later_at: Instant | None
     version: int | None
-    priority: int
-    sequence: int
-    address_id: int | None
-    url: str
-    depth: int
-    hops: int
-    failures: int
-    last_reason: str | None
-    how: str
-    last_detail: str | None
     past: bytes | None
-    said_at: Instant | None
-    said_every_s: int | None
+    due: DuePage | None
+    """None: nothing in the lane is due."""
 
 
 TURN = 32
@@ -202,46 +172,38 @@ class Networks:
         return {address: AddressLimits(out.get(address, 0), starts.get(address)) for address in addresses}
 
 
+@dataclass(slots=True)
 class SharedTake:
     """One `take`, inside its transaction."""
 
-    def __init__(
-        self,
-        connection: Connection,
-        worker_id: int,
-        rulebook: SharedRulebook,
-        rules: FrontierRules,
-        networks: Networks | None,
-        moment: SharedMoment,
-    ) -> None:
-        self._connection = connection
-        self._worker_id = worker_id
-        self._rulebook = rulebook
-        self._rules = rules
-        self._networks = networks
-        self._moment = moment
-        self._passed: set[int] = set()
+    connection: Connection
+    worker_id: int
+    rulebook: SharedRulebook
+    rules: FrontierRules
+    networks: Networks | None
+    moment: SharedMoment
+    _passed: set[int] = field(default_factory=set)
 
     def lease(self, at_most: int) -> list[SharedLease]:
         """Lease what is due at hosts that may be touched, one visit a host: the band by lot, then the longest ready."""
-        deliver(self._connection)
+        deliver(self.connection)
         leases: list[SharedLease] = []
         while len(leases) < at_most and (ready := self._ready(at_most - len(leases))):
             leases += self._lease_at(self._admitted(ready))
-        tally(self._connection, self._worker_id, {tallies.LEASED: len(leases)})
+        tally(self.connection, self.worker_id, {tallies.LEASED: len(leases)})
         return leases
 
     def _ready(self, wanted: int) -> list[Ready]:
         """Locked hosts, until the transaction ends; those that were passed over before are left out."""
-        rows = self._connection.execute(_SQL["bands_ready"], {"now": self._moment.at, "last": LAST}).fetchall()
+        rows = self.connection.execute(_SQL["bands_ready"], {"now": self.moment.at, "last": LAST}).fetchall()
         bands = [band for (band,) in rows]
         found: list[Ready] = []
         while bands and len(found) < wanted:
-            drawn = Counter(pick_band(bands, self._rules.chance.random()) for _ in range(wanted - len(found)))
+            drawn = Counter(pick_band(bands, self.rules.chance.random()) for _ in range(wanted - len(found)))
             for band, amount in sorted(drawn.items()):
                 without = [*self._passed, *(host.id for host in found)]
-                given = {"now": self._moment.at, "band": band, "most": amount, "without": without}
-                more = [Ready._make(row) for row in self._connection.execute(_SQL["hosts_ready"], given)]
+                given = {"now": self.moment.at, "band": band, "most": amount, "without": without}
+                more = [Ready._make(row) for row in self.connection.execute(_SQL["hosts_ready"], given)]
                 found += more
                 if len(more) < amount:
                     bands.remove(band)
@@ -249,14 +211,14 @@ class SharedTake:
 
     def _admitted(self, ready: Sequence[Ready]) -> list[Ready]:
         """Those whose network address lets one more visit start now; the others wait, or are resolved first."""
-        networks = self._networks
+        networks = self.networks
         if networks is None:
             return list(ready)
         names = {host.id: host.name for host in ready}
         passed = networks.pass_over(names)
         self._passed |= passed
         names = {host_id: name for host_id, name in names.items() if host_id not in passed}
-        admitted = networks.admit(self._connection, names, self._moment.at)
+        admitted = networks.admit(self.connection, names, self.moment.at)
         self._mark([], admitted.later)
         may_start = set(admitted.now)
         return [host for host in ready if host.id in may_start]
@@ -273,8 +235,8 @@ class SharedTake:
             looked = hosts[host.id]
             outcome = self._errand(host, looked, entries) or self._choose(host, lanes[host.id], entries)
             if isinstance(outcome, SharedLease):
-                gap = math.ceil(gap_s(self._rules.politeness, looked.crawl_delay_s) * SECOND)
-                leased.append((host, outcome.address_id, self._moment.at + gap, gap))
+                gap = math.ceil(gap_s(self.rules.politeness, looked.crawl_delay_s) * SECOND)
+                leased.append((host, outcome.address_id, self.moment.at + gap, gap))
                 found.append(outcome)
             else:
                 waiting.append((host.id, outcome))
@@ -283,11 +245,11 @@ class SharedTake:
 
     def _look_at(self, ids: list[int]) -> tuple[dict[int, _Host], dict[int, list[_Lane]]]:
         given = {"hosts": ids}
-        hosts = {row[0]: _Host._make(row) for row in self._connection.execute(_SQL["hosts_looked"], given)}
+        hosts = {row[0]: _Host._make(row) for row in self.connection.execute(_SQL["hosts_looked"], given)}
         lanes = self._lanes(ids)
-        late = sorted({row.host_id for row in lanes if row.later_at is not None and row.later_at <= self._moment.at})
+        late = sorted({row.host_id for row in lanes if row.later_at is not None and row.later_at <= self.moment.at})
         if late:
-            self._connection.execute(_SQL["became_due"], {"hosts": late, "now": self._moment.at})
+            self.connection.execute(_SQL["became_due"], {"hosts": late, "now": self.moment.at})
             lanes = self._again(lanes, late)
         for _ in range(MOST_ROUNDS):
             changed = self._set_aside(lanes)
@@ -304,13 +266,14 @@ class SharedTake:
 
     def _set_aside(self, lanes: Iterable[_Lane]) -> set[int]:
         """Pages that were quarantined after they joined the queue leave it now."""
-        if self._rules.template_of is None:
+        if self.rules.template_of is None:
             return set()
-        due = [(row.host_id, row.lane, row.url) for row in lanes if row.address_id is not None]
-        return set_aside(self._connection, self._worker_id, due, self._rules.template_of)
+        due = [(row.host_id, row.lane, row.due.text) for row in lanes if row.due is not None]
+        return set_aside(self.connection, self.worker_id, due, self.rules.template_of)
 
     def _lanes(self, ids: list[int]) -> list[_Lane]:
-        return [_Lane._make(row) for row in self._connection.execute(_SQL["lanes_looked"], {"hosts": ids})]
+        rows = self.connection.execute(_SQL["lanes_looked"], {"hosts": ids})
+        return [_Lane._make((*row[:5], None if row[5] is None else DuePage._make(row[5:]))) for row in rows]
 
     def _entries(self, hosts: Iterable[_Host], lanes: dict[int, list[_Lane]]) -> dict[tuple[int, int], Robots | None]:
         wanted: dict[tuple[int, int], int | None] = {}
@@ -319,7 +282,7 @@ class SharedTake:
                 wanted[host.errand_host_id, host.errand_lane] = None
         for rows in lanes.values():
             wanted |= {(row.host_id, row.lane): row.version for row in rows if row.version is not None}
-        return self._rulebook.entries(self._connection, wanted)
+        return self.rulebook.entries(self.connection, wanted)
 
     def _errand(self, host: Ready, looked: _Host, entries: dict[tuple[int, int], Robots | None]) -> SharedLease | None:
         """The robots.txt of some origin, which has moved to this host."""
@@ -327,88 +290,77 @@ class SharedTake:
             return None
         for_host_id, lane = looked.errand_host_id, looked.errand_lane
         visit = self._robots_visit(Url(looked.errand_url), entries.get((for_host_id, lane)))
-        return SharedLease(visit, host.id, host.lease + 1, for_host_id, lane, *self._when(host), is_errand=True)
+        return self._leased(host, visit=visit, lane_host_id=for_host_id, lane=lane, is_errand=True)
 
     def _choose(
         self, host: Ready, lanes: Sequence[_Lane], entries: dict[tuple[int, int], Robots | None]
     ) -> SharedLease | Instant | None:
         """The visit to make at this host, or when there may be one; None: not before something else happens."""
         heads = [
-            ((row.priority, row.sequence), row, entries.get((host.id, row.lane)))
-            for row in lanes
-            if row.address_id is not None
+            (row.due[:2], (row, row.due), entries.get((host.id, row.lane))) for row in lanes if row.due is not None
         ]
-        found = choose(heads, self._moment.at, self._rules.politeness.robots_tries)
-        for row, failures in found.given_up:
+        found = choose(heads, self.moment.at, self.rules.politeness.robots_tries)
+        for (row, _), failures in found.given_up:
             lane = (host.id, row.lane)
-            give_up_unread(self._connection, self._worker_id, lane, host.name, failures, self._moment.at)
+            give_up_unread(self.connection, self.worker_id, lane, host.name, failures, self.moment.at)
         if found.best is not None:
-            return self._lease_of(host, *found.best)
-        given_up = {row.lane for row, _ in found.given_up}
+            (row, due), gate = found.best
+            return self._lease_of(host, row, due, gate)
+        given_up = {row.lane for (row, _), _ in found.given_up}
         later = [row.later_at for row in lanes if row.later_at is not None and row.lane not in given_up]
         return min((*later, *found.opens_at), default=None)
 
-    def _lease_of(self, host: Ready, row: _Lane, gate: Open | AskFirst) -> SharedLease:
+    def _lease_of(self, host: Ready, row: _Lane, due: DuePage, gate: Open | AskFirst) -> SharedLease:
         if isinstance(gate, AskFirst):
             visit = self._robots_visit(Url(text_of(row.lane, host.name, "robots.txt")), gate.robots)
-            return SharedLease(visit, host.id, host.lease + 1, host.id, row.lane, *self._when(host))
-        visit = Visit(
-            url=Url(row.url),
-            kind=VisitKind.PAGE,
-            taken_at=self._moment.local_at,
-            depth=row.depth,
-            hops=row.hops,
-            failures=row.failures,
-            robots=self._moment.robots_here(gate.robots),
-            how=How(row.how),
-            host_failing=host.failing,
-            host_failing_since=None
-            if host.failing_since is None
-            else self._moment.local_at - (self._moment.at - host.failing_since),
-            is_followed=row.last_detail is not None and row.last_detail.startswith(FOLLOWED),
-            past=decoded(row.past),
-            priority=row.priority,
-            said=said_of(row.said_at, row.said_every_s),
-        )
-        return SharedLease(
-            visit,
-            host.id,
-            host.lease + 1,
-            host.id,
-            row.lane,
-            *self._when(host),
-            priority=row.priority,
-            sequence=row.sequence,
-            address_id=row.address_id,
-            last_reason=None if row.last_reason is None else Reason(row.last_reason),
+            return self._leased(host, visit=visit, lane_host_id=host.id, lane=row.lane)
+        moment, since = self.moment, host.failing_since
+        failing = host.failing, None if since is None else moment.local_at - (moment.at - since)
+        robots = moment.robots_here(gate.robots)
+        return self._leased(
+            host,
+            visit=due.visit(Url(due.text), How(due.how), decoded(row.past), robots, moment.local_at, failing),
+            lane_host_id=host.id,
+            lane=row.lane,
+            priority=due.priority,
+            sequence=due.sequence,
+            address_id=due.address_id,
+            last_reason=None if due.last_reason is None else Reason(due.last_reason),
         )
 
-    def _when(self, host: Ready) -> tuple[Instant, Instant, float]:
-        return self._moment.at, host.next_at, self._moment.elapsed_s
+    def _leased(self, host: Ready, **more: Any) -> SharedLease:
+        return SharedLease(
+            host_id=host.id,
+            token=host.lease + 1,
+            taken_at=self.moment.at,
+            was_free_at=host.next_at,
+            since_s=self.moment.elapsed_s,
+            **more,
+        )
 
     def _robots_visit(self, url: Url, robots: Robots | None) -> Visit:
-        here = self._moment.robots_here(robots) if robots else None
-        return robots_visit(url, here, self._moment.local_at)
+        here = self.moment.robots_here(robots) if robots else None
+        return robots_visit(url, here, self.moment.local_at)
 
     def _mark(
         self, leased: Sequence[tuple[Ready, int | None, int, int]], waiting: Sequence[tuple[int, Instant | None]]
     ) -> None:
         if leased:
             names = {host.id: host.name for host, _, _, _ in leased}
-            networks = self._networks
-            at = networks.started(self._connection, names, self._moment.at) if networks else [None] * len(leased)
+            networks = self.networks
+            at = networks.started(self.connection, names, self.moment.at) if networks else [None] * len(leased)
             given = {
-                "worker": self._worker_id,
+                "worker": self.worker_id,
                 "hosts": list(names),
                 "visiting": [address_id for _, address_id, _, _ in leased],
                 "next_ats": [next_at for _, _, next_at, _ in leased],
                 "gaps": [gap for _, _, _, gap in leased],
                 "addresses": at,
             }
-            self._connection.execute(_SQL["hosts_leased"], given)
+            self.connection.execute(_SQL["hosts_leased"], given)
         if waiting:
             hosts = [host_id for host_id, _ in waiting]
-            self._connection.execute(_SQL["hosts_wait"], {"hosts": hosts, "ready_ats": [at for _, at in waiting]})
+            self.connection.execute(_SQL["hosts_wait"], {"hosts": hosts, "ready_ats": [at for _, at in waiting]})
 
 
 def deliver(connection: Connection) -> None:

@@ -3,6 +3,7 @@ clock that all crawlers share."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import msgspec
@@ -199,29 +200,21 @@ class _Stand(NamedTuple):
     """We had been taken for dead: what we held has gone to others."""
 
 
+@dataclass(slots=True)
 class Presence:
     """Touched on the database's thread alone. Every transaction starts with `begin`; after its commit, `committed`."""
 
-    def __init__(
-        self,
-        database: SharedDatabase,
-        stay: Stay,
-        politeness: Politeness,
-        clock: Clock,
-        read_time: ReadTime,
-        tell: Tell,
-    ) -> None:
-        self._database = database
-        self._stay = stay
-        self._politeness = politeness
-        self._clock = clock
-        self._read_time = read_time
-        self._tell = tell
-        self._steps = Steps()
-        self._stepped = 0
-        """By how much the shared clock was set, until that has been made good."""
-        self._stand: _Stand | None = None
-        self._next: _Stand | None = None
+    database: SharedDatabase
+    stay: Stay
+    politeness: Politeness
+    clock: Clock
+    read_time: ReadTime
+    tell: Tell
+    _steps: Steps = field(default_factory=Steps)
+    _stepped: int = 0
+    """By how much the shared clock was set, until that has been made good."""
+    _stand: _Stand | None = None
+    _next: _Stand | None = None
 
     @property
     def number(self) -> int:
@@ -237,23 +230,23 @@ class Presence:
     def is_trusted(self) -> bool:
         """Whether nobody can have taken us for dead yet."""
         heard_s = self._stand.heard_s if self._stand is not None else float("-inf")
-        return self._clock.elapsed_s() - heard_s < self._stay.lease_s
+        return self.clock.elapsed_s() - heard_s < self.stay.lease_s
 
     def join(self, connection: Connection) -> bool:
         """Begin a stay; says whether an earlier one under this name had ended in order."""
-        now = moment(connection, self._read_time, self._clock)
+        now = moment(connection, self.read_time, self.clock)
         clock_steps, latest_at = _clock_of(connection)
         if latest_at > now.at + TOLERANCE:
             self._shift(connection, clock_steps, now.at - latest_at)
             clock_steps += 1
         self._steps.since(now.at, now.elapsed_s)
-        life, was_there = join(connection, self._stay, now.at, self._politeness)
-        self._next = _Stand(life, now.elapsed_s, self._database.times_connected, clock_steps)
+        life, was_there = join(connection, self.stay, now.at, self.politeness)
+        self._next = _Stand(life, now.elapsed_s, self.database.times_connected, clock_steps)
         return not was_there
 
     def leave(self, connection: Connection, now: SharedMoment) -> None:
         if self._next is not None:
-            leave(connection, self._next.life, now.at, self._politeness)
+            leave(connection, self._next.life, now.at, self.politeness)
         connection.execute(_SQL["latest_at"], {"now": now.at})
 
     def left(self) -> None:
@@ -265,10 +258,10 @@ class Presence:
         if stand is None:
             raise RuntimeError("the frontier is not open")
         self._next = stand
-        now = moment(connection, self._read_time, self._clock)
+        now = moment(connection, self.read_time, self.clock)
         self._stepped += self._steps.since(now.at, now.elapsed_s)
-        is_due = now.elapsed_s - stand.heard_s >= self._stay.renew_s
-        if is_due or self._stepped or stand.connections != self._database.times_connected:
+        is_due = now.elapsed_s - stand.heard_s >= self.stay.renew_s
+        if is_due or self._stepped or stand.connections != self.database.times_connected:
             self._make_heard(connection, stand, now, held)
         return msgspec.structs.replace(now, may_be_done=may_be_done)
 
@@ -282,18 +275,18 @@ class Presence:
 
     def _make_heard(self, connection: Connection, stand: _Stand, now: SharedMoment, held: Iterable[int]) -> None:
         clock_steps = self._mend_clock(connection, stand.clock_steps)
-        life, is_anew = stand.life, not renew(connection, stand.life, self._stay, now.at)
+        life, is_anew = stand.life, not renew(connection, stand.life, self.stay, now.at)
         if is_anew:
-            if is_at_work(connection, self._stay.name):
-                raise Replaced(f"another crawler works under the name {self._stay.name}: this one must stop")
-            life, _ = join(connection, self._stay, now.at, self._politeness)
-        elif stand.connections != self._database.times_connected:
-            return_leases(connection, life.worker_id, list(held), now.at, self._politeness)
-        returned = bury_the_dead(connection, life.worker_id, now.at, self._politeness)
+            if is_at_work(connection, self.stay.name):
+                raise Replaced(f"another crawler works under the name {self.stay.name}: this one must stop")
+            life, _ = join(connection, self.stay, now.at, self.politeness)
+        elif stand.connections != self.database.times_connected:
+            return_leases(connection, life.worker_id, list(held), now.at, self.politeness)
+        returned = bury_the_dead(connection, life.worker_id, now.at, self.politeness)
         if returned:
-            self._tell("frontier.inherited", hosts=returned)
+            self.tell("frontier.inherited", hosts=returned)
         connection.execute(_SQL["latest_at"], {"now": now.at})
-        self._next = _Stand(life, now.elapsed_s, self._database.times_connected, clock_steps, is_anew)
+        self._next = _Stand(life, now.elapsed_s, self.database.times_connected, clock_steps, is_anew)
 
     def _mend_clock(self, connection: Connection, known: int) -> int:
         """When the shared clock was set, the first crawler to notice moves every promise along with it."""
@@ -309,7 +302,7 @@ class Presence:
         connection.execute(_SQL["queue_shifted"], {"by": by})
         connection.execute(_SQL["networks_shifted"], {"by": by})
         connection.execute(_SQL["workers_shifted"], {"by": by})
-        self._tell("clock.stepped", by_s=by / SECOND)
+        self.tell("clock.stepped", by_s=by / SECOND)
         return True
 
 

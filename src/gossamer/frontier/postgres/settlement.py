@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import msgspec
@@ -72,23 +73,16 @@ class SharedHostRow(NamedTuple):
     linked_from: int
 
 
+@dataclass(slots=True)
 class SharedSettle:
     """One `settle`, inside its transaction."""
 
-    def __init__(
-        self,
-        connection: Connection,
-        worker_id: int,
-        rulebook: SharedRulebook,
-        rules: FrontierRules,
-        moment: SharedMoment,
-    ) -> None:
-        self._connection = connection
-        self._worker_id = worker_id
-        self._rulebook = rulebook
-        self._rules = rules
-        self._moment = moment
-        self._hosts: dict[int, SharedHostRow] = {}
+    connection: Connection
+    worker_id: int
+    rulebook: SharedRulebook
+    rules: FrontierRules
+    moment: SharedMoment
+    _hosts: dict[int, SharedHostRow] = field(default_factory=dict)
 
     def hold(self, leases: Sequence[SharedLease]) -> bool:
         """Lock the hosts and make sure that we still hold each. False: an earlier try of this was committed after all.
@@ -96,12 +90,12 @@ class SharedSettle:
         A lease number that the host no longer has belongs to a crawler that was taken for dead.
         """
         given = {"hosts": [lease.host_id for lease in leases]}
-        self._hosts = {row[0]: SharedHostRow._make(row) for row in self._connection.execute(_SQL["hosts_held"], given)}
+        self._hosts = {row[0]: SharedHostRow._make(row) for row in self.connection.execute(_SQL["hosts_held"], given)}
         lost, done = [], 0
         for lease in leases:
             row = self._hosts[lease.host_id]
-            is_ours = row.worker_id == self._worker_id and row.lease == lease.token
-            if is_ours and not row.is_leased and self._moment.may_be_done:
+            is_ours = row.worker_id == self.worker_id and row.lease == lease.token
+            if is_ours and not row.is_leased and self.moment.may_be_done:
                 done += 1
             elif not is_ours or not row.is_leased:
                 lost.append(lease.visit.url)
@@ -123,8 +117,8 @@ class SharedSettle:
         moves.update(self._settle_hosts(done))
         kept = [one.kept for one, _ in done if one.kept is not None]
         withdrawing = [one.kept for one, _ in done if one.withdraws and one.kept is not None]
-        moves.update(captures.insert(self._connection, kept, withdrawing))
-        tally(self._connection, self._worker_id, moves)
+        moves.update(captures.insert(self.connection, kept, withdrawing))
+        tally(self.connection, self.worker_id, moves)
 
     def _settle_pages(self, pages: Sequence[Pair]) -> Counter[str]:
         if not pages:
@@ -132,7 +126,7 @@ class SharedSettle:
         over = [pair for pair in pages if pair[0].due_at is None]
         again = [pair for pair in pages if pair[0].due_at is not None]
         if over:
-            self._connection.execute(_SQL["unqueued"], _places(over))
+            self.connection.execute(_SQL["unqueued"], _places(over))
         if again:
             given = {
                 **_places(again),
@@ -141,7 +135,7 @@ class SharedSettle:
                 "are_last": [settled.reason in PAGE_ERRORS for settled, _ in again],
                 "most": MOST_AT_ONCE,
             }
-            self._connection.execute(_SQL["queued_later"], given)
+            self.connection.execute(_SQL["queued_later"], given)
         given = {
             "host_ids": [lease.host_id for _, lease in pages],
             "ids": [lease.address_id for _, lease in pages],
@@ -152,12 +146,12 @@ class SharedSettle:
             "due_ats": [self._due_at(*pair) for pair in pages],
         }
         self._keep_failures([lease for _, lease in pages if lease.last_reason in FAILED])
-        self._connection.execute(_SQL["addresses_settled"], given)
+        self.connection.execute(_SQL["addresses_settled"], given)
         self._keep_pasts(pages)
         for settled, lease in pages:
             if settled.respelt is not None:
                 key = {"host_id": lease.host_id, "id": lease.address_id, "url": settled.respelt.text}
-                self._connection.execute(_SQL["respelt"], key)
+                self.connection.execute(_SQL["respelt"], key)
         return page_moves(pages)
 
     def _keep_failures(self, leases: Sequence[SharedLease]) -> None:
@@ -168,14 +162,14 @@ class SharedSettle:
                 "ids": [lease.address_id for lease in leases],
                 "most": MOST_FAILURES,
             }
-            self._connection.execute(_SQL["failures_kept"], given)
-            self._connection.execute(_SQL["failures_thinned"], given)
+            self.connection.execute(_SQL["failures_kept"], given)
+            self.connection.execute(_SQL["failures_thinned"], given)
 
     def _keep_pasts(self, pages: Sequence[Pair]) -> None:
         rows = [(lease.host_id, lease.address_id, encoded(one.past)) for one, lease in pages if one.past is not None]
         if rows:
             given = dict(zip(("host_ids", "ids", "pasts"), map(list, zip(*rows, strict=True)), strict=True))
-            self._connection.execute(_SQL["pasts_kept"], given)
+            self.connection.execute(_SQL["pasts_kept"], given)
 
     def note_said(self, done: Sequence[Pair], key_of: Callable[[str], int]) -> None:
         """What the lists among them say of the pages of their own hosts."""
@@ -184,29 +178,29 @@ class SharedSettle:
         rows = [(host_id, *row) for host_id, offers, host in found for row in said_rows(offers, host, key_of)]
         if rows:
             names = ("host_ids", "ids", "changed_ats", "every_s")
-            self._connection.execute(_SQL["said"], dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
+            self.connection.execute(_SQL["said"], dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
 
     def _settle_robots(self, settled: Settled, lease: SharedLease, entering: Entering) -> dict[str, int]:
         robots = settled.robots
         assert robots is not None, "checked by the caller"
-        self._rulebook.keep(self._connection, lease.lane_host_id, lease.lane, self._moment.robots_shared(robots))
+        self.rulebook.keep(self.connection, lease.lane_host_id, lease.lane, self.moment.robots_shared(robots))
         mailed = {lease.lane_host_id}
         new_hosts = 0
         if lease.is_errand:
             key = {"host_id": lease.host_id, "for_host_id": lease.lane_host_id, "for_lane": lease.lane}
-            self._connection.execute(_SQL["errand_done"], key)
+            self.connection.execute(_SQL["errand_done"], key)
         if robots.state is RobotsState.PENDING and robots.ask is not None:
             ids, new_hosts = entering.host_ids([robots.ask.host.name])
             (at_host_id,) = ids.values()
             key = {"host_id": at_host_id, "for_host_id": lease.lane_host_id, "for_lane": lease.lane}
-            self._connection.execute(_SQL["errand_added"], {**key, "url": robots.ask.text})
+            self.connection.execute(_SQL["errand_added"], {**key, "url": robots.ask.text})
             mailed.add(at_host_id)
-        lane, now = (lease.lane_host_id, lease.lane), self._moment.at
+        lane, now = (lease.lane_host_id, lease.lane), self.moment.at
         if settled.reason in HELD:
-            give_up(self._connection, self._worker_id, lane, settled.reason, plain(settled.detail), now)
-        elif is_given_up(robots, self._rules.politeness.robots_tries):
+            give_up(self.connection, self.worker_id, lane, settled.reason, plain(settled.detail), now)
+        elif is_given_up(robots, self.rules.politeness.robots_tries):
             name = parts_of(f"{robots.origin}/")[1]
-            give_up_unread(self._connection, self._worker_id, lane, name, robots.failures, now)
+            give_up_unread(self.connection, self.worker_id, lane, name, robots.failures, now)
         entering.mail(mailed - {lease.host_id})
         return {tallies.HOSTS: new_hosts}
 
@@ -214,20 +208,20 @@ class SharedSettle:
         """Count what a page brought under its template; a template found barren goes into quarantine."""
         key = {"host_id": lease.host_id, "id": id_of(yielded.template)}
         given = {**key, "template": yielded.template, "fetched": 1, "fruitful": int(yielded.is_fruitful)}
-        row = self._connection.execute(_SQL["template_seen"], given).fetchone()
+        row = self.connection.execute(_SQL["template_seen"], given).fetchone()
         assert row is not None
         fetched, fruitful, held, quarantined_at = row
-        judge, template_of = self._rules.judge_template, self._rules.template_of
+        judge, template_of = self.rules.judge_template, self.rules.template_of
         if quarantined_at is not None or judge is None or template_of is None:
             return {}
         host = self._hosts[lease.host_id]
         if not judge(TemplateTally(host.name, yielded.template, fetched, fruitful, fetched + held)):
             return {}
-        return hold_back(self._connection, host.id, None, yielded.template, template_of, self._moment.at)[1]
+        return hold_back(self.connection, host.id, None, yielded.template, template_of, self.moment.at)[1]
 
     def _settle_hosts(self, done: Sequence[Pair]) -> dict[str, int]:
         given: dict[str, object] = {"hosts": [lease.host_id for _, lease in done]}
-        delays: dict[int, float] = dict(self._connection.execute(_SQL["delays"], given).fetchall())
+        delays: dict[int, float] = dict(self.connection.execute(_SQL["delays"], given).fetchall())
         rows = [self._host_row(settled, lease, delays.get(lease.host_id)) for settled, lease in done]
         names = (
             "hosts", "next_ats", "gaps", "troubles", "failing", "failing_since", "retired_at", "retired_why", "visits",
@@ -235,27 +229,27 @@ class SharedSettle:
         )  # fmt: skip
         given = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
         was_retired = {lease.host_id for _, lease in done if self._hosts[lease.host_id].retired_at is not None}
-        self._connection.execute(_SQL["hosts_settled"], {**given, "last": LAST, "bands": _BANDS})
+        self.connection.execute(_SQL["hosts_settled"], {**given, "last": LAST, "bands": _BANDS})
         return {tallies.RETIRED: sum(1 for row in rows if row[6] is not None and row[0] not in was_retired)}
 
     def _host_row(self, settled: Settled, lease: SharedLease, delay_s: float | None) -> tuple[object, ...]:
         """The parameters of hosts_settled: when the host is free again, how it stands, and the ledger."""
         host, ended_at = self._hosts[lease.host_id], self._ended_at(settled, lease)
         before = HostBefore(lease.was_free_at, host.left_at, host.troubles, host.failing, host.failing_since)
-        draw = self._rules.chance.random()
-        after = host_after(self._rules.politeness, before, settled, lease.taken_at, ended_at, delay_s, draw)
+        draw = self.rules.chance.random()
+        after = host_after(self.rules.politeness, before, settled, lease.taken_at, ended_at, delay_s, draw)
         retired = (host.retired_at, host.retired_why)
         if after.retired_why is not None and host.retired_at is None:
-            retired = (self._moment.at, after.retired_why)
+            retired = (self.moment.at, after.retired_why)
         visits, spent, least = host.visits + after.is_touched, host.spent + after.spent, host.least_gap
         if after.rested is not None:
             least = after.rested if least is None else min(least, after.rested)
         ledger = (visits, after.left_at, least, host.rested + (after.rested or 0), host.broken + after.is_broken)
-        is_over = is_over_budget(self._rules.budget, visits, spent / SECOND, host.linked_from)
+        is_over = is_over_budget(self.rules.budget, visits, spent / SECOND, host.linked_from)
         return host.id, *after[:5], *retired, *ledger, spent, is_over
 
     def _ended_at(self, settled: Settled, lease: SharedLease) -> Instant:
-        return self._moment.ended_at(settled.done_at, lease.since_s)
+        return self.moment.ended_at(settled.done_at, lease.since_s)
 
     def _due_at(self, settled: Settled, lease: SharedLease) -> Instant | None:
         if settled.due_at is None:

@@ -209,7 +209,7 @@ WHERE a.host_id = %(host_id)s AND a.id = %(id)s;
 
 -- hosts_ready: Hosts that may be touched and may have something due, the longest ready first; locked, and those
 -- another crawler is busy with left out.
-SELECT id, name, lease, troubles, next_at, gap, visits, left_at, failing, failing_since FROM hosts
+SELECT id, name, lease, next_at, failing, failing_since FROM hosts
 WHERE band = %(band)s AND ready_at <= %(now)s AND id <> ALL(%(without)s::bigint[])
 ORDER BY ready_at LIMIT %(most)s FOR UPDATE SKIP LOCKED;
 
@@ -224,8 +224,8 @@ FROM unnest(%(hosts)s::bigint[]) AS h (id)
 LEFT JOIN LATERAL (SELECT for_host_id, for_lane, url FROM errands e WHERE e.host_id = h.id LIMIT 1) AS e ON true;
 
 -- lanes_looked: What is next in each lane of hosts, when the next page after that will be due, and which robots.txt.
-SELECT h.id, l.lane, later.later_at, r.version, q.priority, q.sequence, q.id, a.url, a.depth, a.hops, a.failures,
-    a.reason, a.how, a.detail, v.past, s.changed_at, s.every_s
+SELECT h.id, l.lane, later.later_at, r.version, v.past, q.priority, q.sequence, q.id, a.url, a.how, a.depth, a.hops,
+    a.failures, a.reason, a.detail, s.changed_at, s.every_s
 FROM unnest(%(hosts)s::bigint[]) AS h (id) CROSS JOIN (VALUES (0::smallint), (1::smallint)) AS l (lane)
 LEFT JOIN LATERAL (
     SELECT priority, sequence, id FROM queue

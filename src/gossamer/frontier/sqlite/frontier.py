@@ -19,7 +19,7 @@ from gossamer.frontier.requeue import newly_named, sitemaps_of, vouched_for
 from gossamer.frontier.rows import said_rows
 from gossamer.frontier.seen import SeenTable
 from gossamer.frontier.sqlite.hosts import Quarantine, Rulebook, meta, quarantine, reinstate, release, retire
-from gossamer.frontier.sqlite.leases import Backing, Lease, Take, lease_of
+from gossamer.frontier.sqlite.leases import Backing, HostLease, Pair, Take, lease_of
 from gossamer.frontier.sqlite.requeue import (
     Requeued,
     ended,
@@ -59,7 +59,7 @@ GLANCE = SECOND // 20
 
 
 class _Taken(NamedTuple):
-    leases: list[Lease]
+    leases: list[HostLease]
     merged: int | None
     """New addresses, when some were merged."""
     waiting: Waiting
@@ -90,7 +90,7 @@ class SqliteFrontier:
         """By how much the clock was set, as long as that is not written down."""
         self._stepped_s = -math.inf
         """When it was last set, by the clock that never is."""
-        self._leases: dict[str, Lease] = {}
+        self._leases: dict[str, HostLease] = {}
         """By host name."""
         self._waiting = Waiting()
         self._merged_at: Instant = 0
@@ -132,7 +132,7 @@ class SqliteFrontier:
 
         def leave(connection: State) -> None:
             now = self._clock.now()
-            returned = [(now, self._floor(), lease.host.id) for lease in self._leases.values()]
+            returned = [(now, self._floor(), lease.host_id) for lease in self._leases.values()]
             connection.executemany(_SQL["lease_returned"], returned)
             connection.execute(_SQL["hosts_returned"])
             connection.execute(_SQL["leased_none"])
@@ -206,7 +206,7 @@ class SqliteFrontier:
     async def take(self, at_most: int) -> list[Visit]:
         def work(connection: State) -> _Taken:
             now, backing = self._clock.now(), self._backing
-            backing.mend(connection, {lease.host.id for lease in self._leases.values()})
+            backing.mend(connection, {lease.host_id for lease in self._leases.values()})
             out, waiting, merged = len(self._leases), self._waiting, None
             if waiting.journalled + waiting.nods >= self._sieve.journal_most:
                 merged, waiting = relieve(connection, waiting, self._incoming())
@@ -247,14 +247,14 @@ class SqliteFrontier:
             now = self._clock.now()
             leases = [lease_of(settled, self._leases) for settled in done]
             pairs = [
-                (by_this_clock(one, lease.elapsed_s, self._stepped_s, now), lease)
+                (by_this_clock(one, lease.since_s, self._stepped_s, now), lease)
                 for one, lease in zip(done, leases, strict=True)
             ]
-            if len({lease.host.id for _, lease in pairs}) < len(pairs):
+            if len({lease.host_id for _, lease in pairs}) < len(pairs):
                 raise ValueError("a visit is settled twice")
             quarantined: list[tuple[int, str, str]] = []
 
-            def learn(settled: Settled, lease: Lease) -> None:
+            def learn(settled: Settled, lease: HostLease) -> None:
                 found = self._learned(connection, settled, lease, now)
                 quarantined.extend([found] if found is not None else [])
 
@@ -271,7 +271,7 @@ class SqliteFrontier:
             written = await self._database.run(work, lambda written: self._settled(done, written))
             self._tell("frontier.settled", visits=len(done), offers=written.fresh)
 
-    def _journal_offers(self, connection: State, pairs: Sequence[tuple[Settled, Lease]]) -> tuple[int, int, set[int]]:
+    def _journal_offers(self, connection: State, pairs: Sequence[Pair]) -> tuple[int, int, set[int]]:
         amount, nodded, met = 0, 0, set[int]()
         pages: list[Met] = []
         for settled, lease in pairs:
@@ -279,15 +279,15 @@ class SqliteFrontier:
                 continue
             if settled.offers[0].how in LISTS:
                 rows = said_rows(settled.offers, lease.host.name, self._rules.keys.id)
-                connection.executemany(_SQL["said"], [(lease.host.id, *row) for row in rows])
+                connection.executemany(_SQL["said"], [(lease.host_id, *row) for row in rows])
             nods: list[Offer] = []
             fresh, met = self._seen.sift(settled.offers, self._rules.may_enter, lease.host.name, met, nods)
             if any(one.via is not None for one in fresh):
                 fresh = self._vouched_for(connection, fresh, met)
             if (past := led(connection, settled, fresh, self._rules.keys)) is not None:
-                connection.execute(_SQL["past_kept"], (lease.host.id, lease.address_id, encoded(past)))
+                connection.execute(_SQL["past_kept"], (lease.host_id, lease.address_id, encoded(past)))
             if fresh or nods:
-                pages.append((lease.host.id, lease.address_id or None, fresh + nods))
+                pages.append((lease.host_id, lease.address_id, fresh + nods))
                 amount += len(fresh)
                 nodded += len(nods)
         if pages:
@@ -309,7 +309,7 @@ class SqliteFrontier:
         self._seen.remember(written.met)
         for settled in done:
             lease = self._leases.pop(settled.visit.url.host.name)
-            host_id = lease.host.id
+            host_id = lease.host_id
             if host_id in kept and host_id in backing.backs:
                 backing.backs.waits(host_id, kept[host_id])
             else:
@@ -396,7 +396,9 @@ class SqliteFrontier:
             raise ValueError("this frontier was not told what a template is")
         return self._quarantine
 
-    def _learned(self, connection: State, settled: Settled, lease: Lease, now: Instant) -> tuple[int, str, str] | None:
+    def _learned(
+        self, connection: State, settled: Settled, lease: HostLease, now: Instant
+    ) -> tuple[int, str, str] | None:
         """What a page brought; the template that is quarantined because of it."""
         held, yielded, host = self._quarantine, settled.yielded, lease.host
         if held is None or yielded is None or not held.learn(connection, host.id, host.name, yielded):
@@ -404,7 +406,7 @@ class SqliteFrontier:
         quarantine(connection, host.name, yielded.template, held.template_of, now)
         return host.id, host.name, yielded.template
 
-    def _incoming(self, taken: Sequence[Lease] = ()) -> IncomingKeys:
+    def _incoming(self, taken: Sequence[HostLease] = ()) -> IncomingKeys:
         """`taken`: visits just leased in this transaction."""
         leased = frozenset([lease.sequence for lease in (*self._leases.values(), *taken)])
         return IncomingKeys(self._rules.keys, self._rules.nudge, self._quarantine, leased)

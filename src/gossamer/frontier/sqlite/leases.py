@@ -4,19 +4,18 @@ import math
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
-
-import msgspec
 
 from gossamer.base.chance import Chance
 from gossamer.base.clock import SECOND, Instant
 from gossamer.frontier.api import FrontierRules
 from gossamer.frontier.back_queues import NEVER, PER_FETCH, Backs, Resolving
 from gossamer.frontier.known import name_of
-from gossamer.frontier.leases import AskFirst, Open, choose, robots_visit
+from gossamer.frontier.leases import AskFirst, DuePage, Lease, Open, choose, robots_visit
 from gossamer.frontier.politeness import FAILED, gap_s
 from gossamer.frontier.priority import BANDS, band_of, is_over_budget, pick_band
-from gossamer.frontier.rows import HOWS, LANES_OF, REASON_CODES, REASONS, said_of, text_of
+from gossamer.frontier.rows import HOWS, LANES_OF, REASON_CODES, REASONS, text_of
 from gossamer.frontier.settlement import check_entry, lane_moves
 from gossamer.frontier.sqlite.hosts import Quarantine, Rulebook
 from gossamer.store import tallies
@@ -24,7 +23,7 @@ from gossamer.store.statements import State, load
 from gossamer.values.history import Past, decoded
 from gossamer.values.outcome import Reason
 from gossamer.values.url import Url
-from gossamer.values.visit import FOLLOWED, Settled, Visit, VisitKind
+from gossamer.values.visit import Settled
 
 _SQL = load("gossamer.frontier.sqlite")
 MOST_HELD = 1000
@@ -50,107 +49,79 @@ class HostRow(NamedTuple):
     linked_from: int
 
 
-class Lease(msgspec.Struct, frozen=True):
-    """A visit that is out, and what settling it needs to know."""
-
-    visit: Visit
+class HostLease(Lease, frozen=True, kw_only=True):
     host: HostRow
-    """As it was when the visit was taken; its promise (`next_at`) among it."""
-    lane_host_id: int
-    """Whose lane this visit serves: another host's only when its robots.txt has moved here."""
-    lane: int
+    """As it was when the fetch was taken; its promise (`next_at`) among it."""
     band: int
-    elapsed_s: float = 0.0
-    is_errand: bool = False
-    priority: int = 0
-    sequence: int = 0
-    address_id: int = 0
-    last_reason: Reason | None = None
-
-
-class _Due(NamedTuple):
-    """A row of first_due; the first two columns are its place in the lane."""
-
-    priority: int
-    sequence: int
-    address_id: int
-    text: str
-    how: int
-    depth: int
-    hops: int
-    failures: int | None
-    last_reason: int | None
-    last_detail: str | None
-    said_at: Instant | None
-    said_every_s: int | None
 
 
 class TakeResult(NamedTuple):
     """What `look` found: visits, and hosts that give their back queues up."""
 
-    leases: list[Lease]
+    leases: list[HostLease]
     left: list[int]
 
 
+@dataclass(slots=True)
 class Take:
     """One `take`, inside its transaction."""
 
-    def __init__(
-        self,
-        connection: State,
-        rulebook: Rulebook,
-        rules: FrontierRules,
-        quarantine: Quarantine | None,
-        now: Instant,
-        elapsed_s: float,
-    ) -> None:
-        self._connection = connection
-        self._rulebook = rulebook
-        self._rules = rules
-        self._quarantine = quarantine
-        self._now = now
-        self._elapsed_s = elapsed_s
+    connection: State
+    rulebook: Rulebook
+    rules: FrontierRules
+    quarantine: Quarantine | None
+    now: Instant
+    elapsed_s: float
 
     def look(self, host_ids: list[int]) -> TakeResult:
         """Lease one visit at each host that has one due; every other host leaves its back queue and waits."""
-        leases: list[Lease] = []
+        leases: list[HostLease] = []
         leased, waiting = [], []
-        rows = self._connection.execute(_SQL["hosts_looked_at"], (str(host_ids),)).fetchall()
+        rows = self.connection.execute(_SQL["hosts_looked_at"], (str(host_ids),)).fetchall()
         hosts = {row[0]: HostRow._make(row) for row in rows}
         for host_id in host_ids:
             host = hosts[host_id]
             later_at = self._promoted(host)
             found = self._errand(host) if host.errands else self._look_at(host, later_at)
-            if isinstance(found, Lease):
-                gap = math.ceil(gap_s(self._rules.politeness, host.crawl_delay_s) * SECOND)
-                leased.append((self._now + gap, gap, later_at, found.band, host_id))
+            if isinstance(found, HostLease):
+                gap = math.ceil(gap_s(self.rules.politeness, host.crawl_delay_s) * SECOND)
+                leased.append((self.now + gap, gap, later_at, found.band, host_id))
                 leases.append(found)
             else:
                 waiting.append((found, later_at, host_id))
-        self._connection.executemany(_SQL["host_leased"], leased)
-        self._connection.executemany(_SQL["host_waits"], waiting)
+        self.connection.executemany(_SQL["host_leased"], leased)
+        self.connection.executemany(_SQL["host_waits"], waiting)
         return TakeResult(leases, [row[2] for row in waiting])
 
     def _promoted(self, host: HostRow) -> Instant | None:
         """Pages whose time has come join those that are due; says when the next one will."""
-        if host.later_at is None or host.later_at > self._now:
+        if host.later_at is None or host.later_at > self.now:
             return host.later_at
         laters: list[Instant] = []
         for lane in LANES_OF[host.lanes]:
-            self._connection.execute(_SQL["became_due"], (host.id, lane, self._now))
-            (later_at,) = self._connection.execute(_SQL["first_later"], (host.id, lane)).fetchone()
+            self.connection.execute(_SQL["became_due"], (host.id, lane, self.now))
+            (later_at,) = self.connection.execute(_SQL["first_later"], (host.id, lane)).fetchone()
             if later_at is not None:
                 laters.append(later_at)
         return min(laters, default=None)
 
-    def _errand(self, host: HostRow) -> Lease:
+    def _errand(self, host: HostRow) -> HostLease:
         """The robots.txt of some origin, which has moved to this host."""
-        lane_host_id, lane, text = self._connection.execute(_SQL["errand_first"], (host.id,)).fetchone()
-        robots = self._rulebook.entry(self._connection, lane_host_id, lane)
-        visit = robots_visit(Url(text), robots, self._now)
-        return Lease(visit, host, lane_host_id, lane, self._band(host, 0), self._elapsed_s, is_errand=True)
+        lane_host_id, lane, text = self.connection.execute(_SQL["errand_first"], (host.id,)).fetchone()
+        robots = self.rulebook.entry(self.connection, lane_host_id, lane)
+        visit = robots_visit(Url(text), robots, self.now)
+        return HostLease(
+            visit=visit,
+            host=host,
+            host_id=host.id,
+            lane_host_id=lane_host_id,
+            lane=lane,
+            band=self._band(host, 0),
+            since_s=self.elapsed_s,
+            is_errand=True,
+        )
 
-    def _look_at(self, host: HostRow, later_at: Instant | None) -> Lease | Instant | None:
+    def _look_at(self, host: HostRow, later_at: Instant | None) -> HostLease | Instant | None:
         """The visit to make at this host, or when there may be one; None: not before something else happens."""
         heads = []
         for lane in LANES_OF[host.lanes]:
@@ -158,77 +129,58 @@ class Take:
             if isinstance(due, int):
                 return due
             if due is not None:
-                heads.append((due[:2], (due, lane), self._rulebook.entry(self._connection, host.id, lane)))
-        found = choose(heads, self._now, self._rules.politeness.robots_tries)
+                heads.append((due[:2], (due, lane), self.rulebook.entry(self.connection, host.id, lane)))
+        found = choose(heads, self.now, self.rules.politeness.robots_tries)
         for (_, lane), failures in found.given_up:
-            give_up_unread(self._connection, host.id, lane, failures, self._now)
+            give_up_unread(self.connection, host.id, lane, failures, self.now)
         if found.best is None:
             return min((at for at in (later_at, *found.opens_at) if at is not None), default=None)
         (due, lane), gate = found.best
         return self._lease_of(host, due, lane, gate)
 
-    def _first_due(self, host: HostRow, lane: int) -> _Due | Instant | None:
+    def _first_due(self, host: HostRow, lane: int) -> DuePage | Instant | None:
         """The next page of a lane; those in quarantine are put aside on the way, many of them in several looks."""
-        quarantine = self._quarantine
+        quarantine = self.quarantine
         for _ in range(MOST_HELD):
-            row = self._connection.execute(_SQL["first_due"], (host.id, lane)).fetchone()
+            row = self.connection.execute(_SQL["first_due"], (host.id, lane)).fetchone()
             if row is None:
                 return None
-            due = _Due._make(row)
+            due = DuePage._make(row)
             if quarantine is None or not quarantine.is_held(host.id, lane, due.text):
                 return due
-            quarantine.hold(self._connection, host.id, lane, due[:2], due.text)
-        return self._now
+            quarantine.hold(self.connection, host.id, lane, due[:2], due.text)
+        return self.now
 
-    def _lease_of(self, host: HostRow, due: _Due, lane: int, gate: Open | AskFirst) -> Lease:
+    def _lease_of(self, host: HostRow, due: DuePage, lane: int, gate: Open | AskFirst) -> HostLease:
+        out = partial(HostLease, host=host, host_id=host.id, lane_host_id=host.id, lane=lane, since_s=self.elapsed_s)
         band = self._band(host, due.priority)
         if isinstance(gate, AskFirst):
             url = Url(text_of(lane, host.name, "robots.txt"))
-            visit = robots_visit(url, gate.robots, self._now)
-            return Lease(visit, host, host.id, lane, band, self._elapsed_s)
-        url = Url(text_of(lane, host.name, due.text))
-        visit = Visit(
-            url=url,
-            kind=VisitKind.PAGE,
-            taken_at=self._now,
-            depth=due.depth,
-            hops=due.hops,
-            failures=due.failures or 0,
-            robots=gate.robots,
-            how=HOWS[due.how],
-            host_failing=host.failing,
-            host_failing_since=host.failing_since,
-            is_followed=due.last_detail is not None and due.last_detail.startswith(FOLLOWED),
-            past=self._past(host.id, due),
-            priority=due.priority,
-            said=said_of(due.said_at, due.said_every_s),
-        )
-        last = None if due.last_reason is None else REASONS[due.last_reason]
-        return Lease(
-            visit=visit,
-            host=host,
-            lane_host_id=host.id,
-            lane=lane,
+            return out(visit=robots_visit(url, gate.robots, self.now), band=band)
+        url, how, past = Url(text_of(lane, host.name, due.text)), HOWS[due.how], self._past(host.id, due)
+        return out(
+            visit=due.visit(url, how, past, gate.robots, self.now, (host.failing, host.failing_since)),
             band=band,
-            elapsed_s=self._elapsed_s,
-            is_errand=False,
             priority=due.priority,
             sequence=due.sequence,
             address_id=due.address_id,
-            last_reason=last,
+            last_reason=None if due.last_reason is None else REASONS[due.last_reason],
         )
 
-    def _past(self, host_id: int, due: _Due) -> Past | None:
+    def _past(self, host_id: int, due: DuePage) -> Past | None:
         if due.last_reason is None:
             return None
-        row = self._connection.execute(_SQL["past_of"], (host_id, due.address_id)).fetchone()
+        row = self.connection.execute(_SQL["past_of"], (host_id, due.address_id)).fetchone()
         return decoded(row[0]) if row is not None else None
 
     def _band(self, host: HostRow, priority: int) -> int:
-        return band_of(priority, is_over_budget(self._rules.budget, host.visits, host.spent / SECOND, host.linked_from))
+        return band_of(priority, is_over_budget(self.rules.budget, host.visits, host.spent / SECOND, host.linked_from))
 
 
-def lease_of(settled: Settled, leases: Mapping[str, Lease]) -> Lease:
+Pair = tuple[Settled, HostLease]
+
+
+def lease_of(settled: Settled, leases: Mapping[str, HostLease]) -> HostLease:
     """The lease that this ends, of those that are out (by host name). Raises ValueError when there is none, or a robots
     visit ends without a whole entry."""
     visit = settled.visit
@@ -328,15 +280,15 @@ class Backing:
         """The transaction is on disk."""
         self.is_torn = False
 
-    def lease(self, connection: State, leasing: Take, at_most: int, out: int, now: Instant) -> list[Lease]:
+    def lease(self, connection: State, leasing: Take, at_most: int, out: int, now: Instant) -> list[HostLease]:
         """Up to so many visits, while `out` are under way. Hosts get back queues as they are needed."""
-        leases: list[Lease] = []
+        leases: list[HostLease] = []
         may_enter = max(ENTERING, 2 * at_most)
         while True:
             if host_ids := self.backs.ready(now, at_most - len(leases)):
                 looked = leasing.look(host_ids)
                 for lease in looked.leases:
-                    self.backs.leased(lease.host.id)
+                    self.backs.leased(lease.host_id)
                 for host_id in looked.left:
                     self.backs.leave(host_id)
                     self.front_at = None
