@@ -43,7 +43,7 @@ def test_the_table_the_curve_and_the_visits_are_told(kept: Directory, capsys: py
     assert "busy.test" in out and "revisits" in out and "60% of the bytes not transferred again" in out
     assert "█" in out and (kept.root / "ages.svg").read_text().count("<polyline") == 3
     assert freshness(dir=kept.root, limit=1) == 0
-    assert "1 more sites: --limit 0" in capsys.readouterr().out
+    assert "1 more site: --limit 0" in capsys.readouterr().out
 
 
 def test_as_json_it_has_every_sample_and_of_one_site_its_own_curve(

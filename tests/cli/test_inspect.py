@@ -10,8 +10,8 @@ from rich.console import Console
 from tests.cli.site import OPEN, Site, harbour, page
 from tests.cli.test_extract import said
 
-from gossamer.cli.format import plain
-from gossamer.cli.tools.inspect import Going, short, tree_of
+from gossamer.cli.output import Progress, plain
+from gossamer.cli.tools.inspect import short, tree_of
 from gossamer.reader.extraction import FLAGS_MEAN, Inspected, Remark, extract, in_order, unsaid
 from gossamer.testing import FakeClock
 from gossamer.values.format import counted
@@ -233,14 +233,14 @@ def test_one_is_not_several() -> None:
 
 def test_progress_is_told_when_it_takes_longer_than_two_seconds(capsys: pytest.CaptureFixture[str]) -> None:
     clock = FakeClock()
-    with Going(100, clock) as going:
-        for number in range(100):
+    with Progress("inspecting", clock) as progress:
+        for number in range(1, 101):
             clock.advance(0.1)
-            going.on(f"{number}.html")
+            progress.says(f"{number} of 100 pages")
     told = capsys.readouterr().err.splitlines()
-    assert told[0] == "20 of 100 pages: 19.html" and len(told) == 2
-    with Going(100, FakeClock()) as quick:
-        quick.on("a.html")
+    assert told[0] == "20 of 100 pages" and len(told) == 2
+    with Progress("inspecting", FakeClock()) as quick:
+        quick.says("1 of 100 pages")
     assert capsys.readouterr().err == ""
 
 

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import CRASH_POINTS, crashing, silent
-from gossamer.cli.steps import Working
+from gossamer.cli.output import Progress
 from gossamer.config.settings import FetchSettings, Settings
 from gossamer.crawler.pace import Backlog
 from gossamer.crawler.seeds import admitted, checked_seeds
@@ -157,7 +157,7 @@ def test_one_bad_seed_among_good_ones_is_left_out_with_its_reason() -> None:
 
 def test_work_that_takes_long_is_told_in_plain_lines_where_there_is_no_terminal() -> None:
     clock, out = FakeClock(), StringIO()
-    with Working("working", clock, Console(file=out)) as progress:
+    with Progress("working", clock, Console(file=out)) as progress:
         for number in range(30):
             progress.says(f"working: {number}")
             clock.advance(0.5)

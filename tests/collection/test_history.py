@@ -138,7 +138,7 @@ def test_the_time_line_says_gone_and_back_and_counts_visits_that_found_nothing_n
     late = timeline(directory, most=2)
     assert [one.is_back for one in late.versions] == [False, True] and late.seen_again == []
     out = told(capsys, directory, SHOP.text)
-    assert "2 visits found it unchanged" in out and "gone (answered 410)" in out and "back" in out
+    assert "2 fetches found it unchanged" in out and "gone (answered 410)" in out and "back" in out
 
 
 def test_the_page_itself_comes_out_byte_by_byte(capfdbinary: pytest.CaptureFixture[bytes], kept: Directory) -> None:

@@ -233,7 +233,7 @@ def test_F_X1_export_goes_on_without_the_damaged_records(tmp_path: Path) -> None
     damage(directory, known[4])
     out = tmp_path / "all.warc.gz"
     done = gossamer("export", "warc", "--dir", directory.root, "--out", out)
-    assert done.returncode == 4 and "1 damaged record was skipped" in done.stderr
+    assert done.returncode == 4 and "1 damaged record skipped" in done.stderr
     assert str(known[4].place.offset) in done.stderr
     assert out.stat().st_size == (directory.archive / known[0].place.volume).stat().st_size - known[4].place.length
 

@@ -375,5 +375,5 @@ def test_awkward_filters_are_answered(house):
 def test_F_W17_nothing_a_page_says_commands_the_terminal() -> None:
     title, told = "\x1b]0;owned\x07Harbour", StringIO()
     hit = Hit("http://a.example/", title, (Segment("\x1b[31mred\x9b", True),), "a.example", "", "en", 0, (), (), 0, 1.0)
-    show(SearchAnswer((hit,), 1, 0.0, 0), Console(file=told, force_terminal=False))
+    show(SearchAnswer((hit,), 1, 0.0, 0), Console(file=told, force_terminal=False), {})
     assert "Harbour" in told.getvalue() and not {"\x1b", "\x07", "\x9b"} & set(told.getvalue())

@@ -314,7 +314,7 @@ DOORS = (
     ),
     CliCommand(
         "import",
-        "gossamer.cli.upkeep.import_:import_archives",
+        "gossamer.cli.upkeep.import_:import_",
         "Import WARC and ARC files from other programs.\n\n"
         "Their pages are archived, read, and made searchable like crawled pages. Links are not followed. A "
         "record that cannot be used is set aside with a reason, and the import continues: exit code 4 then.",

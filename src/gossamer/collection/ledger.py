@@ -1,11 +1,21 @@
-"""What the archive says about the gaps kept, beside what the frontier's ledger says. Pure."""
+"""The check of politeness: the gaps that the frontier's ledger claims, compared with those the archive shows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from itertools import pairwise
 
 import msgspec
 
+from gossamer.archive.reader import read_capture
 from gossamer.base.clock import SECOND, Instant
+from gossamer.base.errors import ArchiveDamaged
+from gossamer.base.files import Files
+from gossamer.frontier.api import Ledger
+from gossamer.frontier.reports import ledger
+from gossamer.store.captures import CapturedAt, moments
+from gossamer.store.directory import Directory
+from gossamer.store.state import open_snapshot
+from gossamer.values.format import counted
 
 TOLERANCE_S = 0.005
 """A visit's beginning is read from the clock on the wall, its length from one that is never set."""
@@ -62,6 +72,35 @@ class Report(msgspec.Struct, frozen=True):
     @property
     def is_kept(self) -> bool:
         return not self.broken and not self.contradictions
+
+
+def checked(directory: Directory, files: Files, is_deep: bool, says: Callable[[str], None]) -> Report:
+    """Every host of the ledger, compared with the archive. `is_deep`: every record is opened."""
+
+    def row_of(entry: Ledger, captured: Sequence[CapturedAt]) -> LedgerRow:
+        """The starts of fetches reveal one that came far too soon; the records of such a pair show the gap itself."""
+        ordered = sorted(captured, key=lambda one: (one.place.volume, one.place.number))
+        seen = [ArchivedFetch(one.at, one.url.text) for one in ordered]
+        close = [near for place in suspects(seen, entry.least_gap_s) for near in (place, place + 1)]
+        for place in range(len(seen)) if is_deep else sorted(set(close)):
+            try:
+                capture = read_capture(files, directory.archive, ordered[place].place)
+            except ArchiveDamaged:  # its end is lost: the gap is counted from its start
+                capture = None
+            seen[place] = msgspec.structs.replace(seen[place], took_s=capture.took_s if capture is not None else 0.0)
+        archive = kept_by(seen)
+        against = contradiction(entry.least_gap_s, archive)
+        gaps = (entry.gap_s, entry.least_gap_s, entry.mean_gap_s)
+        return LedgerRow(entry.host, entry.visits, *gaps, entry.broken, archive, against)
+
+    rows = []
+    with closing(open_snapshot(directory)) as state:
+        owed = {entry.host: entry for entry in ledger(state) if entry.visits}
+        for name, captured in moments(state):
+            if entry := owed.pop(name, None):  # a host without fetches of ours was imported
+                rows.append(row_of(entry, captured))
+                says(f"checking: {counted(len(rows), 'host')}")
+    return reported([*rows, *(row_of(entry, []) for entry in owed.values())], is_deep)
 
 
 def pairs(visits: Sequence[ArchivedFetch]) -> Iterator[tuple[ArchivedFetch, ArchivedFetch, float]]:

@@ -9,10 +9,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
-from typing import Annotated
 from urllib.parse import quote
-
-from cyclopts import Parameter
 
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.environment import Network, Outside, real_outside
@@ -33,8 +30,6 @@ from gossamer.parse.html.tree import LARGEST
 from gossamer.parse.sniff import essence, media_type_of
 from gossamer.plugins.code import INDEX, contexts_in
 from gossamer.reader.reading import UNREADABLE, done
-from gossamer.store.directory import DEFAULT
-from gossamer.store.options import config_of
 from gossamer.values.capture import Capture
 from gossamer.values.messages import ReadJob
 from gossamer.values.outcome import IN_WORDS, Fetched, Moved, Outcome, Refused, capture_of, reason_of
@@ -50,15 +45,6 @@ BY_SUFFIX = {
     ".xml": "application/xml",
     ".svg": "image/svg+xml",
 }
-Contact = Annotated[str | None, Parameter(help="For the web: a page or mail address where site owners reach you.")]
-AllowAddress = Annotated[
-    tuple[str, ...], Parameter(help="For the web: open a private address range, such as 10.1.0.0/16.")
-]
-Delay = Annotated[float | None, Parameter(help="For the web: least seconds between robots.txt and the page.")]
-ContextFolder = Annotated[
-    Path | None, Parameter(help="A folder of JSON-LD contexts of your own, with an index.toml: URL = file.")
-]
-Config = Annotated[Path | None, Parameter(help="For the web: a settings file.")]
 _PAGES = (*WANTED, "image/svg+xml")
 
 
@@ -75,24 +61,6 @@ class OnePage:
     media_type: str
 
 
-@dataclass(frozen=True, slots=True)
-class Manners:
-    """How the web is to be asked, where a person can say."""
-
-    contact: str | None = None
-    allow_address: tuple[str, ...] = ()
-    delay: float | None = None
-    config: Path | None = None
-
-    def settings(self) -> Settings:
-        flags = {
-            "contact": self.contact,
-            "fetch.allow_addresses": list(self.allow_address) or None,
-            "politeness.delay_s": self.delay,
-        }
-        return config_of(DEFAULT, self.config, flags).settings
-
-
 def own_contexts(folder: Path) -> dict[str, bytes]:
     """Raises ConfigError, also when there is no index in the folder."""
     if not (folder / INDEX).is_file():
@@ -100,12 +68,12 @@ def own_contexts(folder: Path) -> dict[str, bytes]:
     return contexts_in(folder)
 
 
-def page_of(target: str, base: str | None, media_type: str | None, manners: Manners) -> OnePage:
-    """A file, `-`, or an address. `base` and `media_type` win over what can be told."""
+def page_of(target: str, base: str | None, media_type: str | None, settings: Callable[[], Settings]) -> OnePage:
+    """A file, `-`, or a URL. `base` and `media_type` win over what is detected; `settings` are for the web."""
     outside = real_outside()
     if "://" in target:
         (url,) = checked_seeds([target])
-        page = asyncio.run(page_at(url, manners.settings(), real_network(outside), outside))
+        page = asyncio.run(page_at(url, settings(), real_network(outside), outside))
         return replace(page, address=base or page.address, media_type=media_type or page.media_type)
     if target == "-":
         body = sys.stdin.buffer.read(LARGEST + 1)

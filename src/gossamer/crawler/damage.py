@@ -1,6 +1,5 @@
-"""Damage of the archive that a command comes by: noted as it is told, named at the end, and marked in state.db."""
+"""Damage of the archive that a command finds: collected from events, and marked in state.db."""
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,11 +13,9 @@ from gossamer.rules.canonical import identity_of
 from gossamer.store import captures, damage
 from gossamer.store.damage import DamageMark
 from gossamer.store.statements import State
-from gossamer.values.format import counted
 
 DAMAGED = 4
-"""The exit code of a command that did its work and came by damage."""
-MOST_NAMED = 20
+"""The exit code of a command that did its work and found damage."""
 EVENT = "volume.damaged"
 
 
@@ -36,16 +33,6 @@ def noting_damage(tell: Tell, noted: dict[str, None]) -> Tell:
 def damage_in_words(facts: dict[str, object]) -> str:
     at = f" at byte {facts['offset']}" if "offset" in facts else ""
     return f"{facts['volume']}{at}: {facts['why']}"
-
-
-def tell_damage(words: Sequence[str], dir: Path) -> int:
-    """Names the damage on stderr; the exit code."""
-    for line in words[:MOST_NAMED]:
-        print(f"damaged: {line}", file=sys.stderr)
-    if words:
-        places = counted(len(words), "damaged place")
-        print(f"{places} in the archive: `gossamer verify --dir {dir}` says what to do", file=sys.stderr)
-    return DAMAGED if words else 0
 
 
 def mark_of(one: Finding) -> DamageMark:

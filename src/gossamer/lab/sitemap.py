@@ -113,7 +113,9 @@ def chosen_from(
                 changed_at = min(one.changed_at, now)
                 interval_s = interval_of(url, changed_at, [other.changed_at for other in group], now, previous or {})
                 found[url.text] = SitemapPage(url, changed_at, frequency_of(interval_s))
-    return SitemapChoice(tuple(found[text] for text in sorted(found)), dict(sorted(left_out.items())))
+    return SitemapChoice(
+        tuple(found[text] for text in sorted(found)), {why: count for why, count in sorted(left_out.items()) if count}
+    )
 
 
 def _rank(one: FoundFile) -> tuple[int, str]:

@@ -9,10 +9,10 @@ from cyclopts import Parameter
 
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
-from gossamer.cli.steps import Working
+from gossamer.cli.flags import Dir
+from gossamer.cli.output import Progress, tell_damage
 from gossamer.collection.directory import existing
 from gossamer.collection.exports import write_file, write_out
-from gossamer.crawler.damage import DAMAGED
 from gossamer.store.directory import DEFAULT
 from gossamer.values.outcome import GROUPS, Reason
 
@@ -20,8 +20,6 @@ UNITS = {
     "nquads": "facts", "jsonl": "pages", "text": "pages", "warc": "volumes", "pages": "pages", "visits": "visits",
     "addresses": "known URLs", "captures": "captures",
 }  # fmt: skip
-
-MOST_NAMED = 20
 
 
 def export(
@@ -37,14 +35,14 @@ def export(
         tuple[str, ...],
         Parameter(help="visits: only this outcome: a reason code, or found, redirected, missing, refused, failed."),
     ] = (),
-    dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
+    dir: Dir = DEFAULT,
     out: Annotated[Path | None, Parameter(name=["--out", "-o"], help="A file; standard output if not given.")] = None,
 ) -> int:
     directory, outside, reasons = existing(dir), real_outside(), wanted_ends(reason)
     if reasons and what != "visits":
         raise ConfigError("--reason filters visits: gossamer export visits --reason failed")
     quiet = out is None and sys.stdout.isatty()
-    with Working(f"writing {what}", outside.clock, quiet=quiet) as progress:
+    with Progress(f"writing {what}", outside.clock, quiet=quiet) as progress:
         if out is None:
             written = asyncio.run(write_out(what, directory, outside, sys.stdout.buffer.write, progress.says, reasons))
             sys.stdout.buffer.flush()
@@ -52,17 +50,7 @@ def export(
             written = asyncio.run(write_file(what, directory, outside, out, progress.says, reasons))
     unit = UNITS[what].removesuffix("s") if written.count == 1 else UNITS[what]
     print(f"{written.count:,} {unit} written", file=sys.stderr)
-    return told(written.damage)
-
-
-def told(damage: list[str]) -> int:
-    """Names what was left out; the exit code."""
-    for line in damage[:MOST_NAMED]:
-        print(f"skipped: {line}", file=sys.stderr)
-    if damage:
-        count = "1 damaged record was" if len(damage) == 1 else f"{len(damage):,} damaged records were"
-        print(f"{count} skipped. `gossamer verify` lists what is damaged, and can repair it.", file=sys.stderr)
-    return DAMAGED if damage else 0
+    return tell_damage(written.damage, dir, is_skipped=True)
 
 
 def wanted_ends(named: tuple[str, ...]) -> frozenset[Reason]:

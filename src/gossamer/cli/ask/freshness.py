@@ -1,4 +1,4 @@
-"""`gossamer freshness`: how fresh the collection is and was, as far as visits have taught; how fresh it could be."""
+"""`gossamer freshness`: how fresh the collection is and was, estimated from fetches; how fresh it could be."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,17 +7,19 @@ import msgspec
 from cyclopts import Parameter
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from gossamer.base.clock import Instant, from_words
 from gossamer.base.environment import Outside
 from gossamer.base.errors import GossamerError
+from gossamer.cli.flags import Dir
+from gossamer.cli.output import console, table
 from gossamer.cli.tools.plots import over_time
 from gossamer.collection.directory import existing, outside_of
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Visits
 from gossamer.monitor.freshness import FreshnessReport, days_in_words, even, is_curve, span_in_words, sparkline, told
 from gossamer.monitor.samples import standing_now
+from gossamer.recrawl.freshness import Freshness
 from gossamer.store.directory import DEFAULT, Directory
 from gossamer.values.format import as_json, counted, harmless
 
@@ -32,7 +34,7 @@ def freshness(
     limit: Annotated[int, Parameter(help="Number of sites to show, highest total age first; 0: all.")] = 20,
     site: Annotated[str, Parameter(help="Only this site.")] = "",
     plot: Annotated[Path | None, Parameter(help="Write age and freshness over time to this SVG file.")] = None,
-    dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
+    dir: Dir = DEFAULT,
     json: Annotated[bool, Parameter(help="As JSON, with every sample of the curve.")] = False,
 ) -> int:
     directory = existing(dir)
@@ -43,7 +45,7 @@ def freshness(
     if json:
         print(as_json(found))
     else:
-        show(found, Console())
+        show(found, console())
         if plot is not None:
             print(f"The plot is in {plot}.")
     return 0 if found.all is not None else NOTHING
@@ -58,42 +60,36 @@ def looked_at(directory: Directory, outside: Outside, most_sites: int, site: str
     return msgspec.structs.replace(found, sites=found.sites[:most_sites])
 
 
-def show(found: FreshnessReport, console: Console) -> None:
+def show(found: FreshnessReport, out: Console) -> None:
     if found.all is None:
-        console.print(NEVER, highlight=False)
+        out.print(NEVER)
         return
     if not found.site:
-        console.print(sites_table(found))
-        if len(found.sites) < found.site_count:
-            console.print(f"{found.site_count - len(found.sites):,} more sites: --limit 0", highlight=False)
+        out.print(sites_table(found, found.all))
+        if more := found.site_count - len(found.sites):
+            out.print(f"{counted(more, 'more site')}: --limit 0")
         if found.estimated_from < found.all.pages:
-            console.print(f"estimated from {found.estimated_from:,} of them", highlight=False)
+            out.print(f"estimated from {found.estimated_from:,} of them")
         if found.overdue:
-            console.print(f"{counted(found.overdue, 'page')} overdue for a revisit", highlight=False)
+            out.print(f"{counted(found.overdue, 'page')} overdue for a revisit")
     for line in curve(found):
-        console.print(Text(line), soft_wrap=True)
+        out.print(line, soft_wrap=True)
     if found.hubs and not found.site:
-        console.print(f"{counted(found.hubs, 'page')} leading to new ones", highlight=False)
+        out.print(f"{counted(found.hubs, 'page')} leading to new ones")
     if found.visits.visits and not found.site:
-        console.print(Text("\n" + in_words_of(found.visits, found.since)), soft_wrap=True)
+        out.print("\n" + in_words_of(found.visits, found.since), soft_wrap=True)
 
 
-def sites_table(found: FreshnessReport) -> Table:
+def sites_table(found: FreshnessReport, whole: Freshness) -> Table:
     title = "Average age of the copies in days, and the share of them that is fresh"
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    table.add_column("site", overflow="ellipsis", no_wrap=True)
-    for name in ("pages", "visits/day", "age", "fresh", "planned", "possible", "gone"):
-        table.add_column(name, justify="right", no_wrap=True)
+    sites = table("site", ">pages", ">fetches/day", ">age", ">fresh", ">planned", ">possible", ">gone", title=title)
     for one in found.sites:
         ages = (one.age_days, one.planned_age_days, one.possible_age_days)
-        table.add_row(
-            Text(harmless(one.site)), *cells(one.pages, one.visits_a_day, one.freshness, ages), f"{one.gone:,}"
-        )
-    whole = found.all
-    assert whole is not None, "the caller has seen to that"
+        row = cells(one.pages, one.visits_a_day, one.freshness, ages)
+        sites.add_row(harmless(one.site), *row, f"{one.gone:,}")
     ages = (whole.average_age_days, whole.planned_age_days, whole.possible_age_days)
-    table.add_row("all", *cells(whole.pages, whole.visits_a_day, whole.freshness, ages), f"{found.gone:,}")
-    return table
+    sites.add_row("all", *cells(whole.pages, whole.visits_a_day, whole.freshness, ages), f"{found.gone:,}")
+    return sites
 
 
 def cells(pages: int, visits_a_day: float, fresh: float, ages: tuple[float, float, float]) -> tuple[str, ...]:

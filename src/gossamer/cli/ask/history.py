@@ -1,33 +1,27 @@
-"""`gossamer history`: what pages were, when and how they changed, and a site's facts as they were at a moment."""
+"""`gossamer history`: when and how pages changed, and pages and facts as they were at a time."""
 
 import asyncio
 import sys
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager, closing
 from pathlib import Path
 from typing import Annotated, Literal
 
+import msgspec
 from cyclopts import Parameter
 from rich.console import Console
+from rich.filesize import decimal
+from rich.text import Text
 
-from gossamer.archive.versions import moment_of, vanished
+from gossamer.archive.versions import CaptureVersion, Timeline, moment_of, vanished
 from gossamer.base.clock import Instant, in_words
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError, GossamerError
-from gossamer.cli.ask.history_tables import (
-    PastFacts,
-    PastPage,
-    answer_json,
-    difference_shown,
-    gone_in_words,
-    past_page,
-    past_shown,
-    timeline_shown,
-)
-from gossamer.cli.ask.sparql import FORMATS, tabled
-from gossamer.cli.steps import Working
+from gossamer.cli.flags import Dir, Json
+from gossamer.cli.output import RESULT_TYPES, Progress, console, note, print_result, table
 from gossamer.collection.directory import existing, outside_of
 from gossamer.collection.history.export import export_tree
-from gossamer.collection.history.facts import MOST_PAGES, PastAnswer, asked_at
+from gossamer.collection.history.facts import MOST_PAGES, asked_at
 from gossamer.collection.history.reader import DAMAGED, HistoryReader, extractor, past_of
 from gossamer.store import captures
 from gossamer.store.directory import DEFAULT, Directory
@@ -35,12 +29,13 @@ from gossamer.store.options import config_of
 from gossamer.store.state import open_state
 from gossamer.values.capture import Kept
 from gossamer.values.format import as_json, counted, harmless
-from gossamer.values.messages import ReadVersion
+from gossamer.values.messages import Difference, ReadVersion, TextLine
 from gossamer.values.url import Host, Url, url_of
 
 NO_PAGE = "no copy of {url} was stored{when}; `gossamer why` explains why"
 SOME_DAMAGED = 4
 """The exit code when a version cannot be read from the archive."""
+SIGNS = {"added": ("+ ", "green"), "removed": ("- ", "red"), "same": ("  ", "dim")}
 Part = Literal["text", "facts", "html"]
 
 
@@ -60,13 +55,14 @@ def history(
     ] = None,
     site: Annotated[str | None, Parameter(help="With --sparql: only the pages of this host.")] = None,
     most: Annotated[int, Parameter(help="With --sparql: the maximum number of pages to read again.")] = MOST_PAGES,
-    dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
-    json: Annotated[bool, Parameter(help="As JSON.")] = False,
+    dir: Dir = DEFAULT,
+    json: Json = False,
 ) -> int:
     directory = existing(dir)
     outside = outside_of(directory)
     moment = _moment(at) if at is not None else None
-    parts: list[Part] = [name for name, is_on in _parts(text, facts, html) if is_on]
+    wanted: dict[Part, bool] = {"text": text, "facts": facts, "html": html}
+    parts = [name for name, is_wanted in wanted.items() if is_wanted]
     if len(parts) > 1:
         raise ConfigError("choose one of --text, --facts and --html")
     asked = HistoryCommand(directory, outside, json)
@@ -89,22 +85,21 @@ def history(
 
 
 class HistoryCommand:
-    """The command's questions, put to the past of one collection."""
+    """The forms of the command, for one collection."""
 
     def __init__(self, directory: Directory, outside: Outside, is_json: bool) -> None:
         self._directory, self._outside, self._is_json = directory, outside, is_json
-        self._settings = config_of(directory.root).settings
 
     async def timeline(self, url: Url) -> int:
         async with self._past(1) as past:
-            with Working("reading its versions", self._outside.clock):
+            with Progress("reading its versions", self._outside.clock):
                 found = await past.timeline(url)
         if not found.versions:
             raise GossamerError(NO_PAGE.format(url=url, when=""))
         if self._is_json:
             print(as_json(found))
         else:
-            timeline_shown(found, Console())
+            show_timeline(found, console())
         return SOME_DAMAGED if any(version.note == DAMAGED for version in found.versions) else 0
 
     async def diff(self, url: Url, named: tuple[str, ...]) -> int:
@@ -114,132 +109,123 @@ class HistoryCommand:
         if self._is_json:
             print(as_json(difference))
         else:
-            difference_shown(difference, Console(highlight=False))
+            show_difference(difference, console())
         return 0
 
     async def page(self, url: Url, at: Instant, part: Part | None) -> int:
         async with self._past(1) as past:
             versions = past.versions(url)
-            kept = in_force(versions, at)
-            if kept is None:
-                raise GossamerError(NO_PAGE.format(url=url, when=f" at {in_words(at)} or before"))
+            kept = in_force(versions, at, url)
             gone = vanished([one for one in reversed(versions) if one.fetched_at <= at])
             if gone is not None and not self._is_json:
-                print(gone_in_words(gone, kept), file=sys.stderr)
+                note(gone_in_words(gone, kept))
             if part == "html":
-                return await self._raw(past, kept)
+                body = await past.body(kept)
+                if body is None:
+                    when = in_words(kept.fetched_at)
+                    raise GossamerError(f"the version of {when} was not stored completely, or cannot be read")
+                sys.stdout.buffer.write(body)
+                sys.stdout.buffer.flush()
+                return 0
             said = await past.said(kept)
         if isinstance(said, str):
             raise GossamerError(f"the version of {in_words(kept.fetched_at)} cannot be read: {said}")
-        self._tell(past_page(said, kept, at, extractor(), gone), said, part)
-        return 0
-
-    async def _raw(self, past: HistoryReader, kept: Kept) -> int:
-        body = await past.body(kept)
-        if body is None:
-            raise GossamerError(
-                f"the version of {in_words(kept.fetched_at)} was not stored completely, or cannot be read"
-            )
-        sys.stdout.buffer.write(body)
-        sys.stdout.buffer.flush()
-        return 0
-
-    def _tell(self, page: PastPage, said: ReadVersion, part: Part | None) -> None:
         if self._is_json:
-            print(as_json(page))
+            print(as_json(page_json(said, kept, at, gone)))
         elif part == "text":
             print(harmless(said.words))
         elif part == "facts":
             sys.stdout.write(said.facts.decode("utf-8", "replace"))
         else:
-            past_shown(page, Console(highlight=False))
+            show_page(said, kept, gone, console())
+        return 0
 
     async def sparql(self, query: str, at: Instant, host: Host | None, most: int) -> int:
         form = "json" if self._is_json else "table" if sys.stdout.isatty() else ""
         async with self._past() as past:
-            with Working("reading again", self._outside.clock) as progress:
+            with Progress("reading again", self._outside.clock) as progress:
                 found = await asked_at(
                     past=past,
                     directory=self._directory,
                     outside=self._outside,
                     query=query,
-                    accept=FORMATS[form],
+                    accept=RESULT_TYPES[form],
                     at=at,
                     host=host,
                     most=most,
                     says=progress.says,
                 )
-        about = PastFacts(in_words(at), host.name if host else None, found.replayed.pages, found.replayed.unread)
-        self._answer(found, about, form)
-        return 0
-
-    def _answer(self, found: PastAnswer, about: PastFacts, form: str) -> None:
-        result = found.result
+        result, replayed = found.result, found.replayed
         if self._is_json:
-            print(answer_json(found, about))
-            return
-        if form == "table" and result.media_type == FORMATS["json"]:
-            Console().print(tabled(result.body))
-        else:
-            sys.stdout.write(result.body.decode("utf-8", "replace"))
-            sys.stdout.write("" if result.body.endswith(b"\n") else "\n")
+            is_rows = result.media_type.endswith("json")
+            told = {
+                "asked_at": in_words(at),
+                "site": host.name if host else None,
+                "pages": replayed.pages,
+                "unread": replayed.unread,
+                "extractor": found.extractor,
+                "is_cut": result.truncated,
+                "media_type": result.media_type,
+                "answer": msgspec.Raw(result.body) if is_rows else result.body.decode("utf-8", "replace"),
+            }
+            print(as_json(told))
+            return 0
+        print_result(result.body, result.media_type, form)
         cut = "; cut at the limit of rows" if result.truncated else ""
-        missing = f"; {counted(about.unread, 'page')} could not be read again" if about.unread else ""
-        of = f"{counted(about.pages, 'page')} as of {about.asked_at}"
-        print(f"{of}, read by {found.extractor}{missing}{cut}", file=sys.stderr)
+        missing = f"; {counted(replayed.unread, 'page')} could not be read again" if replayed.unread else ""
+        pages = f"{counted(replayed.pages, 'page')} as of {in_words(at)}"
+        note(f"{pages}, read by {found.extractor}{missing}{cut}")
+        return 0
 
     async def export(self, folder: Path) -> int:
         async with self._past() as past:
-            with Working("writing", self._outside.clock) as progress:
+            with Progress("writing", self._outside.clock) as progress:
                 written = await export_tree(past, self._directory, self._outside, folder, progress.says)
         if self._is_json:
             print(as_json(written))
             return 0
         more = f"; {written.known:,} already existed" if written.known else ""
         lost = f"; {written.unread:,} could not be read" if written.unread else ""
-        of = f"{counted(written.pages, 'page')} written, {counted(written.crawls, 'folder')}{more}{lost}"
-        print(f"{of}. Each folder is a crawl, or a day (UTC) of a crawl with revisits.", file=sys.stderr)
+        pages = f"{counted(written.pages, 'page')} written, {counted(written.crawls, 'folder')}{more}{lost}"
+        note(f"{pages}. Each folder is a crawl, or a day (UTC) of a crawl with revisits.")
         return 0
 
     def _past(self, workers: int = 0) -> AbstractAsyncContextManager[HistoryReader]:
         """One worker is enough for one page: a second takes longer to start than it saves."""
-        return past_of(self._directory, self._settings, self._outside, workers)
+        return past_of(self._directory, config_of(self._directory.root).settings, self._outside, workers)
 
 
-def in_force(versions: list[Kept], at: Instant) -> Kept | None:
-    """The page of that moment; where there was none, whatever was answered last."""
+def in_force(versions: Sequence[Kept], at: Instant, url: Url) -> Kept:
+    """The page at that time; if there was none, the last answer until then. Raises GossamerError when there is none."""
     until = [kept for kept in versions if kept.fetched_at <= at]
-    return next((kept for kept in reversed(until) if kept.is_page), until[-1] if until else None)
+    if not until:
+        raise GossamerError(NO_PAGE.format(url=url, when=f" at {in_words(at)} or before"))
+    return next((kept for kept in reversed(until) if kept.is_page), until[-1])
 
 
-def chosen(versions: list[Kept], named: tuple[str, ...], url: Url) -> tuple[Kept, Kept]:
-    """The two to compare: as named, one against the newest, or the last two that differ."""
+def chosen(versions: Sequence[Kept], named: tuple[str, ...], url: Url) -> tuple[Kept, Kept]:
+    """The two to compare: as named, one and the newest, or the last two that differ."""
     if not versions:
         raise GossamerError(NO_PAGE.format(url=url, when=""))
     if len(named) > 2:
         raise ConfigError("give two versions at most: gossamer history URL --diff FROM TO")
     readable = [kept for kept in versions if 200 <= kept.status < 300]
-    if not named:
-        last = readable[-1] if readable else versions[-1]
-        before = next((kept for kept in reversed(readable[:-1]) if kept.digest != last.digest), None)
-        if before is None:
-            raise GossamerError(f"{url} has not changed: {counted(len(readable), 'version')} of it, all the same")
-        after = next(kept for kept in readable[readable.index(before) + 1 :])
-        return before, after
-    found = [_version(versions, name, url) for name in named]
-    return found[0], found[1] if len(found) == 2 else readable[-1] if readable else versions[-1]
+    last = readable[-1] if readable else versions[-1]
+    if named:
+        found = [_version(versions, name, url) for name in named]
+        return found[0], found[1] if len(found) == 2 else last
+    before = next((kept for kept in reversed(readable[:-1]) if kept.digest != last.digest), None)
+    if before is None:
+        raise GossamerError(f"{url} has not changed: {counted(len(readable), 'version')} of it, all the same")
+    return before, readable[readable.index(before) + 1]
 
 
-def _version(versions: list[Kept], name: str, url: Url) -> Kept:
-    if name.isdigit() and len(name) < len("20261115"):
-        if not 1 <= int(name) <= len(versions):
-            raise ConfigError(f"{url} has {counted(len(versions), 'version')}; there is no number {name}")
-        return versions[int(name) - 1]
-    at = _moment(name)
-    kept = in_force(versions, at)
-    if kept is None:
-        raise GossamerError(NO_PAGE.format(url=url, when=f" at {in_words(at)} or before"))
-    return kept
+def _version(versions: Sequence[Kept], name: str, url: Url) -> Kept:
+    if not name.isdigit() or len(name) >= len("20261115"):
+        return in_force(versions, _moment(name), url)
+    if not 1 <= int(name) <= len(versions):
+        raise ConfigError(f"{url} has {counted(len(versions), 'version')}; there is no number {name}")
+    return versions[int(name) - 1]
 
 
 def _moment(text: str) -> Instant:
@@ -250,11 +236,11 @@ def _moment(text: str) -> Instant:
 
 
 def _url(what: tuple[str, ...], directory: Directory) -> Url:
-    """The address meant; one without a scheme is the one of which something was kept."""
+    """Without a scheme, the one of the two URLs of which a copy is stored."""
     if not what:
         raise ConfigError("give a URL: gossamer history https://example.org/; or export and a folder")
-    spelt = [what[0]] if "://" in what[0] else [f"https://{what[0]}", f"http://{what[0]}"]
-    urls = [url for text in spelt if (url := url_of(text)) is not None]
+    spelled = [what[0]] if "://" in what[0] else [f"https://{what[0]}", f"http://{what[0]}"]
+    urls = [url for text in spelled if (url := url_of(text)) is not None]
     if not urls:
         raise ConfigError(f"{what[0]} is not the URL of a page")
     with closing(open_state(directory)) as state:
@@ -270,5 +256,113 @@ def _host(site: str | None) -> Host | None:
     return url.host
 
 
-def _parts(text: bool, facts: bool, html: bool) -> tuple[tuple[Part, bool], ...]:
-    return ("text", text), ("facts", facts), ("html", html)
+def page_json(said: ReadVersion, kept: Kept, at: Instant, gone: Kept | None) -> dict[str, object]:
+    """`gone_at`: the page was gone by then, since this answer; what is given is the last version before it."""
+    return {
+        "url": said.url,
+        "asked_at": in_words(at),
+        "fetched_at": in_words(kept.fetched_at),
+        "status": kept.status,
+        "title": said.title,
+        "description": said.description,
+        "language": said.language,
+        "text": said.text,
+        "facts": facts_of(said),
+        "extractor": extractor(),
+        "gone_at": in_words(gone.fetched_at) if gone is not None else None,
+        "gone_status": gone.status if gone is not None else None,
+    }
+
+
+def facts_of(said: ReadVersion) -> list[str]:
+    return said.facts.decode("utf-8", "replace").splitlines()
+
+
+def shown_time(at: Instant | str) -> str:
+    return (at if isinstance(at, str) else in_words(at))[:19].replace("T", " ")
+
+
+def gone_in_words(gone: Kept, last: Kept) -> str:
+    how = "redirected elsewhere" if gone.status < 400 else f"answered {gone.status}"
+    when, before = shown_time(gone.fetched_at), shown_time(last.fetched_at)
+    return f"gone by then: it {how} on {when} UTC; this is the last version before, of {before} UTC"
+
+
+def show_timeline(found: Timeline, out: Console) -> None:
+    out.print(found.url, style="cyan", soft_wrap=True)
+    if found.seen_again:
+        again = counted(len(found.seen_again), "fetch")
+        out.print(f"{again} found it unchanged, most recently on {shown_time(found.seen_again[-1])} UTC", style="dim")
+    if found.earlier:
+        out.print(f"the newest of {counted(found.earlier + len(found.versions), 'version')}", style="dim")
+    versions = table(">", "fetched (UTC)", ">status", ">size", "encoding", ">facts", "changed")
+    for version in found.versions:
+        versions.add_row(
+            str(version.number),
+            shown_time(version.fetched_at),
+            str(version.status),
+            decimal(version.size),
+            version.charset + ("?" if version.charset_from == "guess" else ""),
+            "" if version.fact_count is None else f"{version.fact_count:,}",
+            change_of(version),
+        )
+    out.print(versions)
+
+
+def change_of(version: CaptureVersion) -> Text:
+    if version.is_gone:
+        return Text(f"gone ({version.note})", style="red")
+    shown = Text("back, ", style="bold") if version.is_back else Text()
+    if version.changes is None:
+        first = "first seen" if version.number == 1 else "first that could be read"
+        shown.append(version.note or first, style="dim")
+    elif strong := [name for name in version.changes if name != "bytes"]:
+        shown.append(", ".join(strong), style="bold")
+    else:
+        shown.append("bytes only" if version.changes else "no", style="dim")
+    if version.seen_again:
+        shown.append(f"; seen unchanged {counted(version.seen_again, 'time')} more", style="dim")
+    return shown
+
+
+def show_difference(difference: Difference, out: Console) -> None:
+    out.print(difference.url, style="cyan", soft_wrap=True)
+    out.print(f"--- {difference.from_at}\n+++ {difference.to_at}", style="bold")
+    out.print("changed: " + (", ".join(difference.changes) or "nothing"))
+    if any(line.how in ("added", "removed") for line in difference.text):
+        out.print("\ntext", style="bold")
+        for line in difference.text:
+            out.print(text_line(line), soft_wrap=True)
+    facts = difference.facts
+    if facts.added or facts.removed:
+        out.print(f"\nfacts ({facts.kept:,} unchanged)", style="bold")
+        for sign, style, lines in (("- ", "red", facts.removed), ("+ ", "green", facts.added)):
+            for fact in lines:
+                out.print(sign + harmless(fact), style=style, soft_wrap=True)
+    if difference.is_cut:
+        out.print("\nthere is more: the output was cut at the limit", style="dim")
+
+
+def text_line(line: TextLine) -> Text:
+    """Changed words are highlighted; where there are no colours the signs at the left say it."""
+    if line.how == "gap":
+        return Text("  ...", style="dim")
+    sign, style = SIGNS[line.how]
+    shown = Text(sign, style=style)
+    for piece in line.pieces:
+        shown.append(harmless(piece.text), style=f"bold {style} reverse" if piece.is_changed else style)
+    return shown
+
+
+def show_page(said: ReadVersion, kept: Kept, gone: Kept | None, out: Console) -> None:
+    out.print(harmless(said.title or said.url), style="bold")
+    out.print(said.url, style="cyan", soft_wrap=True)
+    if gone is not None:
+        out.print(f"gone by then: status {gone.status}, {shown_time(gone.fetched_at)} UTC", style="red")
+    out.print(f"as it was fetched on {shown_time(kept.fetched_at)} UTC, status {kept.status}", style="dim")
+    out.print("\n" + harmless(said.text), soft_wrap=True)
+    if facts := facts_of(said):
+        out.print(f"\n{counted(len(facts), 'fact')}", style="bold")
+    for fact in facts:
+        out.print(harmless(fact), soft_wrap=True)
+    out.print(f"\nread by {extractor()}", style="dim")

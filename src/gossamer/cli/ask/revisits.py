@@ -14,6 +14,7 @@ from rich.text import Text
 
 from gossamer.base.clock import Instant
 from gossamer.base.errors import ConfigError
+from gossamer.cli.flags import Dir, Json
 from gossamer.collection.directory import existing, outside_of
 from gossamer.collection.tables import Revisit, revisit_of, revisits_csv
 from gossamer.frontier.reports import remembered
@@ -31,8 +32,8 @@ def revisits(
     due: Annotated[bool, Parameter(help="Only pages that are due now.")] = False,
     limit: Annotated[int, Parameter(help="Number of pages to show, those due first; 0: all.")] = 20,
     export: Annotated[Path | None, Parameter(help="Write all of them to this file: .csv, or .jsonl.")] = None,
-    dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
-    json: Annotated[bool, Parameter(help="As JSON.")] = False,
+    dir: Dir = DEFAULT,
+    json: Json = False,
 ) -> int:
     directory = existing(dir)
     outside = outside_of(directory)

@@ -1,8 +1,6 @@
-"""`gossamer search` and `gossamer sparql`: ask a collection from the terminal, also while it is being crawled."""
+"""`gossamer search`: search the pages of a collection, also during a crawl."""
 
-import sys
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
@@ -12,6 +10,8 @@ from rich.text import Text
 
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError, QueryRefused
+from gossamer.cli.flags import Dir
+from gossamer.cli.output import console, note
 from gossamer.collection.directory import existing
 from gossamer.collection.views import open_search, refuse_missing
 from gossamer.search.answer import Entity, Hit, SearchAnswer
@@ -25,7 +25,7 @@ from gossamer.views.words.explanation import Explanation
 
 def search(
     *words: Annotated[str, Parameter(allow_leading_hyphen=True, help="What to search for.")],
-    dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
+    dir: Dir = DEFAULT,
     limit: Annotated[int, Parameter(help="Number of results.")] = 10,
     start: Annotated[int, Parameter(name="--from", help="Number of results to skip.")] = 0,
     sort: Annotated[Literal["best", "newest", "oldest"] | None, Parameter(help="The order of the results.")] = None,
@@ -43,68 +43,65 @@ def search(
     refuse_missing(directory, real_outside(), directory.index, directory.links)
     with open_search(directory, real_outside()) as found_in:
         answer = found_in.find(question, FACETS if facets or json else ())
-        told = {hit.url: found_in.explain(question, Url(hit.url)) for hit in answer.hits} if explain else {}
+        explained = {hit.url: found_in.explain(question, Url(hit.url)) for hit in answer.hits} if explain else {}
     if json:
-        print(as_json(json_value(answer) | ({"explanations": told} if explain else {})))
+        print(as_json(json_value(answer) | ({"explanations": explained} if explain else {})))
     else:
-        show(answer, Console(), told)
+        show(answer, console(), explained)
     if answer.unreadable:
         lost = counted(len(answer.unreadable), "result")
-        print(f"{lost} skipped: damaged in the index. `gossamer verify --dir {dir}` lists them.", file=sys.stderr)
+        note(f"{lost} skipped: damaged in the index. `gossamer verify --dir {dir}` lists them.")
     return 0 if answer.hits else 1
 
 
-def show(answer: SearchAnswer, console: Console, told: Mapping[str, Explanation | None] | None = None) -> None:
+def show(answer: SearchAnswer, out: Console, explained: Mapping[str, Explanation | None]) -> None:
     for entity in answer.entities:
-        console.print(entity_line(entity), soft_wrap=True)
+        out.print(entity_line(entity), soft_wrap=True)
     if answer.entities:
-        console.print()
+        out.print()
     for hit in answer.hits:
-        console.print(Text(harmless(hit.title or hit.url), style="bold"))
-        console.print(Text(hit.url, style="cyan"), soft_wrap=True)
-        console.print(snippet_of(hit))
-        if said := told_of(hit):
-            console.print(Text(harmless(said), style="dim"))
-        if told and (why := told.get(hit.url)):
-            for line in reasons_of(why):
-                console.print(Text(line, style="dim"), soft_wrap=True)
-        console.print()
-    for told_by_value in facet_lines(answer):
-        console.print(told_by_value, soft_wrap=True)
-    pages = "page" if answer.total == 1 else "pages"
+        out.print(Text(harmless(hit.title or hit.url), style="bold"))
+        out.print(Text(hit.url, style="cyan"), soft_wrap=True)
+        out.print(snippet_of(hit))
+        if said := about(hit):
+            out.print(Text(harmless(said), style="dim"))
+        for reason in reasons_of(explained.get(hit.url)):
+            out.print(Text(reason, style="dim"), soft_wrap=True)
+        out.print()
+    for line in facet_lines(answer):
+        out.print(line, soft_wrap=True)
     full = "" if answer.all_words else f", {answer.with_all_words:,} with all the words"
-    console.print(Text(f"{answer.total:,} {pages}{full} in {answer.took_s * 1000:.0f} ms", style="dim"))
+    out.print(Text(f"{counted(answer.total, 'page')}{full} in {answer.took_s * 1000:.0f} ms", style="dim"))
     if answer.did_you_mean:
-        console.print(Text(f"Did you mean: {answer.did_you_mean}"))
+        out.print(Text(f"Did you mean: {answer.did_you_mean}"))
     if not answer.hits:
-        console.print(Text("No page has these words. Try fewer or different words.", style="dim"))
+        out.print(Text("No page has these words. Try fewer or different words.", style="dim"))
 
 
 def entity_line(entity: Entity) -> Text:
-    pages = "1 page" if entity.pages == 1 else f"{entity.pages:,} pages"
-    kinds = ", ".join(map(last_part, entity.types)) or "thing"
-    line = Text.assemble((harmless(entity.name), "bold"), f"  {harmless(kinds)}, on {pages}  ")
-    return line.append(harmless(entity.iri or entity.page), style="cyan")
+    kinds = ", ".join(map(last_part, entity.types)) or "entity"
+    on = f"  {harmless(kinds)}, on {counted(entity.pages, 'page')}  "
+    return Text.assemble((harmless(entity.name), "bold"), on, (harmless(entity.iri or entity.page), "cyan"))
 
 
 def facet_lines(answer: SearchAnswer) -> Iterator[Text]:
-    """A line a group; what is only inferred is marked with a star."""
+    """A line for each group; a star marks what is only inferred."""
     for name, facets in answer.facets.items():
-        told = [f"{one.value}{'*' if one.inferred == one.count > 0 else ''} {one.count:,}" for one in facets[:8]]
-        if told:
-            yield Text.assemble((f"{name}: ", "bold"), "  ".join(told))
+        values = [f"{one.value}{'*' if one.inferred == one.count > 0 else ''} {one.count:,}" for one in facets[:8]]
+        if values:
+            yield Text.assemble((f"{name}: ", "bold"), "  ".join(values))
     if spans := [f"{span.label} {span.count:,}" for span in answer.dates if span.count]:
         yield Text.assemble(("date: ", "bold"), "  ".join(spans[-8:]))
 
 
-def reasons_of(why: Explanation) -> Iterator[str]:
-    for word in why.words:
+def reasons_of(why: Explanation | None) -> Iterator[str]:
+    for word in why.words if why is not None else ():
         if not word.reasons:
             yield f"  {word.word}: not on the page"
         for at, reason in enumerate(word.reasons):
-            told = f"  {word.word}: {word.score:.2f}" if not at else "   "
+            start = f"  {word.word}: {word.score:.2f}" if not at else "   "
             how = f"{reason.times:g} times, on {reason.pages:,} pages there, " if reason.times else ""
-            yield f"{told}  {reason.form} in {reason.field}: {reason.score:.2f} ({how}weight {reason.weight:g})"
+            yield f"{start}  {reason.form} in {reason.field}: {reason.score:.2f} ({how}weight {reason.weight:g})"
 
 
 def snippet_of(hit: Hit) -> Text:
@@ -118,9 +115,9 @@ def last_part(iri: str) -> str:
     return iri.rstrip("/#").replace("#", "/").rpartition("/")[2]
 
 
-def told_of(hit: Hit) -> str:
+def about(hit: Hit) -> str:
     kinds = sorted(set(map(last_part, hit.types)))
-    parts = [f"{hit.fact_count} facts" if hit.fact_count else "", ", ".join(kinds[:5])]
+    parts = [counted(hit.fact_count, "fact") if hit.fact_count else "", ", ".join(kinds[:5])]
     parts.append(f"{hit.copies - 1} more with the same text" if hit.copies > 1 else "")
     parts.append("" if hit.may_cache else "the site asks not to show a copy")
     return "; ".join(part for part in parts if part)

@@ -7,7 +7,6 @@ import sys
 import termios
 import tty
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -18,6 +17,7 @@ from rich.text import Text
 
 from gossamer.base.clock import Clock
 from gossamer.base.environment import Outside
+from gossamer.cli.flags import Dir
 from gossamer.collection.directory import existing, outside_of
 from gossamer.collection.system import Watch
 from gossamer.monitor.control import Control
@@ -35,7 +35,7 @@ SEVERITIES = {"trouble": "bold red", "warning": "yellow", "advice": "cyan"}
 
 def top(
     *,
-    dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
+    dir: Dir = DEFAULT,
     once: Annotated[bool, Parameter(help="Show it once, and exit.")] = False,
     json: Annotated[bool, Parameter(help="As JSON, one object per line.")] = False,
 ) -> int:

@@ -1,21 +1,21 @@
 """`gossamer config show` and `config unset`: the settings in force, where each comes from, and a collection's own."""
 
 import asyncio
-import json as json_format
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, get_args
 
 from cyclopts import Parameter
-from rich.console import Console
-from rich.table import Table
 
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
+from gossamer.cli.flags import Dir, Json
+from gossamer.cli.output import console, table
 from gossamer.collection.directory import existing
 from gossamer.config.load import GUARDED, Key, in_toml, keys, sample
 from gossamer.store.directory import DEFAULT
 from gossamer.store.options import config_of, readable_options, stored_in, unset_option, withheld_in_words
+from gossamer.values.format import as_json
 
 
 def show(
@@ -26,7 +26,7 @@ def show(
         False
     ),
     markdown: Annotated[bool, Parameter(help="Print docs/settings.md.", show=False)] = False,
-    json: Annotated[bool, Parameter(help="As JSON.")] = False,
+    json: Json = False,
 ) -> int:
     if sample_file or markdown:
         print(sample() if sample_file else documented(keys()), end="")
@@ -35,31 +35,26 @@ def show(
     loaded = config_of(dir, config)
     rows = {key.name: (loaded.value(key.name), loaded.origins[key.name], key.says) for key in keys()}
     if json:
-        told: dict[str, dict[str, object]] = {
-            name: {"value": value, "origin": origin} for name, (value, origin, _) in rows.items()
-        }
+        told = {name: {"value": value, "origin": origin} for name, (value, origin, _) in rows.items()}
         for one in loaded.withheld:
             told[one.name] |= {"withheld": one.value, "asked_by": one.origin}
-        print(json_format.dumps(told, indent=2))
+        print(as_json(told))
         return 0
-    table = Table(box=None)
-    table.add_column("setting", no_wrap=True)
-    table.add_column("value", overflow="fold")
-    table.add_column("from", no_wrap=True)
-    table.add_column("what it means")
+    settings = table("setting", "value", "from", "what it means")
+    settings.columns[0].no_wrap = settings.columns[2].no_wrap = True
+    settings.columns[1].overflow = "fold"
     for name, (value, origin, says) in rows.items():
         shown = "" if value is None else ", ".join(value) if isinstance(value, tuple) else str(value)
-        table.add_row(name, shown, origin, says, style=None if origin == "default" else "bold")
-    Console().print(table)
-    for words in withheld_in_words(loaded.withheld, dir):
-        print(words)
+        settings.add_row(name, shown, origin, says, style=None if origin == "default" else "bold")
+    console().print(settings)
+    print(*withheld_in_words(loaded.withheld, dir), sep="\n", end="\n" if loaded.withheld else "")
     return 0
 
 
 def unset(
     name: Annotated[str, Parameter(help="The option, as listed by `gossamer config show`.")],
     *,
-    dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
+    dir: Dir = DEFAULT,
 ) -> int:
     directory, stored = existing(dir), stored_in(dir)
     if name not in stored:

@@ -21,6 +21,7 @@ from gossamer.base.tell import CRASH_VARIABLE, Tell, crashing
 from gossamer.base.tuning import KEPT_BY_CRAWLER, allow_open_files, keep_freed_memory, relax_garbage_collection
 from gossamer.cli.crawl.progress import Face, JsonLines, face_for
 from gossamer.cli.crawl.summary import STOPPED, CrawlEnd, summary, waiting_for_options
+from gossamer.cli.flags import NewDir
 from gossamer.collection.changes import FetchedBy, fetch_again
 from gossamer.collection.directory import existing
 from gossamer.config.settings import Settings
@@ -46,7 +47,7 @@ LOOK_S = 0.25
 
 def crawl(
     *seeds: Annotated[str, Parameter(help="Seed URLs. Without https:// or http://, https is assumed.")],
-    dir: Annotated[Path, Parameter(help="The collection's data directory; created if it does not exist.")] = DEFAULT,
+    dir: NewDir = DEFAULT,
     delay: Annotated[float | None, Parameter(help="Minimum seconds between two requests to one host.")] = None,
     max_pages: Annotated[
         int | None, Parameter(help="Stop when the collection holds this many pages, with --forever too.")

@@ -4,7 +4,6 @@ import asyncio
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
@@ -15,6 +14,7 @@ from rich.text import Text
 
 from gossamer.base.clock import Instant
 from gossamer.base.errors import ConfigError
+from gossamer.cli.flags import Dir
 from gossamer.collection.changes import BY_HAND, change_host
 from gossamer.collection.directory import existing, outside_of
 from gossamer.collection.why.answer import crew_of
@@ -61,7 +61,7 @@ def hosts(
         Parameter(help="Only hosts in this state."),
     ] = None,
     limit: Annotated[int, Parameter(help="Number of hosts to show; 0: all.")] = 50,
-    dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
+    dir: Dir = DEFAULT,
     json: Annotated[bool, Parameter(help="As JSON, every host.")] = False,
 ) -> int:
     directory = existing(dir)

@@ -2,13 +2,13 @@
 
 import asyncio
 import sys
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
+from gossamer.cli.flags import Dir
 from gossamer.collection.changes import bring_back, groups_in
 from gossamer.collection.directory import existing
 from gossamer.crawler.seeds import checked_seeds
@@ -28,7 +28,7 @@ def retry(
     host: Annotated[str, Parameter(help="Only URLs of this host.")] = "",
     url: Annotated[tuple[str, ...], Parameter(help="Only this URL.")] = (),
     yes: Annotated[bool, Parameter(help="Do it without asking.", negative=())] = False,
-    dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
+    dir: Dir = DEFAULT,
     json: Annotated[bool, Parameter(help="As JSON: what would be queued, and with --yes how many are.")] = False,
 ) -> int:
     directory, outside = existing(dir), real_outside()

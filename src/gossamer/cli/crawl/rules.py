@@ -13,6 +13,7 @@ from gossamer.base.clock import Clock
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError, DirectoryUnusable
 from gossamer.base.tell import silent
+from gossamer.cli.flags import Dir, Json
 from gossamer.collection.directory import existing
 from gossamer.collection.state import RulesPreview, rules_effect
 from gossamer.crawler.rules_file import RulesFile, checked
@@ -29,9 +30,9 @@ def rules(
     ] = "list",
     rule: Annotated[str | None, Parameter(help="The rule, in quotes; remove also accepts its line number.")] = None,
     *,
-    dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
+    dir: Dir = DEFAULT,
     seconds: Annotated[float, Parameter(help="Time limit of preview, in seconds.")] = 20.0,
-    json: Annotated[bool, Parameter(help="As JSON.")] = False,
+    json: Json = False,
 ) -> int:
     outside = real_outside()
     match action:

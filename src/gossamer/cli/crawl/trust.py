@@ -1,4 +1,4 @@
-"""`gossamer trust`: the code that a collection asks to be run and the doors it asks to open, listed or allowed."""
+"""`gossamer trust`: the code that a collection wants to run and the access it wants to open, listed or allowed."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +8,7 @@ from cyclopts import Parameter
 
 from gossamer.base.errors import ConfigError
 from gossamer.base.files import DiskFiles
+from gossamer.cli.flags import Dir
 from gossamer.config.load import FILE_NAME, Withheld, load
 from gossamer.plugins.code import READERS, kept_in
 from gossamer.plugins.filters import GROUP
@@ -20,10 +21,9 @@ from gossamer.store.trust import allow as allow_code
 
 def trust(
     *,
-    dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
+    dir: Dir = DEFAULT,
     allow: Annotated[bool, Parameter(help="Allow what is listed from now on.", negative=())] = False,
 ) -> int:
-    """List the code that a collection asks to be run and the options that open a door, or allow them."""
     codes, options = list(asked_for(dir)), guarded_in(dir)
     if not codes and not options:
         print(f"Nothing in {dir} wants to run code or to open access.")
@@ -37,14 +37,13 @@ def trust(
     for one in options:
         print(f"{'allowed' if _is_open(dir, one) else 'not allowed'}  option  {one.shown}  ({one.origin})")
     for code in codes:
-        print(
-            f"{'allowed' if is_allowed(code) else 'not allowed'}  {code.group}  {code.file or code.name}  {code.key()}"
-        )
+        word = "allowed" if is_allowed(code) else "not allowed"
+        print(f"{word}  {code.group}  {code.file or code.name}  {code.key()}")
     return 0 if all(map(is_allowed, codes)) and all(_is_open(dir, one) for one in options) else 1
 
 
 def guarded_in(folder: Path) -> list[Withheld]:
-    """The options that open a door, of the settings file and of the collection's own, allowed or not."""
+    """The options that widen access, of the settings file and of the collection itself, allowed or not."""
     stored = {name: (option.value, "this collection") for name, option in stored_in(folder).items()}
     return list(load(folder / FILE_NAME, {}, {}, stored=stored, allows=lambda _name, _value: False).withheld)
 

@@ -11,16 +11,9 @@ from cyclopts import Parameter
 from pyoxigraph import Quad, RdfFormat, Triple, parse, serialize
 
 from gossamer.base.errors import ConfigError
-from gossamer.collection.single_page import (
-    AllowAddress,
-    Config,
-    Contact,
-    ContextFolder,
-    Delay,
-    Manners,
-    own_contexts,
-    page_of,
-)
+from gossamer.cli.flags import NO_FETCH_FLAGS, ContextFolder, FetchFlags, PageSource
+from gossamer.cli.output import note
+from gossamer.collection.single_page import own_contexts, page_of
 from gossamer.extract.entities import entities_of
 from gossamer.extract.rdfa.prefixes import PREFIXES
 from gossamer.extract.source import RdfaVersion
@@ -36,7 +29,7 @@ _OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def extract(
-    page: Annotated[str, Parameter(allow_leading_hyphen=True, help="A file, a URL, or - for standard input.")],
+    page: PageSource,
     *,
     base: Annotated[
         str | None, Parameter(help="The page's URL; for a file the default is https://page.invalid/ and its name.")
@@ -64,13 +57,10 @@ def extract(
         RdfaVersion | None, Parameter(help="Read RDFa by these rules, whatever version the page declares.")
     ] = None,
     contexts: ContextFolder = None,
-    contact: Contact = None,
-    allow_address: AllowAddress = (),
-    delay: Delay = None,
-    config: Config = None,
+    web: FetchFlags = NO_FETCH_FLAGS,
 ) -> int:
     vocabularies = read_vocabularies(vocab)
-    given = page_of(page, base, type, Manners(contact, allow_address, delay, config))
+    given = page_of(page, base, type, web.settings)
     found = extracted_from(
         given.body,
         given.address,
@@ -83,8 +73,7 @@ def extract(
         contexts=None if contexts is None else own_contexts(contexts),
     )
     sys.stdout.buffer.write(written(found, graph, format or ("ttl" if sys.stdout.isatty() else "nq")))
-    for words in notes(found, given.media_type):
-        print(f"note: {words}", file=sys.stderr)
+    note(*(f"note: {words}" for words in notes(found, given.media_type)))
     return 0
 
 

@@ -1,44 +1,29 @@
-"""`gossamer inspect`: what a page says to machines, and what is wrong with it, for whoever writes the markup."""
+"""`gossamer inspect`: the structured data of a page and the errors in its markup, for its author."""
 
-import sys
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 from urllib.parse import quote
 
-import msgspec
 from cyclopts import Parameter
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from gossamer.base.clock import Clock
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError, GossamerError
-from gossamer.cli.format import plain
-from gossamer.collection.single_page import (
-    BY_SUFFIX,
-    NOWHERE,
-    AllowAddress,
-    Config,
-    Contact,
-    ContextFolder,
-    Delay,
-    Manners,
-    NotRead,
-    own_contexts,
-    page_in,
-    page_of,
-)
+from gossamer.cli.flags import NO_FETCH_FLAGS, ContextFolder, FetchFlags, Json
+from gossamer.cli.output import Progress, console, plain, table
+from gossamer.collection.single_page import BY_SUFFIX, NOWHERE, NotRead, own_contexts, page_in, page_of
+from gossamer.config.settings import Settings
 from gossamer.extract.entities import Thing
 from gossamer.extract.jsonld.contexts import hold
 from gossamer.extract.rdfa.prefixes import PREFIXES
 from gossamer.reader.extraction import Inspected, Remark, inspected
 from gossamer.values.capture import charset_in_words
-from gossamer.values.format import counted
+from gossamer.values.format import as_json, counted
 
 FINE, FAULTY, UNREAD = 0, 1, 2
 MOST_FILES = 100_000
@@ -53,35 +38,32 @@ def inspect(
     type: Annotated[str | None, Parameter(help="Its media type; detected if not given.")] = None,
     strict: Annotated[bool, Parameter(help="Warnings also give exit code 1.")] = False,
     items: Annotated[bool, Parameter(help="Also show the entities of every file of a directory.")] = False,
-    json: Annotated[bool, Parameter(help="As JSON.")] = False,
+    json: Json = False,
     contexts: ContextFolder = None,
-    contact: Contact = None,
-    allow_address: AllowAddress = (),
-    delay: Delay = None,
-    config: Config = None,
+    web: FetchFlags = NO_FETCH_FLAGS,
 ) -> int:
-    outside, console = real_outside(), Console()
+    out = console()
     if contexts is not None:
         hold(own_contexts(contexts))
     if is_directory := Path(page).is_dir():
-        found = list(in_directory(Path(page), base or NOWHERE, type, outside))
+        found = list(in_directory(Path(page), base or NOWHERE, type, real_outside()))
     else:
-        found = [one(page, base, type, Manners(contact, allow_address, delay, config))]
+        found = [one(page, base, type, web.settings)]
     if json:
-        print(msgspec.json.format(msgspec.json.encode(as_json(found))).decode())
+        print(as_json(report_json(found)))
     else:
         for each in found:
             if not is_directory or items or each.notices or each.unread:
-                show(each, console, with_items=items or not is_directory)
+                show(each, out, with_items=items or not is_directory)
         if is_directory:
-            console.print(summarised(found))
+            out.print(summary(found))
     return exit_code(found, strict)
 
 
-def one(target: str, base: str | None, media_type: str | None, manners: Manners) -> Inspected:
+def one(target: str, base: str | None, media_type: str | None, settings: Callable[[], Settings]) -> Inspected:
     """REQUIRES: `target` is no directory."""
     try:
-        page = page_of(target, base, media_type, manners)
+        page = page_of(target, base, media_type, settings)
         return inspected(page.name, page.body, page.address, page.media_type)
     except ConfigError:
         raise  # the command line is wrong: that ends with 2 as well, and says what to do
@@ -90,18 +72,17 @@ def one(target: str, base: str | None, media_type: str | None, manners: Manners)
 
 
 def in_directory(top: Path, base: str, media_type: str | None, outside: Outside) -> Iterator[Inspected]:
-    names = files_below(top)
-    with Going(len(names), outside.clock) as going:
-        for path in names:
-            below = path.relative_to(top)
-            address = base.rstrip("/") + "/" + quote(below.as_posix())
+    paths = files_below(top)
+    with Progress("inspecting", outside.clock) as progress:
+        for done, path in enumerate(paths, 1):
+            name = path.relative_to(top).as_posix()
+            address = f"{base.rstrip('/')}/{quote(name)}"
             try:
                 page = page_in(path, outside, address, media_type)
-                found = inspected(below.as_posix(), page.body, page.address, page.media_type)
+                yield inspected(name, page.body, page.address, page.media_type)
             except NotRead as trouble:
-                found = Inspected(below.as_posix(), address, 0, {}, [], (), unread=str(trouble))
-            yield found
-            going.on(below.as_posix())
+                yield Inspected(name, address, 0, {}, [], (), unread=str(trouble))
+            progress.says(f"{done:,} of {len(paths):,} pages: {plain(name)}")
 
 
 def files_below(top: Path) -> list[Path]:
@@ -123,7 +104,7 @@ def exit_code(found: list[Inspected], strict: bool) -> int:
     return FAULTY if faults else FINE
 
 
-def as_json(found: list[Inspected]) -> dict[str, object]:
+def report_json(found: list[Inspected]) -> dict[str, object]:
     return {
         "errors": sum(each.count("error") for each in found),
         "warnings": sum(each.count("warning") for each in found),
@@ -145,31 +126,24 @@ def as_json(found: list[Inspected]) -> dict[str, object]:
     }
 
 
-SOON_S = 2.0
-"""Work that is done before needs no progress bar."""
-EVERY_S = 5.0
 MOST_SHOWN = 500
 """Lines of a tree, or notices; a page with more than a person reads is cut."""
 STYLES = {"error": "bold red", "warning": "yellow", "info": "dim"}
 _BY_LENGTH = sorted(((iri, prefix) for prefix, iri in PREFIXES.items() if prefix), key=lambda one: -len(one[0]))
 
 
-def show(page: Inspected, console: Console, with_items: bool) -> None:
+def show(page: Inspected, out: Console, with_items: bool) -> None:
     if page.unread:
-        console.print(Text(plain(page.unread), style=STYLES["error"]), soft_wrap=True)
+        out.print(plain(page.unread), style=STYLES["error"], soft_wrap=True)
         return
     if with_items:
-        console.print(tree_of(page), soft_wrap=True)
+        out.print(tree_of(page), soft_wrap=True)
     for notice in page.notices[:MOST_SHOWN]:
-        console.print(line_of(page.name, notice), soft_wrap=True)
+        out.print(line_of(page.name, notice), soft_wrap=True)
     if len(page.notices) > MOST_SHOWN:
-        console.print(Text(f"{page.name}: ... and {len(page.notices) - MOST_SHOWN:,} more: see --json", style="dim"))
+        out.print(f"{page.name}: ... and {len(page.notices) - MOST_SHOWN:,} more: see --json", style="dim")
     if with_items:
-        console.print(Text(ending_of(page), style="dim"))
-
-
-def ending_of(page: Inspected) -> str:
-    return ", ".join(counted(page.count(level), level) for level in ("error", "warning"))
+        out.print(", ".join(counted(page.count(level), level) for level in ("error", "warning")), style="dim")
 
 
 def line_of(name: str, notice: Remark) -> Text:
@@ -257,64 +231,19 @@ def short(iri: str) -> str:
     return plain(iri)
 
 
-def summarised(found: Sequence[Inspected]) -> Table:
-    table = Table(box=None)
-    table.add_column("page", overflow="fold")
-    for name in ("things", "facts", "errors", "warnings"):
-        table.add_column(name, justify="right")
+def summary(found: Sequence[Inspected]) -> Table:
+    pages = table("page", ">entities", ">facts", ">errors", ">warnings")
+    totals = Counter[str]()
     for page in found:
         if page.unread:
-            table.add_row(plain(page.name), "", "", "not read", "", style=STYLES["error"])
+            pages.add_row(plain(page.name), "", "", "not read", "", style=STYLES["error"])
             continue
         errors, warnings = page.count("error"), page.count("warning")
         style = STYLES["error"] if errors else STYLES["warning"] if warnings else None
-        numbers = (len(page.items), page.facts, errors, warnings)
-        table.add_row(plain(page.name), *(f"{number:,}" for number in numbers), style=style)
-    totals = (
-        sum(len(page.items) for page in found),
-        sum(page.facts for page in found),
-        sum(page.count("error") for page in found),
-        sum(page.count("warning") for page in found),
-    )
-    table.add_section()
-    table.add_row(counted(len(found), "page"), *(f"{number:,}" for number in totals), style="bold")
-    return table
-
-
-class Going:
-    """How far a long inspection is: a bar on a terminal, a line now and then elsewhere, nothing when it is short."""
-
-    def __init__(self, total: int, clock: Clock) -> None:
-        self._total, self._clock = total, clock
-        self._done = 0
-        self._next_s = 0.0
-        self._bar: Progress | None = None
-
-    def __enter__(self) -> Self:
-        self._next_s = self._clock.elapsed_s() + SOON_S
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-
-    def on(self, name: str) -> None:
-        """One more is done."""
-        self._done += 1
-        if self._bar is not None:
-            self._bar.update(self._bar.task_ids[0], completed=self._done, name=plain(name))
-        elif self._clock.elapsed_s() >= self._next_s:
-            self._next_s = self._clock.elapsed_s() + EVERY_S
-            self._say(name)
-
-    def _say(self, name: str) -> None:
-        console = Console(stderr=True)
-        if not console.is_terminal:
-            print(f"{self._done:,} of {self._total:,} pages: {plain(name)}", file=sys.stderr, flush=True)
-            return
-        columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[name]}", markup=False))
-        self._bar = Progress(*columns, console=console, transient=True)
-        self._bar.add_task("", total=self._total, completed=self._done, name=plain(name))
-        self._bar.start()
+        numbers = {"entities": len(page.items), "facts": page.facts, "errors": errors, "warnings": warnings}
+        totals.update(numbers)
+        pages.add_row(plain(page.name), *(f"{number:,}" for number in numbers.values()), style=style)
+    pages.add_section()
+    whole = (f"{totals[name]:,}" for name in ("entities", "facts", "errors", "warnings"))
+    pages.add_row(counted(len(found), "page"), *whole, style="bold")
+    return pages

@@ -5,17 +5,16 @@ import re
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
 from cyclopts import Parameter
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from msgspec import structs
 
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
+from gossamer.cli.flags import Json
+from gossamer.cli.output import console, figures
 from gossamer.collection.directory import existing
 from gossamer.lab.plan import DAY_S, KB, CrawlPlan, Measured, Wish, measured_in, planned
-from gossamer.values.format import counted, lasting
+from gossamer.values.format import as_json, counted, lasting
 
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)([kmgb]?)", re.IGNORECASE)
 _TIMES = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000, "b": 1_000_000_000}
@@ -42,19 +41,19 @@ def plan(
     cores: Annotated[int | None, Parameter(help="Processor cores; those of this machine if not given.")] = None,
     at_once: Annotated[int, Parameter(help="Concurrent fetches (the setting crawl.at_once).")] = 128,
     dir: Annotated[Path | None, Parameter(help="Use averages, or the remaining work, from this collection.")] = None,
-    json: Annotated[bool, Parameter(help="As JSON.")] = False,
+    json: Json = False,
 ) -> int:
     measured = measured_in(existing(dir), real_outside()) if dir is not None else Measured()
     wish = Wish(
-        pages=_whole("pages", pages, measured.queued),
-        hosts=_whole("hosts", hosts, measured.hosts),
+        pages=_amount("pages", pages, measured.queued),
+        hosts=_amount("hosts", hosts, measured.hosts),
         delay_s=_at_least("delay", delay, 0.0),
         times_took=_at_least("times-took", times_took, 0.0),
         page_bytes=round(_at_least("page-kb", page_kb, 0.001) * KB) if page_kb is not None else measured.page_bytes,
         latency_s=_at_least("latency", latency, 0.0),
         rate_bytes=_at_least("rate-kb", rate_kb, 0.001) * KB,
         addresses_per_page=measured.addresses_per_page,
-        largest=_whole("largest", largest, None) if largest is not None else None,
+        largest=None if largest is None else _amount("largest", largest, None),
         cores=round(_at_least("cores", cores if cores is not None else os.cpu_count() or 1, 1)),
         days=None if days is None else _at_least("days", days, 1e-6),
         bandwidth_bits=None if mbit is None else _at_least("mbit", mbit, 1e-6) * 1e6,
@@ -63,17 +62,17 @@ def plan(
     )
     found = planned(wish)
     if json:
-        print(msgspec.json.format(msgspec.json.encode(found)).decode())
+        print(as_json(found))
     else:
-        show(found, Console(), measured)
+        show(found, measured)
     return 1 if found.fits is False else 0
 
 
-def _whole(name: str, given: str | None, otherwise: int | None) -> int:
+def _amount(name: str, given: str | None, measured: int | None) -> int:
     if given is None:
-        if otherwise is None:
+        if measured is None:
             raise ConfigError(f"give the number of {name}: gossamer plan --pages 1M --hosts 2000")
-        return otherwise
+        return measured
     found = _AMOUNT.fullmatch(given.replace(",", "").replace("_", "").strip())
     number = round(float(found[1]) * _TIMES[found[2].lower()]) if found else 0
     if not 1 <= number <= 10**13:
@@ -87,13 +86,12 @@ def _at_least(name: str, given: float, least: float) -> float:
     return given
 
 
-def show(found: CrawlPlan, console: Console, measured: Measured) -> None:
-    wish = found.wish
+def show(found: CrawlPlan, measured: Measured) -> None:
+    wish, out = found.wish, console()
     size = f"{wish.page_bytes / KB:,.0f} kB"
-    console.print(Text(f"{counted(wish.pages, 'page')} of {size} on {counted(wish.hosts, 'host')}", style="bold"))
-    table = Table(show_header=False, box=None)
-    table.add_column(style="bold")
-    table.add_column()
+    out.print(f"{counted(wish.pages, 'page')} of {size} on {counted(wish.hosts, 'host')}", style="bold")
+    table = figures()
+    table.columns[0].justify = "left"
     first = found.limits[0]
     table.add_row("time", f"{lasting(found.takes_s)}, {found.pages_per_s:,.3g} pages per second")
     table.add_row("bottleneck", f"{first.name}: {first.says}")
@@ -102,23 +100,20 @@ def show(found: CrawlPlan, console: Console, measured: Measured) -> None:
     table.add_row("bandwidth", f"{found.bandwidth_bits / 1e6:,.3g} Mbit/s")
     table.add_row("connections", f"{found.connections:,} open at the same time on average")
     table.add_row("hosts", f"{found.hosts_wanted:,} busy at the same time; {wish.hosts:,} given")
-    table.add_row("disk", f"{sized(found.disk_bytes)}: {_parts(found)}")
+    parts = ", ".join(f"{name} {sized(size)}" for name, size in structs.asdict(found.disk).items())
+    table.add_row("disk", f"{sized(found.disk_bytes)}: {parts}")
     table.add_row("memory", f"{sized(found.memory_bytes)} in all processes")
     if found.fits is not None and wish.days is not None:
         table.add_row("fits", f"{'yes' if found.fits else 'no'}, {lasting(wish.days * DAY_S)} available")
     for said in found.advice:
         table.add_row("advice", said)
-    console.print(table, highlight=False)
+    out.print(table)
     if measured.shares is not None:
-        console.print(Text(f"averages of {measured.pages:,} pages crawled into the directory", style="dim"))
-
-
-def _parts(found: CrawlPlan) -> str:
-    parts = msgspec.structs.asdict(found.disk)
-    return ", ".join(f"{name} {sized(size)}" for name, size in parts.items())
+        out.print(f"averages of {measured.pages:,} pages crawled into the directory", style="dim")
 
 
 def sized(number: float) -> str:
+    """Bytes in the unit people would use."""
     for unit in ("B", "kB", "MB", "GB", "TB"):
         if number < 1000:
             return f"{number:,.3g} {unit}"

@@ -1,4 +1,4 @@
-"""`gossamer robots`: what a robots.txt says to an agent, and which addresses it lets through, each with its line."""
+"""`gossamer robots`: what a robots.txt says to an agent, and which URLs it allows, each with the line that decides."""
 
 import asyncio
 import sys
@@ -7,29 +7,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
 from cyclopts import Parameter
-from rich.console import Console
 from rich.text import Text
 
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError
-from gossamer.cli.format import plain
+from gossamer.cli.flags import NO_FETCH_FLAGS, FetchFlags, Json
+from gossamer.cli.output import console, plain
 from gossamer.collection.robots_check import RobotsReader, RobotsReport, looked_at, looked_up
-from gossamer.collection.single_page import NOWHERE, AllowAddress, Config, Contact, Delay, Manners
+from gossamer.collection.single_page import NOWHERE
 from gossamer.crawler.seeds import checked_seeds
 from gossamer.fetch.dns import real_network
 from gossamer.rules.robots import Explained, RobotsNotice, explain
 from gossamer.rules.robots import in_words as rule_in_words
 from gossamer.rules.robots_parser import MOST_BYTES
-from gossamer.values.format import counted
+from gossamer.values.format import as_json, counted
 from gossamer.values.outcome import Allowed
 from gossamer.values.robots import Naming, Robots, RobotsRule, RobotsState
 from gossamer.values.url import Url, url_of
 
 FINE, DENIED, UNREAD = 0, 1, 2
-
-
 MOST_SHOWN = 50
 """Rules or sitemaps; JSON has them all."""
 STATES = {
@@ -49,8 +46,7 @@ class Tested:
 
 def robots(
     where: Annotated[
-        str,
-        Parameter(allow_leading_hyphen=True, help="A file, a URL of the site, or - for standard input."),
+        str, Parameter(allow_leading_hyphen=True, help="A file, a URL of the site, or - for standard input.")
     ],
     *,
     agent: Annotated[
@@ -67,38 +63,36 @@ def robots(
             "parser does, or loosely as older crawlers do."
         ),
     ] = "name",
-    json: Annotated[bool, Parameter(help="As JSON.")] = False,
-    contact: Contact = None,
-    allow_address: AllowAddress = (),
-    delay: Delay = None,
-    config: Config = None,
+    json: Json = False,
+    web: FetchFlags = NO_FETCH_FLAGS,
 ) -> int:
     outside = real_outside()
-    settings = Manners(contact, allow_address, delay, config).settings()
+    settings = web.settings()
     reader = RobotsReader(agent or settings.agent, matching, outside)
-    is_address = "://" in where
-    base = checked_seeds([where])[0] if is_address else Url(NOWHERE)
-    wanted = tested_urls(test, base, is_address)
-    if is_address:
+    is_url = "://" in where
+    base = checked_seeds([where])[0] if is_url else Url(NOWHERE)
+    wanted = tested_urls(test, base, is_url)
+    if is_url:
         found = asyncio.run(looked_up(base, reader, settings, real_network(outside), outside.clock))
     else:
         found = asyncio.run(looked_at(where, body_of(where, outside), reader, outside.clock))
     tests = [judged(url, found.robots) for url in wanted]
     if json:
-        print(msgspec.json.format(msgspec.json.encode(as_json(found, tests))).decode())
+        print(as_json(report_json(found, tests)))
     else:
-        show(found, tests, Console())
+        for line in [*lines_of(found), *map(_test_line, tests)]:
+            console().print(line, soft_wrap=True)
     return exit_code(found, tests)
 
 
-def tested_urls(texts: Sequence[str], base: Url, is_address: bool) -> list[Url]:
+def tested_urls(texts: Sequence[str], base: Url, is_url: bool) -> list[Url]:
     """What is to be judged. Raises ConfigError for what a robots.txt of that site says nothing about."""
     found = []
     for text in texts:
         url = url_of(text) if "://" in text else url_of(text, base) if text.startswith("/") else None
         if url is None:
             raise ConfigError(f"--test {text}: give a URL such as https://example.org/page, or a path such as /page")
-        if is_address and url.origin != base.origin:
+        if is_url and url.origin != base.origin:
             raise ConfigError(
                 f"--test {text}: {base.robots} does not apply to {url.origin}; use that site's robots.txt"
             )
@@ -128,13 +122,6 @@ def body_of(where: str, outside: Outside) -> bytes:
         raise ConfigError(f"{where} cannot be read: {why}. A URL starts with http:// or https://") from None
 
 
-def show(found: RobotsReport, tests: Sequence[Tested], console: Console) -> None:
-    for line in lines_of(found):
-        console.print(line, soft_wrap=True)
-    for one in tests:
-        console.print(_test_line(one), soft_wrap=True)
-
-
 def lines_of(found: RobotsReport) -> list[Text]:
     robots = found.robots
     size = f", {counted(found.size, 'byte')}" if robots.state is RobotsState.READ else ""
@@ -145,7 +132,9 @@ def lines_of(found: RobotsReport) -> list[Text]:
         return lines
     lines.append(Text(f"{plain(found.agent)}: {group_in_words(robots)}"))
     by_line = sorted(robots.rules, key=lambda rule: rule.line)
-    lines += _cut([Text(f"  line {rule.line}: {plain(_rule(rule))}") for rule in by_line])
+    lines += _cut(
+        [Text(f"  line {one.line}: {'Allow' if one.allows else 'Disallow'}: {plain(one.pattern)}") for one in by_line]
+    )
     if robots.crawl_delay_s is not None:
         lines.append(Text(f"crawl delay: {robots.crawl_delay_s:g} s"))
     if robots.recrawl_delay_s is not None:
@@ -154,7 +143,7 @@ def lines_of(found: RobotsReport) -> list[Text]:
     if robots.signals:
         lines.append(Text("signals: " + plain(", ".join(f"{name}={value}" for name, value in robots.signals))))
     lines += [Text(f"{plain(name)}: {plain(value)}") for name, value in robots.extensions]
-    return lines + [_oddity_line(found.name, oddity) for oddity in found.oddities]
+    return lines + [_notice_line(found.name, notice) for notice in found.oddities]
 
 
 def group_in_words(robots: Robots) -> str:
@@ -165,20 +154,16 @@ def group_in_words(robots: Robots) -> str:
     return f"the group of {plain(robots.group)}{where}, {counted(len(robots.rules), 'rule')}"
 
 
-def _rule(rule: RobotsRule) -> str:
-    return f"{'Allow' if rule.allows else 'Disallow'}: {rule.pattern}"
-
-
 def _cut(lines: list[Text]) -> list[Text]:
     if len(lines) <= MOST_SHOWN:
         return lines
     return [*lines[:MOST_SHOWN], Text(f"  ... and {len(lines) - MOST_SHOWN:,} more: see --json", style="dim")]
 
 
-def _oddity_line(name: str, oddity: RobotsNotice) -> Text:
+def _notice_line(name: str, notice: RobotsNotice) -> Text:
     """As compilers write it, so that editors can jump to the place."""
-    where = f"{name}:{oddity.line}" if oddity.line is not None else name
-    return Text.assemble((plain(where), "bold"), f": {plain(oddity.says)}", (f" [{oddity.kind}]", "dim"))
+    where = f"{name}:{notice.line}" if notice.line is not None else name
+    return Text.assemble((plain(where), "bold"), f": {plain(notice.says)}", (f" [{notice.kind}]", "dim"))
 
 
 def _test_line(tested: Tested) -> Text:
@@ -186,7 +171,7 @@ def _test_line(tested: Tested) -> Text:
     return Text.assemble(verdict, f"  {plain(tested.url)}  ", (plain(tested.explained.because), "dim"))
 
 
-def as_json(found: RobotsReport, tests: Sequence[Tested]) -> dict[str, object]:
+def report_json(found: RobotsReport, tests: Sequence[Tested]) -> dict[str, object]:
     robots = found.robots
     return {
         "name": found.name,
@@ -195,7 +180,7 @@ def as_json(found: RobotsReport, tests: Sequence[Tested]) -> dict[str, object]:
         "bytes": found.size,
         "agent": found.agent,
         "group": {"name": robots.group, "lines": robots.group_lines} if robots.group else None,
-        "rules": [rule_as_json(rule) for rule in sorted(robots.rules, key=lambda rule: rule.line)],
+        "rules": [rule_json(rule) for rule in sorted(robots.rules, key=lambda rule: rule.line)],
         "crawl_delay_s": robots.crawl_delay_s,
         "recrawl_delay_s": robots.recrawl_delay_s,
         "sitemaps": robots.sitemaps,
@@ -203,20 +188,18 @@ def as_json(found: RobotsReport, tests: Sequence[Tested]) -> dict[str, object]:
         "extensions": [{"name": name, "value": value} for name, value in robots.extensions],
         "flags": robots.flags,
         "oddities": found.oddities,
-        "tests": [tested_as_json(one) for one in tests],
+        "tests": [
+            {
+                "url": one.url,
+                "allowed": one.is_allowed,
+                "because": one.explained.because,
+                "rule": rule_json(one.explained.rule) if one.explained.rule else None,
+                "candidates": [rule_json(rule) for rule in one.explained.candidates],
+            }
+            for one in tests
+        ],
     }
 
 
-def rule_as_json(rule: RobotsRule) -> dict[str, object]:
+def rule_json(rule: RobotsRule) -> dict[str, object]:
     return {"line": rule.line, "allows": rule.allows, "pattern": rule.pattern, "says": rule_in_words(rule)}
-
-
-def tested_as_json(tested: Tested) -> dict[str, object]:
-    explained = tested.explained
-    return {
-        "url": tested.url,
-        "allowed": tested.is_allowed,
-        "because": explained.because,
-        "rule": rule_as_json(explained.rule) if explained.rule else None,
-        "candidates": [rule_as_json(rule) for rule in explained.candidates],
-    }

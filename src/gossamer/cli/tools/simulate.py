@@ -1,20 +1,19 @@
-"""`gossamer simulate`: what a revisiting policy would be worth, before a single page is fetched."""
+"""`gossamer simulate`: compare revisiting policies before a single page is fetched."""
 
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
-import msgspec
 from cyclopts import Parameter
-from rich.console import Console
-from rich.progress import Progress as Bars
-from rich.progress import TaskID
 from rich.table import Table
 
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
+from gossamer.cli.flags import Json
+from gossamer.cli.output import Progress, console, table
 from gossamer.cli.tools.plots import as_svg, in_terminal
 from gossamer.lab.simulation import BEST, Result, Simulation, simulated
+from gossamer.values.format import as_json
 
 Named = Literal["uniform", "paper", "tree", "age", "optimum"]
 SIDE_BY_SIDE: tuple[Named, ...] = ("uniform", "paper", "age", "optimum")
@@ -43,23 +42,29 @@ def simulate(
     ] = "measured",
     links: Annotated[bool, Parameter(help="paper also fetches pages whose links changed (its 40 % rule).")] = False,
     plot: Annotated[Path | None, Parameter(help="Write the ages over time to this SVG file.")] = None,
-    json: Annotated[bool, Parameter(help="As JSON.")] = False,
+    json: Json = False,
 ) -> int:
     asked = budget if budget is not None else pages / EVERY_DAYS
     plan = checked(Simulation(pages, days, count if count is not None else days / 3.0, asked, seed, web, links))
-    results = all_simulated(tuple(dict.fromkeys(policy)), plan, Console(stderr=True))
+    outside = real_outside()
+    with Progress("simulating", outside.clock) as progress:
+        results = [simulated(name, plan, partial(show_share, progress, name)) for name in dict.fromkeys(policy)]
     curves = {one.policy: one.ages_by_day for one in results}
     if plot is not None:
         title = f"Average age in days, {plan.pages:,} pages, {plan.budget:,.0f} fetches a day"
-        real_outside().files.write(plot, as_svg(curves, title).encode())
+        outside.files.write(plot, as_svg(curves, title).encode())
     if json:
-        print(msgspec.json.format(msgspec.json.encode(results)).decode())
+        print(as_json(results))
         return 0
-    show(results, plan, Console())
+    show(results, plan)
     print(in_terminal(curves))
     if plot is not None:
         print(f"\nThe plot is in {plot}.")
     return 0
+
+
+def show_share(progress: Progress, name: str, done: float) -> None:
+    progress.says(f"simulating {name}: {done:.0%}")
 
 
 def checked(plan: Simulation) -> Simulation:
@@ -75,36 +80,24 @@ def checked(plan: Simulation) -> Simulation:
     return plan
 
 
-def all_simulated(names: tuple[Named, ...], plan: Simulation, console: Console) -> list[Result]:
-    found = []
-    with Bars(console=console, transient=True, disable=not console.is_terminal) as bars:
-        for name in names:
-            bar = Bar(bars, bars.add_task(name, total=1.0))
-            found.append(simulated(name, plan, bar.moved))
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    bars: Bars
-    task: TaskID
-
-    def moved(self, share: float) -> None:
-        self.bars.update(self.task, completed=share)
-
-
-def show(results: list[Result], plan: Simulation, console: Console) -> None:
-    table = Table(
-        title=f"{plan.pages:,} pages, {plan.budget:,.0f} fetches a day, {plan.days:g} days of which the last "
-        f"{plan.counted_days:g} count",
-        title_justify="left",
-        box=None,
+def show(results: list[Result], plan: Simulation) -> None:
+    title = (
+        f"{plan.pages:,} pages, {plan.budget:,.0f} fetches a day, {plan.days:g} days of which the last "
+        f"{plan.counted_days:g} count"
     )
     by_name = {one.policy: one for one in results}
-    for name in ("policy", "age, days", "fresh", "to uniform", "of possible", "visits/day", "longest gap, days"):
-        table.add_column(name, justify="left" if name == "policy" else "right")
+    policies = table(
+        "policy",
+        ">age, days",
+        ">fresh",
+        ">to uniform",
+        ">of possible",
+        ">fetches/day",
+        ">longest gap, days",
+        title=title,
+    )
     for one in results:
-        table.add_row(
+        policies.add_row(
             one.policy,
             f"{one.average_age_days:.3f}",
             f"{one.freshness:.1%}",
@@ -112,19 +105,17 @@ def show(results: list[Result], plan: Simulation, console: Console) -> None:
             f"{one.visits_per_day:,.0f}",
             f"{one.longest_gap_days:.1f}",
         )
-    console.print(table)
+    console().print(policies)
     if len(results[0].natures) > 1:
-        console.print(by_nature(results))
+        console().print(by_nature(results))
 
 
 def by_nature(results: list[Result]) -> Table:
-    table = Table(title="Age in days, by type of page", title_justify="left", box=None)
-    table.add_column("policy")
-    for share in results[0].natures:
-        table.add_column(f"{share.nature} ({share.pages:,})", justify="right")
+    natures = [f">{share.nature} ({share.pages:,})" for share in results[0].natures]
+    ages = table("policy", *natures, title="Age in days, by type of page")
     for one in results:
-        table.add_row(one.policy, *(f"{share.average_age_days:.3f}" for share in one.natures))
-    return table
+        ages.add_row(one.policy, *(f"{share.average_age_days:.3f}" for share in one.natures))
+    return ages
 
 
 def _against(one: Result, by_name: dict[str, Result]) -> tuple[str, str]:

@@ -1,72 +1,67 @@
-"""`gossamer compact`: drop old versions of pages from the archive, and give the disk their room back."""
+"""`gossamer compact`: delete old versions of pages from the archive, and free their disk space."""
 
 import asyncio
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
-from rich.console import Console
 
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import silent
-from gossamer.cli.steps import Working
+from gossamer.cli.flags import Dir, Json
+from gossamer.cli.output import Progress, note, tell_damage
 from gossamer.collection.directory import existing
-from gossamer.collection.maintenance.compact import Compacted, look_ahead
-from gossamer.collection.maintenance.compact import compact as compact_now
-from gossamer.config.slices import Retain, retain_of
-from gossamer.crawler.damage import tell_damage
-from gossamer.store.directory import DEFAULT, Directory
+from gossamer.collection.maintenance import compact as compaction
+from gossamer.collection.maintenance.compact import Compacted
+from gossamer.config.slices import retain_of
+from gossamer.store.directory import DEFAULT
 from gossamer.store.options import config_of
 from gossamer.values.format import as_json, counted
 
 
 def compact(
     *,
-    dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
+    dir: Dir = DEFAULT,
     keep: Annotated[
         str | None, Parameter(help="all, last:N or thinned; the setting archive.retain if not given.")
     ] = None,
     dry_run: Annotated[bool, Parameter(help="Only show what would be deleted; also during a crawl.")] = False,
-    json: Annotated[bool, Parameter(help="As JSON.")] = False,
+    json: Json = False,
 ) -> int:
-    directory = existing(dir)
+    directory, outside = existing(dir), real_outside()
     settings = config_of(dir).settings
     words = keep or settings.archive.retain
     try:
         retain = retain_of(words)
     except ValueError as trouble:
         raise ConfigError(f"--keep: {trouble}") from None
-    done = _done(directory, retain, settings.agent, dry_run)
-    if json:
-        print(as_json({"retain": words, "is_dry_run": dry_run, **_figures(done)}))
+    if dry_run:
+        done = compaction.look_ahead(directory, retain, outside)
     else:
-        Console(stderr=True).print(said(done, retain, dry_run), highlight=False, markup=False, soft_wrap=True)
+        with Progress("reading the catalogue", outside.clock) as progress:
+            done = asyncio.run(compaction.compact(directory, retain, settings.agent, outside, silent, progress.says))
+    if json:
+        print(as_json({"retain": words, "is_dry_run": dry_run, **figures_of(done)}))
+    else:
+        note(in_words(done, retain.kind == "all", dry_run))
     return tell_damage(done.damaged, dir)
 
 
-def _done(directory: Directory, retain: Retain, agent: str, dry_run: bool) -> Compacted:
-    outside = real_outside()
-    if dry_run:
-        return look_ahead(directory, retain, outside)
-    with Working("reading the catalogue", outside.clock) as progress:
-        return asyncio.run(compact_now(directory, retain, agent, outside, silent, progress.says))
+def figures_of(done: Compacted) -> dict[str, object]:
+    found = {"records": done.records, "bytes": done.freed_bytes, "volumes": done.volumes, "kept": done.kept}
+    return {**found, **({"damaged": done.damaged} if done.damaged else {})}
 
 
-def _figures(done: Compacted) -> dict[str, object]:
-    figures: dict[str, object] = {"records": done.records, "bytes": done.freed_bytes, "volumes": done.volumes}
-    return {**figures, "kept": done.kept, **({"damaged": done.damaged} if done.damaged else {})}
-
-
-def said(done: Compacted, retain: Retain, dry_run: bool) -> str:
-    if retain.kind == "all":
+def in_words(done: Compacted, keeps_all: bool, is_dry_run: bool) -> str:
+    if keeps_all:
         return (
             "everything is kept, so nothing is deleted. Choose what to keep with --keep last:5 or --keep thinned, "
             "or permanently with archive.retain in gossamer.toml"
         )
     if not done.records:
         return "nothing to delete: every capture is to be kept"
+    records, volumes = counted(done.records, "record"), counted(done.volumes, "volume")
     room = f"{done.freed_bytes / 1e6:,.1f} MB"
-    if dry_run:
-        return f"{counted(done.records, 'record')} would be deleted, {room} in {counted(done.volumes, 'volume')}"
-    return f"{counted(done.records, 'record')} deleted, {room} freed, {counted(done.volumes, 'volume')} rewritten"
+    if is_dry_run:
+        return f"{records} would be deleted, {room} in {volumes}"
+    return f"{records} deleted, {room} freed, {volumes} rewritten"

@@ -1,43 +1,39 @@
-"""`gossamer import`: archives that others made join the collection, searchable like what was crawled."""
+"""`gossamer import`: pages from WARC and ARC files of other programs join the collection."""
 
 import asyncio
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
 from cyclopts import Parameter
-from rich.console import Console
 
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError, GossamerError
-from gossamer.cli.steps import Working
-from gossamer.collection.maintenance.archive_import import (
-    take_in,
-)
-from gossamer.crawler.damage import DAMAGED, tell_damage
+from gossamer.cli.flags import NewDir
+from gossamer.cli.output import Progress, note, tell_damage
+from gossamer.collection.maintenance.archive_import import take_in
+from gossamer.crawler.damage import DAMAGED
 from gossamer.store.directory import DEFAULT, Directory, refuse_lost_state
 from gossamer.store.options import config_of
+from gossamer.values.format import json_bytes
 
 
-def import_archives(
+def import_(
     *archives: Annotated[Path, Parameter(help="WARC or ARC files, compressed or not.")],
-    dir: Annotated[Path, Parameter(help="The collection's data directory; created if it does not exist.")] = DEFAULT,
+    dir: NewDir = DEFAULT,
     json: Annotated[bool, Parameter(help="The summary as one JSON object: counts, and each record set aside.")] = False,
 ) -> int:
     if not archives:
         raise ConfigError("give at least one archive: gossamer import FILE.warc.gz")
-    for archive in archives:
-        if not archive.is_file():
-            raise ConfigError(f"there is no file {archive}")
+    if missing := next((archive for archive in archives if not archive.is_file()), None):
+        raise ConfigError(f"there is no file {missing}")
     refuse_lost_state(Directory(dir))
-    settings = config_of(dir).settings
     outside = real_outside()
-    with Working("importing", outside.clock) as progress:
-        done = asyncio.run(take_in(Directory(dir), archives, settings, outside, progress.says))
+    with Progress("importing", outside.clock) as progress:
+        done = asyncio.run(take_in(Directory(dir), archives, config_of(dir).settings, outside, progress.says))
     if json:
-        print(msgspec.json.encode(done).decode())
+        print(json_bytes(done).decode())
     else:
-        Console(stderr=True).print(done.in_words(), highlight=False, markup=False, soft_wrap=True)
+        note(done.in_words())
     if not done.captures and not done.already_here:
         raise GossamerError("nothing was imported: no usable record was found. Are these WARC or ARC files?")
     return tell_damage(done.damaged, dir) or (DAMAGED if done.set_aside else 0)

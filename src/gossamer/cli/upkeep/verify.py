@@ -1,18 +1,17 @@
-"""`gossamer verify`: is everything that was kept still there, and still the same? And what to do when it is not."""
+"""`gossamer verify`: check that everything stored is still there and unchanged; say what to do if it is not."""
 
 import asyncio
-import sys
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from gossamer.base.clock import in_words
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
-from gossamer.cli.steps import Working
+from gossamer.cli.flags import Dir, Json
+from gossamer.cli.output import Progress, note
 from gossamer.collection.directory import existing
-from gossamer.collection.maintenance.verification import DamagedRecord, Verification, VerifyReport
+from gossamer.collection.maintenance.verification import Verification, VerifyReport
 from gossamer.crawler.damage import DAMAGED
 from gossamer.store.directory import DEFAULT, Directory, has_lost_state
 from gossamer.store.options import config_of
@@ -23,7 +22,7 @@ MOST_SHOWN = 50
 
 def verify(
     *,
-    dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
+    dir: Dir = DEFAULT,
     volume: Annotated[str | None, Parameter(help="Check only this volume of the archive.")] = None,
     repair_from: Annotated[
         Path | None, Parameter(help="A backup made by `gossamer backup`: damaged records are restored from it.")
@@ -31,28 +30,31 @@ def verify(
     acknowledge: Annotated[
         bool, Parameter(help="Accept the damaged records as lost; they are listed, but no longer an error.")
     ] = False,
-    json: Annotated[bool, Parameter(help="As JSON.")] = False,
+    json: Json = False,
 ) -> int:
     directory, outside = Directory(dir), real_outside()
     if not has_lost_state(directory):
         existing(dir)
     if repair_from is not None and not (repair_from / directory.archive.name).is_dir():
         raise ConfigError(f"there is no backup in {repair_from}: give a directory made by `gossamer backup`")
-    agent = config_of(dir).settings.agent
-    with Working("verifying", outside.clock) as progress:
-        verification = Verification(directory, outside, agent, progress.says)
+    with Progress("verifying", outside.clock) as progress:
+        verification = Verification(directory, outside, config_of(dir).settings.agent, progress.says)
         report = asyncio.run(verification.run(volume, repair_from, acknowledge))
-    print(as_json(report)) if json else show(report, dir)
+    if json:
+        print(as_json(report))
+    else:
+        show(report)
+        note(*next_steps(report, dir))
     return 0 if report.is_whole else DAMAGED
 
 
-def show(report: VerifyReport, dir: Path) -> None:
+def show(report: VerifyReport) -> None:
     whole = f"{counted(report.volumes, 'volume')}: {counted(report.records, 'record')} intact"
     print(f"{whole}, {len(report.damaged):,} damaged")
     for one in report.repaired[:MOST_SHOWN]:
-        print(f"  repaired: {in_a_line(one)}")
+        print(f"  repaired: {one.in_words()}")
     for one in report.damaged[:MOST_SHOWN]:
-        print(f"  {'acknowledged' if one.is_acknowledged else 'damaged'}: {in_a_line(one)}")
+        print(f"  {'acknowledged' if one.is_acknowledged else 'damaged'}: {one.in_words()}")
     if len(report.damaged) > MOST_SHOWN:
         print(f"  and {len(report.damaged) - MOST_SHOWN:,} more; --json lists them all")
     if report.unknown_records:
@@ -63,19 +65,11 @@ def show(report: VerifyReport, dir: Path) -> None:
             print(f"    missing: {harmless(url)}")
         for url in state.unreadable_urls:
             print(f"    cannot be read: {harmless(url)}")
-    for line in next_steps(report, dir):
-        print(line, file=sys.stderr)
-
-
-def in_a_line(one: DamagedRecord) -> str:
-    what = f"{harmless(one.url)} of {in_words(one.fetched_at)[:19]}Z" if one.fetched_at is not None else "no capture"
-    return f"{what} ({one.volume}, record {one.number} at byte {one.offset:,}): {harmless(one.why)}"
 
 
 def next_steps(report: VerifyReport, dir: Path) -> list[str]:
-    left = [one for one in report.damaged if not one.is_acknowledged]
     lines: list[str] = []
-    if left:
+    if not all(one.is_acknowledged for one in report.damaged):
         lines.append(f"restore it from a backup:  gossamer verify --dir {dir} --repair-from BACKUP_DIR")
         if report.due_again:
             pages = counted(report.due_again, "page")
@@ -85,5 +79,4 @@ def next_steps(report: VerifyReport, dir: Path) -> list[str]:
         lines.append(
             "another process is writing to the collection: nothing was marked. Verify again when it has ended."
         )
-    lines += dict.fromkeys(state.mend for state in [*report.databases, *report.views] if state.mend)
-    return lines
+    return [*lines, *dict.fromkeys(state.mend for state in [*report.databases, *report.views] if state.mend)]

@@ -9,7 +9,7 @@ import msgspec
 
 from gossamer.archive.catalogue import ArchivePlaces
 from gossamer.archive.verify import Finding, repair, verified
-from gossamer.base.clock import Instant
+from gossamer.base.clock import Instant, in_words
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError, DirectoryBusy
 from gossamer.base.tell import Says, silent
@@ -21,7 +21,7 @@ from gossamer.store import damage
 from gossamer.store.directory import Directory, lock_directory
 from gossamer.store.state import open_database, open_state
 from gossamer.store.statements import State
-from gossamer.values.format import counted
+from gossamer.values.format import counted, harmless
 
 
 class DamagedRecord(msgspec.Struct, frozen=True):
@@ -34,6 +34,10 @@ class DamagedRecord(msgspec.Struct, frozen=True):
     """Empty: the catalogue knows no capture there, so none is lost."""
     fetched_at: Instant | None = None
     is_acknowledged: bool = False
+
+    def in_words(self) -> str:
+        what = f"{harmless(self.url)} of {in_words(self.fetched_at)[:19]}Z" if self.fetched_at else "no capture"
+        return f"{what} ({self.volume}, record {self.number} at byte {self.offset:,}): {harmless(self.why)}"
 
 
 class VerifyReport(msgspec.Struct, frozen=True):

@@ -1,0 +1,47 @@
+"""Flags that several commands take, with their help."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from gossamer.config.settings import Settings
+from gossamer.store.directory import DEFAULT
+from gossamer.store.options import config_of
+
+Dir = Annotated[Path, Parameter(help="The collection's data directory.")]
+NewDir = Annotated[Path, Parameter(help="The collection's data directory; created if it does not exist.")]
+Json = Annotated[bool, Parameter(help="As JSON.")]
+PageSource = Annotated[str, Parameter(allow_leading_hyphen=True, help="A file, a URL, or - for standard input.")]
+ContextFolder = Annotated[
+    Path | None, Parameter(help="A folder of JSON-LD contexts of your own, with an index.toml: URL = file.")
+]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True)
+class FetchFlags:
+    """How a page on the web is fetched by a command that is no crawl."""
+
+    contact: Annotated[
+        str | None, Parameter(help="For the web: a URL or email address where site owners can reach you.")
+    ] = None
+    allow_address: Annotated[
+        tuple[str, ...], Parameter(help="For the web: allow a private address range, such as 10.1.0.0/16.")
+    ] = ()
+    delay: Annotated[float | None, Parameter(help="For the web: minimum seconds between robots.txt and the page.")] = (
+        None
+    )
+    config: Annotated[Path | None, Parameter(help="For the web: a settings file.")] = None
+
+    def settings(self) -> Settings:
+        flags = {
+            "contact": self.contact,
+            "fetch.allow_addresses": list(self.allow_address) or None,
+            "politeness.delay_s": self.delay,
+        }
+        return config_of(DEFAULT, self.config, flags).settings
+
+
+NO_FETCH_FLAGS = FetchFlags()

@@ -1,0 +1,147 @@
+"""How commands print: text from pages as it is, tables, and the progress of long work."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import msgspec
+from rich.console import Console
+from rich.status import Status
+from rich.table import Table
+from rich.text import Text
+
+from gossamer.base.clock import Clock
+from gossamer.crawler.damage import DAMAGED
+from gossamer.values.format import counted, harmless
+
+LONGEST_SHOWN = 200
+EVERY_S = 5.0
+FIRST_S = 2.0
+MOST_NAMED = 20
+
+
+def console(*, stderr: bool = False) -> Console:
+    """It takes every text literally: a page may contain what looks like markup."""
+    return Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+
+
+def note(*lines: str) -> None:
+    """For people, beside the output that programs read."""
+    for line in lines:
+        print(line, file=sys.stderr, flush=True)
+
+
+def tell_damage(words: Sequence[str], dir: Path, *, is_skipped: bool = False) -> int:
+    """Names the damage that a command found in the archive; the exit code."""
+    note(*(f"{'skipped' if is_skipped else 'damaged'}: {line}" for line in words[:MOST_NAMED]))
+    if words:
+        found = (
+            f"{counted(len(words), 'damaged record')} skipped"
+            if is_skipped
+            else (f"{counted(len(words), 'damaged place')} in the archive")
+        )
+        note(f"{found}: `gossamer verify --dir {dir}` says what to do")
+    return DAMAGED if words else 0
+
+
+def plain(text: str) -> str:
+    """On one line, cut, and without control characters: pages are not to be trusted with a terminal."""
+    line = " ".join(text.split())
+    line = line if len(line) <= LONGEST_SHOWN else line[:LONGEST_SHOWN] + "..."
+    return "".join([char if char.isprintable() else "�" for char in line])
+
+
+def table(*names: str, title: str | None = None) -> Table:
+    """A table with these columns: numbers, aligned right, where the name begins with >. The first is never cut."""
+    drawn = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for place, name in enumerate(names):
+        drawn.add_column(
+            name.removeprefix(">"),
+            justify="right" if name.startswith(">") else "left",
+            overflow="ellipsis" if place else "fold",
+        )
+    return drawn
+
+
+def figures(title: str | None = None) -> Table:
+    """A table of two columns without headings: figures, and what each one is."""
+    drawn = Table(title=title, title_justify="left", box=None, show_header=False)
+    drawn.add_column(justify="right", style="bold")
+    drawn.add_column()
+    return drawn
+
+
+class Progress:
+    """`with Progress("importing", clock) as progress: progress.says("importing: 12 captures")`.
+
+    A line that changes on a terminal; elsewhere, a line every 5 s.
+    """
+
+    def __init__(self, words: str, clock: Clock, out: Console | None = None, quiet: bool = False) -> None:
+        """`quiet`: the output itself fills the terminal, and is progress enough."""
+        self._words, self._clock = words, clock
+        self._out = out or console(stderr=True)
+        self._quiet = quiet
+        self._status: Status | None = None
+        self._next = 0.0
+
+    def __enter__(self) -> Self:
+        self._next = self._clock.elapsed_s() + FIRST_S
+        if self._out.is_terminal and not self._quiet:
+            self._status = self._out.status(self._words)
+            self._status.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, trouble: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+    def says(self, words: str) -> None:
+        if self._status is not None:
+            self._status.update(words)
+        elif not self._quiet and self._clock.elapsed_s() >= self._next:
+            self._next = self._clock.elapsed_s() + EVERY_S
+            self._out.print(words)
+
+
+RESULT_TYPES = {
+    "": "text/tab-separated-values, text/turtle",
+    "table": "application/sparql-results+json, text/turtle",
+    "csv": "text/csv",
+    "tsv": "text/tab-separated-values",
+    "json": "application/sparql-results+json",
+    "xml": "application/sparql-results+xml",
+    "nt": "application/n-triples",
+    "ttl": "text/turtle",
+}
+"""What is asked of a SPARQL query, by the name of the format."""
+
+
+def print_result(body: bytes, media_type: str, form: str) -> None:
+    """The result of a SPARQL query; `table` draws rows for a person."""
+    if form == "table" and media_type == RESULT_TYPES["json"]:
+        console().print(drawn_result(body))
+    else:
+        text = body.decode("utf-8", "replace")
+        sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+
+
+def drawn_result(body: bytes) -> Table | Text:
+    """SPARQL 1.1 Query Results JSON, for a person."""
+    found = msgspec.json.decode(body)
+    if "boolean" in found:
+        return Text("yes" if found["boolean"] else "no")
+    rows = found["results"]["bindings"]
+    if not rows:
+        return Text("nothing matches", style="dim")
+    names = found["head"]["vars"]
+    drawn = Table(*(f"?{name}" for name in names), box=None)
+    for row in rows:
+        terms = [row.get(name, {"type": "", "value": ""}) for name in names]
+        values = [f"_:{term['value']}" if term["type"] == "bnode" else term["value"] for term in terms]
+        drawn.add_row(*(Text(harmless(value), overflow="fold") for value in values))
+    return drawn
