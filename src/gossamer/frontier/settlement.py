@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from gossamer.base.clock import SECOND, Instant
@@ -11,7 +11,7 @@ from gossamer.frontier.politeness import DOWN, UNTOUCHED, free_at, gap_s, is_to_
 from gossamer.store import tallies
 from gossamer.values.outcome import IN_WORDS, Reason
 from gossamer.values.robots import RobotsState
-from gossamer.values.visit import Settled, VisitKind
+from gossamer.values.visit import Settled, TemplateTally, VisitKind
 
 
 class HostBefore(NamedTuple):
@@ -115,6 +115,20 @@ def lane_moves(before: Iterable[tuple[Reason | None, int]], reason: Reason) -> C
             moves[f"{tallies.REASON}{last.value}"] -= many
     moves[f"{tallies.REASON}{reason.value}"] += amount
     return moves
+
+
+def is_trap(
+    judge: Callable[[TemplateTally], bool] | None,
+    host: str,
+    template: str,
+    learned: tuple[int, int, int, Instant | None],
+) -> bool:
+    """Whether a template is to be quarantined now. `learned`: what it has brought, how many of its URLs are held, and
+    since when it is quarantined."""
+    fetched, fruitful, held, quarantined_at = learned
+    if judge is None or quarantined_at is not None:
+        return False
+    return judge(TemplateTally(host, template, fetched, fruitful, fetched + held))
 
 
 def check_entry(settled: Settled) -> None:

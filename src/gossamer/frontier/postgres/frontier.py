@@ -177,7 +177,8 @@ class PostgresFrontier:
         """Raises LeaseLost, and writes nothing, when any of these visits has gone to another crawler."""
 
         def work(connection: Connection, now: SharedMoment) -> tuple[int, set[int]]:
-            pairs = [(settled, self._lease_of(settled)) for settled in done]
+            leases = [self._lease_of(settled) for settled in done]
+            pairs = [(now.settled_shared(one, lease.since_s), lease) for one, lease in zip(done, leases, strict=True)]
             if len({lease.host_id for _, lease in pairs}) < len(pairs):
                 raise ValueError("a visit is settled twice")
             settling = SharedSettle(connection, self._me(), self._rulebook, self._rules, now)

@@ -17,6 +17,7 @@ from gossamer.store import tallies
 from gossamer.store.postgres.database import Connection, SharedDatabase
 from gossamer.store.statements import load
 from gossamer.values.robots import Robots
+from gossamer.values.visit import Settled
 
 _SQL = load("gossamer.frontier.postgres")
 SLOTS = 64
@@ -52,6 +53,18 @@ class SharedMoment(msgspec.Struct, frozen=True):
         ago = self.local_at - done_at
         return self.at - ago if 0 <= ago <= (self.elapsed_s - since_s) * SECOND + SECOND // 100 else self.at
 
+    def settled_shared(self, settled: Settled, since_s: float) -> Settled:
+        """A settled fetch, which we took at `since_s`, by the shared clock. PostgreSQL has no texts with a NUL or half of
+        a surrogate pair."""
+        done_at = self.ended_at(settled.done_at, since_s)
+        return msgspec.structs.replace(
+            settled,
+            done_at=done_at,
+            due_at=None if settled.due_at is None else done_at + settled.due_at - settled.done_at,
+            detail=settled.detail.replace("\0", "\ufffd").encode("utf-8", "replace").decode(),
+            robots=None if settled.robots is None else _shifted(settled.robots, self.ahead),
+        )
+
     def shared(self, local_at: Instant) -> Instant:
         return local_at + self.ahead
 
@@ -60,9 +73,6 @@ class SharedMoment(msgspec.Struct, frozen=True):
 
     def robots_here(self, robots: Robots) -> Robots:
         return _shifted(robots, -self.ahead)
-
-    def robots_shared(self, robots: Robots) -> Robots:
-        return _shifted(robots, self.ahead)
 
 
 def moment(connection: Connection, read_time: ReadTime, clock: Clock) -> SharedMoment:

@@ -1,7 +1,7 @@
 """Settling in a shared database: what became of visits, written down in one transaction by whoever still holds them."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -22,17 +22,17 @@ from gossamer.frontier.postgres.presence import SharedMoment, tally
 from gossamer.frontier.postgres.sieve import MOST_AT_ONCE, Entering, SourcedOffer
 from gossamer.frontier.priority import LAST, LOWEST, band_of, is_over_budget, priority_after
 from gossamer.frontier.rows import parts_of, said_rows
-from gossamer.frontier.settlement import HostBefore, host_after, page_moves
+from gossamer.frontier.settlement import HostBefore, host_after, is_trap, page_moves
 from gossamer.store import tallies
 from gossamer.store.postgres import captures
-from gossamer.store.postgres.database import Connection
+from gossamer.store.postgres.database import Connection, columns
 from gossamer.store.statements import load
 from gossamer.values.history import encoded
 from gossamer.values.link import LISTS
 from gossamer.values.outcome import HELD, PAGE_ERRORS
 from gossamer.values.robots import RobotsState
 from gossamer.values.url import Url, id_of
-from gossamer.values.visit import Settled, TemplateTally, VisitKind, Yield
+from gossamer.values.visit import Settled, VisitKind, Yield
 
 _SQL = load("gossamer.frontier.postgres")
 _BANDS = [band_of(priority) for priority in range(LOWEST + 1)]
@@ -62,13 +62,9 @@ class SharedHostRow(NamedTuple):
     troubles: int
     failing: int
     failing_since: Instant | None
-    retired_at: Instant | None
-    retired_why: str | None
+    is_retired: bool
     visits: int
     left_at: Instant | None
-    least_gap: int | None
-    rested: int
-    broken: int
     spent: int
     linked_from: int
 
@@ -123,67 +119,43 @@ class SharedSettle:
     def _settle_pages(self, pages: Sequence[Pair]) -> Counter[str]:
         if not pages:
             return Counter()
-        over = [pair for pair in pages if pair[0].due_at is None]
-        again = [pair for pair in pages if pair[0].due_at is not None]
-        if over:
-            self.connection.execute(_SQL["unqueued"], _places(over))
-        if again:
-            given = {
-                **_places(again),
-                "due_ats": [max(1, self._due_at(*pair) or 0) for pair in again],
-                "next_priorities": [priority_after(settled, lease.priority) for settled, lease in again],
-                "are_last": [settled.reason in PAGE_ERRORS for settled, _ in again],
-                "most": MOST_AT_ONCE,
-            }
-            self.connection.execute(_SQL["queued_later"], given)
-        given = {
-            "host_ids": [lease.host_id for _, lease in pages],
-            "ids": [lease.address_id for _, lease in pages],
-            "reasons": [settled.reason.value for settled, _ in pages],
-            "details": [plain(settled.detail) or None for settled, _ in pages],
-            "failures": [failures_of(settled) for settled, _ in pages],
-            "settled_ats": [self._ended_at(*pair) for pair in pages],
-            "due_ats": [self._due_at(*pair) for pair in pages],
-        }
-        self._keep_failures([lease for _, lease in pages if lease.last_reason in FAILED])
-        self.connection.execute(_SQL["addresses_settled"], given)
-        self._keep_pasts(pages)
-        for settled, lease in pages:
-            if settled.respelt is not None:
-                key = {"host_id": lease.host_id, "id": lease.address_id, "url": settled.respelt.text}
-                self.connection.execute(_SQL["respelt"], key)
+        over, again = [], []
+        for one, lease in pages:
+            place = (lease.host_id, lease.lane, lease.priority, lease.sequence)
+            if one.due_at is None:
+                over.append(place)
+            else:
+                is_last = one.reason in PAGE_ERRORS
+                again.append((*place, max(1, one.due_at), priority_after(one, lease.priority), is_last))
+        names = "host_ids lanes priorities sequences"
+        self._execute("unqueued", names, over)
+        self._execute("queued_later", f"{names} due_ats next_priorities are_last", again, most=MOST_AT_ONCE)
+        failed = [(lease.host_id, lease.address_id) for _, lease in pages if lease.last_reason in FAILED]
+        self._execute("failures_kept", "host_ids ids", failed)
+        self._execute("failures_thinned", "host_ids ids", failed, most=MOST_FAILURES)
+        ends = [(lease.host_id, lease.address_id, *_end(one)) for one, lease in pages]
+        self._execute("addresses_settled", "host_ids ids reasons details failures settled_ats due_ats", ends)
+        pasts = [(lease.host_id, lease.address_id, encoded(one.past)) for one, lease in pages if one.past is not None]
+        self._execute("pasts_kept", "host_ids ids pasts", pasts)
+        respelt = [(lease.host_id, lease.address_id, one.respelt.text) for one, lease in pages if one.respelt]
+        self._execute("respelt", "host_ids ids urls", respelt)
         return page_moves(pages)
 
-    def _keep_failures(self, leases: Sequence[SharedLease]) -> None:
-        """How each ended before, which is overwritten now."""
-        if leases:
-            given = {
-                "host_ids": [lease.host_id for lease in leases],
-                "ids": [lease.address_id for lease in leases],
-                "most": MOST_FAILURES,
-            }
-            self.connection.execute(_SQL["failures_kept"], given)
-            self.connection.execute(_SQL["failures_thinned"], given)
-
-    def _keep_pasts(self, pages: Sequence[Pair]) -> None:
-        rows = [(lease.host_id, lease.address_id, encoded(one.past)) for one, lease in pages if one.past is not None]
+    def _execute(self, statement: str, names: str, rows: Sequence[Iterable[object]], **more: object) -> None:
         if rows:
-            given = dict(zip(("host_ids", "ids", "pasts"), map(list, zip(*rows, strict=True)), strict=True))
-            self.connection.execute(_SQL["pasts_kept"], given)
+            self.connection.execute(_SQL[statement], {**columns(names, rows), **more})
 
     def note_said(self, done: Sequence[Pair], key_of: Callable[[str], int]) -> None:
         """What the lists among them say of the pages of their own hosts."""
         lists = [pair for pair in done if pair[0].offers and pair[0].offers[0].how in LISTS]
         found = [(lease.host_id, one.offers, one.visit.url.host.name) for one, lease in lists]
         rows = [(host_id, *row) for host_id, offers, host in found for row in said_rows(offers, host, key_of)]
-        if rows:
-            names = ("host_ids", "ids", "changed_ats", "every_s")
-            self.connection.execute(_SQL["said"], dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
+        self._execute("said", "host_ids ids changed_ats every_s", rows)
 
     def _settle_robots(self, settled: Settled, lease: SharedLease, entering: Entering) -> dict[str, int]:
         robots = settled.robots
         assert robots is not None, "checked by the caller"
-        self.rulebook.keep(self.connection, lease.lane_host_id, lease.lane, self.moment.robots_shared(robots))
+        self.rulebook.keep(self.connection, lease.lane_host_id, lease.lane, robots)
         mailed = {lease.lane_host_id}
         new_hosts = 0
         if lease.is_errand:
@@ -197,7 +169,7 @@ class SharedSettle:
             mailed.add(at_host_id)
         lane, now = (lease.lane_host_id, lease.lane), self.moment.at
         if settled.reason in HELD:
-            give_up(self.connection, self.worker_id, lane, settled.reason, plain(settled.detail), now)
+            give_up(self.connection, self.worker_id, lane, settled.reason, settled.detail, now)
         elif is_given_up(robots, self.rules.politeness.robots_tries):
             name = parts_of(f"{robots.origin}/")[1]
             give_up_unread(self.connection, self.worker_id, lane, name, robots.failures, now)
@@ -210,51 +182,33 @@ class SharedSettle:
         given = {**key, "template": yielded.template, "fetched": 1, "fruitful": int(yielded.is_fruitful)}
         row = self.connection.execute(_SQL["template_seen"], given).fetchone()
         assert row is not None
-        fetched, fruitful, held, quarantined_at = row
-        judge, template_of = self.rules.judge_template, self.rules.template_of
-        if quarantined_at is not None or judge is None or template_of is None:
-            return {}
-        host = self._hosts[lease.host_id]
-        if not judge(TemplateTally(host.name, yielded.template, fetched, fruitful, fetched + held)):
+        template_of, host = self.rules.template_of, self._hosts[lease.host_id]
+        if template_of is None or not is_trap(self.rules.judge_template, host.name, yielded.template, row):
             return {}
         return hold_back(self.connection, host.id, None, yielded.template, template_of, self.moment.at)[1]
 
     def _settle_hosts(self, done: Sequence[Pair]) -> dict[str, int]:
-        given: dict[str, object] = {"hosts": [lease.host_id for _, lease in done]}
+        given = {"hosts": [lease.host_id for _, lease in done]}
         delays: dict[int, float] = dict(self.connection.execute(_SQL["delays"], given).fetchall())
-        rows = [self._host_row(settled, lease, delays.get(lease.host_id)) for settled, lease in done]
-        names = (
-            "hosts", "next_ats", "gaps", "troubles", "failing", "failing_since", "retired_at", "retired_why", "visits",
-            "left_at", "least_gap", "rested", "broken", "spent", "is_over",
-        )  # fmt: skip
-        given = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
-        was_retired = {lease.host_id for _, lease in done if self._hosts[lease.host_id].retired_at is not None}
-        self.connection.execute(_SQL["hosts_settled"], {**given, "last": LAST, "bands": _BANDS})
-        return {tallies.RETIRED: sum(1 for row in rows if row[6] is not None and row[0] not in was_retired)}
+        rows, retired = [], 0
+        for settled, lease in done:
+            host = self._hosts[lease.host_id]
+            before = HostBefore(lease.was_free_at, host.left_at, host.troubles, host.failing, host.failing_since)
+            delay_s, draw = delays.get(host.id), self.rules.chance.random()
+            politeness, taken_at = self.rules.politeness, lease.taken_at
+            after = host_after(politeness, before, settled, taken_at, settled.done_at, delay_s, draw)
+            retired += after.retired_why is not None and not host.is_retired
+            visits, spent_s = host.visits + after.is_touched, (host.spent + after.spent) / SECOND
+            rows.append((host.id, *after, is_over_budget(self.rules.budget, visits, spent_s, host.linked_from)))
+        names = "hosts next_ats gaps troubles failing failing_since retired_why"
+        names += " are_touched spent left_at rested are_broken are_over"
+        self._execute("hosts_settled", names, rows, now=self.moment.at, last=LAST, bands=_BANDS)
+        return {tallies.RETIRED: retired}
 
-    def _host_row(self, settled: Settled, lease: SharedLease, delay_s: float | None) -> tuple[object, ...]:
-        """The parameters of hosts_settled: when the host is free again, how it stands, and the ledger."""
-        host, ended_at = self._hosts[lease.host_id], self._ended_at(settled, lease)
-        before = HostBefore(lease.was_free_at, host.left_at, host.troubles, host.failing, host.failing_since)
-        draw = self.rules.chance.random()
-        after = host_after(self.rules.politeness, before, settled, lease.taken_at, ended_at, delay_s, draw)
-        retired = (host.retired_at, host.retired_why)
-        if after.retired_why is not None and host.retired_at is None:
-            retired = (self.moment.at, after.retired_why)
-        visits, spent, least = host.visits + after.is_touched, host.spent + after.spent, host.least_gap
-        if after.rested is not None:
-            least = after.rested if least is None else min(least, after.rested)
-        ledger = (visits, after.left_at, least, host.rested + (after.rested or 0), host.broken + after.is_broken)
-        is_over = is_over_budget(self.rules.budget, visits, spent / SECOND, host.linked_from)
-        return host.id, *after[:5], *retired, *ledger, spent, is_over
 
-    def _ended_at(self, settled: Settled, lease: SharedLease) -> Instant:
-        return self.moment.ended_at(settled.done_at, lease.since_s)
-
-    def _due_at(self, settled: Settled, lease: SharedLease) -> Instant | None:
-        if settled.due_at is None:
-            return None
-        return self._ended_at(settled, lease) + settled.due_at - settled.done_at
+def _end(settled: Settled) -> tuple[object, ...]:
+    failures = min(failures_after(settled), 32_767)
+    return settled.reason.value, settled.detail or None, failures, settled.done_at, settled.due_at
 
 
 def having_led(done: Sequence[Pair], new: Sequence[SourcedOffer]) -> list[Pair]:
@@ -267,21 +221,3 @@ def having_led(done: Sequence[Pair], new: Sequence[SourcedOffer]) -> list[Pair]:
             settled = msgspec.structs.replace(settled, past=settled.past.led(led))
         found.append((settled, lease))
     return found
-
-
-def failures_of(settled: Settled) -> int:
-    return min(failures_after(settled), 32_767)
-
-
-def plain(text: str) -> str:
-    """What the web said, as a text that PostgreSQL takes: it has no NUL and no half of a pair."""
-    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
-
-
-def _places(pairs: Sequence[Pair]) -> dict[str, list[object]]:
-    return {
-        "host_ids": [lease.host_id for _, lease in pairs],
-        "lanes": [lease.lane for _, lease in pairs],
-        "priorities": [lease.priority for _, lease in pairs],
-        "sequences": [lease.sequence for _, lease in pairs],
-    }

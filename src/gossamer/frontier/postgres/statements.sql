@@ -255,8 +255,8 @@ UPDATE hosts SET ready_at = w.ready_at
 FROM unnest(%(hosts)s::bigint[], %(ready_ats)s::bigint[]) AS w (id, ready_at) WHERE hosts.id = w.id;
 
 -- hosts_held: Hosts as they are now; locked in order.
-SELECT id, name, worker_id, lease, is_leased, troubles, failing, failing_since, retired_at, retired_why, visits,
-    left_at, least_gap, rested, broken, spent, linked_from
+SELECT id, name, worker_id, lease, is_leased, troubles, failing, failing_since, retired_at IS NOT NULL, visits, left_at,
+    spent, linked_from
 FROM hosts WHERE id = ANY(%(hosts)s::bigint[]) ORDER BY id FOR UPDATE;
 
 -- unqueued: Visited pages wait no longer.
@@ -292,25 +292,30 @@ INSERT INTO said (host_id, id, changed_at, every_s)
 SELECT * FROM unnest(%(host_ids)s::bigint[], %(ids)s::bigint[], %(changed_ats)s::bigint[], %(every_s)s::bigint[])
 ON CONFLICT (host_id, id) DO UPDATE SET changed_at = excluded.changed_at, every_s = excluded.every_s;
 
--- respelt: An address redirects to another spelling of itself, and goes on under that.
-UPDATE addresses SET url = %(url)s, hops = hops + 1 WHERE host_id = %(host_id)s AND id = %(id)s;
+-- respelt: Addresses redirect to other spellings of themselves, and go on under those.
+UPDATE addresses SET url = r.url, hops = hops + 1
+FROM unnest(%(host_ids)s::bigint[], %(ids)s::bigint[], %(urls)s::text[]) AS r (host_id, id, url)
+WHERE addresses.host_id = r.host_id AND addresses.id = r.id;
 
 -- hosts_settled: The visits are over. What is left to visit is looked for under the host's lock, so no word is missed.
 UPDATE hosts SET is_leased = false, visiting = NULL, next_at = s.next_at, gap = s.gap, troubles = s.troubles,
-    failing = s.failing, failing_since = s.failing_since, retired_at = s.retired_at, retired_why = s.retired_why,
-    visits = s.visits, left_at = s.left_at, least_gap = s.least_gap, rested = s.rested, broken = s.broken,
-    spent = s.spent, is_over = s.is_over,
+    failing = s.failing, failing_since = s.failing_since,
+    retired_at = coalesce(hosts.retired_at, CASE WHEN s.retired_why IS NOT NULL THEN %(now)s::bigint END),
+    retired_why = CASE WHEN hosts.retired_at IS NULL THEN s.retired_why ELSE hosts.retired_why END,
+    visits = hosts.visits + s.is_touched::integer, spent = hosts.spent + s.spent, left_at = s.left_at,
+    least_gap = least(hosts.least_gap, s.rested), rested = hosts.rested + coalesce(s.rested, 0),
+    broken = hosts.broken + s.is_broken::integer, is_over = s.is_over,
     band = CASE WHEN s.is_over THEN %(last)s
         ELSE coalesce((%(bands)s::smallint[])[coalesce(left_over.best, left_over.next_best) + 1], %(last)s - 1) END,
-    ready_at = CASE WHEN s.retired_at IS NOT NULL THEN NULL
+    ready_at = CASE WHEN hosts.retired_at IS NOT NULL OR s.retired_why IS NOT NULL THEN NULL
         WHEN left_over.best IS NOT NULL OR left_over.has_errand THEN s.next_at
         WHEN left_over.later_at IS NOT NULL THEN greatest(left_over.later_at, s.next_at) END
 FROM unnest(%(hosts)s::bigint[], %(next_ats)s::bigint[], %(gaps)s::bigint[], %(troubles)s::integer[],
-    %(failing)s::integer[], %(failing_since)s::bigint[], %(retired_at)s::bigint[], %(retired_why)s::text[],
-    %(visits)s::bigint[], %(left_at)s::bigint[], %(least_gap)s::bigint[], %(rested)s::bigint[],
-    %(broken)s::integer[], %(spent)s::bigint[], %(is_over)s::boolean[])
-    AS s (id, next_at, gap, troubles, failing, failing_since, retired_at, retired_why, visits, left_at, least_gap,
-        rested, broken, spent, is_over)
+    %(failing)s::integer[], %(failing_since)s::bigint[], %(retired_why)s::text[], %(are_touched)s::boolean[],
+    %(spent)s::bigint[], %(left_at)s::bigint[], %(rested)s::bigint[], %(are_broken)s::boolean[],
+    %(are_over)s::boolean[])
+    AS s (id, next_at, gap, troubles, failing, failing_since, retired_why, is_touched, spent, left_at, rested,
+        is_broken, is_over)
 CROSS JOIN LATERAL (
     SELECT least(
             (SELECT priority FROM queue WHERE host_id = s.id AND lane = 0 AND later_at = 0

@@ -10,6 +10,7 @@ from gossamer.base.clock import Instant
 from gossamer.frontier.known import find_host_id, robots_entry
 from gossamer.frontier.leases import MOST_RULES, RobotsCache
 from gossamer.frontier.rows import HELD, lane_of, text_of
+from gossamer.frontier.settlement import is_trap
 from gossamer.store import tallies
 from gossamer.store.statements import State, load
 from gossamer.values.robots import Robots
@@ -151,11 +152,7 @@ class Quarantine:
         """Write down what a visit brought; says whether its template is now to be quarantined."""
         key = (host_id, id_of(yielded.template))
         learned = (*key, yielded.template, int(yielded.is_fruitful))
-        row = connection.execute(_SQL["learned"], learned).fetchone()
-        fetched, fruitful, held, quarantined_at = row
-        if self.judge is None or quarantined_at is not None:
-            return False
-        return self.judge(TemplateTally(name, yielded.template, fetched, fruitful, fetched + held))
+        return is_trap(self.judge, name, yielded.template, connection.execute(_SQL["learned"], learned).fetchone())
 
 
 def quarantine(

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gossamer.base.clock import SECOND, Instant
 from gossamer.frontier.api import FrontierRules
@@ -30,24 +30,6 @@ from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.visit import Settled, VisitKind
 
 _SQL = load("gossamer.frontier.sqlite")
-_HostRow = tuple[
-    Instant,
-    int,
-    int,
-    int,
-    bool,
-    int,
-    Instant | None,
-    int,
-    Instant | None,
-    int,
-    int,
-    Instant | None,
-    int | None,
-    int,
-    int,
-]
-"""The parameters of host_settled, in order."""
 
 
 @dataclass(slots=True)
@@ -154,7 +136,7 @@ class Settle:
         kept = self.connection.execute(_SQL["hosts_in_back"], (str(list(next_at)),)).fetchall()
         self.kept = {host_id: next_at[host_id] for (host_id,) in kept}
 
-    def _host_row(self, settled: Settled, lease: HostLease) -> _HostRow:
+    def _host_row(self, settled: Settled, lease: HostLease) -> tuple[Any, ...]:
         """When the host is free again, what it still has to give, and the ledger of what it was promised."""
         host, is_page = lease.host, settled.visit.kind is VisitKind.PAGE
         before = HostBefore(host.next_at, host.left_at, host.troubles, host.failing, host.failing_since)
@@ -164,23 +146,9 @@ class Settle:
         if after.retired_why is not None:
             retire(self.connection, host.name, after.retired_why, done_at)
         stays = after.retired_why is None and self.stays(host.id)
-        return (
-            after.next_at,
-            after.gap,
-            after.troubles,
-            int(is_page and settled.due_at is None),
-            stays,
-            lease.band if stays else self._band(lease),
-            settled.due_at if is_page else None,
-            after.failing,
-            after.failing_since,
-            int(after.is_touched),
-            after.spent,
-            after.left_at,
-            after.rested,
-            int(after.is_broken),
-            host.id,
-        )
+        band = lease.band if stays else self._band(lease)
+        is_over = is_page and settled.due_at is None
+        return (*after, is_over, stays, band, settled.due_at if is_page else None, host.id)
 
     def _band(self, lease: HostLease) -> int:
         """Of a host that goes back to the front: by the best it has waiting now."""

@@ -24,15 +24,16 @@ UPDATE hosts SET in_back = 0, later_at = ?2,
     ready_at = CASE WHEN queued = 0 OR retired_at IS NOT NULL THEN NULL ELSE ?1 END
 WHERE id = ?3;
 
--- host_settled: The visit is over; the host keeps its back queue (?5) if it has more to give and may.
-UPDATE hosts SET leased = 0, next_at = ?1, gap = ?2, troubles = ?3, queued = queued - ?4,
-    in_back = ?5 AND queued - ?4 > 0, band = ?6,
-    later_at = CASE WHEN ?7 IS NULL THEN later_at ELSE min(?7, coalesce(later_at, ?7)) END,
-    ready_at = CASE WHEN queued - ?4 > 0 AND NOT ?5 AND retired_at IS NULL THEN ?1 END,
-    failing = ?8, failing_since = ?9, visits = visits + ?10, spent = spent + ?11, left_at = ?12,
-    least_gap = CASE WHEN ?13 IS NULL THEN least_gap ELSE min(?13, coalesce(least_gap, ?13)) END,
-    rests = rests + (?13 IS NOT NULL), rested = rested + coalesce(?13, 0), broken = broken + ?14
-WHERE id = ?15;
+-- host_settled: The visit is over; the host keeps its back queue (?13) if it has more to give and may. The first eleven
+-- parameters are those of HostAfter; ?6, why it is retired, is written by another statement.
+UPDATE hosts SET leased = 0, next_at = ?1, gap = ?2, troubles = ?3, failing = ?4, failing_since = ?5,
+    visits = visits + ?7, spent = spent + ?8, left_at = ?9,
+    least_gap = CASE WHEN ?10 IS NULL THEN least_gap ELSE min(?10, coalesce(least_gap, ?10)) END,
+    rests = rests + (?10 IS NOT NULL), rested = rested + coalesce(?10, 0), broken = broken + ?11,
+    queued = queued - ?12, in_back = ?13 AND queued - ?12 > 0, band = ?14,
+    later_at = CASE WHEN ?15 IS NULL THEN later_at ELSE min(?15, coalesce(later_at, ?15)) END,
+    ready_at = CASE WHEN queued - ?12 > 0 AND NOT ?13 AND retired_at IS NULL THEN ?1 END
+WHERE id = ?16;
 
 -- hosts_in_back: Which of these hosts (a JSON array of ids) have a back queue.
 SELECT id FROM hosts WHERE in_back AND id IN (SELECT value FROM json_each(?));

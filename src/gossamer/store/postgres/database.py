@@ -194,6 +194,11 @@ def texts(values: Iterable[str]) -> str:
     return '{"' + '","'.join(quoted) + '"}' if quoted else "{}"
 
 
+def columns(names: str, rows: Iterable[Iterable[object]]) -> dict[str, object]:
+    """Rows as one array a column, by the names of the columns. REQUIRES: there is a row."""
+    return dict(zip(names.split(), map(list, zip(*rows, strict=True)), strict=True))
+
+
 @contextlib.contextmanager
 def _in_our_words(name: str) -> Iterator[None]:
     """The server's complaints that have a name of ours; those a retry mends and those that are bugs pass."""
