@@ -12,15 +12,15 @@ from gossamer.config.slices import budget, politeness
 from gossamer.crawler.seeds import WANTS_CONTACT, admitted, checked_seeds, remembered
 from gossamer.fetch.dns import real_network
 from gossamer.frontier.api import FrontierRules
+from gossamer.frontier.choice import frontier_on
 from gossamer.frontier.rows import UrlKeys
-from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.monitor.control import SEED, Control
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.learned.traps import template_of
 from gossamer.rules.scope import Reach
 from gossamer.store import forgotten
 from gossamer.store.directory import Directory, lock_directory
-from gossamer.store.state import open_database, open_state
+from gossamer.store.state import choose_database, open_database, open_state
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Denied
 from gossamer.values.url import Url
@@ -86,6 +86,7 @@ class Sowing:
         settings, clock = self.settings(), self.outside.clock
         lock = lock_directory(self.directory, self.outside, "seeds")
         try:
+            choose_database(self.directory, settings.frontier.database, self.outside.files)
             async with open_database(self.directory, clock, silent) as database:
                 await remembered(database, good, reach)
                 rules = FrontierRules(
@@ -96,7 +97,7 @@ class Sowing:
                     budget=budget(settings),
                     chance=self.outside.chance,
                 )
-                async with SqliteFrontier(database, rules, clock, silent) as frontier:
+                async with frontier_on(database, rules, clock, silent) as frontier:
                     await frontier.offer([Offer(seed, How.SEED) for seed in good])
                     await frontier.revive(good)
         finally:

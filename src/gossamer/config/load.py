@@ -5,6 +5,7 @@ It records where each value came from.
 
 import difflib
 import math
+import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
@@ -28,12 +29,16 @@ GUARDED = frozenset(
         "fetch.allow_addresses",
         "fetch.tls",
         "fetch.tls_authorities",
+        "frontier.database",
         "web.host",
         "web.names",
         "web.public",
     }
 )
 """Settings with a security impact unless at their default: what may be dialled, who is trusted, who may connect."""
+
+_PASSWORD = re.compile(r"(\w://[^/@:\s]*:|\bpassword\s*=\s*)('(?:[^'\\]|\\.)*'|[^@&\s]+)", re.IGNORECASE)
+"""In a connection string of either form, or among the parameters of a URL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +68,8 @@ class Withheld:
 
     @property
     def shown(self) -> str:
-        return f"{self.name} = {in_toml(tuple(self.value) if isinstance(self.value, list) else self.value)}"
+        value = tuple(self.value) if isinstance(self.value, list) else without_password(self.value)
+        return f"{self.name} = {in_toml(value)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +219,11 @@ def _check(name: str, value: object, origin: str) -> None:
         raise ConfigError(f"{origin}: {name} cannot be {value}; the minimum is {key.least:g}")
     if key.most is not None and found > key.most:
         raise ConfigError(f"{origin}: {name} cannot be {value}; the maximum is {key.most:g}")
+
+
+def without_password(value: object) -> object:
+    """A setting as it may be shown."""
+    return _PASSWORD.sub(r"\1***", value) if isinstance(value, str) else value
 
 
 def sample() -> str:

@@ -118,6 +118,14 @@ class PolitenessSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class FrontierSettings:
+    database: str = _setting(
+        "",
+        "PostgreSQL database for the state of the crawl, chosen by the first crawl into a directory; empty: SQLite",
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class FetchSettings:
     timeout_s: float = _setting(30.0, "a response must be complete within this time", least=0.1)
     connect_s: float = _setting(10.0, "a connection must be established within this time", least=0.1)
@@ -210,6 +218,7 @@ class Settings:
     agent: str = _setting("Gossamer", "the name in the User-Agent header, also used to match robots.txt groups")
     crawl: CrawlSettings = field(default_factory=CrawlSettings)
     politeness: PolitenessSettings = field(default_factory=PolitenessSettings)
+    frontier: FrontierSettings = field(default_factory=FrontierSettings)
     fetch: FetchSettings = field(default_factory=FetchSettings)
     retry: RetrySettings = field(default_factory=RetrySettings)
     readers: ReaderSettings = field(default_factory=ReaderSettings)

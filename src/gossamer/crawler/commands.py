@@ -4,11 +4,10 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from gossamer.base.errors import DiskFull
 from gossamer.crawler.admission import Admission
-from gossamer.frontier.sqlite.frontier import SqliteFrontier
+from gossamer.frontier.api import Frontier
 from gossamer.monitor.control import REINSTATE, RELEASE, REQUEUE, RETIRE, SEED, Command, Control
 from gossamer.rules.scope import Reach
 from gossamer.values.link import How, Offer
@@ -17,17 +16,7 @@ from gossamer.values.url import Url, url_of
 from gossamer.values.visit import Selection
 
 
-class HostCommands(Protocol):
-    """The part of a frontier that is asked; both real ones have it."""
-
-    async def retire(self, host: str, why: str) -> bool: ...
-
-    async def reinstate(self, host: str) -> bool: ...
-
-    async def release(self, host: str, template: str) -> int: ...
-
-
-async def obey(commands: Sequence[Command], frontier: HostCommands) -> list[int]:
+async def obey(commands: Sequence[Command], frontier: Frontier) -> list[int]:
     """Carry out what concerns hosts among the pending commands; says which are done and can be crossed out."""
     done = []
     for command in commands:
@@ -55,7 +44,7 @@ async def remember_none(_seeds: Sequence[Url], _reach: str) -> list[tuple[Url, R
 
 @dataclass(slots=True)
 class Steering:
-    frontier: SqliteFrontier
+    frontier: Frontier
     control: Control
     ruling: Admission
     stop: asyncio.Event | None

@@ -31,9 +31,9 @@ from gossamer.fetch.budget import Budget
 from gossamer.fetch.client import Client
 from gossamer.fetch.pool import Connections
 from gossamer.fetch.protocols import OtherProtocol
-from gossamer.frontier.api import FrontierRules
+from gossamer.frontier.api import Frontier, FrontierRules
+from gossamer.frontier.choice import frontier_on
 from gossamer.frontier.rows import UrlKeys
-from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.monitor.control import Control
 from gossamer.monitor.samples import chronicling
 from gossamer.monitor.supervisor import Indexer, indexer_running
@@ -64,7 +64,7 @@ class Crawling:
     """A crawl with every room open."""
 
     crawl: Crawl
-    frontier: SqliteFrontier
+    frontier: Frontier
     words: Backlog
     """How far the words that can be searched are behind; the crawl waits for them."""
     facts: Backlog
@@ -155,7 +155,7 @@ async def open_crawl(
 def rejudging(
     directory: Directory,
     settings: Settings,
-    frontier: SqliteFrontier,
+    frontier: Frontier,
     database: StateWriter,
     ruling: Admission,
     outside: Outside,
@@ -177,7 +177,7 @@ def plug_ins(directory: Directory, settings: Settings, outside: Outside) -> tupl
 
 def the_frontier(
     settings: Settings, database: StateWriter, ruling: Admission, client: Client, outside: Outside, tell: Tell
-) -> SqliteFrontier:
+) -> Frontier:
     rules = FrontierRules(
         politeness(settings),
         ruling.may_enter,
@@ -190,7 +190,7 @@ def the_frontier(
         chance=outside.chance,
     )
     clock = outside.clock if outside.calendar is None else CalendarClock(outside.calendar)
-    return SqliteFrontier(database, rules, clock, tell)
+    return frontier_on(database, rules, clock, tell)
 
 
 def noting(backlogs: Sequence[Backlog], tell: Tell) -> Tell:

@@ -25,9 +25,9 @@ from gossamer.base.tasks import Tasks
 from gossamer.base.tell import Tell
 from gossamer.config.settings import Settings
 from gossamer.crawler.settlement import MAPS
+from gossamer.frontier.api import Frontier
 from gossamer.frontier.known import depths_of
 from gossamer.frontier.requeue import FIRST, HAD
-from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.frontier.sqlite.requeue import Redirect, redirects_after
 from gossamer.plugins.filters import GROUP
 from gossamer.rules.canonical import identity_of
@@ -90,7 +90,7 @@ class Rejudgement:
 
     def __init__(
         self,
-        frontier: SqliteFrontier,
+        frontier: Frontier,
         database: StateWriter,
         links: Callable[[], Path],
         present: Callable[[], dict[str, str]],

@@ -1,8 +1,8 @@
 """What the journey asks of a frontier, and what a frontier reports of URLs and hosts."""
 
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
-from typing import Literal, Protocol
+from types import MappingProxyType, TracebackType
+from typing import Literal, Protocol, Self
 
 import msgspec
 
@@ -21,7 +21,7 @@ from gossamer.values.visit import Counts, EndedGroup, Failure, Selection, Settle
 class Frontier(Protocol):
     """Which addresses are known, which are due, and when each host may be touched.
 
-    Real ones: `sqlite.py`, one crawl whose crawler is the only writer; `postgres.py`, which many crawlers share.
+    Real ones: `SqliteFrontier`, of one crawler, and `PostgresFrontier`, which many crawlers share.
     """
 
     async def offer(self, offers: Sequence[Offer], pages: Mapping[int, Url] = MappingProxyType({})) -> int:
@@ -99,6 +99,20 @@ class Frontier(Protocol):
     async def release(self, host: str, template: str) -> int:
         """They wait for their turn again; says how many."""
         ...
+
+    async def awaited(self) -> "Awaited | None":
+        """The fetch that a crawl with nothing to do waits for; None: nothing waits."""
+        ...
+
+    def holds(self, visit: Visit) -> bool:
+        """Whether nobody else can have this visit's host, as far as a clock can tell: asked right before dialling."""
+        ...
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, trouble: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
 
     def set_rules(self, may_enter: Callable[[Offer], bool], nudge: Callable[[Offer], int] | None = None) -> None:
         """From now on these rules judge what is offered; what was refused before may be offered again."""

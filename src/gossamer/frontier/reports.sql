@@ -47,6 +47,11 @@ SELECT (SELECT id FROM hosts WHERE hosts.band = bands.band AND ready_at IS NOT N
 SELECT id, name, lanes, troubles, max(next_at, coalesce(ready_at, 0)) AS at FROM hosts
 WHERE id IN (SELECT value FROM json_each(?)) AND queued > 0 AND NOT leased ORDER BY at LIMIT 1;
 
+-- first_of on PostgreSQL: It has no JSON function of that name, nor max of two values.
+SELECT id, name, lanes, troubles, greatest(next_at, coalesce(ready_at, 0)) AS at FROM hosts
+WHERE id IN (SELECT value::bigint FROM jsonb_array_elements_text(?::jsonb)) AND queued > 0 AND NOT leased
+ORDER BY at LIMIT 1;
+
 -- first_in_lane: What is visited next in a lane of a host, due or not, and how its last visit ended.
 SELECT q.later_at, a.text, e.reason, coalesce(e.failures, 0), coalesce(e.detail, '')
 FROM queue q JOIN addresses a ON a.host_id = q.host_id AND a.id = q.id
@@ -85,9 +90,9 @@ WITH told AS (
     SELECT id, name, least_gap, broken,
         CASE
             WHEN retired_at IS NOT NULL THEN 'retired'
-            WHEN leased AND :is_crawling THEN 'under-way'
-            WHEN NOT queued THEN 'done'
-            WHEN next_at > :now AND troubles THEN 'backing-off'
+            WHEN leased AND :is_crawling = 1 THEN 'under-way'
+            WHEN queued = 0 THEN 'done'
+            WHEN next_at > :now AND troubles > 0 THEN 'backing-off'
             WHEN next_at > :now THEN 'waiting'
             WHEN band = :last_band THEN 'over-budget'
             WHEN ready_at > :now THEN 'waiting'
@@ -107,9 +112,9 @@ ORDER BY rank, name LIMIT :most;
 SELECT
     CASE
         WHEN retired_at IS NOT NULL THEN 'retired'
-        WHEN leased AND :is_crawling THEN 'under-way'
-        WHEN NOT queued THEN 'done'
-        WHEN next_at > :now AND troubles THEN 'backing-off'
+        WHEN leased AND :is_crawling = 1 THEN 'under-way'
+        WHEN queued = 0 THEN 'done'
+        WHEN next_at > :now AND troubles > 0 THEN 'backing-off'
         WHEN next_at > :now THEN 'waiting'
         WHEN band = :last_band THEN 'over-budget'
         WHEN ready_at > :now THEN 'waiting'

@@ -26,14 +26,14 @@ WITH new AS (
     WHERE v.name >= :volume AND (v.name > :volume OR c.number > :number) AND c.fetched_at >= :since_at
 )
 SELECT
-    coalesce(sum(was_page), 0),
-    coalesce(sum(was_page AND is_page), 0),
-    coalesce(sum(was_page AND status = 304), 0),
-    coalesce(sum(was_page AND status <> 304 AND refers_at IS NOT NULL), 0),
-    coalesce(sum(was_page AND NOT is_page AND refers_at IS NULL AND status BETWEEN 200 AND 299), 0),
-    coalesce(sum(is_page AND NOT was_page), 0),
-    coalesce(sum(was_page AND is_gone AND NOT was_gone), 0),
-    coalesce(sum(was_page AND is_page AND was_gone), 0),
+    count(*) FILTER (WHERE was_page),
+    count(*) FILTER (WHERE was_page AND is_page),
+    count(*) FILTER (WHERE was_page AND status = 304),
+    count(*) FILTER (WHERE was_page AND status <> 304 AND refers_at IS NOT NULL),
+    count(*) FILTER (WHERE was_page AND NOT is_page AND refers_at IS NULL AND status BETWEEN 200 AND 299),
+    count(*) FILTER (WHERE is_page AND NOT was_page),
+    count(*) FILTER (WHERE was_page AND is_gone AND NOT was_gone),
+    count(*) FILTER (WHERE was_page AND is_page AND was_gone),
     coalesce(sum(size) FILTER (WHERE was_page AND NOT is_gone), 0),
     coalesce(sum(original_size), 0)
 FROM new;

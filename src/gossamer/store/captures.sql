@@ -1,10 +1,14 @@
 -- volume_named: A volume's number; names are stored once.
 INSERT INTO volumes (name) VALUES (?) ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING id;
 
+-- volume_named on PostgreSQL: Each directory has volumes of its own.
+INSERT INTO volumes (name) VALUES (?) ON CONFLICT (owner, name) DO UPDATE SET name = excluded.name RETURNING id;
+
 -- insert: A capture enters the catalogue; one that is already there stays as it is.
-INSERT OR IGNORE INTO captures (host_id, url_id, fetched_at, capture_id, url, volume_id, number, "offset", length,
+INSERT INTO captures (host_id, url_id, fetched_at, capture_id, url, volume_id, number, "offset", length,
     status, media_type, digest, size, is_page, refers_at, charset, charset_from, is_unread)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT DO NOTHING;
 
 -- unread: Captures whose reading failed, as they lie in the archive.
 SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size,
@@ -14,7 +18,7 @@ WHERE is_unread
 ORDER BY name, number;
 
 -- read_again: One of them could be read.
-UPDATE captures SET media_type = ?, is_page = ?, charset = ?, charset_from = ?, is_unread = 0
+UPDATE captures SET media_type = ?, is_page = ?, charset = ?, charset_from = ?, is_unread = FALSE
 WHERE host_id = ? AND url_id = ? AND fetched_at = ? AND url = ?;
 
 -- at_place: What the catalogue holds of one record.
@@ -30,15 +34,18 @@ SELECT 1 FROM captures WHERE host_id = ? AND url_id = ? AND is_page AND url = ? 
 DELETE FROM withdrawn WHERE host_id = ? AND url_id = ? AND url = ? AND at < ?;
 
 -- withdrawn: A page can no longer be found, unless a later capture says otherwise.
-INSERT OR IGNORE INTO withdrawn (host_id, url_id, url, at) SELECT ?1, ?2, ?3, ?4
+INSERT INTO withdrawn (host_id, url_id, url, at) SELECT ?1, ?2, ?3, ?4
 WHERE EXISTS (SELECT 1 FROM captures WHERE host_id = ?1 AND url_id = ?2 AND url = ?3 AND is_page)
     AND NOT EXISTS (
-        SELECT 1 FROM captures WHERE host_id = ?1 AND url_id = ?2 AND url = ?3 AND is_page AND fetched_at > ?4);
+        SELECT 1 FROM captures WHERE host_id = ?1 AND url_id = ?2 AND url = ?3 AND is_page AND fetched_at > ?4)
+ON CONFLICT DO NOTHING;
 
 -- vanished: Pages whose newest answer says that there is no such page, in a catalogue made anew.
-INSERT OR IGNORE INTO withdrawn (host_id, url_id, url, at)
-SELECT host_id, url_id, url, max(fetched_at) FROM captures GROUP BY host_id, url_id, url
-HAVING max(is_page) AND max(CASE WHEN status IN (404, 410) THEN fetched_at END) = max(fetched_at);
+INSERT INTO withdrawn (host_id, url_id, url, at)
+SELECT host_id, url_id, url, max(fetched_at) FROM captures WHERE TRUE GROUP BY host_id, url_id, url
+HAVING max(CASE WHEN is_page THEN 1 ELSE 0 END) = 1
+    AND max(CASE WHEN status IN (404, 410) THEN fetched_at END) = max(fetched_at)
+ON CONFLICT DO NOTHING;
 
 -- last_seen: When an address was last answered for.
 SELECT fetched_at FROM captures WHERE host_id = ? AND url_id = ? AND url = ? ORDER BY fetched_at DESC LIMIT 1;
@@ -102,6 +109,15 @@ WHERE c.is_page AND (c.host_id, c.url_id, c.url) > (?1, ?2, ?3) AND (?4 IS NULL 
         SELECT 1 FROM withdrawn w WHERE w.host_id = c.host_id AND w.url_id = c.url_id AND w.url = c.url)
 GROUP BY c.host_id, c.url_id, c.url
 ORDER BY c.host_id, c.url_id, c.url
+LIMIT ?5;
+
+-- pages_from on PostgreSQL: Columns beside a maximum are of any row of the group.
+SELECT DISTINCT ON (c.host_id, c.url_id, c.url) c.host_id, c.url_id, c.url, c.fetched_at, c.media_type, c.size
+FROM captures c
+WHERE c.is_page AND (c.host_id, c.url_id, c.url) > (?1, ?2, ?3) AND (?4 IS NULL OR c.host_id = ?4)
+    AND NOT EXISTS (
+        SELECT 1 FROM withdrawn w WHERE w.host_id = c.host_id AND w.url_id = c.url_id AND w.url = c.url)
+ORDER BY c.host_id, c.url_id, c.url, c.fetched_at DESC
 LIMIT ?5;
 
 -- totals: How many pages the views hold, and the bytes of their bodies.

@@ -2,6 +2,10 @@
 INSERT INTO damage (volume, number, capture_id, why, found_at) VALUES (?, ?, ?, ?, ?)
 ON CONFLICT (volume, number) DO UPDATE SET why = excluded.why, capture_id = excluded.capture_id;
 
+-- mark on PostgreSQL: Each directory has volumes of its own.
+INSERT INTO damage (volume, number, capture_id, why, found_at) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (owner, volume, number) DO UPDATE SET why = excluded.why, capture_id = excluded.capture_id;
+
 -- in_volume: The marks of one volume.
 SELECT number FROM damage WHERE volume = ?;
 

@@ -1,5 +1,6 @@
 -- option_put: An option was given; it replaces the one before.
-INSERT OR REPLACE INTO options (name, value, given_at) VALUES (?, ?, ?);
+INSERT INTO options (name, value, given_at) VALUES (?, ?, ?)
+ON CONFLICT (name) DO UPDATE SET value = excluded.value, given_at = excluded.given_at;
 
 -- options: Every option that was given.
 SELECT name, value, given_at FROM options ORDER BY name;
@@ -11,7 +12,7 @@ DELETE FROM options WHERE name = ?;
 SELECT name, digest FROM judged_by;
 
 -- judge_by: What they are judged by from now on.
-INSERT OR REPLACE INTO judged_by (name, digest) VALUES (?, ?);
+INSERT INTO judged_by (name, digest) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET digest = excluded.digest;
 
 -- seed_put: a seed, or a known one with another reach.
 INSERT INTO seeds (url, reach) VALUES (?, ?) ON CONFLICT (url) DO UPDATE SET reach = excluded.reach;

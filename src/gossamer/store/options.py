@@ -19,7 +19,7 @@ from gossamer.base.tell import silent
 from gossamer.config.load import GUARDED, Config, Withheld, load, named_file
 from gossamer.store.directory import Directory, lock_directory, refuse_lost_state
 from gossamer.store.given import Option, drop_option, put_options, put_seeds, stored_options, stored_seeds
-from gossamer.store.state import open_database, open_state
+from gossamer.store.state import choose_database, open_database, open_state
 from gossamer.store.statements import State
 from gossamer.store.trust import allow_options, are_allowed
 
@@ -72,9 +72,11 @@ def readable_options(root: Path) -> dict[str, Option]:
         return {name: option for name, option in stored_options(connection).items() if name in STORED}
 
 
-async def keep_options(directory: Directory, flags: Mapping[str, object], outside: Outside, has_seeds: bool) -> None:
+async def keep_options(
+    directory: Directory, database: str, flags: Mapping[str, object], outside: Outside, has_seeds: bool
+) -> None:
     """Later crawls of the collection go by these flags too. A scope that is given without seeds is that of every seed
-    there is. Raises DirectoryBusy while another process writes."""
+    there is. `database`: for `choose_database`. Raises DirectoryBusy while another process writes."""
     given = {name: value for name, value in flags.items() if value is not None and name in STORED}
     allow_options(directory.root, {name: value for name, value in given.items() if name in GUARDED})
     known = stored_in(directory.root)
@@ -88,17 +90,18 @@ async def keep_options(directory: Directory, flags: Mapping[str, object], outsid
         if reach is not None:
             put_seeds(connection, [seed for seed, _ in stored_seeds(connection)], str(reach))
 
-    await _written(directory, outside, write)
+    await _written(directory, database, outside, write)
 
 
 async def unset_option(directory: Directory, name: str, outside: Outside) -> bool:
     """Whether it was set."""
-    return await _written(directory, outside, lambda connection: drop_option(connection, name))
+    return await _written(directory, "", outside, lambda connection: drop_option(connection, name))
 
 
-async def _written(directory: Directory, outside: Outside, work: Callable[[State], T]) -> T:
+async def _written(directory: Directory, url: str, outside: Outside, work: Callable[[State], T]) -> T:
     lock = lock_directory(directory, outside, "config")
     try:
+        choose_database(directory, url, outside.files)
         async with open_database(directory, outside.clock, silent) as database:
             return await database.run(work)
     finally:

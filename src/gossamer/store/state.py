@@ -1,19 +1,38 @@
-"""The state of a collection, in whichever database its settings name: the one place that opens it."""
+"""The state of a collection, in SQLite or in PostgreSQL: the one place that picks and opens it."""
 
 from contextlib import AbstractAsyncContextManager
+from types import ModuleType
+from typing import NamedTuple, cast
 
+from gossamer.base.chance import random_token
 from gossamer.base.clock import Clock
+from gossamer.base.errors import ConfigError, GossamerError
+from gossamer.base.files import Files
 from gossamer.base.tell import Tell
-from gossamer.store.directory import Directory
+from gossamer.store.directory import Directory, refuse_lost_state
 from gossamer.store.sqlite.database import Database, read_only
-from gossamer.store.statements import State, StateWriter
+from gossamer.store.statements import State, Statement, StateWriter
+from gossamer.store.trust import allow_options, are_allowed
 
-SNAPSHOT = "BEGIN"
+SNAPSHOT = Statement("BEGIN")
+SNAPSHOT.postgres = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+SETTING = "frontier.database"
+NO_DRIVER = "a frontier on PostgreSQL needs psycopg, which is not installed: pip install gossamer[postgres]"
+
+
+class SharedPlace(NamedTuple):
+    """What `state.url` says."""
+
+    url: str
+    owner: str
+    """The name of this directory there: its archive volumes are found under it."""
 
 
 def open_state(directory: Directory) -> State:
     """A reader's connection, from any process, while a crawl writes. Each statement sees what is committed by then."""
-    return read_only(directory.state)
+    if (place := shared_place(directory)) is None:
+        return read_only(directory.state)
+    return cast(State, postgres().open_reader(*place))
 
 
 def open_snapshot(directory: Directory) -> State:
@@ -25,4 +44,65 @@ def open_snapshot(directory: Directory) -> State:
 
 def open_database(directory: Directory, clock: Clock, tell: Tell) -> AbstractAsyncContextManager[StateWriter]:
     """The writer's side. REQUIRES: the directory's lock is held."""
-    return Database(directory.state, clock, tell)
+    if (place := shared_place(directory)) is None:
+        return Database(directory.state, clock, tell)
+    return cast(AbstractAsyncContextManager[StateWriter], postgres().PostgresState(*place, clock, tell))
+
+
+def postgres() -> ModuleType:
+    """Its driver is an extra."""
+    try:
+        from gossamer.store.postgres import state
+    except ImportError as missing:
+        raise GossamerError(NO_DRIVER) from missing
+    return state
+
+
+def shared_place(directory: Directory) -> SharedPlace | None:
+    """None: the state is in the directory. Raises ConfigError when the user has not named that database: a collection
+    may come from somebody else."""
+    place = written_place(directory)
+    if place is not None and not are_allowed(directory.root, {SETTING: place.url}):
+        raise ConfigError(
+            f"{directory.database} names a database that you have not allowed for this directory. If you know where "
+            f"this collection comes from: gossamer trust --dir {directory.root} --allow"
+        )
+    return place
+
+
+def choose_database(directory: Directory, url: str, files: Files) -> None:
+    """From now on the state of this directory is in the database at `url` (empty: where it is, or in SQLite).
+
+    Raises ConfigError when it is elsewhere already. REQUIRES: the directory's lock is held.
+    """
+    place = written_place(directory)
+    if not url:
+        return
+    if place is not None and place.url != url:
+        raise ConfigError(
+            f"the state of {directory.root} is in another database than {SETTING} names, and cannot move: set it to "
+            f"what {directory.database.name} says, or crawl into another directory with --dir"
+        )
+    if place is None and directory.state.exists():
+        raise ConfigError(
+            f"the state of {directory.root} is in {directory.state.name} and cannot move to the database that "
+            f"{SETTING} names: unset that, or crawl into another directory with --dir"
+        )
+    postgres().name_of(url)  # refuses what is no connection string, and says what is missing
+    allow_options(directory.root, {SETTING: url})
+    if place is None:
+        refuse_lost_state(directory)
+        files.write(directory.database, f"{url}\n{random_token(12)}\n".encode())
+
+
+def written_place(directory: Directory) -> SharedPlace | None:
+    """The same, whether it is allowed or not."""
+    try:
+        url, owner = directory.database.read_text("utf-8").splitlines()
+    except FileNotFoundError:
+        return None
+    except ValueError:
+        raise ConfigError(
+            f"{directory.database} is damaged: it needs two lines, a connection string and a name"
+        ) from None
+    return SharedPlace(url, owner)

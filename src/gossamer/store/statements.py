@@ -32,7 +32,7 @@ class Rows(Protocol):
 
 class State(Protocol):
     """A connection to the state of a collection, a reader's or a writer's. Real ones: `sqlite3.Connection`, and
-    `postgres.database.SharedState`."""
+    `postgres.state.SharedState`."""
 
     def execute(self, statement: str, values: Values = (), /) -> Rows: ...
     def executemany(self, statement: str, values: Iterable[Values], /) -> Rows: ...
@@ -41,7 +41,7 @@ class State(Protocol):
 
 class StateWriter(Protocol):
     """The writer's side, on a thread of its own. Real ones: `sqlite.database.Database`, and
-    `postgres.database.PostgresState`."""
+    `postgres.state.PostgresState`."""
 
     async def run(self, work: Callable[[State], T], after: Callable[[T], None] | None = None) -> T:
         """`work` in one transaction: all of it is on disk on return, or, when it raises, none of it."""

@@ -15,6 +15,7 @@ import msgspec
 from gossamer.base.clock import SystemClock
 from gossamer.base.errors import ConfigError
 from gossamer.base.files import DiskFiles, Files
+from gossamer.config.load import without_password
 
 NAME = "trusted.json"
 PATIENCE_S = 5.0
@@ -101,7 +102,7 @@ def _options(root: Path, options: Mapping[str, object]) -> list[AllowedCode]:
     texts = {name: msgspec.json.encode(value).decode() for name, value in options.items()}
     return [
         AllowedCode(
-            f"{name} = {text} in {folder}",
+            f"{name} = {without_password(text)} in {folder}",
             "option:" + sha256(msgspec.json.encode([folder, name, text])).hexdigest(),
             folder,
         )

@@ -12,7 +12,7 @@ from gossamer.base.errors import ConfigError
 from gossamer.cli.flags import Dir, Json
 from gossamer.cli.output import console, table
 from gossamer.collection.directory import existing
-from gossamer.config.load import GUARDED, Key, in_toml, keys, sample
+from gossamer.config.load import GUARDED, Key, in_toml, keys, sample, without_password
 from gossamer.store.directory import DEFAULT
 from gossamer.store.options import config_of, readable_options, stored_in, unset_option, withheld_in_words
 from gossamer.values.format import as_json
@@ -33,11 +33,11 @@ def show(
         return 0
     readable_options(dir)  # else defaults would be shown in the place of what cannot be read
     loaded = config_of(dir, config)
-    rows = {key.name: (loaded.value(key.name), loaded.origins[key.name], key.says) for key in keys()}
+    rows = {key.name: (without_password(loaded.value(key.name)), loaded.origins[key.name], key.says) for key in keys()}
     if json:
         told = {name: {"value": value, "origin": origin} for name, (value, origin, _) in rows.items()}
         for one in loaded.withheld:
-            told[one.name] |= {"withheld": one.value, "asked_by": one.origin}
+            told[one.name] |= {"withheld": without_password(one.value), "asked_by": one.origin}
         print(as_json(told))
         return 0
     settings = table("setting", "value", "from", "what it means")

@@ -36,6 +36,7 @@ from gossamer.plugins.settings import protocols_of
 from gossamer.recrawl.policies import DEFAULT as POLICY
 from gossamer.store.directory import DEFAULT, Directory, lock_directory, refuse_lost_state
 from gossamer.store.options import config_of, keep_options, withheld_in_words
+from gossamer.store.state import choose_database
 from gossamer.values.outcome import HELD
 from gossamer.values.url import Url
 from gossamer.values.visit import Selection
@@ -73,6 +74,7 @@ def crawl(
     config: Annotated[
         Path | None, Parameter(help="Settings file; gossamer.toml in the data directory if not given.")
     ] = None,
+    database: Annotated[str | None, Parameter(help="Keep the crawl's state in this PostgreSQL database.")] = None,
     again: Annotated[
         tuple[str, ...], Parameter(help="Fetch this URL again, or `all` that were fetched; politely, as always.")
     ] = (),
@@ -87,6 +89,7 @@ def crawl(
         "crawl.revisit": policy_for_ever(config, dir) if forever else None,
         "fetch.allow_addresses": list(allow_address) or None,
         "contact": contact,
+        "frontier.database": database,
     }
     directory = Directory(dir)
     loaded = config_of(dir, config, flags)
@@ -127,7 +130,7 @@ async def crawl_and_tell(
     good, left_out = await admitted(seeds, settings, network.resolver)
     for words in left_out:
         console.print(f"rejected: {words}", highlight=False, markup=False, soft_wrap=True)
-    await keep_options(directory, flags, outside, has_seeds=bool(seeds))
+    await keep_options(directory, settings.frontier.database, flags, outside, has_seeds=bool(seeds))
     tally = Tally(outside.clock)
     face = face_for(tally, as_json, stop.set)
     ended = await crawl_to_end(directory, settings, good, network, outside, face, tally, stop, signals=True)
@@ -177,6 +180,7 @@ async def crawl_to_end(
     try:
         if signals:
             catch_signals(stop, face.close)
+        choose_database(directory, settings.frontier.database, outside.files)
         async with open_crawl(directory, settings, seeds, network, outside, tell, stop) as crawling:
             tally.counted(await crawling.frontier.counts(), 0.0)
             keep_freed_memory(KEPT_BY_CRAWLER)

@@ -13,8 +13,9 @@ from gossamer.config.load import FILE_NAME, Withheld, load
 from gossamer.plugins.code import READERS, kept_in
 from gossamer.plugins.filters import GROUP
 from gossamer.plugins.settings import PROTOCOLS, split
-from gossamer.store.directory import DEFAULT
+from gossamer.store.directory import DEFAULT, Directory
 from gossamer.store.options import config_of, stored_in
+from gossamer.store.state import SETTING, written_place
 from gossamer.store.trust import Code, allow_options, are_allowed, is_allowed
 from gossamer.store.trust import allow as allow_code
 
@@ -45,7 +46,11 @@ def trust(
 def guarded_in(folder: Path) -> list[Withheld]:
     """The options that widen access, of the settings file and of the collection itself, allowed or not."""
     stored = {name: (option.value, "this collection") for name, option in stored_in(folder).items()}
-    return list(load(folder / FILE_NAME, {}, {}, stored=stored, allows=lambda _name, _value: False).withheld)
+    found = list(load(folder / FILE_NAME, {}, {}, stored=stored, allows=lambda _name, _value: False).withheld)
+    directory = Directory(folder)
+    if (place := written_place(directory)) is not None and place.url not in [one.value for one in found]:
+        found.append(Withheld(SETTING, place.url, directory.database.name))
+    return found
 
 
 def _is_open(folder: Path, option: Withheld) -> bool:

@@ -16,18 +16,19 @@ import msgspec
 
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.tell import Tell
-from gossamer.frontier.api import FrontierRules, KnownState
+from gossamer.frontier.api import Awaited, FrontierRules, KnownState
 from gossamer.frontier.back_queues import Resolving
+from gossamer.frontier.known import known
 from gossamer.frontier.postgres import hosts
 from gossamer.frontier.postgres.hosts import SharedRulebook
 from gossamer.frontier.postgres.leases import Networks, SharedLease, SharedTake, deliver
 from gossamer.frontier.postgres.presence import Presence, ReadTime, SharedMoment, Stay, database_time, tally
-from gossamer.frontier.postgres.reports import known
 from gossamer.frontier.postgres.requeue import (
     START,
     ended,
     failures_of,
     hasten,
+    key_of,
     pasts_of,
     plans,
     read_again,
@@ -44,11 +45,13 @@ from gossamer.frontier.postgres.sieve import (
     raise_linked,
 )
 from gossamer.frontier.priority import LAST, MOST_RAISED
+from gossamer.frontier.reports import awaited
 from gossamer.frontier.requeue import newly_named, sitemaps_of, vouched_for
 from gossamer.frontier.seen import SeenTable
 from gossamer.frontier.settlement import check_entry
 from gossamer.store import tallies
 from gossamer.store.postgres.database import Connection, SharedDatabase
+from gossamer.store.postgres.state import state_in, viewed
 from gossamer.store.statements import load
 from gossamer.values.history import Past, Reschedule
 from gossamer.values.link import How, Offer
@@ -137,7 +140,7 @@ class PostgresFrontier:
                 fresh = self._vouched_for(connection, fresh, met)
                 keys = rules.keys
                 seeds = [offer.url for offer in fresh if offer.how is How.SEED]
-                unknown = [seed for seed in seeds if known(connection, seed, keys.url_id, keys.text) is None]
+                unknown = [seed for seed in seeds if key_of(connection, seed, keys) is None]
                 maps = {one: None for seed in unknown for one in sitemaps_of(self._rulebook.of(connection, seed))}
                 read_again(connection, self._me(), list(maps), rules)
                 new, moves = Entering(connection, self._rules).enter(
@@ -275,10 +278,16 @@ class PostgresFrontier:
     async def known(self, url: Url) -> KnownState | None:
         """What is stored of an address."""
         keys = self._rules.keys
-        return await self._database.run(lambda connection, _: known(connection, url, keys.url_id, keys.text))
+        return await self._database.run(lambda connection, _: known(state_in(connection), url, keys.url_id, keys.text))
 
-    def still_holds(self, visit: Visit) -> bool:
-        """Whether nobody else can have this visit's host, as far as a clock can tell: to be asked before dialling."""
+    async def awaited(self) -> Awaited | None:
+        def look(connection: Connection, now: SharedMoment) -> Awaited | None:
+            found = awaited(state_in(connection), (), now.at)
+            return found and msgspec.structs.replace(found, until_at=now.here(found.until_at))
+
+        return await self._run(look)
+
+    def holds(self, visit: Visit) -> bool:
         return _key(visit) in self._leases and self._presence.is_trusted()
 
     async def retire(self, host: str, why: str) -> bool:
@@ -338,7 +347,12 @@ class PostgresFrontier:
         if all(one.via is None for one in offers):
             return offers
         keys, entry_of = self._rules.keys, partial(self._rulebook.of, connection)
-        good = vouched_for(offers, entry_of, lambda via: known(connection, via, keys.url_id, keys.text))
+
+        def known_as(via: Url) -> KnownState | None:
+            with viewed(connection) as state:
+                return known(state, via, keys.url_id, keys.text)
+
+        good = vouched_for(offers, entry_of, known_as)
         self._seen.unmeet(set(offers) - set(good), met)
         return good
 

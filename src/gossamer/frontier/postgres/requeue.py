@@ -7,7 +7,6 @@ from gossamer.base.clock import DAY, Instant
 from gossamer.frontier.api import FrontierRules
 from gossamer.frontier.postgres.hosts import SharedRulebook, find_host_id
 from gossamer.frontier.postgres.presence import SharedMoment, tally
-from gossamer.frontier.postgres.reports import key_of
 from gossamer.frontier.postgres.sieve import MOST_AT_ONCE, Entering
 from gossamer.frontier.priority import priority_of
 from gossamer.frontier.requeue import (
@@ -22,7 +21,7 @@ from gossamer.frontier.requeue import (
     free_at,
     noted,
 )
-from gossamer.frontier.rows import lane_of
+from gossamer.frontier.rows import UrlKeys, lane_of, next_id
 from gossamer.store import tallies
 from gossamer.store.postgres.database import Connection
 from gossamer.store.statements import load
@@ -134,6 +133,20 @@ Key = tuple[int, int]
 START: Key = (FIRST, FIRST)
 
 
+def key_of(connection: Connection, url: Url, keys: UrlKeys) -> Key | None:
+    """Of a known URL. One of a pair with the same hash has the next free id."""
+    host_id, wanted = find_host_id(connection, url.host.name), keys.text(url.text)
+    number = keys.url_id(wanted)
+    while host_id is not None:
+        row = connection.execute(_SQL["url_at"], {"host_id": host_id, "id": number}).fetchone()
+        if row is None:
+            return None
+        if keys.text(row[0]) == wanted:
+            return host_id, number
+        number = next_id(number)
+    return None
+
+
 class SharedEndRow(NamedTuple):
     """A row of `ended_after`."""
 
@@ -164,7 +177,7 @@ def requeue_some(
 def _rows(connection: Connection, selection: Selection, after: Key, rules: FrontierRules) -> list[SharedEndRow]:
     reasons = [reason.value for reason in selection.reasons] or None
     if selection.urls:
-        keys = [key for url in selection.urls if (key := key_of(connection, url, rules.keys.url_id, rules.keys.text))]
+        keys = [key for url in selection.urls if (key := key_of(connection, url, rules.keys))]
         named = {"host_ids": [key[0] for key in keys], "ids": [key[1] for key in keys], "reasons": reasons}
         return [SharedEndRow._make(row) for row in connection.execute(_SQL["ended_named"], named)]
     host_id = find_host_id(connection, selection.host) if selection.host else None
@@ -226,7 +239,7 @@ def _shown(
 
 def failures_of(connection: Connection, url: Url, rules: FrontierRules) -> list[Failure]:
     """Failed visits before the last one, the newest first."""
-    key = key_of(connection, url, rules.keys.url_id, rules.keys.text)
+    key = key_of(connection, url, rules.keys)
     if key is None:
         return []
     rows = connection.execute(_SQL["failures_of"], {"host_id": key[0], "id": key[1]})

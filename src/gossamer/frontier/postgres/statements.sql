@@ -2,12 +2,12 @@
 SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
 
 -- tally: Counters of a slot move.
-INSERT INTO tallies (slot, name, number)
+INSERT INTO tally_slots (slot, name, number)
 SELECT %(slot)s, * FROM unnest(%(names)s::text[], %(numbers)s::bigint[]) AS moves (name, number) ORDER BY name
-ON CONFLICT (slot, name) DO UPDATE SET number = tallies.number + excluded.number;
+ON CONFLICT (slot, name) DO UPDATE SET number = tally_slots.number + excluded.number;
 
 -- tallies: Every counter.
-SELECT name, sum(number)::bigint FROM tallies GROUP BY name;
+SELECT name, sum(number)::bigint FROM tally_slots GROUP BY name;
 
 -- worker_entered: A crawler that is new here.
 INSERT INTO workers (name) VALUES (%(name)s) ON CONFLICT (name) DO NOTHING;
@@ -200,12 +200,8 @@ WHERE queue.host_id = r.host_id AND queue.lane = r.lane AND later_at = 0 AND que
 UPDATE hosts SET band = least(hosts.band, r.band)
 FROM unnest(%(host_ids)s::bigint[], %(bands)s::smallint[]) AS r (id, band) WHERE hosts.id = r.id AND NOT is_over;
 
--- address_known: What is stored of an address.
-SELECT a.url, a.how, a.source_id, s.url AS source, a.depth, a.hops, a.failures, a.reason, a.detail, a.settled_at,
-    a.due_at, a.is_queued, coalesce(q.lane >= 2, false) AS is_held, q.priority, q.later_at
-FROM addresses a LEFT JOIN addresses s ON s.host_id = a.source_host_id AND s.id = a.source_id
-LEFT JOIN queue q ON a.is_queued AND q.host_id = a.host_id AND q.id = a.id
-WHERE a.host_id = %(host_id)s AND a.id = %(id)s;
+-- url_at: A URL by its key.
+SELECT url FROM addresses WHERE host_id = %(host_id)s AND id = %(id)s;
 
 -- hosts_ready: Hosts that may be touched and may have something due, the longest ready first; locked, and those
 -- another crawler is busy with left out.
@@ -450,32 +446,6 @@ SELECT address, count(*) FROM hosts WHERE is_leased AND address = ANY(%(addresse
 
 -- network_started: Visits to these addresses have begun. REQUIRES: they are locked.
 UPDATE networks SET start_at = %(start_at)s WHERE address = ANY(%(addresses)s::text[]);
-
--- ledger: What every host that was visited was promised, and what it got.
-SELECT name, visits, gap, least_gap, rested, visits - 1, broken FROM hosts WHERE visits > 0 ORDER BY name;
-
--- hosts: How hosts stand, all of them or the one named.
-SELECT h.name,
-    (SELECT count(*) FROM queue q WHERE q.host_id = h.id AND q.lane = ANY('{0,1}'::smallint[])) AS queued,
-    h.held, (SELECT count(*) FROM errands e WHERE e.host_id = h.id) AS errands, h.is_leased AS leased,
-    h.is_leased AS has_back_queue, h.band, h.next_at, h.ready_at,
-    (SELECT min(later_at) FROM queue q
-        WHERE q.host_id = h.id AND q.lane = ANY('{0,1}'::smallint[]) AND q.later_at > 0) AS later_at,
-    h.gap, (SELECT max(crawl_delay_s) FROM robots r WHERE r.host_id = h.id) AS crawl_delay_s, h.troubles, h.failing,
-    h.failing_since, h.retired_at, h.retired_why, h.visits, h.spent, h.linked_from
-FROM hosts h WHERE %(host)s::text IS NULL OR h.name = %(host)s ORDER BY h.name;
-
--- templates: What was learned of every host's patterns, or of one host's.
-SELECT h.name, t.template, t.fetched, t.fruitful, t.held, t.quarantined_at
-FROM templates t JOIN hosts h ON h.id = t.host_id
-WHERE %(host)s::text IS NULL OR h.name = %(host)s ORDER BY h.name, t.template;
-
--- everything_queued: Every address that waits, and its depth; those in quarantine are not among them.
-SELECT a.url, a.depth FROM queue q JOIN addresses a ON a.host_id = q.host_id AND a.id = q.id
-WHERE q.lane = ANY('{0,1}'::smallint[]);
-
--- workers: Crawlers that are at work, and until when each will be believed to be.
-SELECT name, alive_until FROM workers WHERE alive_until IS NOT NULL ORDER BY name;
 
 -- ended_after: Visited addresses of a selection after a key.
 SELECT host_id, id, url, depth, how, reason, settled_at, is_queued, due_at FROM addresses

@@ -340,6 +340,11 @@ class SqliteFrontier:
         now, backs = self._clock.now(), self._backing.backs
         return await self._database.read(lambda connection: awaited(connection, backs, now))
 
+    def holds(self, visit: Visit) -> bool:
+        """Nobody else has the database, so what is out is held."""
+        lease = self._leases.get(visit.url.host.name)
+        return lease is not None and lease.visit == visit
+
     async def counts(self) -> Counts:
         return await self._database.read(tallies.counts)
 

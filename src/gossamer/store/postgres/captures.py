@@ -1,15 +1,11 @@
-"""The catalogue in the shared database: which capture lies where in the archives of the crawlers.
+"""Captures enter the catalogue of the shared database, many at a time; `store.captures` reads it there too."""
 
-The columns are those of `store.captures`; a volume's name is its own among all crawlers, and has one writer.
-"""
-
-from collections.abc import Iterator, Sequence
-from typing import cast
+from collections.abc import Sequence
 
 import msgspec
 
 from gossamer.store import tallies
-from gossamer.store.captures import Row, kept_of, row_of
+from gossamer.store.captures import row_of
 from gossamer.store.postgres.database import Connection
 from gossamer.store.statements import load
 from gossamer.values.capture import Kept
@@ -39,31 +35,6 @@ def insert(connection: Connection, kept: Sequence[Kept], withdrawing: Sequence[K
     restored = connection.execute(_SQL["restored"], _moments_of(pages)).rowcount if pages else 0
     withdrawn = connection.execute(_SQL["withdrawn"], _moments_of(withdrawing)).rowcount if withdrawing else 0
     return {tallies.CAPTURES: fresh, tallies.PAGES: new_pages + restored - withdrawn}
-
-
-def latest(connection: Connection, url: Url) -> Kept | None:
-    return next(versions(connection, url), None)
-
-
-def versions(connection: Connection, url: Url) -> Iterator[Kept]:
-    """Newest first."""
-    key = {"host_id": url.host.id, "url_id": url.id, "url": url.text}
-    return map(_kept_of, connection.execute(_SQL["versions"], key))
-
-
-def in_volume(connection: Connection, volume: str) -> Iterator[Kept]:
-    """By number."""
-    return map(_kept_of, connection.execute(_SQL["in_volume"], {"volume": volume}))
-
-
-def volume_names(connection: Connection) -> list[str]:
-    return [name for (name,) in connection.execute(_SQL["volume_names"])]
-
-
-def end_of(connection: Connection, volume: str) -> tuple[int, int] | None:
-    """How many records of the volume, and how many of its bytes, the catalogue reaches over; None: knows none."""
-    row = connection.execute(_SQL["last_in"], {"volume": volume}).fetchone()
-    return None if row is None else (row[0] + 1, row[1] + row[2])
 
 
 def _new_pages(connection: Connection, urls: Sequence[Url]) -> int:
@@ -102,7 +73,3 @@ def _row_of(kept: Kept, volume_id: int) -> tuple[object, ...]:
     """PostgreSQL has no text with a NUL in it."""
     plain = msgspec.structs.replace(kept, media_type=kept.media_type.replace("\0", "\ufffd"))
     return row_of(plain, volume_id)
-
-
-def _kept_of(row: tuple[object, ...]) -> Kept:
-    return kept_of(cast("Row", row))

@@ -1,8 +1,8 @@
--- volume: A volume's number; names are stored once.
-SELECT id FROM volumes WHERE name = %(volume)s;
+-- volume: A volume's number; names are stored once. Each directory has volumes of its own.
+SELECT id FROM volumes WHERE name = %(volume)s AND owner = coalesce(current_setting('gossamer.owner', true), '');
 
 -- volume_added: A volume that is new to the catalogue.
-INSERT INTO volumes (name) VALUES (%(volume)s) ON CONFLICT (name) DO NOTHING RETURNING id;
+INSERT INTO volumes (name) VALUES (%(volume)s) ON CONFLICT (owner, name) DO NOTHING RETURNING id;
 
 -- insert: Captures enter the catalogue; one that is already there stays as it is.
 INSERT INTO captures (host_id, url_id, fetched_at, capture_id, url, volume_id, number, "offset", length, status,
@@ -32,22 +32,3 @@ WHERE EXISTS (
     AND NOT EXISTS (SELECT 1 FROM captures c WHERE c.host_id = u.host_id AND c.url_id = u.url_id AND c.url = u.url
         AND is_page AND c.fetched_at > u.at)
 ON CONFLICT (host_id, url_id, url) DO NOTHING;
-
--- versions: All captures of an address with a body, newest first. The text is compared because ids may collide.
-SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size,
-    is_page, refers_at, charset, charset_from, is_unread
-FROM captures JOIN volumes ON volumes.id = volume_id
-WHERE host_id = %(host_id)s AND url_id = %(url_id)s AND url = %(url)s AND refers_at IS NULL
-ORDER BY fetched_at DESC;
-
--- in_volume: One volume's captures, as they lie in it.
-SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size,
-    is_page, refers_at, charset, charset_from, is_unread
-FROM captures JOIN volumes ON volumes.id = volume_id WHERE name = %(volume)s ORDER BY number;
-
--- volume_names: Volumes that hold catalogued captures.
-SELECT name FROM volumes ORDER BY name;
-
--- last_in: The last catalogued capture of a volume.
-SELECT number, "offset", length FROM captures WHERE volume_id = (SELECT id FROM volumes WHERE name = %(volume)s)
-ORDER BY number DESC LIMIT 1;

@@ -12,18 +12,13 @@ from importlib import resources
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
 from gossamer.base.clock import Clock
-from gossamer.base.errors import DirectoryUnusable, DiskFull, GossamerError
+from gossamer.base.errors import ConfigError, DirectoryUnusable, DiskFull, GossamerError
 from gossamer.base.tell import Tell
 from gossamer.store.statements import load
-
-try:
-    import psycopg
-    from psycopg.conninfo import conninfo_to_dict
-except ImportError as missing:
-    raise GossamerError(
-        "a frontier on PostgreSQL needs psycopg, which is not installed: pip install gossamer[postgres]"
-    ) from missing
 
 T = TypeVar("T")
 Connection = psycopg.Connection[tuple[Any, ...]]
@@ -50,6 +45,7 @@ class SharedDatabase:
     def __init__(self, conninfo: str, clock: Clock, tell: Tell, patience_s: float = 30.0) -> None:
         """`patience_s`: how long a call goes on trying to reach a server that has gone away."""
         self._conninfo = conninfo
+        self.name = name_of(conninfo)
         self._clock = clock
         self._tell = tell
         self._patience_s = patience_s
@@ -96,7 +92,7 @@ class SharedDatabase:
         pause_s, lost_at_s = FIRST_PAUSE_S, None
         while True:
             try:
-                with _in_our_words(self._name):
+                with in_our_words(self.name):
                     return self._once(work, may_be_done)
             except BEATEN as race:
                 self._tell("database.beaten", why=type(race).__name__)
@@ -107,7 +103,7 @@ class SharedDatabase:
                 self._tell("database.lost", why=str(trouble).strip())
                 if self._clock.elapsed_s() - lost_at_s >= self._patience_s:
                     raise DatabaseLost(
-                        f"{self._name} has not been reached for {self._patience_s:g} s ({str(trouble).strip()}): "
+                        f"{self.name} has not been reached for {self._patience_s:g} s ({str(trouble).strip()}): "
                         "check the server, then start again; nothing acknowledged is lost"
                     ) from trouble
             self._clock.pause(pause_s)
@@ -131,27 +127,32 @@ class SharedDatabase:
     def _open(self) -> None:
         """The first connection is made at once or not at all: a wrong address should not take half a minute."""
         try:
-            with _in_our_words(self._name):
-                before, now = migrate(self._connect(), migrations(), self._name)
+            with in_our_words(self.name):
+                before, now = migrate(self._connect(), migrations(), self.name)
         except LOST as trouble:
             self._hang_up()
-            raise DatabaseLost(f"{self._name} cannot be opened: {str(trouble).strip()}") from trouble
+            raise DatabaseLost(f"{self.name} cannot be opened: {str(trouble).strip()}") from trouble
         except GossamerError:
             self._hang_up()
             raise
         if before != now:
-            self._tell("database.migrated", path=self._name, before=before, now=now)
-
-    @property
-    def _name(self) -> str:
-        """For people; never with the password."""
-        given = conninfo_to_dict(self._conninfo)
-        return f"the database {given.get('dbname') or ''} at {given.get('host') or 'localhost'}"
+            self._tell("database.migrated", path=self.name, before=before, now=now)
 
     async def _on_thread(self, work: Callable[[], T]) -> T:
         if self._thread is None:
             raise RuntimeError("the database is not open: use it inside `async with`")
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+
+def name_of(conninfo: str) -> str:
+    """For people; never with the password. Raises ConfigError for what is no connection string."""
+    try:
+        given = conninfo_to_dict(conninfo)
+    except psycopg.ProgrammingError:
+        raise ConfigError(
+            'frontier.database is not a PostgreSQL connection string, such as "postgresql://user@host/crawl"'
+        ) from None
+    return f"the database {given.get('dbname') or ''} at {given.get('host') or 'localhost'}"
 
 
 def migrations() -> list[str]:
@@ -164,7 +165,8 @@ def migrations() -> list[str]:
 def migrate(connection: Connection, steps: list[str], name: str) -> tuple[int, int]:
     """Bring the schema up to date; says from which version to which.
 
-    One crawler does it while the others wait: all of it is one transaction under a lock of this schema's own.
+    One crawler does it while the others wait: all of it is one transaction under a lock of this schema's own. The views
+    in the shape of state.db are made anew, because they may stand in the way of a step.
     """
     with connection.transaction():
         connection.execute(_SQL["migration_lock"])
@@ -176,11 +178,27 @@ def migrate(connection: Connection, steps: list[str], name: str) -> tuple[int, i
                 f"{name} was written by a newer gossamer (schema {before}, this one knows {len(steps)}): "
                 "upgrade gossamer"
             )
-        for step in steps[before:]:
-            connection.execute(step.encode())
         if before < len(steps):
+            row = connection.execute(_SQL["views_schema"]).fetchone()
+            assert row is not None
+            views = (resources.files("gossamer.store.postgres") / "views.sql").read_text("utf-8")
+            connection.execute(f"DROP SCHEMA IF EXISTS {row[0]} CASCADE".encode())
+            for step in (*steps[before:], views.replace("{views}", row[0])):
+                connection.execute(step.encode())
             connection.execute(_SQL["version_set"], {"version": len(steps)})
     return before, len(steps)
+
+
+def check_version(connection: Connection, name: str) -> None:
+    """Raises DirectoryUnusable when a reader would not find the schema that it knows."""
+    try:
+        row = connection.execute(_SQL["version"]).fetchone()
+    except psycopg.errors.UndefinedTable:
+        raise DirectoryUnusable(f"nothing has been crawled into {name} yet") from None
+    found, known = int(row[0]) if row else 0, len(migrations())
+    if found != known:
+        what = "upgrade gossamer" if found > known else "`gossamer crawl` brings it up to date"
+        raise DirectoryUnusable(f"{name} has schema {found}, and this gossamer knows {known}: {what}")
 
 
 def numbers(values: Iterable[int | None]) -> str:
@@ -200,7 +218,7 @@ def columns(names: str, rows: Iterable[Iterable[object]]) -> dict[str, object]:
 
 
 @contextlib.contextmanager
-def _in_our_words(name: str) -> Iterator[None]:
+def in_our_words(name: str) -> Iterator[None]:
     """The server's complaints that have a name of ours; those a retry mends and those that are bugs pass."""
     try:
         yield

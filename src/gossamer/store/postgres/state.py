@@ -1,0 +1,240 @@
+"""The shared database as a `State`: SQLite's statements, run by PostgreSQL on views in the shape of state.db."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
+from itertools import count
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import psycopg
+from psycopg.adapt import Buffer, Loader
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.pq import TransactionStatus
+
+from gossamer.base.clock import Clock
+from gossamer.base.tell import Tell
+from gossamer.store.postgres.database import (
+    CONNECT_S,
+    LOST,
+    Connection,
+    DatabaseLost,
+    SharedDatabase,
+    check_version,
+    in_our_words,
+    name_of,
+)
+from gossamer.store.statements import Rows, State, Values, load
+
+T = TypeVar("T")
+_SQL = load("gossamer.store.postgres", "database.sql")
+AT_ONCE = 500
+"""Rows brought at once while somebody iterates: the rest stays at the server."""
+_TOKEN = re.compile(
+    r"""'(?:[^']|'')*'|"[^"]*"|::|\?(?P<number>\d+)?|:(?P<name>\w+)|%|CROSS(?= JOIN \w+(?: \w+)? ON\b)"""
+)
+_QUERY = re.compile(r"(?:SELECT|WITH)\b")
+
+
+@cache
+def translated(statement: str) -> str:
+    """With psycopg's placeholders. A CROSS JOIN with a condition is how SQLite is told an order: here it is a JOIN."""
+
+    def replaced(found: re.Match[str]) -> str:
+        if found["number"] or found["name"]:
+            return f"%({found['number'] or found['name']})s"
+        token = found[0]
+        return {"?": "%s", "CROSS": ""}.get(token, token.replace("%", "%%"))
+
+    return _TOKEN.sub(replaced, statement)
+
+
+def _bound(statement: str, values: Values) -> Values:
+    """`?1` and its like are found by number."""
+    if isinstance(values, Mapping) or "?1" not in statement:
+        return values
+    return {str(number): value for number, value in enumerate(values, 1)}
+
+
+class _Boolean(Loader):
+    """SQLite has no booleans, and its sums of integers are integers."""
+
+    def load(self, data: Buffer) -> int:
+        return int(bytes(data) == b"t")
+
+
+class _Number(Loader):
+    def load(self, data: Buffer) -> int | float:
+        text = bytes(data).decode()
+        return float(text) if "." in text else int(text)
+
+
+class SharedState:
+    """A connection to the shared database, a reader's or that of a writer's transaction. It is one crawl's, and of the
+    archives only that of its own directory is seen."""
+
+    def __init__(self, connection: Connection, name: str, is_writer: bool) -> None:
+        self._connection = connection
+        self._name = name
+        self._is_writer = is_writer
+        self._cursors = count()
+        self._streams = 0
+        self._began = False
+        """For the streams that are open."""
+
+    def execute(self, statement: str, values: Values = (), /) -> Rows:
+        text = getattr(statement, "postgres", statement)
+        rows = _SharedRows(self, translated(text), _bound(text, values))
+        if not _QUERY.match(text):
+            rows.run()
+        return rows
+
+    def executemany(self, statement: str, values: Iterable[Values], /) -> Rows:
+        text = getattr(statement, "postgres", statement)
+        with self._translating():
+            cursor = self.cursor()
+            cursor.executemany(translated(text).encode(), [_bound(text, one) for one in values])
+        return cursor
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def cursor(self) -> psycopg.ClientCursor[tuple[Any, ...]]:
+        """Values are written into the statement: the server need not know their types beforehand."""
+        cursor = psycopg.ClientCursor(self._connection)
+        cursor.adapters.register_loader("bool", _Boolean)
+        cursor.adapters.register_loader("numeric", _Number)
+        return cursor
+
+    def run(self, statement: str, values: Values) -> psycopg.ClientCursor[tuple[Any, ...]]:
+        with self._translating():
+            return self.cursor().execute(statement.encode(), values)
+
+    def stream(self, statement: str, values: Values) -> Iterator[Any]:
+        """Rows by parts, of several statements at a time too."""
+        cursor, name = self.cursor(), f"rows_{next(self._cursors)}"
+        with self._translating():
+            if self._connection.info.transaction_status == TransactionStatus.IDLE:
+                cursor.execute("BEGIN")
+                self._began = True
+            cursor.execute(f"DECLARE {name} NO SCROLL CURSOR FOR {statement}".encode(), values)
+        self._streams += 1
+        try:
+            while True:
+                with self._translating():
+                    rows = cursor.execute(f"FETCH {AT_ONCE} FROM {name}".encode()).fetchall()
+                yield from rows
+                if len(rows) < AT_ONCE:
+                    return
+        finally:
+            self._streams -= 1
+            with suppress(psycopg.Error):  # the connection may be gone, or its transaction broken
+                cursor.execute(f"CLOSE {name}".encode())
+            if self._began and not self._streams:
+                self._began = False
+                with suppress(psycopg.Error):
+                    cursor.execute("COMMIT")
+
+    @contextmanager
+    def _translating(self) -> Iterator[None]:
+        """Errors in our words; a writer's transaction is tried again when the server is lost, a reader is not."""
+        try:
+            with in_our_words(self._name):
+                yield
+        except LOST as trouble:
+            if self._is_writer:
+                raise
+            raise DatabaseLost(f"{self._name} cannot be read: {str(trouble).strip()}") from trouble
+
+
+class _SharedRows:
+    """Queries run when their rows are asked for: a few at once, many by parts while somebody iterates."""
+
+    def __init__(self, state: SharedState, statement: str, values: Values) -> None:
+        self._state = state
+        self._statement = statement
+        self._values = values
+        self._cursor: psycopg.ClientCursor[tuple[Any, ...]] | None = None
+
+    def run(self) -> psycopg.ClientCursor[tuple[Any, ...]]:
+        if self._cursor is None:
+            self._cursor = self._state.run(self._statement, self._values)
+        return self._cursor
+
+    @property
+    def rowcount(self) -> int:
+        return self.run().rowcount
+
+    def fetchone(self) -> Any:
+        return self.run().fetchone()
+
+    def fetchall(self) -> list[Any]:
+        return self.run().fetchall()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._cursor) if self._cursor is not None else self._state.stream(self._statement, self._values)
+
+
+def _named(conninfo: str, owner: str) -> str:
+    """`owner`: whose archive volumes this connection sees."""
+    options = conninfo_to_dict(conninfo).get("options") or ""
+    return make_conninfo(conninfo, options=f"{options} -c gossamer.owner={owner}".strip())
+
+
+def open_reader(conninfo: str, owner: str) -> SharedState:
+    """A reader's connection. The caller closes it."""
+    name = name_of(conninfo)
+    try:
+        connection = psycopg.connect(_named(conninfo, owner), autocommit=True, connect_timeout=CONNECT_S)
+    except LOST as trouble:
+        raise DatabaseLost(f"{name} cannot be opened: {str(trouble).strip()}") from trouble
+    with ExitStack() as undo:
+        undo.callback(connection.close)
+        check_version(connection, name)
+        connection.execute(_SQL["views_first"], {"is_local": False})
+        undo.pop_all()
+    return SharedState(connection, name, is_writer=False)
+
+
+def state_in(connection: Connection) -> SharedState:
+    """A writer's, to the end of its transaction."""
+    connection.execute(_SQL["views_first"], {"is_local": True})
+    return SharedState(connection, name_of(connection.info.dsn), is_writer=True)
+
+
+@contextmanager
+def viewed(connection: Connection) -> Iterator[SharedState]:
+    """The same inside a transaction that goes on with the tables."""
+    row = connection.execute(_SQL["path"]).fetchone()
+    assert row is not None
+    yield state_in(connection)
+    connection.execute(_SQL["path_restored"], {"path": row[0]})
+
+
+class PostgresState:
+    """The writer's side: one directory's part in a shared crawl."""
+
+    def __init__(self, conninfo: str, owner: str, clock: Clock, tell: Tell) -> None:
+        name_of(conninfo)  # refuses what is none
+        self.owner = owner
+        self.shared = SharedDatabase(_named(conninfo, owner), clock, tell)
+
+    async def __aenter__(self) -> Self:
+        await self.shared.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, trouble: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.shared.__aexit__(kind, trouble, trace)
+
+    async def run(self, work: Callable[[State], T], after: Callable[[T], None] | None = None) -> T:
+        return await self.shared.run(lambda connection, _: work(state_in(connection)), after)
+
+    async def read(self, work: Callable[[State], T]) -> T:
+        def look(connection: Connection, _: bool) -> T:
+            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            return work(state_in(connection))
+
+        return await self.shared.run(look)

@@ -1,0 +1,179 @@
+"""The shared database read as if it were state.db: statements, placeholders, rows, and whose volumes are seen."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.postgres_server import server, why_absent
+
+if why := why_absent():
+    pytest.skip(why, allow_module_level=True)
+
+from gossamer.base.clock import SystemClock
+from gossamer.base.errors import ConfigError, DirectoryUnusable
+from gossamer.base.files import DiskFiles
+from gossamer.base.tell import silent
+from gossamer.config.load import without_password
+from gossamer.frontier.rows import REASON_CODES
+from gossamer.store import captures, damage, given, tallies
+from gossamer.store.damage import DamageMark
+from gossamer.store.directory import Directory
+from gossamer.store.postgres.database import DatabaseLost
+from gossamer.store.postgres.state import AT_ONCE, PostgresState, SharedState, open_reader, translated
+from gossamer.store.sqlite.database import read_only
+from gossamer.store.state import SETTING, choose_database, open_database, open_snapshot, open_state, shared_place
+from gossamer.store.statements import State, Statement
+from gossamer.store.trust import allowed_file
+from gossamer.values.capture import Kept, Place
+from gossamer.values.url import Url
+
+PAGE = Kept(1, Url("http://a.test/"), 10, Place("v-1", 0, 0, 9), 200, "text/html", b"\x00" * 32, 5, True)
+
+
+@pytest.fixture
+def conninfo(tmp_path: Path) -> str:
+    return server().conninfo_for(tmp_path, waits_for_disk=False)
+
+
+@pytest.fixture
+def state(conninfo: str) -> Iterator[SharedState]:
+    async def make() -> None:
+        async with PostgresState(conninfo, "one", SystemClock(), silent):
+            pass
+
+    asyncio.run(make())
+    with closing(open_reader(conninfo, "one")) as reader:
+        yield reader
+
+
+@pytest.mark.parametrize(
+    ("for_sqlite", "for_psycopg"),
+    [
+        ("SELECT a FROM b WHERE c = ? LIMIT ?", "SELECT a FROM b WHERE c = %s LIMIT %s"),
+        ("SELECT ?1, ?2, ?1", "SELECT %(1)s, %(2)s, %(1)s"),
+        ("WHERE x = :name AND y = :name2::bigint", "WHERE x = %(name)s AND y = %(name2)s::bigint"),
+        ("SELECT '?', ':a', 'it''s %', \"offset\" % 2", "SELECT '?', ':a', 'it''s %%', \"offset\" %% 2"),
+        ("FROM v CROSS JOIN c ON x CROSS JOIN d e ON y", "FROM v  JOIN c ON x  JOIN d e ON y"),
+        ("FROM h CROSS JOIN l WHERE x", "FROM h CROSS JOIN l WHERE x"),
+    ],
+)
+def test_statements_are_translated(for_sqlite: str, for_psycopg: str) -> None:
+    assert translated(for_sqlite) == for_psycopg
+
+
+def test_rows_are_as_sqlite_has_them(state: SharedState) -> None:
+    row = state.execute(
+        "SELECT ?2, 1 < 2, sum(n), NULL, ?1 FROM (VALUES (1::bigint), (2)) AS v (n)", ("a'%?", b"\0\xff")
+    )
+    assert row.fetchone() == (b"\0\xff", 1, 3, None, "a'%?")
+    words = Statement("SELECT json_each(:one)")
+    words.postgres = "SELECT :one || 'x'"
+    assert state.execute(words, {"one": "y"}).fetchall() == [("yx",)]
+    assert state.execute("SELECT instr('abc', :text)", {"text": "c"}).fetchone() == (3,)
+
+
+def test_many_rows_come_by_parts_of_several_statements_at_a_time(state: SharedState) -> None:
+    many = AT_ONCE * 2 + 1
+    first, second = (iter(state.execute("SELECT * FROM generate_series(1, ?)", (many,))) for _ in range(2))
+    pairs = [(one, next(second)) for one in first]
+    assert len(pairs) == many and pairs[-1] == ((many,), (many,))
+    third = iter(state.execute("SELECT * FROM generate_series(1, ?)", (many,)))
+    assert next(third) == (1,)
+    third.close()  # type: ignore[attr-defined]
+    assert state.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_every_reason_has_the_code_of_state_db(state: SharedState) -> None:
+    for reason, code in REASON_CODES.items():
+        assert state.execute("SELECT reason_code(?)", (reason.value,)).fetchone() == (code,)
+
+
+def test_errors_say_what_is_missing_and_never_a_password(tmp_path: Path, conninfo: str) -> None:
+    with pytest.raises(DirectoryUnusable, match="nothing has been crawled into the database postgres"):
+        open_reader(conninfo, "one")
+    with pytest.raises(DatabaseLost) as lost:
+        open_reader("postgresql://me:secret@127.0.0.1:1/crawl?connect_timeout=2", "one")
+    assert "secret" not in str(lost.value) and "crawl" in str(lost.value)
+    with pytest.raises(ConfigError, match="not a PostgreSQL"):
+        choose_database(Directory(tmp_path), "not a database, secret", DiskFiles())
+    assert not Directory(tmp_path).database.exists()
+    assert without_password("postgresql://me:secret@h/d") == "postgresql://me:***@h/d"
+    assert without_password("host=h password='se\\'cret' user=me") == "host=h password=*** user=me"
+    assert without_password("postgresql://h/d?password=secret&x=y") == "postgresql://h/d?password=***&x=y"
+
+
+async def fill(state: PostgresState) -> None:
+    def work(connection: State) -> None:
+        captures.insert(connection, [PAGE])
+        given.put_options(connection, {"crawl.max_pages": 3}, 5)
+        given.put_options(connection, {"crawl.max_pages": 4}, 6)
+        given.judge_by(connection, {"rules": "x"})
+        given.put_seeds(connection, [PAGE.url], "host")
+        damage.add(connection, [DamageMark("v-1", 0, 1, "torn")], 7)
+        damage.add(connection, [DamageMark("v-1", 0, 1, "torn again")], 8)
+
+    await state.run(work)
+
+
+def test_what_a_collection_is_given_and_keeps_is_written_and_read_and_volumes_are_ones_own(conninfo: str) -> None:
+    async def story() -> None:
+        async with PostgresState(conninfo, "one", SystemClock(), silent) as one:
+            await fill(one)
+            counted = await one.read(tallies.counts)
+            assert (counted.captures, counted.pages) == (1, 1)
+            assert await one.read(lambda c: captures.latest(c, PAGE.url)) == PAGE
+
+    asyncio.run(story())
+    with closing(open_reader(conninfo, "one")) as mine, closing(open_reader(conninfo, "two")) as theirs:
+        assert captures.pages_from(mine, captures.FIRST, None, 5)[0].url == PAGE.url.text
+        assert captures.volume_names(mine) == ["v-1"] and captures.volume_names(theirs) == []
+        assert list(captures.in_order(mine)) == [PAGE] and list(captures.in_order(theirs)) == []
+        assert (damage.counts(mine).marked, damage.counts(theirs).marked) == (1, 0)
+        assert damage.why(mine, 1) == "torn again"
+        assert given.stored_options(theirs)["crawl.max_pages"].value == 4
+        assert given.stored_seeds(theirs) == [(PAGE.url, "host")]
+
+
+def test_the_database_is_chosen_once_and_only_one_that_the_user_named_is_connected_to(
+    tmp_path: Path, conninfo: str
+) -> None:
+    directory, files = Directory(tmp_path / "c"), DiskFiles()
+    directory.root.mkdir()
+    choose_database(directory, "", files)
+    assert shared_place(directory) is None
+    choose_database(directory, conninfo, files)
+    place = shared_place(directory)
+    assert place is not None and directory.database.stat().st_mode & 0o777 == 0o600
+    choose_database(directory, "", files)
+    choose_database(directory, conninfo, files)
+    assert shared_place(directory) == place
+    with pytest.raises(ConfigError, match="is in another database"):
+        choose_database(directory, f"{conninfo} connect_timeout=9", files)
+
+    async def story() -> None:
+        async with open_database(directory, SystemClock(), silent) as database:
+            await database.run(lambda state: given.judge_by(state, {"a": "b"}))
+
+    asyncio.run(story())
+    with closing(open_state(directory)) as state, closing(open_snapshot(directory)) as still:
+        assert given.judged_by(state) == given.judged_by(still) == {"a": "b"}
+    received = Directory(tmp_path / "received")
+    directory.root.rename(received.root)
+    with pytest.raises(ConfigError, match="gossamer trust --dir"):
+        open_state(received)
+    assert SETTING in allowed_file().read_text()
+
+
+def test_a_collection_in_state_db_is_not_switched(tmp_path: Path, conninfo: str) -> None:
+    directory = Directory(tmp_path)
+
+    async def story() -> None:
+        async with open_database(directory, SystemClock(), silent):
+            pass
+
+    asyncio.run(story())
+    with pytest.raises(ConfigError, match="cannot move to the database"):
+        choose_database(directory, conninfo, DiskFiles())
+    read_only(directory.state).close()
