@@ -1,4 +1,4 @@
-"""What stands inside an element, written out again as XML or as HTML, for literals that are markup."""
+"""The content of an element serialised as XML or HTML, for literals that are markup."""
 
 from collections.abc import Callable, Iterator
 from html import escape
@@ -9,23 +9,19 @@ from gossamer.extract.terms import LONGEST_LITERAL
 from gossamer.values.tree import Attributes, Element, Qualified
 
 MOST_MARKUP = 4 << 20
-"""Letters of all markup of a page together, each node counted as STEP of them beside."""
+"""Characters of all markup of a page together; each node counts as STEP more."""
 STEP = 8
 
-_VOID = frozenset(
-    ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr")
-)
-_RAW = frozenset(("script", "style", "xmp", "iframe", "noembed", "noframes", "plaintext"))
+VOID = frozenset(["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"])
+RAW = frozenset(("script", "style", "xmp", "iframe", "noembed", "noframes", "plaintext"))
 
 
 def inner_xml(
-    element: Element, allowance: LengthAllowance, prefixes_are_namespaces: bool = False, default_namespace: str = ""
+    element: Element, allowance: LengthAllowance, prefixes_are_namespaces: bool, default_namespace: str
 ) -> str:
-    """Well-formed XML. Namespaces declared around the literal are repeated on its outermost elements, so that it
-    can be read alone (RDFa Core 1.1, 7.5, step 11); with `prefixes_are_namespaces` those of @prefix too.
-    `default_namespace` is declared where no other is.
-
-    Here and below: what is written when the allowance is spent is not whole."""
+    """Well-formed XML. Namespaces declared around the literal are repeated on its outermost elements, so that it can be
+    read alone (RDFa Core 1.1, 7.5, step 11); with `prefixes_are_namespaces` those of @prefix too. `default_namespace`
+    is declared where there is no other. Here and below: once the allowance is spent, the result is incomplete."""
     outer = _namespaces(element, allowance, prefixes_are_namespaces)
     if default_namespace:
         outer.setdefault("xmlns", default_namespace)
@@ -41,7 +37,7 @@ def inner_xml(
 
 
 def _namespaces(element: Element, allowance: LengthAllowance, prefixes_too: bool) -> dict[str, str | None]:
-    """As attributes that declare them; the nearest declaration counts."""
+    """The declarations as attributes; the nearest one counts."""
     outer: dict[str, str | None] = {}
     up: Element | None = element
     while up is not None and allowance.spend(STEP * len(up.attributes)):
@@ -56,22 +52,27 @@ def _namespaces(element: Element, allowance: LengthAllowance, prefixes_too: bool
 
 
 def inner_html(element: Element, allowance: LengthAllowance) -> str:
-    """As the HTML standard serialises a fragment (13.3), comments left out."""
+    """A fragment as the HTML standard serialises it (13.3), without comments."""
 
     def start(tag: str, attributes: Attributes, is_outermost: bool, is_empty: bool) -> str:  # noqa: ARG001
         return _start(tag, attributes) + ">"
 
     def words(tag: str, text: str) -> str:
-        return text if tag in _RAW else escape(text, quote=False).replace("\u00a0", "&nbsp;")
+        return text if tag in RAW else plain_text(text)
 
-    return _inside(element, allowance, start, words, lambda tag, _: tag not in _VOID)
+    return _inside(element, allowance, start, words, lambda tag, _: tag not in VOID)
+
+
+def plain_text(text: str) -> str:
+    return escape(text, quote=False).replace("\u00a0", "&nbsp;")
+
+
+def attribute(name: str, value: str) -> str:
+    return f' {name}="{escape(value, quote=False).replace(chr(34), "&quot;")}"'
 
 
 def _start(tag: str, attributes: Attributes) -> str:
-    written = "".join(
-        f' {name}="{escape(value or "", quote=False).replace(chr(34), "&quot;")}"' for name, value in attributes.items()
-    )
-    return f"<{tag}{written}"
+    return f"<{tag}{''.join([attribute(name, value or '') for name, value in attributes.items()])}"
 
 
 def _inside(
@@ -81,15 +82,14 @@ def _inside(
     words: Callable[[str, str], str],
     ends: Callable[[str, bool], bool],
 ) -> str:
-    """The start tags, texts and end tags below `element`, in document order; no recursion, however deep.
-
-    What grows longer than any literal may be is left at that: it will not be stated."""
+    """Start tags, texts and end tags below `element`, in document order, without recursion. Stops once the result is
+    longer than any literal may be: then it is not stated."""
     nodes = element.traverse(include_text=True)
     next(nodes)
     written: list[str] = []
     opened: list[tuple[int, str]] = [(element.mem_id, "")]
     left = LONGEST_LITERAL
-    is_xml = isinstance(element, Qualified)  # asking every element would cost more than all the rest
+    is_xml = isinstance(element, Qualified)  # testing every element would cost more than everything else
     node, parent_id = _next(nodes)
     while node is not None and left >= 0 and allowance.spend(STEP):
         here, here_id, around_id = node, node.mem_id, parent_id
@@ -113,7 +113,7 @@ def _inside(
 
 
 def _next(nodes: Iterator[Element]) -> tuple[Element | None, int]:
-    """The next node, and which its parent is."""
+    """The next node, and the id of its parent."""
     node = next(nodes, None)
     parent = node.parent if node is not None else None
     return node, parent.mem_id if parent is not None else 0

@@ -1,12 +1,12 @@
-"""What `<meta>` says of a page: Open Graph and its kin, and Twitter cards.
+"""Facts from `<meta>` and `<link>` elements: Open Graph, Twitter cards and Dublin Core.
 
-Predicates are the namespaces of the prefixes, declared by the page or usual, with all that follows the first colon
-(`og:image:alt` is `http://ogp.me/ns#image:alt`), and values are plain literals in the language in force: what RDFa
-reads from the same element is the very same fact. The subject is the page's own URL.
+For Open Graph and Twitter, a predicate is the namespace of its prefix, declared or usual, plus everything after the
+first colon (`og:image:alt` is `http://ogp.me/ns#image:alt`), and values are plain literals in the current language, so
+that RDFa reads the same fact from the same element. The subject is the URL of the page.
 
-A structured property (`og:image:width`) speaks of the last `og:image` above it (https://ogp.me, Structured Properties).
-Two images of one width would be a single fact of the page, so the image's own URL is given it as well. The first
-value of a repeated property is the preferred one (Arrays): it comes first here too.
+A structured property (`og:image:width`) applies to the last `og:image` before it (https://ogp.me, Structured
+Properties). As two images of one width would be a single fact of the page, it is also stated of the image's own URL.
+The first value of a repeated property is the preferred one (Arrays), and comes first here too.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -29,7 +29,7 @@ from gossamer.extract.terms import (
 from gossamer.values.tree import Attributes, Element
 
 MOST_LETTERS = 32 << 20
-"""All values of a page together."""
+"""Characters of all values of a page together."""
 
 OPEN_GRAPH: dict[str, str] = {
     "og": "http://ogp.me/ns#",
@@ -41,9 +41,9 @@ OPEN_GRAPH: dict[str, str] = {
         )
     },
 }  # fmt: skip
-"""Prefixes that pages use without declaring them, and what https://ogp.me and its publishers call them."""
+"""Prefixes that pages use without declaring them, and their namespaces (https://ogp.me and its publishers)."""
 TWITTER: dict[str, str] = {"twitter": "https://dev.twitter.com/cards#"}
-"""Twitter never gave its names a namespace; this is the one in use."""
+"""Twitter never published a namespace; this one is in use."""
 
 _USUAL = OPEN_GRAPH.keys() | TWITTER.keys()
 _MEDIA = frozenset(("og:image", "og:video", "og:audio"))
@@ -76,28 +76,28 @@ def _read(source: Source, usual: Mapping[str, str], required: Iterable[str]) -> 
 
 
 def is_all_cards(found: FoundFacts) -> bool:
-    """Whether every fact comes from a `<meta>` that Open Graph or Twitter cards account for: RDFa reads those as well,
-    but nobody would call a page with nothing else one with RDFa."""
-    for place in found.places:
-        if place.tag != "meta" or (place.attributes.get("property") or "").split(":")[0].strip().lower() not in _USUAL:
-            return False
-    return bool(found.places)
+    """Whether every fact comes from a `<meta>` of Open Graph or Twitter cards: RDFa reads these too, but a page with
+    nothing else is not one with RDFa."""
+    return bool(found.places) and all(
+        place.tag == "meta" and (place.attributes.get("property") or "").split(":")[0].strip().lower() in _USUAL
+        for place in found.places
+    )
 
 
 class InForce(NamedTuple):
-    """What the elements around a place say of it."""
+    """What the enclosing elements declare."""
 
     language: str
-    """As a literal's suffix."""
+    """As the suffix of a literal."""
     prefixes: Mapping[str, str]
-    """Those of the usual ones that the page declares."""
+    """Usual prefixes that the page declares itself."""
 
 
 _NOTHING = InForce("", {})
 
 
 class Surroundings:
-    """Climbs from an element to those whose surroundings are already known; each is looked at once."""
+    """Language and prefixes at an element, found by climbing to the nearest known one; each is visited once."""
 
     def __init__(self, host: HostLanguage) -> None:
         self._known: dict[int, InForce] = {}
@@ -133,7 +133,7 @@ class Surroundings:
 
 
 class _Cards:
-    """One family of prefixes, read from the metas of one page."""
+    """The facts of one family of prefixes from the meta elements of one page."""
 
     def __init__(self, source: Source, usual: Mapping[str, str]) -> None:
         self.found = FoundFacts()
@@ -155,7 +155,7 @@ class _Cards:
                     return
 
     def _names(self, attributes: Attributes) -> Iterator[tuple[str, str]]:
-        """In @property, and in @name, where Open Graph does not belong but is often put."""
+        """Names in @property, and in @name, where Open Graph does not belong but often is."""
         for attribute in ("property", "name"):
             said = attributes.get(attribute)
             if said and ":" in said:
@@ -190,10 +190,9 @@ class _Cards:
             self.found.state(element, thing, predicate, value)
 
     def _thing(self, root: str, part: str, words: str) -> str | None:
-        """The image, song or actor that a structured property speaks of; None when it is the page's own.
+        """The image, song or actor that a structured property describes; None if it describes the page.
 
-        `og:image` opens one, and so do `og:image:url`, which is the same in other words, and `og:image:secure_url`
-        where none is open."""
+        `og:image` begins one, and so do its synonym `og:image:url` and, if there is none yet, `og:image:secure_url`."""
         if part and part != "url":
             if part == "secure_url" and self._things.get(root) is None:
                 self._things[root] = self._node(root, words)
@@ -202,7 +201,7 @@ class _Cards:
         return None
 
     def _node(self, root: str, words: str) -> str | None:
-        """Media may have relative URLs, though they should not; a song or an actor may be a mere name."""
+        """Media may have relative URLs, though they should not; a song or an actor may be only a name."""
         words = words.strip()
         if root not in _MEDIA and "://" not in words:
             return None
@@ -221,15 +220,15 @@ class _Cards:
         if not words:
             note(f"{family}-no-content", f"{name} has no content.")
         elif "content" not in attributes:
-            note(f"{family}-value", f"{name} says its value in @value; it belongs in @content.", is_grave=False)
+            note(f"{family}-value", f"{name} has its value in @value; it belongs in @content.", is_grave=False)
         elif name in _MEDIA and "://" not in words:
-            note("opengraph-relative", f"{name} should be a whole address, with its scheme.")
+            note("opengraph-relative", f"{name} should be an absolute URL.")
         if family == "opengraph" and "property" not in attributes:
             note("opengraph-in-name", f"{name} is in @name; Open Graph belongs in @property.", is_grave=False)
         if root in _MEDIA and part not in ("", "url", "secure_url") and root not in self._things:
             note("opengraph-structured-alone", f"{name} comes before the {root} that it belongs to.")
         if name in _SINGLE and name in self._seen:
-            note("opengraph-repeated", f"{name} is said more than once; the first counts.", is_grave=False)
+            note("opengraph-repeated", f"{name} occurs more than once; the first counts.", is_grave=False)
         self._seen.add(name)
 
     def note_what_is_missing(self, required: Iterable[str]) -> None:
@@ -243,7 +242,7 @@ class _Cards:
 
 @lru_cache(maxsize=4096)
 def _predicate(namespace: str, local: str, address: str) -> str | None:
-    """Remembered across pages: a hundred names are nearly all that is in use."""
+    """Cached across pages: a hundred names cover nearly everything in use."""
     whole = absolute(namespace + local, address)
     return None if whole is None else iri_term(whole)
 
@@ -251,7 +250,7 @@ def _predicate(namespace: str, local: str, address: str) -> str | None:
 ELEMENTS = "http://purl.org/dc/elements/1.1/"
 TERMS = "http://purl.org/dc/terms/"
 MOST_NAMES = 8
-"""In one @rel."""
+"""Per @rel."""
 
 _USUAL_SCHEMAS = {"dc": ELEMENTS, "dc11": ELEMENTS, "dcterms": TERMS, "dct": TERMS}
 _ELEMENTS = """
@@ -274,13 +273,13 @@ _DATATYPE = {
         "W3CDTF",
     )
 }  # fmt: skip
-"""Syntax encoding schemes. Vocabulary encoding schemes (LCSH, DDC, ...) say where a word is from, not its form."""
+"""Syntax encoding schemes. Vocabulary encoding schemes (LCSH, DDC, ...) give the origin of a word, not its form."""
 
 
 def read_dublin_core(source: Source) -> FoundFacts:
     stating: list[tuple[Element, Attributes, str, str]] = []
     declared: dict[str, str] = {}
-    flags: set[str] = set()
+    is_cut = False
     for element, _, attributes in source.metas:
         name = attributes.get("name")
         if name and ("." in name or ":" in name):
@@ -290,13 +289,13 @@ def read_dublin_core(source: Source) -> FoundFacts:
             address = attributes.get("href") or ""
             if relation[:7].lower() != "schema.":
                 words = relation.split(None, MOST_NAMES)
-                if len(words) > MOST_NAMES:
-                    flags.add("too-many-names")
+                is_cut = is_cut or len(words) > MOST_NAMES
                 stating.extend((element, attributes, word, address) for word in words[:MOST_NAMES] if "." in word)
             else:
                 declared.setdefault(relation[7:].strip().lower(), address.strip())
     found = _Stated(source, declared).over(stating) if stating else FoundFacts()
-    found.flags.extend(sorted(flags))
+    if is_cut:
+        found.flags.append("too-many-names")
     return found
 
 
@@ -316,7 +315,7 @@ class _Stated:
             value = self._literal(element, attributes) if element.tag == "meta" else self._resource(address)
             if value is None:
                 if self._source.takes_notes:
-                    says = f"{name[:80]} has no content, or an address that is none."
+                    says = f"{name[:80]} has no content, or an invalid URL."
                     found.notices.append(Notice("warning", "dublin-core-no-content", says, element))
                 continue
             if self._source.takes_notes:
@@ -331,15 +330,14 @@ class _Stated:
         return found
 
     def _predicate(self, name: str) -> str | None:
-        """None when the name is none of a known schema, such as `fb.app` or `google.site`."""
+        """None for names of no known schema, such as `fb.app` or `google.site`."""
         prefix, local = _parted(name)
         namespace = self._declared.get(prefix) or _USUAL_SCHEMAS.get(prefix)
         if namespace is None or not local:
             return None
         if namespace.startswith(("http://purl.org/dc/", "https://purl.org/dc/")):
             return _own(local, namespace.startswith(("http://purl.org/dc/terms", "https://purl.org/dc/terms")))
-        whole = absolute(namespace + local, self._source.address)
-        return None if whole is None else iri_term(whole)
+        return _predicate(namespace, local, self._source.address)
 
     def _resource(self, address: str) -> str | None:
         whole = absolute(address, self._source.base) if address else None
@@ -360,19 +358,19 @@ class _Stated:
         prefix, _ = _parted(name)
         if prefix not in self._declared:
             written = name[: min(len(prefix), 80)]
-            says = f'{name[:80]} is used without a <link rel="schema.{written}"> that says what it stands for.'
+            says = f'{name[:80]} is used without a <link rel="schema.{written}"> that declares its prefix.'
             self._found.notices.append(Notice("info", "dublin-core-undeclared", says, element))
 
 
 def _parted(name: str) -> tuple[str, str]:
-    """`DC.title`, and the wrong but common `dc:title`."""
+    """Prefix and name of `DC.title`, and of the wrong but common `dc:title`."""
     dot, colon = name.find("."), name.find(":")
     at = dot if colon < 0 or 0 <= dot < colon else colon
     return name[:at].lower(), name[at + 1 :]
 
 
 def _own(local: str, is_terms: bool) -> str | None:
-    """A name of Dublin Core's; None when it has no such name. The last part that is a term counts."""
+    """A Dublin Core term, or None. The last part that is a term counts."""
     first, *finer = local.lower().replace(":", ".").split(".")
     for part in reversed(finer):
         if part in _TERM and part not in _FIFTEEN:

@@ -1,8 +1,8 @@
 """The items of a page and the elements that are their properties (HTML, 5.2: Encoding microdata).
 
-One selector finds what carries Microdata, in document order; climbing from each to the nearest element already known
-tells which item it is in. What `itemref` adds to an item is a stretch of the properties of another: those between the
-first and the last inside the element referred to, so that no page can make us go through an element twice.
+One selector finds the elements with Microdata, in document order; climbing from each to the nearest known element shows
+which item it is in. `itemref` adds to an item a range of the properties of another: those between the first and the
+last inside the referenced element, so that no page can make us visit an element twice.
 """
 
 import re
@@ -29,7 +29,7 @@ from gossamer.values.page import MOST_TRIPLES
 from gossamer.values.tree import Attributes, Element
 
 NOWHERE = -1
-"""No item, or no element that `itemref` names, is around."""
+"""Not inside an item, or not inside an element that `itemref` names."""
 
 _CARRYING = ("itemscope", "itemprop", "itemprop-reverse")
 
@@ -38,7 +38,7 @@ class MicrodataItem(NamedTuple):
     element: Element
     attributes: Attributes
     is_value: bool
-    """Whether it is a property of another item, and not there for itself."""
+    """Whether it is a property of another item rather than on its own."""
 
 
 class ItemProperty(NamedTuple):
@@ -47,18 +47,18 @@ class ItemProperty(NamedTuple):
     attributes: Attributes
     names: tuple[str, ...]
     reverse_names: tuple[str, ...]
-    """Of properties that the value has, and the item is the value of."""
+    """Properties of the value, whose value is the item."""
     item: int
-    """The item that is the value, or NOWHERE."""
+    """The number of the item that is the value, or NOWHERE."""
     language: str
     """As `language_suffix` gives it."""
     depth: int
-    """How many properties around it have it as part of their text."""
+    """How many enclosing properties contain it in their text."""
 
 
 @dataclass(slots=True)
 class _Block:
-    """An element that `itemref` names: the properties inside it, by their numbers, and the item they are written in."""
+    """An element that `itemref` names: the range of properties inside it, and the item they are written in."""
 
     owner: int
     start: int
@@ -66,7 +66,7 @@ class _Block:
 
 
 class _Scope(NamedTuple):
-    """What holds inside an element."""
+    """What applies inside an element."""
 
     owner: int = NOWHERE
     block: int = NOWHERE
@@ -90,7 +90,7 @@ class Items:
         self._open: list[tuple[int, _Block]] = []
 
     def find(self, source: Source) -> None:
-        """Goes over the page, once."""
+        """Visit the page, once."""
         root = source.survey.root
         if root is None:
             return
@@ -105,7 +105,7 @@ class Items:
         self._close(NOWHERE)
 
     def _carrying(self, root: Element, source: Source) -> Iterable[Element]:
-        """The elements that matter. A selector finds them at a tenth of the cost of going through all."""
+        """The elements with Microdata. A selector finds them at a tenth of the cost of visiting all."""
         names = (*_CARRYING, "id") if self._wanted else _CARRYING
         if source.host is HostLanguage.HTML:
             return root.css(",".join([f"[{name}]" for name in names]))
@@ -161,7 +161,7 @@ class Items:
         self._inside[element_id] = _Scope(owner, block, language, depth)
 
     def _around(self, element: Element | None) -> _Scope:
-        """What holds inside `element`."""
+        """What applies inside `element`."""
         chain: list[tuple[Element, int]] = []
         scope = _OUTSIDE
         while element is not None:
@@ -180,7 +180,7 @@ class Items:
         return scope
 
     def _close(self, block: int) -> None:
-        """Ends the stretches of elements that a new one, inside `block`, is not inside of."""
+        """End the ranges of elements that a new one, inside `block`, is outside of."""
         while self._open and self._open[-1][0] != block:
             self._open.pop()[1].end = len(self.properties)
 
@@ -191,58 +191,50 @@ def _language(attributes: Attributes, around: str) -> str:
     return around
 
 
-# What the Microdata registry says of vocabularies: where their names begin, and what a property implies.
+# Vocabularies in the Microdata registry: how their names begin, and what a property implies.
 # Facts from http://www.w3.org/ns/md (W3C, 2021-03), the registry of "Microdata to RDF", second edition. Its first
 # edition also knew `propertyURI` and `multipleValues`; the second has one way to make names, and no lists.
 
 Implied = Mapping[str, tuple[str, ...]]
-"""By the name of a property: the properties, as IRI terms, that hold wherever it does."""
+"""By the name of a property: the properties, as IRI terms, that it implies."""
 Registry = Mapping[str, Implied]
-"""By the beginning that all names of a vocabulary share."""
+"""By the prefix of all names of a vocabulary."""
 REGISTRY: Registry = {
     "http://schema.org/": {"additionalType": (RDF_TYPE,)},
     "https://schema.org/": {"additionalType": (RDF_TYPE,)},
     "http://microformats.org/profile/hcard": {},
 }
 is_absolute = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:.").match
-"""Whether a name or a type is a URL already."""
+"""Whether a name or type is already a URL."""
 
 
 class ItemVocabulary(NamedTuple):
-    """What names of properties are completed with."""
+    """How names of properties become IRIs."""
 
     stem: str
-    """Put before a name, it makes an IRI."""
+    """The part before the name."""
     implied: Implied
 
 
 def vocabulary_of(kind: str, registry: Registry) -> ItemVocabulary:
-    """The vocabulary that a type belongs to. REQUIRES: `kind` is an absolute IRI.
+    """The vocabulary of a type. REQUIRES: `kind` is an absolute IRI.
 
-    One that the registry does not know ends at the last "#" or "/" of its path ("Microdata to RDF", 3.1).
+    One that is not in the registry ends at the last "#" or "/" of its path ("Microdata to RDF", 3.1).
     """
-    for prefix, implied in registry.items():
-        if kind.startswith(prefix):
-            return ItemVocabulary(_ended(prefix), implied)
-    return ItemVocabulary(_ended(_without_last_segment(kind)), {})
+    stem = next((prefix for prefix in registry if kind.startswith(prefix)), None)
+    implied = {} if stem is None else registry[stem]
+    if stem is None and "#" in kind:
+        stem = kind[: kind.rindex("#") + 1]
+    elif stem is None:
+        path = kind.partition("?")[0]
+        slash_at = path.rfind("/")
+        stem = path[: slash_at + 1] if slash_at > path.find("//") + 1 else path
+    return ItemVocabulary(stem if stem.endswith(("/", "#")) else f"{stem}#", implied)
 
 
-def _without_last_segment(kind: str) -> str:
-    if "#" in kind:
-        return kind[: kind.rindex("#") + 1]
-    path = kind.partition("?")[0]
-    authority_at = path.find("//")
-    slash_at = path.rfind("/")
-    return path[: slash_at + 1] if slash_at > authority_at + 1 else path
-
-
-def _ended(stem: str) -> str:
-    return stem if stem.endswith(("/", "#")) else f"{stem}#"
-
-
-# The term that an element with @itemprop stands for, unless it is an item ("Microdata to RDF", 4.1, property value).
-# @content counts on every element, as in HTML Microdata since 2017; pages and the schema.org examples have always used
-# it so. Where the attribute that ought to hold the value is not there, the words inside do.
+# The value of an element with @itemprop that is no item ("Microdata to RDF", 4.1, property value). @content counts on
+# every element, as in HTML Microdata since 2017 and in pages and schema.org examples before. If the attribute that
+# should hold the value is missing, the text does.
 
 _ADDRESS_IN = {
     **dict.fromkeys(("a", "area", "link"), "href"),
@@ -255,7 +247,7 @@ _DOUBLE = re.compile(r"-?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?").
 
 
 def value_of(found: ItemProperty, base: str) -> str | None:
-    """None when nothing usable is there. REQUIRES: the element is no item."""
+    """None if there is no usable value. REQUIRES: the element is no item."""
     attributes = found.attributes
     if "content" in attributes:
         return quoted(attributes["content"] or "") + found.language
@@ -285,19 +277,19 @@ def _number(said: str) -> str:
 
 
 MOST_LETTERS = 32 << 20
-"""All values of a page together: nested properties would otherwise repeat a long text as often as they nest."""
+"""Characters of all values of a page together: nested properties would otherwise repeat a long text."""
 MOST_STEPS = 4 * MOST_TRIPLES
-"""Properties looked at, each as often as an item has it: with @itemref many items can share many."""
+"""Properties visited, each as often as an item has it: with @itemref many items can share many."""
 DEEPEST = 16
-"""Texts of properties within texts of properties; each is read anew."""
+"""Texts of properties within texts of properties, each of which is read separately."""
 
 _UNKNOWN = ItemVocabulary(UNNAMED, {})
-"""Of a type that is too long: its properties have no names."""
+"""For a type that is too long: its properties have no names."""
 
 
 def read_microdata(source: Source, registry: Registry = REGISTRY) -> FoundFacts:
     scopes = [attributes for _, _, attributes in source.survey.elements if "itemscope" in attributes]
-    if not scopes and not source.takes_notes:  # with notes, properties that belong to no item are told
+    if not scopes and not source.takes_notes:  # notices report properties that belong to no item
         return FoundFacts()
     page = Items({name for attributes in scopes for name in (attributes.get("itemref") or "").split()})
     page.find(source)
@@ -309,13 +301,13 @@ def read_microdata(source: Source, registry: Registry = REGISTRY) -> FoundFacts:
 
 
 class _Frame(NamedTuple):
-    """An item being gone through."""
+    """An item being visited."""
 
     number: int
     subject: str
     vocabulary: ItemVocabulary
     inherited: ItemVocabulary | None
-    """For items inside that have no type; None where no type is in force."""
+    """For inner items without a type; None if no type applies."""
     properties: Iterator[int]
 
 
@@ -339,27 +331,25 @@ class _Walk:
 
     def over_items(self) -> None:
         for number, item in enumerate(self._page.items):
-            if not item.is_value:
-                self._enter(number, None)
-                self._go_on()
+            if item.is_value:
+                continue
+            self._enter(number, None)
+            while self._path and not self._is_full():
+                frame = self._path[-1]
+                following = next(frame.properties, None)
+                if following is None:
+                    self._open.discard(self._path.pop().number)
+                else:
+                    self._state_property(frame, following)
         if self._is_full():
             self.found.flag("too-many-facts")
             del self.found.triples[self._source.at_most :], self.found.places[self._source.at_most :]
-
-    def _go_on(self) -> None:
-        while self._path and not self._is_full():
-            frame = self._path[-1]
-            number = next(frame.properties, None)
-            if number is None:
-                self._open.discard(self._path.pop().number)
-            else:
-                self._state_property(frame, number)
 
     def _is_full(self) -> bool:
         return len(self.found.triples) >= self._source.at_most or self._letters <= 0 or self._steps <= 0
 
     def _enter(self, number: int, inherited: ItemVocabulary | None) -> None:
-        """States an item's types, and makes its properties the next to be stated; once for each vocabulary."""
+        """State the types of an item and put its properties next in line; once for each vocabulary."""
         item = self._page.items[number]
         kinds, own = self._kinds(item.attributes.get("itemtype") or "")
         own = own or inherited
@@ -378,8 +368,7 @@ class _Walk:
             self._note_of_item(item, bool(kinds), own is not None)
 
     def _kinds(self, said: str) -> tuple[list[str], ItemVocabulary | None]:
-        """The types in @itemtype as IRI terms, and the vocabulary of the first; what is not absolute is no type
-        ("Microdata to RDF", 4.3, step 3)."""
+        """Absolute IRIs in @itemtype as terms, and the vocabulary of the first ("Microdata to RDF", 4.3, step 3)."""
         known = self._typed.get(said)
         if known is None:
             named = [kind for kind in said.split() if is_absolute(kind)]
@@ -436,7 +425,7 @@ class _Walk:
         return value
 
     def _state(self, frame: _Frame, found: ItemProperty, value: str) -> None:
-        """A literal is no subject, and no class."""
+        """A literal is neither a subject nor a class."""
         is_literal = value[0] == '"'
         for name in found.names:
             for predicate in (self._predicate(name, frame.vocabulary), *frame.vocabulary.implied.get(name, ())):
@@ -464,23 +453,18 @@ class _Walk:
 
     def _note_of_item(self, item: MicrodataItem, has_kinds: bool, has_vocabulary: bool) -> None:
         if not has_kinds and (item.attributes.get("itemtype") or "").strip():
-            says = "itemtype holds no absolute address; the item has no type."
+            says = "itemtype has no absolute URL; the item has no type."
             self._note("warning", "type-not-absolute", says, item.element)
         elif not has_vocabulary:
-            self._note(
-                "info",
-                "item-untyped",
-                "An item without itemtype: its properties belong to this page alone.",
-                item.element,
-            )
+            says = "An item without itemtype: its properties are specific to this page."
+            self._note("info", "item-untyped", says, item.element)
         for name in dict.fromkeys((item.attributes.get("itemref") or "").split()):
             if name not in self._page.blocks:
-                self._note(
-                    "warning", "itemref-unknown", f"itemref names “{name}”, and nothing has that id.", item.element
-                )
+                says = f"itemref names “{name}”, but no element has that id."
+                self._note("warning", "itemref-unknown", says, item.element)
 
     def note_the_unreached(self) -> None:
-        """Properties of no item: nothing of them, or of the items they hold, is stated."""
+        """Properties of no item: neither they nor the items in them are stated."""
         for number, found in enumerate(self._page.properties):
             if number not in self._seen and not self._is_full():
                 said = " ".join(found.names + found.reverse_names)

@@ -1,4 +1,4 @@
-"""JSON-LD contexts of the user, by URL. Contexts are never fetched, so what is not held here is unknown."""
+"""The known JSON-LD contexts: the user's, by URL, and the bundled ones. Contexts are never fetched."""
 
 import re
 from collections.abc import Mapping
@@ -9,25 +9,25 @@ from gossamer.base.errors import ConfigError
 
 MOST = 100
 LARGEST = 1 << 20
-"""Contexts, and bytes of one."""
+"""Number of contexts, and bytes of one."""
 
 Contexts = Mapping[str, bytes]
 """The documents, by `key_of` their URL."""
 
 HELD: dict[str, bytes] = {}
-"""Those of this process; `hold` fills it when a reader process starts."""
+"""The user's contexts in this process; `hold` adds them when a reader process starts."""
 
 
 def key_of(url: str) -> str:
-    """http and https are one, and so is a URL with or without a fragment or a final slash: pages write all of them."""
+    """The URL without scheme, fragment and final slash: pages vary in these."""
     plain = url.strip().partition("#")[0].rstrip("/")
     return plain.removeprefix("https:").removeprefix("http:")
 
 
 def checked(documents: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Contexts that can be used. Raises ConfigError, which names the one that cannot."""
+    """The usable contexts by key. Raises ConfigError, which names the first that is unusable."""
     if len(documents) > MOST:
-        raise ConfigError(f"there are {len(documents):,} contexts; at most {MOST} are held")
+        raise ConfigError(f"there are {len(documents):,} contexts; at most {MOST} are allowed")
     for url, document in documents.items():
         if len(document) > LARGEST:
             raise ConfigError(f"the context for {url} is longer than {LARGEST:,} bytes")
@@ -41,7 +41,7 @@ def checked(documents: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def hold(contexts: Contexts) -> None:
-    """From now on this process knows them. For the start of a reader process."""
+    """Make contexts known to this process, when it starts."""
     HELD.update(contexts)
 
 
@@ -105,42 +105,10 @@ IS_SCHEMA_ORG = re.compile(
     r"\s*(?:https?:?)?/{0,3}(?:(?:www|[a-z]{3,8}(?:-lifesci)?)\.)?schema\.org\.?(?::\d{1,5})?(?:[/#?].*|\s*)",
     re.IGNORECASE | re.DOTALL,
 ).fullmatch
-"""Every way in which pages spell a reference to the schema.org context, wrong ones and those of its sections included
-(`pending.schema.org`)."""
+"""Every spelling of a reference to the schema.org context in pages, wrong ones and sections (`pending.schema.org`)
+included."""
 
 SCHEMA_ALIASES = {"type": "@type", "id": "@id", "HTML": "http://www.w3.org/1999/02/22-rdf-syntax-ns#HTML"}
-
-SCHEMA_PREFIXES = {
-    "brick": "https://brickschema.org/schema/Brick#",
-    "csvw": "http://www.w3.org/ns/csvw#",
-    "dc": "http://purl.org/dc/elements/1.1/",
-    "dcam": "http://purl.org/dc/dcam/",
-    "dcat": "http://www.w3.org/ns/dcat#",
-    "dcmitype": "http://purl.org/dc/dcmitype/",
-    "dct": "http://purl.org/dc/terms/",
-    "dcterms": "http://purl.org/dc/terms/",
-    "dctype": "http://purl.org/dc/dcmitype/",
-    "doap": "http://usefulinc.com/ns/doap#",
-    "foaf": "http://xmlns.com/foaf/0.1/",
-    "odrl": "http://www.w3.org/ns/odrl/2/",
-    "org": "http://www.w3.org/ns/org#",
-    "owl": "http://www.w3.org/2002/07/owl#",
-    "prof": "http://www.w3.org/ns/dx/prof/",
-    "prov": "http://www.w3.org/ns/prov#",
-    "qb": "http://purl.org/linked-data/cube#",
-    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
-    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
-    "schema": "http://schema.org/",
-    "sh": "http://www.w3.org/ns/shacl#",
-    "skos": "http://www.w3.org/2004/02/skos/core#",
-    "sosa": "http://www.w3.org/ns/sosa/",
-    "ssn": "http://www.w3.org/ns/ssn/",
-    "time": "http://www.w3.org/2006/time#",
-    "vann": "http://purl.org/vocab/vann/",
-    "void": "http://rdfs.org/ns/void#",
-    "xml": "http://www.w3.org/XML/1998/namespace",
-    "xsd": "http://www.w3.org/2001/XMLSchema#",
-}
 
 _SCHEMA_LINKS = """
     acquireLicensePage actionableFeedbackPolicy afterMedia archivedAt associatedDisease beforeMedia

@@ -1,8 +1,7 @@
-"""A JSON-LD script made ready for the parser: contexts made local, bad IRIs repaired, misused keywords taken out.
+"""A JSON-LD script prepared for the parser: contexts made local, bad IRIs repaired, misused keywords removed.
 
-Nothing is ever fetched: references to the contexts we hold (schema.org, Activity Streams) are replaced by the few of
-their terms that the script uses (the whole context costs a hundred times as much to read), references to others by
-nothing.
+Nothing is ever fetched. A reference to a bundled context (schema.org, Activity Streams) is replaced by the few of its
+terms that the script uses: reading the whole context costs a hundred times as much. References to others are removed.
 """
 
 import re
@@ -14,26 +13,40 @@ import msgspec
 from gossamer.extract.jsonld.contexts import (
     ACTIVITY_PREFIXES,
     ACTIVITY_TERMS,
-    HELD,
     IS_ACTIVITY_STREAMS,
     IS_SCHEMA_ORG,
     SCHEMA_ALIASES,
     SCHEMA_LINKS,
     SCHEMA_ORG,
-    SCHEMA_PREFIXES,
     SCHEMA_TERMS,
     SCHEMA_TYPED,
     Contexts,
     key_of,
 )
+from gossamer.extract.rdfa.prefixes import PREFIXES
 from gossamer.extract.terms import joined, mended_iri
 
 DEEPEST = 64
 LONGEST_CHAIN = 64
-"""Terms of a context that are each defined by the next. The parser calls itself for every one of them."""
+"""Terms of a context that are each defined by the next. The parser recurses for each."""
 MOST_CONTEXT_WORK = 1_000_000
-"""Local contexts times the terms they define: what applying them costs at worst."""
+"""Local contexts times the terms they define: the worst-case cost of applying them."""
 MOST_SENTENCES = 100
+
+_SAME_PREFIXES = "csvw dcat dcterms foaf odrl org owl prov qb rdf rdfs schema skos sosa ssn time void xml xsd"
+SCHEMA_PREFIXES = {
+    **{prefix: PREFIXES[prefix] for prefix in _SAME_PREFIXES.split()},
+    "brick": "https://brickschema.org/schema/Brick#",
+    "dc": PREFIXES["dc11"],
+    "dcam": "http://purl.org/dc/dcam/",
+    **dict.fromkeys(("dcmitype", "dctype"), "http://purl.org/dc/dcmitype/"),
+    "dct": PREFIXES["dc"],
+    "doap": "http://usefulinc.com/ns/doap#",
+    "prof": "http://www.w3.org/ns/dx/prof/",
+    "sh": "http://www.w3.org/ns/shacl#",
+    "vann": "http://purl.org/vocab/vann/",
+}
+"""Prefixes that the schema.org context defines."""
 
 _FORBIDDEN_IN_IRI = re.compile(r"[\x00-\x20<>\"{}|\\^`\[\]]").search
 _KEYWORDS = frozenset(("@id", "@type", "@language", "@index"))
@@ -41,11 +54,11 @@ _TYPED = frozenset(SCHEMA_TYPED)
 _NAMING = SCHEMA_LINKS | {"@id", "id", "@type", "type"}
 
 Json = Any
-"""What a script holds: decoded JSON of any shape."""
+"""Decoded JSON of any shape."""
 
 
 class Unreadable(Exception):
-    """This script cannot be read; the flag says why. It never leaves this room."""
+    """This script cannot be read; the flag says why. Caught within this folder."""
 
     def __init__(self, flag: str, says: str) -> None:
         super().__init__(flag)
@@ -60,7 +73,7 @@ class Sentence(NamedTuple):
 
 
 class Remarks:
-    """What is odd about one script: flags for the reading, sentences for its author."""
+    """Problems of one script: flags for the reading, sentences for its author."""
 
     __slots__ = ("flags", "sentences")
 
@@ -78,11 +91,11 @@ class Remarks:
 class Localising:
     """One walk over a script, in place."""
 
-    def __init__(self, remarks: Remarks, contexts: Contexts = HELD) -> None:
+    def __init__(self, remarks: Remarks, contexts: Contexts) -> None:
         self._remarks = remarks
         self._given = contexts
         self._opened: set[str] = set()
-        """Of the given contexts, those that lead to the one being read: a circle is not followed."""
+        """The given contexts that led to the one being read: cycles are not followed."""
         self._names: set[str] = set()
         self._coercible: list[tuple[dict[str, Json], str]] = []
         self._verbatim: set[str] = set()
@@ -108,7 +121,7 @@ class Localising:
             self._fill_in()
 
     def _in_object(self, node: dict[str, Json], depth: int) -> Iterable[Json]:
-        """Mends the object itself; what is inside its values is left for later."""
+        """Repair the object itself; returns the values to visit later."""
         self._names.update(node)
         if "@value" in node:
             return ()
@@ -125,20 +138,20 @@ class Localising:
         return [value for key, value in node.items() if key != "@context" and key not in self._verbatim]
 
     def _mended(self, value: Json) -> Json:
-        """Spaces and the like inside a URL are escaped; JSON-LD would otherwise drop the fact without a word."""
+        """Escape spaces and the like in URLs: JSON-LD would otherwise drop the fact silently."""
         if value.__class__ is list:
             return [self._mended(item) if item.__class__ is str else item for item in value]
         if value.__class__ is not str:
             return value
         if _FORBIDDEN_IN_IRI(value):
-            self._remarks.add("warning", "jsonld-bad-address", f"{value[:200]!r} is no address as it is written.")
+            self._remarks.add("warning", "jsonld-bad-address", f"{value[:200]!r} is not a valid URL.")
             value = value.strip()
             value = mended_iri(value) or value.replace(" ", "%20")
         self._names.add(value)
         return value
 
     def _take_out_misuse(self, node: dict[str, Json]) -> None:
-        """A keyword with a value of the wrong kind would cost the whole script; without it the rest can be read."""
+        """Remove keywords with values of the wrong kind, which would make the whole script unreadable."""
         for key in ("@id", "@language", "@index"):
             if key in node and not isinstance(node[key], str | dict | list):
                 del node[key]
@@ -150,11 +163,11 @@ class Localising:
                 self._note_misuse("@type")
 
     def _note_misuse(self, key: str) -> None:
-        says = f"{key} must be a string; what stands there is left out."
+        says = f"{key} must be a string; its value is ignored."
         self._remarks.add("error", "jsonld-misused-keyword", says, "jsonld-repaired")
 
     def _local(self, context: Json, depth: int) -> Json:
-        """`context` without anything that would have to be fetched."""
+        """The context without anything that would have to be fetched."""
         if depth > DEEPEST:
             raise _too_deep()
         local: list[Json] = []
@@ -168,7 +181,7 @@ class Localising:
             elif one is None:
                 local.append(None)
             else:
-                says = "@context must be an address or an object; what stands there is left out."
+                says = "@context must be a URL or an object; its value is ignored."
                 self._remarks.add("error", "jsonld-misused-keyword", says, "jsonld-repaired")
         if self._contexts * (self._terms + 1) > MOST_CONTEXT_WORK:
             raise Unreadable("jsonld-too-complex", "Its contexts define more than will be read.")
@@ -192,7 +205,7 @@ class Localising:
         return {}
 
     def _own(self, context: dict[str, Json], depth: int) -> Json:
-        """A context of the script's own; its terms may hold contexts in turn."""
+        """A context written in the script; its terms may contain contexts in turn."""
         self._terms += 1 + len(context)
         if has_long_chain(context):
             says = f"Its context defines more than {LONGEST_CHAIN} terms each by the next."
@@ -205,15 +218,15 @@ class Localising:
             if isinstance(definition, dict):
                 if "@context" in definition:
                     definition["@context"] = self._local(definition["@context"], depth + 2)
-                if definition.get("@type") == "@json":  # JSON as written is the value: no JSON-LD inside
+                if definition.get("@type") == "@json":  # the value is plain JSON
                     self._verbatim.add(term)
         return context
 
     def _usable_base(self, base: str) -> str | None:
-        """None, which leaves relative URLs without a meaning, when it is none: the parser would refuse it all.
-        It takes out no dots of a base either (RFC 3986, 5.2.4)."""
+        """The base without dot segments, which the parser does not remove (RFC 3986, 5.2.4); None if it is no URL: the
+        parser would refuse the whole script."""
         if _FORBIDDEN_IN_IRI(base):
-            self._remarks.add("error", "jsonld-bad-address", f"@base {base[:200]!r} is no address.", "jsonld-repaired")
+            self._remarks.add("error", "jsonld-bad-address", f"@base {base[:200]!r} is not a URL.", "jsonld-repaired")
             return None
         if ("/./" in base or "/../" in base) and base.startswith(("http://", "https://")):
             return joined(base, base) or base
@@ -221,16 +234,16 @@ class Localising:
 
     def _note_unknown(self, reference: Json) -> None:
         says = (
-            f"The context {str(reference)[:200]!r} is not held here, and none is ever fetched: its names are unknown. "
+            f"The context {str(reference)[:200]!r} is not available, and none is ever fetched: its names are unknown. "
             "Put it into a folder of contexts (`contexts/` in the collection, or --contexts)."
         )
         self._remarks.add("warning", "jsonld-unknown-context", says, "jsonld-unknown-context")
 
     def _fill_in(self) -> None:
-        """The prefixes and terms of schema.org that are used.
+        """Add the prefixes and terms of schema.org that are used.
 
-        The types it gives to values are written to the values themselves, which costs the parser far less than
-        terms do; beside contexts of the script's own, which may say otherwise, the terms are defined."""
+        Types of values are written into the values, which is far cheaper for the parser than terms. If the script has
+        contexts of its own, which may redefine them, the terms are defined instead."""
         known = self._schema_org
         used = {name.partition(":")[0] for name in self._names if ":" in name}
         if self._terms:
@@ -246,9 +259,9 @@ class Localising:
 
 
 def has_long_chain(context: dict[str, Json]) -> bool:
-    """Whether, somewhere, more than `LONGEST_CHAIN` terms are each defined by the next (JSON-LD 1.1 API, 4.2.2)."""
+    """Whether more than `LONGEST_CHAIN` terms are each defined by the next (JSON-LD 1.1 API, 4.2.2)."""
     done: dict[str, int] = {}
-    """How long the chain is that starts with a term; 0 while it is being followed."""
+    """The length of the chain that starts with a term; 0 while it is being followed."""
     for start in context if len(context) > LONGEST_CHAIN else ():
         path = [(start, _needed(context, start))] if start not in done else []
         while path:
@@ -268,7 +281,7 @@ def has_long_chain(context: dict[str, Json]) -> bool:
 
 
 def _needed(context: dict[str, Json], term: str) -> list[str]:
-    """The terms of the same context that must be defined before this one."""
+    """The terms of the same context that this one depends on."""
     definition = context[term]
     values = definition.values() if isinstance(definition, dict) else (definition,)
     names = [value for value in (term, *values) if isinstance(value, str)]
@@ -277,7 +290,7 @@ def _needed(context: dict[str, Json], term: str) -> list[str]:
 
 
 def _typed(value: Json, kind: str) -> Json:
-    """`value` as type coercion would understand it (JSON-LD 1.1, 4.2.3)."""
+    """The value after type coercion (JSON-LD 1.1, 4.2.3)."""
     if isinstance(value, list):
         return [_typed(item, kind) for item in value]
     if kind == "@id":

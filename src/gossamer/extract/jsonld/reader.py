@@ -1,8 +1,7 @@
 """JSON-LD 1.1 in `<script type="application/ld+json">`, anywhere in a page (JSON-LD 1.1, 7).
 
-Anywhere is wherever the HTML standard makes an element of it: in `<noscript>`, because we run no scripts, but neither
-in `<template>`, whose content is no part of the page, nor in comments. Every script stands alone: what is wrong with
-one is flagged, and the others are read.
+Anywhere means wherever the HTML standard creates an element: in `<noscript>`, because we run no scripts, but not in
+`<template>`, whose content is not part of the page, nor in comments. Errors of one script do not affect the others.
 """
 
 import json
@@ -15,24 +14,23 @@ from typing import Any, NamedTuple
 import msgspec
 from pyoxigraph import Quad, RdfFormat, parse, serialize
 
-from gossamer.extract.jsonld.contexts import HELD, Contexts
+from gossamer.extract.jsonld.contexts import Contexts
 from gossamer.extract.jsonld.local import Json, Localising, Remarks, Unreadable
 from gossamer.extract.source import FoundFacts, Notice, Source
 from gossamer.extract.terms import Labels
 from gossamer.values.page import Triple, new_tuple
-from gossamer.values.tree import Attributes
 
 LARGEST_SCRIPT = 4 << 20
 MOST_PARTS = 1000
 MOST_MEMBERS = 100
-"""Of a script that is refused as a whole: parts that are tried by themselves, and members of a part."""
+"""If a script is refused as a whole: parts that are tried separately, and members of a part."""
 
 _decode = msgspec.json.decode
 _encode = msgspec.json.encode
 
 
 class Relabelled(dict[str, str]):
-    """Our labels in order of first appearance, for the labels in a page's scripts and the parser's random ones."""
+    """Our blank node labels, in order of first appearance, for those of scripts and the parser's random ones."""
 
     def __init__(self, labels: Labels) -> None:
         super().__init__()
@@ -48,7 +46,8 @@ def read_jsonld(source: Source) -> FoundFacts:
     found = FoundFacts()
     blank = Relabelled(source.labels)
     for script, _, attributes in [one for one in source.survey.elements if one[1] == "script"]:
-        if not _is_jsonld(attributes) or len(found.triples) >= source.at_most:
+        media_type = (attributes.get("type") or "").partition(";")[0].strip().lower()
+        if media_type != "application/ld+json" or len(found.triples) >= source.at_most:
             continue
         triples, remarks = read_script(
             script.text(), source.base, blank, source.at_most - len(found.triples), source.contexts
@@ -61,14 +60,10 @@ def read_jsonld(source: Source) -> FoundFacts:
     return found
 
 
-def _is_jsonld(attributes: Attributes) -> bool:
-    return (attributes.get("type") or "").partition(";")[0].strip().lower() == "application/ld+json"
-
-
 def read_script(
-    text: str, base: str, blank: Relabelled, at_most: int, contexts: Contexts = HELD
+    text: str, base: str, blank: Relabelled, at_most: int, contexts: Contexts
 ) -> tuple[list[Triple], Remarks]:
-    """One script's facts, and what is odd about it."""
+    """The facts of one script, and its problems."""
     remarks = Remarks()
     try:
         root = _decoded(text, remarks)
@@ -81,7 +76,7 @@ def read_script(
 
 
 def _decoded(text: str, remarks: Remarks) -> Json:
-    """None when there is nothing in it."""
+    """None if it is empty."""
     if len(text) > LARGEST_SCRIPT:
         raise Unreadable("jsonld-too-large", f"It is longer than {LARGEST_SCRIPT >> 20} MiB.")
     try:
@@ -108,12 +103,12 @@ def _much_too_deep() -> Unreadable:
 
 
 def _stated(root: Json, base: str, blank: Relabelled, at_most: int, remarks: Remarks) -> list[Triple]:
-    """Parse it; when the parser refuses it, parse its parts and keep what can be read."""
+    """Parse the script; if the parser refuses it, keep those of its parts that can be read."""
     encoded = _encode(root)
     try:
         return _parsed(encoded, base, blank, at_most)
     except SyntaxError as refusal:
-        remarks.add("error", "jsonld-broken", f"It is no JSON-LD: {refusal.msg}.", "jsonld-broken")
+        remarks.add("error", "jsonld-broken", f"Invalid JSON-LD: {refusal.msg}.", "jsonld-broken")
     triples: list[Triple] = []
     for part in _parts(root)[:MOST_PARTS]:
         for piece in _read_alone(part, base):
@@ -133,7 +128,7 @@ def _parts(root: Json) -> list[Json]:
 
 
 def _read_alone(part: Json, base: str) -> Iterator[bytes]:
-    """`part` as it is, or with those of its members only that the parser takes by themselves; or nothing."""
+    """The part, or the part with only those members that the parser accepts by themselves, or nothing."""
     encoded = _encode(part)
     if _is_accepted(encoded, base):
         yield encoded
@@ -163,16 +158,20 @@ def _is_accepted(encoded: bytes, base: str) -> bool:
 
 
 def _parsed(encoded: bytes, base: str, blank: Relabelled, at_most: int) -> list[Triple]:
-    """N-Triples are written faster than objects are made, but know no named graphs.
+    """Serialising to N-Triples is faster than creating objects, but fails for named graphs.
 
-    The name of a graph inside a script is left out: all that a page states belongs to the page's own graph. So is the
-    direction of a text, which RDF 1.1 has no place for (JSON-LD 1.1 API, 8.2.2, when no `rdfDirection` is asked for).
+    Names of graphs in a script are dropped: all facts belong to the graph of the page. So is the direction of a text,
+    which RDF 1.1 cannot express (JSON-LD 1.1 API, 8.2.2, without `rdfDirection`).
     """
     try:
         lines = serialize(islice(_quads(encoded, base), at_most), format=RdfFormat.N_TRIPLES)
         triples = _split(lines or b"", blank)
     except ValueError:
-        triples = [_triple(quad, blank) for quad in islice(_quads(encoded, base), at_most)]
+        spelt = [
+            (str(quad.subject), str(quad.predicate), str(quad.object))
+            for quad in islice(_quads(encoded, base), at_most)
+        ]
+        triples = [Triple(blank[s] if s[0] == "_" else s, p, blank[o] if o[0] == "_" else o) for s, p, o in spelt]
     if b"@direction" in encoded:
         return [Triple(s, p, o[:-5] if o.endswith(("--ltr", "--rtl")) else o) for s, p, o in triples]
     return triples
@@ -180,15 +179,6 @@ def _parsed(encoded: bytes, base: str, blank: Relabelled, at_most: int) -> list[
 
 def _quads(encoded: bytes, base: str) -> Iterator[Quad]:
     return parse(encoded, format=RdfFormat.JSON_LD, base_iri=base)
-
-
-def _triple(quad: Quad, blank: Relabelled) -> Triple:
-    subject, thing = str(quad.subject), str(quad.object)
-    return Triple(
-        blank[subject] if subject[0] == "_" else subject,
-        str(quad.predicate),
-        blank[thing] if thing[0] == "_" else thing,
-    )
 
 
 def _split(lines: bytes, blank: Relabelled) -> list[Triple]:
@@ -208,9 +198,9 @@ def _split(lines: bytes, blank: Relabelled) -> list[Triple]:
 # single quotes and unclosed brackets are guessed.
 
 LARGEST_REPAIR = 1 << 19
-"""Mending costs a hundred times what reading does; longer scripts are not worth it."""
+"""Repairing costs a hundred times as much as reading; longer scripts are not worth it."""
 LARGEST_GUESS = 1 << 17
-"""Guessing comes on top of that."""
+"""Guessing costs even more."""
 
 SENTENCES = {
     "wrapped": "wrapped in CDATA or an HTML comment",
@@ -229,7 +219,7 @@ SENTENCES = {
     "several-roots": "several values in a row; put them in one array",
     "around": "text before or after the value",
 }
-"""What is told of each breakage."""
+"""The description of each error."""
 
 _CDATA = re.compile(r"(?://|/\*)?[ \t]{0,8}(?:<!\[CDATA\[|\]\]>)[ \t]{0,8}(?:\*/)?|^\s*<!--|-->\s*$")
 _TOKEN = re.compile(  # each alternative runs to the end when it is not closed, so that no input is scanned twice
@@ -265,13 +255,13 @@ _DECODER = json.JSONDecoder(strict=False, parse_constant=lambda _: None)
 
 class Mended(NamedTuple):
     roots: list[Any]
-    """The values that can be read; empty when it is hopeless."""
+    """The values that can be read; empty if none."""
     breakages: tuple[str, ...] = ()
-    """What was wrong, as SENTENCES has it."""
+    """What was wrong: keys of SENTENCES."""
 
 
 def repaired(text: str) -> Mended:
-    """What can be read out of a script that is not valid JSON."""
+    """What can be read from a script that is not valid JSON."""
     if len(text) > LARGEST_REPAIR:
         return Mended([])
     mending = _Mending()
@@ -293,14 +283,14 @@ class _Mending:
         self.breakages = set(breakages)
 
     def cleaned(self, text: str) -> str:
-        """Twice, because a comma shows itself as trailing only when the comment after it is gone."""
+        """Run twice, because a comma is trailing only once the comment after it is removed."""
         unwrapped = _CDATA.sub(" ", text)
         if len(unwrapped) != len(text):
             self.breakages.add("wrapped")
         return _TOKEN.sub(self._token, _TOKEN.sub(self._token, unwrapped))
 
     def _token(self, found: re.Match[str]) -> str:
-        """Strings keep their words; what JSON does not know goes."""
+        """Keep strings; replace or remove what JSON does not have."""
         kind, said = found.lastgroup, found[0]
         if kind == "string":
             return _ESCAPE.sub(self._escape, said) if "\\" in said else said
@@ -327,7 +317,7 @@ class _Mending:
         return said[1:]
 
     def guessed(self, text: str) -> str:
-        """With every string in quotation marks of its own, names too, and commas between what stands side by side."""
+        """With proper quotation marks around strings and names, and commas between adjacent values."""
         written: list[str] = []
         at = 0
         while (found := _GUESSED.search(text, at)) is not None:
@@ -345,7 +335,7 @@ class _Mending:
         return "".join([*written, text[at:]])
 
     def _string(self, text: str, start: int, quote: str) -> tuple[str, int]:
-        """A string ends where JSON can go on after it, or the next line begins with another."""
+        """A string ends where valid JSON can follow, or if the next line begins with another string."""
         if quote == "'":
             self.breakages.add("single-quotes")
         written: list[str] = []
@@ -366,7 +356,7 @@ class _Mending:
         return f'"{"".join(written)}', len(text)
 
     def closed(self, text: str) -> str:
-        """With the brackets that are missing at its end."""
+        """With missing brackets added at the end."""
         opened: list[str] = []
         for found in _BRACKET.finditer(text):
             if found[0] in "{[":
@@ -378,7 +368,7 @@ class _Mending:
         return text.rstrip().rstrip(",") + "".join(reversed(opened))
 
     def read(self, text: str) -> list[Any]:
-        """Objects and arrays that follow one another; what comes before the first and after the last is left."""
+        """Consecutive objects and arrays; text before the first and after the last is skipped."""
         roots: list[Any] = []
         first = _OPENING.search(text)
         at = first.start() if first is not None else len(text)
@@ -405,6 +395,6 @@ class _Mending:
 
 
 def _whole(root: Any) -> Any:
-    """Without halves of surrogate pairs, which no encoding can hold."""
+    """Without halves of surrogate pairs, which no encoding can represent."""
     text = json.dumps(root, ensure_ascii=False)
     return json.loads(_HALF_PAIR.sub("\ufffd", text)) if _HALF_PAIR.search(text) else root

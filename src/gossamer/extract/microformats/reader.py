@@ -1,8 +1,8 @@
-"""Microformats, the second and the first, as canonical JSON (microformats.org/wiki/microformats2-parsing).
+"""Microformats, first and second generation, as items with properties (microformats.org/wiki/microformats2-parsing).
 
-Roots are found in one pass over all elements; what each covers is laid flat (`Region`) and gone through once. Items
-are gathered from the outside in and read from the inside out, because what a property says may be the name of the
-item in it; neither needs recursion, however deep a page nests them.
+Roots are found in one pass over all elements; the elements of each are put in a flat list (`Region`) and visited once.
+Items are gathered from the outside in and read from the inside out, because the value of a property may be the name of
+the item in it. Neither recurses, however deep a page nests them.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,11 +25,11 @@ from gossamer.extract.microformats.values import (
     text_of,
 )
 from gossamer.extract.source import LengthAllowance
-from gossamer.values.tree import Attributes, Element, ElementParts
+from gossamer.values.tree import Element, ElementParts
 
 MOST_ITEMS = 10_000
 MOST_INCLUDED = 100_000
-"""Elements that are read again because an item elsewhere includes them."""
+"""Elements read again because an item elsewhere includes them."""
 
 
 @dataclass(slots=True)
@@ -54,13 +54,13 @@ class Microformat:
     number: int
     is_made: bool = False
     is_included: bool = False
-    """Whether it is read as part of another item that includes it; it then includes nothing itself."""
+    """Whether it is read as part of an item that includes it; then it includes nothing itself."""
     properties: list[MicroformatProperty] = field(default_factory=list)
     children: list["Microformat"] = field(default_factory=list)
     parts: dict[int, Region] = field(default_factory=dict)
-    """What it includes from elsewhere in the page, each once."""
+    """Parts of the page that it includes from elsewhere, each once."""
     is_cut: bool = False
-    """Whether a limit kept some of it from being read: what it says, or implies, is then not known."""
+    """Whether a limit kept part of it from being read: then its properties are not known."""
 
     @property
     def element(self) -> Element:
@@ -116,7 +116,7 @@ class _Gathering:
                 break
 
     def _fill(self, first: int) -> bool:
-        """The items from the given one on, which finds those inside them. True when there are too many."""
+        """Read the items from the given one on, which finds those inside them. True if there are too many."""
         at = first
         while at < len(self.found.every):
             if at >= MOST_ITEMS:
@@ -135,7 +135,7 @@ class _Gathering:
         return False
 
     def _scan(self, item: Microformat, region: Region, at: int, end: int, is_included: bool) -> None:
-        """States what the elements from `at` to `end` say of the item."""
+        """Add the properties that the elements from `at` to `end` state about the item."""
         while at <= end:
             attributes = region.attributes[at]
             if region.tags[at] == "template" or not ("class" in attributes or "rel" in attributes):
@@ -151,7 +151,8 @@ class _Gathering:
             if item.old:
                 properties += related(attributes.get("rel"), item.old, properties)
                 if "include" in names.words and not is_included:
-                    self._include(item, _pointed_at(attributes))
+                    target = attributes.get("href") or attributes.get("data") or ""
+                    self._include(item, [target[1:]] if target[:1] == "#" else [])
             nested = None
             if names.types:
                 nested = Microformat(names.types, names.old, region, at, names.is_made, is_included)
@@ -195,7 +196,7 @@ class _Gathering:
         return self._regions[target.mem_id]
 
     def read(self) -> None:
-        """From the inside out. Where one takes more than is allowed, it and those not read yet stay unread."""
+        """From the inside out. If one exceeds the limit, it and those not yet read stay unread."""
         for at in range(len(self.found.every) - 1, -1, -1):
             item = self.found.every[at]
             try:
@@ -209,13 +210,12 @@ class _Gathering:
 
 
 def _read(item: Microformat) -> None:
-    """Raises TooLong. Without what is inside an item that was cut, neither the value of a property is known, nor the
-    date that a later time belongs to."""
+    """Raises TooLong. A property with a cut item has no known value, and a later time may lack its date."""
     last_date = ""
     known: dict[tuple[str, int, int], Value] = {}
     for one in item.properties:
         way = (one.prefix, id(one.region), one.number)
-        if way in known:  # several properties of one element say the same
+        if way in known:  # properties of one element share its value
             one.value = _again(known[way], one.region)
             continue
         if one.nested is not None and one.nested.is_cut:
@@ -228,11 +228,6 @@ def _read(item: Microformat) -> None:
             last_date = date_in(one.value) or last_date
     if not item.old or item.is_made:
         _imply(item)
-
-
-def _pointed_at(attributes: Attributes) -> list[str]:
-    target = attributes.get("href") or attributes.get("data") or ""
-    return [target[1:]] if target[:1] == "#" else []
 
 
 def _again(value: Value, region: Region) -> Value:
@@ -259,7 +254,7 @@ def _value(one: MicroformatProperty, old: Old, last_date: str) -> Value:
 
 
 def _imply(item: Microformat) -> None:
-    """Name, photo and URL of an item that says nothing of the kind itself and has no other in it."""
+    """Name, photo and URL of an item that does not state them and contains no other item."""
     if item.children or any(one.nested for one in item.properties):
         return
     said = {one.name for one in item.properties}

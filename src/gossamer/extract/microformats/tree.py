@@ -1,59 +1,43 @@
-"""The part of a page that one microformat covers, laid flat: every question about a subtree is a slice.
+"""The part of a page that one microformat covers, as flat lists in which every subtree is a slice.
 
-Elements are numbered in document order, so what is below one is a range of numbers; their words lie in one list, so
-the text of an element is a join of a part of it. However deep properties nest, asking costs only what is answered.
+Elements are numbered in document order, so the descendants of one are a range of numbers; all texts are in one list, so
+the text of an element is a join of a slice. However deep properties nest, reading one costs only its own length.
 """
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from html import escape
 
+from gossamer.extract.markup import RAW, VOID, attribute, plain_text
 from gossamer.extract.source import LengthAllowance
 from gossamer.extract.terms import absolute
 from gossamer.values.tree import Attributes, Element
 
 MOST_LETTERS = 8 << 20
-"""All texts of a page together: nested properties would otherwise repeat a long text as often as they nest."""
+"""Of all texts of a page together: nested properties would otherwise repeat a long text as often as they nest."""
 
 WHITE = " \t\n\r\f"
 
-_VOID = frozenset(
-    ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"]
-)
 _SILENT = frozenset(("script", "style", "template"))
-_RAW = frozenset(("script", "style", "xmp", "iframe", "noembed", "noframes", "plaintext"))
 _ADDRESSES = frozenset(("href", "src", "poster", "cite"))
 
 
 class TooLong(Exception):
-    """More was read than is allowed for a page: what is not read yet stays unread. It never leaves this room."""
+    """The limit for a page is exceeded: the rest stays unread. Caught within this folder."""
 
 
 def resolved(text: str, base: str) -> str:
-    """A URL as u-* properties want it: absolute; what cannot be resolved stays as it is."""
+    """A URL as u-* properties need it: absolute, or unchanged if it cannot be resolved."""
     text = text.strip(WHITE)
     return (absolute(text, base) or text) if text else base
 
 
 class Region:
-    """An element and all below it. Numbers are those of elements, the outermost being 0."""
+    """An element and its descendants, numbered from 0 for the outermost."""
 
     __slots__ = (
-        "_allowance",
-        "_alts",
-        "_images",
-        "_markup",
-        "_markup_spans",
-        "_pieces",
-        "_starts",
-        "_stops",
-        "attributes",
-        "base",
-        "elements",
-        "ends",
-        "number_of",
-        "tags",
-    )
+        "_allowance", "_alts", "_images", "_markup", "_markup_spans", "_pieces", "_starts", "_stops",
+        "attributes", "base", "elements", "ends", "number_of", "tags",
+    )  # fmt: skip
 
     def __init__(self, outermost: Element, base: str, allowance: LengthAllowance) -> None:
         self.base = base
@@ -69,11 +53,11 @@ class Region:
         self._starts: list[int] = []
         self._stops: list[int] = []
         self._images: list[int] = []
-        """Which pieces stand for images."""
+        """Which pieces replace images."""
         self._alts: dict[int, str] = {}
         self._markup: list[str] = []
         self._markup_spans: list[tuple[int, int]] = []
-        """Which part of the markup is inside each element; laid out when first asked for."""
+        """Which part of the markup is inside each element; filled on first use."""
         self._lay_out(outermost)
 
     def _lay_out(self, outermost: Element) -> None:
@@ -114,11 +98,10 @@ class Region:
     def _add_image(self, attributes: Attributes) -> None:
         self._images.append(len(self._pieces))
         if "alt" in attributes:
-            self._alts[len(self._pieces)] = attributes["alt"] or ""
-            self._pieces.append(attributes["alt"] or "")
+            self._alts[len(self._pieces)] = words = attributes["alt"] or ""
         else:
-            address = attributes.get("src")
-            self._pieces.append(f" {resolved(address, self.base)} " if address else "")
+            words = f" {resolved(attributes['src'] or '', self.base)} " if attributes.get("src") else ""
+        self._pieces.append(words)
 
     def _close(self, number: int) -> None:
         self.ends[number] = len(self.tags) - 1
@@ -132,13 +115,13 @@ class Region:
             child = self.ends[child] + 1
 
     def text(self, number: int) -> str:
-        """Words, with images spoken by their alternative text, or else their URL."""
+        """The text, with images replaced by their alternative text or else their URL."""
         start, stop = self._starts[number], self._stops[number]
         self._spend(stop - start + 1)
-        return self._allowed("".join(self._pieces[start:stop]))
+        return self.again("".join(self._pieces[start:stop]))
 
     def words(self, number: int, speaks_alt: bool = False) -> str:
-        """Words, without images; or only with those that have an alternative text."""
+        """The text without images, or only with those that have an alternative text."""
         start, stop = self._starts[number], self._stops[number]
         images = self._images[bisect_left(self._images, start) : bisect_left(self._images, stop)]
         if not images:
@@ -147,13 +130,10 @@ class Region:
         pieces = self._pieces[start:stop]
         for image in images:
             pieces[image - start] = self._alts.get(image, "") if speaks_alt else ""
-        return self._allowed("".join(pieces))
+        return self.again("".join(pieces))
 
     def again(self, text: str) -> str:
-        """What was read already and is to be said once more."""
-        return self._allowed(text)
-
-    def _allowed(self, text: str) -> str:
+        """The text, counted against the limit: of one element, or one that was read before and is repeated."""
         self._spend(len(text))
         return text
 
@@ -162,12 +142,12 @@ class Region:
             raise TooLong
 
     def html(self, number: int) -> str:
-        """The markup inside, comments left out, with absolute URLs: it will be read far from this page."""
+        """The markup inside, without comments and with absolute URLs, as it is used outside its page."""
         if not self._markup_spans:
             self._lay_out_markup()
         start, stop = self._markup_spans[number]
         self._spend(stop - start + 1)
-        return self._allowed("".join(self._markup[start:stop]))
+        return self.again("".join(self._markup[start:stop]))
 
     def _lay_out_markup(self) -> None:
         written = self._markup
@@ -178,7 +158,7 @@ class Region:
         def close() -> None:
             _, number = opened.pop()
             stops[number] = len(written)
-            if self.tags[number] not in _VOID:
+            if self.tags[number] not in VOID:
                 written.append(f"</{self.tags[number]}>")
 
         for node in self.elements[0].traverse(include_text=True):
@@ -191,8 +171,8 @@ class Region:
                 close()
             if tag == "-text":
                 text = node.text(deep=False)
-                is_raw = bool(opened) and self.tags[opened[-1][1]] in _RAW
-                written.append(text if is_raw else escape(text, quote=False).replace("\u00a0", "&nbsp;"))
+                is_raw = bool(opened) and self.tags[opened[-1][1]] in RAW
+                written.append(text if is_raw else plain_text(text))
                 continue
             opened.append((node.mem_id, len(starts)))
             written.append(self._start_tag(tag, self.attributes[len(starts)]))
@@ -207,5 +187,5 @@ class Region:
             value = value or ""
             if name in _ADDRESSES:
                 value = resolved(value, self.base)
-            written.append(f' {name}="{escape(value, quote=False).replace(chr(34), "&quot;")}"')
+            written.append(attribute(name, value))
         return f"<{tag}{''.join(written)}>"

@@ -6,6 +6,7 @@ After microformats.org/wiki/microformats2-parsing and /value-class-pattern.
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
 from gossamer.extract.microformats.tree import WHITE, Region, resolved
@@ -26,25 +27,20 @@ class Image(NamedTuple):
 
 
 Old = tuple[str, ...]
-"""The old root class names that an item goes by; none for one of microformats2."""
+"""The old root class names of an item; none for one of microformats2."""
 
 
 Value = str | Html | Image
 
 _ATTRIBUTE = {"abbr": "title", "link": "title", "data": "value", "input": "value", "img": "alt", "area": "alt"}
-"""Where p-* looks before it takes the words."""
+"""The attribute that p-* prefers to the text."""
 _LINKING = {
-    "a": ("href",),
-    "area": ("href",),
-    "link": ("href",),
-    "img": ("src",),
-    "audio": ("src",),
-    "source": ("src",),
-    "iframe": ("src",),
+    **dict.fromkeys(("a", "area", "link"), ("href",)),
+    **dict.fromkeys(("img", "audio", "source", "iframe"), ("src",)),
     "video": ("src", "poster"),
     "object": ("data",),
 }
-"""Where u-* looks first."""
+"""The attributes that u-* tries first."""
 _WORDED = {"abbr": "title", "data": "value", "input": "value"}
 _DATED = _WORDED | {"time": "datetime", "ins": "datetime", "del": "datetime"}
 _PART = {"img": "alt", "area": "alt", "data": "value", "abbr": "title"}
@@ -62,7 +58,7 @@ _DATE_FIRST = re.compile(rf"({_DATE})(?=[Tt ]|\Z)", re.ASCII)
 
 
 def text_of(region: Region, number: int, old: Old) -> str:
-    """p-*. `old`, here and below: the old roots of the innermost item around what is inside the element."""
+    """p-*. Here and below, `old` are the old roots of the innermost item around the content of the element."""
     parts = _parts(region, number, old, _PART)
     if parts:
         return "".join(parts)
@@ -71,7 +67,7 @@ def text_of(region: Region, number: int, old: Old) -> str:
 
 
 def address_of(region: Region, number: int, old: Old) -> str | Image:
-    """u-*. The old formats know nothing of alternative texts."""
+    """u-*. The old formats have no alternative texts."""
     tag, attributes = region.tags[number], region.attributes[number]
     for name in _LINKING.get(tag, ()):
         if name in attributes:
@@ -86,7 +82,7 @@ def address_of(region: Region, number: int, old: Old) -> str | Image:
 
 
 def moment_of(region: Region, number: int, old: Old, last_date: str) -> str:
-    """dt-*. `last_date`: the one a time without a date belongs to."""
+    """dt-*. `last_date`: the date of a time that is given without one."""
     parts = _parts(region, number, old, _DATED_PART)
     if parts and (moment := assembled(parts, last_date)):
         return moment
@@ -100,7 +96,7 @@ def markup_of(region: Region, number: int) -> Html:
 
 
 def tag_of(region: Region, number: int) -> str:
-    """rel-tag: the last part of the URL is the word."""
+    """rel-tag: the last part of the URL path is the word."""
     address = resolved(region.attributes[number].get("href") or "", region.base)
     word = re.split(r"[?#]", address, maxsplit=1)[0].rstrip("/").rpartition("/")[2]
     return _ESCAPED.sub(lambda found: bytes.fromhex(found[0].replace("%", "")).decode("utf-8", "replace"), word)
@@ -118,8 +114,8 @@ def _given(region: Region, number: int, where: dict[str, str]) -> str | None:
 
 
 def _parts(region: Region, number: int, old: Old, where: dict[str, str]) -> list[str]:
-    """The value class pattern: what the elements with class `value` say, in order. Those inside other properties or
-    microformats belong to these; so each element is looked at for one property only, however they nest."""
+    """The value class pattern: the values of elements with class `value`, in order. Those inside other properties or
+    microformats belong to these, so each element is looked at for one property only, however they nest."""
     found: list[str] = []
     at, end = number + 1, region.ends[number]
     while at <= end:
@@ -138,7 +134,7 @@ def _parts(region: Region, number: int, old: Old, where: dict[str, str]) -> list
 
 
 def assembled(parts: list[str], last_date: str) -> str:
-    """A moment from parts; of each kind the first counts. Empty when no part is one."""
+    """A date and time from parts; the first of each kind counts. Empty if no part is one."""
     date = time = zone = ""
     for part in [part.strip(WHITE) for part in parts]:
         if _IS_DATE.fullmatch(part):
@@ -176,20 +172,11 @@ def implied_name(region: Region, number: int) -> str:
 def _only_ones(region: Region, number: int) -> Iterator[int]:
     """The only child, and its only child."""
     for _ in range(2):
-        children = _first_two(region, number)
+        children = list(islice(region.children(number), 2))
         if len(children) != 1:
             return
         number = children[0]
         yield number
-
-
-def _first_two(region: Region, number: int) -> list[int]:
-    found: list[int] = []
-    for child in region.children(number):
-        found.append(child)
-        if len(found) > 1:
-            break
-    return found
 
 
 def implied_photo(region: Region, number: int) -> str | Image | None:
@@ -213,129 +200,81 @@ def _implied(region: Region, number: int, where: tuple[tuple[str, str], ...]) ->
     return None
 
 
-# The class names of the first microformats, and what they are called now.
-# Each old root class has properties of its own, which mean something only below it (microformats.org/wiki: hcard,
-# hcalendar, hatom, hreview, hreview-aggregate, hproduct, hrecipe, hresume, hnews, adr, geo; and "backward compatible
-# parsing" in the pages of the formats that replaced them).
+# The class names of the first microformats and their current names. Each old root class has properties of its own,
+# which only count below it (microformats.org/wiki: hcard, hcalendar, hatom, hreview, hreview-aggregate, hproduct,
+# hrecipe, hresume, hnews, adr, geo; and "backward compatible parsing" in the pages of the formats that replaced them).
 
 
 class Was(NamedTuple):
-    """What an old class name is now."""
+    """The current form of an old class name."""
 
     prefix: str
     name: str
     makes: str = ""
-    """The old root that an element becomes when it is none yet: an author is an hcard though nobody says so."""
+    """The old root that an element without a root class becomes: an author is an hcard even if not marked as one."""
 
 
+_SAME_ROOTS = "adr geo hentry hfeed hnews hproduct hrecipe hresume hreview hreview-aggregate"
 TYPE_OF = {
-    "adr": "h-adr",
-    "geo": "h-geo",
-    "hentry": "h-entry",
-    "hfeed": "h-feed",
-    "hnews": "h-news",
-    "hproduct": "h-product",
-    "hrecipe": "h-recipe",
-    "hresume": "h-resume",
-    "hreview": "h-review",
-    "hreview-aggregate": "h-review-aggregate",
+    **{root: f"h-{root.removeprefix('h')}" for root in _SAME_ROOTS.split()},
     "vcard": "h-card",
     "vevent": "h-event",
     "item": "h-item",
 }
 ROOTS = TYPE_OF.keys() - {"item"}
-"""`item` is a root only where a review makes it one."""
+"""`item` is a root only if a review makes it one."""
 
 
-def _texts(names: str) -> dict[str, Was]:
-    """Properties that are text and kept their names."""
-    return {name: Was("p", name) for name in names.split()}
+def _kept(prefix: str, names: str) -> dict[str, Was]:
+    """Properties that kept their names."""
+    return {name: Was(prefix, name) for name in names.split()}
 
 
-_ADR = _texts("post-office-box extended-address street-address locality region postal-code country-name")
-_NESTED = {"adr": Was("p", "adr"), "geo": Was("p", "geo")}
+_NAME_IS_FN = {"fn": Was("p", "name")}
+_CARD_AUTHOR = {"author": Was("p", "author", "vcard")}
 PROPERTIES: dict[str, dict[str, Was]] = {
-    "adr": _ADR | {"name": Was("p", "name")},
-    "geo": _texts("latitude longitude"),
-    "vcard": _NESTED
-    | _texts(
-        "honorific-prefix given-name additional-name family-name honorific-suffix nickname sort-string category class "
-        "label mailer note org organization-name organization-unit role tel tz agent key"
+    "adr": _kept("p", "post-office-box extended-address street-address locality region postal-code country-name name"),
+    "geo": _kept("p", "latitude longitude"),
+    "vcard": _kept(
+        "p",
+        "adr geo honorific-prefix given-name additional-name family-name honorific-suffix nickname sort-string "
+        "category class label mailer note org organization-name organization-unit role tel tz agent key",
     )
+    | _kept("dt", "bday rev")
+    | _kept("u", "email logo photo sound uid url")
+    | _NAME_IS_FN
+    | {"title": Was("p", "job-title")},
+    "vevent": _kept("p", "geo attendee category class contact description location organizer status")
+    | _kept("dt", "duration last-modified")
+    | _kept("u", "uid url")
+    | {"summary": Was("p", "name"), "dtstart": Was("dt", "start"), "dtend": Was("dt", "end")},
+    "hfeed": _CARD_AUTHOR | _kept("p", "category") | _kept("u", "photo url"),
+    "hentry": _CARD_AUTHOR
+    | _kept("p", "category")
+    | _kept("dt", "published updated")
+    | {"entry-title": Was("p", "name"), "entry-summary": Was("p", "summary"), "entry-content": Was("e", "content")},
+    "hnews": _kept("p", "adr geo entry dateline source-org"),
+    "hproduct": _NAME_IS_FN
+    | _kept("p", "brand category description identifier listing price review")
+    | _kept("u", "photo url"),
+    "hrecipe": _NAME_IS_FN
+    | _CARD_AUTHOR
+    | _kept("p", "category ingredient nutrition summary yield")
+    | _kept("e", "instructions")
+    | _kept("dt", "duration published")
+    | _kept("u", "photo"),
+    "hresume": _kept("p", "summary skill publications")
+    | {name: Was("p", name, "vcard") for name in ("contact", "affiliation")}
+    | {name: Was("p", name, "vevent") for name in ("education", "experience")},
+    "hreview": _kept("p", "rating best worst")
     | {
-        "fn": Was("p", "name"),
-        "title": Was("p", "job-title"),
-        "bday": Was("dt", "bday"),
-        "rev": Was("dt", "rev"),
-        "email": Was("u", "email"),
-        "logo": Was("u", "logo"),
-        "photo": Was("u", "photo"),
-        "sound": Was("u", "sound"),
-        "uid": Was("u", "uid"),
-        "url": Was("u", "url"),
+        "summary": Was("p", "name"), "description": Was("e", "content"), "dtreviewed": Was("dt", "published"),
+        "item": Was("p", "item", "item"), "reviewer": Was("p", "author", "vcard"),
     },
-    "vevent": {"geo": Was("p", "geo")}
-    | _texts("attendee category class contact description location organizer status")
-    | {
-        "summary": Was("p", "name"),
-        "dtstart": Was("dt", "start"),
-        "dtend": Was("dt", "end"),
-        "duration": Was("dt", "duration"),
-        "last-modified": Was("dt", "last-modified"),
-        "uid": Was("u", "uid"),
-        "url": Was("u", "url"),
-    },
-    "hfeed": {
-        "author": Was("p", "author", "vcard"),
-        "category": Was("p", "category"),
-        "photo": Was("u", "photo"),
-        "url": Was("u", "url"),
-    },
-    "hentry": {
-        "entry-title": Was("p", "name"),
-        "entry-summary": Was("p", "summary"),
-        "entry-content": Was("e", "content"),
-        "published": Was("dt", "published"),
-        "updated": Was("dt", "updated"),
-        "author": Was("p", "author", "vcard"),
-        "category": Was("p", "category"),
-    },
-    "hnews": _NESTED
-    | {
-        "entry": Was("p", "entry"),
-        "dateline": Was("p", "dateline"),
-        "source-org": Was("p", "source-org"),
-    },
-    "hproduct": _texts("brand category description identifier listing price review")
-    | {"fn": Was("p", "name"), "photo": Was("u", "photo"), "url": Was("u", "url")},
-    "hrecipe": _texts("category ingredient nutrition summary yield")
-    | {
-        "fn": Was("p", "name"),
-        "instructions": Was("e", "instructions"),
-        "duration": Was("dt", "duration"),
-        "published": Was("dt", "published"),
-        "photo": Was("u", "photo"),
-        "author": Was("p", "author", "vcard"),
-    },
-    "hresume": _texts("summary skill publications")
-    | {
-        "contact": Was("p", "contact", "vcard"),
-        "affiliation": Was("p", "affiliation", "vcard"),
-        "education": Was("p", "education", "vevent"),
-        "experience": Was("p", "experience", "vevent"),
-    },
-    "hreview": _texts("rating best worst")
-    | {
-        "summary": Was("p", "name"),
-        "description": Was("e", "content"),
-        "dtreviewed": Was("dt", "published"),
-        "item": Was("p", "item", "item"),
-        "reviewer": Was("p", "author", "vcard"),
-    },
-    "hreview-aggregate": _texts("rating average best worst count votes")
+    "hreview-aggregate": _kept("p", "rating average best worst count votes")
     | {"summary": Was("p", "name"), "item": Was("p", "item", "item")},
-    "item": {"fn": Was("p", "name"), "photo": Was("u", "photo"), "url": Was("u", "url")},
-}
+    "item": _NAME_IS_FN | _kept("u", "photo url"),
+}  # fmt: skip
 _TAG = Was("tag", "category")
 _URL = Was("u", "url")
 RELATIONS: dict[str, dict[str, Was]] = {
@@ -345,15 +284,15 @@ RELATIONS: dict[str, dict[str, Was]] = {
     "hrecipe": {"tag": _TAG},
     "hreview": {"tag": _TAG, "bookmark": _URL, "self": _URL},
 }
-"""What @rel says below an old root. The prefix "tag": the last part of the URL is the word (rel-tag)."""
+"""Properties by @rel below an old root. The prefix "tag": the last part of the URL is the word (rel-tag)."""
 MOST_NAMES = 1000
-"""Class names of one element; of one that has more, none is read."""
+"""Class names per element; with more, none is read."""
 
 Stated = tuple[str, str]
 """A property: prefix and name."""
 
 HEIGHTS = frozenset(["h-auto", "h-dvh", "h-fit", "h-full", "h-lvh", "h-max", "h-min", "h-px", "h-screen", "h-svh"])
-"""Names that look like roots and are how a widespread style sheet sets the height of a box."""
+"""Names that look like roots, but set the height of a box in a widespread style sheet."""
 
 _SHORT = 512
 _WORD = re.compile(r"[^ \t\n\f\r]+")
@@ -363,14 +302,14 @@ _NAME = re.compile(r"(h|p|u|dt|e)-((?:[a-z0-9]+-)?[a-z]+(?:-[a-z]+)*)")
 class Names(NamedTuple):
     properties: tuple[Stated, ...] = ()
     types: tuple[str, ...] = ()
-    """In the order of the alphabet, each once; none for what is no root."""
+    """In alphabetical order, each once; empty if it is no root."""
     old: Old = ()
     is_made: bool = False
-    """Whether it is a root only because of the property it is."""
+    """Whether it is a root only because of the property that it is."""
     words: frozenset[str] = frozenset()
-    """Those that are neither, but may have a part: `value`, `value-title`, `include`."""
+    """Class names with another function: `value`, `value-title`, `include`."""
     is_cut: bool = False
-    """There are too many to be read: what the element is, is not known."""
+    """There are too many: what the element is, is unknown."""
 
 
 _NOTHING = Names()
@@ -378,7 +317,7 @@ _PARTS = frozenset(("value", "value-title", "include"))
 
 
 def names_of(text: str | None, within: Old | None) -> Names:
-    """`within`: the old roots of the item around it; None where there is no item, so that nothing is a property."""
+    """`within`: the old roots of the item around it; None if there is no item, so that nothing is a property."""
     if not text:
         return _NOTHING
     return _remembered(text, within) if len(text) <= _SHORT else _named(text, within)
@@ -409,7 +348,7 @@ _remembered = lru_cache(maxsize=4096)(_named)
 
 
 def related(rel: str | None, within: Old, known: tuple[Stated, ...]) -> tuple[Stated, ...]:
-    """What @rel says, beside the properties that the class names say already."""
+    """Properties stated by @rel, besides those stated by class names."""
     if not rel or not within or not RELATIONS.keys() & within:
         return ()
     said = {name for _, name in known}

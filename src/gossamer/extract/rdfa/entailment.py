@@ -1,4 +1,4 @@
-"""."""
+"""Facts that follow from those of a page: RDFa property copying and vocabulary expansion."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,18 +11,18 @@ from gossamer.extract.terms import RDF_TYPE
 from gossamer.values.page import MOST_TRIPLES, Triple
 from gossamer.values.tree import Element
 
-# Property copying (HTML+RDFa 1.1, 3.5): `rdfa:copy` takes over what a `rdfa:Pattern` states.
+# Property copying (HTML+RDFa 1.1, 3.5): `rdfa:copy` copies what a `rdfa:Pattern` states.
 
 COPY = "<http://www.w3.org/ns/rdfa#copy>"
 PATTERN = "<http://www.w3.org/ns/rdfa#Pattern>"
 MOST_COPIES = MOST_TRIPLES
-"""Facts of patterns that are looked at, each as often as it is copied: patterns may copy one another."""
+"""Facts of patterns, each counted as often as it is copied: patterns may copy one another."""
 
 
 def copied(found: FoundFacts) -> FoundFacts:
-    """The facts after copying, to a fixed point. Patterns that were copied are taken out, and the copy links too.
+    """The facts after copying, to a fixed point, without copied patterns and copy links.
 
-    A copied fact's place is that of the pattern's.
+    The place of a copied fact is that of the pattern's fact.
     """
     triples = found.triples
     if not any(predicate == COPY or kind == PATTERN for _, predicate, kind in triples):
@@ -37,7 +37,7 @@ def copied(found: FoundFacts) -> FoundFacts:
         facts.setdefault(triple, place)
     links = [triple for triple in triples if triple.predicate == COPY and triple.object in patterns]
     gone = {link.object for link in links}
-    waiting = [link for link in links if link.subject not in gone]  # what a pattern copies goes with it
+    waiting = [link for link in links if link.subject not in gone]  # what a pattern copies is removed with it
     used = {(link.subject, link.object) for link in waiting}
     left = MOST_COPIES
     while waiting:
@@ -62,8 +62,8 @@ def copied(found: FoundFacts) -> FoundFacts:
 
 
 def _without_patterns(found: FoundFacts) -> FoundFacts:
-    """Where a limit was reached, what is a pattern and who copies it is not known for certain: whatever may be one is
-    left out, so that no pattern is taken for facts."""
+    """If a limit was reached, patterns and their copies are not fully known: everything that may be a pattern is left
+    out, so that none is taken for facts."""
     gone = {subject for subject, predicate, kind in found.triples if predicate == RDF_TYPE and kind == PATTERN}
     gone.update(thing for _, predicate, thing in found.triples if predicate == COPY)
     pairs = zip(found.triples, found.places, strict=True)
@@ -71,17 +71,17 @@ def _without_patterns(found: FoundFacts) -> FoundFacts:
     return FoundFacts([fact for fact, _ in kept], [place for _, place in kept], found.flags, found.notices)
 
 
-# Vocabulary expansion (RDFa Core 1.1, 10): what a page's facts mean in the wider terms of the vocabularies it uses.
-# Nothing is fetched: what vocabularies say is given, as `relations_in` reads it from their documents. Only facts about
-# entities follow from it, not relations among classes and properties (10.1.1).
+# Vocabulary expansion (RDFa Core 1.1, 10): the facts of a page in the wider terms of the vocabularies it uses. Nothing
+# is fetched: the relations are given, as `relations_in` reads them from documents. Only facts about entities are
+# inferred, not relations among classes and properties (10.1.1).
 
 MOST_ADDED = MOST_TRIPLES
-"""Facts that may follow; there are no more than this, however the vocabularies are made."""
+"""Inferred facts, whatever the vocabularies are."""
 MOST_RELATIONS = 50_000
-"""Of one vocabulary; schema.org has three thousand."""
+"""Per vocabulary; schema.org has three thousand."""
 LARGEST = 16 << 20
 MOST_GROWTH = 1 << 20
-"""Letters that the entities of an RDF/XML document may add to it."""
+"""Characters that the entities of an RDF/XML document may add to it."""
 USES_VOCABULARY = "<http://www.w3.org/ns/rdfa#usesVocabulary>"
 SUB_CLASS = "<http://www.w3.org/2000/01/rdf-schema#subClassOf>"
 SUB_PROPERTY = "<http://www.w3.org/2000/01/rdf-schema#subPropertyOf>"
@@ -93,23 +93,23 @@ FORMATS = {
     "application/n-triples": RdfFormat.N_TRIPLES,
     "application/rdf+xml": RdfFormat.RDF_XML,
 }
-"""By media type, those that vocabularies are published in and that are read here. HTML with RDFa is for the caller."""
+"""By media type, the formats of vocabularies that are read here. HTML with RDFa is up to the caller."""
 _ENTITY = re.compile(rb"<!ENTITY\s+[^\s>]+\s+(?:\"([^\"]*)\"|'([^']*)')")
 Wider = dict[str, list[str]]
 
 
 def expanded(triples: list[Triple], vocabularies: Mapping[str, Iterable[Triple]]) -> list[Triple]:
-    """`triples` as they are, and after them what follows, to a fixed point.
+    """The triples, and after them what they entail, to a fixed point.
 
-    `vocabularies` gives by URL what each says (others than `RELATIONS` are passed over); those count that the page
-    names by rdfa:usesVocabulary, and what the page says of classes and properties itself.
+    `vocabularies` has the statements of each by URL (others than `RELATIONS` are skipped). Used are those that the page
+    names by rdfa:usesVocabulary, and its own statements about classes and properties.
     """
     classes, properties = _wider(triples, vocabularies)
     if not classes and not properties:
         return triples
     known = set(triples)
     waiting = list(triples)
-    for subject, predicate, thing in waiting:  # grows as it is gone through
+    for subject, predicate, thing in waiting:  # grows meanwhile
         follows = [Triple(subject, wider, thing) for wider in properties.get(predicate, ())]
         if predicate == RDF_TYPE:
             follows += [Triple(subject, RDF_TYPE, wider) for wider in classes.get(thing, ())]
@@ -123,7 +123,7 @@ def expanded(triples: list[Triple], vocabularies: Mapping[str, Iterable[Triple]]
 
 
 def _wider(triples: list[Triple], vocabularies: Mapping[str, Iterable[Triple]]) -> tuple[Wider, Wider]:
-    """For each class, and for each property, those that hold where it does."""
+    """For each class and each property, the wider ones."""
     classes: Wider = {}
     properties: Wider = {}
     used = dict.fromkeys([thing[1:-1] for _, predicate, thing in triples if predicate == USES_VOCABULARY])
@@ -139,7 +139,7 @@ def _wider(triples: list[Triple], vocabularies: Mapping[str, Iterable[Triple]]) 
 
 
 def relations_in(body: bytes, media_type: str, base: str) -> list[Triple]:
-    """What the document of a vocabulary says of its classes and properties, as far as it can be read.
+    """The relations of classes and properties in the document of a vocabulary, as far as it can be read.
 
     REQUIRES: `base` is an absolute IRI. Empty for media types other than `FORMATS`.
     """
@@ -160,8 +160,8 @@ def relations_in(body: bytes, media_type: str, base: str) -> list[Triple]:
 
 
 def _swells(body: bytes) -> bool:
-    """Whether its entities would make it grow out of bounds: the parser writes them out however often and however
-    deep they are used. What is not UTF-8 could hide them."""
+    """Whether its entities would make it too large: the parser expands them however often and deeply they are used.
+    Encodings other than UTF-8 could hide them."""
     if b"\0" in body:
         return True
     values = [one or other for one, other in _ENTITY.findall(body)]
@@ -170,7 +170,7 @@ def _swells(body: bytes) -> bool:
     return max(map(len, values), default=0) * body.count(b"&") > MOST_GROWTH
 
 
-# What a few widespread vocabularies say of their own terms, so that expansion needs no fetching for them.
+# The relations of a few widespread vocabularies, so that expansion works without their documents.
 # Facts from DCMI Metadata Terms (2020-01-20) and the FOAF Vocabulary Specification 0.99 (2014-01-14); only relations
 # between terms.
 
@@ -197,16 +197,10 @@ _REFINES = {
 }
 
 
-def _term(iri: str) -> str:
-    return f"<{iri}>"
-
-
-def _dublin_core() -> list[Triple]:
-    refined = [(DCTERMS + name, DC + name) for name in _ELEMENTS.split()]
-    refined += [(DCTERMS + name, DCTERMS + wider) for wider, names in _REFINES.items() for name in names.split()]
-    return [Triple(_term(name), SUB_PROPERTY, _term(wider)) for name, wider in refined]
-
-
+_DUBLIN_CORE = (
+    *((name, DC + name) for name in _ELEMENTS.split()),
+    *((name, DCTERMS + wider) for wider, names in _REFINES.items() for name in names.split()),
+)
 _FOAF = (
     ("Person", SUB_CLASS, FOAF + "Agent"),
     ("Organization", SUB_CLASS, FOAF + "Agent"),
@@ -231,7 +225,7 @@ _FOAF = (
     ("skypeID", SUB_PROPERTY, FOAF + "nick"),
 )
 KNOWN: Mapping[str, Sequence[Triple]] = {
-    DCTERMS: _dublin_core(),
-    FOAF: [Triple(_term(FOAF + name), relation, _term(wider)) for name, relation, wider in _FOAF],
+    DCTERMS: [Triple(f"<{DCTERMS}{name}>", SUB_PROPERTY, f"<{wider}>") for name, wider in _DUBLIN_CORE],
+    FOAF: [Triple(f"<{FOAF}{name}>", relation, f"<{wider}>") for name, relation, wider in _FOAF],
 }
 """By the URL of the vocabulary, as `expanded` takes them."""

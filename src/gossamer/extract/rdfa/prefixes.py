@@ -1,4 +1,4 @@
-"""The RDFa initial context: prefixes and terms that pages may use without declaring them.
+"""The RDFa initial context (prefixes and terms that need no declaration), and the rules of each host language.
 
 Facts from https://www.w3.org/2011/rdfa-context/rdfa-1.1 and xhtml-rdfa-1.1 beside it (W3C). Prefixes are only ever
 added there; when they are, add them here too.
@@ -6,7 +6,7 @@ added there; when they are, add them here too.
 
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from gossamer.extract.source import HostLanguage, Notice, RdfaVersion, Source
 from gossamer.values.tree import Survey
@@ -77,10 +77,10 @@ _XHTML_WORDS = """
 
 OLD_PREFIXES: dict[str, str] = {"": XHV}
 OLD_TERMS: dict[str, str] = {word: XHV + word for word in _XHTML_WORDS.split() if word != "previous"}
-"""All that RDFa 1.0 knows without a declaration; its terms are names in @rel and @rev only (RDFa in XHTML, 9.3)."""
+"""Those that RDFa 1.0 knows without a declaration; its terms only count in @rel and @rev (RDFa in XHTML, 9.3)."""
 
 XHTML_TERMS: dict[str, str] = {**TERMS, **{word: XHV + word for word in _XHTML_WORDS.split()}}
-"""In XHTML 1 the relations of the XHTML vocabulary are terms as well (XHTML+RDFa 1.1, 3.2)."""
+"""In XHTML 1 the relations of the XHTML vocabulary are terms too (XHTML+RDFa 1.1, 3.2)."""
 
 
 XHTML = "http://www.w3.org/1999/xhtml"
@@ -89,7 +89,7 @@ SVG = "http://www.w3.org/2000/svg"
 NOT_WELL_FORMED = Notice(
     "error", "document-error", "The page says it is XML but is not well-formed, so it was read as HTML."
 )
-"""For the caller whose XML parser gave up (RDFa Core 1.1, 7.6.1)."""
+"""For a caller whose XML parser failed (RDFa Core 1.1, 7.6.1)."""
 
 _XHTML1 = re.compile(rb"-//W3C//DTD XHTML(?: 1\.|\+RDFa| Basic)", re.IGNORECASE)
 _OLD_DOCTYPE = re.compile(
@@ -103,24 +103,24 @@ class HostRules(NamedTuple):
     """REQUIRES: the names in `languages` are those that `scope.SCOPING` lists."""
 
     terms: Mapping[str, str]
-    """Words that are names without any vocabulary."""
+    """Words that are names without a vocabulary."""
     languages: tuple[str, ...]
-    """Attributes that give the language; the first that is there counts."""
+    """Attributes that give the language; the first present one counts."""
     speaks_of_around: frozenset[str]
-    """Elements that speak of what those around them do, when they name nothing (HTML+RDFa 1.1, 3.1)."""
+    """Elements that, without a subject of their own, have that of the enclosing ones (HTML+RDFa 1.1, 3.1)."""
     has_moments: bool
     """Whether `<time>` and @datetime count (HTML+RDFa 1.1, 3.1)."""
     drops_plain_relations: bool
-    """Whether plain words in @rel and @rev go beside @property (HTML+RDFa 1.1, 3.1)."""
+    """Whether plain words in @rel and @rev are ignored beside @property (HTML+RDFa 1.1, 3.1)."""
     heeds_xml_base: bool
     is_xml: bool
-    """Whether prefixes are namespaces: a literal that is markup then declares them."""
+    """Whether prefixes are namespaces: a markup literal then declares them."""
     is_old: bool = False
     """Whether these are the rules of RDFa 1.0 (RDFa in XHTML, 5.5)."""
     namespace: str = ""
-    """The default namespace of a literal that is markup, where the page declares none."""
+    """The default namespace of a markup literal, if the page declares none."""
     folds_prefixes: bool = True
-    """Whether prefixes are compared without case."""
+    """Whether prefixes are case-insensitive."""
 
 
 _AROUND = frozenset(("head", "body"))
@@ -134,24 +134,22 @@ RULES: dict[HostLanguage, HostRules] = {
 }
 
 
-def _old(rules: HostRules, **others: Any) -> HostRules:
-    return rules._replace(terms=OLD_TERMS, has_moments=False, drops_plain_relations=False, is_old=True, **others)
-
-
 OLD_RULES: dict[HostLanguage, HostRules] = {
-    HostLanguage.HTML: _old(
-        RULES[HostLanguage.HTML], namespace=XHTML
-    ),  # its parser has put the names of attributes in lower case
-    HostLanguage.XHTML5: _old(RULES[HostLanguage.XHTML5], namespace=XHTML, folds_prefixes=False),
-    HostLanguage.XHTML1: _old(RULES[HostLanguage.XHTML1], namespace=XHTML, folds_prefixes=False),
-    HostLanguage.SVG: _old(RULES[HostLanguage.SVG], folds_prefixes=False),
-    HostLanguage.XML: _old(RULES[HostLanguage.XML], namespace=XHTML, folds_prefixes=False),
+    host: rules._replace(
+        terms=OLD_TERMS,
+        has_moments=False,
+        drops_plain_relations=False,
+        is_old=True,
+        namespace="" if host is HostLanguage.SVG else XHTML,
+        folds_prefixes=host is HostLanguage.HTML,  # its parser has lower-cased the names of attributes
+    )
+    for host, rules in RULES.items()
 }
-"""RDFa 1.0 is written into XHTML; XML that claims to be in it is taken for that."""
+"""RDFa 1.0 is defined for XHTML; XML that declares it is treated as XHTML."""
 
 
 def rules_for(source: Source) -> HostRules:
-    """Those of RDFa 1.0 where the page declares it, and names nothing as only 1.1 can."""
+    """The rules of RDFa 1.0 if the page declares it and uses no names that only 1.1 has."""
     version = source.rdfa_version
     if version is None and b"RDFa 1.0" in source.body[:_LOOKED_AT]:
         version = "1.0" if _declares_old(source) and not _names_by_vocabulary(source) else "1.1"
@@ -159,13 +157,13 @@ def rules_for(source: Source) -> HostRules:
 
 
 def _declares_old(source: Source) -> bool:
-    """By @version, or else by the document type."""
+    """Whether it declares RDFa 1.0 by @version, or else by its document type."""
     version = (source.survey.root.attributes.get("version") or "") if source.survey.root is not None else ""
     return "RDFa 1.0" in version if "RDFa" in version else _OLD_DOCTYPE.match(source.body) is not None
 
 
 def _names_by_vocabulary(source: Source) -> bool:
-    """Whether @vocab is there, and a name without a colon that needs it."""
+    """Whether there is a @vocab and a name without a colon that needs it."""
     said = [attributes for _, _, attributes in source.survey.elements]
     return any(one.get("vocab") for one in said) and any(
         ":" not in name for one in said for about in ("property", "typeof") for name in (one.get(about) or "").split()
@@ -173,7 +171,7 @@ def _names_by_vocabulary(source: Source) -> bool:
 
 
 def host_of(media_type: str, survey: Survey, doctype: bytes = b"") -> HostLanguage:
-    """The language of a page that was read as XML; one that the HTML parser read is HTML, whatever its label says.
+    """The language of a page that was parsed as XML; what the HTML parser read is HTML, whatever its label.
 
     REQUIRES: `media_type` in lower case without parameters; `doctype` as `parse.xml.doctype_of` gives it.
     """
@@ -192,9 +190,7 @@ def host_of(media_type: str, survey: Survey, doctype: bytes = b"") -> HostLangua
 
 
 def base_of(survey: Survey, host: HostLanguage, page: Url, rdfa_version: RdfaVersion | None = None) -> Url:
-    """What the page's relative URLs are relative to: the first `<base href>` where the language has one.
-
-    @xml:base holds from element to element and is obeyed there."""
+    """The base of relative URLs: the first `<base href>`, if the language has it. @xml:base is handled per element."""
     if host is HostLanguage.SVG or (host is HostLanguage.XML and rdfa_version != "1.0"):
         return page
     href = next((said["href"] for _, tag, said in survey.elements if tag == "base" and "href" in said), None)

@@ -1,16 +1,15 @@
 """RDFa 1.1 and 1.0: one pass in document order over the elements that carry it, and their ancestors.
 
-The steps are those of RDFa Core 1.1, 7.5, with the changes of HTML+RDFa 1.1, 3.1; where a page declares RDFa 1.0, with
-those of RDFa in XHTML, 5.5 (`hosts.OLD_RULES`). Elements that neither state nor
-scope anything are never touched: those that can state a fact are picked from the survey, and climbing from each one to
-the nearest open element finds what is in force there.
+The steps are those of RDFa Core 1.1, 7.5, with the changes of HTML+RDFa 1.1, 3.1; for pages that declare RDFa 1.0,
+those of RDFa in XHTML, 5.5 (`prefixes.OLD_RULES`). Other elements are never visited: those that can state a fact are
+taken from the survey, and climbing from each to the nearest open element finds the scope there.
 """
 
 from collections.abc import Iterable
 from itertools import islice
 
 from gossamer.extract.markup import MOST_MARKUP, inner_html, inner_xml
-from gossamer.extract.rdfa.entailment import copied
+from gossamer.extract.rdfa.entailment import USES_VOCABULARY, copied
 from gossamer.extract.rdfa.prefixes import PREFIXES, RULES, XHV, HostRules, rules_for
 from gossamer.extract.rdfa.scope import (
     OLD_POINTING,
@@ -53,7 +52,7 @@ from gossamer.extract.terms import (
 from gossamer.values.page import Triple, new_tuple
 from gossamer.values.tree import Attributes, Element, ElementParts
 
-# The literal that an element with @property stands for (RDFa Core 1.1, 7.5, step 11; HTML+RDFa 1.1, 3.1).
+# The literal value of an element with @property (RDFa Core 1.1, 7.5, step 11; HTML+RDFa 1.1, 3.1).
 # In RDFa 1.0 a text with elements in it is an XML literal, unless a datatype is given (RDFa in XHTML, 5.5, step 9).
 
 XML_LITERAL = f"<{RDF}XMLLiteral>"
@@ -68,8 +67,8 @@ def literal_of(
     rules: HostRules,
     markup: LengthAllowance,
 ) -> str:
-    """`language` as `language_suffix` gives it. `datatype`: an IRI term; empty when @datatype names none; None when
-    there is no @datatype. `markup`: what may still be written of it; when it is spent, the literal is not whole."""
+    """`language` is from `language_suffix`. `datatype`: an IRI term; empty if @datatype names none; None without
+    @datatype. `markup`: the remaining allowance; once it is spent, the literal is incomplete."""
     if "content" in attributes:
         text, is_moment = attributes["content"] or "", False
     elif rules.has_moments and "datetime" in attributes:
@@ -90,11 +89,10 @@ def literal_of(
 
 
 MOST_LETTERS = 32 << 20
-"""All literals of a page together: nested properties would otherwise repeat a long text as often as they nest."""
+"""Characters of all literals of a page together: nested properties would otherwise repeat a long text."""
 
 STATING = frozenset(("property", "typeof", "vocab", "rel", "rev"))
 COMPLETING = STATING | {"about", "resource", "href", "src"}
-USES_VOCABULARY = "<http://www.w3.org/ns/rdfa#usesVocabulary>"
 
 _ALWAYS_STATING = frozenset(("property", "typeof", "vocab"))
 _SPEAKING = _ALWAYS_STATING | SCOPING | POINTING | {"rel", "rev", "about"}
@@ -122,10 +120,10 @@ def _walked(source: Source, rules: HostRules) -> FoundFacts:
 
 
 def _stating(elements: Iterable[ElementParts], rules: HostRules) -> tuple[list[ElementParts], bool]:
-    """Those that can state something, and whether one of them may leave a triple hanging, to be completed by any
-    element below that sets a subject.
+    """Elements that can state something, and whether one may leave a triple incomplete, which any element below that
+    sets a subject completes.
 
-    Most @rel are the web's own (`stylesheet`, `nofollow`), and name something only where a vocabulary is in force.
+    Most @rel are those of HTML (`stylesheet`, `nofollow`), which only count if there is a vocabulary.
     """
     met: list[ElementParts] = []
     terms, pointing = rules.terms, OLD_POINTING if rules.is_old else POINTING
@@ -142,20 +140,20 @@ def _stating(elements: Iterable[ElementParts], rules: HostRules) -> tuple[list[E
 
 
 def _speaking(attributes: Attributes) -> Attributes:
-    """Nothing, when they mean nothing to RDFa."""
+    """The attributes if RDFa uses any, else none."""
     if attributes and (not _SPEAKING.isdisjoint(attributes) or "xmlns:" in " ".join(attributes)):
         return attributes
     return {}
 
 
 def _names_anyway(attributes: Attributes, terms: Iterable[str]) -> bool:
-    """Whether @rel or @rev holds a CURIE, an IRI, or a term that needs no vocabulary."""
+    """Whether @rel or @rev contains a CURIE, an IRI, or a term that needs no vocabulary."""
     said = f"{attributes.get('rel') or ''} {attributes.get('rev') or ''}".lower()
     return ":" in said or any(term in said for term in terms)
 
 
 Ending = tuple[tuple[str, Lists], ...]
-"""Subjects whose lists end with an element, because it began them."""
+"""Subjects whose lists end with an element, because they began there."""
 
 
 class _Walk:
@@ -172,16 +170,16 @@ class _Walk:
         self._above = root.parent.mem_id if root.parent is not None else 0
         self._is_old = rules.is_old
         self._mute = outermost(self._naming)
-        """Inside an XML literal of RDFa 1.0, where nothing is read (RDFa in XHTML, 5.5, steps 9 and 11)."""
+        """The scope in an XML literal of RDFa 1.0, where nothing is read (RDFa in XHTML, 5.5, steps 9 and 11)."""
         self._subjects = (OldSubjects if rules.is_old else Subjects)(root.mem_id, rules.speaks_of_around)
         self._listed = 0
         self._letters = MOST_LETTERS
         self._markup = LengthAllowance(MOST_MARKUP)
 
     def over(self, met: Iterable[ElementParts]) -> None:
-        """REQUIRES: document order. The stack holds the open elements that changed the scope; a new element closes
-        those it is not inside of. `depth_of` says for each element met which scope holds inside it; those of closed
-        elements are never asked for again."""
+        """REQUIRES: document order. The stack has the open elements that changed the scope; a new element closes those
+        it is outside of. `depth_of` has the scope inside each visited element; those of closed ones are not used
+        again."""
         scope = outermost(self._naming)
         stack: list[tuple[Evaluation, Ending]] = [(scope, ((self._document, scope.lists),))]
         depth_of = {self._above: 0}
@@ -208,7 +206,7 @@ class _Walk:
         if self._is_full():
             self.found.flags.append("too-many-facts")
             del self.found.triples[self._at_most :], self.found.places[self._at_most :]
-        else:  # a list that may lack its end is not stated
+        else:  # a list that may be incomplete is not stated
             self._close(stack, 0)
 
     def _is_full(self) -> bool:
@@ -221,14 +219,14 @@ class _Walk:
                     self._state_lists(subject, lists)
 
     def _opened(self, element: Element, attributes: Attributes, scope: Evaluation) -> tuple[Evaluation, Ending] | None:
-        """States what the element states. None when nothing changes inside it."""
+        """State the facts of the element. None if the scope inside it is the same."""
         if scope is self._mute:
             return None
         if self._takes_notes:
             self._note(element, attributes, scope)
         declares = "xmlns:" in " ".join(attributes)
         if (
-            # The commonest element by far: @property, perhaps @content, and nothing else that matters.
+            # By far the most frequent: @property, perhaps @content, and nothing else that matters.
             _BEYOND_WORDS.isdisjoint(attributes)
             and scope.subject == scope.object
             and not declares
@@ -245,7 +243,7 @@ class _Walk:
         return self._evaluated(element, attributes, scope)
 
     def _evaluated(self, element: Element, attributes: Attributes, scope: Evaluation) -> tuple[Evaluation, Ending]:
-        """Steps 5 to 13. REQUIRES: `scope` is already that of this element's own prefixes and language."""
+        """Steps 5 to 13. REQUIRES: `scope` includes the element's own prefixes and language."""
         rel = self._relation("rel", attributes, scope) if "rel" in attributes else None
         rev = self._relation("rev", attributes, scope) if "rev" in attributes else None
         related = rel is not None or rev is not None
@@ -279,7 +277,7 @@ class _Walk:
         self.found.notices.extend(islice(notices, MOST_NOTICES - len(self.found.notices)))
 
     def _rescoped(self, attributes: Attributes, scope: Evaluation) -> Evaluation:
-        """Steps 2 to 4. A vocabulary that comes into force is stated."""
+        """Steps 2 to 4. A new vocabulary is stated."""
         inner = rescoped(attributes, scope)
         default = inner.vocabulary.default
         if "vocab" in attributes and default and (attributes["vocab"] or "").strip():
@@ -287,8 +285,8 @@ class _Walk:
         return inner
 
     def _relation(self, name: str, attributes: Attributes, scope: Evaluation) -> tuple[str, ...] | None:
-        """Beside @property plain words do not count, and with nothing else the attribute is as if it were not there
-        (HTML+RDFa 3.1, 7): they are the web's own, as in `<link rel="icon" property="image">`."""
+        """Beside @property plain words do not count, and without others the attribute counts as missing (HTML+RDFa 3.1,
+        7): they are those of HTML, as in `<link rel="icon" property="image">`."""
         said = attributes[name] or ""
         if "property" in attributes and self._rules.drops_plain_relations:
             said = " ".join(word for word in said.split() if ":" in word)
@@ -310,7 +308,7 @@ class _Walk:
     def _state_property(
         self, element: Element, attributes: Attributes, scope: Evaluation, found: Spoken, related: bool, lists: Lists
     ) -> str:
-        """Step 11. The value that was stated; empty when there was nothing to state."""
+        """Step 11. The value that was stated; empty if none."""
         predicates = self._names(attributes["property"], scope)
         if not predicates:
             return ""
@@ -322,7 +320,7 @@ class _Walk:
         return value
 
     def _names(self, said: str | None, scope: Evaluation) -> tuple[str, ...]:
-        """Names of properties and classes; in RDFa 1.0 these are CURIEs, and words without a colon mean nothing."""
+        """Names of properties and classes; in RDFa 1.0 only CURIEs count."""
         if self._is_old:
             said = " ".join([word for word in (said or "").split() if ":" in word])
         return self._naming.names(said, scope.vocabulary)
@@ -357,7 +355,7 @@ class _Walk:
                 values.append(subject)
 
     def _state_lists(self, subject: str, lists: Lists) -> None:
-        """Step 14. A list of which something is not known is not stated."""
+        """Step 14. A list with an unknown part is not stated."""
         for predicate, values in lists.items():
             if UNNAMED in (subject, predicate) or UNNAMED in [value[-1] for value in values]:
                 self.found.flag(NAME_TOO_LONG)
@@ -369,7 +367,7 @@ class _Walk:
                 self._state(cell, RDF_REST, rest)
 
     def _state_each(self, subject: str, predicates: tuple[str, ...], thing: str) -> None:
-        """A blank node is no predicate in RDF: such a fact is not stated."""
+        """Facts with a blank node as predicate, which RDF does not allow, are not stated."""
         self._letters -= len(thing) * len(predicates)
         if len(thing) > LONGEST_LITERAL:
             self.found.flags.append("literal-too-long")
@@ -406,7 +404,7 @@ def _hanging(rel: Iterable[str], rev: Iterable[str], lists: Lists | None) -> tup
 def _inside(
     scope: Evaluation, subject: str, thing: str, incomplete: tuple[Incomplete, ...], lists: Lists
 ) -> tuple[Evaluation, Ending]:
-    """Step 13: what holds for the children. A new entity has lists of its own, which end with this element."""
+    """Step 13: the scope of the children. A new entity has lists of its own, which end with this element."""
     ending: Ending = () if lists is scope.lists else ((subject, lists),)
     if thing != subject:
         lists = {}
@@ -418,14 +416,20 @@ ROLE = f"<{XHV}role>"
 
 
 def add_roles(source: Source, found: FoundFacts) -> None:
-    """An element without @id is a blank node. Bare words are names in the XHTML vocabulary, whatever @vocab says."""
+    """Facts from @role. An element without @id is a blank node. Bare words are always in the XHTML vocabulary."""
     scopes = _Scopes(source, found.flags)
-    for element in _with_role(source):
+    root = source.survey.root
+    if source.host is HostLanguage.HTML and root is not None:
+        elements: Iterable[Element] = root.css("[role]")
+    else:
+        elements = [element for element, _, attributes in source.survey.every() if "role" in attributes]
+    for element in elements:
         attributes = element.attributes
         scope = scopes.of(element)
         names = scope.naming.names(attributes.get("role"), scope.vocabulary)
+        own = attributes.get("id")
         if names:
-            subject = _element(attributes, scope.naming)
+            subject = (scope.naming.address(f"#{own}") if own else None) or scope.naming.labels.new()
             for name in names:
                 found.state(element, subject, ROLE, name)
         if len(found.triples) >= source.at_most:
@@ -433,15 +437,8 @@ def add_roles(source: Source, found: FoundFacts) -> None:
             return
 
 
-def _with_role(source: Source) -> Iterable[Element]:
-    root = source.survey.root
-    if source.host is HostLanguage.HTML and root is not None:
-        return root.css("[role]")
-    return [element for element, _, attributes in source.survey.every() if "role" in attributes]
-
-
 class _Scopes:
-    """What is in force at an element: climbing stops at the first whose scope is known."""
+    """The scope at an element; climbing stops at the first whose scope is known."""
 
     def __init__(self, source: Source, flags: list[str]) -> None:
         naming = TermResolver(source.base, source.address, source.labels, RULES[source.host], flags)
@@ -462,8 +459,3 @@ class _Scopes:
                 scope = rescoped(said, scope)
             self._known[one.mem_id] = scope
         return scope
-
-
-def _element(attributes: Attributes, naming: TermResolver) -> str:
-    own = attributes.get("id")
-    return (naming.address(f"#{own}") if own else None) or naming.labels.new()

@@ -1,18 +1,18 @@
-"""What holds at a place in a page for RDFa: subjects, language, vocabulary and prefixes, and the names they give.
+"""The RDFa evaluation context (RDFa Core 1.1, 7.2): subjects, language, vocabulary and prefixes at an element.
 
-This is the evaluation context of RDFa Core 1.1, 7.2. It is frozen and shared by all elements that change nothing.
+It is frozen, and shared by all elements that change nothing. Also: how attributes become terms, and notices on them.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from enum import Enum
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 
 import msgspec
 
-from gossamer.extract.rdfa.prefixes import OLD_PREFIXES, OLD_TERMS, PREFIXES, RULES, TERMS, XHTML_TERMS, HostRules
-from gossamer.extract.source import HostLanguage, Notice
+from gossamer.extract.rdfa.prefixes import OLD_PREFIXES, OLD_TERMS, PREFIXES, TERMS, XHTML_TERMS, HostRules
+from gossamer.extract.source import Notice
 from gossamer.extract.terms import (
     LONGEST_IRI,
     UNNAMED,
@@ -25,10 +25,10 @@ from gossamer.extract.terms import (
 from gossamer.values.tree import Attributes, Element
 
 MOST_PREFIXES = 250
-"""Prefixes in force at one place, beside the usual ones; names with others are then not known."""
+"""Prefixes at one place, besides the usual ones; names with further ones are unknown."""
 
 MOST_NAMES = 1000
-"""Names in one attribute; more are not read."""
+"""Names per attribute; further ones are not read."""
 
 _TERM = re.compile(r"[^\W\d][\w.\-/·]*")  # RDFa Core 7.4.3: an NCName that may hold slashes
 _SHORT = 512  # attributes that are remembered across pages, and the longest bare word
@@ -40,7 +40,7 @@ SCOPING = frozenset(("prefix", "vocab", "lang", "xml:lang", "xml:base"))
 
 
 class Direction(Enum):
-    """Which way an incomplete triple points."""
+    """The direction of an incomplete triple."""
 
     FORWARD = 1
     REVERSE = 2
@@ -49,18 +49,18 @@ class Direction(Enum):
 
 Lists = dict[str, list[str]]
 Incomplete = tuple[str, Direction, list[str]]
-"""A predicate in want of its object (or subject), and the list to put it into when it points to one."""
+"""A predicate without its object (or subject) yet, and the list that the object goes into, if it is one."""
 
 
 class RdfaVocabulary(msgspec.Struct, frozen=True):
-    """How names are to be read. `known` remembers the attributes already read this way."""
+    """How names are resolved. `known` caches attributes that were resolved this way."""
 
     default: str
-    """@vocab; empty when none is in force."""
+    """@vocab; empty if there is none."""
     prefixes: Mapping[str, str]
     known: dict[str, tuple[str, ...]]
     is_cut: bool = False
-    """Whether there are more prefixes than these: a name with a prefix that is not here is then not known."""
+    """Whether some prefixes were left out: then a name with a prefix that is not here is unknown."""
 
 
 class Evaluation(msgspec.Struct, frozen=True):
@@ -74,19 +74,19 @@ class Evaluation(msgspec.Struct, frozen=True):
     incomplete: tuple[Incomplete, ...]
     lists: Lists
     naming: "TermResolver"
-    """What relative URLs are relative to here, among others: @xml:base may change it from element to element."""
+    """Resolves names here; @xml:base may change it from element to element."""
 
 
 def outermost(naming: "TermResolver", vocabulary: RdfaVocabulary | None = None) -> Evaluation:
-    """The scope around the root element; with no vocabulary, unless told."""
+    """The scope around the root element, by default without a vocabulary."""
     if vocabulary is None:
         vocabulary = RdfaVocabulary("", OLD_PREFIXES if naming.rules.is_old else PREFIXES, {})
     return Evaluation(naming.document, naming.document, "", vocabulary, (), {}, naming)
 
 
 def rescoped(attributes: Attributes, scope: Evaluation) -> Evaluation:
-    """The scope with what an element declares for itself and all inside: base, vocabulary, prefixes, language
-    (RDFa Core 7.5, steps 2 to 4). RDFa 1.0 has neither @vocab nor @prefix."""
+    """The scope with what an element declares: base, vocabulary, prefixes, language (RDFa Core 7.5, steps 2 to 4).
+    RDFa 1.0 has neither @vocab nor @prefix."""
     naming, vocabulary, language = scope.naming, scope.vocabulary, scope.language
     rules = naming.rules
     if rules.heeds_xml_base and "xml:base" in attributes:
@@ -114,8 +114,8 @@ def rescoped(attributes: Attributes, scope: Evaluation) -> Evaluation:
 
 
 def with_declared(prefixes: Mapping[str, str], declared: Mapping[str, str]) -> tuple[Mapping[str, str], bool]:
-    """The prefixes in force inside an element, as many as there may be; and whether some had to be left out, with which
-    goes what the same prefixes meant outside."""
+    """The prefixes inside an element, within the limit, and whether some were left out, along with their outer
+    meaning."""
     room = len(PREFIXES) + MOST_PREFIXES - len(prefixes)
     if len(declared) <= room:
         return {**prefixes, **declared}, False
@@ -125,7 +125,7 @@ def with_declared(prefixes: Mapping[str, str], declared: Mapping[str, str]) -> t
 
 
 def declarations(attributes: Attributes, only_xmlns: bool = False, folds: bool = True) -> Mapping[str, str]:
-    """Prefixes from xmlns:* and @prefix, which wins (RDFa Core 7.5, step 3). `_` is never one."""
+    """Prefixes from xmlns:* and @prefix, which takes precedence (RDFa Core 7.5, step 3). `_` is never one."""
     found: dict[str, str] = {}
     for name, value in attributes.items():
         if name.startswith("xmlns:"):
@@ -138,7 +138,7 @@ def declarations(attributes: Attributes, only_xmlns: bool = False, folds: bool =
 
 @lru_cache(maxsize=256)
 def _declared(said: str) -> Mapping[str, str]:
-    """Remembered across pages: all pages of a site mostly say the same."""
+    """Cached across pages: most pages of a site declare the same."""
     return _with_pairs({}, said)
 
 
@@ -155,33 +155,24 @@ def _with_pairs(found: dict[str, str], said: str) -> Mapping[str, str]:
 
 
 class TermResolver:
-    """Turns what attributes say into terms. One for each page and base in it; all know the page's blank nodes."""
+    """Converts attribute values to terms. One per base of a page; all share the page's blank nodes."""
 
     __slots__ = ("_address", "_bare", "_base", "_blank", "document", "flags", "labels", "rules")
 
-    def __init__(
-        self,
-        base: str,
-        address: str,
-        labels: Labels,
-        rules: HostRules = RULES[HostLanguage.HTML],
-        flags: list[str] | None = None,
-    ) -> None:
+    def __init__(self, base: str, address: str, labels: Labels, rules: HostRules, flags: list[str]) -> None:
+        """`flags`: where it notes limits that were reached."""
         self._base = base
         self._address = address
-        self._bare = (
-            old_terms_named if rules.is_old else xhtml_terms_named if rules.terms is XHTML_TERMS else terms_named
-        )
+        self._bare = old_terms_named if rules.is_old else terms_named if rules.terms is TERMS else xhtml_terms_named
         self.rules = rules
         self._blank: dict[str, str] = {}
         self.document = f"<{base}>" if base else UNNAMED
         """The page itself, as an IRI term."""
         self.labels = labels
-        self.flags = [] if flags is None else flags
-        """Where it is told that a bound was reached."""
+        self.flags = flags
 
     def based_on(self, text: str) -> "TermResolver":
-        """The same with another base (XML Base, 3.1): without a fragment, and perhaps relative to the one in force."""
+        """The same with another base (XML Base, 3.1), which may be relative to this one."""
         text = text.partition("#")[0]
         whole = self._absolute(text)
         if whole != UNNAMED and (whole is None or _HTTP.match(whole) is None):
@@ -199,12 +190,12 @@ class TermResolver:
         return whole if whole is None or whole == UNNAMED else _named(whole)
 
     def _absolute(self, text: str) -> str | None:
-        """UNNAMED where the base is not known, and needed."""
+        """UNNAMED if it needs the base, and that is unknown."""
         return absolute(text, self._base) if self._base or has_scheme(text) else UNNAMED
 
     def resource(self, text: str, vocabulary: RdfaVocabulary) -> str | None:
-        """@about, @resource: SafeCURIEorCURIEorIRI; in RDFa 1.0 URIorSafeCURIE. None means "as if the attribute were
-        not there"."""
+        """@about, @resource: SafeCURIEorCURIEorIRI; in RDFa 1.0 URIorSafeCURIE. None: as if the attribute were
+        missing."""
         text = text.strip()
         if text.startswith("[") and text.endswith("]"):
             return self._curie(text[1:-1], vocabulary)
@@ -236,45 +227,24 @@ class TermResolver:
         if not colon or reference.startswith("//"):  # no CURIE by its grammar (RDFa Core, 6)
             return None
         if prefix == "_":
-            return self._blank_node(reference)
+            if reference not in self._blank:
+                self._blank[reference] = self.labels.new()
+            return self._blank[reference]
         start = vocabulary.prefixes.get(prefix.lower() if self.rules.folds_prefixes else prefix)
         if start is None:
             return UNNAMED if vocabulary.is_cut else None
-        # A prefix bound to a relative IRI stays so in the result, which its reader resolves: not against `<base>`.
+        # A relative IRI of a prefix is relative to the page, not to `<base>`.
         whole = absolute(start + reference, self._address)
         return None if whole is None else _named(whole)
 
-    def _blank_node(self, name: str) -> str:
-        if name not in self._blank:
-            self._blank[name] = self.labels.new()
-        return self._blank[name]
-
 
 def _named(iri: str) -> str | None:
-    """As `iri_term`; UNNAMED when it is too long."""
+    """Like `iri_term`, but UNNAMED if it is too long."""
     return UNNAMED if len(iri) > LONGEST_IRI else iri_term(iri)
 
 
-@lru_cache(maxsize=4096)
-def terms_named(vocabulary: str, text: str) -> tuple[str, ...]:
-    """Bare words: names in the vocabulary, or the few terms that need none (RDFa Core 7.4.3); others are left out.
-
-    Remembered across pages: a handful of vocabularies names nearly everything.
-    """
-    return _terms_named(vocabulary, text, TERMS)
-
-
-@lru_cache(maxsize=256)
-def xhtml_terms_named(vocabulary: str, text: str) -> tuple[str, ...]:
-    return _terms_named(vocabulary, text, XHTML_TERMS)
-
-
-@lru_cache(maxsize=256)
-def old_terms_named(vocabulary: str, text: str) -> tuple[str, ...]:
-    return _terms_named(vocabulary, text, OLD_TERMS)
-
-
-def _terms_named(vocabulary: str, text: str, terms: Mapping[str, str]) -> tuple[str, ...]:
+def _terms_named(terms: Mapping[str, str], vocabulary: str, text: str) -> tuple[str, ...]:
+    """Bare words: names in the vocabulary, or the few terms that need none (RDFa Core 7.4.3); others are left out."""
     words = [word for word in text.split(None, MOST_NAMES)[:MOST_NAMES] if _TERM.fullmatch(word)]
     if vocabulary == UNNAMED:
         named: list[str | None] = [UNNAMED for _ in words]
@@ -285,6 +255,11 @@ def _terms_named(vocabulary: str, text: str, terms: Mapping[str, str]) -> tuple[
     return tuple([name for name in named if name is not None])
 
 
+# Cached across pages: a handful of vocabularies covers nearly all names.
+terms_named = lru_cache(maxsize=4096)(partial(_terms_named, TERMS))
+xhtml_terms_named = lru_cache(maxsize=256)(partial(_terms_named, XHTML_TERMS))
+old_terms_named = lru_cache(maxsize=256)(partial(_terms_named, OLD_TERMS))
+
 POINTING = frozenset(("resource", "href", "src"))
 OLD_POINTING = frozenset(("resource", "href"))
 """In RDFa 1.0 @src is a subject, as @about is."""
@@ -294,13 +269,13 @@ class Spoken(msgspec.Struct, frozen=True, gc=False):
     subject: str
     object: str | None = None
     typed: str | None = None
-    """The one that @typeof says the kind of."""
+    """The entity that @typeof applies to."""
     skips: bool = False
-    """The element sets nothing of its own: what hangs above it stays open for those below."""
+    """The element sets no subject: incomplete triples above it stay open for those below."""
 
 
 class Subjects:
-    """REQUIRES: `root_id` is the root element's. `around`: tags that speak of what those around them do."""
+    """Which subject and object an element has. `around`: tags whose subject is that of the enclosing element."""
 
     __slots__ = ("_around", "_root_id")
     _ADDRESSES: tuple[str, ...] = ("href", "src")
@@ -364,7 +339,7 @@ class Subjects:
 
 
 class OldSubjects(Subjects):
-    """By the rules of RDFa 1.0: @typeof and @property speak of the subject, whatever the element points at."""
+    """By the rules of RDFa 1.0: @typeof and @property apply to the subject, whatever the element points at."""
 
     __slots__ = ()
     _ADDRESSES = ("href",)
@@ -402,11 +377,11 @@ _NAMING = ("property", "typeof", "rel", "rev", "datatype")
 _SCHEMES = frozenset(
     ("data", "doi", "ftp", "geo", "http", "https", "info", "isbn", "javascript", "mailto", "sms", "tag", "tel", "urn")
 )
-"""Beginnings of IRIs that stand without `//`; other words before a colon look like prefixes."""
+"""Schemes of IRIs without `//`; other words before a colon look like prefixes."""
 
 
 def notices_on(element: Element, attributes: Attributes, scope: Evaluation) -> Iterator[Notice]:
-    """REQUIRES: `scope` is the element's own, with its prefixes and vocabulary."""
+    """REQUIRES: `scope` includes the element's own prefixes and vocabulary."""
     for name in _NAMING:
         if name in attributes:
             yield from _unresolved(name, attributes[name] or "", element, scope)
@@ -419,7 +394,7 @@ def notices_on(element: Element, attributes: Attributes, scope: Evaluation) -> I
         yield from _redefined(element, attributes)
     said = attributes.get("xml:lang") or attributes.get("lang")
     if said and not language_suffix(said):
-        yield Notice("warning", "unknown-language", f'"{said[:80]}" has not the form of a language tag.', element)
+        yield Notice("warning", "unknown-language", f'"{said[:80]}" is not a valid language tag.', element)
 
 
 def _unresolved(name: str, text: str, element: Element, scope: Evaluation) -> Iterator[Notice]:
@@ -428,15 +403,15 @@ def _unresolved(name: str, text: str, element: Element, scope: Evaluation) -> It
         is_old = scope.naming.rules.is_old
         if not colon:
             if is_old and name not in ("rel", "rev"):
-                says = f'"{word[:80]}" in @{name} is no CURIE; RDFa 1.0, which the page declares, knows no terms there.'
+                says = f'"{word[:80]}" in @{name} is no CURIE; RDFa 1.0, which the page declares, has no terms there.'
                 yield Notice("warning", "unresolved-term", says, element)
             elif not scope.naming.names(word, scope.vocabulary):
-                says = f'"{word[:80]}" in @{name} is no known term, and no vocabulary is in force.'
+                says = f'"{word[:80]}" in @{name} is no known term, and there is no vocabulary.'
                 yield Notice("warning", "unresolved-term", says, element)
         elif not _is_known(prefix, scope) and (
             is_old or (not reference.startswith("//") and prefix.lower() not in _SCHEMES)
         ):
-            became = "by the rules of RDFa 1.0 it was left out" if is_old else "it was read as an IRI"
+            became = "RDFa 1.0 ignores it" if is_old else "it was read as an IRI"
             says = f'The prefix of "{word[:80]}" in @{name} is not declared; {became}.'
             yield Notice("warning", "unresolved-curie", says, element)
 
@@ -459,7 +434,7 @@ def _is_known(prefix: str, scope: Evaluation) -> bool:
 def _of_1_1(element: Element, attributes: Attributes) -> Iterator[Notice]:
     for name in ("vocab", "prefix", "inlist"):
         if name in attributes:
-            says = f"@{name} is of RDFa 1.1; the page declares RDFa 1.0, by whose rules it was ignored."
+            says = f"@{name} is part of RDFa 1.1; the page declares RDFa 1.0, so it was ignored."
             yield Notice("warning", "rdfa-version", says, element)
 
 
