@@ -46,6 +46,16 @@ def test_every_file_that_a_document_names_with_its_folder_is_there(page: Path) -
     assert [name for name in names if not exists(name)] == []
 
 
+def test_every_file_in_the_section_of_a_room_is_in_that_room() -> None:
+    lost = []
+    for section in re.split(r"^### ", (DOCS / "architecture.md").read_text(), flags=re.MULTILINE)[1:]:
+        room = PACKAGE / section.partition(":")[0]
+        for name in NAMED.findall(section.partition("\n## ")[0]) if room.is_dir() else ():
+            if not exists(name) and not [*room.rglob(Path(name).name)]:
+                lost.append(f"{room.name}: {name}")
+    assert lost == []
+
+
 def test_the_terms_of_the_glossary_are_in_alphabetical_order() -> None:
     terms = [
         term.lower() for term in re.findall(r"^\| \*\*(.+?)\*\*", (DOCS / "glossary.md").read_text(), re.MULTILINE)
