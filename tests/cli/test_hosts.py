@@ -13,8 +13,9 @@ from tests.crawler.fakes import SEED, Story, make
 from gossamer.base.clock import SECOND
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import GossamerError
-from gossamer.cli.crawl.hosts import HostShown, shown, sorted_usefully, warn
+from gossamer.cli.output import note
 from gossamer.collection.changes import change_host
+from gossamer.collection.state import HostShown, host_shown, sorted_usefully
 from gossamer.collection.why.waits import host_state_of
 from gossamer.config.settings import Settings
 from gossamer.crawler.commands import obey
@@ -45,7 +46,7 @@ async def various(story: Story) -> None:
 def listed(root: Path, tell: object = various) -> dict[str, HostShown]:
     directory, clock = make(root, tell, starts=STARTS, reach=Reach.HOST)  # type: ignore[arg-type]
     with closing(read_only(directory.state)) as state:
-        found = [shown(one, politeness(Settings()), clock.now()) for one in hosts(state)]
+        found = [host_shown(one, politeness(Settings()), clock.now()) for one in hosts(state)]
     return {one.host: one for one in sorted_usefully(found)}
 
 
@@ -136,7 +137,7 @@ def test_who_waits_for_a_busy_crawl_is_told_so_once_and_not_for_ever(
     lock = hold(outside.files, tmp_path, "a crawl that never looks up")
     try:
         with pytest.raises(GossamerError, match="has not responded in 30 s"):
-            asyncio.run(change_host(directory, outside, "retire", "a.test", "too loud", warn))
+            asyncio.run(change_host(directory, outside, "retire", "a.test", "too loud", note))
     finally:
         lock.release()
     assert capsys.readouterr().err == "the running crawl is busy: waiting for it, up to 30 s\n"
@@ -188,6 +189,6 @@ def test_time_until_a_host_may_be_touched_is_never_hidden(tmp_path: Path) -> Non
     directory, clock = make(tmp_path, touched)
     with closing(read_only(directory.state)) as state:
         (host,) = hosts(state)
-    found = shown(host, politeness(Settings()), clock.now())
+    found = host_shown(host, politeness(Settings()), clock.now())
     assert found.state == "waiting" and found.next_at == clock.now() + 20 * SECOND
     assert "its robots.txt asks for 20 s" in found.says

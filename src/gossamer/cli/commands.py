@@ -7,10 +7,14 @@ from dataclasses import dataclass
 class CliCommand:
     """One command: where its code is, what it does (the first line is shown in the list of commands), examples."""
 
-    name: str
     path: str
+    """Its function, imported only when it is called."""
     help: str
     examples: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return self.path.rpartition(":")[2].removesuffix("_")
 
     @property
     def epilogue(self) -> str:
@@ -19,7 +23,6 @@ class CliCommand:
 
 DOORS = (
     CliCommand(
-        "demo",
         "gossamer.cli.crawl.demo:demo",
         "Crawl a small bundled web, offline, and search it during the crawl.\n\n"
         "It has a museum, a library, a shop, recipes, events, people, a blog and more; robots rules, redirects, "
@@ -34,7 +37,6 @@ DOORS = (
         ),
     ),
     CliCommand(
-        "crawl",
         "gossamer.cli.crawl.crawl:crawl",
         "Crawl from SEEDS, politely, until nothing is left to fetch.\n\n"
         "The same command continues where it stopped; without SEEDS it continues with those of the directory. "
@@ -49,14 +51,12 @@ DOORS = (
         ),
     ),
     CliCommand(
-        "serve",
         "gossamer.cli.serve:serve",
         "Serve the search page, the page view and the SPARQL endpoint of a collection on this machine.\n\n"
         "It can run during a crawl of the same directory.",
         ("gossamer serve --dir example", "gossamer serve --dir example --port 0"),
     ),
     CliCommand(
-        "trust",
         "gossamer.cli.crawl.trust:trust",
         "List the code that a collection wants to run and the access it wants to open, or allow them.\n\n"
         "A collection may come from anyone: no code in its directory runs, and no option that widens access "
@@ -66,7 +66,6 @@ DOORS = (
         ("gossamer trust --dir example", "gossamer trust --dir example --allow"),
     ),
     CliCommand(
-        "search",
         "gossamer.cli.ask.search:search",
         "Search the pages of a collection, also during a crawl.\n\n"
         'All words must match. "a phrase" in quotes, -word to exclude pages, and site:example.org, type:Person, '
@@ -78,7 +77,6 @@ DOORS = (
         ),
     ),
     CliCommand(
-        "sparql",
         "gossamer.cli.ask.sparql:sparql",
         "Run a SPARQL 1.1 query over the facts, also during a crawl.\n\n"
         "Each page is a named graph; a pattern outside GRAPH matches all of them. Where and when a page's facts were "
@@ -90,7 +88,6 @@ DOORS = (
         ),
     ),
     CliCommand(
-        "extract",
         "gossamer.cli.tools.extract:extract",
         "Print the structured data of one page: a file, a URL, or standard input.\n\n"
         "A page on the web is fetched as a crawl would fetch it: robots.txt is obeyed, a public site needs a contact, "
@@ -103,7 +100,6 @@ DOORS = (
         ),
     ),
     CliCommand(
-        "inspect",
         "gossamer.cli.tools.inspect:inspect",
         "Show the structured data of a page and the errors in its markup.\n\n"
         "Entities are shown as a tree, errors and warnings with line and column. Exit code 0: no errors, 1: errors "
@@ -117,7 +113,6 @@ DOORS = (
         ),
     ),
     CliCommand(
-        "links",
         "gossamer.cli.tools.links:links",
         "List the links of one page: target, text and rel of each, and whether a crawl would follow it.\n\n"
         "Nothing is changed, and only the page itself is fetched. URLs are made absolute, and session ids and "
@@ -131,7 +126,6 @@ DOORS = (
         ),
     ),
     CliCommand(
-        "robots",
         "gossamer.cli.tools.robots:robots",
         "Show the robots.txt rules for an agent, and test URLs, each with the line that decides.\n\n"
         "A file, or the robots.txt of a site, fetched as a crawl fetches it: redirects are followed, a public site "
@@ -144,7 +138,6 @@ DOORS = (
         ),
     ),
     CliCommand(
-        "rules",
         "gossamer.cli.crawl.rules:rules",
         "List, add, remove or preview the rules of a crawl, also while it runs.\n\n"
         "A rule is include, exclude, sooner N, later N or seed URL:, and an expression of host, domain, path, "
@@ -162,13 +155,11 @@ DOORS = (
         ),
     ),
     CliCommand(
-        "status",
         "gossamer.cli.ask.status:status",
         "Show what a collection holds, what is waiting, fetch outcomes, and running processes.",
         ("gossamer status --dir example", "gossamer status --dir example --json"),
     ),
     CliCommand(
-        "top",
         "gossamer.cli.ask.top:top",
         "Watch every process of a collection live: CPU, memory, pages per second, queues, delays, and hints.\n\n"
         "It can run in any terminal, during a crawl and after it; q or Ctrl-C quits. Where there is no "
@@ -176,7 +167,6 @@ DOORS = (
         ("gossamer top --dir example", "gossamer top --once", "gossamer top --dir example --json | jq .totals"),
     ),
     CliCommand(
-        "why",
         "gossamer.cli.ask.why:why",
         "Explain one URL: how it was found, which rules accepted it, its fetches, what it is waiting for.\n\n"
         "For a host: why is nothing being fetched? It is read-only, also during a crawl. Exit code 1 when "
@@ -188,7 +178,6 @@ DOORS = (
         ),
     ),
     CliCommand(
-        "retry",
         "gossamer.cli.crawl.retry:retry",
         "Queue failed or refused URLs again: by reason, host or URL.\n\n"
         "What would be queued is shown first, with a few URLs of each kind. A running crawl takes them at once, else "
@@ -202,7 +191,6 @@ DOORS = (
         ),
     ),
     CliCommand(
-        "hosts",
         "gossamer.cli.crawl.hosts:hosts",
         "List the hosts of a crawl and their state; retire, reinstate or release a host.\n\n"
         "A retired host keeps its URLs and is not fetched from until it is reinstated. Quarantined URLs are "
@@ -216,7 +204,6 @@ DOORS = (
         ),
     ),
     CliCommand(
-        "politeness",
         "gossamer.cli.ask.politeness:politeness",
         "Check, host by host, that the minimum gaps between fetches were kept.\n\n"
         "The crawl's ledger is shown, the worst host first, and compared with the archive, which was written by "
@@ -228,7 +215,6 @@ DOORS = (
         ),
     ),
     CliCommand(
-        "plan",
         "gossamer.cli.tools.plan:plan",
         "Estimate what a crawl needs before it starts: time, bandwidth, connections, hosts, disk and memory.\n\n"
         "Politeness comes first: one fetch per host and gap, whatever the machine. The bottleneck is named, and "
@@ -240,7 +226,6 @@ DOORS = (
         ),
     ),
     CliCommand(
-        "simulate",
         "gossamer.cli.tools.simulate:simulate",
         "Compare revisiting policies on a virtual clock against a web that changes.\n\n"
         "The policies are the program's own, the web is synthetic: its pages change as often as pages of the real web "
@@ -253,7 +238,6 @@ DOORS = (
         ),
     ),
     CliCommand(
-        "freshness",
         "gossamer.cli.ask.freshness:freshness",
         "Show how fresh the collection is and was: the age of its copies, in total, by site, and over time.\n\n"
         "Estimated from how often fetches found each page changed. Shown with it are what the schedule leads to, "
@@ -268,7 +252,6 @@ DOORS = (
         ),
     ),
     CliCommand(
-        "revisits",
         "gossamer.cli.ask.revisits:revisits",
         "List the pages due for a revisit: when each is due, how often it changes, and why it is due then.\n\n"
         "For a collection that was crawled with --forever; also while the crawl runs. Nothing is changed. The rate of "
@@ -282,7 +265,6 @@ DOORS = (
         ),
     ),
     CliCommand(
-        "history",
         "gossamer.cli.ask.history:history",
         "Show when a page was fetched and how it changed; show it, its facts or a whole site as they were.\n\n"
         "Every version is read again from the archive, by the readers of this version of the program. A change is one "
@@ -298,7 +280,6 @@ DOORS = (
         ),
     ),
     CliCommand(
-        "export",
         "gossamer.cli.ask.export:export",
         "Export a collection in formats other programs read.\n\n"
         "nquads: the facts. jsonl: pages with text, links and facts, one JSON object per line. text: URL, title "
@@ -313,7 +294,6 @@ DOORS = (
         ),
     ),
     CliCommand(
-        "import",
         "gossamer.cli.upkeep.import_:import_",
         "Import WARC and ARC files from other programs.\n\n"
         "Their pages are archived, read, and made searchable like crawled pages. Links are not followed. A "
@@ -321,7 +301,6 @@ DOORS = (
         ("gossamer import crawl-2024.warc.gz --dir collection", "gossamer import *.warc.gz --dir collection"),
     ),
     CliCommand(
-        "rebuild",
         "gossamer.cli.upkeep.rebuild:rebuild",
         "Rebuild the graph, the index and the links from the archive.\n\n"
         "Needed after a backup, or when a view was damaged. Every capture is read again by the extractors of this "
@@ -338,7 +317,6 @@ DOORS = (
         ),
     ),
     CliCommand(
-        "sitemap",
         "gossamer.cli.tools.sitemap:sitemap",
         "Write a sitemap for a folder of files served by a web server.\n\n"
         "Web pages, PDF, text and office files are listed; an index file stands for its folder. Hidden and backup "
@@ -352,7 +330,6 @@ DOORS = (
         ),
     ),
     CliCommand(
-        "compact",
         "gossamer.cli.upkeep.compact:compact",
         "Delete old versions of pages from the archive, as set by archive.retain or --keep.\n\n"
         "last:N keeps the newest N versions of each page. thinned keeps all of the last 30 days, one a week to a year "
@@ -366,7 +343,6 @@ DOORS = (
         ),
     ),
     CliCommand(
-        "forget",
         "gossamer.cli.upkeep.forget:forget",
         "Erase pages or whole hosts from a collection permanently, and keep them out.\n\n"
         "Every capture is removed from the archive, with all data about it; search, facts and links are "
@@ -382,7 +358,6 @@ DOORS = (
         ),
     ),
     CliCommand(
-        "verify",
         "gossamer.cli.upkeep.verify:verify",
         "Check every record of the archive, and the databases and views; repair them from a backup.\n\n"
         "Each record is read and compared with the catalogue: its place, URL, time and the digest of its body. "
@@ -397,7 +372,6 @@ DOORS = (
         ),
     ),
     CliCommand(
-        "backup",
         "gossamer.cli.upkeep.backup:backup",
         "Copy a collection to another directory, also while the crawl runs.\n\n"
         "Archive, catalogue, state and settings are copied: a data directory of its own. `gossamer rebuild` builds "
@@ -406,7 +380,6 @@ DOORS = (
     ),
 )
 UNSET = CliCommand(
-    "unset",
     "gossamer.cli.crawl.config:unset",
     "Remove an option that a crawl of the collection was given as a flag.\n\n"
     "Later crawls use gossamer.toml or the default again. `gossamer config show` lists the options.",
@@ -416,7 +389,6 @@ UNSET = CliCommand(
     ),
 )
 SHOW = CliCommand(
-    "show",
     "gossamer.cli.crawl.config:show",
     "Show every setting, its value, and where it comes from: default, file, this collection, variable or flag.\n\n"
     "Settings are read from gossamer.toml in the data directory, then from the options that crawls of the collection "

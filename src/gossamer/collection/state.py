@@ -3,20 +3,23 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Literal
 
 import msgspec
 
-from gossamer.base.clock import Clock
+from gossamer.base.clock import Clock, Instant
 from gossamer.base.environment import Outside
 from gossamer.base.tell import silent
+from gossamer.collection.directory import existing, outside_of
 from gossamer.collection.why.answer import WhyQuery, crew_of, linked_from
 from gossamer.collection.why.trail import HostTrail, Trail
-from gossamer.collection.why.waits import Crew
+from gossamer.collection.why.waits import Crew, host_state_of
 from gossamer.config.settings import Settings
+from gossamer.config.slices import Politeness, politeness
 from gossamer.crawler.rules_file import RulesFile
 from gossamer.frontier import reports
-from gossamer.frontier.api import Ledger
+from gossamer.frontier.api import HostState, Ledger
 from gossamer.frontier.known import last_end
 from gossamer.monitor.control import Beat, Control
 from gossamer.plugins.filters import filters_to_ask
@@ -31,6 +34,7 @@ from gossamer.store.state import open_snapshot, open_state
 from gossamer.store.statements import State
 from gossamer.values.capture import Kept
 from gossamer.values.outcome import Denied, Reason
+from gossamer.values.robots import Robots
 from gossamer.values.url import Url
 from gossamer.values.visit import Counts
 
@@ -44,6 +48,32 @@ REFUSED = (
 GONE = (Reason.GONE, Reason.SOFT_404)
 EXAMPLES = 10
 CHUNK = 2_000
+
+
+class HostShown(msgspec.Struct, frozen=True):
+    """One host of a crawl, for a list of them."""
+
+    host: str
+    state: str
+    """One of HOST_STATES."""
+    says: str
+    queued: int
+    held: int
+    visits: int
+    gap_s: float
+    troubles: int
+    next_at: Instant | None
+    retired_at: Instant | None = None
+
+
+HOST_STATES = ("under-way", "ready", "waiting", "backing-off", "over-budget", "retired", "done")
+"""What is in progress first, then what is stuck; what is done last."""
+
+
+def open_state_of(root: Path, config: Path | None = None) -> "CollectionState":
+    """`config`: a settings file that a person named. Raises DirectoryUnusable when there is no collection."""
+    directory = existing(root)
+    return CollectionState(directory, outside_of(directory), config_of(root, config).settings if config else None)
 
 
 class CollectionState:
@@ -113,6 +143,14 @@ class CollectionState:
         with closing(open_snapshot(self.directory)) as state:
             return self._question(state).host_trail(name)
 
+    def hosts(self) -> list[HostShown]:
+        polite, is_crawling, now = politeness(self.settings), self.crew().is_crawling, self.outside.dates.now()
+        with closing(open_state(self.directory)) as state:
+            known = list(reports.hosts(state))
+            return sorted_usefully(
+                host_shown(one, polite, now, is_crawling, reports.robots_of(state, one.name)) for one in known
+            )
+
     def promise(self, name: str) -> Ledger | None:
         """What a host was promised, and what it got; None when it was never fetched from."""
         with closing(open_state(self.directory)) as state:
@@ -134,6 +172,29 @@ class CollectionState:
         known = self.seeds()
         with closing(open_state(self.directory)) as state:
             yield from rules_effect(state, now.for_seeds(known), then.for_seeds(known), seconds, self.outside.clock)
+
+
+def sorted_usefully(found: Iterable[HostShown]) -> list[HostShown]:
+    """In the order of HOST_STATES; within a state, the longest queue first."""
+    return sorted(found, key=lambda one: (HOST_STATES.index(one.state), -one.queued, -one.visits, one.host))
+
+
+def host_shown(
+    host: HostState, polite: Politeness, now: Instant, is_crawling: bool = True, robots: Sequence[Robots] = ()
+) -> HostShown:
+    state, says = host_state_of(host, polite, now, is_crawling, robots)
+    return HostShown(
+        host=host.name,
+        state=state,
+        says=says,
+        queued=host.queued,
+        held=host.held,
+        visits=host.visits,
+        gap_s=host.gap_s,
+        troubles=host.troubles,
+        next_at=host.next_at or None,
+        retired_at=host.retired_at,
+    )
 
 
 def target_state(is_known: bool, reason: Reason | None, is_captured: bool) -> TargetState:

@@ -9,20 +9,28 @@ import msgspec
 
 from gossamer.base.clock import SECOND, Instant
 from gossamer.base.environment import Outside
+from gossamer.base.errors import WorkerLost
 from gossamer.base.tasks import background
+from gossamer.base.tell import silent
+from gossamer.collection.maintenance.compact import Compacted, look_ahead
+from gossamer.collection.maintenance.view_check import ViewFault, unusable
 from gossamer.config.settings import Settings
+from gossamer.config.slices import retain_of
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Chronicle
-from gossamer.monitor.control import BEAT_S, Control, Sample
+from gossamer.monitor.control import BEAT_S, Control, Sample, at_work
 from gossamer.monitor.hints import MIB, Hint, HostSums, Overview, hints, survey
 from gossamer.monitor.pulse import ProcessReport, Pulse, ThisMachine, guarded
 from gossamer.monitor.system import Beaten, System, averages_of, listed, most, state_of, totals_of
-from gossamer.store import tallies
+from gossamer.store import damage, forgotten, tallies
+from gossamer.store.damage import MarkCounts
 from gossamer.store.directory import Directory
 from gossamer.store.state import open_state
 from gossamer.values.visit import Counts
 from gossamer.views.facts.sparql import QueryPool
 from gossamer.web.nodes.rooms import MonitorRooms
+from gossamer.workers.pool import Pool
+from gossamer.workers.protocol import Barriers, Limits, echo
 
 QUERY_WORKER = "query worker"
 LOOK_OVER_S = 15.0
@@ -152,3 +160,51 @@ async def beat(watch: Watch, queries: QueryPool) -> None:
             said = guarded(ProcessReport({"streams": watch.streams}), queries.barriers)
             await asyncio.to_thread(pulse.beat, said, queries.pids)
             await outside.clock.sleep(BEAT_S)
+
+
+MOST_LOOKED_THROUGH = 200_000
+"""Captures; a second's work."""
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionStatus:
+    counts: Counts
+    damaged: MarkCounts
+    forgetting: list[str]
+    """Names whose erasure was interrupted."""
+    views: list[ViewFault]
+    """Those that cannot be used."""
+    droppable: Compacted | None
+    """What the retention set would delete now; None: all is kept, or there is too much to look through."""
+    processes: list[dict[str, object]]
+    hints: tuple[Hint, ...]
+    sandbox: Barriers | None
+    """The barriers of a worker started now; None: none could be started."""
+
+
+def status_of(directory: Directory, settings: Settings, outside: Outside) -> CollectionStatus:
+    with closing(open_state(directory)) as state:
+        counts, marks = tallies.counts(state), damage.counts(state)
+        forgetting = [one.name for one in forgotten.every(state) if one.done_at is None]
+    retain = retain_of(settings.archive.retain)
+    is_countable = retain.kind != "all" and counts.captures <= MOST_LOOKED_THROUGH
+    with Control(directory.control, outside.clock) as control:
+        return CollectionStatus(
+            counts=counts,
+            damaged=marks,
+            forgetting=forgetting,
+            views=list(unusable(directory, outside, counts.pages)),
+            droppable=look_ahead(directory, retain, outside) if is_countable else None,
+            processes=at_work(control.beats(), outside),
+            hints=Watch(directory, settings, outside, control).system().hints,
+            sandbox=asyncio.run(barriers_here(outside)),
+        )
+
+
+async def barriers_here(outside: Outside) -> Barriers | None:
+    async with Pool(echo, 1, Limits(), outside.processes, outside.clock, silent) as pool:
+        try:
+            await pool.call(b"")
+        except WorkerLost:
+            return None
+        return pool.barriers

@@ -10,15 +10,16 @@ from cyclopts import Parameter
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.cli.flags import Dir
-from gossamer.cli.output import Progress, tell_damage
+from gossamer.cli.output import Progress, note, tell_damage
 from gossamer.collection.directory import existing
 from gossamer.collection.exports import write_file, write_out
 from gossamer.store.directory import DEFAULT
+from gossamer.values.format import counted
 from gossamer.values.outcome import GROUPS, Reason
 
 UNITS = {
-    "nquads": "facts", "jsonl": "pages", "text": "pages", "warc": "volumes", "pages": "pages", "visits": "visits",
-    "addresses": "known URLs", "captures": "captures",
+    "nquads": "fact", "jsonl": "page", "text": "page", "warc": "volume", "pages": "page", "visits": "fetched URL",
+    "addresses": "known URL", "captures": "capture",
 }  # fmt: skip
 
 
@@ -48,8 +49,7 @@ def export(
             sys.stdout.buffer.flush()
         else:
             written = asyncio.run(write_file(what, directory, outside, out, progress.says, reasons))
-    unit = UNITS[what].removesuffix("s") if written.count == 1 else UNITS[what]
-    print(f"{written.count:,} {unit} written", file=sys.stderr)
+    note(f"{counted(written.count, UNITS[what])} written")
     return tell_damage(written.damage, dir, is_skipped=True)
 
 

@@ -1,4 +1,4 @@
-"""`gossamer revisits`: which pages are visited again, when, and why then."""
+"""`gossamer revisits`: which pages are fetched again, when, and why then."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import closing
@@ -9,13 +9,12 @@ from typing import Annotated
 
 from cyclopts import Parameter
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from gossamer.base.clock import Instant
 from gossamer.base.errors import ConfigError
 from gossamer.cli.flags import Dir, Json
-from gossamer.collection.directory import existing, outside_of
+from gossamer.cli.output import console, table
+from gossamer.collection.state import open_state_of
 from gossamer.collection.tables import Revisit, revisit_of, revisits_csv
 from gossamer.frontier.reports import remembered
 from gossamer.store.directory import DEFAULT
@@ -35,23 +34,21 @@ def revisits(
     dir: Dir = DEFAULT,
     json: Json = False,
 ) -> int:
-    directory = existing(dir)
-    outside = outside_of(directory)
-    now = outside.dates.now()
-    with closing(open_state(directory)) as state:
+    collection = open_state_of(dir)
+    now = collection.outside.dates.now()
+    with closing(open_state(collection.directory)) as state:
         every = (revisit_of(one) for one in remembered(state, host.strip().lower() if host else None))
         wanted = (one for one in every if not due or (one.due_at is not None and one.due_at <= now))
-        if export is not None:
-            rows = sorted(wanted, key=order)
-            outside.files.write(export, b"".join(lines_of(rows, export)))
-        else:
-            rows = nsmallest(limit, wanted, key=order) if limit > 0 else sorted(wanted, key=order)
+        is_cut = limit > 0 and export is None
+        rows = nsmallest(limit, wanted, key=order) if is_cut else sorted(wanted, key=order)
+    if export is not None:
+        collection.outside.files.write(export, b"".join(lines_of(rows, export)))
     if json:
         print(as_json(rows))
     elif export is not None:
         print(f"{counted(len(rows), 'page')} written to {export}")
     elif rows:
-        show(rows, now, Console())
+        show(rows, now, console())
     else:
         print("nothing is due now" if due else NEVER)
     return 0
@@ -73,20 +70,18 @@ def lines_of(rows: Iterable[Revisit], path: Path) -> Iterator[bytes]:
             raise ConfigError(f"{path}: give a file name that ends in .csv or .jsonl")
 
 
-def show(rows: list[Revisit], now: Instant, console: Console) -> None:
-    table = Table(box=None, pad_edge=False)
-    for name in ("page", "due (UTC)", "every", "changes/day", "last fetch (UTC)", "changed", "why"):
-        table.add_column(name, overflow="fold" if name == "page" else "ellipsis")
+def show(rows: list[Revisit], now: Instant, out: Console) -> None:
+    pages = table("page", "due (UTC)", "every", "changes/day", "last fetch (UTC)", "changed", "why")
     for one in islice(rows, 1000):
         every = lasting(one.every_days * 86_400) if one.every_days is not None else ""
         found = f"{one.changes} of {min(8, one.visits)}" if one.visits else "first fetch"
-        table.add_row(
-            Text(harmless(one.url)),
+        pages.add_row(
+            harmless(one.url),
             "not waiting" if one.due_at is None else moment(one.due_at, now),
             every,
             f"{one.changes_a_day:g}",
             moment(one.visited_at, now),
             found,
-            Text(one.says),
+            one.says,
         )
-    console.print(table, highlight=False)
+    out.print(pages)

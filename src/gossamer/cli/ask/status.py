@@ -9,7 +9,7 @@ from rich.text import Text
 from gossamer.cli.flags import Dir, Json
 from gossamer.cli.output import console, figures
 from gossamer.collection.directory import existing, outside_of
-from gossamer.collection.status import CollectionStatus, status_of
+from gossamer.collection.system import CollectionStatus, status_of
 from gossamer.store.directory import DEFAULT
 from gossamer.store.options import config_of
 from gossamer.values.format import as_json, fitted, harmless

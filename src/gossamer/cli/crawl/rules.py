@@ -1,27 +1,21 @@
-"""`gossamer rules`: see, add, remove and try out the rules of a crawl, also while it runs."""
+"""`gossamer rules`: list, add, remove or preview the rules of a crawl, also while it runs."""
 
-import json as json_format
 import sys
 from collections.abc import Iterator
-from contextlib import closing
-from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
+from msgspec import structs
 
-from gossamer.base.clock import Clock
-from gossamer.base.environment import Outside, real_outside
+from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError, DirectoryUnusable
 from gossamer.base.tell import silent
 from gossamer.cli.flags import Dir, Json
-from gossamer.collection.directory import existing
-from gossamer.collection.state import RulesPreview, rules_effect
+from gossamer.collection.state import CollectionState, RulesPreview, open_state_of
 from gossamer.crawler.rules_file import RulesFile, checked
-from gossamer.rules.scope import Reach
 from gossamer.rules.user.rulebook import NO_RULES, Problems, RuleBook, load_rules
-from gossamer.store.directory import DEFAULT, Directory
-from gossamer.store.given import stored_seeds
-from gossamer.store.state import open_state
+from gossamer.store.directory import DEFAULT
+from gossamer.values.format import json_bytes
 
 
 def rules(
@@ -34,39 +28,41 @@ def rules(
     seconds: Annotated[float, Parameter(help="Time limit of preview, in seconds.")] = 20.0,
     json: Json = False,
 ) -> int:
-    outside = real_outside()
-    match action:
-        case "list":
-            return listed(_there(dir, outside), json)
-        case "add":
-            outside.files.make_folder(dir)
-            return added(RulesFile(outside.files, dir, silent), _named(rule, "add"), json)
-        case "remove":
-            return removed(_there(dir, outside), _named(rule, "remove"), json)
-        case "preview":
-            return previewed(existing(dir), RulesFile(outside.files, dir, silent), rule, seconds, outside.clock, json)
-
-
-def _there(root: Path, outside: Outside) -> RulesFile:
-    if not root.is_dir():
+    files = real_outside().files
+    if action == "preview":
+        return previewed(open_state_of(dir), rule, seconds, json)
+    if action == "add":
+        files.make_folder(dir)
+    elif not dir.is_dir():
         raise DirectoryUnusable(
-            f"there is no collection in {root}. Create one with `gossamer crawl URL --dir {root}`, "
+            f"there is no collection in {dir}. Create one with `gossamer crawl URL --dir {dir}`, "
             "or name another directory with --dir."
         )
-    return RulesFile(outside.files, root, silent)
-
-
-def _named(rule: str | None, action: str) -> str:
+    file = RulesFile(files, dir, silent)
+    if action == "list":
+        return listed(file, json)
     if rule is None:
         raise ConfigError(f"which rule? gossamer rules {action} 'exclude path ~ \"/calendar/\"'")
-    return rule
+    if action == "remove":
+        gone = file.remove(rule)
+        print(json_line({"removed": gone}) if json else f"removed: {gone}")
+        return 0
+    file.book()  # a file with mistakes is corrected first
+    line = file.add(rule)
+    said = f"added as rule {line}; a running crawl applies it within seconds"
+    print(json_line({"added": checked(rule), "line": line}) if json else said)
+    return 0
 
 
-def listed(file: RulesFile, as_json: bool) -> int:
+def json_line(value: object) -> str:
+    return json_bytes(value).decode()
+
+
+def listed(file: RulesFile, json: bool) -> int:
     book = file.book()
-    if as_json:
+    if json:
         shown = [{"line": one.line, "kind": one.kind.value, "rule": one.text} for one in book.rules]
-        print(json_format.dumps({"rules": shown}))
+        print(json_line({"rules": shown}))
     elif not book.rules:
         print("no rules: everything in scope is crawled")
     else:
@@ -74,39 +70,13 @@ def listed(file: RulesFile, as_json: bool) -> int:
     return 0
 
 
-def added(file: RulesFile, rule: str, as_json: bool) -> int:
-    file.book()  # a file that cannot be read is mended first
-    line = file.add(rule)
-    said = f"added as rule {line}; a running crawl applies it within seconds"
-    print(json_format.dumps({"added": checked(rule), "line": line}) if as_json else said)
-    return 0
-
-
-def removed(file: RulesFile, which: str, as_json: bool) -> int:
-    gone = file.remove(which)
-    print(json_format.dumps({"removed": gone}) if as_json else f"removed: {gone}")
-    return 0
-
-
-def previewed(
-    directory: Directory, file: RulesFile, rule: str | None, seconds: float, clock: Clock, as_json: bool
-) -> int:
+def previewed(collection: CollectionState, rule: str | None, seconds: float, json: bool) -> int:
+    file = collection.rules_file()
     now = file.book() if rule is not None else NO_RULES
-    then = _with(file, rule)
-    with closing(open_state(directory)) as state:
-        known = [(url, Reach(reach)) for url, reach in stored_seeds(state)]
-        found = _last(rules_effect(state, now.for_seeds(known), then.for_seeds(known), seconds, clock), as_json)
-    if as_json:
-        shown = {"queued": found.queued, "looked_at": found.looked_at, "would_go": found.would_go}
-        print(
-            json_format.dumps(
-                {
-                    **shown,
-                    "is_whole": found.is_whole,
-                    "examples": [{"url": url, "rule": why} for url, why in found.examples],
-                }
-            )
-        )
+    found = _last(collection.rules_effect(now, _with(file, rule), seconds), is_shown=sys.stderr.isatty() and not json)
+    if json:
+        examples = [{"url": url, "rule": why} for url, why in found.examples]
+        print(json_line({**structs.asdict(found), "is_whole": found.is_whole, "examples": examples}))
     else:
         print(in_words(found))
     return 0
@@ -121,9 +91,8 @@ def _with(file: RulesFile, rule: str | None) -> RuleBook:
     return found
 
 
-def _last(previews: Iterator[RulesPreview], as_json: bool) -> RulesPreview:
+def _last(previews: Iterator[RulesPreview], is_shown: bool) -> RulesPreview:
     """The answer; on the way a person at a terminal sees how far it is."""
-    is_shown = sys.stderr.isatty() and not as_json
     found = RulesPreview(0)
     for found in previews:
         if is_shown and not found.is_whole:
