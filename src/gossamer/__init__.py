@@ -16,7 +16,7 @@ _WHERE = {
     "Answer": "gossamer.fetch.protocols",
     "PROCESSOR_GRAPH": "gossamer.reader.extraction",
     "Extracted": "gossamer.reader.extraction",
-    "Quad": "gossamer.reader.extraction",
+    "Quad": "gossamer.values.page",
     "Remark": "gossamer.reader.extraction",
     "Text": "gossamer.values.page",
     "extract": "gossamer.reader.extraction",

@@ -8,7 +8,7 @@ from tests.browser.chromium import Tab, tab
 from tests.web.site import Site
 from tests.web.test_page_view import with_body_facts
 
-from gossamer.web.page.rooms import place_of
+from gossamer.web.page.copy import place_of
 from gossamer.web.page.routes import TABS
 
 

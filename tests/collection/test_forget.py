@@ -21,9 +21,9 @@ from gossamer.base.files import DiskFiles
 from gossamer.base.tell import Tell, silent
 from gossamer.cli import main as cli
 from gossamer.cli.upkeep.backup import back_up
+from gossamer.collection.changes import SeedIntake
 from gossamer.collection.maintenance.forget import entries_of, forget
 from gossamer.collection.maintenance.rebuild import build_again, followed, mark_finished
-from gossamer.collection.seeds import Sowing
 from gossamer.config.settings import FetchSettings, Settings
 from gossamer.crawler.admission import open_ruling
 from gossamer.frontier.reports import every_end
@@ -311,9 +311,9 @@ def test_F_A6_what_was_forgotten_cannot_be_added_as_a_seed_from_the_web(tmp_path
     asyncio.run(forget(directory, entries_of(["127.0.0.1:81", "127.0.0.1/gone"], 0), AGENT, outside, silent))
     settings = Settings(fetch=FetchSettings(allow_addresses=("127.0.0.1",)))
     with Control(directory.control, outside.clock) as control:
-        sowing = Sowing(directory, lambda: settings, outside, control, lambda: False)
+        intake = SeedIntake(directory, lambda: settings, outside, control, lambda: False)
         given = ["http://127.0.0.1:81/x", "https://127.0.0.1/gone", "http://127.0.0.1/stays"]
-        taken = asyncio.run(sowing.add(given, "host", ""))
+        taken = asyncio.run(intake.add(given, "host", ""))
     assert taken.taken == 1 and len(taken.left_out) == 2 and all("--allow" in words for words in taken.left_out)
     with closing(read_only(directory.state)) as state:
         assert [url.text for url, _ in stored_seeds(state)] == ["http://127.0.0.1/stays"]

@@ -23,7 +23,7 @@ from gossamer.base.errors import DiskFull
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import CRASH_VARIABLE, REBUILD_POINTS
 from gossamer.collection.maintenance.rebuild import ORIGIN, Origin, begin, build_again, origin_of, unfinished
-from gossamer.collection.search import search_of
+from gossamer.collection.views import search_of
 from gossamer.search.query import parse
 from gossamer.store import captures, tallies
 from gossamer.store.directory import Directory, generations

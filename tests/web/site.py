@@ -21,14 +21,13 @@ from gossamer.cli.crawl.crawl import crawl_to_end
 from gossamer.cli.crawl.demo import settings_for
 from gossamer.cli.serve import address_of, web_server
 from gossamer.cli.upkeep.import_ import take_in
-from gossamer.collection import seeds as sowing
+from gossamer.collection import changes, vocabulary
 from gossamer.config.settings import WebSettings
 from gossamer.demo.server import DemoServer
 from gossamer.demo.web import DemoWeb, address_plan
 from gossamer.store.directory import Directory
 from gossamer.values.url import Url
 from gossamer.web.entities import known as entity_known
-from gossamer.web.entities import vocabulary_counts
 from gossamer.web.page import history as page_history
 from gossamer.web.page import known as page_known
 
@@ -41,8 +40,8 @@ PATIENCE = (
     (page_history, "COMPARING_S"),
     (page_known, "PATIENCE_S"),
     (entity_known, "PATIENCE_S"),
-    (vocabulary_counts, "MOMENT_S"),
-    (sowing, "PATIENCE_S"),
+    (vocabulary, "MOMENT_S"),
+    (changes, "SEEDS_PATIENCE_S"),
 )
 """After which a page is shown without what takes long: not on a machine that is only busy."""
 OURS = re.compile(r"/static/(vendor/)?[a-z_-]+(\.min)?\.js")

@@ -23,8 +23,7 @@ from schemathesis.specs.openapi.checks import (
 from tests.web.site import LONG_S, Site, serving
 
 from gossamer.base.environment import AddressPlan, Network
-from gossamer.collection import control
-from gossamer.collection import seeds as sowing
+from gossamer.collection import changes, control
 from gossamer.store.directory import Directory
 
 CHECKS = [not_a_server_error, content_type_conformance, response_schema_conformance, status_code_conformance]
@@ -159,7 +158,7 @@ def secluded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[
     """A site that may be changed, and its token. Whatever is added as a seed, no name is looked up and no crawl
     begins: in the place of one a program is started that ends at once."""
     plan = AddressPlan({})
-    monkeypatch.setattr(sowing, "real_network", lambda outside: Network(plan, plan))
+    monkeypatch.setattr(changes, "real_network", lambda outside: Network(plan, plan))
     monkeypatch.setattr(control, "MODULE", "gossamer.base.chance")
     directory = Directory(tmp_path / "c")
     with serving(directory) as site:

@@ -14,7 +14,7 @@ from tests.web.site import LONG_S, Site, trouble_in
 
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import GossamerError
-from gossamer.collection.control import STILL_STARTING, Helm
+from gossamer.collection.control import STILL_STARTING, CrawlControl
 from gossamer.config.settings import Settings
 from gossamer.monitor.control import Control
 from gossamer.store.directory import Directory, lock_directory
@@ -310,21 +310,21 @@ def test_the_page_says_what_an_idle_crawl_waits_for(tmp_path: Path) -> None:
 def test_F_W16_previews_hold_at_most_two_of_the_threads_that_make_pages(tmp_path: Path) -> None:
     outside = real_outside()
     with Control(tmp_path / "control.db", outside.clock) as control, ThreadPoolExecutor(1) as crew:
-        helm = Helm(Directory(tmp_path), Settings(), outside, control)
+        control_of_it = CrawlControl(Directory(tmp_path), Settings(), outside, control)
 
         def wait_and_look() -> bool:
-            with helm.turn_to_look():
+            with control_of_it.turn_to_look():
                 return True
 
         def refused() -> bool:
             try:
-                with helm.turn_to_look():
+                with control_of_it.turn_to_look():
                     return False
             except GossamerError:
                 return True
 
-        with helm.turn_to_look():
+        with control_of_it.turn_to_look():
             second = crew.submit(wait_and_look)
-            until(lambda: helm._threads._value == 0, "the second does not wait")
+            until(lambda: control_of_it._threads._value == 0, "the second does not wait")
             until(refused, "a third waited too")
         assert second.result(LONG_S)

@@ -8,10 +8,10 @@ import pytest
 from tests.json_answers import decoded
 from tests.web.site import Site, trouble_in
 
+from gossamer.collection.lists import HostsFound, ListedVisit, VisitsFound
 from gossamer.values.outcome import GROUP_OF, GROUPS, Reason
 from gossamer.web.crawl import lists as host_pages
 from gossamer.web.crawl import lists as visit_pages
-from gossamer.web.crawl.rooms import HostsFound, ListedVisit, VisitsFound
 
 
 def visits(site: Site, asked: str = "") -> VisitsFound:

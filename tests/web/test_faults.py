@@ -1,9 +1,7 @@
 """When our own side fails: a page that says so, and nothing of its inside."""
 
 import asyncio
-from collections.abc import Callable
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +11,16 @@ from tests.web.site import serving
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import DirectoryUnusable
 from gossamer.cli.crawl.demo import settings_for
-from gossamer.cli.serve import web_rooms
+from gossamer.cli.serve import open_site
+from gossamer.collection.collection import Collection
 from gossamer.store.directory import Directory
 from gossamer.values.visit import Counts
 from gossamer.web.app import make_app
-from gossamer.web.rooms import WebRooms
 
 Told = list[tuple[str, dict[str, object]]]
 
 
-def asked(root: Path, path: str, change: Callable[[WebRooms], WebRooms], told: Told) -> tuple[int, dict[str, str], str]:
+def asked(root: Path, path: str, told: Told) -> tuple[int, dict[str, str], str]:
     async def ask() -> list[dict[str, Any]]:
         sent: list[dict[str, Any]] = []
 
@@ -36,13 +34,13 @@ def asked(root: Path, path: str, change: Callable[[WebRooms], WebRooms], told: T
             told.append((event, facts))
 
         async with AsyncExitStack() as opened:
-            rooms = await web_rooms(opened, Directory(root), settings_for(0), real_outside(), (), tell)
+            site = await open_site(opened, Directory(root), settings_for(0), real_outside(), (), tell)
             scope = {
                 "type": "http", "method": "GET", "path": path, "raw_path": path.encode(), "query_string": b"",
                 "headers": [(b"host", b"127.0.0.1"), (b"accept", b"text/html")],
             }  # fmt: skip
             try:
-                await make_app(change(rooms))(scope, receive, send)
+                await make_app(site)(scope, receive, send)
             except ZeroDivisionError:  # raised again for the server's log
                 told.append(("raised", {}))
         return sent
@@ -52,26 +50,30 @@ def asked(root: Path, path: str, change: Callable[[WebRooms], WebRooms], told: T
     return start["status"], headers, b"".join(body["body"] for body in bodies).decode()
 
 
-def broken_counts() -> Counts:
+def broken_counts(_: Collection) -> Counts:
     raise ZeroDivisionError("secret-inside")
 
 
-def lost_counts() -> Counts:
+def lost_counts(_: Collection) -> Counts:
     raise DirectoryUnusable("there is no collection in /somewhere/secret")
 
 
-def test_an_exception_of_ours_is_a_page_without_its_words(tmp_path: Path) -> None:
+def test_an_exception_of_ours_is_a_page_without_its_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Collection, "counts", broken_counts)
     told: Told = []
-    status, headers, text = asked(tmp_path, "/status", lambda rooms: replace(rooms, counts=broken_counts), told)
+    status, headers, text = asked(tmp_path, "/status", told)
     assert status == 500 and "Server error" in text
     assert "secret" not in text and "Traceback" not in text
     assert "default-src 'none'" in headers["content-security-policy"]
     assert told == [("raised", {})]
 
 
-def test_a_collection_that_cannot_be_read_is_told_and_asked_for_again(tmp_path: Path) -> None:
+def test_a_collection_that_cannot_be_read_is_told_and_asked_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Collection, "counts", lost_counts)
     told: Told = []
-    status, headers, text = asked(tmp_path, "/status", lambda rooms: replace(rooms, counts=lost_counts), told)
+    status, headers, text = asked(tmp_path, "/status", told)
     assert status == 503 and headers["retry-after"] == "5" and "try again" in text
     assert "secret" not in text
     assert told[0][0] == "web.unreadable" and "secret" in str(told[0][1]["why"])

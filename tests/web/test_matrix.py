@@ -13,12 +13,12 @@ from tests.web.site import Site
 from gossamer.base.environment import real_outside
 from gossamer.base.tell import silent
 from gossamer.cli.crawl.demo import settings_for
-from gossamer.cli.serve import web_rooms
+from gossamer.cli.serve import open_site
 from gossamer.store.directory import Directory
 from gossamer.testing import FakeClock
 from gossamer.web.access.guard import ASKING, CHANGING, READING, UNLOCKED
 from gossamer.web.access.login import Entrance
-from gossamer.web.app import make_site
+from gossamer.web.app import make_routes
 from gossamer.web.responses import make_show
 
 VALUES = ["", "harbour", "../../token", "http://a.test/'\"<>"]
@@ -30,9 +30,9 @@ def table(collection: Directory) -> list[tuple[str, str]]:
 
     async def made() -> list[tuple[str, str]]:
         async with AsyncExitStack() as opened:
-            rooms = await web_rooms(opened, collection, settings_for(0), real_outside(), (), silent)
+            served = await open_site(opened, collection, settings_for(0), real_outside(), (), silent)
             show = make_show()
-            site = make_site(rooms, show, Entrance(rooms.door, rooms.clock, show))
+            site = make_routes(served, show, Entrance(served.door, FakeClock(), show))
             return list(routes_of(site))
 
     return asyncio.run(made())
@@ -105,9 +105,9 @@ def test_the_names_of_rooms_can_be_replaced(collection: Directory) -> None:
 
     async def made() -> tuple[str, ...]:
         async with AsyncExitStack() as opened:
-            rooms = await web_rooms(opened, collection, replace(settings, web=web), real_outside(), (), silent)
-            assert not rooms.door.is_open
-            return rooms.hosts
+            served = await open_site(opened, collection, replace(settings, web=web), real_outside(), (), silent)
+            assert not served.door.is_open
+            return served.hosts
 
     hosts = asyncio.run(made())
     assert {"search.example", "[2001:db8::1]", "127.0.0.1", "localhost"} <= set(hosts) and "0.0.0.0" not in hosts

@@ -4,8 +4,6 @@ import asyncio
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
-from typing import cast
 from urllib.parse import quote
 
 import pytest
@@ -16,11 +14,12 @@ from tests.web.test_page_view import at
 
 from gossamer.archive.versions import Timeline
 from gossamer.base.clock import in_words
+from gossamer.base.environment import real_outside
+from gossamer.collection.collection import Collection
+from gossamer.collection.history.reader import HistoryReader
 from gossamer.store.directory import Directory
 from gossamer.values.url import Url
 from gossamer.web.page.history import NOT_YET, badges_of, dots_of, line_of
-from gossamer.web.page.history_rooms import HistoryRooms
-from gossamer.web.rooms import WebRooms
 
 HOSTILE = Url("https://hostile.test/page")
 SPOILT = Url("https://shop.test/spoilt")
@@ -158,12 +157,12 @@ def test_a_reader_that_takes_its_time_does_not_hold_up_the_page(
     directory = collection(tmp_path, [captured(SHOP, START_AT + day * DAY, kettle()) for day in range(3)])
     monkeypatch.setattr("gossamer.web.page.history.PATIENCE_S", 0.05)
 
-    async def never(_url: Url, _most: int) -> Timeline:
+    async def never(_past: HistoryReader, _url: Url, _most: int) -> Timeline:
         await asyncio.Event().wait()
         raise AssertionError
 
     versions = past(directory).versions(SHOP)[::-1]
-    rooms = cast(WebRooms, SimpleNamespace(history=HistoryRooms(timeline=never)))
-    found = asyncio.run(line_of(rooms, SHOP, versions))
+    monkeypatch.setattr(HistoryReader, "timeline", never)
+    found = asyncio.run(line_of(Collection(directory, real_outside()), SHOP, versions))
     assert [(one.number, one.note) for one in found.versions] == [(1, NOT_YET), (2, NOT_YET), (3, NOT_YET)]
     assert badges_of(found.versions[0]) == [("warn", NOT_YET)] and {dot.kind for dot in dots_of(found)} == {"same"}

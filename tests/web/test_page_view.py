@@ -9,8 +9,7 @@ from tests.web.site import Site, trouble_in
 
 from gossamer.base.errors import QueryTooLong
 from gossamer.demo.oddities import ODD
-from gossamer.web.page.copy import MOST_AT_ONCE, MOST_WAITING, POLICY, CopyTurns
-from gossamer.web.page.rooms import place_of
+from gossamer.web.page.copy import MOST_AT_ONCE, MOST_WAITING, POLICY, CopyTurns, place_of
 from gossamer.web.page.routes import TABS
 
 MUSEUM = "http://museum.demo.test/"

@@ -16,9 +16,8 @@ from tests.json_answers import decoded
 from tests.web.site import Site
 
 from gossamer.base.clock import SystemClock
-from gossamer.base.environment import real_outside
 from gossamer.base.processes import SystemProcesses
-from gossamer.cli.serve import ReadHandles
+from gossamer.collection.views import search_of
 from gossamer.search.answer import SearchAnswer
 from gossamer.store.directory import Directory
 from gossamer.testing import FakeClock
@@ -81,8 +80,7 @@ def test_a_question_and_its_reply_travel_whole(kind: Kind, words: str) -> None:
 
 
 def test_another_process_answers_as_the_web_process_does(collection: Directory) -> None:
-    handles = ReadHandles(collection, real_outside())
-    search = handles.search
+    search = search_of(collection, SystemClock())
     answering = Answering(search.find, search.is_found, search.suggest, make_templates())
 
     async def compare(searchers: Searchers) -> None:
@@ -95,7 +93,7 @@ def test_another_process_answers_as_the_web_process_does(collection: Directory) 
     try:
         with_searchers(collection, compare)
     finally:
-        handles.close()
+        search.close()
 
 
 def test_none_is_started_at_once_nor_ever_when_none_is_wanted(collection: Directory) -> None:

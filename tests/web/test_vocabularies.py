@@ -9,11 +9,10 @@ from tests.web.site import Site
 
 from gossamer.base.clock import SECOND
 from gossamer.base.errors import QueryTooLong
+from gossamer.collection.vocabulary import COUNT_FRESH_S, OLD_S, FactCounter, FactsInUse, TermsInUse
 from gossamer.testing import FakeClock
 from gossamer.views.facts.sparql import SparqlResult
 from gossamer.web.entities.vocabularies import all_of, one_of
-from gossamer.web.entities.vocabulary_counts import FRESH_S, OLD_S, FactCounter
-from gossamer.web.entities.vocabulary_rooms import FactsInUse, TermsInUse
 
 SCHEMA = "http://schema.org/"
 FOAF = "http://xmlns.com/foaf/0.1/"
@@ -107,7 +106,7 @@ def test_facts_are_counted_once_for_many_who_ask_and_again_when_the_count_is_old
         async with FactCounter(ask, clock) as counter:
             first, second = await asyncio.gather(counter.latest(), counter.latest())
             assert first is second is not None and ask.asked == 2
-            clock.advance(FRESH_S + 1)
+            clock.advance(COUNT_FRESH_S + 1)
             second = await counter.latest()
             assert ask.asked == 4 and second is not first and await counter.latest() is second
 
@@ -128,7 +127,7 @@ def test_a_count_that_takes_long_is_not_waited_for_and_is_made_more_rarely() -> 
         ask.takes = lambda: clock.advance(10)
         async with FactCounter(ask, clock) as counter:
             first = await counter.latest()
-            clock.advance(FRESH_S + 1)
+            clock.advance(COUNT_FRESH_S + 1)
             assert await counter.latest() is first
             clock.advance(OLD_S)
             assert await counter.latest() is not first

@@ -3,8 +3,8 @@
 import asyncio
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from typing import TypeVar
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Generic, TypeVar
 
 from gossamer.base.tell import Tell
 
@@ -53,6 +53,39 @@ class Tasks:
         self._running.discard(task)
         if (trouble := _raised_by(task)) is not None:
             self._tell("task.failed", why=repr(trouble))
+
+
+class OnDemand(Generic[T]):
+    """Something that is opened when it is first asked for, by a task of its own, since whoever asks first may be gone
+    long before it is closed."""
+
+    def __init__(self, make: Callable[[], AbstractAsyncContextManager[T]]) -> None:
+        self._make = make
+        self._holding: asyncio.Future[None] | None = None
+        self._over = asyncio.Event()
+
+    async def get(self) -> T:
+        if self._holding is None:
+            self._over.clear()
+            self._opened: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+            self._holding = begin(self._hold(), self._ended)
+        return await asyncio.shield(self._opened)
+
+    async def _hold(self) -> None:
+        async with self._make() as opened:
+            self._opened.set_result(opened)
+            await self._over.wait()
+
+    def _ended(self, task: "asyncio.Future[None]") -> None:
+        trouble = _raised_by(task)
+        if not self._opened.done():
+            self._opened.set_exception(trouble or asyncio.CancelledError())
+
+    async def close(self) -> None:
+        if self._holding is not None:
+            self._over.set()
+            await asyncio.wait([self._holding])
+            self._holding = None
 
 
 async def _over(*tasks: "asyncio.Future[T]") -> None:

@@ -4,8 +4,9 @@ import asyncio
 import os
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import AsyncExitStack, asynccontextmanager, closing
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -20,32 +21,20 @@ from gossamer.base.errors import ConfigError
 from gossamer.base.tasks import background
 from gossamer.base.tell import Tell, silent
 from gossamer.base.tuning import favour_short_requests
-from gossamer.collection.control import crawl_rooms
+from gossamer.collection.collection import Collection
 from gossamer.collection.directory import existing, outside_of
-from gossamer.collection.exports import Exports
-from gossamer.collection.history.timeline import history_rooms
-from gossamer.collection.pages import page_rooms
-from gossamer.collection.search import search_of
-from gossamer.collection.system import monitor_rooms
-from gossamer.collection.views import query_pool
-from gossamer.collection.vocabulary import vocabulary_rooms
+from gossamer.collection.system import beat
 from gossamer.config.load import FILE_NAME
 from gossamer.config.settings import Settings, WebSettings
-from gossamer.monitor.control import Beat, Control
 from gossamer.plugins.code import FOLDER as CONTEXTS
-from gossamer.store import captures, tallies
 from gossamer.store.directory import DEFAULT, VOCABULARY, Directory, keep_private, refuse_lost_state
 from gossamer.store.options import config_of, withheld_in_words
-from gossamer.store.state import open_state
-from gossamer.values.capture import Kept
-from gossamer.values.url import Url
-from gossamer.values.visit import Counts
+from gossamer.views.facts.sparql import QueryLimits
 from gossamer.web.access.connections import server_of
 from gossamer.web.access.tokens import ADMIN, READER, Access, AccessTokens, is_near, kept_keys, keys_of
 from gossamer.web.app import make_app
-from gossamer.web.rooms import WebRooms
 from gossamer.web.search.processes import Searchers
-from gossamer.web.search.rooms import SearchRooms
+from gossamer.web.site import WebSite
 
 THREADS = 3
 """Pages made at one time. More only take turns at the interpreter: with eight, a busy server answered half as much."""
@@ -143,7 +132,7 @@ def complain(event: str, /, **facts: object) -> None:
 async def web_server(
     directory: Directory, settings: Settings, outside: Outside, suggestions: tuple[str, ...] = (), tell: Tell = silent
 ) -> AsyncIterator[uvicorn.Server]:
-    """A server that is ready to be run, with every room it reads from."""
+    """A server that is ready to be run, of an open collection."""
     if is_any_address(settings.web.host) and not settings.web.names:
         raise ConfigError(
             f"web.host is {settings.web.host}: set web.names to the host names or IP addresses it is reached by; "
@@ -152,10 +141,12 @@ async def web_server(
     if not is_free(settings.web.host, settings.web.port):
         raise ConfigError(f"port {settings.web.port} is in use by another program; name another one with --port, or 0")
     async with AsyncExitStack() as opened:
-        rooms = await web_rooms(opened, directory, settings, outside, suggestions, tell)
+        servers = list[uvicorn.Server]()
+        site = await open_site(opened, directory, settings, outside, suggestions, tell)
+        site = replace(site, is_ending=lambda: servers[0].should_exit)
         current_default_thread_limiter().total_tokens = THREADS
-        server = server_of(make_app(rooms), settings.web.host, settings.web.port)
-        rooms.monitor.ending.is_near = lambda: server.should_exit
+        server = server_of(make_app(site), settings.web.host, settings.web.port)
+        servers.append(server)
         yield server
 
 
@@ -203,86 +194,30 @@ def searchers_of(web: WebSettings) -> int:
     return min(SEARCHERS, len(os.sched_getaffinity(0))) if web.searchers is None else web.searchers
 
 
-async def web_rooms(
+async def open_site(
     opened: AsyncExitStack,
     directory: Directory,
     settings: Settings,
     outside: Outside,
     suggestions: tuple[str, ...],
     tell: Tell,
-) -> WebRooms:
+) -> WebSite:
+    """The site of a collection; while it is open, the web process and its query workers send heartbeats."""
     if not directory.is_begun:  # the demo serves before its crawl has made anything; later, what is lost is lost
         for folder in directory.folders():
             outside.files.make_folder(folder)
     keys_of(directory, outside.files)
-    handles = ReadHandles(directory, outside)
-    opened.callback(handles.close)
+    limits = QueryLimits(QUERIES, settings.web.sparql_s)
+    collection = await opened.enter_async_context(Collection(directory, outside, settings, limits))
     searchers = await opened.enter_async_context(
         Searchers(directory, searchers_of(settings.web), outside.processes, outside.clock, tell)
     )
-    ask, pool = await opened.enter_async_context(query_pool(directory, outside, silent, QUERIES, settings.web.sparql_s))
-    return WebRooms(
-        find=handles.search.find,
-        stored=handles.search.stored,
-        versions=handles.versions,
-        pages_among=handles.pages_among,
-        about=handles.search.about,
-        outgoing=handles.search.outgoing,
-        ask=ask,
-        counts=handles.counts,
-        beats=handles.beats,
-        clock=outside.clock,
-        dates=outside.dates,
-        sparql_s=settings.web.sparql_s,
-        suggestions=suggestions,
-        hosts=names_of(settings.web),
-        tell=tell,
-        door=door_of(settings.web, partial(kept_keys, directory, outside.files)),
-        monitor=await opened.enter_async_context(monitor_rooms(directory, settings, outside, pool)),
-        exports=Exports(directory, outside),
-        crawl=await opened.enter_async_context(crawl_rooms(directory, settings, outside, handles.search.stored)),
-        pages=await opened.enter_async_context(page_rooms(directory, settings, outside, handles.search.words)),
-        history=await opened.enter_async_context(history_rooms(directory, settings, outside)),
-        vocabularies=await opened.enter_async_context(vocabulary_rooms(directory, outside, ask)),
-        searching=SearchRooms(
-            handles.search.suggest,
-            handles.search.explain,
-            handles.search.copies,
-            handles.search.is_found,
-            searchers.answer,
-        ),
+    await opened.enter_async_context(background(beat(collection.watch, await collection.start_workers())))
+    return WebSite(
+        collection,
+        door_of(settings.web, partial(kept_keys, directory, outside.files)),
+        names_of(settings.web),
+        suggestions,
+        searchers.answer,
+        tell,
     )
-
-
-class ReadHandles:
-    """The read handles of the web process. Each call opens and closes what it reads from the state: pages are shown
-    by several threads, and a handle belongs to one."""
-
-    def __init__(self, directory: Directory, outside: Outside) -> None:
-        self._directory, self._outside = directory, outside
-        self.search = search_of(directory, outside.clock)
-
-    def close(self) -> None:
-        self.search.close()
-
-    def versions(self, url: Url) -> list[Kept]:
-        if not self._directory.is_begun:
-            return []
-        with closing(open_state(self._directory)) as state:
-            return captures.versions(state, url)
-
-    def pages_among(self, urls: Iterable[Url]) -> set[Url]:
-        if not self._directory.is_begun:
-            return set()
-        with closing(open_state(self._directory)) as state:
-            return {url for url in urls if captures.versions(state, url)}
-
-    def counts(self) -> Counts:
-        if not self._directory.is_begun:
-            return Counts()
-        with closing(open_state(self._directory)) as state:
-            return tallies.counts(state)
-
-    def beats(self) -> list[Beat]:
-        with Control(self._directory.control, self._outside.clock) as control:
-            return control.beats()

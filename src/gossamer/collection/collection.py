@@ -1,14 +1,12 @@
-"""All that is known of one collection: its state, its words and links, its facts, and its exports."""
+"""All that is known of one collection: its state, its words and links, its facts, its past, and its crawl."""
 
-import asyncio
 import os
-import threading
 from collections.abc import Coroutine, Iterator, Sequence
-from concurrent.futures import Future
+from contextlib import ExitStack, closing
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, NamedTuple, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 import msgspec
 from pyoxigraph import NamedNode
@@ -16,123 +14,68 @@ from pyoxigraph import NamedNode
 from gossamer.base.clock import Instant
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError
-from gossamer.base.tell import silent
+from gossamer.base.tasks import OnDemand
+from gossamer.base.tell import silent, unheard
+from gossamer.collection.answers import KnownPage, LoopThread, PageLinks, ResultTable, told
+from gossamer.collection.control import CrawlControl
 from gossamer.collection.exports import Exports, write_file
-from gossamer.collection.search import search_of
+from gossamer.collection.history.reader import HistoryReader, version_readers
+from gossamer.collection.lists import CollectionLists
 from gossamer.collection.state import CollectionState
+from gossamer.collection.system import Watch
 from gossamer.collection.tables import ExportedPage
-from gossamer.collection.views import SparqlAsk, freshen, queries
+from gossamer.collection.views import freshen, query_pool, refuse_missing, search_of
+from gossamer.collection.vocabulary import FactCounter, TermCounter
+from gossamer.config.settings import Settings
 from gossamer.monitor.control import Control
-from gossamer.reader.extraction import Quad
 from gossamer.search.answer import SearchAnswer
 from gossamer.search.find import Search
 from gossamer.search.query import parse
 from gossamer.store.directory import Directory
 from gossamer.values.capture import Kept
-from gossamer.values.link import Link
+from gossamer.values.messages import COPIES
+from gossamer.values.page import Quad
 from gossamer.values.query import Sort
 from gossamer.values.url import Url, url_of
 from gossamer.views.facts.checkpoints import newest
-from gossamer.views.facts.names import graph_name
+from gossamer.views.facts.names import OURS, graph_name
 from gossamer.views.facts.results import JSON
-from gossamer.views.facts.sparql import MOST_ROWS, SparqlResult
+from gossamer.views.facts.sources import SOURCES, SourcesReader
+from gossamer.views.facts.sparql import MOST_ROWS, QueryLimits, QueryPool, SparqlResult
 from gossamer.views.facts.store import opened
-from gossamer.views.links.reader import Anchor
+from gossamer.workers.jobs import COPY
+from gossamer.workers.pool import Pool
+from gossamer.workers.protocol import Limits
 
 T = TypeVar("T")
 Values = str | Sequence[str]
 """One or several."""
 Exported = Literal["nquads", "jsonl", "text", "warc"]
-
-
-class ResultTerm(NamedTuple):
-    """One value in the answer to a query (SPARQL 1.1 Query Results JSON, 3.2.2). `str` of it is the plain value."""
-
-    kind: str
-    """"uri", "literal", "bnode" or "triple"."""
-    value: str
-    language: str = ""
-    datatype: str = ""
-
-    def __str__(self) -> str:
-        return self.value
-
-
-class ResultTable(msgspec.Struct, frozen=True):
-    """The answer to a SPARQL query. Going through it gives the rows."""
-
-    as_of: Instant
-    names: tuple[str, ...] = ()
-    rows: tuple[dict[str, ResultTerm], ...] = ()
-    """Of SELECT. A name without a value is not in its row."""
-    is_so: bool | None = None
-    """Of ASK."""
-    text: str = ""
-    """Of CONSTRUCT and DESCRIBE: N-Triples."""
-    is_cut: bool = False
-    """There was more than a query may answer with."""
-
-    def __iter__(self) -> Iterator[dict[str, ResultTerm]]:
-        return iter(self.rows)
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-
-class KnownPage(msgspec.Struct, frozen=True):
-    """What is kept of one page. Its texts come from the web: whoever shows them escapes them."""
-
-    url: str
-    title: str
-    description: str
-    language: str
-    text: str
-    types: tuple[str, ...]
-    fact_count: int
-    versions: tuple[Kept, ...]
-    """Its captures, newest first."""
-
-
-class PageLinks(msgspec.Struct, frozen=True):
-    outgoing: tuple[Link, ...]
-    """As the page has them, in its order."""
-    incoming_count: int
-    """How many pages link here."""
-    incoming: tuple[Url, ...]
-    """At most 100 of them."""
-    anchors: tuple[Anchor, ...]
-    """The words they link with."""
+COPYING = Limits(wall_s=4.0, cpu_s=4.0, recycle_after=500)
+ONE_QUERY = QueryLimits(workers=1)
 
 
 class Collection(CollectionState):
     """The one way to read a collection, also while it is being crawled; made by `open_collection`, or `gossamer.open`.
 
-    Use it in a `with`, or `close` it. Nothing is written there: each question is answered from what is there by then.
-    Its methods may be called from any thread.
+    Use it in a `with`, or in an `async with` where what is asynchronous is asked of it; or `close` it. Nothing is
+    written there: each question is answered from what is there by then. Its methods may be called from any thread.
     """
 
-    _answering: "_Answering | None" = None
-
-    @property
-    def path(self) -> Path:
-        return self.directory.root
-
-    @cached_property
-    def index(self) -> Search:
-        """Words and links."""
-        return search_of(self.directory, self.outside.clock)
-
-    @property
-    def exports(self) -> Exports:
-        return Exports(self.directory, self.outside)
-
-    def close(self) -> None:
-        if "index" in self.__dict__:
-            self.index.close()
-            del self.__dict__["index"]
-        if self._answering is not None:
-            self._answering.close()
-            self._answering = None
+    def __init__(
+        self,
+        directory: Directory,
+        outside: Outside,
+        settings: Settings | None = None,
+        queries: QueryLimits = ONE_QUERY,
+    ) -> None:
+        super().__init__(directory, outside, settings)
+        self._opened = ExitStack()
+        self._loop: LoopThread | None = None
+        processes, clock = outside.processes, outside.clock
+        self._queries = OnDemand(lambda: query_pool(directory, outside, queries))
+        self._copies = OnDemand(lambda: Pool(COPY, 1, COPYING, processes, clock, silent))
+        self._readers = OnDemand(lambda: version_readers(directory, self.settings, outside, 1))
 
     def __enter__(self) -> Self:
         return self
@@ -141,6 +84,130 @@ class Collection(CollectionState):
         self, kind: type[BaseException] | None, trouble: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, trouble: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if "control" in self.__dict__:
+            await self.control.close()
+        await self._close_workers()
+        self.close()
+
+    def close(self) -> None:
+        if self._loop is not None:
+            self._loop.call(self._close_workers())
+            self._loop.close()
+            self._loop = None
+        self._opened.close()
+        for name in ("index", "control", "watch", "_desk"):
+            self.__dict__.pop(name, None)
+
+    async def _close_workers(self) -> None:
+        if "fact_counter" in self.__dict__:
+            await self.fact_counter.close()
+        for workers in (self._queries, self._copies, self._readers):
+            await workers.close()
+
+    def _call(self, work: Coroutine[Any, Any, T]) -> T:
+        self._loop = self._loop or LoopThread()
+        return self._loop.call(work)
+
+    @property
+    def path(self) -> Path:
+        return self.directory.root
+
+    @cached_property
+    def index(self) -> Search:
+        """Words and links."""
+        found = search_of(self.directory, self.outside.clock)
+        self._opened.callback(found.close)
+        return found
+
+    @cached_property
+    def terms(self) -> TermCounter:
+        """The vocabularies in use, by pages."""
+        return TermCounter(self.directory, self.outside.clock)
+
+    @cached_property
+    def fact_counter(self) -> FactCounter:
+        """The vocabularies in use, by facts."""
+        return FactCounter(self.ask, self.outside.clock)
+
+    @property
+    def exports(self) -> Exports:
+        return Exports(self.directory, self.outside)
+
+    @cached_property
+    def _desk(self) -> Control:
+        return self._opened.enter_context(Control(self.directory.control, self.outside.clock))
+
+    @cached_property
+    def watch(self) -> Watch:
+        """Who works on it, and how it is."""
+        return Watch(self.directory, self.settings, self.outside, self._desk)
+
+    @cached_property
+    def control(self) -> CrawlControl:
+        return CrawlControl(self.directory, self.settings, self.outside, self._desk)
+
+    @property
+    def lists(self) -> CollectionLists:
+        control, dates = self.control, self.outside.dates
+        return CollectionLists(self.directory, control.settings, dates, control.is_crawling, self._fact_count)
+
+    def _fact_count(self, url: Url) -> int | None:
+        """None when the page is not in the index."""
+        stored = self.index.stored(url)
+        return None if stored is None else stored.fact_count
+
+    @cached_property
+    def past(self) -> HistoryReader:
+        """Its captures, read again by a worker that is started when it is first needed."""
+        return HistoryReader(self.directory, self.outside, self.settings.agent, self._read_version)
+
+    async def _read_version(self, payload: bytes) -> bytes:
+        return await (await self._readers.get()).call(payload)
+
+    def fact_places(self, kept: Kept) -> dict[str, int]:
+        """The paths of the elements of a capture that state facts, and how many each states."""
+        with closing(SourcesReader(self.directory.graph / SOURCES)) as sources:
+            record = sources.record_of(graph_name(kept.url), kept.capture_id)
+        if record is None:
+            refuse_missing(self.directory, self.outside, self.directory.graph / SOURCES)
+        return record.places() if record is not None else {}
+
+    async def safe_copy(self, job: bytes) -> bytes | None:
+        """A capture as HTML that can do nothing (`CopyJob`); empty when it is no text, None when its site asks not to
+        show copies. Raises WorkerLost."""
+        made = COPIES.decode(await (await self._copies.get()).call(job))
+        return made.html if made.may_show else None
+
+    async def start_workers(self) -> QueryPool:
+        """For a site, whose readers should not wait for them."""
+        await self._copies.get()
+        return await self._queries.get()
+
+    async def ask(
+        self,
+        query: str,
+        accept: str,
+        default_graphs: tuple[str, ...] = (),
+        named_graphs: tuple[str, ...] = (),
+        most_rows: int = MOST_ROWS,
+        has_inference: bool = False,
+        has_exact_names: bool = False,
+    ) -> SparqlResult:
+        """A SPARQL query, put to a worker; asks a running indexer for new facts first. Raises QueryRefused and
+        QueryTooLong."""
+        await freshen(self.directory, self.outside)
+        refuse_missing(self.directory, self.outside, self.directory.checkpoints)
+        if OURS in query:  # it may ask where facts stand
+            refuse_missing(self.directory, self.outside, self.directory.graph / SOURCES)
+        workers = await self._queries.get()
+        return await workers.ask(query, accept, default_graphs, named_graphs, most_rows, has_inference, has_exact_names)
 
     def search(
         self,
@@ -195,10 +262,8 @@ class Collection(CollectionState):
         >>> for row in collection.sparql("SELECT ?type WHERE { ?thing a ?type } LIMIT 5"):
         ...     print(row["type"])
         """
-        answering = self._answers()
-        ask = answering.ask(self.directory, self.outside)
-        asking = ask(query, f"application/n-triples, {JSON};q=0.9", most_rows=most_rows, has_exact_names=exact_names)
-        return told(answering.call(asking))
+        accept = f"application/n-triples, {JSON};q=0.9"
+        return told(self._call(self.ask(query, accept, most_rows=most_rows, has_exact_names=exact_names)))
 
     def page(self, url: str) -> KnownPage | None:
         """What is kept of the page at an address; None when nothing is.
@@ -228,7 +293,7 @@ class Collection(CollectionState):
         ...     print(fact.subject, fact.predicate, fact.object)
         """
         graph = NamedNode(graph_name(_address(url)))
-        self._answers().call(self._freshen())
+        self._call(freshen(self.directory, self.outside))
         checkpoint = newest(self.outside.files, self.directory.checkpoints)
         if checkpoint is None:
             return []
@@ -257,78 +322,7 @@ class Collection(CollectionState):
 
         >>> collection.export("nquads", "facts.nq")
         """
-        return self._answers().call(write_file(what, self.directory, self.outside, Path(to), _unsaid)).count
-
-    async def _freshen(self) -> None:
-        with Control(self.directory.control, self.outside.clock) as control:
-            await freshen(self.directory, control, self.outside)
-
-    def _answers(self) -> "_Answering":
-        if self._answering is None:
-            self._answering = _Answering()
-        return self._answering
-
-
-class _Answering:
-    """An event loop on a thread of its own, so that a notebook, which runs in one already, may ask too."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._stop = asyncio.Event()
-        self._holding: Future[None] | None = None
-        self._ask: SparqlAsk | None = None
-        self._thread = threading.Thread(target=self._loop.run_forever, name="gossamer.open", daemon=True)
-        self._thread.start()
-
-    def call(self, work: "Coroutine[Any, Any, T]") -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
-
-    def ask(self, directory: Directory, outside: Outside) -> Any:
-        """The door to the SPARQL workers; they are started for the first question and stay."""
-        if self._ask is None:
-            ready: Future[SparqlAsk] = Future()
-            self._holding = asyncio.run_coroutine_threadsafe(self._hold(directory, outside, ready), self._loop)
-            self._holding.add_done_callback(lambda done: _pass_on(done, ready))
-            self._ask = ready.result()
-        return self._ask
-
-    async def _hold(self, directory: Directory, outside: Outside, ready: "Future[SparqlAsk]") -> None:
-        async with queries(directory, outside, silent) as ask:
-            ready.set_result(ask)
-            await self._stop.wait()
-
-    def close(self) -> None:
-        self._loop.call_soon_threadsafe(self._stop.set)
-        if self._holding is not None:
-            self._holding.result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-
-
-def _pass_on(done: "Future[None]", ready: "Future[SparqlAsk]") -> None:
-    """What kept the workers from starting is the asker's to see."""
-    trouble = done.exception()
-    if trouble is not None and not ready.done():
-        ready.set_exception(trouble)
-
-
-def _unsaid(words: str) -> None:
-    """Nobody watches an export's progress here."""
-
-
-def told(result: SparqlResult) -> ResultTable:
-    if result.media_type != JSON:
-        return ResultTable(result.as_of, text=result.body.decode("utf-8", "replace"), is_cut=result.truncated)
-    found = msgspec.json.decode(result.body)
-    if "boolean" in found:
-        return ResultTable(result.as_of, is_so=bool(found["boolean"]))
-    rows = tuple({name: _term(cell) for name, cell in row.items()} for row in found["results"]["bindings"])
-    return ResultTable(result.as_of, tuple(found["head"]["vars"]), rows, is_cut=result.truncated)
-
-
-def _term(cell: dict[str, Any]) -> ResultTerm:
-    return ResultTerm(cell["type"], str(cell["value"]), cell.get("xml:lang", ""), cell.get("datatype", ""))
+        return self._call(write_file(what, self.directory, self.outside, Path(to), unheard)).count
 
 
 def _several(values: Values) -> tuple[str, ...]:

@@ -1,21 +1,22 @@
-"""The crawl's rooms put together: the web process steers a crawl, and starts one as its child when told to."""
+"""A crawl steered from outside: started as a child, paused, stopped; its seeds, rules and hosts changed."""
 
 import asyncio
 import hashlib
 import re
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, closing, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import msgspec
 
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError, DirectoryBusy, GossamerError
 from gossamer.base.processes import Child
 from gossamer.base.tell import silent
-from gossamer.collection.changes import BY_HAND, bring_back, change_host
-from gossamer.collection.lists import CollectionLists
-from gossamer.collection.seeds import Sowing, may_go
-from gossamer.collection.state import rules_effect
+from gossamer.collection.changes import BY_HAND, SeedIntake, SeedsTaken, bring_back, change_host, may_go
+from gossamer.collection.state import RulesPreview, rules_effect
 from gossamer.config.load import FILE_NAME
 from gossamer.config.settings import Settings
 from gossamer.crawler.damage import DAMAGED
@@ -34,19 +35,6 @@ from gossamer.store.state import open_state
 from gossamer.values.outcome import Reason
 from gossamer.values.url import Url
 from gossamer.values.visit import Selection
-from gossamer.views.words.searcher import Stored
-from gossamer.web.crawl.rooms import (
-    Crawler,
-    CrawlRooms,
-    CrawlState,
-    Effect,
-    HostAction,
-    RulesChanged,
-    RuleSet,
-    Seed,
-    Verb,
-    Wrong,
-)
 
 MODULE = "gossamer.cli.crawl_child"
 FETCHABLE = frozenset(Reason) - {Reason.FORGOTTEN}
@@ -70,8 +58,73 @@ ENDS = {
 }
 
 
+Verb = Literal["pause", "resume", "stop"]
+HostAction = Literal["retire", "reinstate", "release", "exclude"]
+
+
+class Crawler(msgspec.Struct, frozen=True):
+    """Who crawls, or did last."""
+
+    is_alive: bool = False
+    """A crawler is at work on this collection, whoever started it."""
+    is_starting: bool = False
+    """This page started one, and nothing has been heard of it yet."""
+    is_stopping: bool = False
+    """It was asked to end from here, and has not yet."""
+    is_ours: bool = False
+    """This server started it, and ends it when it ends itself."""
+    holder: str = ""
+    """Who writes to the collection: which process, doing what, since when. Nobody, when empty."""
+    ended: str = ""
+    """How the crawler that was started from here ended, in words; empty when none has."""
+    has_failed: bool = False
+    log: tuple[str, ...] = ()
+    """The last lines it wrote."""
+    waits: str = ""
+    """What it waits for while it has nothing to do, until when and why."""
+
+
+class Seed(msgspec.Struct, frozen=True):
+    url: str
+    reach: str
+
+
+class CrawlState(msgspec.Struct, frozen=True):
+    crawler: Crawler = Crawler()
+    seeds: tuple[Seed, ...] = ()
+    seed_count: int = 0
+    """Of which the first are listed."""
+    contact: str = ""
+    """Where site owners reach whoever crawls; without it public sites are not visited."""
+    reach: str = Reach.HOST
+    """How far links are followed from a new seed, unless another reach is chosen."""
+    rules: int = 0
+
+
+class Wrong(msgspec.Struct, frozen=True):
+    """A line that is no rule."""
+
+    line: int
+    column: int
+    says: str
+    text: str
+
+
+class RuleSet(msgspec.Struct, frozen=True):
+    text: str = ""
+    mark: str = ""
+    """Of the text: who saves names the mark of what was edited, so that nobody's work is overwritten unseen."""
+    before: str | None = None
+    """The rules before the last save."""
+    wrong: tuple[Wrong, ...] = ()
+
+
+class RulesChanged(GossamerError):
+    """Somebody else has saved the rules meanwhile."""
+
+
 @dataclass(slots=True)
-class Helm:
+class CrawlControl:
     """Steers the crawl of one collection. REQUIRES: `control` is open."""
 
     directory: Directory
@@ -94,7 +147,7 @@ class Helm:
         found = config_of(self.directory.root).settings if is_said else self.given
         return found if found.contact or not self._contact else replace(found, contact=self._contact)
 
-    def standing(self) -> CrawlState:
+    def state(self) -> CrawlState:
         known: list[tuple[Url, str]] = []
         if self.directory.is_begun:
             with closing(open_state(self.directory)) as state:
@@ -185,11 +238,11 @@ class Helm:
             self._stopping = pid
             return "The crawl is stopping: fetches in progress are finished and stored."
         wanted, give_up_s = "paused" if verb == "pause" else "", self.outside.clock.elapsed_s() + STATE_S
-        while self._state() not in (wanted, None) and self.outside.clock.elapsed_s() < give_up_s:
+        while self._pause() not in (wanted, None) and self.outside.clock.elapsed_s() < give_up_s:
             await self.outside.clock.sleep(LOOK_S)
         return "The crawl is paused: nothing new is fetched." if verb == "pause" else "The crawl has resumed."
 
-    def _state(self) -> str | None:
+    def _pause(self) -> str | None:
         return next((one.state for one in self.control.vitals() if one.process == "crawler"), None)
 
     async def _done(self, number: int) -> None:
@@ -208,18 +261,19 @@ class Helm:
         text = file.text()
         return RuleSet(text, mark_of(text), file.before(), wrong_in(text))
 
-    def effect(self, text: str, seconds: float) -> Effect:
-        """One at a time: it reads the whole queue."""
+    def effect(self, text: str, seconds: float) -> RulesPreview:
+        """Of these rules, if they were saved; looked into for so many seconds at most, and one at a time: it reads the
+        whole queue. REQUIRES: nothing wrong in them."""
         then = load_rules(text)
         assert not isinstance(then, Problems), "the caller has seen to that"
         if not self.directory.is_begun:
-            return Effect(0, 0, 0, (), True)
+            return RulesPreview(0, is_whole=True)
         now = load_rules(self.rules_file().text())
         with self.turn_to_look(), closing(open_state(self.directory)) as state:
             known = [(url, Reach(reach)) for url, reach in stored_seeds(state)]
             before = NO_RULES if isinstance(now, Problems) else now.for_seeds(known)
             *_, found = rules_effect(state, before, then.for_seeds(known), seconds, self.outside.clock)
-        return Effect(found.queued, found.looked_at, found.would_go, found.examples, found.is_whole)
+        return found
 
     @contextmanager
     def turn_to_look(self) -> Iterator[None]:
@@ -247,6 +301,11 @@ class Helm:
             raise GossamerError("There is nothing to undo.")
         return "The rules are as they were before the last change."
 
+    async def add_seeds(self, texts: Sequence[str], reach: str, contact: str) -> SeedsTaken:
+        """Checked, remembered and offered, whether a crawl runs or not."""
+        intake = SeedIntake(self.directory, self.settings, self.outside, self.control, self.is_crawling)
+        return await intake.add(texts, reach, contact)
+
     async def change_host(self, action: HostAction, host: str, words: str) -> str:
         name = checked_seeds([host])[0].host.name
         if action == "exclude":
@@ -265,7 +324,7 @@ class Helm:
             raise GossamerError("another process is writing to the collection; try again when it has ended") from None
         if not moved and not self._is_queued(url):
             raise GossamerError("this URL was never fetched; add a new URL as a seed")
-        is_running = self.standing().crawler.is_alive
+        is_running = self.state().crawler.is_alive
         how = "as soon as its host may be contacted" if is_running else "when the crawl is started next"
         return f"It will be fetched {'again ' if moved else ''}{how}{'.' if moved else ': it is already waiting.'}"
 
@@ -322,36 +381,3 @@ def wrong_in(text: str) -> tuple[Wrong, ...]:
     if not isinstance(found, Problems):
         return ()
     return tuple(Wrong(one.line, one.column, one.says, one.text) for one in found.problems)
-
-
-@asynccontextmanager
-async def crawl_rooms(
-    directory: Directory, settings: Settings, outside: Outside, stored: Callable[[Url], Stored | None]
-) -> AsyncIterator[CrawlRooms]:
-    def facts_of(url: Url) -> int | None:
-        found = stored(url)
-        return None if found is None else found.fact_count
-
-    with Control(directory.control, outside.clock) as control:
-        helm = Helm(directory, settings, outside, control)
-        lists = CollectionLists(directory, helm.settings, outside.dates, helm.is_crawling, facts_of)
-        sowing = Sowing(directory, helm.settings, outside, control, helm.is_crawling)
-        try:
-            yield CrawlRooms(
-                standing=helm.standing,
-                visits=lists.visits,
-                pages=lists.pages,
-                hosts=lists.hosts,
-                rules=helm.rules,
-                wrong=wrong_in,
-                effect=helm.effect,
-                start=helm.start,
-                ask=helm.ask,
-                add_seeds=sowing.add,
-                save_rules=helm.save_rules,
-                undo_rules=helm.undo_rules,
-                change_host=helm.change_host,
-                fetch_again=helm.fetch_again,
-            )
-        finally:
-            await helm.close()

@@ -4,13 +4,15 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
-from gossamer.base.clock import Clock
+import msgspec
+
+from gossamer.base.clock import Clock, Instant
 from gossamer.base.errors import QueryRefused
 from gossamer.collection.why.waits import host_state_of
 from gossamer.config.settings import Settings
 from gossamer.config.slices import politeness
 from gossamer.frontier import reports
-from gossamer.frontier.reports import FARTHEST, LOWEST, EndedUrl, ListedHostRow, ListPosition
+from gossamer.frontier.reports import FARTHEST, LOWEST, EndedUrl, ListedHostRow, ListPosition, Order
 from gossamer.store import captures, tallies
 from gossamer.store.directory import Directory
 from gossamer.store.state import open_state
@@ -19,17 +21,6 @@ from gossamer.values.capture import Kept
 from gossamer.values.outcome import IN_WORDS, Reason
 from gossamer.values.robots import RobotsState
 from gossamer.values.url import Url, url_of
-from gossamer.web.crawl.rooms import (
-    HostsAsked,
-    HostsFound,
-    ListedHost,
-    ListedPage,
-    ListedVisit,
-    PagesAsked,
-    PagesFound,
-    VisitsAsked,
-    VisitsFound,
-)
 
 MOST_LOOKED_AT = 10_000
 """Visits looked at for one page when a filter has no index; the next page goes on from there."""
@@ -50,6 +41,116 @@ OF_STATUS: dict[int, tuple[Reason, ...]] = {
     5: (Reason.SERVER_ERROR, Reason.SLOW_DOWN),
 }
 """How visits can end whose answer had a status of this class."""
+
+
+class VisitsAsked(msgspec.Struct, frozen=True):
+    reasons: tuple[Reason, ...] = ()
+    """None: all."""
+    host: str = ""
+    text: str = ""
+    """In the address, whatever its case."""
+    status: int | None = None
+    """The first digit."""
+    media_type: str = ""
+    since_at: Instant | None = None
+    until_at: Instant | None = None
+    is_newest_first: bool = True
+    after: str = ""
+    """The position of the last visit that was shown."""
+    most: int = 50
+
+
+class ListedVisit(msgspec.Struct, frozen=True):
+    url: str
+    host: str
+    outcome: str
+    """A reason code."""
+    says: str
+    detail: str
+    ended_at: Instant
+    due_at: Instant | None
+    """It will be visited again then."""
+    failures: int
+    how: str
+    depth: int
+    status: int | None
+    """Of the answer that was kept, if one was."""
+    media_type: str
+    size: int | None
+    facts: int | None
+    """None: it is not in the index."""
+    position: str
+
+
+class VisitsFound(msgspec.Struct, frozen=True):
+    visits: tuple[ListedVisit, ...] = ()
+    next: str = ""
+    """The position to go on from; empty at the end."""
+    looked_at: int = 0
+    is_cut: bool = False
+    """The search through the visits was broken off before it had found enough: it goes on from `next`."""
+    reached_at: Instant | None = None
+    """How far back it came."""
+
+
+class PagesAsked(msgspec.Struct, frozen=True):
+    host: str = ""
+    after: str = ""
+    """The position of the last page that was shown."""
+    most: int = 50
+
+
+class ListedPage(msgspec.Struct, frozen=True):
+    url: str
+    fetched_at: Instant
+    """Of the newest version that counts."""
+    media_type: str
+    size: int
+
+
+class PagesFound(msgspec.Struct, frozen=True):
+    pages: tuple[ListedPage, ...] = ()
+    next: str = ""
+    """The position to go on from; empty at the end."""
+
+
+class HostsAsked(msgspec.Struct, frozen=True):
+    text: str = ""
+    state: str = ""
+    order: Order = "queued"
+    after: str = ""
+    most: int = 50
+
+
+class ListedHost(msgspec.Struct, frozen=True):
+    host: str
+    state: str
+    """ready, under-way, waiting, backing-off, over-budget, retired, done"""
+    says: str
+    queued: int
+    visits: int
+    troubles: int
+    """Visits that failed and are not forgiven yet."""
+    gap_s: float
+    """Promised: the least rest between two visits."""
+    least_gap_s: float | None
+    """Kept: the shortest rest it had."""
+    broken: int
+    """Visits that began too early."""
+    robots: str
+    """read, missing, pending, unreachable; empty: not asked for yet."""
+    held: int
+    traps: tuple[str, ...]
+    """The patterns because of which addresses are held back."""
+    next_at: Instant | None
+    position: str
+
+
+class HostsFound(msgspec.Struct, frozen=True):
+    hosts: tuple[ListedHost, ...] = ()
+    states: dict[str, int] = {}
+    """How many hosts are in each state; empty when there are too many hosts to count."""
+    next: str = ""
 
 
 @dataclass(frozen=True, slots=True)

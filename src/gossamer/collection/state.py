@@ -221,10 +221,7 @@ class RulesPreview(msgspec.Struct, frozen=True):
     would_go: int = 0
     examples: tuple[tuple[str, str], ...] = ()
     """URLs, and the rule that excludes each."""
-
-    @property
-    def is_whole(self) -> bool:
-        return self.looked_at >= self.queued
+    is_whole: bool = False
 
 
 def rules_effect(state: State, now: RuleBook, then: RuleBook, seconds: float, clock: Clock) -> Iterator[RulesPreview]:
@@ -241,7 +238,8 @@ def rules_effect(state: State, now: RuleBook, then: RuleBook, seconds: float, cl
             if len(examples) < EXAMPLES:
                 examples.append((text, verdict.rule))
         if looked_at % CHUNK == 0:
-            yield RulesPreview(max(found.queued, looked_at), looked_at, would_go, tuple(examples))
+            is_whole = looked_at >= found.queued
+            yield RulesPreview(max(found.queued, looked_at), looked_at, would_go, tuple(examples), is_whole)
             if clock.elapsed_s() > ends_s:
                 return
-    yield RulesPreview(looked_at, looked_at, would_go, tuple(examples))
+    yield RulesPreview(looked_at, looked_at, would_go, tuple(examples), True)

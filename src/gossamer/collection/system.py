@@ -1,8 +1,8 @@
-"""The monitor's rooms put together: the web process's own pulse, and what its pages and `gossamer top` look at."""
+"""How a collection is and who works on it, and the heartbeat of a web process."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, closing
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 
 import msgspec
@@ -10,7 +10,6 @@ import msgspec
 from gossamer.base.clock import SECOND, Instant
 from gossamer.base.environment import Outside
 from gossamer.base.errors import WorkerLost
-from gossamer.base.tasks import background
 from gossamer.base.tell import silent
 from gossamer.collection.maintenance.compact import Compacted, look_ahead
 from gossamer.collection.maintenance.view_check import ViewFault, unusable
@@ -28,7 +27,6 @@ from gossamer.store.directory import Directory
 from gossamer.store.state import open_state
 from gossamer.values.visit import Counts
 from gossamer.views.facts.sparql import QueryPool
-from gossamer.web.nodes.rooms import MonitorRooms
 from gossamer.workers.pool import Pool
 from gossamer.workers.protocol import Barriers, Limits, echo
 
@@ -139,17 +137,6 @@ class Watch:
 
 def in_real_time(found: HostSums, outside: Outside) -> HostSums:
     return msgspec.structs.replace(found, mean_gap_s=outside.lasting_s(found.mean_gap_s))
-
-
-@asynccontextmanager
-async def monitor_rooms(
-    directory: Directory, settings: Settings, outside: Outside, queries: QueryPool
-) -> AsyncIterator[MonitorRooms]:
-    """While the block runs, the web process beats too, and its query workers with it."""
-    with Control(directory.control, outside.clock) as control:
-        watch = Watch(directory, settings, outside, control)
-        async with background(beat(watch, queries)):
-            yield MonitorRooms(watch.system, watch.history, watch.watched, chronicle=watch.chronicle)
 
 
 async def beat(watch: Watch, queries: QueryPool) -> None:

@@ -27,7 +27,7 @@ from gossamer.parse.html.positions import Paths, Spot, spots_of
 from gossamer.parse.html.tree import parse_html, seen_in
 from gossamer.parse.sniff import HTML, essence, is_xml, media_type_of
 from gossamer.parse.xml import doctype_of, parse_xml
-from gossamer.values.page import Triple
+from gossamer.values.page import Quad, Triple
 from gossamer.values.tree import Survey
 from gossamer.values.url import Url, id_of, url_of
 
@@ -38,16 +38,6 @@ NOT_MARKUP = "not-markup"
 _LOOKED_AT = 4096
 _IRI = re.compile(rb"<[A-Za-z][A-Za-z0-9+.-]*:[^\s<>]*>|<[#/]?>")
 _RDF_XML = re.compile(rb"<(?:\w+:)?RDF[\s>]")
-
-
-class Quad(NamedTuple):
-    """One fact, each part as N-Triples text: `<iri>`, `_:label`, `"words"@en`."""
-
-    subject: str
-    predicate: str
-    object: str
-    graph: str
-    """The page's address; `PROCESSOR_GRAPH` for what is said about the page's markup."""
 
 
 class Remark(NamedTuple):

@@ -134,3 +134,13 @@ def empty_reading(capture: Capture) -> Reading:
 
 def empty_page_reading(url: Url, capture_id: int, fetched_at: Instant) -> Reading:
     return Reading(capture_id, fetched_at, Page(url, "", "", directives=Directives(may_index=False, may_follow=False)))
+
+
+class Quad(NamedTuple):
+    """One fact, each part as N-Triples text: `<iri>`, `_:label`, `"words"@en`."""
+
+    subject: str
+    predicate: str
+    object: str
+    graph: str
+    """The page's address; `PROCESSOR_GRAPH` for what is said about the page's markup."""

@@ -1,6 +1,5 @@
 """The web site of one collection: pages for people, the same as JSON, and a SPARQL endpoint."""
 
-import sqlite3
 from importlib.resources import files as packaged
 from typing import Any
 
@@ -27,9 +26,9 @@ from gossamer.web.nodes import routes as nodes
 from gossamer.web.page import routes as page_view
 from gossamer.web.render import sentence
 from gossamer.web.responses import NOT_UNDERSTOOD, OF_THE_ROUTER, Show, WebError, error_response, make_show
-from gossamer.web.rooms import WebRooms
 from gossamer.web.routes import InvalidParameter, Routes
 from gossamer.web.search import routes as searching
+from gossamer.web.site import WebSite
 from gossamer.web.sparql import endpoint
 from gossamer.web.streams import status_of
 
@@ -58,17 +57,17 @@ CLOSED = (
 BUSY = "The collection cannot be read at the moment. Please try again in a few seconds."
 
 
-def make_app(rooms: WebRooms) -> ASGIApp:
+def make_app(site: WebSite) -> ASGIApp:
     show = make_show()
-    entrance = Entrance(rooms.door, rooms.clock, show)
-    return Gate(make_site(rooms, show, entrance), rooms.hosts, show, entrance)
+    entrance = Entrance(site.door, site.collection.outside.clock, show)
+    return Gate(make_routes(site, show, entrance), site.hosts, show, entrance)
 
 
-def make_site(rooms: WebRooms, show: Show, entrance: Entrance) -> Starlette:
+def make_routes(site: WebSite, show: Show, entrance: Entrance) -> Starlette:
     """The pages themselves, for every request that the Gate lets pass."""
     routes = Routes()
     for subject in SUBJECTS:
-        routes.include(subject.router(rooms, show))
+        routes.include(subject.router(site, show))
     routes.include(login.router(entrance, show))
     routes.include(api.router(routes, show))
 
@@ -78,13 +77,13 @@ def make_site(rooms: WebRooms, show: Show, entrance: Entrance) -> Starlette:
         return PlainTextResponse("User-agent: *\nDisallow: /\n")
 
     static = Mount("/static", StaticFiles(directory=str(packaged("gossamer.web") / "static")), name="static")
-    site = Starlette(routes=[*routes.for_starlette(), static])
-    site.router.redirect_slashes = False
-    show_errors(site, show, rooms.tell)
-    return site
+    app = Starlette(routes=[*routes.for_starlette(), static])
+    app.router.redirect_slashes = False
+    show_errors(app, show, site.tell)
+    return app
 
 
-def show_errors(site: Starlette, show: Show, tell: Tell) -> None:
+def show_errors(app: Starlette, show: Show, tell: Tell) -> None:
     """No error ends in a traceback on a page; what is our own is reported."""
 
     async def refused(request: Request, trouble: Any) -> Response:
@@ -110,10 +109,10 @@ def show_errors(site: Starlette, show: Show, tell: Tell) -> None:
     async def broken(request: Request, _: Exception) -> Response:
         return error_response(request, show, 500, BROKEN)  # the server logs the exception, which is raised again
 
-    site.add_exception_handler(HTTPException, refused)
-    site.add_exception_handler(WebError, web_error)
-    site.add_exception_handler(InvalidParameter, invalid)
-    site.add_exception_handler(QueryRefused, refused_query)
-    for kind in (GossamerError, sqlite3.Error, PermissionError):
-        site.add_exception_handler(kind, unreadable)
-    site.add_exception_handler(Exception, broken)
+    app.add_exception_handler(HTTPException, refused)
+    app.add_exception_handler(WebError, web_error)
+    app.add_exception_handler(InvalidParameter, invalid)
+    app.add_exception_handler(QueryRefused, refused_query)
+    for kind in (GossamerError, PermissionError):
+        app.add_exception_handler(kind, unreadable)
+    app.add_exception_handler(Exception, broken)

@@ -9,25 +9,22 @@ from gossamer.collection import tables
 from gossamer.collection.exports import Exports
 from gossamer.collection.tables import Lines, drawn, pages_jsonl
 from gossamer.values.query import Query
-from gossamer.web.responses import Show, WebError
-from gossamer.web.rooms import WebRooms
+from gossamer.web.responses import Show
 from gossamer.web.routes import Routes, answers_with
 from gossamer.web.search.address import SearchParameters, query_of
+from gossamer.web.site import WebSite
 from gossamer.web.streams import MOST_EXPORTS, Slots, Stream
 
 JSON_LINES, CSV, N_QUADS = "application/jsonl", "text/csv", "application/n-quads"
-NOT_HERE = "There is nothing to export yet."
 
 
-def router(rooms: WebRooms, show: Show) -> Routes:
+def router(site: WebSite, show: Show) -> Routes:
     del show
+    collection = site.collection
     routes, slots = Routes(), Slots(MOST_EXPORTS)
 
     def all_of(pieces: Callable[[Exports], Lines], kind: str, name: str) -> Response:
-        exports = rooms.exports
-        if exports is None:
-            raise WebError(404, NOT_HERE)
-        return Stream(lambda: drawn(pieces(exports)), kind, name, slots)
+        return Stream(lambda: drawn(pieces(collection.exports)), kind, name, slots)
 
     def pages_found(
         wanted: SearchParameters, pieces: Callable[[Exports, Query], Lines], kind: str, name: str

@@ -8,12 +8,11 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.text import Text
 
-from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError, QueryRefused
 from gossamer.cli.flags import Dir
 from gossamer.cli.output import console, note
-from gossamer.collection.directory import existing
-from gossamer.collection.views import open_search, refuse_missing
+from gossamer.collection.open import open_collection
+from gossamer.collection.views import refuse_missing
 from gossamer.search.answer import Entity, Hit, SearchAnswer
 from gossamer.search.find import FACETS
 from gossamer.search.query import parse
@@ -35,15 +34,16 @@ def search(
 ) -> int:
     if stray := next((word for word in words if word.startswith("--")), None):
         raise ConfigError(f"there is no option {stray}; `gossamer search --help` lists them")
-    directory, question = existing(dir), parse(" ".join(words), max(0, start), max(1, limit))
+    collection, question = open_collection(dir), parse(" ".join(words), max(0, start), max(1, limit))
     if question.is_empty:
         raise QueryRefused("give the search terms: gossamer search tropical fish, or type:Person, or site:example.org")
     if sort is not None:
         question = msgspec.structs.replace(question, sort=sort)
-    refuse_missing(directory, real_outside(), directory.index, directory.links)
-    with open_search(directory, real_outside()) as found_in:
-        answer = found_in.find(question, FACETS if facets or json else ())
-        explained = {hit.url: found_in.explain(question, Url(hit.url)) for hit in answer.hits} if explain else {}
+    directory, index = collection.directory, collection.index
+    refuse_missing(directory, collection.outside, directory.index, directory.links)
+    with collection:
+        answer = index.find(question, FACETS if facets or json else ())
+        explained = {hit.url: index.explain(question, Url(hit.url)) for hit in answer.hits} if explain else {}
     if json:
         print(as_json(json_value(answer) | ({"explanations": explained} if explain else {})))
     else:

@@ -7,14 +7,12 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from gossamer.base.clock import in_words
-from gossamer.base.environment import real_outside
 from gossamer.base.errors import QueryRefused
-from gossamer.base.tell import silent
 from gossamer.cli.flags import Dir
 from gossamer.cli.output import RESULT_TYPES, note, print_result
-from gossamer.collection.directory import existing
-from gossamer.collection.views import queries
-from gossamer.store.directory import DEFAULT, Directory
+from gossamer.collection.collection import Collection
+from gossamer.collection.open import open_collection
+from gossamer.store.directory import DEFAULT
 from gossamer.views.facts.sparql import SparqlResult
 
 FITS = "SELECT and ASK give csv, tsv, json or xml, CONSTRUCT and DESCRIBE give nt or ttl"
@@ -45,7 +43,7 @@ def sparql(
 ) -> int:
     text = sys.stdin.read() if query == "-" else query
     form = "json" if json else format or ("table" if sys.stdout.isatty() else "")
-    result = asyncio.run(answered(existing(dir), text, RESULT_TYPES[form], inference, exact_names))
+    result = asyncio.run(answered(open_collection(dir), text, RESULT_TYPES[form], inference, exact_names))
     if form not in ("", "table") and result.media_type != RESULT_TYPES[form]:
         raise QueryRefused(f"this result cannot be written as {form}: {FITS}")
     print_result(result.body, result.media_type, form)
@@ -55,7 +53,7 @@ def sparql(
 
 
 async def answered(
-    directory: Directory, query: str, accept: str, has_inference: bool, has_exact_names: bool
+    collection: Collection, query: str, accept: str, has_inference: bool, has_exact_names: bool
 ) -> SparqlResult:
-    async with queries(directory, real_outside(), silent) as ask:
-        return await ask(query, accept, has_inference=has_inference, has_exact_names=has_exact_names)
+    async with collection:
+        return await collection.ask(query, accept, has_inference=has_inference, has_exact_names=has_exact_names)

@@ -17,7 +17,7 @@ from gossamer.archive.versions import CaptureVersion, Timeline, in_force, kinds_
 from gossamer.base.clock import Instant, from_words, in_words
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ArchiveDamaged, GossamerError, WorkerLost
-from gossamer.base.tasks import background
+from gossamer.base.tasks import OnDemand
 from gossamer.base.tell import silent
 from gossamer.config.settings import Settings
 from gossamer.plugins.code import recalled
@@ -30,6 +30,7 @@ from gossamer.values.history import Change, Prints
 from gossamer.values.messages import VERSIONS_DONE, VERSIONS_JOBS, Difference, HistoryDone, HistoryJob, ReadVersion
 from gossamer.values.url import Host, Url
 from gossamer.workers.jobs import VERSIONS, asked_twice, job_for, reader_pool
+from gossamer.workers.pool import Pool
 from gossamer.workers.protocol import MIB
 
 MOST_VERSIONS = 500
@@ -57,37 +58,26 @@ class Gist(msgspec.Struct, frozen=True):
     note: str = ""
 
 
+def version_readers(directory: Directory, settings: Settings, outside: Outside, count: int = 0) -> Pool:
+    """`count` workers, as many as a crawl has when it is 0."""
+    settings = replace(settings, readers=replace(settings.readers, count=count or settings.readers.count))
+    return reader_pool(settings, outside, silent, job_for(recalled(directory.root, outside.files), VERSIONS))
+
+
 @asynccontextmanager
 async def past_of(
     directory: Directory, settings: Settings, outside: Outside, count: int = 0
 ) -> AsyncIterator["HistoryReader"]:
-    """`count` workers, as many as a crawl has when it is 0; none is started before there is something to read.
-
-    They are started and ended by a task of their own: whoever asks first may be gone long before they end.
-    """
-    settings = replace(settings, readers=replace(settings.readers, count=count or settings.readers.count))
-    readers = reader_pool(settings, outside, silent, job_for(recalled(directory.root, outside.files), VERSIONS))
-    wanted, is_open, over = asyncio.Event(), asyncio.Event(), asyncio.Event()
-
-    async def keep_open() -> None:
-        await wanted.wait()
-        if not over.is_set():
-            async with readers:
-                is_open.set()
-                await over.wait()
+    """No worker is started before there is something to read."""
+    readers = OnDemand(lambda: version_readers(directory, settings, outside, count))
 
     async def call(payload: bytes) -> bytes:
-        wanted.set()
-        await is_open.wait()
-        return await readers.call(payload)
+        return await (await readers.get()).call(payload)
 
-    async with background(keep_open()) as keeping:
-        try:
-            yield HistoryReader(directory, outside, settings.agent, call)
-        finally:
-            over.set()
-            wanted.set()
-            await asyncio.wait([keeping])
+    try:
+        yield HistoryReader(directory, outside, settings.agent, call)
+    finally:
+        await readers.close()
 
 
 class HistoryReader:

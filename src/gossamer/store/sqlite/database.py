@@ -298,6 +298,8 @@ def _in_our_words(where: Path) -> Iterator[None]:
                 raise DirectoryUnusable(
                     f"{where} cannot be opened ({trouble}): check its owner and mode, and those of its folder"
                 ) from trouble
+            case name if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+                raise GossamerError(f"{where} is in use by another process: try again in a few seconds") from trouble
             case name if name.startswith("SQLITE_IOERR"):
                 raise GossamerError(
                     f"the disk failed under {where} ({trouble}, {name}): stop and check it"

@@ -1,4 +1,4 @@
-"""How fresh the collection is and was: the age of its copies over time, by site, against what was possible."""
+"""How fresh the collection is and was: the age of its copies over time, by collection, against what was possible."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -21,8 +21,8 @@ from gossamer.monitor.freshness import (
 )
 from gossamer.web.crawl.status import LISTS
 from gossamer.web.responses import Show, json_answer
-from gossamer.web.rooms import WebRooms
 from gossamer.web.routes import Routes, answers_with
+from gossamer.web.site import WebSite
 
 BOX = Box(52, 12, 530, 136)
 """Where in a picture of 600 by 180 the curves are drawn."""
@@ -53,16 +53,17 @@ class Picture(msgspec.Struct, frozen=True):
     ends: tuple[str, str]
 
 
-def router(rooms: WebRooms, show: Show) -> Routes:
+def router(site: WebSite, show: Show) -> Routes:
+    collection = site.collection
     routes = Routes()
 
     def looked_at(site: str) -> FreshnessReport:
-        found = told(rooms.monitor.chronicle(), None, rooms.dates.now(), site.strip().lower())
+        found = told(collection.watch.chronicle(), None, collection.outside.dates.now(), site.strip().lower())
         return msgspec.structs.replace(found, sites=found.sites[:MOST_SITES])
 
     @routes.get("/crawl/freshness")
     def page(wanted: FreshnessParameters) -> Response:
-        runs = rooms.monitor.chronicle().runs
+        runs = collection.watch.chronicle().runs
         return show("freshness.html", **page_of(looked_at(wanted.site)), is_over=bool(runs) and runs[-1].is_over)
 
     @routes.get("/crawl/freshness.json", answers_with(FreshnessReport), "The freshness of the collection")

@@ -11,21 +11,14 @@ from starlette.responses import Response
 
 from gossamer.base.clock import DAY, SECOND, Instant, from_words, in_words
 from gossamer.base.errors import QueryRefused
+from gossamer.collection.collection import Collection
+from gossamer.collection.control import HostAction
+from gossamer.collection.lists import HostsAsked, HostsFound, PagesAsked, PagesFound, VisitsAsked, VisitsFound
 from gossamer.frontier.reports import STATES, Order
 from gossamer.values.format import csv_line
 from gossamer.values.outcome import GROUP_OF, GROUPS, IN_WORDS, Reason
 from gossamer.web.crawl.forms import LONGEST_FORM, FormNotice, Notices, change, field, then, told
-from gossamer.web.crawl.rooms import (
-    HostAction,
-    HostsAsked,
-    HostsFound,
-    PagesAsked,
-    PagesFound,
-    VisitsAsked,
-    VisitsFound,
-)
 from gossamer.web.responses import Show, json_answer
-from gossamer.web.rooms import WebRooms
 from gossamer.web.routes import Routes, answers_with, form_of
 from gossamer.web.streams import MOST_EXPORTS, Slots, Stream
 
@@ -151,17 +144,17 @@ def href_of(path: str, wanted: msgspec.Struct, plain: msgspec.Struct, other: dic
     return f"{path}?" + urlencode({name: one for name, one in values.items() if one != default[name]}, doseq=True)
 
 
-def visits_router(rooms: WebRooms, show: Show) -> Routes:
+def visits_router(collection: Collection, show: Show) -> Routes:
     routes, slots = Routes(), Slots(MOST_EXPORTS)
 
     @routes.get("/crawl/visits")
     def page(given: VisitsParameters) -> Response:
         wanted = tidied(given)
-        found = rooms.crawl.visits(meant(wanted, wanted.most))
+        found = collection.lists.visits(meant(wanted, wanted.most))
         return show(
             "visits.html",
             found=found,
-            total=total(rooms, wanted),
+            total=total(collection, wanted),
             wanted=wanted,
             groups=[(key, HEADINGS[key], reasons) for key, reasons in GROUPS.items()],
             words=IN_WORDS,
@@ -173,7 +166,7 @@ def visits_router(rooms: WebRooms, show: Show) -> Routes:
     @routes.get("/crawl/visits.json", answers_with(VisitsFound), "Fetched URLs")
     def as_json(given: VisitsParameters) -> Response:
         """Every fetched URL and the outcome of its last fetch, newest first; `next`: position of the next part."""
-        return json_answer(rooms.crawl.visits(meant(tidied(given), given.most)))
+        return json_answer(collection.lists.visits(meant(tidied(given), given.most)))
 
     @routes.get("/crawl/visits.csv", answers_with(str, CSV), "Fetched URLs as CSV")
     def as_csv(given: VisitsCsvParameters) -> Response:
@@ -182,7 +175,7 @@ def visits_router(rooms: WebRooms, show: Show) -> Routes:
         asked = meant(tidied(given), AT_ONCE)
 
         def look(after: str, most: int) -> tuple[list[Row], str]:
-            found = rooms.crawl.visits(msgspec.structs.replace(asked, after=after, most=most))
+            found = collection.lists.visits(msgspec.structs.replace(asked, after=after, most=most))
             return [row_of(one, COLUMNS) for one in found.visits], found.next
 
         look(asked.after, 1)  # what is wrong with the question is said before the file begins
@@ -191,11 +184,11 @@ def visits_router(rooms: WebRooms, show: Show) -> Routes:
     return routes
 
 
-def hosts_router(rooms: WebRooms, show: Show, notices: Notices) -> Routes:
+def hosts_router(collection: Collection, show: Show, notices: Notices) -> Routes:
     routes, slots = Routes(), Slots(MOST_EXPORTS)
 
     def found_of(wanted: HostsFilter, after: str, most: int) -> HostsFound:
-        return rooms.crawl.hosts(HostsAsked(wanted.text.strip(), wanted.state, wanted.sort, after, most))
+        return collection.lists.hosts(HostsAsked(wanted.text.strip(), wanted.state, wanted.sort, after, most))
 
     @routes.get("/crawl/hosts")
     def page(wanted: HostsPageParameters) -> Response:
@@ -234,21 +227,21 @@ def hosts_router(rooms: WebRooms, show: Show, notices: Notices) -> Routes:
         if action not in get_args(HostAction) or not host:
             notice = FormNotice("Say which host, and whether to retire, reinstate, release or exclude it.", "bad")
         else:
-            notice = await told(rooms.crawl.change_host(cast(HostAction, action), host, fields.get("words", "")))
+            notice = await told(collection.control.change_host(cast(HostAction, action), host, fields.get("words", "")))
         state = {name: fields.get(name, "") for name in ("text", "state", "sort", "after")}
         return then(request, notices, notice, "/crawl/hosts", **state)
 
     return routes
 
 
-def pages_router(rooms: WebRooms, show: Show) -> Routes:
+def pages_router(collection: Collection, show: Show) -> Routes:
     """Every URL whose document was fetched, is kept and can be found."""
     routes = Routes()
 
     def listed(wanted: PagesParameters) -> ListedPages:
         host = wanted.host.strip().lower()
-        total = None if host else rooms.counts().pages
-        return ListedPages(total, rooms.crawl.pages(PagesAsked(host, wanted.after, wanted.most)))
+        total = None if host else collection.counts().pages
+        return ListedPages(total, collection.lists.pages(PagesAsked(host, wanted.after, wanted.most)))
 
     @routes.get("/crawl/pages")
     def page(wanted: PagesParameters) -> Response:
@@ -314,11 +307,11 @@ def instant(text: str, *, is_end: bool = False) -> Instant | None:
     return min(LATEST, max(0, at + (DAY - 1 if is_end and len(text.strip()) == 10 else 0)))
 
 
-def total(rooms: WebRooms, wanted: VisitsParameters) -> int | None:
+def total(collection: Collection, wanted: VisitsParameters) -> int | None:
     """How many there are in all, where counters know it; None: nobody counts them."""
     if wanted.href(after="", most=50, sort="newest", reason=()) != VisitsParameters().href():
         return None
-    counts = rooms.counts().by_reason
+    counts = collection.counts().by_reason
     reasons = meant(wanted, 1).reasons
     return sum(counts.get(reason, 0) for reason in reasons) if reasons else sum(counts.values())
 

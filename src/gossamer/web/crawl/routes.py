@@ -13,6 +13,10 @@ from starlette.responses import RedirectResponse, Response
 
 from gossamer.base.clock import in_words
 from gossamer.base.errors import GossamerError
+from gossamer.collection.collection import Collection
+from gossamer.collection.control import Crawler, CrawlState, RulesChanged, RuleSet, Seed, Wrong, wrong_in
+from gossamer.collection.lists import ListedVisit, VisitsAsked
+from gossamer.collection.state import RulesPreview
 from gossamer.monitor.chronicle import Chronicle
 from gossamer.monitor.freshness import days_in_words
 from gossamer.monitor.hints import Hint
@@ -21,22 +25,11 @@ from gossamer.values.format import fitted
 from gossamer.values.outcome import GROUPS, IN_WORDS, in_group
 from gossamer.web.crawl.forms import LONGEST_FORM, FormNotice, Notices, change, field, is_program, refusal, then, told
 from gossamer.web.crawl.lists import hosts_router, pages_router, visits_router
-from gossamer.web.crawl.rooms import (
-    Crawler,
-    CrawlState,
-    Effect,
-    ListedVisit,
-    RulesChanged,
-    RuleSet,
-    Seed,
-    VisitsAsked,
-    Wrong,
-)
 from gossamer.web.crawl.status import LISTS
 from gossamer.web.nodes.routes import pieces
 from gossamer.web.responses import Show, json_answer
-from gossamer.web.rooms import WebRooms
 from gossamer.web.routes import Routes, answers_with, form_of
+from gossamer.web.site import WebSite
 
 NEWEST = 8
 CARDS = (
@@ -101,59 +94,60 @@ class CrawlParameters(msgspec.Struct, frozen=True):
     seeds: Annotated[str, Meta(max_length=20)] = ""
 
 
-def router(rooms: WebRooms, show: Show) -> Routes:
+def router(site: WebSite, show: Show) -> Routes:
+    collection = site.collection
     routes, notices = Routes(), Notices()
 
     @routes.get("/crawl")
     async def page(wanted: CrawlParameters) -> Response:
         if wanted.reason:  # the hints name what they speak of so
             return RedirectResponse("/crawl/visits?" + urlencode({"reason": wanted.reason}), 303)
-        now, standing, newest = await run_in_threadpool(looked_at, rooms)
+        now, standing, newest = await run_in_threadpool(looked_at, collection)
         said, refill = notices.named(wanted.said), notices.named(wanted.seeds)
         return show("crawl.html", confirm=wanted.confirm, said=said, refill=refill, **page_of(now, standing, newest))
 
     @routes.get("/crawl.json", answers_with(CrawlNow), "The crawl")
     def as_json() -> Response:
         """Crawl status: its state, numbers, seeds and problems."""
-        return json_answer(looked_at(rooms)[0])
+        return json_answer(looked_at(collection)[0])
 
-    routes.include(controls(rooms, notices))
-    for others in (visits_router(rooms, show), pages_router(rooms, show)):
+    routes.include(controls(collection, notices))
+    for others in (visits_router(collection, show), pages_router(collection, show)):
         routes.include(others)
-    for others in (hosts_router(rooms, show, notices), rules_router(rooms, show, notices)):
+    for others in (hosts_router(collection, show, notices), rules_router(collection, show, notices)):
         routes.include(others)
     return routes
 
 
-def controls(rooms: WebRooms, notices: Notices) -> Routes:
+def controls(collection: Collection, notices: Notices) -> Routes:
     routes = Routes()
 
     @routes.post("/crawl/start", summary="Start the crawl", **change(contact=CONTACT))
     async def start(request: Request) -> Response:
         """The crawl continues where it stopped. Responds after its first heartbeat."""
         fields = await form_of(request, LONGEST_FORM)
-        return then(request, notices, await told(rooms.crawl.start(fields.get("contact", ""))), "/crawl")
+        return then(request, notices, await told(collection.control.start(fields.get("contact", ""))), "/crawl")
 
     @routes.post("/crawl/pause", summary="Pause the crawl", **change())
     async def pause(request: Request) -> Response:
-        return then(request, notices, await told(rooms.crawl.ask("pause")), "/crawl")
+        return then(request, notices, await told(collection.control.ask("pause")), "/crawl")
 
     @routes.post("/crawl/resume", summary="Resume the crawl", **change())
     async def resume(request: Request) -> Response:
-        return then(request, notices, await told(rooms.crawl.ask("resume")), "/crawl")
+        return then(request, notices, await told(collection.control.ask("resume")), "/crawl")
 
     @routes.post("/crawl/stop", summary="Stop the crawl", **change())
     async def stop(request: Request) -> Response:
-        return then(request, notices, await told(rooms.crawl.ask("stop")), "/crawl")
+        return then(request, notices, await told(collection.control.ask("stop")), "/crawl")
 
     @routes.post("/crawl/seeds", summary="Add seed URLs", **change(**SEEDS_FORM))
     async def seeds_added(request: Request) -> Response:
         """URLs that cannot be fetched are rejected, each with a reason."""
         fields = await form_of(request, LONGEST_FORM)
         typed = fields.get("seeds", "")
-        notice, are_added = await added(rooms, typed, fields.get("reach", "host"), fields.get("contact", ""))
+        notice, are_added = await added(collection, typed, fields.get("reach", "host"), fields.get("contact", ""))
         if are_added and fields.get("then") == "start":
-            begun = await told(rooms.crawl.start(fields.get("contact", "")))
+            begun = await told(collection.control.start(fields.get("contact", "")))
             notice = FormNotice(f"{notice.words} {begun.words}", begun.kind, (*notice.lines, *begun.lines))
         refill = notices.keep(FormNotice(typed[:20_000])) if not are_added and typed.strip() else ""
         return then(request, notices, notice, "/crawl", seeds=refill)
@@ -161,12 +155,12 @@ def controls(rooms: WebRooms, notices: Notices) -> Routes:
     return routes
 
 
-async def added(rooms: WebRooms, typed: str, reach: str, contact: str) -> tuple[FormNotice, bool]:
+async def added(collection: Collection, typed: str, reach: str, contact: str) -> tuple[FormNotice, bool]:
     texts = [line.strip() for line in typed.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     if not texts:
         return FormNotice("Enter at least one URL, one per line.", "bad"), False
     try:
-        taken = await rooms.crawl.add_seeds(texts, reach, contact.strip())
+        taken = await collection.control.add_seeds(texts, reach, contact.strip())
     except GossamerError as trouble:
         return refusal(trouble), False
     words = f"{taken.taken:,} {'URLs' if taken.taken != 1 else 'URL'} added."
@@ -175,14 +169,14 @@ async def added(rooms: WebRooms, typed: str, reach: str, contact: str) -> tuple[
     return FormNotice(words, "good" if taken.taken else "bad", taken.left_out[:50]), bool(taken.taken)
 
 
-def looked_at(rooms: WebRooms) -> tuple[CrawlNow, CrawlState, tuple[ListedVisit, ...]]:
-    system, standing = rooms.monitor.system(), rooms.crawl.standing()
+def looked_at(collection: Collection) -> tuple[CrawlNow, CrawlState, tuple[ListedVisit, ...]]:
+    system, standing = collection.watch.system(), collection.control.state()
     state = state_of(system, standing.crawler)
     says = standing.crawler.ended if state == "at rest" and standing.crawler.ended else SENTENCES.get(state, "")
     now = CrawlNow(
         state=state,
         says=says,
-        numbers=numbers_of(system) | freshness_of(rooms.monitor.chronicle()),
+        numbers=numbers_of(system) | freshness_of(collection.watch.chronicle()),
         outcomes=system.outcomes,
         crawler=standing.crawler,
         seeds=standing.seeds,
@@ -192,7 +186,7 @@ def looked_at(rooms: WebRooms) -> tuple[CrawlNow, CrawlState, tuple[ListedVisit,
         hints=system.hints,
         as_of=in_words(system.at),
     )
-    return now, standing, rooms.crawl.visits(VisitsAsked(most=NEWEST)).visits
+    return now, standing, collection.lists.visits(VisitsAsked(most=NEWEST)).visits
 
 
 def state_of(system: System, crawler: Crawler) -> str:
@@ -270,7 +264,7 @@ class RulesNow(msgspec.Struct, frozen=True):
     mark: str
     """Of the rules in force: whoever saves others sends it along, so that nobody's change is lost unseen."""
     wrong: tuple[Wrong, ...]
-    effect: Effect | None
+    effect: RulesPreview | None
     """What a draft would do to what waits; None without one, or when something is wrong with it."""
 
 
@@ -289,27 +283,27 @@ class RulesPageParameters(RulesParameters, frozen=True):
     said: Annotated[str, Meta(max_length=20)] = ""
 
 
-def rules_router(rooms: WebRooms, show: Show, notices: Notices) -> Routes:
+def rules_router(collection: Collection, show: Show, notices: Notices) -> Routes:
     routes = Routes()
     rules_shown = partial(rules_page, show)
 
     @routes.get("/crawl/rules")
     def page(wanted: RulesPageParameters) -> Response:
-        rules, said = rooms.crawl.rules(), notices.named(wanted.said)
-        return rules_shown(rules, now_of(rooms, rules, wanted), wanted.mark or rules.mark, wanted.seconds, said)
+        rules, said = collection.control.rules(), notices.named(wanted.said)
+        return rules_shown(rules, now_of(collection, rules, wanted), wanted.mark or rules.mark, wanted.seconds, said)
 
     @routes.get("/crawl/rules.json", answers_with(RulesNow), "The rules of the crawl")
     def as_json(wanted: RulesParameters) -> Response:
         """The rules in force, or the effect of others: which of the waiting URLs they would exclude."""
-        return json_answer(now_of(rooms, rooms.crawl.rules(), wanted))
+        return json_answer(now_of(collection, collection.control.rules(), wanted))
 
     @routes.post("/crawl/rules/save", summary="Save the rules of the crawl", **change(**SAVE_FORM))
     async def save(request: Request) -> Response:
         """All or nothing: if a line is not a valid rule, it is reported and the rules stay as they were."""
         fields = await form_of(request, LONGEST_FORM)
         text, mark = fields.get("draft", "").replace("\r\n", "\n"), fields.get("mark", "")
-        wrong = rooms.crawl.wrong(text)
-        rules = await run_in_threadpool(rooms.crawl.rules)
+        wrong = wrong_in(text)
+        rules = await run_in_threadpool(collection.control.rules)
         now = RulesNow(text, True, rules.mark, wrong, None)
         if wrong:
             said = not_saved(wrong)
@@ -319,7 +313,7 @@ def rules_router(rooms: WebRooms, show: Show, notices: Notices) -> Routes:
                 rules, now, mark, SECONDS, FormNotice(said.words, "bad"), 400
             )  # the page points at the lines
         try:
-            notice = FormNotice(await rooms.crawl.save_rules(text, mark))
+            notice = FormNotice(await collection.control.save_rules(text, mark))
         except RulesChanged as trouble:
             said = FormNotice(refusal(trouble).words, "bad", (BOTH,))
             return (
@@ -331,7 +325,7 @@ def rules_router(rooms: WebRooms, show: Show, notices: Notices) -> Routes:
 
     @routes.post("/crawl/rules/undo", summary="Undo the last change to the rules", **change())
     async def undo(request: Request) -> Response:
-        return then(request, notices, await told(rooms.crawl.undo_rules()), "/crawl/rules")
+        return then(request, notices, await told(collection.control.undo_rules()), "/crawl/rules")
 
     return routes
 
@@ -358,11 +352,11 @@ def not_saved(wrong: Sequence[Wrong]) -> FormNotice:
     return FormNotice(words, "bad", tuple(lines))
 
 
-def now_of(rooms: WebRooms, rules: RuleSet, wanted: RulesParameters) -> RulesNow:
+def now_of(collection: Collection, rules: RuleSet, wanted: RulesParameters) -> RulesNow:
     if wanted.draft is None and not wanted.add.strip():
         return RulesNow(rules.text, False, rules.mark, rules.wrong, None)
     text = (rules.text if wanted.draft is None else wanted.draft).replace("\r\n", "\n")
     if wanted.add.strip():
         text = (text.rstrip() + "\n" if text.strip() else "") + " ".join(wanted.add.split()) + "\n"
-    wrong = rooms.crawl.wrong(text)
-    return RulesNow(text, True, rules.mark, wrong, None if wrong else rooms.crawl.effect(text, wanted.seconds))
+    wrong = wrong_in(text)
+    return RulesNow(text, True, rules.mark, wrong, None if wrong else collection.control.effect(text, wanted.seconds))

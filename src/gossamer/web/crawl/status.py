@@ -10,8 +10,8 @@ from gossamer.base.clock import SECOND
 from gossamer.monitor.control import Beat
 from gossamer.values.outcome import IN_WORDS
 from gossamer.web.responses import Show, json_answer
-from gossamer.web.rooms import SILENT_AFTER_S, WebRooms, numbers_of, state_of
 from gossamer.web.routes import Routes, answers_with
+from gossamer.web.site import SILENT_AFTER_S, WebSite, numbers_of, state_of
 
 CARDS = [
     ("pages", "pages"),
@@ -49,30 +49,31 @@ class Status(msgspec.Struct, frozen=True):
     processes: list[BeatNow]
 
 
-def router(rooms: WebRooms, show: Show) -> Routes:
+def router(site: WebSite, show: Show) -> Routes:
+    collection = site.collection
     routes = Routes()
 
     @routes.get("/status")
     def page() -> Response:
         reasons = [
             {"code": code, "number": number, "words": MEANING.get(code, "")}
-            for code, number in sorted(rooms.counts().by_reason.items(), key=lambda one: -one[1])
+            for code, number in sorted(collection.counts().by_reason.items(), key=lambda one: -one[1])
         ]
         return show(
             "status.html",
-            state=state_of(rooms),
-            numbers=numbers_of(rooms),
+            state=state_of(collection),
+            numbers=numbers_of(collection),
             cards=CARDS,
             lists=LISTS,
             reasons=reasons,
-            beats=[shown(beat, rooms.clock.now()) for beat in rooms.beats()],
+            beats=[shown(beat, collection.outside.clock.now()) for beat in collection.beats()],
         )
 
     @routes.get("/status.json", answers_with(Status), "Crawl status")
     def as_json() -> Response:
-        now = rooms.clock.now()
-        beats = [BeatNow(beat.name, beat.pid, age_s(beat, now), dict(beat.facts)) for beat in rooms.beats()]
-        return json_answer(Status(state_of(rooms), numbers_of(rooms), rooms.counts().by_reason, beats))
+        now = collection.outside.clock.now()
+        beats = [BeatNow(beat.name, beat.pid, age_s(beat, now), dict(beat.facts)) for beat in collection.beats()]
+        return json_answer(Status(state_of(collection), numbers_of(collection), collection.counts().by_reason, beats))
 
     return routes
 

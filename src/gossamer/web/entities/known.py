@@ -8,6 +8,8 @@ from starlette.concurrency import run_in_threadpool
 
 from gossamer.base.clock import Instant, in_words
 from gossamer.base.errors import QueryRefused
+from gossamer.collection.collection import Collection
+from gossamer.collection.vocabulary import TermsInUse
 from gossamer.extract.vocabularies import bundled
 from gossamer.values.query import Query
 from gossamer.values.url import url_of
@@ -31,9 +33,7 @@ from gossamer.web.entities.facts import (
     uses_in,
 )
 from gossamer.web.entities.queries import SAMPLE, WINDOW, Iri, facts_of, instances_of, pointing_to, uses_of
-from gossamer.web.entities.vocabulary_rooms import TermsInUse
 from gossamer.web.names import named, short
-from gossamer.web.rooms import WebRooms
 
 PATIENCE_S = 4.0
 """A page does not wait longer for any of its parts: it shows what it has, and says what is missing."""
@@ -130,7 +130,7 @@ class Wanted(msgspec.Struct, frozen=True):
     instances_from: int = 0
 
 
-async def known_of(rooms: WebRooms, wanted: Wanted) -> KnownThing:
+async def known_of(collection: Collection, wanted: Wanted) -> KnownThing:
     """Four questions at once, each bounded; never raises because one of them was too much."""
     iri = wanted.iri
     asked = {
@@ -139,19 +139,21 @@ async def known_of(rooms: WebRooms, wanted: Wanted) -> KnownThing:
         "instances": instances_of(iri, wanted.instances_from),
         "uses": uses_of(iri),
     }
-    found = dict(zip(asked, await asyncio.gather(*(rows_of(rooms, query) for query in asked.values())), strict=True))
+    found = dict(
+        zip(asked, await asyncio.gather(*(rows_of(collection, query) for query in asked.values())), strict=True)
+    )
     rows = {part: answer[0] if answer else [] for part, answer in found.items()}
     missing = tuple(PARTS[part] for part, answer in found.items() if answer is None)
-    as_of = min((answer[1] for answer in found.values() if answer), default=rooms.clock.now())
-    indexed = await run_in_threadpool(_indexed, rooms, iri.text, bool(rows["instances"]))
+    as_of = min((answer[1] for answer in found.values() if answer), default=collection.outside.clock.now())
+    indexed = await run_in_threadpool(_indexed, collection, iri.text, bool(rows["instances"]))
     return _gathered(wanted, rows, missing, as_of, indexed)
 
 
-async def rows_of(rooms: WebRooms, query: str) -> tuple[list[Row], Instant] | None:
+async def rows_of(collection: Collection, query: str) -> tuple[list[Row], Instant] | None:
     """None when it took too long."""
     try:
         async with asyncio.timeout(PATIENCE_S):
-            result = await rooms.ask(query, "json")
+            result = await collection.ask(query, "json")
     except (QueryRefused, TimeoutError):
         return None
     return bindings(result.body), result.as_of
@@ -166,12 +168,12 @@ class Indexed(msgspec.Struct, frozen=True):
     terms: TermsInUse
 
 
-def _indexed(rooms: WebRooms, iri: str, has_instances: bool) -> Indexed:
+def _indexed(collection: Collection, iri: str, has_instances: bool) -> Indexed:
     below = bundled().subclasses(iri)
     is_class = has_instances or bool(below)
-    pages = rooms.find(Query(types=(iri,), limit=0)).total if is_class else 0
+    pages = collection.index.find(Query(types=(iri,), limit=0)).total if is_class else 0
     url = url_of(iri) if "#" not in iri else None
-    return Indexed(pages, url is not None and url in rooms.pages_among([url]), rooms.vocabularies.terms())
+    return Indexed(pages, url is not None and url in collection.pages_among([url]), collection.terms.count())
 
 
 def _gathered(

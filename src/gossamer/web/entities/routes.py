@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from gossamer.base.clock import in_words
 from gossamer.base.errors import QueryRefused
+from gossamer.collection.collection import Collection
 from gossamer.values.format import csv_line
 from gossamer.views.facts.results import JSON, media_type_for
 from gossamer.web.entities.facts import Row, bindings
@@ -20,8 +21,8 @@ from gossamer.web.entities.known import KnownThing, Wanted, known_of
 from gossamer.web.entities.queries import MOST_DESCRIBED, PER_PAGE, WINDOW, description_of, iri_of
 from gossamer.web.names import PREFIXES, entity_href, facts_about, named, outside_href, page_href, short
 from gossamer.web.responses import Show, WebError, json_answer
-from gossamer.web.rooms import WebRooms
 from gossamer.web.routes import Routes, answers_with
+from gossamer.web.site import WebSite
 from gossamer.web.streams import unless_left
 
 TURTLE, N_QUADS, JSON_LD, CSV = "text/turtle", "application/n-quads", "application/ld+json", "text/csv"
@@ -63,7 +64,8 @@ class EntityParameters(msgspec.Struct, frozen=True):
             raise WebError(400, str(trouble)) from None
 
 
-def router(rooms: WebRooms, show: Show) -> Routes:
+def router(site: WebSite, show: Show) -> Routes:
+    collection = site.collection
     routes = Routes()
 
     @routes.get(
@@ -73,18 +75,18 @@ def router(rooms: WebRooms, show: Show) -> Routes:
         """Everything known about an IRI. The Accept header chooses: HTML, JSON, Turtle, N-Quads, JSON-LD or CSV."""
         kind = media_type_for(request.headers.get("accept", HTML), KINDS)
         if kind in FORMATS.values():
-            answer = await described(rooms, request, wanted.read(), kind)
+            answer = await described(collection, request, wanted.read(), kind)
         elif kind == JSON:
-            answer = json_answer(await known_to(rooms, request, wanted.read()))
+            answer = json_answer(await known_to(collection, request, wanted.read()))
         else:
-            known = await known_to(rooms, request, wanted.read())
+            known = await known_to(collection, request, wanted.read())
             answer = await run_in_threadpool(lambda: show("entity.html", **values(known)))
         answer.headers["Vary"] = "Accept"
         return answer
 
     @routes.get("/entity.json", answers_with(KnownThing), "Everything known about an entity")
     async def as_json(request: Request, wanted: EntityParameters) -> Response:
-        return json_answer(await known_to(rooms, request, wanted.read()))
+        return json_answer(await known_to(collection, request, wanted.read()))
 
     @routes.get(
         "/entity.{ending}", answers_with(str, "*/*", "The facts as a file."), "Facts about an entity, as a file"
@@ -93,15 +95,15 @@ def router(rooms: WebRooms, show: Show) -> Routes:
         """The facts about it, as Turtle (ttl), N-Quads with the pages as graphs (nq), JSON-LD (jsonld) or CSV."""
         if wanted.ending not in FORMATS:
             raise WebError(404, f"Entities are available as json, {', '.join(FORMATS)}.")
-        return await described(rooms, request, EntityParameters(wanted.iri).read(), FORMATS[wanted.ending])
+        return await described(collection, request, EntityParameters(wanted.iri).read(), FORMATS[wanted.ending])
 
     return routes
 
 
-async def known_to(rooms: WebRooms, request: Request, wanted: Wanted) -> KnownThing:
+async def known_to(collection: Collection, request: Request, wanted: Wanted) -> KnownThing:
     """Raises WebError."""
     try:
-        known = await unless_left(request, known_of(rooms, wanted))
+        known = await unless_left(request, known_of(collection, wanted))
     except QueryRefused:
         raise WebError(503, TOO_SLOW) from None
     if not known.is_known:
@@ -109,10 +111,10 @@ async def known_to(rooms: WebRooms, request: Request, wanted: Wanted) -> KnownTh
     return known
 
 
-async def described(rooms: WebRooms, request: Request, wanted: Wanted, kind: str) -> Response:
+async def described(collection: Collection, request: Request, wanted: Wanted, kind: str) -> Response:
     """Its facts as a file. Raises WebError."""
     try:
-        asking = rooms.ask(description_of(wanted.iri), "json", most_rows=MOST_DESCRIBED + 1)
+        asking = collection.ask(description_of(wanted.iri), "json", most_rows=MOST_DESCRIBED + 1)
         result = await unless_left(request, asking)
     except QueryRefused:
         raise WebError(503, TOO_SLOW) from None

@@ -12,13 +12,14 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from gossamer.base.clock import in_words
+from gossamer.collection.collection import Collection
+from gossamer.collection.vocabulary import FactsInUse, TermsInUse
 from gossamer.extract.vocabularies import bundled, canonical
 from gossamer.values.format import csv_line
-from gossamer.web.entities.vocabulary_rooms import FactsInUse, TermsInUse
 from gossamer.web.names import PREFIXES, entity_href, short
 from gossamer.web.responses import Show, WebError, json_answer
-from gossamer.web.rooms import WebRooms
 from gossamer.web.routes import Routes, answers_with
+from gossamer.web.site import WebSite
 
 CSV = "text/csv"
 NOT_USED = "No page uses a vocabulary with that name. A namespace usually ends in / or #: http://schema.org/"
@@ -73,30 +74,31 @@ class VocabulariesParameters(msgspec.Struct, frozen=True):
     )
 
 
-def router(rooms: WebRooms, show: Show) -> Routes:
+def router(site: WebSite, show: Show) -> Routes:
+    collection = site.collection
     routes = Routes()
 
     @routes.get("/vocabularies")
     async def page(wanted: VocabulariesParameters) -> Response:
-        known = await known_of(rooms, wanted.namespace)
+        known = await known_of(collection, wanted.namespace)
         template = "vocabulary.html" if isinstance(known, VocabularyTerms) else "vocabularies.html"
         return await run_in_threadpool(lambda: show(template, known=known, href=entity_href, short=short, to=to))
 
     @routes.get("/vocabularies.json", answers_with(UsedVocabularies | VocabularyTerms), "Vocabularies in use")
     async def as_json(wanted: VocabulariesParameters) -> Response:
-        return json_answer(await known_of(rooms, wanted.namespace))
+        return json_answer(await known_of(collection, wanted.namespace))
 
     @routes.get("/vocabularies.csv", answers_with(str, CSV), "Vocabularies in use, as CSV")
     async def as_csv(wanted: VocabulariesParameters) -> Response:
-        return Response(b"".join(map(csv_line, table(await known_of(rooms, wanted.namespace)))), media_type=CSV)
+        return Response(b"".join(map(csv_line, table(await known_of(collection, wanted.namespace)))), media_type=CSV)
 
     return routes
 
 
-async def known_of(rooms: WebRooms, namespace: str) -> UsedVocabularies | VocabularyTerms:
+async def known_of(collection: Collection, namespace: str) -> UsedVocabularies | VocabularyTerms:
     """Raises WebError when no page uses it."""
-    facts = await rooms.vocabularies.facts()
-    terms = await run_in_threadpool(rooms.vocabularies.terms)
+    facts = await collection.fact_counter.latest()
+    terms = await run_in_threadpool(collection.terms.count)
     known = one_of(terms, facts, full(namespace.strip())) if namespace.strip() else all_of(terms, facts)
     if known is None:
         raise WebError(404, NOT_USED)

@@ -11,8 +11,8 @@ from gossamer.base.clock import SECOND
 from gossamer.monitor.chronicle import Chronicle, visits_in
 from gossamer.monitor.system import Beaten, System, is_alive
 from gossamer.web.responses import Show
-from gossamer.web.rooms import WebRooms
 from gossamer.web.routes import Routes, answers_with
+from gossamer.web.site import WebSite
 
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
 OPEN = "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -60,15 +60,16 @@ NODE = (
 )
 
 
-def router(rooms: WebRooms, show: Show) -> Routes:
+def router(site: WebSite, show: Show) -> Routes:
     del show
+    collection = site.collection
     routes = Routes()
 
     @routes.get("/metrics", answers_with(str, "text/plain"), "Metrics for Prometheus")
     def metrics(request: Request) -> Response:
         """Prometheus metrics: the figures of every process and machine, and the counters of the collection."""
         is_open = "application/openmetrics-text" in request.headers.get("accept", "")
-        every = (*metrics_of(rooms.monitor.system()), *freshness_of(rooms.monitor.chronicle()))
+        every = (*metrics_of(collection.watch.system()), *freshness_of(collection.watch.chronicle()))
         text = written(every, is_open)
         return Response(text, headers={"Content-Type": OPEN if is_open else TEXT})
 

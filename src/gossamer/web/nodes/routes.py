@@ -1,7 +1,6 @@
 """The system manager: every machine and process, live, with an hour of history."""
 
 import asyncio
-import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
@@ -34,10 +33,9 @@ from gossamer.monitor.system import (
 )
 from gossamer.values.format import json_bytes
 from gossamer.web.crawl.status import LISTS
-from gossamer.web.nodes.rooms import Ending, unheard
 from gossamer.web.responses import Show, json_answer
-from gossamer.web.rooms import WebRooms
 from gossamer.web.routes import Routes, answers_with
+from gossamer.web.site import WebSite
 from gossamer.web.streams import MOST_EXPORTS, Slots, Stream
 
 MINUTES = (
@@ -80,23 +78,23 @@ class NodesEvent(msgspec.Struct, frozen=True):
     """The newest point of each plot."""
 
 
-def router(rooms: WebRooms, show: Show) -> Routes:
+def router(site: WebSite, show: Show) -> Routes:
     routes = Routes()
-    monitor, slots = rooms.monitor, Slots(MOST_EXPORTS)
+    watch, slots = site.collection.watch, Slots(MOST_EXPORTS)
 
     def event() -> bytes:
-        return json_bytes(live_of(monitor.system()))
+        return json_bytes(live_of(watch.system()))
 
-    feed = LiveFeed(event, rooms.clock, monitor.ending, watched=monitor.watched)
+    feed = LiveFeed(event, site.collection.outside.clock, site.is_ending, watched=watch.watched)
 
     def recent(minutes: int, step_s: int | None = None) -> HourHistory:
-        now = rooms.clock.now()
+        now = site.collection.outside.clock.now()
         since_at = since(now, minutes)
-        return history_of(monitor.history(since_at), since_at, now, step_s or step_for(minutes))
+        return history_of(watch.history(since_at), since_at, now, step_s or step_for(minutes))
 
     @routes.get("/nodes")
     def page(wanted: NodesParameters) -> Response:
-        system = monitor.system()
+        system = watch.system()
         nodes, processes = rows_of(system)
         cells = cells_of(system)
         return show(
@@ -120,7 +118,7 @@ def router(rooms: WebRooms, show: Show) -> Routes:
     @routes.get("/nodes.json", answers_with(System), "Machines and processes")
     def as_json() -> Response:
         """Every machine and process with its last figures, totals and averages, counters, and hints."""
-        return json_answer(monitor.system())
+        return json_answer(watch.system())
 
     @routes.get("/nodes/live")
     async def live(request: Request) -> Response:
@@ -134,8 +132,8 @@ def router(rooms: WebRooms, show: Show) -> Routes:
     @routes.get("/nodes/history.csv", answers_with(str, "text/csv"), "The last hour as CSV")
     def history_csv(wanted: NodesParameters) -> Response:
         """Every second of every process and machine."""
-        since_at = since(rooms.clock.now(), wanted.minutes)
-        lines = (line.encode() for line in as_csv(monitor.history(since_at)))
+        since_at = since(site.collection.outside.clock.now(), wanted.minutes)
+        lines = (line.encode() for line in as_csv(watch.history(since_at)))
         kind = "text/csv; charset=utf-8; header=present"
         return Stream(lambda: drawn(lines), kind, "gossamer-history.csv", slots)
 
@@ -190,10 +188,10 @@ class LiveFeed:
 
     make: Callable[[], bytes]
     clock: Clock
-    ending: Ending
+    is_ending: Callable[[], bool]
     every_s: float = 1.0
     most: int = MOST_STREAMS
-    watched: Callable[[int], None] = unheard
+    watched: Callable[[int], None] = lambda _streams: None
     streams: int = 0
     _made: bytes = b""
     _made_s: float | None = None
@@ -207,7 +205,7 @@ class LiveFeed:
                 self._made_s = now_s
                 try:
                     self._made = b"data: " + await asyncio.to_thread(self.make) + b"\n\n"
-                except (sqlite3.Error, GossamerError):
+                except GossamerError:
                     self._made = STILL_HERE
             return self._made
 
@@ -219,7 +217,7 @@ class LiveFeed:
             yield await self.latest()
             for _ in range(looks):
                 await self.clock.sleep(LOOK_S)
-                if self.ending.is_near() or await request.is_disconnected():
+                if self.is_ending() or await request.is_disconnected():
                     return
 
 

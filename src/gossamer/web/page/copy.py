@@ -2,24 +2,31 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from itertools import islice
+from urllib.parse import quote
 
 import msgspec
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from gossamer.archive.reader import read_capture
 from gossamer.base.errors import ArchiveDamaged, QueryTooLong, WorkerLost
+from gossamer.collection.collection import Collection
 from gossamer.values.capture import Kept
-from gossamer.values.url import url_of
+from gossamer.values.format import counted
+from gossamer.values.messages import CopyJob
+from gossamer.values.url import Url, id_of, url_of
 from gossamer.web.page.known import chosen, instant_of
 from gossamer.web.responses import Show, error_response
-from gossamer.web.rooms import WebRooms
 from gossamer.web.routes import Routes
+from gossamer.web.site import WebSite
 from gossamer.web.streams import unless_left
 
 MOST_AT_ONCE = 2
 """Copies being made: each holds a whole kept answer in memory, and there is one worker."""
 MOST_WAITING = 32
+MOST_MARKS = 2_000
 POLICY = (
     "sandbox allow-top-navigation-by-user-activation; default-src 'none'; style-src 'unsafe-inline'; "
     "form-action 'none'; base-uri 'none'; frame-ancestors 'self'"
@@ -43,7 +50,7 @@ class CopyParameters(msgspec.Struct, frozen=True):
     at: str = ""
 
 
-def router(rooms: WebRooms, show: Show) -> Routes:
+def router(site: WebSite, show: Show) -> Routes:
     routes = Routes()
     turns = CopyTurns()
 
@@ -56,11 +63,11 @@ def router(rooms: WebRooms, show: Show) -> Routes:
         url = url_of(wanted.url.strip())
         if url is None:
             return refused(request, show, 404, NO_VERSION)
-        kept = chosen(await run_in_threadpool(rooms.versions, url), moment)
+        kept = chosen(await run_in_threadpool(site.collection.versions, url), moment)
         if kept is None:
             return refused(request, show, 404, NO_VERSION)
         try:
-            html = await unless_left(request, turns.take(lambda: copy_of(rooms, kept)))
+            html = await unless_left(request, turns.take(lambda: copy_of(site, kept)))
         except QueryTooLong:
             return refused(request, show, 503, TOO_MANY)
         if isinstance(html, str):
@@ -92,19 +99,40 @@ class CopyTurns:
             self._free.release()
 
 
-async def copy_of(rooms: WebRooms, kept: Kept) -> bytes | str:
+async def copy_of(site: WebSite, kept: Kept) -> bytes | str:
     """The copy, or why there is none."""
     try:
-        prepared = await run_in_threadpool(rooms.pages.prepared, kept)
-        if prepared is None:
+        job = await run_in_threadpool(job_of, site.collection, kept)
+        if job is None:
             return NO_BODY
-        html = await rooms.pages.copy(prepared)
+        html = await site.collection.safe_copy(job)
         return WITHHELD if html is None else html or NO_TEXT
     except WorkerLost:
         return NO_COPY
     except ArchiveDamaged as trouble:
-        rooms.tell("web.unreadable", path="/page/cached", why=str(trouble))
+        site.tell("web.unreadable", path="/page/cached", why=str(trouble))
         return DAMAGED
+
+
+def job_of(collection: Collection, kept: Kept) -> bytes | None:
+    """A capture, and where in it facts are stated, packed for the worker; None when its body was not kept."""
+    capture = read_capture(collection.outside.files, collection.directory.archive, kept.place)
+    if capture is None:
+        return None
+    places = islice(collection.fact_places(kept).items(), MOST_MARKS)
+    marks = {path: _mark(kept.url, path, times) for path, times in places}
+    return msgspec.msgpack.encode(CopyJob(capture, marks, collection.settings.agent))
+
+
+def _mark(url: Url, path: str, times: int) -> tuple[str, str, str]:
+    place = place_of(path)
+    href = f"/page?url={quote(url.text, safe='')}&show=copy&fact={place}#at-{place}"
+    return f"gossamer-{place}", href, f"{counted(times, 'fact')} stated here"
+
+
+def place_of(path: str) -> str:
+    """A short name for an element of a page, the same on the list of facts and in the copy."""
+    return f"{id_of(path) & (1 << 64) - 1:016x}" if path else ""
 
 
 def refused(request: Request, show: Show, status: int, words: str) -> Response:

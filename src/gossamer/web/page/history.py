@@ -11,14 +11,15 @@ from starlette.responses import Response
 from gossamer.archive.versions import CaptureVersion, Timeline
 from gossamer.base.clock import Instant, from_words, in_words
 from gossamer.base.errors import GossamerError
+from gossamer.collection.collection import Collection
 from gossamer.values.capture import Kept
-from gossamer.values.messages import Difference
+from gossamer.values.messages import Difference, ReadVersion
 from gossamer.values.url import Url
 from gossamer.web.page.copy import NO_MOMENT, NO_VERSION
 from gossamer.web.page.known import PageJson, chosen, gathered, instant_of
 from gossamer.web.responses import Show, WebError, json_answer
-from gossamer.web.rooms import WebRooms
 from gossamer.web.routes import Routes, answers_with
+from gossamer.web.site import WebSite
 
 MOST_VERSIONS = 100
 PATIENCE_S = 4.0
@@ -26,6 +27,7 @@ PATIENCE_S = 4.0
 COMPARING_S = 10.0
 TOO_SLOW = "comparing them takes too long right now; try again in a minute"
 NOT_YET = "not compared yet"
+WITHHELD = "the site asks not to show copies of this page, so versions of it are not compared here"
 UNKNOWN = "No copy of that URL was stored."
 WIDTH, EDGE = 600, 14
 """Of the picture, and where its line begins and ends, in its own units."""
@@ -64,46 +66,56 @@ class HistoryParameters(msgspec.Struct, frozen=True):
     until: str = msgspec.field(name="to", default="")
 
 
-def router(rooms: WebRooms, show: Show) -> Routes:
+def router(site: WebSite, show: Show) -> Routes:
     del show
+    collection = site.collection
     routes = Routes()
 
     @routes.get("/page/versions.json", answers_with(PageHistory), "The versions of a page")
     async def versions_json(wanted: HistoryParameters) -> Response:
-        known = await run_in_threadpool(gathered, rooms, wanted.url)
+        known = await run_in_threadpool(gathered, collection, wanted.url)
         if known is None or not known.versions:
             raise WebError(404, UNKNOWN)
-        return json_answer(await history_of(rooms, Url(known.url), wanted.since, wanted.until))
+        return json_answer(await history_of(collection, Url(known.url), wanted.since, wanted.until))
 
     return routes
 
 
-async def history_of(rooms: WebRooms, url: Url, since: str, until: str) -> PageHistory:
+async def history_of(collection: Collection, url: Url, since: str, until: str) -> PageHistory:
     """Raises WebError."""
     try:
         moments = instant_of(since), instant_of(until)
     except ValueError:
         raise WebError(400, NO_MOMENT) from None
-    versions = await run_in_threadpool(rooms.versions, url)
+    versions = await run_in_threadpool(collection.versions, url)
     pair = two_of(versions, *moments) if since or until else None
     if pair is None and (since or until):
         raise WebError(404, NO_VERSION)
-    timeline = await line_of(rooms, url, versions)
+    timeline = await line_of(collection, url, versions)
     if pair is None:
         return PageHistory(timeline)
     try:
         async with asyncio.timeout(COMPARING_S):
-            return PageHistory(timeline, await rooms.history.difference(*pair))
+            return PageHistory(timeline, await compared(collection, *pair))
     except GossamerError as trouble:
         return PageHistory(timeline, trouble=str(trouble))
     except TimeoutError:
         return PageHistory(timeline, trouble=TOO_SLOW)
 
 
-async def line_of(rooms: WebRooms, url: Url, versions: Sequence[Kept]) -> Timeline:
+async def compared(collection: Collection, before: Kept, after: Kept) -> Difference:
+    """Raises GossamerError, in words for a person, when two versions cannot be compared."""
+    for kept in (before, after):
+        said = await collection.past.said(kept)
+        if isinstance(said, ReadVersion) and not said.may_cache:
+            raise GossamerError(WITHHELD)
+    return await collection.past.difference(before, after)
+
+
+async def line_of(collection: Collection, url: Url, versions: Sequence[Kept]) -> Timeline:
     try:
         async with asyncio.timeout(PATIENCE_S):
-            return await rooms.history.timeline(url, MOST_VERSIONS)
+            return await collection.past.timeline(url, MOST_VERSIONS)
     except TimeoutError:
         shown = versions[:MOST_VERSIONS][::-1]
         earlier = len(versions) - len(shown)

@@ -1,4 +1,4 @@
-"""All that is known of one address, gathered from the rooms that know something of it."""
+"""All that is known of one URL, and of one host, gathered for their pages."""
 
 import asyncio
 import json
@@ -9,14 +9,16 @@ import msgspec
 
 from gossamer.base.clock import Instant, from_words, in_words
 from gossamer.base.errors import QueryRefused
+from gossamer.collection.collection import Collection
+from gossamer.collection.state import TargetState, target_state
+from gossamer.collection.why.trail import HostTrail, Section, Trail, told, told_host
 from gossamer.values.capture import Kept
+from gossamer.values.format import as_json
 from gossamer.values.url import Url, url_of
 from gossamer.views.facts.names import PATH, SPELLING, SYNTAX, graph_name
 from gossamer.views.words.searcher import WordCount
 from gossamer.web.entities.facts import Row
 from gossamer.web.names import named
-from gossamer.web.page.rooms import TargetState, WhyAnswer
-from gossamer.web.rooms import WebRooms
 
 MOST_FACTS = 200
 MOST_LINKS = 500
@@ -27,6 +29,40 @@ ALL_FACTS = f"""SELECT ?thing ?property ?value
   (<{SYNTAX}>(<page>, ?thing, ?property, ?value) AS ?syntax) (<{PATH}>(<page>, ?thing, ?property, ?value) AS ?path)
   (<{SPELLING}>(<page>, ?thing, ?property, ?value) AS ?spelling)
 WHERE {{ ?thing ?property ?value }}"""
+
+
+class WhySection(msgspec.Struct, frozen=True):
+    heading: str
+    lines: tuple[str, ...]
+
+
+class WhyAnswer(msgspec.Struct, frozen=True):
+    """The whole trail of an address: in sentences, and as `gossamer why --json` has it."""
+
+    url: str
+    is_known: bool
+    state: TargetState
+    sections: tuple[WhySection, ...]
+    trail: dict[str, Any]
+
+
+class Promise(msgspec.Struct, frozen=True):
+    """What a host was promised, and what it got: seconds from the end of one visit to the start of the next."""
+
+    visits: int
+    promised_s: float
+    """After the last visit; it may have been less before."""
+    least_s: float | None
+    mean_s: float | None
+    broken: int
+
+
+class HostWhy(msgspec.Struct, frozen=True):
+    name: str
+    is_known: bool
+    sections: tuple[WhySection, ...]
+    promise: Promise | None
+    trail: dict[str, Any]
 
 
 class PageAnchor(msgspec.Struct, frozen=True):
@@ -105,19 +141,51 @@ class PageJson(msgspec.Struct, frozen=True):
     """False: the site asks not to show a copy, so there is neither text nor copy."""
 
 
-def gathered(rooms: WebRooms, text: str, wants_words: bool = False) -> PageJson | None:
+def why_of(collection: Collection, url: Url) -> WhyAnswer | None:
+    """None while there is no collection."""
+    if not collection.directory.is_begun:
+        return None
+    trail = collection.why(url.text)
+    reason = trail.ended.reason if trail.ended is not None else None
+    state = target_state(trail.is_known, reason, bool(trail.visits))
+    return WhyAnswer(trail.url, trail.is_known, state, _sections(told(trail)), _plain(trail))
+
+
+def host_of(collection: Collection, name: str) -> HostWhy | None:
+    """None while there is no collection. REQUIRES: a host name as a Url has it."""
+    collection = collection
+    if not collection.directory.is_begun:
+        return None
+    trail, entry = collection.why_host(f"http://{name}/"), collection.promise(name)
+    promise = None
+    if entry is not None:
+        promise = Promise(entry.visits, entry.gap_s, entry.least_gap_s, entry.mean_gap_s, entry.broken)
+    return HostWhy(name, trail.host.is_known, _sections(told_host(trail)), promise, _plain(trail))
+
+
+def _sections(sections: Sequence[Section]) -> tuple[WhySection, ...]:
+    return tuple([WhySection(heading, tuple(lines)) for heading, lines in sections])
+
+
+def _plain(trail: Trail | HostTrail) -> dict[str, Any]:
+    """As the JSON of `gossamer why` has it."""
+    plain: dict[str, Any] = json.loads(as_json(trail))
+    return plain
+
+
+def gathered(collection: Collection, text: str, wants_words: bool = False) -> PageJson | None:
     """All that can be had without asking the graph; None for what is no address. A page whose address is merely
     spelt otherwise than it was fetched is found too."""
     asked = url_of(text.strip())
     if asked is None:
         return None
-    why = rooms.pages.why(asked)
-    url = _fetched_as(asked, why, rooms)
-    versions = rooms.versions(url)
-    stored = rooms.stored(url)
-    incoming, anchors = rooms.about(url)
-    outgoing = rooms.outgoing(url)
-    states = rooms.pages.states([link.url for link in outgoing[:MOST_LINKS]])
+    why = why_of(collection, asked)
+    url = _fetched_as(asked, why, collection)
+    versions = collection.versions(url)
+    stored = collection.index.stored(url)
+    incoming, anchors = collection.index.about(url)
+    outgoing = collection.index.outgoing(url)
+    states = collection.states([link.url for link in outgoing[:MOST_LINKS]])
     return PageJson(
         url=url.text,
         state=why.state if why is not None else "captured" if versions else "unknown",
@@ -136,19 +204,19 @@ def gathered(rooms: WebRooms, text: str, wants_words: bool = False) -> PageJson 
         outgoing=[PageLink(link.url.text, link.text, state) for link, state in zip(outgoing, states, strict=False)],
         outgoing_count=len(outgoing),
         versions=[version_of(kept) for kept in versions],
-        copies=[PageCopy(one.url, one.title, one.site) for one in rooms.searching.copies(url) if one.url != url.text],
+        copies=[PageCopy(one.url, one.title, one.site) for one in collection.index.copies(url) if one.url != url.text],
         facts=[],
         facts_cut=False,
         facts_as_of=None,
         why=why,
-        words=list(rooms.pages.words(url)) if wants_words else None,
+        words=list(collection.index.words(url)) if wants_words else None,
         may_cache=stored is None or stored.may_cache,
     )
 
 
-def _fetched_as(url: Url, why: WhyAnswer | None, rooms: WebRooms) -> Url:
+def _fetched_as(url: Url, why: WhyAnswer | None, collection: Collection) -> Url:
     """The spelling under which it is fetched: without what does not select content, or as it was met first."""
-    if why is None or rooms.versions(url):
+    if why is None or collection.versions(url):
         return url
     return Url(why.trail.get("known_as") or why.url)
 
@@ -185,14 +253,14 @@ def instant_of(text: str) -> Instant | None:
         raise ValueError(text) from trouble
 
 
-async def with_facts(rooms: WebRooms, known: PageJson) -> PageJson:
+async def with_facts(collection: Collection, known: PageJson) -> PageJson:
     """The same with what the page states, or with None for that: no checkpoint holds it yet, or no worker is free."""
     if not known.fact_count:
         return known
     try:
         async with asyncio.timeout(PATIENCE_S):
             query = ALL_FACTS.replace("<page>", f"<{known.graph}>")
-            result = await rooms.ask(query, "json", default_graphs=(known.graph,), most_rows=MOST_FACTS + 1)
+            result = await collection.ask(query, "json", default_graphs=(known.graph,), most_rows=MOST_FACTS + 1)
     except (QueryRefused, TimeoutError):
         return msgspec.structs.replace(known, facts=None)
     rows: list[Row] = json.loads(result.body)["results"]["bindings"]

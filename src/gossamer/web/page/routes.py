@@ -10,17 +10,29 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from gossamer.collection.collection import Collection
 from gossamer.values.url import Url, url_of
 from gossamer.views.words.searcher import WordCount
 from gossamer.web.crawl.forms import LONGEST_FORM, FormNotice, Notices, change, field, then, told
 from gossamer.web.entities.facts import things_of
 from gossamer.web.page import copy
 from gossamer.web.page import history as page_history
-from gossamer.web.page.known import MOST_LINKS, PageJson, chosen, gathered, instant_of, version_of, with_facts
-from gossamer.web.page.rooms import HostWhy, WhyAnswer, place_of
+from gossamer.web.page.copy import place_of
+from gossamer.web.page.known import (
+    MOST_LINKS,
+    HostWhy,
+    PageJson,
+    WhyAnswer,
+    chosen,
+    gathered,
+    host_of,
+    instant_of,
+    version_of,
+    with_facts,
+)
 from gossamer.web.responses import Show, WebError, json_answer
-from gossamer.web.rooms import WebRooms
 from gossamer.web.routes import Routes, answers_with, form_of
+from gossamer.web.site import WebSite
 from gossamer.web.sparql.console import pages_in
 
 TABS = {
@@ -79,53 +91,58 @@ class HostParameters(msgspec.Struct, frozen=True):
     name: str = ""
 
 
-def router(rooms: WebRooms, show: Show) -> Routes:
+def router(site: WebSite, show: Show) -> Routes:
+    collection = site.collection
     routes, notices = Routes(), Notices()
-    for others in (copy.router, page_history.router, host_router, for_programs):
-        routes.include(others(rooms, show))
+    for part in (copy.router(site, show), page_history.router(site, show), host_router(collection, show)):
+        routes.include(part)
+    routes.include(for_programs(collection))
 
     @routes.get("/page")
     async def page(wanted: PageParameters) -> Response:
-        return await shown(rooms, partial(show, said=notices.named(wanted.said)), wanted)
+        return await shown(collection, partial(show, said=notices.named(wanted.said)), wanted)
 
     @routes.post("/page/again", summary="Fetch a page again", **change(url=field("Its URL.", needed=True)))
     async def again(request: Request) -> Response:
         url = (await form_of(request, LONGEST_FORM)).get("url", "")
-        notice = await told(rooms.crawl.fetch_again(url)) if url else FormNotice("Say which page: send its URL.", "bad")
+        notice = (
+            await told(collection.control.fetch_again(url))
+            if url
+            else FormNotice("Say which page: send its URL.", "bad")
+        )
         return then(request, notices, notice, "/page", url=url, show="why")
 
     @routes.get("/page/words")
     async def words(wanted: UrlParameters) -> Response:
-        return await shown(rooms, show, PageParameters(wanted.url, "words"))
+        return await shown(collection, show, PageParameters(wanted.url, "words"))
 
     @routes.get("/page/why")
     async def why(wanted: UrlParameters) -> Response:
-        return await shown(rooms, show, PageParameters(wanted.url, "why"))
+        return await shown(collection, show, PageParameters(wanted.url, "why"))
 
     return routes
 
 
-def for_programs(rooms: WebRooms, show: Show) -> Routes:
-    del show
+def for_programs(collection: Collection) -> Routes:
     routes = Routes()
 
     @routes.get("/page.json", answers_with(PageJson), "What is known about one page")
     async def page_json(wanted: UrlParameters) -> Response:
-        known = await run_in_threadpool(gathered, rooms, wanted.url)
+        known = await run_in_threadpool(gathered, collection, wanted.url)
         if known is None or not is_known(known):
             raise missing(wanted.url)
-        return json_answer(await with_facts(rooms, known))
+        return json_answer(await with_facts(collection, known))
 
     @routes.get("/page/words.json", answers_with(PageWords), "The words of a page and their counts")
     async def words_json(wanted: UrlParameters) -> Response:
-        known = await run_in_threadpool(gathered, rooms, wanted.url, wants_words=True)
+        known = await run_in_threadpool(gathered, collection, wanted.url, wants_words=True)
         if known is None or not is_known(known):
             raise missing(wanted.url)
         return json_answer(PageWords(known.url, known.words or []))
 
     @routes.get("/page/why.json", answers_with(WhyAnswer), "Why a page is, or is not, in the collection")
     async def why_json(wanted: UrlParameters) -> Response:
-        known = await run_in_threadpool(gathered, rooms, wanted.url)
+        known = await run_in_threadpool(gathered, collection, wanted.url)
         if known is None or known.why is None:
             raise missing(wanted.url)
         return json_answer(known.why)
@@ -133,25 +150,25 @@ def for_programs(rooms: WebRooms, show: Show) -> Routes:
     return routes
 
 
-def host_router(rooms: WebRooms, show: Show) -> Routes:
+def host_router(collection: Collection, show: Show) -> Routes:
     """One host: what it was promised and what it got, and why nothing is being fetched there."""
     routes = Routes()
 
     @routes.get("/host")
     def host(wanted: HostParameters) -> Response:
-        return show("page_host.html", host=known_host(rooms, wanted.name))
+        return show("page_host.html", host=known_host(collection, wanted.name))
 
     @routes.get("/host.json", answers_with(HostWhy), "One host: its fetches, the gaps, and what it is waiting for")
     def host_json(wanted: HostParameters) -> Response:
-        return json_answer(known_host(rooms, wanted.name))
+        return json_answer(known_host(collection, wanted.name))
 
     return routes
 
 
-def known_host(rooms: WebRooms, text: str) -> HostWhy:
+def known_host(collection: Collection, text: str) -> HostWhy:
     """By its name, or by any URL there. Raises WebError."""
     url = url_of(text.strip() if "://" in text else f"http://{text.strip()}/")
-    known = rooms.pages.host(url.host.name) if url is not None else None
+    known = host_of(collection, url.host.name) if url is not None else None
     if known is not None and known.is_known:
         return known
     raise WebError(404, UNKNOWN_HOST) if text.strip() else WebError(400, NO_HOST_NAME)
@@ -165,8 +182,8 @@ def missing(text: str) -> WebError:
     return WebError(404, UNKNOWN) if text.strip() else WebError(400, NO_ADDRESS)
 
 
-async def shown(rooms: WebRooms, show: Show, wanted: PageParameters) -> Response:
-    known = await run_in_threadpool(gathered, rooms, wanted.url, wanted.tab == "words")
+async def shown(collection: Collection, show: Show, wanted: PageParameters) -> Response:
+    known = await run_in_threadpool(gathered, collection, wanted.url, wanted.tab == "words")
     if known is None or (known.why is None and not known.versions):
         raise missing(wanted.url)
     try:
@@ -175,13 +192,13 @@ async def shown(rooms: WebRooms, show: Show, wanted: PageParameters) -> Response
         raise WebError(400, copy.NO_MOMENT) from None
     tab = wanted.tab if wanted.tab in TABS else "facts" if known.versions else "why"
     if tab in ("facts", "copy"):
-        known = await with_facts(rooms, known)
+        known = await with_facts(collection, known)
     history = None
     if tab == "versions":
-        history = await page_history.history_of(rooms, Url(known.url), wanted.since, wanted.until)
+        history = await page_history.history_of(collection, Url(known.url), wanted.since, wanted.until)
 
     def drawn() -> Response:
-        kept = chosen(rooms.versions(Url(known.url)), moment) if tab == "copy" else None
+        kept = chosen(collection.versions(Url(known.url)), moment) if tab == "copy" else None
         values: dict[str, Any] = {
             "page": known,
             "known": is_known(known),
@@ -190,7 +207,7 @@ async def shown(rooms: WebRooms, show: Show, wanted: PageParameters) -> Response
             "tabs": TABS,
             "here_href": f"/page?url={quote(known.url, safe='')}",
             "states": STATES,
-            "things": things_of(known.facts or [], known.graph, pages_in(rooms, known.facts or [])),
+            "things": things_of(known.facts or [], known.graph, pages_in(collection, known.facts or [])),
             "place_of": place_of,
             "version": version_of(kept) if kept is not None else None,
             "fact": wanted.fact if len(wanted.fact) == 16 and wanted.fact.isalnum() else "",

@@ -1,7 +1,6 @@
 """What a process that does nothing but search runs: a question in, its whole answer out, ready to be sent."""
 
 import contextlib
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import msgspec
 
 from gossamer.base.clock import SystemClock
 from gossamer.base.errors import GossamerError
-from gossamer.collection.search import search_of
+from gossamer.collection.views import search_of
 from gossamer.extract.vocabularies import bundled
 from gossamer.store.directory import Directory
 from gossamer.web.render import make_templates
@@ -25,7 +24,7 @@ FIRST = ("th* in*", "an* type:Thing")
 """What a new process asks itself before anybody else does: the first to ask would pay for templates, for the files that
 are opened and the links that are read when they are first needed, a third of a second in a large collection."""
 
-TROUBLE = (GossamerError, OSError, ValueError, sqlite3.Error)
+TROUBLE = (GossamerError, OSError, ValueError)
 """Views that cannot be read: no fault of the question, nor of the process."""
 NO_ANSWER = b""
 

@@ -11,6 +11,7 @@ from starlette.responses import Response, StreamingResponse
 
 from gossamer.base.clock import SECOND
 from gossamer.base.errors import WorkerLost
+from gossamer.collection.collection import Collection
 from gossamer.search.answer import SearchAnswer
 from gossamer.values.query import DEEPEST_HIT, MOST_HITS
 from gossamer.values.url import url_of
@@ -18,7 +19,6 @@ from gossamer.views.words.explanation import Explanation
 from gossamer.views.words.searcher import SameText
 from gossamer.web.render import make_templates
 from gossamer.web.responses import Show, WebError, json_answer
-from gossamer.web.rooms import WebRooms, numbers_of, state_of
 from gossamer.web.routes import JSON, Routes, answers_with
 from gossamer.web.search.address import PER_PAGE, SearchAddress, SearchParameters, query_of
 from gossamer.web.search.page import (
@@ -32,6 +32,7 @@ from gossamer.web.search.page import (
     SearchSuggestions,
     cut_line,
 )
+from gossamer.web.site import WebSite, numbers_of, state_of
 
 RETRY_AFTER_S = "5"
 DIED = (
@@ -49,22 +50,20 @@ MEDIA_TYPES: dict[Kind, str] = {"page": "text/html", "json": JSON, "csv": "text/
 class SearchDispatcher:
     """Has searches answered by a process that does nothing else, if there is one, or else on a thread of this one."""
 
-    def __init__(self, rooms: WebRooms) -> None:
-        self._rooms = rooms
-        searching = rooms.searching
-        self._answering = Answering(
-            rooms.find, searching.is_found, searching.suggest, make_templates(), rooms.suggestions
-        )
+    def __init__(self, site: WebSite) -> None:
+        self._site = site
+        index = site.collection.index
+        self._answering = Answering(index.find, index.is_found, index.suggest, make_templates(), site.suggestions)
         self._status: CrawlPulse | None = None
         self._is_asking = False
 
     async def answer(self, kind: Kind, asked: SearchAddress, limit: int = PER_PAGE) -> Response:
-        began_s = self._rooms.clock.elapsed_s()
+        began_s = self._site.collection.outside.clock.elapsed_s()
         question = SearchQuestion(kind, asked, limit, await self._status_now() if kind == "page" else None)
         reply = await self._reply(question)
         if reply.refused:
             raise WebError(reply.status, reply.refused)
-        took_ms = 1000 * (self._rooms.clock.elapsed_s() - began_s)
+        took_ms = 1000 * (self._site.collection.outside.clock.elapsed_s() - began_s)
         headers = {"Server-Timing": f"search;dur={took_ms:.1f}"}  # its waiting for a turn included
         if reply.status == UNAVAILABLE:
             headers["Retry-After"] = RETRY_AFTER_S
@@ -96,21 +95,23 @@ class SearchDispatcher:
 
     async def _reply(self, question: SearchQuestion) -> Reply:
         try:
-            reply = None if question.asked.is_empty else await self._rooms.searching.elsewhere(question)
+            reply = None if question.asked.is_empty else await self._site.search_elsewhere(question)
         except WorkerLost as lost:
-            self._rooms.tell("web.search-lost", kind=question.kind, why=str(lost))
+            self._site.tell("web.search-lost", kind=question.kind, why=str(lost))
             return self._answering.sorry(question, LOST.get(lost.why, DIED))
         return reply if reply is not None else await run_in_threadpool(self._answering, question)
 
     async def _status_now(self) -> CrawlPulse:
         """How the crawl goes, asked at most once a second: results come with every letter typed. While one asks, the
         last one will do for the others."""
-        last, now = self._status, self._rooms.clock.now()
+        last, now = self._status, self._site.collection.outside.clock.now()
         if last is not None and (self._is_asking or 0 <= now - last.at < SECOND):
             return last
         self._is_asking = True
         try:
-            numbers, state = await run_in_threadpool(lambda: (numbers_of(self._rooms), state_of(self._rooms)))
+            numbers, state = await run_in_threadpool(
+                lambda: (numbers_of(self._site.collection), state_of(self._site.collection))
+            )
         finally:
             self._is_asking = False
         self._status = CrawlPulse(now, numbers, state)
@@ -155,8 +156,8 @@ class CopiesParameters(msgspec.Struct, frozen=True):
     url: str = ""
 
 
-def router(rooms: WebRooms, show: Show) -> Routes:
-    routes, searches = Routes(), SearchDispatcher(rooms)
+def router(site: WebSite, show: Show) -> Routes:
+    routes, searches = Routes(), SearchDispatcher(site)
 
     @routes.get("/")
     async def search(wanted: SearchParameters) -> Response:
@@ -180,38 +181,38 @@ def router(rooms: WebRooms, show: Show) -> Routes:
 
     @routes.get("/search/why")
     def why(wanted: SearchWhyParameters) -> Response:
-        asked, reasons = wanted.address(), reasons_of(rooms, wanted)
+        asked, reasons = wanted.address(), reasons_of(site.collection, wanted)
         return show("search_why.html", asked=asked, url=wanted.url, reasons=reasons, places=PLACES)
 
     @routes.get("/search/why.json", answers_with(Explanation), "Why a page was found, and why it is ranked there")
     def why_json(wanted: SearchWhyParameters) -> Response:
-        return json_answer(reasons_of(rooms, wanted))
+        return json_answer(reasons_of(site.collection, wanted))
 
     @routes.get("/search/copies")
     def copies(wanted: CopiesParameters) -> Response:
-        return show("search_copies.html", url=wanted.url, copies=copies_of(rooms, wanted.url))
+        return show("search_copies.html", url=wanted.url, copies=copies_of(site.collection, wanted.url))
 
     @routes.get("/search/copies.json", answers_with(CopiesAnswer), "Pages with the same text")
     def copies_json(wanted: CopiesParameters) -> Response:
-        return json_answer(CopiesAnswer(tuple(copies_of(rooms, wanted.url))))
+        return json_answer(CopiesAnswer(tuple(copies_of(site.collection, wanted.url))))
 
     return routes
 
 
-def reasons_of(rooms: WebRooms, wanted: SearchWhyParameters) -> Explanation:
+def reasons_of(collection: Collection, wanted: SearchWhyParameters) -> Explanation:
     """Raises WebError."""
     url, asked = url_of(wanted.url.strip()), wanted.address()
     if url is None or asked.is_empty:
         raise WebError(400, "Which page, and which words? Open this page from the search results.")
-    reasons = rooms.searching.explain(query_of(asked), url)
+    reasons = collection.index.explain(query_of(asked), url)
     if reasons is None:
         raise WebError(400, NOT_IN_INDEX)
     return reasons
 
 
-def copies_of(rooms: WebRooms, text: str) -> Sequence[SameText]:
+def copies_of(collection: Collection, text: str) -> Sequence[SameText]:
     """Raises WebError."""
     url = url_of(text.strip())
-    if url is None or not (found := rooms.searching.copies(url)):
+    if url is None or not (found := collection.index.copies(url)):
         raise WebError(404, NOT_IN_INDEX)
     return found

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from gossamer.base.errors import QueryRefused
+from gossamer.collection.collection import Collection
 from gossamer.values.url import Url, url_of
 from gossamer.views.facts.results import JSON, N_TRIPLES
 from gossamer.views.facts.sparql import MOST_ROWS, SparqlResult
@@ -19,7 +20,6 @@ from gossamer.web.entities.facts import bindings
 from gossamer.web.entities.queries import NAMING, TYPE, Iri
 from gossamer.web.names import ShownTerm, named, short, term_of
 from gossamer.web.responses import Show
-from gossamer.web.rooms import WebRooms
 from gossamer.web.sparql.protocol import ProtocolQuery
 from gossamer.web.streams import status_of, unless_left
 
@@ -143,7 +143,7 @@ class Mistake(NamedTuple):
     """Where it is; 0: nowhere in particular."""
 
 
-async def console(rooms: WebRooms, show: Show, request: Request, asked: ProtocolQuery) -> Response:
+async def console(collection: Collection, show: Show, request: Request, asked: ProtocolQuery) -> Response:
     values: dict[str, object] = {
         "query": asked.query,
         "has_inference": asked.has_inference,
@@ -152,7 +152,7 @@ async def console(rooms: WebRooms, show: Show, request: Request, asked: Protocol
         "examples": EXAMPLES,
         "most_rows": MOST_ROWS,
         "most_shown": MOST_SHOWN,
-        "limit_s": rooms.sparql_s,
+        "limit_s": collection.settings.web.sparql_s,
         "mistake": None,
         "shown": None,
         "result": None,
@@ -163,19 +163,23 @@ async def console(rooms: WebRooms, show: Show, request: Request, asked: Protocol
     }
     if not asked.query.strip():
         return await run_in_threadpool(show, "sparql.html", **values | {"query": EXAMPLES[0].query})
-    began_s = rooms.clock.elapsed_s()
+    began_s = collection.outside.clock.elapsed_s()
     graphs = (asked.default_graphs, asked.named_graphs)
     choices = (asked.has_inference, asked.has_exact_names)
     try:
-        asking = rooms.ask(asked.query, f"{N_TRIPLES}, {JSON};q=0.9", *graphs, MOST_SHOWN, *choices)
+        asking = collection.ask(asked.query, f"{N_TRIPLES}, {JSON};q=0.9", *graphs, MOST_SHOWN, *choices)
         result = await unless_left(request, asking)
     except QueryRefused as trouble:
         return await run_in_threadpool(show, "sparql.html", status_of(trouble), **values | {"mistake": placed(trouble)})
-    values |= {"took_s": rooms.clock.elapsed_s() - began_s, "result": result, "notes": readable(result.notes)}
+    values |= {
+        "took_s": collection.outside.clock.elapsed_s() - began_s,
+        "result": result,
+        "notes": readable(result.notes),
+    }
 
-    shown = await run_in_threadpool(shown_of, rooms, result)
+    shown = await run_in_threadpool(shown_of, collection, result)
     values |= {"shown": shown, "files": FILES[shown.form], "key_of": key_of}
-    called = await unless_left(request, names_in(rooms, shown.facts, shown.pages)) if shown.facts else {}
+    called = await unless_left(request, names_in(collection, shown.facts, shown.pages)) if shown.facts else {}
     return await run_in_threadpool(show, "sparql.html", **values | {"called": called})
 
 
@@ -201,21 +205,21 @@ def readable(notes: Sequence[str]) -> list[str]:
     return [_IRI.sub(lambda found: short(found[1]), note) for note in notes]
 
 
-def shown_of(rooms: WebRooms, result: SparqlResult) -> ShownResult:
+def shown_of(collection: Collection, result: SparqlResult) -> ShownResult:
     if result.media_type != JSON:
-        return _graph(rooms, result.body)
+        return _graph(collection, result.body)
     found: dict[str, Any] = json.loads(result.body)
     if "boolean" in found:
         return ShownResult("truth", truth=found["boolean"])
     names, bindings = found["head"]["vars"], found["results"]["bindings"]
-    pages = pages_in(rooms, bindings)
+    pages = pages_in(collection, bindings)
     return ShownResult("rows", names, [[term_of(row.get(name, {}), pages) for name in names] for row in bindings])
 
 
-def _graph(rooms: WebRooms, body: bytes) -> ShownResult:
+def _graph(collection: Collection, body: bytes) -> ShownResult:
     triples = [(quad.subject, quad.predicate, quad.object) for quad in parse(body, RdfFormat.N_TRIPLES)]
     cells = [[_cell(term) for term in triple] for triple in triples]
-    pages = pages_in(rooms, [dict(zip(GRAPH_NAMES, row, strict=True)) for row in cells])
+    pages = pages_in(collection, [dict(zip(GRAPH_NAMES, row, strict=True)) for row in cells])
     rows = [[term_of(cell, pages) for cell in row] for row in cells]
     return ShownResult("graph", GRAPH_NAMES, rows, cells, frozenset(pages))
 
@@ -233,14 +237,14 @@ def _cell(term: object) -> Cell:
             return {"type": "triple", "value": str(term)}
 
 
-def pages_in(rooms: WebRooms, bindings: Sequence[Mapping[str, Cell]]) -> set[str]:
+def pages_in(collection: Collection, bindings: Sequence[Mapping[str, Cell]]) -> set[str]:
     """The IRIs in an answer that are addresses of pages we hold."""
     iris = {cell["value"] for row in bindings for cell in row.values() if cell["type"] == "uri"}
     urls: dict[Url, str] = {}
     for iri in iris:
         if "#" not in iri and (url := url_of(iri)) is not None:
             urls[url] = iri
-    return {urls[url] for url in rooms.pages_among(urls)}
+    return {urls[url] for url in collection.pages_among(urls)}
 
 
 def key_of(cell: Cell) -> str:
@@ -248,7 +252,7 @@ def key_of(cell: Cell) -> str:
     return f"{cell['type']} {cell['value']}"
 
 
-async def names_in(rooms: WebRooms, facts: Sequence[Fact], pages: Collection[str]) -> dict[str, str]:
+async def names_in(collection: Collection, facts: Sequence[Fact], pages: frozenset[str]) -> dict[str, str]:
     """By key. Names that the answer itself states come first, then what the collection calls a thing, then the title
     of a page; what has no name at all has its class or a number. What is not in here is called by its own text."""
     found = stated_in(facts)
@@ -256,12 +260,12 @@ async def names_in(rooms: WebRooms, facts: Sequence[Fact], pages: Collection[str
     unnamed = [cell["value"] for key, cell in ends.items() if cell["type"] == "uri" and key not in found]
     iris = [iri for iri in unnamed if short(iri) == iri][:MOST_ASKED]
     try:
-        rows = bindings((await rooms.ask(query_for(iris), JSON)).body) if iris else []
+        rows = bindings((await collection.ask(query_for(iris), JSON)).body) if iris else []
     except QueryRefused:
         rows = []
     found |= stated_in([(row["thing"], row["property"], row["name"]) for row in rows])
     titled = [iri for iri in iris if iri in pages and f"uri {iri}" not in found]
-    return found | await run_in_threadpool(titles_of, rooms, titled) | nameless(facts, found)
+    return found | await run_in_threadpool(titles_of, collection, titled) | nameless(facts, found)
 
 
 def query_for(iris: Sequence[str]) -> str:
@@ -290,11 +294,11 @@ def stated_in(facts: Sequence[Fact]) -> dict[str, str]:
     return {key: name for key, (_, _, name) in best.items()}
 
 
-def titles_of(rooms: WebRooms, iris: Sequence[str]) -> dict[str, str]:
+def titles_of(collection: Collection, iris: Sequence[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for iri in iris:
         url = url_of(iri)
-        stored = rooms.stored(url) if url is not None else None
+        stored = collection.index.stored(url) if url is not None else None
         if stored is not None and stored.title.strip():
             found[f"uri {iri}"] = stored.title.strip()[:LONGEST_NAME]
     return found

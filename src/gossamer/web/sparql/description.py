@@ -17,7 +17,8 @@ from starlette.responses import Response
 
 from gossamer.base.clock import SECOND, Clock, Instant, in_words
 from gossamer.base.errors import QueryRefused
-from gossamer.collection.views import SparqlAsk
+from gossamer.collection.collection import Collection
+from gossamer.collection.vocabulary import Ask
 from gossamer.extract.vocabularies import Kind, bundled, label_of
 from gossamer.views.facts.names import CAPTURE, FETCHED_AT, PATH, SYNTAX
 from gossamer.views.facts.query_job import IS_A, SPECIALISES
@@ -25,7 +26,6 @@ from gossamer.views.facts.results import JSON, JSON_LD, N_TRIPLES, RDF_XML, ROWS
 from gossamer.views.facts.sparql import MOST_BYTES, MOST_ROWS
 from gossamer.web.names import PREFIXES, named
 from gossamer.web.responses import json_answer
-from gossamer.web.rooms import WebRooms
 from gossamer.web.routes import Routes, answers_with
 
 FRESH_S = 60.0
@@ -74,7 +74,7 @@ NO_COUNTS = TermCounts({}, {}, 0, 0)
 class UsedTerms:
     """Counted when first asked for, and again when that is older than FRESH_S. One count at a time."""
 
-    def __init__(self, ask: SparqlAsk, clock: Clock) -> None:
+    def __init__(self, ask: Ask, clock: Clock) -> None:
         self._ask, self._clock = ask, clock
         self._counted = NO_COUNTS
         self._until: Instant = 0
@@ -129,32 +129,32 @@ def describes(accept: str) -> bool:
     return media_type_for(accept, (*TRIPLES, "text/html")) != "text/html"
 
 
-def description_router(rooms: WebRooms, used: UsedTerms) -> Routes:
+def description_router(collection: Collection, used: UsedTerms) -> Routes:
     routes = Routes()
 
     @routes.get("/sparql/description.ttl")
     async def description(request: Request) -> Response:
-        return await described(request, rooms, used, TURTLE)
+        return await described(request, collection, used, TURTLE)
 
     @routes.get("/void.ttl")
     async def void(request: Request) -> Response:
-        return await described(request, rooms, used, TURTLE, is_void=True)
+        return await described(request, collection, used, TURTLE, is_void=True)
 
     @routes.get("/.well-known/void")
     async def well_known(request: Request) -> Response:
-        return await described(request, rooms, used, is_void=True)
+        return await described(request, collection, used, is_void=True)
 
     return routes
 
 
 async def described(
-    request: Request, rooms: WebRooms, used: UsedTerms, media_type: str = "", is_void: bool = False
+    request: Request, collection: Collection, used: UsedTerms, media_type: str = "", is_void: bool = False
 ) -> Response:
     counted = await used.counted()
     origin = f"{request.url.scheme}://{request.headers['host']}"
     triples = list(dataset(origin, counted, has_parts=is_void))
     if not is_void:
-        triples = [*service(origin, rooms.sparql_s), *triples]
+        triples = [*service(origin, collection.settings.web.sparql_s), *triples]
     chosen = media_type or media_type_for(request.headers.get("accept", "*/*"), TRIPLES)
     prefixes = {"sd": SD, "void": VOID, "formats": FORMATS, "dcterms": DCTERMS, "rdfs": RDFS, "xsd": XSD}
     has_prefixes = chosen in (TURTLE, RDF_XML)

@@ -7,10 +7,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from gossamer.base.clock import in_words
+from gossamer.collection.collection import Collection
 from gossamer.views.facts.results import ROWS, TRIPLES, media_type_for
 from gossamer.web.responses import Show, WebError
-from gossamer.web.rooms import WebRooms
 from gossamer.web.routes import FORM, HTML, ResponseKind, Responses, Routes, answers_with, body_of
+from gossamer.web.site import WebSite
 from gossamer.web.sparql.console import console
 from gossamer.web.sparql.description import UsedTerms, described, describes, description_router, terms_router
 from gossamer.web.sparql.protocol import DIRECT, LONGEST_BODY, Declined, ProtocolQuery, from_address, from_body
@@ -60,46 +61,47 @@ class ResultFileParameters(msgspec.Struct, frozen=True):
     kind: str
 
 
-def router(rooms: WebRooms, show: Show) -> Routes:
+def router(site: WebSite, show: Show) -> Routes:
+    collection = site.collection
     routes = Routes()
-    used = UsedTerms(rooms.ask, rooms.clock)
+    used = UsedTerms(collection.ask, collection.outside.clock)
     routes.include(terms_router(used))
-    routes.include(description_router(rooms, used))
+    routes.include(description_router(collection, used))
 
     @routes.get("/sparql", ANSWERS, "A SPARQL query", **PARAMETERS)
     async def ask(request: Request) -> Response:
         asked = from_address(request.query_params.multi_items())
         accept = request.headers.get("accept", "*/*")
         if isinstance(asked, ProtocolQuery) and "query" not in request.query_params and describes(accept):
-            return await described(request, rooms, used)
-        return await answer(rooms, show, request, asked, accept)
+            return await described(request, collection, used)
+        return await answer(collection, show, request, asked, accept)
 
     @routes.post("/sparql", ANSWERS, "A SPARQL query in the body", **BODY)
     async def post(request: Request) -> Response:
         body = await body_of(request, LONGEST_BODY, f"A query may be at most {LONGEST_BODY:,} bytes long.")
         given = request.headers.get("content-type", "")
         asked = from_body(given, body, request.query_params.multi_items())
-        return await answer(rooms, show, request, asked, request.headers.get("accept", "*/*"))
+        return await answer(collection, show, request, asked, request.headers.get("accept", "*/*"))
 
     @routes.get("/sparql.{kind}", ANSWERS, "A SPARQL query, its result as a file", **PARAMETERS)
     async def as_file(request: Request, wanted: ResultFileParameters) -> Response:
         if wanted.kind not in KINDS:
             raise WebError(404, f"Supported formats: {', '.join(KINDS)}.")
-        return await answer(rooms, show, request, from_address(request.query_params.multi_items()), wanted.kind)
+        return await answer(collection, show, request, from_address(request.query_params.multi_items()), wanted.kind)
 
     return routes
 
 
 async def answer(
-    rooms: WebRooms, show: Show, request: Request, asked: ProtocolQuery | Declined, accept: str
+    collection: Collection, show: Show, request: Request, asked: ProtocolQuery | Declined, accept: str
 ) -> Response:
     if isinstance(asked, Declined):
         raise WebError(asked.status, asked.words)
     if media_type_for(accept, (*ROWS, *TRIPLES, HTML)) == HTML:
-        return await console(rooms, show, request, asked)
+        return await console(collection, show, request, asked)
     if not asked.query.strip():
         raise WebError(400, NO_QUERY)
-    asking = rooms.ask(
+    asking = collection.ask(
         asked.query,
         accept,
         asked.default_graphs,
