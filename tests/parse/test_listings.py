@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from gossamer.base.clock import SECOND, from_words
-from gossamer.parse.sitemaps import LATEST_S, SOONEST_S, USUAL_S, again_s, listing_of
+from gossamer.parse.sitemaps import LATEST_S, SOONEST_S, USUAL_S, listing_of
 from gossamer.values.link import How
 from gossamer.values.messages import Listing
 from gossamer.values.url import Url
@@ -70,10 +70,10 @@ def test_a_map_under_a_wrong_label_is_read(content_type: str | None) -> None:
 
 
 def test_a_feed_is_looked_at_again_within_bounds() -> None:
-    assert again_s(None) == USUAL_S
-    assert again_s(0) == again_s(60) == SOONEST_S and again_s(1e12) == LATEST_S and again_s(7200) == 7200
-    found = listing("<rss><channel><ttl>1</ttl></channel></rss>")
-    assert found is not None and (found.kind, found.again_s) == ("feed", SOONEST_S)
+    asked = {"": USUAL_S, "0": SOONEST_S, "1": SOONEST_S, "120": 7200.0, "999999999": LATEST_S}
+    for ttl, again_s in asked.items():
+        found = listing(f"<rss><channel><ttl>{ttl}</ttl></channel></rss>")
+        assert found is not None and (found.kind, found.again_s) == ("feed", again_s)
 
 
 def test_fresh_items_come_sooner_than_old_ones() -> None:

@@ -18,7 +18,6 @@ from gossamer.rules.learned.aliases import (
     VoidParameters,
     WildcardDomains,
     _Host,
-    _note_ways,
     _original,
     parts_of,
 )
@@ -294,16 +293,16 @@ def test_how_many_pages_a_host_links_to_is_known_well_from_a_few_of_their_ids() 
         host = _Host()
         for start in range(0, pages, 50):
             links = [f"http://{name}/{name}-{number}" for number in range(start, start + 50)]
-            _note_ways(host, Url(f"http://{name}/"), [*links, *links, "http://elsewhere.org/x", f"https://{name}/y"])
+            host.note_ways(f"http://{name}/", [*links, *links, "http://elsewhere.org/x", f"https://{name}/y"])
         return host.size()
 
     found = [estimated(f"h{number}.org", 500) for number in range(200)]
     assert 0.97 * 500 < sum(found) / len(found) < 1.03 * 500
     few = _Host()
     for count in range(1, 16):
-        _note_ways(few, Url("http://h.org/"), [f"http://h.org/{number}" for number in range(count)])
+        few.note_ways("http://h.org/", [f"http://h.org/{number}" for number in range(count)])
         assert few.size() == count, "fewer than are kept are counted"
-    _note_ways(few, Url("http://h.org/"), [])
+    few.note_ways("http://h.org/", [])
     assert few.size() == 15
 
 

@@ -15,7 +15,6 @@ from gossamer.rules.learned.sketch import (
     Sketch,
     grown,
     put,
-    table_of,
     unmet,
 )
 from gossamer.values.messages import Marks
@@ -181,10 +180,10 @@ def test_numbers_that_share_a_place_stand_beside_each_other_up_to_sixteen() -> N
                                                 (4 * 16384, False), (4 * 64 + 1, False), (4 * 128, True)])  # fmt: skip
 def test_a_table_is_a_power_of_two_slots_between_the_smallest_and_the_largest(size: int, is_table: bool) -> None:
     if is_table:
-        assert len(table_of(bytes(size))) == size // 4
+        assert Numbers.of(bytes(size), 0, is_folded=True).size == size
     else:
         with pytest.raises(ValueError, match=f"a table of {size} bytes"):
-            table_of(bytes(size))
+            Numbers.of(bytes(size), 0, is_folded=True)
 
 
 def test_a_set_of_any_allowed_size_is_recalled() -> None:

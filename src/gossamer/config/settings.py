@@ -4,17 +4,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 WANTED = (
-    "text/html",
-    "application/xhtml+xml",
-    "text/plain",
-    "application/xml",
-    "text/xml",
-    "application/rss+xml",
-    "application/atom+xml",
-    "application/rdf+xml",
-    "application/ld+json",
-    "application/feed+json",
-)
+    "text/html", "application/xhtml+xml", "text/plain", "application/xml", "text/xml", "application/rss+xml",
+    "application/atom+xml", "application/rdf+xml", "application/ld+json", "application/feed+json",
+)  # fmt: skip
 
 
 def _setting(default: Any, says: str, *, least: float = 0, most: float | None = None, example: object = None) -> Any:

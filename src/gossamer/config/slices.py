@@ -165,10 +165,8 @@ class Retain(msgspec.Struct, frozen=True):
 
 def retain_of(text: str) -> Retain:
     """`all`, `last:N` or `thinned`; ValueError for anything else."""
-    if text == "all":
-        return Retain("all")
-    if text == "thinned":
-        return Retain("thinned")
+    if text in ("all", "thinned"):
+        return Retain("all" if text == "all" else "thinned")
     found = _LAST.fullmatch(text)
     if found is None:
         raise ValueError(f"{text!r} is none of all, last:N (such as last:5) or thinned")

@@ -329,6 +329,7 @@ _ADDED = {
     **{name: {0x15: "\n"} for name in EBCDIC},
     "ibm1047": {0x15: "\n", 0x5F: "^", 0xAD: "[", 0xB0: "\xac", 0xBA: "\xdd", 0xBB: "\xa8", 0xBD: "]"},
 }
+_USER_DEFINED = "".join(chr(byte if byte < 0x80 else 0xF700 + byte) for byte in range(256))
 _UNDEFINED = "\ufffe"  # marks a hole for codecs.charmap_decode
 
 
@@ -357,7 +358,7 @@ def decode(body: bytes, encoding: str) -> str:
     if encoding == "replacement":
         return "\ufffd" if body else ""
     if encoding == "x-user-defined":
-        return codecs.charmap_decode(body, "replace", _user_defined())[0]
+        return codecs.charmap_decode(body, "replace", _USER_DEFINED)[0]
     if encoding.startswith(("windows-", "ibm")) or encoding == "koi8-u":
         return codecs.charmap_decode(body, "replace", _code_page(encoding))[0]
     return body.decode(_CODECS.get(encoding, encoding), HANDLERS.get(encoding, "replace"))
@@ -373,8 +374,3 @@ def _code_page(encoding: str) -> str:
         return found or (chr(byte) if 0x80 <= byte < 0xA0 else _UNDEFINED)
 
     return "".join(map(character, range(256)))
-
-
-@cache
-def _user_defined() -> str:
-    return "".join(chr(byte if byte < 0x80 else 0xF700 + byte) for byte in range(256))

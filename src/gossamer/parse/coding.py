@@ -184,12 +184,10 @@ def _gzip() -> _Layer:
 
 def _zstd() -> _Layer:
     options: dict[int, int] = {zstd.DecompressionParameter.window_log_max: ZSTD_WINDOW_LOG}
-    return _Members(lambda: zstd.ZstdDecompressor(options=options), _starts_a_frame)
-
-
-def _starts_a_frame(head: bytes) -> bool:
-    """RFC 8878, 3.1: a frame, or a skippable one."""
-    return head[:4] == b"\x28\xb5\x2f\xfd" or (head[1:4] == b"\x2a\x4d\x18" and head[0] & 0xF0 == 0x50)
+    return _Members(  # a frame, or a skippable one (RFC 8878, 3.1)
+        lambda: zstd.ZstdDecompressor(options=options),
+        lambda head: head[:4] == b"\x28\xb5\x2f\xfd" or (head[1:4] == b"\x2a\x4d\x18" and head[0] & 0xF0 == 0x50),
+    )
 
 
 LAYERS: dict[str, Callable[[], _Layer]] = {
@@ -199,7 +197,6 @@ LAYERS: dict[str, Callable[[], _Layer]] = {
     "br": _Brotli,
     "zstd": _zstd,
 }
-
 WINDOWS = {"br": 1 << 24, "zstd": 1 << ZSTD_WINDOW_LOG}
 """The largest possible windows; those of gzip and deflate (32 KiB) do not count."""
 

@@ -25,21 +25,9 @@ LONGEST_BOLD = 256
 """Characters; a whole paragraph in bold emphasises nothing."""
 
 _UNREAD = (
-    "audio",
-    "canvas",
-    "datalist",
-    "embed",
-    "frameset",
-    "iframe",
-    "noscript",
-    "object",
-    "script",
-    "select",
-    "style",
-    "svg",
-    "template",
-    "video",
-)
+    "audio", "canvas", "datalist", "embed", "frameset", "iframe", "noscript", "object", "script", "select", "style",
+    "svg", "template", "video",
+)  # fmt: skip
 _AROUND = ("nav", "header", "footer", "aside")
 _HEADINGS = ("h1", "h2", "h3")
 _BOLD = ("b", "strong")
@@ -104,7 +92,7 @@ def may_be_unquoted(markup: bytes) -> bool:
     return any(spelt in markup for spelt in _MAY_BE_UNQUOTED)
 
 
-def blocks_of(seen: ParsedHtml, has_unquoted: bool = False) -> Content:
+def blocks_of(seen: ParsedHtml, has_unquoted: bool) -> Content:
     """The main text, the rest, and the headings. The tree is unusable afterwards. `has_unquoted`: text that must not be
     quoted (`data-nosnippet`) is searched for, and becomes part of the rest, which can be found but is never quoted."""
     body = seen.tree.body
@@ -119,7 +107,8 @@ def blocks_of(seen: ParsedHtml, has_unquoted: bool = False) -> Content:
         element.unwrap(delete_empty=True)
     body.merge_text_nodes()
     rest = [_cut(element) for element in found["around"]]
-    main = _main(found["main"], found["article"])
+    # the one element declared as the main content, if there is one: a list of many articles has none
+    main = next((one[0] for one in (found["main"], found["article"]) if len(one) == 1), None)
     headings = _headings(found["heading"])
     content = folded(_text(main if main is not None else body))
     if main is not None:
@@ -202,14 +191,6 @@ def _is_own(element: LexborNode) -> bool:
     while up is not None and up.tag_id not in _OWNING:
         up = up.parent
     return up is not None
-
-
-def _main(mains: list[LexborNode], articles: list[LexborNode]) -> LexborNode | None:
-    """The one element declared as the main content, if there is one. A list of many articles has none."""
-    for candidates in (mains, articles):
-        if len(candidates) == 1:
-            return candidates[0]
-    return None
 
 
 def _bold(elements: Iterable[LexborNode]) -> tuple[str, ...]:

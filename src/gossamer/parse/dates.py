@@ -23,27 +23,12 @@ _HUNGARIAN = re.compile(r"(\d{4})-(\w+)-(\d\d?)(T\d\d?:.*)?")
 _WORD = re.compile(r"[^\W\d_]+|\d+")
 KOREA_S = 9 * 3600
 
-MONTHS = {
-    name: number
-    for number, names in enumerate(
-        (
-            "jan gen januar január ιαν",
-            "feb febr február φεβ",
-            "mar mär mrz március μάρ μαρ",
-            "apr ápr április απρ",
-            "may mai máj május μάι μάϊ μαϊ μαι",
-            "jun június ιούν ιον",
-            "jul július ιούλ ιολ",
-            "aug augusztus αύγ αυγ",
-            "sep szept szeptember σεπ",
-            "oct okt október οκτ",
-            "nov november νοέ νοε",
-            "dec dez dek december δεκ",
-        ),
-        1,
-    )
-    for name in names.split()
-}
+_MONTHS = (
+    "jan gen januar január ιαν", "feb febr február φεβ", "mar mär mrz március μάρ μαρ", "apr ápr április απρ",
+    "may mai máj május μάι μάϊ μαϊ μαι", "jun június ιούν ιον", "jul július ιούλ ιολ", "aug augusztus αύγ αυγ",
+    "sep szept szeptember σεπ", "oct okt október οκτ", "nov november νοέ νοε", "dec dez dek december δεκ",
+)  # fmt: skip
+MONTHS = {name: number for number, names in enumerate(_MONTHS, 1) for name in names.split()}
 _HOURS = {
     "z": 0, "ut": 0, "utc": 0, "gmt": 0, "wet": 0, "a": -1, "n": 1, "m": -12, "y": 12,
     "ast": -4, "adt": -3, "est": -5, "edt": -4, "et": -5, "cst": -6, "cdt": -5, "ct": -6, "mst": -7, "mdt": -6,
@@ -118,7 +103,8 @@ def _in_words(text: str) -> Instant | None:
         minute, second, zone = clock[2], clock[3], text[clock.end() :]
         rest = text[: clock.start()]
     words = [word.lower() for word in _WORD.findall(rest)]
-    month = next((number for word in words if (number := _month(word))), None)
+    named = (MONTHS.get(word) or MONTHS.get(word[:4]) or MONTHS.get(word[:3]) for word in words)
+    month = next(filter(None, named), None)
     numbers = [word for word in words if word.isdecimal()]
     if clock is not None and len(numbers) == 1 and (year := re.search(r"\b\d{4}\b", zone)) is not None:
         numbers.append(year[0])  # asctime: the year comes last
@@ -126,17 +112,10 @@ def _in_words(text: str) -> Instant | None:
     if month is None or len(numbers) != 2:
         return None
     day, year_text = numbers if len(numbers[0]) <= 2 else reversed(numbers)
-    offset_s = _zone_s(zone)
-    return _made(_full_year(year_text), month, int(day), hour, minute, second, offset_s or 0)
-
-
-def _month(word: str) -> int | None:
-    return MONTHS.get(word) or MONTHS.get(word[:4]) or MONTHS.get(word[:3])
-
-
-def _full_year(text: str) -> int:
-    year = int(text)
-    return year if len(text) > 2 else year + (1900 if year >= 70 else 2000)
+    year_number = int(year_text)
+    if len(year_text) <= 2:
+        year_number += 1900 if year_number >= 70 else 2000
+    return _made(year_number, month, int(day), hour, minute, second, _zone_s(zone) or 0)
 
 
 def _clock_hour(hour: int, half: str) -> int:

@@ -33,13 +33,8 @@ _SPACES = {
     "http://search.yahoo.com/mrss": "media",
     "http://search.yahoo.com/mrss/": "media",
     "http://purl.org/rss/1.0/modules/syndication/": "sy",
-    "http://purl.org/rss/1.0/modules/content/": "content",
     "http://www.itunes.com/dtds/podcast-1.0.dtd": "itunes",
-    "dc": "dc",
-    "dcterms": "dcterms",
-    "media": "media",
-    "sy": "sy",
-    "itunes": "itunes",
+    **{short: short for short in ("dc", "dcterms", "media", "sy", "itunes")},
 }
 _OWN = (
     "http://www.w3.org/2005/atom",
@@ -59,17 +54,10 @@ _OWN = (
 )
 """How the namespaces of feeds begin, in lower case, without those of RSS 1.0 modules."""
 DATES = {
-    ("", "pubdate"): "published",
-    ("", "published"): "published",
-    ("", "issued"): "published",
-    ("dcterms", "issued"): "published",
-    ("", "updated"): "updated",
-    ("", "modified"): "updated",
-    ("", "lastbuilddate"): "updated",
-    ("dc", "date"): "updated",
-    ("dcterms", "modified"): "updated",
-    ("", "created"): "created",
-    ("dcterms", "created"): "created",
+    **dict.fromkeys((("", "pubdate"), ("", "published"), ("", "issued"), ("dcterms", "issued")), "published"),
+    **dict.fromkeys((("", "updated"), ("", "modified"), ("", "lastbuilddate")), "updated"),
+    **dict.fromkeys((("dc", "date"), ("dcterms", "modified")), "updated"),
+    **dict.fromkeys((("", "created"), ("dcterms", "created")), "created"),
     ("", "expirationdate"): "expires",
 }
 TITLES = {("", "title"): 0, ("dc", "title"): 1, ("media", "title"): 2, ("itunes", "title"): 3}
@@ -193,7 +181,7 @@ def _feed(
         id=told.id,
         url=told.url(),
         ttl_s=told.ttl_s(),
-        published_at=told.dates.get("published", told.dates.get("created")),
+        published_at=told.published_at(),
         updated_at=told.dates.get("updated"),
         links=tuple(told.links),
         entries=entries,
@@ -233,8 +221,10 @@ class _Gathered:
             self._identity(child, local)
         elif name == ("", "ttl"):
             self._ttl = inner_text(child)
-        elif space == "sy":
-            self._pace(local, inner_text(child))
+        elif name == ("sy", "updateperiod"):
+            self._period = inner_text(child).lower()
+        elif name == ("sy", "updatefrequency"):
+            self._frequency = inner_text(child)
 
     def _attributes(self, element: etree._Element) -> None:
         """CDF has attributes where the others have elements."""
@@ -253,29 +243,17 @@ class _Gathered:
         rel = "enclosure" if local == "enclosure" else told.get("rel") or "alternate"
         usual = "" if local == "enclosure" else "application/atom+xml" if rel == "self" else "text/html"
         base = _base_of(child, self._base) if _XML_BASE in child.attrib else self._base
-        self.links.append(
-            FeedLink(
-                joined(href, base),
-                rel,
-                told.get("type", usual),
-                told.get("title", ""),
-                told.get("hreflang", ""),
-                told.get("length", ""),
-            )
-        )
+        others = (told.get(name, "") for name in ("title", "hreflang", "length"))
+        self.links.append(FeedLink(joined(href, base), rel, told.get("type", usual), *others))
 
     def _identity(self, child: etree._Element, local: str) -> None:
         text = inner_text(child)[:LONGEST_ID]
         is_address = local == "id" or (child.get("isPermaLink") or "true").lower() != "false"
         base = _base_of(child, self._base) if _XML_BASE in child.attrib else self._base
-        self.id = _resolved(text, base) if is_address else text
+        # absolute ids, and those that are words, stay exactly as written (RFC 4287, 4.2.6.1)
+        is_relative = is_address and "/" in text and not _SCHEME.match(text)
+        self.id = joined(text, base) if is_relative else text
         self._permalink = self.id if local == "guid" and is_address else ""
-
-    def _pace(self, local: str, text: str) -> None:
-        if local == "updateperiod":
-            self._period = text.lower()
-        elif local == "updatefrequency":
-            self._frequency = text
 
     def ttl_s(self) -> float | None:
         """RSS gives `ttl` in minutes; the syndication module gives a period and a frequency."""
@@ -295,15 +273,11 @@ class _Gathered:
         return url_of(self._permalink) if self._permalink else None
 
     def item(self) -> FeedItem:
-        return FeedItem(
-            self.id,
-            self.url(),
-            self.title,
-            self.dates.get("published", self.dates.get("created")),
-            self.dates.get("updated"),
-            self.dates.get("expires"),
-            tuple(self.links),
-        )
+        updated_at, expires_at, links = self.dates.get("updated"), self.dates.get("expires"), tuple(self.links)
+        return FeedItem(self.id, self.url(), self.title, self.published_at(), updated_at, expires_at, links)
+
+    def published_at(self) -> Instant | None:
+        return self.dates.get("published", self.dates.get("created"))
 
 
 def _base_of(element: etree._Element, url: Url) -> Url:
@@ -321,13 +295,6 @@ def joined(address: str, base: Url) -> str:
         return join_url(base.text, address)
     except (ValueError, UnicodeEncodeError):
         return address
-
-
-def _resolved(name: str, base: Url) -> str:
-    """Absolute ids, and those that are words, stay exactly as written (RFC 4287, 4.2.6.1)."""
-    if "/" not in name or _SCHEME.match(name):
-        return name
-    return joined(name, base)
 
 
 # JSON Feed 1.0 and 1.1 (jsonfeed.org).
@@ -376,8 +343,8 @@ def _item(told: dict[str, Any], base: Url) -> FeedItem:
         _name(told)[:LONGEST_ID],
         url_of(links[0].href) if address else None,
         folded(_text(told, "title")),
-        _moment(told, "date_published"),
-        _moment(told, "date_modified"),
+        instant_of(_text(told, "date_published")),
+        instant_of(_text(told, "date_modified")),
         links=tuple(links),
     )
 
@@ -392,11 +359,6 @@ def _name(told: dict[str, Any]) -> str:
     found = told.get("id")
     is_number = isinstance(found, int | float) and not isinstance(found, bool)
     return str(found) if is_number else _text(told, "id")
-
-
-def _moment(told: dict[str, Any], name: str) -> Instant | None:
-    text = _text(told, name)
-    return instant_of(text) if text else None
 
 
 LONGEST = 4_096
@@ -423,7 +385,8 @@ def words_of(element: etree._Element, is_atom: bool) -> str:
     if len(element):
         return folded("".join(_spoken(element))[:LONGEST])
     text = (element.text or "")[:LONGEST]
-    if _is_base64(element, kind):
+    is_binary = "/" in kind and not kind.startswith("text/") and not kind.endswith(("/xml", "+xml"))
+    if is_binary or element.get("mode") == "base64":
         text = _unpacked(text)
         is_markup = "<" in text
     elif kind in _MARKUP_TYPES:
@@ -466,12 +429,6 @@ def _spoken(element: etree._Element) -> list[str]:
             said += _spoken(child)
         said.append(child.tail or "")
     return said
-
-
-def _is_base64(element: etree._Element, kind: str) -> bool:
-    if element.get("mode") == "base64":
-        return True
-    return "/" in kind and not kind.startswith("text/") and not kind.endswith(("/xml", "+xml"))
 
 
 def _unpacked(text: str) -> str:

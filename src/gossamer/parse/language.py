@@ -69,17 +69,14 @@ def language_of(declared: str | None, text: str) -> str:
             return said
         expected = _SAME.get(said, said)
         glances = _GLANCES if len(text) > _GLANCES[0] else _GLANCES[1:]
-        if any(_sounds_like(expected, text[:glance]) for glance in glances):
-            return said
+        for glance in glances:
+            heard, sureness = spoken_in(text[:glance])
+            if heard == expected and sureness >= _VERY_SURE:
+                return said
     heard, sureness = spoken_in(text[:_LISTEN])
     if said:
         return heard if sureness >= _VERY_SURE and len(text) >= _ENOUGH and expected != heard else said
     return heard if sureness >= _SURE else ""
-
-
-def _sounds_like(language: str, text: str) -> bool:
-    heard, sureness = spoken_in(text)
-    return heard == language and sureness >= _VERY_SURE
 
 
 def primary(tag: str | None) -> str:

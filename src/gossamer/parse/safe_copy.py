@@ -135,7 +135,8 @@ def harmless(tree: LexborHTMLParser, url: Url, link: Callable[[Url], str], marks
     within = {node.mem_id for node in tree.css("head *")} | {root.mem_id}
     unseen = [marks[path] for path in marks if path not in found or found[path].mem_id in within]
     body = tree.body
-    styles = "".join([f"<style>{kept}</style>" for node in tree.css("style") if (kept := _style_of(node))])
+    cleaned = [harmless_style(node.text(deep=True) or "").strip() for node in tree.css("style")]
+    styles = "".join([f"<style>{kept}</style>" for kept in cleaned if kept])
     head = tree.head
     title = head.css_first("title") if head is not None else None
     return "".join(
@@ -160,10 +161,6 @@ def harmless_text(text: str, title: str) -> str:
         f'content="{POLICY}"><title>{escape(title)}</title><style>{TEXT_STYLE}</style></head>'
         f"<body><pre>{escape(text)}</pre></body></html>"
     )
-
-
-def _style_of(node: LexborNode) -> str:
-    return harmless_style(node.text(deep=True) or "").strip()
 
 
 def _head_list(marks: list[CopyMark]) -> str:

@@ -6,7 +6,7 @@ counts only relative to others in its sitemap, and the policy decides how often 
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 
 import msgspec
 from lxml import etree
@@ -37,14 +37,9 @@ def local_name(element: etree._Element) -> str:
     return name_of(element)[1]
 
 
-def text_in(element: etree._Element) -> str:
-    return inner_text(element)[: 4 * LONGEST_URL]
-
-
 MOST_ENTRIES = 50_000
 """Per sitemap and per index (sitemaps.org, "Sitemap file guidelines")."""
 LARGEST = 50 * 1024 * 1024
-FREQUENCIES = ("always", "hourly", "daily", "weekly", "monthly", "yearly", "never")
 _GZIP = b"\x1f\x8b"
 _LOOKED_AT = 4096
 _AGAIN = re.compile(rb"<\?xml\s")
@@ -56,7 +51,7 @@ class SitemapEntry(msgspec.Struct, frozen=True, gc=False):
     url: Url
     changed_at: Instant | None = None
     changefreq: str = ""
-    """One of `FREQUENCIES`, or empty."""
+    """One of `EVERY_S`, or empty."""
     priority: float | None = None
     """From 0 to 1; other values are dropped."""
 
@@ -94,7 +89,9 @@ def parse_sitemap(body: bytes, url: Url, content_type: str | None = None, is_str
     if not found.kind and markup:
         found = _from_feed(body, url, content_type)
     if is_strict:
-        found = _below(url.origin + url.path[: url.path.rindex("/") + 1], found)
+        folder = url.origin + url.path[: url.path.rindex("/") + 1]
+        below = [entry for entry in found.entries if entry.url.text.startswith(folder)]
+        found = msgspec.structs.replace(found, entries=tuple(below))
     return msgspec.structs.replace(found, flags=(*flags, *found.flags))
 
 
@@ -103,11 +100,6 @@ def _unpacked(body: bytes) -> tuple[bytes, tuple[str, ...]]:
         decoded = decode(body, "gzip", LARGEST)
         return decoded.body, ("too-large",) if decoded.truncated else ()
     return body[:LARGEST], ("too-large",) if len(body) > LARGEST else ()
-
-
-def _below(folder: str, found: Sitemap) -> Sitemap:
-    entries = [entry for entry in found.entries if entry.url.text.startswith(folder)]
-    return msgspec.structs.replace(found, entries=tuple(entries))
 
 
 def _from_text(body: bytes, url: Url, content_type: str | None) -> Sitemap:
@@ -188,37 +180,33 @@ def _kind_of(root: etree._Element | None) -> str:
 def _take_maps(element: etree._Element, url: Url, maps: dict[str, MapEntry]) -> None:
     """All in one element: some have several, each followed by its date, some only the URL."""
     last: MapEntry | None = None
-    if not len(element) and (found := address_in(text_in(element), url)) is not None:
+    if not len(element) and (found := address_in(inner_text(element), url)) is not None:
         maps.setdefault(found.text, MapEntry(found))
     for child in element:
         name = local_name(child)
-        if name == "loc" and (found := address_in(text_in(child), url)) is not None and len(maps) < MOST_ENTRIES:
+        if name == "loc" and (found := address_in(inner_text(child), url)) is not None and len(maps) < MOST_ENTRIES:
             last = maps.setdefault(found.text, MapEntry(found))
         elif name == "lastmod" and last is not None and last.changed_at is None:
-            maps[last.url.text] = MapEntry(last.url, instant_of(text_in(child)))
+            maps[last.url.text] = MapEntry(last.url, instant_of(inner_text(child)))
 
 
 def _entry(element: etree._Element, base: Url) -> SitemapEntry | None:
     url: Url | None = None
     changed_at, changefreq, priority = None, "", None
     if not len(element):
-        url = address_in(text_in(element), base)
+        url = address_in(inner_text(element), base)
     for child in element:
         name = local_name(child)
         if name == "loc":
-            url = url or address_in(text_in(child), base)
+            url = url or address_in(inner_text(child), base)
         elif name == "lastmod":
-            changed_at = instant_of(text_in(child))
+            changed_at = instant_of(inner_text(child))
         elif name == "changefreq":
-            changefreq = _frequency(text_in(child))
+            word = inner_text(child).lower()
+            changefreq = word if word in EVERY_S else ""
         elif name == "priority":
-            priority = _priority(text_in(child))
+            priority = _priority(inner_text(child))
     return None if url is None else SitemapEntry(url, changed_at, changefreq, priority)
-
-
-def _frequency(text: str) -> str:
-    word = text.lower()
-    return word if word in FREQUENCIES else ""
 
 
 def _priority(text: str) -> float | None:
@@ -298,7 +286,7 @@ def _head(body: bytes, content_type: str | None) -> bytes:
 def _from_index(found: Sitemap, url: Url, at: Instant, nesting: int) -> Listing:
     if nesting >= DEEPEST_INDEX:
         return Listing("index", flags=(*found.flags, "index-too-deep"))
-    named: Iterable[MapEntry] = (one for one in found.maps if one.url != url)
+    named = [one for one in found.maps if one.url != url]
     entries = [Listed(one.url, 0, _past(one.changed_at, at), "", one.url.host != url.host) for one in named]
     return Listing("index", tuple(entries), flags=found.flags)
 
@@ -306,30 +294,15 @@ def _from_index(found: Sitemap, url: Url, at: Instant, nesting: int) -> Listing:
 def _from_map(found: Sitemap, url: Url, at: Instant) -> Listing | None:
     if not found.kind:
         return None
-    mean = _mean(found.entries)
-    entries = [
-        Listed(
-            one.url,
-            _hint_of(one.priority, mean),
-            _past(one.changed_at, at),
-            "",
-            one.url.host != url.host,
-            EVERY_S.get(one.changefreq),
-        )
-        for one in found.entries
-        if one.url != url
-    ]
+    priorities = [USUAL_PRIORITY if one.priority is None else one.priority for one in found.entries]
+    mean = sum(priorities) / len(priorities) if priorities else USUAL_PRIORITY
+    entries = []
+    for one, priority in zip(found.entries, priorities, strict=True):
+        if one.url != url:
+            hint = max(-STRONGEST, min(STRONGEST, round((mean - priority) * 2 * STRONGEST)))
+            changed_at, is_foreign = _past(one.changed_at, at), one.url.host != url.host
+            entries.append(Listed(one.url, hint, changed_at, "", is_foreign, EVERY_S.get(one.changefreq)))
     return Listing("sitemap", tuple(entries), flags=found.flags)
-
-
-def _mean(entries: Sequence[SitemapEntry]) -> float:
-    given = [USUAL_PRIORITY if one.priority is None else one.priority for one in entries]
-    return sum(given) / len(given) if given else USUAL_PRIORITY
-
-
-def _hint_of(priority: float | None, mean: float) -> int:
-    wanted = USUAL_PRIORITY if priority is None else priority
-    return max(-STRONGEST, min(STRONGEST, round((mean - wanted) * 2 * STRONGEST)))
 
 
 def _listed_by_feed(feed: Feed, url: Url, at: Instant) -> Listing | None:
@@ -348,11 +321,8 @@ def _listed_by_feed(feed: Feed, url: Url, at: Instant) -> Listing | None:
     if len(chosen) > MOST_NEW:
         chosen = sorted(chosen, key=lambda one: -(one.changed_at or 0))[:MOST_NEW]
         flags = (*flags, "items-left-out")
-    return Listing("feed", tuple(chosen), again_s(feed.ttl_s), flags)
-
-
-def again_s(ttl_s: float | None) -> float:
-    return USUAL_S if ttl_s is None else max(SOONEST_S, min(LATEST_S, ttl_s))
+    again_s = USUAL_S if feed.ttl_s is None else max(SOONEST_S, min(LATEST_S, feed.ttl_s))
+    return Listing("feed", tuple(chosen), again_s, flags)
 
 
 def _freshness(changed_at: Instant | None, at: Instant) -> int:

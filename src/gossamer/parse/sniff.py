@@ -11,25 +11,13 @@ _LOOKED_AT = 1445
 _ESSENCE = re.compile(r"\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+/[!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*(?:;|$)")
 _BLANK = b"\t\n\x0c\r "
 _MAGIC = (
-    (b"%PDF-", "application/pdf"),
-    (b"%!PS-Adobe-", "application/postscript"),
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"BM", "image/bmp"),
-    (b"\x00\x00\x01\x00", "image/x-icon"),
-    (b"\x00\x00\x02\x00", "image/x-icon"),
-    (b"\x1f\x8b\x08", "application/gzip"),
-    (b"PK\x03\x04", "application/zip"),
-    (b"Rar!\x1a\x07", "application/vnd.rar"),
-    (b"OggS\x00", "application/ogg"),
-    (b"ID3", "audio/mpeg"),
-    (b"\x1aE\xdf\xa3", "video/webm"),
-    (b"wOFF", "font/woff"),
-    (b"wOF2", "font/woff2"),
-    (b"\x00asm", "application/wasm"),
-)
+    (b"%PDF-", "application/pdf"), (b"%!PS-Adobe-", "application/postscript"), (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"GIF87a", "image/gif"), (b"GIF89a", "image/gif"), (b"\xff\xd8\xff", "image/jpeg"), (b"BM", "image/bmp"),
+    (b"\x00\x00\x01\x00", "image/x-icon"), (b"\x00\x00\x02\x00", "image/x-icon"),
+    (b"\x1f\x8b\x08", "application/gzip"), (b"PK\x03\x04", "application/zip"), (b"Rar!\x1a\x07", "application/vnd.rar"),
+    (b"OggS\x00", "application/ogg"), (b"ID3", "audio/mpeg"), (b"\x1aE\xdf\xa3", "video/webm"),
+    (b"wOFF", "font/woff"), (b"wOF2", "font/woff2"), (b"\x00asm", "application/wasm"),
+)  # fmt: skip
 _MAGICS = tuple(magic for magic, _ in _MAGIC)
 _MARK = b"\xef\xbb\xbf"
 _EBCDIC_XML = "<?xml".encode("cp037")
@@ -105,12 +93,9 @@ def _unlabelled(head: bytes) -> str:
     if _HTML_START.match(start):
         return "text/html"
     if start.startswith(b"<?xml") or _feed(start):
-        return _feed(start) or _xml_kind(start)
+        is_xhtml = b"http://www.w3.org/1999/xhtml" in start
+        return _feed(start) or ("application/xhtml+xml" if is_xhtml else "text/xml")
     return _magic(head) or ("text/plain" if _is_text(head) else "application/octet-stream")
-
-
-def _xml_kind(start: bytes) -> str:
-    return "application/xhtml+xml" if b"http://www.w3.org/1999/xhtml" in start else "text/xml"
 
 
 def _feed(head: bytes) -> str | None:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from html.entities import html5
-from typing import TypedDict
+from typing import Any
 
 from lxml import etree
 
@@ -57,31 +57,22 @@ class XmlElement:
     __slots__ = ("_node", "_tree", "attributes", "mem_id", "parent", "tag", "written_name")
 
     def __init__(
-        self,
-        tree: "_Tree",
-        node: etree._Element,
-        parent: "XmlElement | None",
-        tag: str,
-        attributes: dict[str, str | None],
+        self, tree: "_Tree", node: etree._Element, parent: "XmlElement | None", tag: str, attributes: Attributes
     ) -> None:
         self._tree = tree
         self._node = node
         self.parent = parent
         self.tag = tag
         """The local name as written: XML is case-sensitive."""
-        self.attributes: Attributes = attributes
+        self.attributes = attributes
         """By qualified name; the element's namespace declarations (`xmlns`, `xmlns:p`) come last."""
         self.mem_id = len(tree.adapted) + 1
         self.written_name = f"{node.prefix}:{tag}" if node.prefix else tag
 
     def text(self, deep: bool = True, separator: str = "", strip: bool = False) -> str:
-        parts = map(str, self._node.itertext()) if deep else self._own_texts()
+        node = self._node
+        parts = map(str, node.itertext()) if deep else iter([node.text or "", *[child.tail or "" for child in node]])
         return separator.join([part.strip() for part in parts] if strip else parts)
-
-    def _own_texts(self) -> Iterator[str]:
-        yield self._node.text or ""
-        for child in self._node:
-            yield child.tail or ""
 
     def traverse(self, include_text: bool = False) -> "Iterator[XmlElement | XmlText]":
         for event, node in etree.iterwalk(self._node, events=("start", "end")):
@@ -133,28 +124,10 @@ class XmlText:
         return ()
 
 
-class _Options(TypedDict):
-    resolve_entities: bool
-    no_network: bool
-    load_dtd: bool
-    dtd_validation: bool
-    attribute_defaults: bool
-    huge_tree: bool
-    collect_ids: bool
-    remove_comments: bool
-    remove_pis: bool
-
-
-SAFELY: _Options = {
-    "resolve_entities": False,
-    "no_network": True,
-    "load_dtd": False,
-    "dtd_validation": False,
-    "attribute_defaults": False,
-    "huge_tree": False,
-    "collect_ids": False,
-    "remove_comments": True,
-    "remove_pis": True,
+SAFELY: dict[str, Any] = {
+    **dict.fromkeys(("no_network", "remove_comments", "remove_pis"), True),
+    **dict.fromkeys(("resolve_entities", "load_dtd", "dtd_validation", "attribute_defaults"), False),
+    **dict.fromkeys(("huge_tree", "collect_ids"), False),
 }
 """Options for untrusted XML: nothing is fetched, nothing is expanded, nothing grows without bound."""
 
@@ -173,8 +146,10 @@ def parse_xml(body: bytes) -> Survey | None:
         return None
     if root is None or root.getroottree().docinfo.internalDTD is not None:
         return None
-    if b"template" in plain:
-        _empty_templates(root)
+    if b"template" in plain:  # its content is not part of the page (WHATWG HTML, 4.12.3)
+        for template in list(root.iter(f"{{{XHTML}}}template")):
+            del template[:]
+            template.text = None
     tree = _Tree()
     tree.grow(root)
     return Survey(tree.every[0][0], tree.telling, lambda: tree.every)
@@ -217,13 +192,6 @@ def without_entities(body: bytes) -> bytes | None:
 def _character(name: bytes) -> bytes:
     """An HTML entity as character references, which can never be markup; empty for others."""
     return "".join([f"&#{ord(char)};" for char in html5.get(f"{name.decode('ascii')};", "")]).encode()
-
-
-def _empty_templates(root: etree._Element) -> None:
-    """The content of `<template>` is not part of the page (WHATWG HTML, 4.12.3)."""
-    for template in list(root.iter(f"{{{XHTML}}}template")):
-        del template[:]
-        template.text = None
 
 
 class _Tree:
@@ -346,13 +314,7 @@ class LenientReader:
         self.root: etree._Element | None = None
 
     def __iter__(self) -> Iterator[etree._Element]:
-        parser = etree.XMLPullParser(
-            events=("end",),
-            tag=self._names,
-            encoding="utf-8",
-            recover=True,
-            **SAFELY,
-        )
+        parser = etree.XMLPullParser(events=("end",), tag=self._names, encoding="utf-8", recover=True, **SAFELY)
         try:
             for at in range(0, len(self._markup), _STEP):
                 parser.feed(self._markup[at : at + _STEP])

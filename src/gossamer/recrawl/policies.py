@@ -135,14 +135,25 @@ def after_look(history: History, changed: int, links: int, turns: PaperTurns) ->
     return called, msgspec.structs.replace(history, threshold=threshold)
 
 
-class Paper:
-    name = "paper"
+class _ByCrawls:
+    """A policy that counts in crawls."""
+
     keeps_time = False
 
     def __init__(self, crawl_days: float = 1.0, turns: PaperTurns | None = None) -> None:
         """`crawl_days`: the length of one crawl."""
         self._crawl_days = crawl_days
         self._turns = turns or PaperTurns()
+
+    def allow(self, per_page: float) -> None:
+        """It counts in crawls, not in days."""
+
+    def report_load(self, used: float, days_behind: float, now: Instant) -> None:
+        """It knows no budget: a crawl takes as long as it takes."""
+
+
+class Paper(_ByCrawls):
+    name = "paper"
 
     def first_due(self, page: PolicyPage, now: Instant, chance_number: float) -> Due:
         return in_days(now, page.history.every * self._crawl_days * (0.5 + chance_number / 2), Why.FIRST)
@@ -155,14 +166,8 @@ class Paper:
         days = (every - 0.5 + chance_number) * self._crawl_days
         return Planned(history, in_days(seen.at, days, Why.TURN))
 
-    def allow(self, per_page: float) -> None:
-        """It counts in crawls, not in days."""
 
-    def report_load(self, used: float, days_behind: float, now: Instant) -> None:
-        """It knows no budget: a crawl takes as long as it takes."""
-
-
-class Tree:
+class Tree(_ByCrawls):
     """Top down: when a page has changed, the pages it links to are visited at once; if not, they are not.
 
     Start pages are visited in each crawl (`shallow` says which these are); every other page at least in each
@@ -170,11 +175,6 @@ class Tree:
     """
 
     name = "tree"
-    keeps_time = False
-
-    def __init__(self, crawl_days: float = 1.0, turns: PaperTurns | None = None) -> None:
-        self._crawl_days = crawl_days
-        self._turns = turns or PaperTurns()
 
     def first_due(self, page: PolicyPage, now: Instant, chance_number: float) -> Due:
         return in_days(now, self._crawl_days * (page.history.every - 1 + chance_number), Why.FIRST)
@@ -186,12 +186,6 @@ class Tree:
 
     def shallow(self, history: History, is_start: bool) -> History:
         return msgspec.structs.replace(history, every=1 if is_start else self._turns.limit)
-
-    def allow(self, per_page: float) -> None:
-        """It counts in crawls, not in days."""
-
-    def report_load(self, used: float, days_behind: float, now: Instant) -> None:
-        """It knows no budget: a crawl takes as long as it takes."""
 
 
 # The value of a visit when the rate is uncertain, and the interval at which it is worth its price. With a posterior

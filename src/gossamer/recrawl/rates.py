@@ -68,21 +68,13 @@ def observed(history: History, seen: VisitFinding) -> History:
         if changes + dated >= MOST_CHANGES:
             fade = (MOST_CHANGES - 1.0) / (changes + dated)
             quiet, changes, dated = quiet * fade, changes * fade, dated * fade
-        since = _days_since(seen)
-        if since is None:
+        if seen.changed_at is not None and believed(seen.changed_at, seen.at, seen.elapsed_s):
+            dated += 1.0
+            quiet += (seen.at - seen.changed_at) / 1e6 / DAY_S
+        else:
             changes += 1.0
             log_days += (math.log(days) - log_days) / changes
-        else:
-            dated += 1.0
-            quiet += since
     return History(quiet, changes, log_days, dated, visits, recent, history.every, history.threshold)
-
-
-def _days_since(seen: VisitFinding) -> float | None:
-    """Days between the change and the visit, if known and plausible."""
-    if seen.changed_at is None:
-        return None
-    return (seen.at - seen.changed_at) / 1e6 / DAY_S if believed(seen.changed_at, seen.at, seen.elapsed_s) else None
 
 
 def believed(changed_at: Instant, at: Instant, elapsed_s: float) -> bool:

@@ -6,17 +6,11 @@ from gossamer.base.clock import SECOND, Instant
 from gossamer.values.outcome import Reason
 
 TRANSIENT = frozenset(
-    {
-        Reason.DNS,
-        Reason.CONNECT,
-        Reason.TIMEOUT,
-        Reason.TOO_SLOW,
-        Reason.UNFINISHED,
-        Reason.DISCONNECTED,
-        Reason.SLOW_DOWN,
-        Reason.SERVER_ERROR,
-    }
-)
+    (
+        Reason.DNS, Reason.CONNECT, Reason.TIMEOUT, Reason.TOO_SLOW, Reason.UNFINISHED, Reason.DISCONNECTED,
+        Reason.SLOW_DOWN, Reason.SERVER_ERROR,
+    )
+)  # fmt: skip
 """Failures that may be temporary. A page that is gone, forbidden or broken is not retried."""
 
 DISCONNECTED_TRIES = 2

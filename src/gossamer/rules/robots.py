@@ -222,12 +222,10 @@ MOST_ODDITIES = 200
 LONGEST_SHOWN = 120
 RIGHT = {
     "agent": "user-agent",
-    "allow": "allow",
-    "disallow": "disallow",
     "delay": "crawl-delay",
     "recrawl": "recrawl-delay",
-    "sitemap": "sitemap",
     "rate": "request-rate",
+    **{name: name for name in ("allow", "disallow", "sitemap")},
 }
 FLAGS_MEAN = {
     "utf-16": "the file is UTF-16; robots.txt is to be UTF-8 (RFC 9309, 2.2)",
@@ -266,16 +264,11 @@ def survey(body: bytes, agent: str, naming: Naming = "name") -> RobotsSurvey:
 
 
 def _oddities(body: bytes, parsed: ParsedRobots) -> Iterator[RobotsNotice]:
-    for flag in parsed.flags:
-        if flag in FLAGS_MEAN:
-            yield RobotsNotice(None, flag, FLAGS_MEAN[flag])
+    yield from [RobotsNotice(None, flag, FLAGS_MEAN[flag]) for flag in parsed.flags if flag in FLAGS_MEAN]
     text, _ = text_of(body)
     if "too-long" in parsed.flags:
-        yield RobotsNotice(
-            line_count(text),
-            "beyond",
-            f"from this line on nothing is read: {MOST_BYTES // 1024} KiB are enough",
-        )
+        says = f"from this line on nothing is read: {MOST_BYTES // 1024} KiB are enough"
+        yield RobotsNotice(line_count(text), "beyond", says)
     if {"html", "not-robots"} & set(parsed.flags):
         return
     lines = lines_of(text)
@@ -287,9 +280,8 @@ def _of_lines(text: str, lines: list[RobotsLine]) -> Iterator[RobotsNotice]:
     bare = {line.number for line in written(text)} - read
     for number, words in plain_lines(text):
         if number in bare:
-            yield RobotsNotice(
-                number, "no-colon", f"has no colon, while other lines have one; ignored: {_shown(words)}"
-            )
+            says = f"has no colon, while other lines have one; ignored: {_shown(words)}"
+            yield RobotsNotice(number, "no-colon", says)
         elif number not in read:
             yield RobotsNotice(number, "unread", f"not a directive; ignored: {_shown(words)}")
     has_agent, is_for_all = False, names_nobody(lines, text)
@@ -321,24 +313,17 @@ def _of_value(key: str, value: str) -> Iterator[tuple[str, str]]:
             if not value:
                 yield "no-name", "names no agent; ignored"
             elif value[:1] != EVERYONE and token != value.partition("/")[0].lower():
-                yield (
-                    "no-token",
-                    f"{_shown(value)} is no product token; by the letter of the standard it means {token!r}",
-                )
+                says = f"{_shown(value)} is no product token; by the letter of the standard it means {token!r}"
+                yield "no-token", says
         case "allow" | "disallow" if value and value[0] not in "/*$":
             yield "no-path", f"a path begins with /; this matches nothing: {_shown(value)}"
-        case "delay" | "rate":
-            asked = delay_asked(value) if key == "delay" else rate_asked(value)
+        case "delay" | "rate" | "recrawl":
+            asked = {"delay": delay_asked, "rate": rate_asked, "recrawl": recrawl_asked}[key](value)
+            most = MOST_RECRAWL_DELAY_S if key == "recrawl" else MOST_CRAWL_DELAY_S
             if asked is None:
                 yield "no-number", f"not a number we understand; ignored: {_shown(value)}"
-            elif asked > MOST_CRAWL_DELAY_S:
-                yield "delay-cut", f"asks for {asked:g} s between visits; {MOST_CRAWL_DELAY_S:g} s are kept"
-        case "recrawl":
-            asked = recrawl_asked(value)
-            if asked is None:
-                yield "no-number", f"not a number we understand; ignored: {_shown(value)}"
-            elif asked > MOST_RECRAWL_DELAY_S:
-                yield "delay-cut", f"asks for {asked:g} s between visits; {MOST_RECRAWL_DELAY_S:g} s are kept"
+            elif asked > most:
+                yield "delay-cut", f"asks for {asked:g} s between visits; {most:g} s are kept"
         case "sitemap" if "://" not in value:
             yield "relative", f"a sitemap is to be named by its whole address: {_shown(value)}"
         case _:

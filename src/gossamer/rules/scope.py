@@ -1,7 +1,7 @@
 """Which URLs belong to this crawl. Judged when a link is offered, for each URL seen for the first time."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from functools import cache, lru_cache
 
@@ -88,6 +88,7 @@ def domain_of(hostname: str) -> str:
     return ".".join(labels[-found.count(".") - 1 :]) if found else plain
 
 
+_SHOWN = 5
 _IPV4 = re.compile(r"\d+\.\d+\.\d+\.\d+")  # WHATWG parsing has converted every other spelling to this
 
 
@@ -107,16 +108,10 @@ def _suffixes() -> PublicSuffixList:
 
 @lru_cache(maxsize=8)
 def _outside(scope: Scope) -> str:
-    parts = [
-        ("prefix", scope.prefixes),
-        ("host", sorted(scope.hosts)),
-        ("domain", sorted(scope.domains)),
-    ]
+    parts = [("prefix", scope.prefixes), ("host", sorted(scope.hosts)), ("domain", sorted(scope.domains))]
     named = [f"{kind} {_some(names)}" for kind, names in parts if names]
     return f"outside the scope: {'; '.join(named)}" if named else "outside the scope: there are no seeds"
 
 
-def _some(names: Iterable[str], at_most: int = 5) -> str:
-    shown = list(names)
-    more = f" and {len(shown) - at_most} more" if len(shown) > at_most else ""
-    return ", ".join(shown[:at_most]) + more
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")

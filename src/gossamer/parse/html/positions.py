@@ -69,12 +69,9 @@ def spots_of(wanted: Iterable[Element], every: Iterable[ElementParts], text: str
 def _likeness(tag: str, attributes: Attributes) -> Likeness:
     """Names without case and namespace, and without namespace declarations: HTML and XML trees treat these
     differently."""
-    said = [(name.lower(), _level(value or "")) for name, value in attributes.items()]
+    breaks = ((name, (value or "").replace("\r\n", "\n").replace("\r", "\n")) for name, value in attributes.items())
+    said = [(name.lower(), value) for name, value in breaks]
     return tag.lower().rpartition(":")[2], frozenset([one for one in said if not one[0].startswith("xmlns")])
-
-
-def _level(value: str) -> str:
-    return value.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _start_tags(text: str) -> Iterator[tuple[str, str, int]]:

@@ -79,6 +79,12 @@ class _Host:
             return len(self.ways)
         return (_SKETCH - 1) * float(1 << 64) / max(1, self.ways[-1])
 
+    def note_ways(self, start: str, links: Sequence[str]) -> None:
+        """Links to its own pages, which begin with `start`."""
+        own = {id_of(text[len(start) :]) & ((1 << 64) - 1) for text in links if text.startswith(start)}
+        if own:
+            self.ways = sorted(own.union(self.ways))[:_SKETCH]
+
     def names(self, other: str) -> bool:
         """Whether most of its pages declare to be copies of the other host's."""
         return self.named[other] > self.looked_at / 2
@@ -120,7 +126,7 @@ class Mirrors:
             host.robots = hash(tuple((rule.allows, rule.pattern) for rule in evidence.robots))
         host.looked_at += 1
         host.named[evidence.canonical] += 1
-        _note_ways(host, url, links)
+        host.note_ways(url.origin + "/", links)
         key = id_of(f"{url.target} {exact.hex()}")
         first = self._first.setdefault(key, name)
         self._make_room()
@@ -178,13 +184,6 @@ def _original(one: _Host, two: _Host, is_named: tuple[bool, bool]) -> tuple[bool
     if max(one.size(), two.size()) >= LARGER * min(one.size(), two.size()) + ENOUGH:
         return larger, "it links to far fewer pages of its own"
     return None
-
-
-def _note_ways(host: _Host, url: Url, links: Sequence[str]) -> None:
-    start = url.origin + "/"
-    fresh = {id_of(text[len(start) :]) & ((1 << 64) - 1) for text in links if text.startswith(start)}
-    if fresh:
-        host.ways = sorted(fresh.union(host.ways))[:_SKETCH]
 
 
 AGREED = 6

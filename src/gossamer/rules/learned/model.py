@@ -150,13 +150,10 @@ class Novelty:
                 self._weighed, self._young = weighed, bytearray(young)
             case HostsKept(rows=rows):
                 for row in rows:
-                    self._recall_host(row)
-
-    def _recall_host(self, row: HostRow) -> None:
-        host = _Host.of(row)
-        if self.held_bytes + host.size <= self._most:
-            self._hosts[row[0]] = host
-            self.held_bytes += host.size
+                    host = _Host.of(row)
+                    if self.held_bytes + host.size <= self._most:
+                        self._hosts[row[0]] = host
+                        self.held_bytes += host.size
 
 
 class _Host:

@@ -301,19 +301,15 @@ class Numbers:
     def of(cls, content: bytes, held: int, is_folded: bool) -> "Numbers":
         numbers = cls()
         if is_folded:
-            numbers._set, numbers._table, numbers._held = None, table_of(content), held
+            slots = len(content) // 4
+            if len(content) % 4 or not SMALLEST <= slots <= LARGEST or slots & (slots - 1):
+                raise ValueError(f"a table of {len(content)} bytes")
+            numbers._set, numbers._table, numbers._held = None, array("I", content), held
         elif len(content) % 4 or len(content) > 4 * MOST_SPREAD:
             raise ValueError(f"numbers in {len(content)} bytes")
         else:
             numbers._set = set(array("I", content))
         return numbers
-
-
-def table_of(content: bytes) -> "array[int]":
-    slots = len(content) // 4
-    if len(content) % 4 or not SMALLEST <= slots <= LARGEST or slots & (slots - 1):
-        raise ValueError(f"a table of {len(content)} bytes")
-    return array("I", content)
 
 
 def unmet(table: "array[int]", numbers: Sequence[int]) -> int:

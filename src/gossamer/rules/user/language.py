@@ -13,6 +13,7 @@ then, whatever depends on it is neither true nor false (None), as in Kleene's lo
 
 import re
 from collections.abc import Callable
+from operator import attrgetter
 from typing import NamedTuple
 
 import msgspec
@@ -130,24 +131,17 @@ class Any(msgspec.Struct, frozen=True):
 Expression = OneOf | PatternTest | InDomain | Begins | Deep | Typed | Has | Not | All | Any
 
 
-def host_of(url: Url) -> str:
-    return url.host.name
-
-
-def path_of(url: Url) -> str:
-    return url.path
-
-
 def query_of(url: Url) -> str:
     """Without the question mark."""
     return url.text.partition("?")[2]
 
 
-def text_of(url: Url) -> str:
-    return url.text
-
-
-PARTS: dict[str, Callable[[Url], str]] = {"host": host_of, "path": path_of, "query": query_of, "url": text_of}
+PARTS: dict[str, Callable[[Url], str]] = {
+    "host": attrgetter("host.name"),
+    "path": attrgetter("path"),
+    "query": query_of,
+    "url": attrgetter("text"),
+}
 FIELDS = (*PARTS, "domain", "scheme", "prefix", "type", "depth")
 _SPACE = re.compile(r"\s*")
 _WORD = re.compile(r"[a-z]+")
@@ -302,7 +296,7 @@ def _meant(field: str, values: list[tuple[str, int]]) -> Expression:
             names = [_named(*value) for value in values]
             return InDomain(frozenset(names), tuple(f".{name}" for name in names))
         case "host":
-            return OneOf(host_of, frozenset(_named(*value, may_have_port=True) for value in values))
+            return OneOf(PARTS["host"], frozenset(_named(*value, may_have_port=True) for value in values))
         case "scheme":
             return Begins(tuple(f"{_scheme(*value)}://" for value in values))
         case "prefix":

@@ -8,8 +8,6 @@ Supported are characters, `.`, `[sets]`, `\\d \\w \\s` and their opposites, grou
 `$`, and `(?i)` in front. Nothing that needs backtracking: no backreferences, no lookaround.
 """
 
-from collections.abc import Iterator
-
 import msgspec
 
 MOST_STATES = 2_000
@@ -327,12 +325,9 @@ class _Parser:
     def _cased(self, bits: int) -> int:
         if not self._ignores_case:
             return bits
-        return bits | sum(1 << (ord(c) ^ 32) for c in _characters(bits & _LETTERS))
+        letters = bits & _LETTERS
+        return bits | sum(1 << (number ^ 32) for number in range(_OTHER) if letters >> number & 1)
 
 
 def _bit_of(character: str) -> int:
     return 1 << min(ord(character), _OTHER)
-
-
-def _characters(bits: int) -> Iterator[str]:
-    return (chr(number) for number in range(_OTHER) if bits >> number & 1)

@@ -129,7 +129,10 @@ class RuleBook(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(
             self,
             by_seed=tuple(
-                (scope_of([(seed, reaches.get(seed, Reach.HOST))]), tuple(_of_seed(self.rules, seed)))
+                (
+                    scope_of([(seed, reaches.get(seed, Reach.HOST))]),
+                    tuple(one for one in self.rules if one.seed == seed),
+                )
                 for seed in sorted(ruled, key=str)
             ),
             free=scope_of([(seed, reach) for seed, reach in seeds if seed not in ruled]),
@@ -147,11 +150,9 @@ class RuleBook(msgspec.Struct, frozen=True):
             if held:
                 return says
             possible = says
-        default = Denied("no include rule speaks of it") if self._has_include() else ALLOWED
+        has_include = any(rule.kind is RuleKind.INCLUDE for rule in self.deciding)
+        default = Denied("no include rule speaks of it") if has_include else ALLOWED
         return default if possible is None or type(possible) is type(default) else UNKNOWN
-
-    def _has_include(self) -> bool:
-        return any(rule.kind is RuleKind.INCLUDE for rule in self.deciding)
 
     def _by_seeds(self, asked: RuleSubject) -> Judgement:
         """One accepting seed is enough; URLs that no seed with rules reaches are not affected."""
@@ -262,7 +263,3 @@ def _seed(text: str, at: int) -> tuple[Url, int]:
     if found is None or url is None:
         raise Misread("a seed's address and a colon come first: seed https://example.org/: path ~ ...", at)
     return url, found.end()
-
-
-def _of_seed(rules: Sequence[Rule], seed: Url) -> list[Rule]:
-    return [rule for rule in rules if rule.seed == seed]
