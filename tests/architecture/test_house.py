@@ -88,19 +88,19 @@ def test_pure_rooms_reach_nothing_outside() -> None:
     assert wrong == [], "\n".join(wrong)
 
 
-IO_OF_BASE = [["files"], ["processes"], ["chance"], ["environment"], ["tuning"]]
+IO_OF_BASE = [["files"], ["processes"], ["environment"], ["tuning"]]
 
 # What each seam hides, and the only modules that may touch it.
 SEAMS = {
     "time": {"base/clock.py"},
-    "random": {"base/chance.py"},
-    "secrets": {"base/chance.py"},
+    "random": {"base/environment.py"},
+    "secrets": {"base/environment.py"},
     "subprocess": {"base/processes.py"},
     "multiprocessing": set(),
     "pickle": set(),
     "shelve": set(),
-    "socket": {"base/processes.py", "workers/pool.py", "workers/child.py", "workers/channel.py", "workers/sandbox.py",
-               "fetch/pool.py", "fetch/dns.py", "fetch/client.py", "demo/server.py",
+    "socket": {"base/processes.py", "workers/pool.py", "workers/child.py",
+               "fetch/pool.py", "fetch/dns.py", "demo/server.py",
                "web/access/connections.py",  # drops a connection that reads too slowly
                "cli/serve.py", "monitor/supervisor.py", "indexer/process.py",
                "indexer/graph_client.py", "indexer/graph_process.py"},

@@ -31,8 +31,7 @@ from gossamer.archive.volumes import ArchiveEnd, Volumes
 from gossamer.base.errors import ArchiveDamaged
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
-from gossamer.spool.follower import Follower, SpoolPosition
-from gossamer.spool.writer import SpoolWriter
+from gossamer.spool.frames import Follower, SpoolPosition, SpoolWriter
 from gossamer.store import captures
 from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import Database

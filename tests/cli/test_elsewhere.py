@@ -16,7 +16,7 @@ from warcio.archiveiterator import ArchiveIterator
 from gossamer.archive.catalogue import Catalogue
 from gossamer.base.files import DiskFiles
 from gossamer.store.directory import Directory
-from gossamer.views.facts.names import PROVENANCE
+from gossamer.views.facts.sources import PROVENANCE
 from gossamer.views.facts.store import opened
 
 

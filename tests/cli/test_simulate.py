@@ -8,7 +8,7 @@ import pytest
 from bench.recrawl import MARKS, share_of_win
 from lxml import etree
 
-from gossamer.base.chance import seeded
+from gossamer.base.environment import seeded
 from gossamer.base.errors import ConfigError
 from gossamer.cli import main as cli
 from gossamer.cli.tools.plots import as_svg, in_terminal

@@ -19,7 +19,7 @@ from gossamer.base.files import DiskFiles
 from gossamer.base.tell import CRASH_VARIABLE, silent
 from gossamer.cli.upkeep.backup import back_up
 from gossamer.indexer.updates import position_in
-from gossamer.spool.follower import SpoolPosition
+from gossamer.spool.frames import SpoolPosition
 from gossamer.store.directory import Directory, lock_directory
 from gossamer.values.capture import Kept
 from gossamer.values.url import Url

@@ -8,8 +8,7 @@ from tests.demo.hits import hits_of
 from tests.rules.roaming import Roamed, roam
 from tests.rules.test_novelty import at, marks, prose
 
-from gossamer.base.chance import seeded
-from gossamer.base.environment import Outside
+from gossamer.base.environment import Outside, seeded
 from gossamer.base.files import DiskFiles
 from gossamer.base.processes import SystemProcesses
 from gossamer.base.tell import silent

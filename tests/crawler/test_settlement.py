@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from gossamer.base.chance import seeded
 from gossamer.base.clock import SECOND
+from gossamer.base.environment import seeded
 from gossamer.config.slices import RobotsKeeping
 from gossamer.crawler.settlement import AGAIN_S, Followed, ListPolicy, Measures, Outages, settled
 from gossamer.recrawl.retry import Retry

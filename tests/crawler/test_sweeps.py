@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from gossamer.base.chance import seeded
 from gossamer.base.clock import DAY, Instant
+from gossamer.base.environment import seeded
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.collection.why.trail import again_of, in_words

@@ -9,8 +9,7 @@ from gossamer.base.environment import AddressPlan, Network
 from gossamer.base.tell import silent
 from gossamer.config.slices import Fetch
 from gossamer.fetch.budget import MEDIUM, MIB, Budget
-from gossamer.fetch.client import Client
-from gossamer.fetch.exchange import ResponseBody
+from gossamer.fetch.client import Client, ResponseBody
 from gossamer.fetch.pool import Connections
 from gossamer.values.outcome import Failed, Fetched, Outcome, Reason
 from gossamer.values.url import url_of

@@ -6,11 +6,10 @@ import pytest
 from gossamer.base.clock import SECOND
 from gossamer.base.errors import ConfigError
 from gossamer.config.slices import Fetch, RobotsKeeping
-from gossamer.fetch.client import _fields, conditions, user_agent
+from gossamer.fetch.answer import NOTHING, OLD_COPY, entry_of
+from gossamer.fetch.client import ResponseBody, _fields, conditions, user_agent
 from gossamer.fetch.dns import in_turns
-from gossamer.fetch.exchange import ResponseBody
 from gossamer.fetch.pool import plain
-from gossamer.fetch.robots import NOTHING, OLD_COPY, entry_of
 from gossamer.values.capture import Capture
 from gossamer.values.history import Validators
 from gossamer.values.outcome import IN_WORDS, Failed, Fetched, Gone, Moved, Outcome, Reason, Refused, Unchanged

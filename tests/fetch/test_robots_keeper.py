@@ -5,7 +5,7 @@ import pytest
 
 from gossamer.base.clock import SECOND
 from gossamer.config.slices import RobotsKeeping
-from gossamer.fetch.robots import entry_of
+from gossamer.fetch.answer import entry_of
 from gossamer.rules.robots import judge, parse
 from gossamer.values.capture import Capture, Truncated
 from gossamer.values.outcome import Allowed, Denied, Failed, Fetched, Gone, Moved, Outcome, Reason, Refused, Unchanged

@@ -22,9 +22,9 @@ from gossamer.base.environment import AddressPlan, Network, made_up_address
 from gossamer.base.errors import QueryRefused
 from gossamer.base.tell import silent
 from gossamer.config.slices import Fetch, RobotsKeeping
+from gossamer.fetch.answer import entry_of
 from gossamer.fetch.client import Client
 from gossamer.fetch.pool import Connections
-from gossamer.fetch.robots import entry_of
 from gossamer.parse.feeds import parse_feed
 from gossamer.parse.sitemaps import parse_sitemap
 from gossamer.reader.reading import read

@@ -9,9 +9,8 @@ import pytest
 from tests.hostile.behaviour import tear_down
 from tests.journey.crawling import Told
 
-from gossamer.base.chance import seeded
 from gossamer.base.clock import SystemClock
-from gossamer.base.environment import AddressPlan, Network
+from gossamer.base.environment import AddressPlan, Network, seeded
 from gossamer.config.slices import Fetch
 from gossamer.fetch.client import Client
 from gossamer.fetch.pool import Connections

@@ -20,9 +20,9 @@ from gossamer.base.environment import AddressPlan, Network
 from gossamer.base.tell import silent
 from gossamer.config.slices import Fetch, RobotsKeeping
 from gossamer.crawler.journey import refusal
+from gossamer.fetch.answer import entry_of
 from gossamer.fetch.client import Client
 from gossamer.fetch.pool import Connections
-from gossamer.fetch.robots import entry_of
 from gossamer.reader.reading import done
 from gossamer.rules.robots import judge
 from gossamer.testing import FakeClock

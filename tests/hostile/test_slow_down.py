@@ -9,8 +9,8 @@ from typing import NamedTuple
 import pytest
 from multidict import CIMultiDict, CIMultiDictProxy
 
-from gossamer.base.chance import seeded
 from gossamer.base.clock import SECOND, Instant
+from gossamer.base.environment import seeded
 from gossamer.base.tell import silent
 from gossamer.config.slices import Politeness
 from gossamer.fetch.answer import ResponseHead, outcome_of

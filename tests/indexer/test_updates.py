@@ -17,8 +17,7 @@ from gossamer.base.files import DiskFiles
 from gossamer.indexer.updates import Following, GraphView, IndexerProcess, ReadingSource, Views, newest_of, position_in
 from gossamer.search.query import parse
 from gossamer.spool.codec import encode
-from gossamer.spool.follower import Follower, SpoolPosition
-from gossamer.spool.writer import SpoolWriter
+from gossamer.spool.frames import Follower, SpoolPosition, SpoolWriter
 from gossamer.testing import FakeClock
 from gossamer.values.capture import Capture, Place
 from gossamer.values.link import Link

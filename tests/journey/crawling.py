@@ -8,8 +8,8 @@ from pathlib import Path
 
 from gossamer.archive.catalogue import Catalogue, acknowledged, adopt
 from gossamer.archive.volumes import Volumes, room_left
-from gossamer.base.chance import seeded
 from gossamer.base.clock import Clock, Instant, SystemClock
+from gossamer.base.environment import seeded
 from gossamer.base.files import DiskFiles, Files
 from gossamer.base.processes import SystemProcesses
 from gossamer.config.slices import Politeness, RobotsKeeping
@@ -23,7 +23,7 @@ from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.reader.reading import job
 from gossamer.recrawl.retry import Retry
 from gossamer.rules.scope import Reach, judge, scope_of
-from gossamer.spool.writer import SpoolWriter
+from gossamer.spool.frames import SpoolWriter
 from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import Database
 from gossamer.testing import TinyWeb

@@ -12,9 +12,8 @@ from tests.journey.crawling import Told
 
 from gossamer.archive.catalogue import acknowledged, adopt
 from gossamer.archive.volumes import Volumes
-from gossamer.base.chance import seeded
 from gossamer.base.clock import SECOND, Instant, SystemClock
-from gossamer.base.environment import Outside
+from gossamer.base.environment import Outside, seeded
 from gossamer.base.files import DiskFiles
 from gossamer.base.processes import SystemProcesses
 from gossamer.config.settings import Settings
@@ -29,7 +28,7 @@ from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.reader.reading import job
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.learned.traps import template_of
-from gossamer.spool.writer import SpoolWriter
+from gossamer.spool.frames import SpoolWriter
 from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import Database
 from gossamer.testing import FakeClock

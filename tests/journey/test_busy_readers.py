@@ -16,8 +16,7 @@ from gossamer.values.messages import ReadJob, job_of
 from gossamer.values.outcome import Reason
 from gossamer.values.url import Url
 from gossamer.workers.jobs import asked_twice
-from gossamer.workers.lines import Costs
-from gossamer.workers.worker import WorkerAnswer
+from gossamer.workers.worker import Costs, WorkerAnswer
 
 CAPTURE = Capture(
     Url("http://a.test/"), 1, 200, "OK", (("Content-Type", "text/html"),), b"<title>Words</title><p>words"

@@ -8,8 +8,8 @@ import pytest
 from tests.journey.crawling import crawl
 from tests.simulation.virtual import VirtualClock, VirtualLoop
 
-from gossamer.base.chance import seeded
 from gossamer.base.clock import Instant
+from gossamer.base.environment import seeded
 from gossamer.base.tell import silent
 from gossamer.config.slices import RobotsKeeping
 from gossamer.crawler.journey import Crawl, Rooms

@@ -22,8 +22,7 @@ from gossamer.base.clock import SystemClock
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.crawler.pace import Pace
-from gossamer.spool.follower import Follower, SpoolPosition
-from gossamer.spool.writer import SpoolWriter
+from gossamer.spool.frames import Follower, SpoolPosition, SpoolWriter
 from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import Database
 from gossamer.testing import PowerCuts

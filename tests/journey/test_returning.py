@@ -15,14 +15,14 @@ from tests.journey.crawling import Crawled, Told, crawl, page
 
 from gossamer.archive.catalogue import ArchivePlaces
 from gossamer.archive.reader import read_record
-from gossamer.base.chance import seeded
 from gossamer.base.clock import DAY, SECOND
+from gossamer.base.environment import seeded
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.crawler.revisit import FetchEnd, NextFetch, Returning
 from gossamer.recrawl.policies import Calendar, VisitBudget, policy_named
 from gossamer.spool.codec import decode
-from gossamer.spool.follower import Follower, SpoolPosition
+from gossamer.spool.frames import Follower, SpoolPosition
 from gossamer.testing import FakeClock, TinyWeb
 from gossamer.values.capture import Capture, Truncated
 from gossamer.values.history import Past, Validators, Why

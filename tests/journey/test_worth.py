@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from gossamer.base.chance import seeded
 from gossamer.base.clock import DAY, SECOND, Instant
+from gossamer.base.environment import seeded
 from gossamer.crawler.revisit import FetchEnd, Returning, news_in
 from gossamer.frontier.priority import priority_of
 from gossamer.recrawl.policies import POLICIES, VisitBudget, policy_named

@@ -12,8 +12,7 @@ from gossamer.base.clock import SECOND, from_words
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.cli.ask.search import show
-from gossamer.search.answer import Hit, SearchAnswer
-from gossamer.search.find import FACETS, Search
+from gossamer.search.find import FACETS, Hit, Search, SearchAnswer
 from gossamer.search.query import parse
 from gossamer.testing import FakeClock
 from gossamer.values.link import Link

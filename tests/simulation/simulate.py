@@ -14,7 +14,7 @@ from tests.simulation.web import SHARED, SimWeb, drawn
 
 from gossamer.archive.catalogue import acknowledged, adopt
 from gossamer.archive.volumes import Volumes
-from gossamer.base.chance import seeded
+from gossamer.base.environment import seeded
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.config.slices import Politeness, RobotsKeeping
@@ -27,7 +27,7 @@ from gossamer.frontier.reports import every_end
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.reader.reading import done, job
 from gossamer.recrawl.retry import Retry
-from gossamer.spool.writer import SpoolWriter
+from gossamer.spool.frames import SpoolWriter
 from gossamer.store import tallies
 from gossamer.store.sqlite.database import Database, read_only
 from gossamer.values.link import How, Offer

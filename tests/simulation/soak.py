@@ -22,9 +22,8 @@ from tests.simulation.virtual import VirtualClock, VirtualLoop
 
 from gossamer.archive.catalogue import acknowledged, adopt
 from gossamer.archive.volumes import Volumes
-from gossamer.base.chance import seeded
 from gossamer.base.clock import Clock, SystemClock
-from gossamer.base.environment import Outside, real_outside
+from gossamer.base.environment import Outside, real_outside, seeded
 from gossamer.base.tell import silent
 from gossamer.config.slices import Politeness, RobotsKeeping
 from gossamer.crawler import pace
@@ -41,7 +40,7 @@ from gossamer.monitor.samples import chronicling
 from gossamer.reader.reading import job
 from gossamer.recrawl.policies import VisitBudget, policy_named
 from gossamer.recrawl.retry import Retry
-from gossamer.spool.writer import SpoolWriter
+from gossamer.spool.frames import SpoolWriter
 from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import Database
 from gossamer.values.capture import Capture

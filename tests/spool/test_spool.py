@@ -14,10 +14,12 @@ from gossamer.archive.volumes import Volumes
 from gossamer.base.errors import DiskFull, GossamerError
 from gossamer.base.files import DiskFiles, Files
 from gossamer.base.tell import silent
-from gossamer.spool.follower import Follower, SpooledRecord, SpoolPosition
-from gossamer.spool.writer import (
+from gossamer.spool.frames import (
     HEAD_BYTES,
     PIECE_BYTES,
+    Follower,
+    SpooledRecord,
+    SpoolPosition,
     SpoolWriter,
     discard,
     frame,

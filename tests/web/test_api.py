@@ -159,7 +159,7 @@ def secluded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[
     begins: in the place of one a program is started that ends at once."""
     plan = AddressPlan({})
     monkeypatch.setattr(changes, "real_network", lambda outside: Network(plan, plan))
-    monkeypatch.setattr(control, "MODULE", "gossamer.base.chance")
+    monkeypatch.setattr(control, "MODULE", "gossamer.base.environment")
     directory = Directory(tmp_path / "c")
     with serving(directory) as site:
         yield site, (directory.root / "token").read_text().strip()

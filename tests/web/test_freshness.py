@@ -17,8 +17,7 @@ from gossamer.base.files import DiskFiles
 from gossamer.cli.ask.freshness import curve, in_words_of
 from gossamer.cli.crawl.demo import line_of
 from gossamer.monitor import chronicle
-from gossamer.monitor.chronicle import Chronicle, CrawlRun, visits_in
-from gossamer.monitor.freshness import MEANINGS, told
+from gossamer.monitor.chronicle import MEANINGS, Chronicle, CrawlRun, told, visits_in
 from gossamer.monitor.samples import newest_place, visits_since
 from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import read_only

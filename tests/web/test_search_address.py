@@ -7,7 +7,7 @@ import pytest
 
 from gossamer.base.clock import from_words
 from gossamer.base.errors import QueryRefused
-from gossamer.search.answer import SearchAnswer
+from gossamer.search.find import SearchAnswer
 from gossamer.values.format import csv_safe
 from gossamer.views.words.facets import Facet, Span
 from gossamer.web.names import language

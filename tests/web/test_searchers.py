@@ -18,7 +18,7 @@ from tests.web.site import Site
 from gossamer.base.clock import SystemClock
 from gossamer.base.processes import SystemProcesses
 from gossamer.collection.views import search_of
-from gossamer.search.answer import SearchAnswer
+from gossamer.search.find import SearchAnswer
 from gossamer.store.directory import Directory
 from gossamer.testing import FakeClock
 from gossamer.web.render import make_templates

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from tests.web.gate import BEARER, COOKIE, KEYS, ask, gate_of, site_of
 
-from gossamer.base.chance import random_token
 from gossamer.base.clock import SystemClock
+from gossamer.base.environment import random_token
 from gossamer.base.files import DiskFiles
 from gossamer.store.directory import Directory
 from gossamer.testing import FakeClock

@@ -13,7 +13,7 @@ from gossamer.base.clock import SystemClock
 from gossamer.base.errors import WorkerLost
 from gossamer.base.processes import SystemProcesses
 from gossamer.base.tell import silent
-from gossamer.workers import sandbox as seccomp
+from gossamer.workers import child as seccomp
 from gossamer.workers.pool import Pool
 from gossamer.workers.protocol import Limits
 

@@ -15,7 +15,7 @@ from gossamer.base.clock import SystemClock
 from gossamer.base.errors import WorkerLost
 from gossamer.base.processes import SystemProcesses
 from gossamer.base.tell import silent
-from gossamer.workers import sandbox as seccomp
+from gossamer.workers import child as seccomp
 from gossamer.workers.pool import Pool
 from gossamer.workers.protocol import MEANINGS, Barriers, Limits, from_bits, in_words, weakest
 

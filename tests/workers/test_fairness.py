@@ -14,9 +14,9 @@ from gossamer.base.errors import WorkerLost
 from gossamer.base.tell import silent
 from gossamer.config.settings import Settings
 from gossamer.workers.jobs import reader_pool
-from gossamer.workers.lines import HEAVY_BYTES, HEAVY_S, PASSED_OVER, PROVEN_S, SMALL_BYTES, Costs, Lines, Queue
 from gossamer.workers.pool import Pool
 from gossamer.workers.protocol import Limits
+from gossamer.workers.worker import HEAVY_BYTES, HEAVY_S, PASSED_OVER, PROVEN_S, SMALL_BYTES, Costs, Lines, Queue
 
 EASY = Limits(wall_s=600.0, cpu_s=600.0, ahead=4)
 

@@ -24,12 +24,11 @@ from gossamer.archive.verify import WARCINFO, Finding, pieces, verified
 from gossamer.archive.volumes import ABOUT
 from gossamer.base.clock import Clock, Instant
 from gossamer.base.errors import DiskFull, GossamerError
-from gossamer.base.files import Files
+from gossamer.base.files import Files, Tail
 from gossamer.base.tell import Tell, silent
 from gossamer.config.slices import Retain
 from gossamer.rules.retention import kept
-from gossamer.spool.tail import Tail
-from gossamer.spool.writer import discard
+from gossamer.spool.frames import discard
 from gossamer.store import captures
 from gossamer.store.captures import Laid, MovedRecord
 from gossamer.store.statements import State, StateWriter

@@ -13,8 +13,7 @@ import msgspec
 from gossamer.archive.reader import PART, DamagedBytes, Member, Scanned, Torn, Trace, members, read_record, target_in
 from gossamer.base.clock import Instant
 from gossamer.base.errors import ArchiveDamaged, DiskFull, GossamerError
-from gossamer.base.files import Files
-from gossamer.spool.tail import Tail
+from gossamer.base.files import Files, Tail
 from gossamer.store import captures
 from gossamer.store.statements import State
 from gossamer.values.capture import Capture, Kept

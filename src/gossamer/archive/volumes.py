@@ -14,9 +14,8 @@ from gossamer.archive.reader import VOLUME_NAME, DamagedBytes, Member, members, 
 from gossamer.archive.record import warcinfo_record
 from gossamer.base.clock import Clock, in_words
 from gossamer.base.errors import GossamerError
-from gossamer.base.files import Files
+from gossamer.base.files import Files, Tail
 from gossamer.base.tell import Tell
-from gossamer.spool.tail import Tail
 from gossamer.values.capture import Place
 
 ROLL_AT_BYTES = 1 << 30

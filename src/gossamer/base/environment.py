@@ -1,13 +1,38 @@
-"""Clock, randomness, files and processes, bundled for injection; and the two ways to the network."""
+"""Clock, randomness, files and processes, bundled for injection; and the two ways to the network.
 
+This is the only source of randomness: code that needs random numbers is given a `Chance`.
+"""
+
+import random
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from gossamer.base.chance import Chance, system_chance
 from gossamer.base.clock import Clock, FastCalendar, SystemClock
 from gossamer.base.files import DiskFiles, Files
 from gossamer.base.processes import Processes, SystemProcesses
+
+
+class Chance(Protocol):
+    """Real ones: `system_chance()` in the program, `seeded(n)` in simulations and tests."""
+
+    def random(self) -> float:
+        """A number in [0, 1)."""
+
+
+def system_chance() -> Chance:
+    """Seeded by the system. Spreads retries and the like; never used for secrets."""
+    return random.Random()
+
+
+def seeded(seed: int) -> Chance:
+    return random.Random(seed)
+
+
+def random_token(octets: int = 32) -> str:
+    """A secret of that many random bytes as URL-safe text. Not a Chance: it must never be seeded."""
+    return secrets.token_urlsafe(octets)
 
 
 class Endpoint(NamedTuple):

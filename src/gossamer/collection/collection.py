@@ -28,8 +28,7 @@ from gossamer.collection.views import freshen, query_pool, refuse_missing, searc
 from gossamer.collection.vocabulary import FactCounter, TermCounter
 from gossamer.config.settings import Settings
 from gossamer.monitor.control import Control
-from gossamer.search.answer import SearchAnswer
-from gossamer.search.find import Search
+from gossamer.search.find import Search, SearchAnswer
 from gossamer.search.query import parse
 from gossamer.store.directory import Directory
 from gossamer.values.capture import Kept
@@ -38,9 +37,8 @@ from gossamer.values.page import Quad
 from gossamer.values.query import Sort
 from gossamer.values.url import Url, url_of
 from gossamer.views.facts.checkpoints import newest
-from gossamer.views.facts.names import OURS, graph_name
 from gossamer.views.facts.results import JSON
-from gossamer.views.facts.sources import SOURCES, SourcesReader
+from gossamer.views.facts.sources import OURS, SOURCES, SourcesReader, graph_name
 from gossamer.views.facts.sparql import MOST_ROWS, QueryLimits, QueryPool, SparqlResult
 from gossamer.views.facts.store import opened
 from gossamer.workers.jobs import COPY

@@ -14,9 +14,9 @@ from gossamer.collection.single_page import NOWHERE, Walk, in_words
 from gossamer.config.settings import Settings
 from gossamer.config.slices import fetch_settings, robots_keeping
 from gossamer.crawler.seeds import admitted
+from gossamer.fetch.answer import entry_of, entry_read
 from gossamer.fetch.client import Client
 from gossamer.fetch.pool import Connections
-from gossamer.fetch.robots import entry_of, entry_read
 from gossamer.rules.robots import RobotsNotice, RobotsSurvey
 from gossamer.values.messages import SurveyJob
 from gossamer.values.outcome import Fetched, Outcome

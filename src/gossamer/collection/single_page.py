@@ -20,10 +20,10 @@ from gossamer.config.slices import fetch_settings, politeness, robots_keeping
 from gossamer.crawler.journey import refusal, within_chain
 from gossamer.crawler.seeds import admitted, checked_seeds
 from gossamer.crawler.settlement import detail_of
+from gossamer.fetch.answer import entry_of
 from gossamer.fetch.client import Client
 from gossamer.fetch.dns import real_network
 from gossamer.fetch.pool import Connections
-from gossamer.fetch.robots import entry_of
 from gossamer.frontier.politeness import free_at, gap_s
 from gossamer.parse.coding import decode
 from gossamer.parse.html.tree import LARGEST

@@ -29,7 +29,7 @@ from gossamer.fetch.budget import Budget
 from gossamer.frontier.api import Frontier
 from gossamer.rules.learned.model import Learned
 from gossamer.rules.robots import judge
-from gossamer.spool.writer import SpoolWriter
+from gossamer.spool.frames import SpoolWriter
 from gossamer.values.capture import Place
 from gossamer.values.link import How
 from gossamer.values.messages import ReadDone, ReadJob, Task, parts_of
@@ -37,8 +37,7 @@ from gossamer.values.outcome import Denied, Failed, Fetched, Gone, Moved, Outcom
 from gossamer.values.robots import RobotsState
 from gossamer.values.url import Url
 from gossamer.values.visit import Settled, Visit, VisitKind
-from gossamer.workers.lines import Costs
-from gossamer.workers.worker import WorkerAnswer
+from gossamer.workers.worker import Costs, WorkerAnswer
 
 T = TypeVar("T")
 MOST_REDIRECTS = 10

@@ -22,11 +22,10 @@ from gossamer.crawler.damage import mark_lost
 from gossamer.crawler.journey import Crawl, Rooms
 from gossamer.crawler.learned import remembering
 from gossamer.crawler.pace import Backlog, Pace
-from gossamer.crawler.rejudgement import Rejudgement, digests
 from gossamer.crawler.revisit import returning
 from gossamer.crawler.seeds import remembered
 from gossamer.crawler.settlement import ListPolicy, Measures
-from gossamer.crawler.sweeps import coming_back
+from gossamer.crawler.sweeps import Rejudgement, coming_back, digests
 from gossamer.fetch.budget import Budget
 from gossamer.fetch.client import Client
 from gossamer.fetch.pool import Connections
@@ -43,7 +42,7 @@ from gossamer.plugins.settings import write as write_plugged
 from gossamer.recrawl.retry import Retry
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.learned.traps import template_of
-from gossamer.spool.writer import SpoolWriter
+from gossamer.spool.frames import SpoolWriter
 from gossamer.store.directory import Directory
 from gossamer.store.state import open_database
 from gossamer.store.statements import StateWriter

@@ -11,9 +11,8 @@ from operator import or_
 
 import msgspec
 
-from gossamer.base.chance import Chance
 from gossamer.base.clock import DAY, SECOND, Instant
-from gossamer.base.environment import Outside
+from gossamer.base.environment import Chance, Outside
 from gossamer.config.settings import Settings
 from gossamer.fetch.answer import moment_of, validators_of
 from gossamer.frontier.priority import priority_of

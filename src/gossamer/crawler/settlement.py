@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import msgspec
 
-from gossamer.base.chance import Chance
 from gossamer.base.clock import SECOND, Instant
+from gossamer.base.environment import Chance
 from gossamer.config.slices import RobotsKeeping
 from gossamer.crawler.revisit import FetchEnd, NextFetch, Returning, free_after, news_in
-from gossamer.fetch.robots import entry_of
+from gossamer.fetch.answer import entry_of
 from gossamer.recrawl.retry import TRANSIENT, Retry, is_host_fault, next_due
 from gossamer.rules.canonical import identity_of, stripped
 from gossamer.rules.learned.model import Learned

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
-from gossamer.base.chance import seeded
+from gossamer.base.environment import seeded
 from gossamer.values.url import id_of
 
 

@@ -1,22 +1,298 @@
-"""The one client: a GET, an answer within limits, a typed outcome. Nothing else in the house asks the web anything."""
+"""The HTTP client: a GET, an answer within limits, a typed outcome. Nothing else in the program makes requests."""
 
 import asyncio
 import re
+from collections.abc import Awaitable, Callable
+from io import BytesIO
+from itertools import chain
 from types import TracebackType
 from typing import Self
+
+from multidict import CIMultiDict, CIMultiDictProxy
 
 from gossamer import __version__
 from gossamer.base.errors import ConfigError
 from gossamer.config.slices import Fetch
-from gossamer.fetch.answer import limit_of
+from gossamer.fetch.answer import UNVERIFIED, JudgeType, ResponseHead, is_wanted, is_what_we_have, limit_of, outcome_of
 from gossamer.fetch.budget import CROWD, Budget
-from gossamer.fetch.exchange import Exchange, JudgeType
-from gossamer.fetch.pool import Connections
+from gossamer.fetch.pool import Connections, PooledConnection
 from gossamer.fetch.protocols import OtherExchange, Protocols
+from gossamer.fetch.wire import INVALID, UNANSWERED, Broken, Message
+from gossamer.parse.coding import STEP, Decoder, codings_of
+from gossamer.values.capture import Capture, Truncated
 from gossamer.values.history import Validators
-from gossamer.values.outcome import Outcome, Reason, Refused
+from gossamer.values.outcome import Failed, Outcome, Reason, Refused, Unchanged
 from gossamer.values.url import Url
 from gossamer.values.visit import VisitKind
+
+MOST_INTERIM = 8
+"""Answers with status 1xx that are let pass before the real one."""
+BREATH = 8
+"""Decoding steps after which the loop gets a turn at the latest, however little they gave."""
+
+
+class ResponseBody:
+    """The bytes of a body, in one place: a list of pieces would have to be joined, which takes them twice."""
+
+    __slots__ = ("_first", "_more")
+
+    def __init__(self) -> None:
+        self._first = b""
+        self._more: BytesIO | None = None
+
+    def add(self, piece: bytes) -> None:
+        if self._more is not None:
+            self._more.write(piece)
+        elif not self._first:
+            self._first = piece
+        else:
+            self._more = BytesIO()
+            self._more.write(self._first)
+            self._more.write(piece)
+            self._first = b""
+
+    @property
+    def size(self) -> int:
+        return len(self._first) if self._more is None else self._more.tell()
+
+    def whole(self) -> bytes:
+        """CPython hands out the buffer itself, cut to its size, and not a copy of it."""
+        return self._first if self._more is None else self._more.getvalue()
+
+
+class Exchange:
+    """All that is known of it so far, also when it ends in the middle. Used once."""
+
+    def __init__(
+        self,
+        url: Url,
+        kind: VisitKind,
+        depth: int,
+        connections: Connections,
+        budget: Budget,
+        judge_type: JudgeType,
+    ) -> None:
+        self._url, self._kind, self._depth = url, kind, depth
+        self._connections, self._budget, self._judge_type = connections, budget, judge_type
+        self._settings, self._clock = connections.settings, connections.clock
+        self._at, self._begun_s = self._clock.now(), self._clock.elapsed_s()
+        self._connection: PooledConnection | None = None
+        self._address = self._distrust = ""
+        self._message: Message | None = None
+        self._kept = ResponseBody()
+        self._etag = ""
+        self._is_slow = False
+        self._waited_s = self._head_s = 0.0
+
+    async def run(self, fields: bytes, etag: str = "") -> Outcome:
+        """`etag`: what the question asks about, as far as it asks whether anything has changed."""
+        self._etag = etag
+        try:
+            async with asyncio.timeout(self._settings.timeout_s) as deadline:
+                trouble = await self._connect() or await self._ask(fields)
+                return trouble or await self._receive(deadline)
+        except TimeoutError:
+            return self._late()
+        except Broken as broken:
+            return self._cut(broken.reason, broken.words, Truncated.DISCONNECT)
+        finally:
+            if self._connection is not None:  # not given back: the answer did not end well
+                self._connection.protocol.abort()
+
+    async def _connect(self) -> Refused | Failed | None:
+        kept = self._connections.kept(self._url.origin)
+        if kept is None:
+            return await self._dial(self._connections.dial)
+        self._use(kept)
+        return None
+
+    async def _dial(
+        self, dial: Callable[[Url], Awaitable[PooledConnection | Refused | Failed]]
+    ) -> Refused | Failed | None:
+        try:
+            async with asyncio.timeout(self._settings.connect_s):
+                found = await dial(self._url)
+        except TimeoutError:
+            return Failed(Reason.CONNECT, f"no connection within {self._settings.connect_s:g} s")
+        if not isinstance(found, PooledConnection):
+            return found
+        self._use(found)
+        return None
+
+    def _use(self, connection: PooledConnection) -> None:
+        self._connection, self._address, self._distrust = connection, connection.address, connection.distrust
+
+    async def _ask(self, fields: bytes) -> Refused | Failed | None:
+        """Send the question and wait for the head of the answer."""
+        question = f"GET {self._url.target} HTTP/1.1\r\nHost: {self._url.host.name}\r\n".encode("ascii") + fields
+        try:
+            self._message = await self._head(question)
+        except Broken as broken:
+            # A kept connection may be closed just as it is used again. When not a byte has come back, the question
+            # goes out once more, and on a new connection (RFC 9112, 9.3.1): that one is not asked a second time.
+            lost = self._connection
+            if broken.reason is not Reason.DISCONNECTED or lost is None or lost.is_new or lost.protocol.has_heard:
+                raise
+            lost.protocol.abort()
+            self._connection = None
+            return await self._dial(self._connections.redial) or await self._ask(fields)
+        return None
+
+    async def _head(self, question: bytes) -> Message:
+        assert self._connection is not None
+        protocol, settings = self._connection.protocol, self._settings
+        if protocol.transport is None:
+            raise Broken(Reason.DISCONNECTED, UNANSWERED)
+        protocol.expect(settings.header_limit, settings.header_fields)
+        protocol.transport.write(question)
+        for _ in range(MOST_INTERIM):
+            message = await protocol.message()
+            if not 100 <= message.code <= 199 or message.code == 101:
+                return message
+        raise Broken(Reason.PROTOCOL, INVALID)
+
+    async def _receive(self, deadline: asyncio.Timeout) -> Outcome:
+        assert self._message is not None
+        self._head_s = self._clock.elapsed_s() - self._begun_s
+        status, settings = self._message.code, self._settings
+        fields = fields_of(self._message.fields)
+        head = ResponseHead(fields)
+        if (size := sum(map(len, chain.from_iterable(self._message.fields)))) > settings.header_limit:
+            return Failed(Reason.HEADERS_TOO_LARGE, f"{size} bytes of header fields")
+        if head.fault is not None or not 200 <= status <= 599:
+            return Failed(Reason.PROTOCOL, head.fault or f"status {status}")
+        is_page = self._kind is VisitKind.PAGE and 200 <= status < 300
+        if is_page and not is_wanted(head.media_type, settings.wanted):
+            return Refused(Reason.MEDIA_TYPE, head.media_type)
+        if is_page and (why := self._judge_type(self._url, head.media_type, self._depth)) is not None:
+            return Refused(Reason.MEDIA_TYPE, why)
+        if status == 200 and is_what_we_have(fields, head, self._etag):
+            return Unchanged(self._capture(Truncated.LENGTH))  # with its connection the rest of the body is given up
+        limit = limit_of(self._kind, status, head.media_type, settings)
+        decoder = Decoder(codings_of(head.codings), limit) if head.codings else None
+        is_cut = await self._body(limit, min(limit, head.length or limit), decoder, deadline)
+        if not is_cut and self._connection is not None:
+            self._connections.keep(self._connection)
+            self._connection = None
+        capture = self._capture(Truncated.LENGTH if is_cut else None)
+        if decoder is not None and 200 <= status < 300 and capture.body:
+            if not is_cut:
+                decoder.end()
+            if decoder.problem is not None:
+                return Failed(Reason.CODING, decoder.problem, capture)
+        flags = ("trailing-bytes",) if decoder is not None and decoder.has_trailing else ()
+        if self._distrust:
+            flags = (*flags, UNVERIFIED)
+        return outcome_of(capture, head, flags, self._clock.now())
+
+    async def _body(self, limit: int, likely: int, decoder: Decoder | None, deadline: asyncio.Timeout) -> bool:
+        """Take the body in; True when it was cut at the limit, which holds for bytes as sent and as decoded."""
+        assert self._message is not None
+        stream, received, work, turns = self._message.body, 0, 0, 0
+        held, windows = self._budget.share, 0  # bytes there is room for, and of those that the decoder keeps
+        loop = asyncio.get_running_loop()
+        begun, last = loop.time(), deadline.when() or 0.0
+        while True:
+            piece = stream.read_nowait()
+            if not piece:
+                if stream.at_eof():
+                    return False
+                self._is_slow = self._expect(deadline, begun, received, last)
+                piece = await stream.readany()
+            elif (turns := turns + 1) % 2 == 0:  # what waits in the protocol may have been costly to parse
+                await asyncio.sleep(0)
+            received += len(piece)
+            if received > limit:
+                piece = piece[: len(piece) - (received - limit)]
+            if received > held:
+                held = self._budget.next_size(received, likely)
+                waited_s = await self._hold(held + windows, deadline)
+                begun, last = begun + waited_s, last + waited_s
+            self._kept.add(piece)
+            if received > limit:
+                return True
+            if decoder is None or decoder.problem is not None:
+                continue
+            for step in decoder.steps(piece):
+                work += len(step) + STEP // BREATH
+                if work > STEP:
+                    work = 0
+                    await asyncio.sleep(0)
+                if not windows and decoder.size > held and decoder.window > held:
+                    windows = decoder.window
+                    waited_s = await self._hold(held + windows, deadline)
+                    begun, last = begun + waited_s, last + waited_s
+            if decoder.is_full:
+                return True
+
+    async def _hold(self, size: int, deadline: asyncio.Timeout) -> float:
+        """Wait for room in memory; how long it took, which is not the server's time."""
+        loop = asyncio.get_running_loop()
+        before, until = loop.time(), deadline.when()
+        deadline.reschedule(None)
+        await self._budget.body(self._url.host.name, size)
+        waited_s = loop.time() - before
+        deadline.reschedule(until + waited_s if until is not None else None)
+        self._waited_s += waited_s
+        return waited_s
+
+    def _expect(self, deadline: asyncio.Timeout, begun: float, received: int, last: float) -> bool:
+        """Set the deadline to when the average rate will have fallen too low if nothing more comes.
+
+        True when that is before the visit's own deadline.
+        """
+        settings = self._settings
+        slow_at = begun + max(settings.least_rate_after_s, received / settings.least_rate)
+        if slow_at < last:
+            deadline.reschedule(slow_at)
+            return True
+        if self._is_slow:
+            deadline.reschedule(last)
+        return False
+
+    def _late(self) -> Failed:
+        """A limit on time was reached. From the first byte on that is the page's fault, and not the host's."""
+        settings, size = self._settings, self._kept.size
+        if self._is_slow:
+            words = f"{size} bytes came, slower than {settings.least_rate} a second (fetch.least_rate)"
+            return self._cut(Reason.TOO_SLOW, words, Truncated.TIME)
+        if self._connection is None or not self._connection.protocol.has_heard:
+            return Failed(Reason.TIMEOUT, f"nothing came within {settings.timeout_s:g} s (fetch.timeout_s)")
+        words = f"{size} bytes of it came within {settings.timeout_s:g} s (fetch.timeout_s)"
+        return self._cut(Reason.UNFINISHED, words, Truncated.TIME)
+
+    def _cut(self, reason: Reason, words: str, truncated: Truncated) -> Failed:
+        """The visit ended in the middle: what there is of a body is kept, and marked."""
+        if self._message is None or not 200 <= self._message.code <= 599:
+            return Failed(reason, words)
+        return Failed(reason, words, self._capture(truncated))
+
+    def _capture(self, truncated: Truncated | None) -> Capture:
+        assert self._message is not None
+        message = self._message
+        return Capture(
+            url=self._url,
+            fetched_at=self._at,
+            status=message.code,
+            reason=message.reason.decode("latin-1"),
+            headers=tuple(message.fields),
+            body=self._kept.whole(),
+            address=self._address,
+            truncated=truncated,
+            took_s=max(0.0, self._clock.elapsed_s() - self._begun_s - self._waited_s),
+            distrust=self._distrust,
+            head_s=max(0.0, self._head_s),
+        )
+
+
+def fields_of(said: list[tuple[str, str]]) -> CIMultiDictProxy[str]:
+    """By name. Values are UTF-8, with surrogates for what is not."""
+    return CIMultiDictProxy(CIMultiDict([(name, value if value.isascii() else _utf8(value)) for name, value in said]))
+
+
+def _utf8(value: str) -> str:
+    return value.encode("latin-1").decode("utf-8", "surrogateescape")
+
 
 ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,text/plain;q=0.8,*/*;q=0.5"
 CODINGS = "gzip, deflate, br, zstd"

@@ -11,8 +11,7 @@ from typing import Protocol
 import msgspec
 from multidict import CIMultiDict, CIMultiDictProxy
 
-from gossamer.fetch.answer import ResponseHead, is_wanted, limit_of, outcome_of
-from gossamer.fetch.exchange import UNVERIFIED, JudgeType
+from gossamer.fetch.answer import UNVERIFIED, JudgeType, ResponseHead, is_wanted, limit_of, outcome_of
 from gossamer.fetch.pool import Connections, Streams, plain
 from gossamer.values.capture import Capture, Truncated
 from gossamer.values.outcome import Failed, Outcome, Reason, Refused

@@ -6,8 +6,8 @@ from typing import Literal, Protocol, Self
 
 import msgspec
 
-from gossamer.base.chance import Chance, seeded
 from gossamer.base.clock import Instant
+from gossamer.base.environment import Chance, seeded
 from gossamer.config.slices import Politeness, SiteBudget
 from gossamer.frontier.back_queues import Resolve
 from gossamer.frontier.rows import UrlKeys

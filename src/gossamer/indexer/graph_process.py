@@ -26,8 +26,8 @@ from gossamer.values.format import error_in_words
 from gossamer.values.messages import PageFacts
 from gossamer.views.facts.checkpoints import Checkpoints
 from gossamer.views.facts.store import Graph, LocalFacts
+from gossamer.workers.child import leave_with_parent
 from gossamer.workers.protocol import MessageKind, frame
-from gossamer.workers.sandbox import leave_with_parent
 
 
 def main() -> None:

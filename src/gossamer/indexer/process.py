@@ -53,7 +53,7 @@ from gossamer.plugins.code import reopened
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.retention import NOTHING, Forgotten
 from gossamer.spool.codec import decode
-from gossamer.spool.follower import Follower
+from gossamer.spool.frames import Follower
 from gossamer.store import captures, forgotten
 from gossamer.store.directory import Directory, keep_private
 from gossamer.store.options import config_of
@@ -65,8 +65,8 @@ from gossamer.values.page import Reading, empty_reading
 from gossamer.views.facts.checkpoints import Checkpoints
 from gossamer.views.links.store import LinksWriter
 from gossamer.views.words.writer import IndexWriter
+from gossamer.workers.child import leave_with_parent
 from gossamer.workers.jobs import asked_twice, job_for, lazy_readers
-from gossamer.workers.sandbox import leave_with_parent
 
 NAME = "indexer"
 NAMED_S = 1.0

@@ -16,11 +16,10 @@ import msgspec
 
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.errors import ArchiveDamaged, WorkerLost
-from gossamer.base.files import Files
+from gossamer.base.files import Files, Tail
 from gossamer.base.tell import Tell
 from gossamer.spool.codec import decode
-from gossamer.spool.follower import Follower, SpooledRecord, SpoolPosition
-from gossamer.spool.tail import Tail
+from gossamer.spool.frames import Follower, SpooledRecord, SpoolPosition
 from gossamer.store.directory import Directory
 from gossamer.values.capture import Place
 from gossamer.values.messages import PageFacts

@@ -12,8 +12,8 @@ from itertools import accumulate
 
 import msgspec
 
-from gossamer.base.chance import Chance, seeded
 from gossamer.base.clock import DAY, DAY_S, Instant
+from gossamer.base.environment import Chance, seeded
 from gossamer.recrawl.freshness import PageKind, optimum
 from gossamer.recrawl.policies import Paper, PaperTurns, Policy, Tree, after_look, in_days, policy_named
 from gossamer.values.history import Due, History, Planned, PolicyPage, VisitFinding, Why

@@ -4,8 +4,8 @@ from contextlib import AbstractAsyncContextManager
 from types import ModuleType
 from typing import NamedTuple, cast
 
-from gossamer.base.chance import random_token
 from gossamer.base.clock import Clock
+from gossamer.base.environment import random_token
 from gossamer.base.errors import ConfigError, GossamerError
 from gossamer.base.files import Files
 from gossamer.base.tell import Tell

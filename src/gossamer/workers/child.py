@@ -1,23 +1,294 @@
-"""The worker process: `python -m gossamer.workers.child module:function limits descriptor`.
+"""The worker process, `python -m gossamer.workers.child module:function limits descriptor`, and its sandbox.
 
-It answers jobs one after the other until the channel ends, and it imports nothing but the job's module.
+It answers jobs one after the other until the channel ends, and imports nothing but the job's module. Hostile bytes are
+parsed here, so it has resource limits, no network, and may neither write nor start processes. What the kernel enforces
+(namespace, limits, seccomp) always holds; the refusals in Python stop an honest library, not machine code that an
+attacker has taken over. A barrier that cannot be set up is reported as missing (`Barriers`), and the worker goes on.
 """
 
 import contextlib
+import ctypes
+import errno
 import importlib
+import math
 import os
+import platform
+import resource
+import signal
 import socket
+import struct
 import sys
 from collections.abc import Callable
-from typing import Any, BinaryIO, cast
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, cast
 
 import msgspec
 
-from gossamer.base.clock import SystemClock
-from gossamer.base.tuning import collect_after, collect_between_jobs, keep_freed_memory
-from gossamer.workers import sandbox
-from gossamer.workers import sandbox as seccomp
+from gossamer.base.clock import Clock, SystemClock
+from gossamer.base.tuning import collect_after, collect_between_jobs, keep_freed_memory, keep_one_arena, lower_priority
 from gossamer.workers.protocol import Barriers, Limits, MessageKind, frame, received
+
+CLONE_NEWUSER = 0x10000000  # unshare(2)
+CLONE_NEWNET = 0x40000000
+PR_SET_PDEATHSIG = 1  # prctl(2)
+ADDRESS_SPACE, WRITABLE = 0, 5  # columns of /proc/PID/statm, proc(5)
+
+REFUSED = frozenset(
+    {
+        "os.chflags",
+        "os.chmod",
+        "os.chown",
+        "os.exec",
+        "os.fork",
+        "os.forkpty",
+        "os.kill",
+        "os.killpg",
+        "os.link",
+        "os.mkdir",
+        "os.posix_spawn",
+        "os.putenv",
+        "os.remove",
+        "os.rename",
+        "os.rmdir",
+        "os.setxattr",
+        "os.spawn",
+        "os.startfile",
+        "os.symlink",
+        "os.system",
+        "os.truncate",
+        "os.utime",
+        "pty.spawn",
+        "resource.prlimit",
+        "signal.pthread_kill",
+        "socket.bind",
+        "socket.connect",
+        "socket.getaddrinfo",
+        "socket.gethostbyaddr",
+        "socket.gethostbyname",
+        "socket.sendmsg",
+        "socket.sendto",
+        "subprocess.Popen",
+    }
+)
+RENEWED_S = 1.0
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+
+def leave_with_parent() -> None:
+    """Die when the pool's process dies, even in the middle of a job. Linux only; elsewhere the channel's end does."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    with contextlib.suppress(AttributeError):
+        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def close_network() -> bool:
+    """Move to a network namespace that has no way out; False where the kernel does not let us.
+
+    REQUIRES: a process with one thread, which is what a fresh interpreter is.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    try:
+        return any(libc.unshare(flags) == 0 for flags in (CLONE_NEWNET, CLONE_NEWUSER | CLONE_NEWNET))
+    except AttributeError:  # not Linux
+        return False
+
+
+def limit_resources(limits: Limits) -> tuple[bool, bool]:
+    """Whether memory, and whether files are limited now.
+
+    REQUIRES: the job's libraries are loaded, since memory is counted from here."""
+    keep_one_arena()
+    if limits.niceness:
+        lower_priority(limits.niceness)
+    _lower(resource.RLIMIT_CORE, 0)
+    has_files = _lower(resource.RLIMIT_NOFILE, limits.open_files) and _lower(resource.RLIMIT_FSIZE, limits.file_bytes)
+    if limits.maps_files:
+        return _lower(resource.RLIMIT_DATA, _taken(WRITABLE) + limits.memory_bytes), has_files
+    return _lower(resource.RLIMIT_AS, _taken(ADDRESS_SPACE) + limits.memory_bytes), has_files
+
+
+class CpuShare:
+    """Gives each job its own share of CPU time; running over it ends the process (SIGXCPU)."""
+
+    def __init__(self, cpu_s: float, clock: Clock) -> None:
+        self._cpu_s, self._clock = cpu_s, clock
+        self._enough_until_s = 0.0
+
+    @property
+    def holds(self) -> bool:
+        """REQUIRES: `renew` was called."""
+        return resource.getrlimit(resource.RLIMIT_CPU)[0] != resource.RLIM_INFINITY
+
+    def renew(self) -> None:
+        """Before every job. To ask the kernel and to tell it costs as much as to hash a page: it is told of a second
+        more, and not again before that has passed, for one thread cannot have used more in it."""
+        now_s = self._clock.elapsed_s()
+        if now_s < self._enough_until_s:
+            return
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        until = math.ceil(used.ru_utime + used.ru_stime + self._cpu_s + RENEWED_S)
+        _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+        if hard == resource.RLIM_INFINITY or until <= hard:
+            resource.setrlimit(resource.RLIMIT_CPU, (until, hard))
+        self._enough_until_s = now_s + RENEWED_S
+
+
+def close_doors() -> bool:
+    """From here on Python code in this process may not connect, write, delete or start anything."""
+    sys.addaudithook(_refuse)
+    return True
+
+
+def _refuse(event: str, arguments: tuple[object, ...]) -> None:
+    if event in REFUSED:
+        raise PermissionError(f"a worker may not use {event}")
+    if event == "open":
+        flags = arguments[2]
+        if isinstance(flags, int) and flags & WRITING and arguments[0] != os.devnull:
+            raise PermissionError("a worker may not write files")
+
+
+def _lower(what: int, value: int) -> bool:
+    _, hard = resource.getrlimit(what)
+    lowered = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    with contextlib.suppress(ValueError, OSError):  # macOS knows some of them in name only
+        resource.setrlimit(what, (lowered, lowered))
+    return resource.getrlimit(what)[0] <= lowered
+
+
+def _taken(what: int) -> int:
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[what])
+    except FileNotFoundError:  # not Linux
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return pages * resource.getpagesize()
+
+
+PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP = 38, 22  # prctl(2)
+MODE_FILTER = 2
+CLONE_THREAD = 0x00010000
+X32_BIT = 0x40000000
+
+LOAD, JUMP_EQ, JUMP_GE, JUMP_ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # linux/bpf_common.h
+ALLOW, ERROR = 0x7FFF0000, 0x00050000  # linux/seccomp.h
+NUMBER_AT, ARCH_AT, FIRST_ARGUMENT_AT = 0, 4, 16  # struct seccomp_data; its first argument's low half, little endian
+
+Instruction = tuple[int, int, int, int]
+"""Code, jump if true, jump if false, operand."""
+
+
+class Abi(NamedTuple):
+    audit: int
+    """AUDIT_ARCH_*, by which the kernel says how a call was made."""
+    refused: tuple[int, ...]
+    clone: int
+    clone3: int
+
+
+_SINCE_424 = (424, 425, 426, 427, 428, 429, 430, 432, 433, 434, 438, 440, 442)
+"""The same on every architecture: pidfd_send_signal, io_uring_*, open_tree, move_mount, fs*, pidfd_*, process_madvise,
+mount_setattr."""
+
+X86_64 = Abi(
+    audit=0xC000003E,
+    clone=56,
+    clone3=435,
+    refused=(
+        # socket connect accept bind listen sendmmsg accept4; fork vfork execve execveat
+        *(41, 42, 43, 49, 50, 288, 307, 57, 58, 59, 322),
+        # ptrace process_vm_readv process_vm_writev kcmp kill tkill
+        *(101, 310, 311, 312, 62, 200),
+        # mount umount2 pivot_root chroot unshare setns swapon swapoff reboot quotactl acct
+        *(165, 166, 155, 161, 272, 308, 167, 168, 169, 179, 163),
+        # open_by_handle_at name_to_handle_at bpf perf_event_open userfaultfd memfd_secret fanotify_init
+        *(304, 303, 321, 298, 323, 447, 300),
+        # add_key request_key keyctl; init_module finit_module delete_module kexec_load kexec_file_load
+        *(248, 249, 250, 175, 313, 176, 246, 320),
+        # io_uring is 425-427; clock_settime settimeofday adjtimex clock_adjtime sethostname setdomainname syslog
+        *(227, 164, 159, 305, 170, 171, 103),
+        # iopl ioperm modify_ldt uselib personality, setuid-like calls, lookup_dcookie
+        *(172, 173, 154, 134, 135, 105, 106, 113, 114, 117, 119, 116, 212),
+        *_SINCE_424,
+    ),
+)
+AARCH64 = Abi(
+    audit=0xC00000B7,
+    clone=220,
+    clone3=435,
+    refused=(
+        # socket bind listen accept connect sendmmsg accept4; execve execveat
+        *(198, 200, 201, 202, 203, 269, 242, 221, 281),
+        # ptrace process_vm_readv process_vm_writev kcmp kill tkill
+        *(117, 270, 271, 272, 129, 130),
+        # mount umount2 pivot_root chroot unshare setns swapon swapoff reboot quotactl acct
+        *(40, 39, 41, 51, 97, 268, 224, 225, 142, 60, 89),
+        # open_by_handle_at name_to_handle_at bpf perf_event_open userfaultfd memfd_secret fanotify_init
+        *(265, 264, 280, 241, 282, 447, 262),
+        # add_key request_key keyctl; init_module finit_module delete_module kexec_load kexec_file_load
+        *(217, 218, 219, 105, 273, 106, 104, 294),
+        # clock_settime settimeofday adjtimex clock_adjtime sethostname setdomainname syslog
+        *(112, 170, 171, 266, 161, 162, 116),
+        # personality, setuid-like calls, lookup_dcookie
+        *(92, 146, 144, 145, 143, 147, 149, 159, 18),
+        *_SINCE_424,
+    ),
+)
+ABIS = {"x86_64": X86_64, "aarch64": AARCH64}
+
+
+def program(abi: Abi) -> list[Instruction]:
+    """The filter. Jumps are relative and at most 255, so each refusal returns where it is found."""
+    refusal = ERROR | errno.EPERM
+    code: list[Instruction] = [
+        (LOAD, 0, 0, ARCH_AT),
+        (JUMP_EQ, 1, 0, abi.audit),
+        (RETURN, 0, 0, refusal),  # 32-bit calls: other numbers, which this filter does not know
+        (LOAD, 0, 0, NUMBER_AT),
+    ]
+    if abi is X86_64:
+        code += [(JUMP_GE, 0, 1, X32_BIT), (RETURN, 0, 0, refusal)]
+    for number in abi.refused:
+        code += [(JUMP_EQ, 0, 1, number), (RETURN, 0, 0, refusal)]
+    code += [
+        (JUMP_EQ, 0, 1, abi.clone3),
+        (RETURN, 0, 0, ERROR | errno.ENOSYS),
+        (JUMP_EQ, 0, 3, abi.clone),
+        (LOAD, 0, 0, FIRST_ARGUMENT_AT),
+        (JUMP_ANY_BIT, 1, 0, CLONE_THREAD),
+        (RETURN, 0, 0, refusal),
+        (RETURN, 0, 0, ALLOW),
+    ]
+    return code
+
+
+def forbid_new_privileges() -> bool:
+    """From here on no program gains rights by being started (setuid). The kernel wants it before a filter."""
+    libc = _libc()
+    return libc is not None and libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+
+
+def install() -> bool:
+    """Put the filter on this thread and all it starts; False where there is none or the kernel refuses it.
+
+    REQUIRES: `forbid_new_privileges()`, and one thread."""
+    libc, abi = _libc(), ABIS.get(platform.machine())
+    if libc is None or abi is None or sys.byteorder != "little":
+        return False
+    code = b"".join(struct.pack("=HBBI", *one) for one in program(abi))
+    buffer = ctypes.create_string_buffer(code, len(code))
+    head = _Program(len(code) // 8, ctypes.cast(buffer, ctypes.c_void_p))
+    return bool(libc.prctl(PR_SET_SECCOMP, MODE_FILTER, ctypes.byref(head), 0, 0) == 0)
+
+
+class _Program(ctypes.Structure):
+    """struct sock_fprog."""
+
+    _fields_ = (("length", ctypes.c_ushort), ("code", ctypes.c_void_p))
+
+
+def _libc() -> ctypes.CDLL | None:
+    return ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+
 
 MANY_WORDS = 2_000
 
@@ -27,25 +298,25 @@ def main(job_name: str, limits_json: str, descriptor: str) -> None:
     channel = socket.socket(fileno=int(descriptor))
     channel.set_inheritable(False)
     os.dup2(2, 1)  # what a library prints is not an answer to anything
-    sandbox.leave_with_parent()
-    has_network = sandbox.close_network()
+    leave_with_parent()
+    has_network = close_network()
     keep_freed_memory()
     job: Callable[[bytes], bytes] | None = _named(job_name)
     collect_between_jobs()
     if limits.is_silent:
         _fall_silent()
-    share = sandbox.CpuShare(limits.cpu_s, SystemClock())
+    share = CpuShare(limits.cpu_s, SystemClock())
     share.renew()
-    has_memory, has_files = sandbox.limit_resources(limits)
-    is_limited = seccomp.forbid_new_privileges()
+    has_memory, has_files = limit_resources(limits)
+    is_limited = forbid_new_privileges()
     held = Barriers(
         network=has_network,
-        seccomp=is_limited and seccomp.install(),
+        seccomp=is_limited and install(),
         no_new_privileges=is_limited,
         memory=has_memory,
         cpu=share.holds,
         files=has_files,
-        audit=sandbox.close_doors(),
+        audit=close_doors(),
     )
     if limits.needs_closed_network and not held.is_network_closed:
         job = None
@@ -62,9 +333,7 @@ def _fall_silent() -> None:
     os.close(nowhere)
 
 
-def _serve(
-    job: Callable[[bytes], bytes] | None, jobs: BinaryIO, channel: socket.socket, share: sandbox.CpuShare
-) -> None:
+def _serve(job: Callable[[bytes], bytes] | None, jobs: BinaryIO, channel: socket.socket, share: CpuShare) -> None:
     """Without a job, every request is refused: the worker is not safe enough for it."""
     done, clock = 0, SystemClock()
     while (payload := received(jobs)) is not None:

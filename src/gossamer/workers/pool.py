@@ -16,9 +16,8 @@ from gossamer.base.clock import Clock
 from gossamer.base.errors import WorkerLost
 from gossamer.base.processes import Processes
 from gossamer.base.tell import Tell
-from gossamer.workers.lines import Lines, Queue
 from gossamer.workers.protocol import Barriers, Limits, weakest
-from gossamer.workers.worker import Admit, Job, Worker, WorkerAnswer, lost_by_itself
+from gossamer.workers.worker import Admit, Job, Lines, Queue, Worker, WorkerAnswer, lost_by_itself
 
 CHILD = "gossamer.workers.child"
 FIRST_REST_S = 0.1

@@ -17,9 +17,8 @@ from gossamer.values.messages import PageFacts
 from gossamer.values.page import ntriples
 from gossamer.values.url import Url
 from gossamer.views.facts.checkpoints import Checkpoints
-from gossamer.views.facts.names import graph_name
 from gossamer.views.facts.query_job import SparqlFound, SparqlQuestion, Unsourced, _reply
-from gossamer.views.facts.sources import SOURCES, SourcesReader
+from gossamer.views.facts.sources import SOURCES, SourcesReader, graph_name
 from gossamer.views.facts.store import Graph
 
 FILES, CLOCK = DiskFiles(), SystemClock()

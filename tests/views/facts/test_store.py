@@ -14,7 +14,7 @@ from gossamer.base.errors import DirectoryBusy, DirectoryUnusable
 from gossamer.values.messages import PageFacts
 from gossamer.values.url import url_of
 from gossamer.views.facts import store as store_room
-from gossamer.views.facts.names import PROVENANCE, graph_name
+from gossamer.views.facts.sources import PROVENANCE, graph_name
 from gossamer.views.facts.store import Graph, digest, opened, page_facts
 
 A = "http://a.test/x"

@@ -14,8 +14,8 @@ from gossamer.values.url import Url
 from gossamer.views.words import facets
 from gossamer.views.words.facets import FACETS, estimated
 from gossamer.views.words.query import WordsQuery
+from gossamer.views.words.schema import count
 from gossamer.views.words.searcher import Searcher
-from gossamer.views.words.snapshot import count
 from gossamer.views.words.writer import IndexWriter
 
 PAGES = 400

@@ -8,7 +8,7 @@ from gossamer.search.query import parse
 from gossamer.values.page import Page, Reading
 from gossamer.values.url import Url
 from gossamer.views.words import query as asking
-from gossamer.views.words import snapshot
+from gossamer.views.words import schema as snapshot
 from gossamer.views.words.searcher import Searcher
 from gossamer.views.words.writer import IndexWriter
 

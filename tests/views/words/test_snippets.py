@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.views.words.snapshot import LARGE, MOST_SNAPSHOTS, Lasting
+from gossamer.views.words.schema import LARGE, MOST_SNAPSHOTS, Lasting
 from gossamer.views.words.snippets import LONGEST, Segment, fragment
 
 WORDS = ["fish", "tropical", "harbour", "a"]

@@ -16,8 +16,16 @@ from gossamer.cli.output import console, table
 from gossamer.cli.tools.plots import over_time
 from gossamer.collection.directory import existing, outside_of
 from gossamer.monitor import chronicle
-from gossamer.monitor.chronicle import Visits
-from gossamer.monitor.freshness import FreshnessReport, days_in_words, even, is_curve, span_in_words, sparkline, told
+from gossamer.monitor.chronicle import (
+    FreshnessReport,
+    Visits,
+    days_in_words,
+    even,
+    is_curve,
+    span_in_words,
+    sparkline,
+    told,
+)
 from gossamer.monitor.samples import standing_now
 from gossamer.recrawl.freshness import Freshness
 from gossamer.store.directory import DEFAULT, Directory

@@ -13,8 +13,7 @@ from gossamer.cli.flags import Dir
 from gossamer.cli.output import console, note
 from gossamer.collection.open import open_collection
 from gossamer.collection.views import refuse_missing
-from gossamer.search.answer import Entity, Hit, SearchAnswer
-from gossamer.search.find import FACETS
+from gossamer.search.find import FACETS, Entity, Hit, SearchAnswer
 from gossamer.search.query import parse
 from gossamer.store.directory import DEFAULT
 from gossamer.values.format import as_json, counted, harmless, json_value

@@ -32,8 +32,7 @@ from gossamer.demo.server import DemoServer, Logged
 from gossamer.demo.verdict import Verdict, verdict_of
 from gossamer.demo.web import DemoWeb, address_plan
 from gossamer.monitor import chronicle
-from gossamer.monitor.chronicle import Chronicle, visits_in
-from gossamer.monitor.freshness import days_in_words
+from gossamer.monitor.chronicle import Chronicle, days_in_words, visits_in
 from gossamer.store.directory import Directory
 from gossamer.values.format import counted
 from gossamer.values.url import Url

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 from gossamer.base.clock import from_words
-from gossamer.monitor.freshness import Box, FreshnessReport, rounded_up
+from gossamer.monitor.chronicle import Box, FreshnessReport, rounded_up
 
 MARKS = "*o+x#@%"
 WIDTH, HEIGHT = 720, 400

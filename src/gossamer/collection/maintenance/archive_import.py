@@ -26,7 +26,7 @@ from gossamer.crawler.process import open_archive
 from gossamer.monitor.supervisor import indexer_running
 from gossamer.plugins.code import reopened
 from gossamer.rules.retention import NOTHING, Forgotten
-from gossamer.spool.writer import SpoolWriter
+from gossamer.spool.frames import SpoolWriter
 from gossamer.store import captures, forgotten
 from gossamer.store.directory import Directory, lock_directory
 from gossamer.store.state import open_database

@@ -29,7 +29,7 @@ from gossamer.monitor.control import Control
 from gossamer.monitor.supervisor import become_the_one, indexer_running
 from gossamer.plugins import code as plugged
 from gossamer.plugins.code import FOLDER, contexts_in, reopened
-from gossamer.spool.writer import SpoolWriter
+from gossamer.spool.frames import SpoolWriter
 from gossamer.store import captures, tallies
 from gossamer.store.directory import GENERATION, UNFINISHED, Directory, lock_directory, outdated
 from gossamer.store.options import config_of

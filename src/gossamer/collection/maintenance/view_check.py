@@ -17,7 +17,7 @@ from gossamer.base.errors import GossamerError, StateDamaged, ViewDamaged, Worke
 from gossamer.base.files import Files
 from gossamer.base.tell import Says
 from gossamer.indexer.updates import Reread, position_in
-from gossamer.spool.follower import SpoolPosition
+from gossamer.spool.frames import SpoolPosition
 from gossamer.store import captures, tallies
 from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import read_only
@@ -27,8 +27,7 @@ from gossamer.values.capture import Kept
 from gossamer.values.format import counted
 from gossamer.values.url import Url
 from gossamer.views.facts.checkpoints import DIGESTS, newest, tables_without, unlike_digests, view_of
-from gossamer.views.facts.names import graph_name
-from gossamer.views.facts.sources import SOURCES, damaged_records
+from gossamer.views.facts.sources import SOURCES, damaged_records, graph_name
 from gossamer.views.facts.store import POSITION, fetched_at, opened
 from gossamer.views.links.reader import LinksReader, every_link
 from gossamer.views.words.schema import damaged_files

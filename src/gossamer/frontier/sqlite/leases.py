@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
-from gossamer.base.chance import Chance
 from gossamer.base.clock import SECOND, Instant
+from gossamer.base.environment import Chance
 from gossamer.frontier.api import FrontierRules
 from gossamer.frontier.back_queues import NEVER, PER_FETCH, Backs, Resolving
 from gossamer.frontier.known import name_of

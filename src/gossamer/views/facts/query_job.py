@@ -12,9 +12,8 @@ from gossamer.extract.vocabularies import Kind, Vocabularies, canonical, with_ow
 from gossamer.views.facts import results
 from gossamer.views.facts.checkpoints import unlike_format, unlike_seal
 from gossamer.views.facts.inference import TYPE, Widened, widened
-from gossamer.views.facts.names import CAPTURE, PATH, PROVENANCE, SPELLING, SYNTAX
 from gossamer.views.facts.query_text import Canonical, canonical_query, explained, inspect, refuse_remote, tokens_of
-from gossamer.views.facts.sources import SourcesReader
+from gossamer.views.facts.sources import CAPTURE, PATH, PROVENANCE, SPELLING, SYNTAX, SourcesReader
 
 Term = NamedNode | BlankNode | Literal | Triple
 Functions = dict[NamedNode, Callable[..., Term | None]]

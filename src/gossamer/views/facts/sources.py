@@ -1,9 +1,11 @@
-"""Where on its page each fact comes from: one small record a page, beside the graph (docs/formats.md).
+"""IRIs of our own in the graph, and where on its page each fact comes from: one small record a page, beside the graph
+(docs/formats.md).
 
-As facts in the graph this would cost four times the work and disk. The database is in the graph's folder and is lost
-with it. It has no write-ahead log, so that query workers, which may not write, can read it.
+As facts in the graph these records would cost four times the work and disk. Their database is in the graph's folder and
+is lost with it. It has no write-ahead log, so that query workers, which may not write, can read it.
 """
 
+import re
 import sqlite3
 from collections import OrderedDict
 from collections.abc import Iterable
@@ -11,12 +13,42 @@ from contextlib import closing
 from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import quote
 
 from gossamer.base.errors import DiskFull, GossamerError, ViewDamaged
 from gossamer.base.files import Files
 from gossamer.extract.origins import Record, unpacked
+from gossamer.extract.vocabularies import canonical
 from gossamer.store import statements
-from gossamer.values.url import id_of
+from gossamer.values.url import Url, id_of
+
+OURS = "urn:gossamer:"
+"""The prefix of our own IRIs."""
+PROVENANCE = "urn:gossamer:provenance"
+"""The graph with the time and capture of each page's facts."""
+FETCHED_AT = "http://www.w3.org/ns/prov#generatedAtTime"
+CAPTURE = "urn:gossamer:capture"
+SYNTAX = "urn:gossamer:syntax"
+"""A function in queries: the syntaxes that state a fact, `urn:gossamer:syntax(?graph, ?s, ?p, ?o)`."""
+PATH = "urn:gossamer:path"
+"""A function in queries: the element that states a fact."""
+SPELLING = "urn:gossamer:spelling"
+"""A function in queries: the fact as the page spells it, as N-Triples; unbound if it is stored that way."""
+DATE_TIME = "http://www.w3.org/2001/XMLSchema#dateTime"
+INTEGER = "http://www.w3.org/2001/XMLSchema#integer"
+
+_NO_IRI = re.compile(r"%(?![0-9A-Fa-f]{2})|[^!#$%&'()*+,\-./0-9:;=?@A-Z_a-z~]")
+
+
+def graph_name(url: Url) -> str:
+    """The page's URL as an IRI, in its canonical spelling: the name of the page in facts.
+
+    Browsers accept characters in paths and queries that an IRI may not contain (RFC 3987, 2.2: brackets, braces, bars,
+    lone percent signs); these are percent-encoded. Two URLs that differ only in this share a graph.
+    """
+    origin = url.origin
+    return canonical(origin + _NO_IRI.sub(lambda odd: quote(odd[0], safe=""), url.text[len(origin) :]))
+
 
 SOURCES = "sources.db"
 MOST_REMEMBERED = 200_000

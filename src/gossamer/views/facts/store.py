@@ -29,8 +29,16 @@ from gossamer.views.facts.checkpoints import (
     view_of,
     write_digests,
 )
-from gossamer.views.facts.names import CAPTURE, DATE_TIME, FETCHED_AT, INTEGER, PROVENANCE, graph_name
-from gossamer.views.facts.sources import PageSources, Sources
+from gossamer.views.facts.sources import (
+    CAPTURE,
+    DATE_TIME,
+    FETCHED_AT,
+    INTEGER,
+    PROVENANCE,
+    PageSources,
+    Sources,
+    graph_name,
+)
 
 POSITION = "position"
 """The file in the store's folder with its position in the spool."""

@@ -14,8 +14,7 @@ from tantivy import Occur
 
 from gossamer.values.url import id_of
 from gossamer.views.words.dictionary import Form
-from gossamer.views.words.schema import Pointers
-from gossamer.views.words.snapshot import Snapshot, any_of
+from gossamer.views.words.schema import Pointers, Snapshot, any_of
 
 AT_ONCE = 40
 ROUNDS = 3

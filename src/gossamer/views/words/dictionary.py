@@ -12,8 +12,7 @@ from typing import Literal
 import msgspec
 import tantivy
 
-from gossamer.views.words.entry import card_at
-from gossamer.views.words.snapshot import LARGE, Snapshot
+from gossamer.views.words.schema import LARGE, Snapshot, card_at
 
 STEMMERS = {
     "ar": "arabic",

@@ -9,10 +9,19 @@ from tantivy import Occur
 
 from gossamer.values.query import Query
 from gossamer.views.words.dictionary import Form, beginning, forms
-from gossamer.views.words.entry import WITH_WORDS, card_at
 from gossamer.views.words.query import filters_of
-from gossamer.views.words.schema import Card, IndexedEntity, key_of, may_have, means, supertypes_of
-from gossamer.views.words.snapshot import Snapshot, any_of
+from gossamer.views.words.schema import (
+    WITH_WORDS,
+    Card,
+    IndexedEntity,
+    Snapshot,
+    any_of,
+    card_at,
+    key_of,
+    may_have,
+    means,
+    supertypes_of,
+)
 
 MOST_ENTITIES = 6
 AT_ONCE = 40

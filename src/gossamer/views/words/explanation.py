@@ -18,7 +18,7 @@ from gossamer.views.words.query import (
     WantedWord,
     WordsQuery,
 )
-from gossamer.views.words.snapshot import Snapshot
+from gossamer.views.words.schema import Snapshot
 
 
 class ScoreReason(msgspec.Struct, frozen=True):

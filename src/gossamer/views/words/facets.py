@@ -9,10 +9,8 @@ import tantivy
 
 from gossamer.base.clock import SECOND, Instant
 from gossamer.values.query import Query
-from gossamer.views.words.entry import card_at
 from gossamer.views.words.query import EARLIEST, GROUPS, having, own_superclasses
-from gossamer.views.words.schema import TRAITS, means, namespaces_of
-from gossamer.views.words.snapshot import Snapshot, count
+from gossamer.views.words.schema import TRAITS, Snapshot, card_at, count, means, namespaces_of
 
 FACETS = (*GROUPS, "date")
 """What pages can be counted by."""

@@ -12,9 +12,7 @@ from gossamer.extract.vocabularies import bundled
 from gossamer.values.query import Query, Word
 from gossamer.views.words.anchors import targets_of
 from gossamer.views.words.dictionary import Form, beginning, forms, is_stop_word, near
-from gossamer.views.words.entry import WITH_WORDS
-from gossamer.views.words.schema import iris_of, last_part, namespaces_of, signs_of
-from gossamer.views.words.snapshot import Snapshot, any_of
+from gossamer.views.words.schema import WITH_WORDS, Snapshot, any_of, iris_of, last_part, namespaces_of, signs_of
 
 # The filters of a `Query`: any value of a filter may match, and all filters must.
 

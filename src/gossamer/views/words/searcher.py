@@ -17,12 +17,26 @@ from gossamer.values.query import DEEPEST_HIT, MOST_HITS, Query
 from gossamer.values.url import Url
 from gossamer.views.words import entities, facets
 from gossamer.views.words.entities import Entity
-from gossamer.views.words.entry import WITH_WORDS, card_at, card_in, entry_at
 from gossamer.views.words.explanation import Explanation, explained
 from gossamer.views.words.facets import Facet, FacetCounts, Span
 from gossamer.views.words.query import WordsQuery
-from gossamer.views.words.schema import ANALYZER, FORMAT, POSITION, VERSION, Card, analyzer, signs_of
-from gossamer.views.words.snapshot import Snapshot, count, held_at, integers
+from gossamer.views.words.schema import (
+    ANALYZER,
+    FORMAT,
+    POSITION,
+    VERSION,
+    WITH_WORDS,
+    Card,
+    Snapshot,
+    analyzer,
+    card_at,
+    card_in,
+    count,
+    entry_at,
+    held_at,
+    integers,
+    signs_of,
+)
 from gossamer.views.words.snippets import Segment, around, limited, snippets
 
 # Pages with identical text: one result, whose copies are listed here.

@@ -9,8 +9,8 @@ from hashlib import sha256
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from pathlib import Path
 
-from gossamer.base.chance import random_token
 from gossamer.base.clock import Clock
+from gossamer.base.environment import random_token
 from gossamer.base.files import Files
 from gossamer.store.directory import Directory
 

@@ -8,7 +8,7 @@ from msgspec import Meta
 from starlette.responses import Response
 
 from gossamer.base.clock import Instant, from_words
-from gossamer.monitor.freshness import (
+from gossamer.monitor.chronicle import (
     MEANINGS,
     Box,
     FreshnessReport,

@@ -17,8 +17,7 @@ from gossamer.collection.collection import Collection
 from gossamer.collection.control import Crawler, CrawlState, RulesChanged, RuleSet, Seed, Wrong, wrong_in
 from gossamer.collection.lists import ListedVisit, VisitsAsked
 from gossamer.collection.state import RulesPreview
-from gossamer.monitor.chronicle import Chronicle
-from gossamer.monitor.freshness import days_in_words
+from gossamer.monitor.chronicle import Chronicle, days_in_words
 from gossamer.monitor.hints import Hint
 from gossamer.monitor.system import System
 from gossamer.values.format import fitted

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pyoxigraph import NamedNode
 
 from gossamer.extract.vocabularies import canonical
-from gossamer.views.facts.names import FETCHED_AT, PATH, PROVENANCE, SYNTAX
+from gossamer.views.facts.sources import FETCHED_AT, PATH, PROVENANCE, SYNTAX
 from gossamer.web.names import PREFIXES, is_whole_iri
 
 LONGEST_IRI = 8 * 1024

@@ -15,7 +15,7 @@ from gossamer.collection.why.trail import HostTrail, Section, Trail, told, told_
 from gossamer.values.capture import Kept
 from gossamer.values.format import as_json
 from gossamer.values.url import Url, url_of
-from gossamer.views.facts.names import PATH, SPELLING, SYNTAX, graph_name
+from gossamer.views.facts.sources import PATH, SPELLING, SYNTAX, graph_name
 from gossamer.views.words.searcher import WordCount
 from gossamer.web.entities.facts import Row
 from gossamer.web.names import named

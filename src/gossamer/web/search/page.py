@@ -10,7 +10,7 @@ import msgspec
 
 from gossamer.base.clock import Instant, in_words
 from gossamer.base.errors import QueryRefused
-from gossamer.search.answer import Hit, SearchAnswer
+from gossamer.search.find import Hit, SearchAnswer
 from gossamer.values.format import csv_line, json_bytes
 from gossamer.values.query import Query
 from gossamer.views.words.dictionary import Completion

@@ -11,7 +11,7 @@ import msgspec
 
 from gossamer.base.clock import Instant, in_words
 from gossamer.extract.vocabularies import bundled
-from gossamer.search.answer import Hit, SearchAnswer
+from gossamer.search.find import Hit, SearchAnswer
 from gossamer.search.query import parse, text_of, toggled
 from gossamer.values.query import Query
 from gossamer.views.words.entities import Entity

@@ -12,7 +12,7 @@ from starlette.responses import Response, StreamingResponse
 from gossamer.base.clock import SECOND
 from gossamer.base.errors import WorkerLost
 from gossamer.collection.collection import Collection
-from gossamer.search.answer import SearchAnswer
+from gossamer.search.find import SearchAnswer
 from gossamer.values.query import DEEPEST_HIT, MOST_HITS
 from gossamer.values.url import url_of
 from gossamer.views.words.explanation import Explanation

@@ -20,9 +20,9 @@ from gossamer.base.errors import QueryRefused
 from gossamer.collection.collection import Collection
 from gossamer.collection.vocabulary import Ask
 from gossamer.extract.vocabularies import Kind, bundled, label_of
-from gossamer.views.facts.names import CAPTURE, FETCHED_AT, PATH, SYNTAX
 from gossamer.views.facts.query_job import IS_A, SPECIALISES
 from gossamer.views.facts.results import JSON, JSON_LD, N_TRIPLES, RDF_XML, ROWS, TRIPLES, TURTLE, media_type_for
+from gossamer.views.facts.sources import CAPTURE, FETCHED_AT, PATH, SYNTAX
 from gossamer.views.facts.sparql import MOST_BYTES, MOST_ROWS
 from gossamer.web.names import PREFIXES, named
 from gossamer.web.responses import json_answer

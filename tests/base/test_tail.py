@@ -5,8 +5,7 @@ import errno
 import pytest
 
 from gossamer.base.errors import DiskFull, GossamerError
-from gossamer.base.files import DiskFiles
-from gossamer.spool.tail import Tail
+from gossamer.base.files import DiskFiles, Tail
 from gossamer.testing import Fault, FaultyFiles
 
 
