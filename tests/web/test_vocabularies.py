@@ -11,7 +11,7 @@ from gossamer.base.clock import SECOND
 from gossamer.base.errors import QueryTooLong
 from gossamer.collection.vocabulary import COUNT_FRESH_S, OLD_S, FactCounter, FactsInUse, TermsInUse
 from gossamer.testing import FakeClock
-from gossamer.views.facts.sparql import SparqlResult
+from gossamer.views.facts.query_job import SparqlResult
 from gossamer.web.entities.vocabularies import all_of, one_of
 
 SCHEMA = "http://schema.org/"

@@ -10,7 +10,6 @@ from contextlib import AbstractContextManager, closing, nullcontext
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import msgspec
@@ -53,9 +52,7 @@ class Catalogue:
         self._connection = open_state(self._directory)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, trouble: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._opened().close()
         self._connection = None
 

@@ -13,10 +13,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Protocol, cast
 
+from xxhash import xxh3_128_digest
+
 from gossamer.base.errors import DiskFull, GossamerError
 
 DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
+SEAL_BYTES = 16
 
 
 class Appender(Protocol):
@@ -348,3 +351,18 @@ def trouble(path: Path, error: OSError) -> GossamerError:
     if error.errno in NO_ROOM:
         return DiskFull(f"no room left to write {path.name}; free some space and the crawl goes on")
     return GossamerError(f"the disk refused to write {path.name}: {error.strerror or error}")
+
+
+def sealed(head: bytes, body: bytes) -> bytes:
+    """The content of a small file: a line that names its format, 16 bytes of xxh3 over the body, and the body."""
+    return b"".join((head, xxh3_128_digest(body), body))
+
+
+def unsealed(head: bytes, content: bytes) -> bytes:
+    """The body. Raises ValueError with the reason for anything that `sealed` has not made with this head."""
+    if not content.startswith(head):
+        raise ValueError("it is of another kind or version")
+    body = content[len(head) + SEAL_BYTES :]
+    if xxh3_128_digest(body) != content[len(head) : len(head) + SEAL_BYTES]:
+        raise ValueError("it is damaged")
+    return body

@@ -37,9 +37,10 @@ from gossamer.values.page import Quad
 from gossamer.values.query import Sort
 from gossamer.values.url import Url, url_of
 from gossamer.views.facts.checkpoints import newest
+from gossamer.views.facts.query_job import SparqlResult
 from gossamer.views.facts.results import JSON
 from gossamer.views.facts.sources import OURS, SOURCES, SourcesReader, graph_name
-from gossamer.views.facts.sparql import MOST_ROWS, QueryLimits, QueryPool, SparqlResult
+from gossamer.views.facts.sparql import MOST_ROWS, QueryLimits, QueryPool
 from gossamer.views.facts.store import opened
 from gossamer.workers.jobs import COPY
 from gossamer.workers.pool import Pool

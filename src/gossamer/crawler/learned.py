@@ -17,11 +17,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import msgspec
-from xxhash import xxh3_128_digest
 
 from gossamer.base.clock import Clock
 from gossamer.base.environment import Outside
-from gossamer.base.files import Files
+from gossamer.base.files import Files, sealed, unsealed
 from gossamer.base.tasks import background
 from gossamer.base.tell import Tell
 from gossamer.rules.learned.model import LearnedHosts
@@ -33,7 +32,6 @@ SHARE = 50
 """Of the time, one part in so many at most is spent on writing it: a very large one is written less often."""
 LARGEST = 512 << 20
 _LENGTH = struct.Struct("<I")
-_SUM = 16
 _STEP = 1 << 20
 _FORMAT = b"gossamer learned 2 %s\n" % sys.byteorder.encode()
 """Tables are written as they lie in memory, so the order of bytes belongs to the format."""
@@ -50,20 +48,14 @@ def packed(learning: LearnedHosts) -> bytes:
         coded = _ENCODER.encode(part)
         pieces.append(press.compress(_LENGTH.pack(len(coded)) + coded))
     pieces.append(press.flush())
-    body = b"".join(pieces)
-    return b"".join((_FORMAT, xxh3_128_digest(body), body))
+    return sealed(_FORMAT, b"".join(pieces))
 
 
 def unpacked(content: bytes, key: int) -> LearnedHosts:
     """Raises ValueError, saying why, for anything that `packed` has not made. `key` is for what was never kept."""
-    if not content.startswith(_FORMAT):
-        raise ValueError("it is of another kind or version")
-    body = content[len(_FORMAT) + _SUM :]
-    if xxh3_128_digest(body) != content[len(_FORMAT) : len(_FORMAT) + _SUM]:
-        raise ValueError("it is damaged")
     learning = LearnedHosts(key=key)
     try:
-        for coded in _frames(body):
+        for coded in _frames(unsealed(_FORMAT, content)):
             learning.recall(_PART.decode(coded))
     except (zlib.error, msgspec.MsgspecError) as trouble:
         raise ValueError(f"it cannot be read: {trouble}") from trouble

@@ -5,7 +5,6 @@ import re
 from collections.abc import Awaitable, Callable
 from io import BytesIO
 from itertools import chain
-from types import TracebackType
 from typing import Self
 
 from multidict import CIMultiDict, CIMultiDictProxy
@@ -324,9 +323,7 @@ class Client:
         self._connections.open()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self._connections.close()
         await asyncio.sleep(0)  # the transports close on the loop's next turn
 

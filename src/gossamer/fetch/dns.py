@@ -5,7 +5,6 @@ import socket
 from collections import OrderedDict
 from collections.abc import Iterable
 from itertools import zip_longest
-from types import TracebackType
 from typing import NamedTuple, Self
 
 import aiodns
@@ -62,9 +61,7 @@ class DnsResolver:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         asking = list(self._asking.values())
         for question in asking:
             question.cancel()

@@ -31,14 +31,25 @@ Reread = Callable[[Place], Awaitable[Reading | None]]
 """Reads a capture again from the archive; None when there is nothing in it for the views."""
 
 
-class View(Protocol):
-    """What is kept of the pages in one form. Real ones: `views.links.store.Links`, `GraphView` here,
-    `views.words.writer.IndexWriter`."""
-
+class _Committed(Protocol):
     @property
     def position(self) -> bytes:
-        """What the last `commit` was told; empty when the view is new. It is lost when the view is."""
+        """The position of the last commit that is on disk; empty when the view is new. It is lost with the view."""
         ...
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the last commit is still in progress; the next one has to wait for it."""
+        ...
+
+    def settle(self) -> None:
+        """Wait until everything that was committed is on disk."""
+        ...
+
+
+class View(_Committed, Protocol):
+    """What is kept of the pages in one form. Real ones: `views.links.store.LinksWriter`, `GraphView` here,
+    `views.words.writer.IndexWriter`."""
 
     @property
     def waiting(self) -> int:
@@ -59,40 +70,17 @@ class View(Protocol):
         """Whether it holds so much for the next commit that this should not wait."""
         ...
 
-    @property
-    def is_busy(self) -> bool:
-        """Whether the last commit is still under way: who wants the next one waits for it."""
-        ...
-
     def commit(self, position: bytes) -> None:
-        """Keep what was given since the last time; done when `position` says so."""
-        ...
-
-    def settle(self) -> None:
-        """Wait until everything that `commit` was told to keep is kept."""
+        """Keep what was given since the last time; it is done when `position` says so."""
         ...
 
 
-class FactsKeeper(Protocol):
+class FactsKeeper(_Committed, Protocol):
     """Where facts are kept. Real ones: `views.facts.store.LocalFacts`, and `indexer.graph_client.FactsApart`, through
     another process."""
 
-    @property
-    def position(self) -> bytes:
-        """What came with the last pages that are safely kept; empty when there were none."""
-        ...
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether a commit is under way."""
-        ...
-
     def commit(self, position: bytes, pages: list[PageFacts]) -> None:
-        """Put each page's facts in the place of those it had. It may return before they are kept."""
-        ...
-
-    def settle(self) -> None:
-        """Wait until they are."""
+        """Replace each page's facts. It may return before they are on disk."""
         ...
 
 

@@ -12,10 +12,9 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import msgspec
-from xxhash import xxh3_128_digest
 
 from gossamer.base.clock import SECOND, Instant, in_words
-from gossamer.base.files import Files
+from gossamer.base.files import Files, sealed, unsealed
 from gossamer.recrawl.freshness import Freshness
 
 NAME = "chronicle"
@@ -26,7 +25,6 @@ SITES_NOW, SITES_THEN = 200, 12
 """Sites of the newest sample, and of the others."""
 LARGEST = 64 << 20
 _FORMAT = b"gossamer chronicle 1\n"
-_SUM = 16
 
 
 class Visits(msgspec.Struct, frozen=True):
@@ -179,17 +177,12 @@ def run_at(runs: Sequence[CrawlRun], at: Instant, slack_s: float = 120.0) -> Cra
 
 
 def packed(chronicle: Chronicle) -> bytes:
-    body = zlib.compress(_ENCODER.encode(chronicle), 6)
-    return b"".join((_FORMAT, xxh3_128_digest(body), body))
+    return sealed(_FORMAT, zlib.compress(_ENCODER.encode(chronicle), 6))
 
 
 def unpacked(content: bytes) -> Chronicle:
     """Raises ValueError, saying why, for anything that `packed` has not made."""
-    if not content.startswith(_FORMAT):
-        raise ValueError("it is of another kind or version")
-    body = content[len(_FORMAT) + _SUM :]
-    if xxh3_128_digest(body) != content[len(_FORMAT) : len(_FORMAT) + _SUM]:
-        raise ValueError("it is damaged")
+    body = unsealed(_FORMAT, content)
     try:
         return _DECODER.decode(zlib.decompress(body))
     except (zlib.error, msgspec.MsgspecError) as trouble:

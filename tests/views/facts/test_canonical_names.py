@@ -18,9 +18,10 @@ from gossamer.values.capture import Capture
 from gossamer.values.messages import PageFacts
 from gossamer.values.url import url_of
 from gossamer.views.facts.checkpoints import FORMAT, Checkpoints, newest
+from gossamer.views.facts.query_job import SparqlResult
 from gossamer.views.facts.query_text import canonical_query
 from gossamer.views.facts.sources import SOURCES
-from gossamer.views.facts.sparql import FactFiles, QueryLimits, QueryPool, SparqlResult
+from gossamer.views.facts.sparql import FactFiles, QueryLimits, QueryPool
 from gossamer.views.facts.store import Graph, LocalFacts, opened
 
 JSON = "application/sparql-results+json"

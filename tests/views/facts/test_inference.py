@@ -17,8 +17,9 @@ from gossamer.base.tell import silent
 from gossamer.extract.vocabularies import bundled
 from gossamer.views.facts.checkpoints import Checkpoints
 from gossamer.views.facts.inference import BRACKETS, NO_BLANKS, NO_SHORT_FORM, PATHS, VARIABLES, widened
+from gossamer.views.facts.query_job import SparqlResult
 from gossamer.views.facts.query_text import explained
-from gossamer.views.facts.sparql import FactFiles, QueryLimits, QueryPool, SparqlResult
+from gossamer.views.facts.sparql import FactFiles, QueryLimits, QueryPool
 from gossamer.views.facts.store import Graph
 
 JSON = "application/sparql-results+json"

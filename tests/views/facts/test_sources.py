@@ -17,7 +17,7 @@ from gossamer.values.messages import PageFacts
 from gossamer.values.page import ntriples
 from gossamer.values.url import Url
 from gossamer.views.facts.checkpoints import Checkpoints
-from gossamer.views.facts.query_job import SparqlFound, SparqlQuestion, Unsourced, _reply
+from gossamer.views.facts.query_job import SparqlQuestion, SparqlResult, Unsourced, _reply
 from gossamer.views.facts.sources import SOURCES, SourcesReader, graph_name
 from gossamer.views.facts.store import Graph
 
@@ -42,7 +42,7 @@ def question(folder: Path, sources: Path, query: str = ALL) -> SparqlQuestion:
 
 def asked(folder: Path, sources: Path, query: str = ALL) -> list[list[str]]:
     reply = _reply(question(folder, sources, query))
-    assert isinstance(reply, SparqlFound)
+    assert isinstance(reply, SparqlResult)
     return [line.split("\t") for line in reply.body.decode().splitlines()[1:]]
 
 

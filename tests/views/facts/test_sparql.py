@@ -19,7 +19,8 @@ from gossamer.base.files import DiskFiles
 from gossamer.base.processes import SystemProcesses
 from gossamer.base.tell import silent
 from gossamer.views.facts.checkpoints import Checkpoints
-from gossamer.views.facts.sparql import MOST_ROWS, FactFiles, QueryLimits, QueryPool, SparqlResult
+from gossamer.views.facts.query_job import SparqlResult
+from gossamer.views.facts.sparql import MOST_ROWS, FactFiles, QueryLimits, QueryPool
 from gossamer.views.facts.store import Graph, digest
 
 JSON = "application/sparql-results+json"

@@ -16,9 +16,10 @@ from gossamer.values.capture import Kept, capture_id_of
 from gossamer.values.messages import PageFacts, ReadVersion
 from gossamer.values.url import Host, Url
 from gossamer.views.facts.checkpoints import Checkpoints
+from gossamer.views.facts.query_job import SparqlResult
 from gossamer.views.facts.query_text import inspect
 from gossamer.views.facts.sources import SOURCES
-from gossamer.views.facts.sparql import FactFiles, QueryLimits, QueryPool, SparqlResult
+from gossamer.views.facts.sparql import FactFiles, QueryLimits, QueryPool
 from gossamer.views.facts.store import Graph
 
 MOST_PAGES = 20_000

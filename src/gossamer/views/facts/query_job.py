@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, QueryBoolean, QuerySolutions, Store, Triple
 
+from gossamer.base.clock import Instant
 from gossamer.base.errors import ConfigError, QueryRefused, ViewDamaged
 from gossamer.extract.origins import FactOrigin, text_of
 from gossamer.extract.vocabularies import Kind, Vocabularies, canonical, with_own
@@ -43,10 +44,13 @@ class SparqlQuestion(msgspec.Struct, frozen=True):
     """Whether names match only as they are spelled in the query, without variants."""
 
 
-class SparqlFound(msgspec.Struct, frozen=True, tag=True):
+class SparqlResult(msgspec.Struct, frozen=True, tag=True):
     media_type: str
     body: bytes
     truncated: bool
+    """The limit on rows or bytes cut the answer."""
+    as_of: Instant = 0
+    """The facts are those of this moment; the pool knows it, and not the worker."""
     query: str = ""
     """As it ran, where inference or canonical names changed it."""
     notes: tuple[str, ...] = ()
@@ -73,7 +77,7 @@ class Unsourced(msgspec.Struct, frozen=True, tag=True):
     words: str
 
 
-Reply = SparqlFound | SparqlRefused | CheckpointGone | CheckpointDamaged | Unsourced
+Reply = SparqlResult | SparqlRefused | CheckpointGone | CheckpointDamaged | Unsourced
 
 _questions = msgspec.msgpack.Decoder(SparqlQuestion)
 _replies = msgspec.msgpack.Encoder()
@@ -147,8 +151,8 @@ def _answer(store: Store, question: SparqlQuestion) -> Reply:
         body, cut = results.write_triples(answer, media_type, question.most_rows, question.most_bytes)
     if unsourced:
         return Unsourced(unsourced[0])
-    notes = (*meant.notes, *asked.notes)
-    return SparqlFound(media_type, body, cut, asked.query if asked.query != question.query else "", notes)
+    ran = asked.query if asked.query != question.query else ""
+    return SparqlResult(media_type, body, cut, query=ran, notes=(*meant.notes, *asked.notes))
 
 
 def _with_canonical_names(question: SparqlQuestion, functions: Functions) -> Canonical:

@@ -9,7 +9,7 @@ from types import TracebackType
 
 import msgspec
 
-from gossamer.base.clock import Clock, Instant
+from gossamer.base.clock import Clock
 from gossamer.base.errors import QueryRefused, QueryTooLong, ViewDamaged, WorkerLost
 from gossamer.base.files import Files
 from gossamer.base.processes import Processes
@@ -21,9 +21,9 @@ from gossamer.views.facts.query_job import (
     CheckpointDamaged,
     CheckpointGone,
     Reply,
-    SparqlFound,
     SparqlQuestion,
     SparqlRefused,
+    SparqlResult,
     Unsourced,
     job,
 )
@@ -44,20 +44,6 @@ UNGUARDED = (
 
 _questions = msgspec.msgpack.Encoder()
 _replies: msgspec.msgpack.Decoder[Reply] = msgspec.msgpack.Decoder(Reply)
-
-
-@dataclass(frozen=True, slots=True)
-class SparqlResult:
-    media_type: str
-    body: bytes
-    truncated: bool
-    """The limit on rows or bytes cut the answer."""
-    as_of: Instant
-    """The facts are those of this moment."""
-    query: str = ""
-    """As it ran, where inference or canonical names changed it."""
-    notes: tuple[str, ...] = ()
-    """What inference added, where it does not apply, and strings that look like names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +148,8 @@ class QueryPool:
             as_of = checkpoint.as_of if checkpoint else self._clock.now()
             folder = str(checkpoint.folder) if checkpoint else ""
             match await self._put(msgspec.structs.replace(question, checkpoint=folder)):
-                case SparqlFound(media_type, body, truncated, asked, notes):
-                    return SparqlResult(media_type, body, truncated, as_of, asked, notes)
+                case SparqlResult() as result:
+                    return msgspec.structs.replace(result, as_of=as_of)
                 case SparqlRefused(words):
                     raise QueryRefused(words)
                 case CheckpointDamaged(words):  # the one before it may be whole

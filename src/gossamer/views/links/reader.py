@@ -183,18 +183,16 @@ class LinksReader:
     def called(self, urls: Sequence[Url]) -> list[tuple[int, list[Anchor]]]:
         """How many pages link to each of these, and the anchors of other sites alone: what a result shows. Cheaper
         than `about_all`, since most links are internal."""
+        ids = [url.id for url in urls]
         with self._damage_named():
-            return self._called([url.id for url in urls])
-
-    def _called(self, ids: list[int]) -> list[tuple[int, list[Anchor]]]:
-        states = target_states(self._opened(), ids, self._runs, self._file)
-        outer = {
-            target: tuple([anchor for anchor in state.anchors if not anchor.is_inner])
-            for target, state in states.items()
-            if state.anchors and not state.anchors[0].is_inner  # other sites come first
-        }
-        sources = [anchor.source for anchors in outer.values() for anchor in anchors]
-        linking = _urls(self._opened(), sources) if sources else {}
+            states = target_states(self._opened(), ids, self._runs, self._file)
+            outer = {
+                target: tuple([anchor for anchor in state.anchors if not anchor.is_inner])
+                for target, state in states.items()
+                if state.anchors and not state.anchors[0].is_inner  # other sites come first
+            }
+            sources = [anchor.source for anchors in outer.values() for anchor in anchors]
+            linking = _urls(self._opened(), sources) if sources else {}
         named = {target: _anchors(anchors, linking) for target, anchors in outer.items()}
         return [(states[target].count, named.get(target, [])) for target in ids]
 
@@ -223,17 +221,13 @@ class LinksReader:
 
     def digest(self) -> str:
         """Equal for equal links, in whatever order they were written."""
+        seen, connection = sha256(), self._opened()
         with self._damage_named():
-            return self._digest(self._opened())
-
-    @staticmethod
-    def _digest(connection: sqlite3.Connection) -> str:
-        seen = sha256()
-        for url_id, fetched_at, url, outgoing in connection.execute(SQL["all_sources"]):
-            seen.update(repr((url_id, fetched_at, url, links_in(outgoing))).encode("utf-8", "replace"))
-        ids = {link.url.id for row in connection.execute(SQL["all_sources"]) for link in links_in(row[3])}
-        for url_id in sorted(ids):
-            seen.update(repr(target_state(connection, url_id)).encode("utf-8", "replace"))
+            for url_id, fetched_at, url, outgoing in connection.execute(SQL["all_sources"]):
+                seen.update(repr((url_id, fetched_at, url, links_in(outgoing))).encode("utf-8", "replace"))
+            ids = {link.url.id for row in connection.execute(SQL["all_sources"]) for link in links_in(row[3])}
+            for url_id in sorted(ids):
+                seen.update(repr(target_states(connection, [url_id])[url_id]).encode("utf-8", "replace"))
         return seen.hexdigest()
 
     def _opened(self) -> sqlite3.Connection:
@@ -275,10 +269,6 @@ def targets_state(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[in
     """The merged part of these targets."""
     rows = connection.execute(SQL["targets_of"], (json.dumps(ids),))
     return {target: Target(count, _ANCHORS.decode(anchors)) for target, count, anchors in rows}
-
-
-def target_state(connection: sqlite3.Connection, target: int) -> Target:
-    return target_states(connection, [target])[target]
 
 
 def target_states(

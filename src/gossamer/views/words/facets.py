@@ -190,13 +190,6 @@ def _facets(
     chosen: Sequence[str] = getattr(query, GROUPS[name])
     excluded: Sequence[str] = getattr(query, f"without_{GROUPS[name]}")
     ranked = sorted(total.items(), key=lambda one: (-one[1], one[0]))
-    if not (chosen or excluded):
-        return tuple(
-            [
-                Facet(value, _scaled(having_it, share), _scaled(inferred[value], share) if value in inferred else 0)
-                for value, having_it in ranked[:MOST_VALUES]
-            ]
-        )
     found = [
         Facet(
             value,
@@ -205,7 +198,7 @@ def _facets(
             _is_named(name, chosen, value),
             _is_named(name, excluded, value),
         )
-        for value, having_it in ranked
+        for value, having_it in (ranked if chosen or excluded else ranked[:MOST_VALUES])
     ]
     kept = [facet for at, facet in enumerate(found) if at < MOST_VALUES or facet.is_chosen or facet.is_excluded]
     rare = [Facet(value, _having(snapshot, pages, name, value), is_chosen=True) for value in _unmet(name, kept, chosen)]

@@ -14,8 +14,9 @@ from starlette.responses import Response
 from gossamer.base.errors import QueryRefused
 from gossamer.collection.collection import Collection
 from gossamer.values.url import Url, url_of
+from gossamer.views.facts.query_job import SparqlResult
 from gossamer.views.facts.results import JSON, N_TRIPLES
-from gossamer.views.facts.sparql import MOST_ROWS, SparqlResult
+from gossamer.views.facts.sparql import MOST_ROWS
 from gossamer.web.entities.facts import bindings
 from gossamer.web.entities.queries import NAMING, TYPE, Iri
 from gossamer.web.names import ShownTerm, named, short, term_of
