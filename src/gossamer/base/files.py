@@ -273,9 +273,9 @@ NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 class Tail:
     """One owner. `open` before use.
 
-    After an `append` that failed the file ends where it ended before, and the tail goes on. After a `sync` that
-    failed nothing since the last good sync is trusted (the kernel may have dropped it and will not say so twice):
-    the file is cut back to there and is not to be written again, and `usable` is False.
+    After a failed `append` the file ends where it did before, and the tail can be used further. After a failed `sync`
+    nothing since the last successful one is trusted (the kernel may have dropped it and will not report it twice): the
+    file is cut back to there and must not be written again; `usable` is False.
     """
 
     def __init__(self, files: Files, path: Path) -> None:
@@ -296,7 +296,7 @@ class Tail:
         self.usable = True
 
     def append(self, given: bytes) -> int:
-        """The offset where `given` begins. REQUIRES: usable."""
+        """The offset at which `given` begins. REQUIRES: usable."""
         appender = self._opened()
         try:
             start = appender.append(given)
@@ -321,21 +321,21 @@ class Tail:
         self._is_dirty = False
 
     def back_to(self, end: int) -> None:
-        """Forget what was appended past `end`. Whether that worked is in `usable`; it never raises."""
+        """Cut what was appended past `end`. It never raises: `usable` says whether that worked."""
         if end < self.end:
             self._cut(end)
 
     def close(self) -> None:
         appender, self._appender, self.usable = self._appender, None, False
         if appender is not None:
-            with contextlib.suppress(OSError):  # what was synced is safe, and nothing else was promised
+            with contextlib.suppress(OSError):  # what was synced is safe
                 appender.close()
 
     def _cut(self, end: int) -> None:
         try:
             self._opened().cut(end)
         except OSError:
-            self.usable = False  # a torn end stays; whoever opens the file next cuts it
+            self.usable = False  # a torn end stays, and is cut when the file is opened next
         self._is_dirty = True
         self.end = end
         self.synced_end = min(self.synced_end, end)
@@ -347,7 +347,7 @@ class Tail:
 
 
 def trouble(path: Path, error: OSError) -> GossamerError:
-    """The disk's complaint as one of ours: no room is something to wait for, all else is not."""
+    """An error of the disk as one of ours: a full disk may get room again, other errors do not pass."""
     if error.errno in NO_ROOM:
         return DiskFull(f"no room left to write {path.name}; free some space and the crawl goes on")
     return GossamerError(f"the disk refused to write {path.name}: {error.strerror or error}")

@@ -37,9 +37,9 @@ UNVERIFIED = "tls-unverified"
 TLS_DROPPED = "tls-dropped"
 """The flag of a redirect that leads from https to http."""
 LONGEST_NUMBER = 18
-"""Digits of a length that fit into 64 bits; a longer one is as good as none."""
+"""Digits of a length that fit into 64 bits; a longer one is ignored."""
 WORTH_A_CONNECTION = 64 * 1024
-"""Bytes of a body; a smaller one is sooner read than another connection made."""
+"""Bytes of a body; reading a smaller one is faster than opening another connection."""
 PDF = "application/pdf"
 ETAG = re.compile(r'(?:W/)?"[!#-~]{1,200}"')
 """An entity tag of ASCII (RFC 9110, 8.8.3)."""
@@ -66,7 +66,7 @@ class ResponseHead:
 
 
 def _length_fault(fields: Fields) -> str | None:
-    """RFC 9112, 6.3. Two parsers that disagree on a length are how responses are smuggled: we take no such answer."""
+    """RFC 9112, 6.3. Responses are smuggled where two parsers disagree on a length: such an answer is refused."""
     lengths = fields.getall("Content-Length", ())
     transfer_codings = fields.getall("Transfer-Encoding", ())
     if len(lengths) + len(transfer_codings) > 1:
@@ -79,14 +79,14 @@ def _length_fault(fields: Fields) -> str | None:
 
 
 def is_wanted(media_type: str, wanted: Sequence[str]) -> bool:
-    """An answer that does not say what it is may be a page: the reader will find out."""
+    """An answer without a media type may be a page: the reader will find out."""
     return not media_type or media_type in wanted
 
 
 def is_what_we_have(fields: Fields, head: ResponseHead, etag: str) -> bool:
-    """Whether a server that passed over our condition begins to send what we have: under the very strong entity tag
-    that we asked about, which no other bytes may have (RFC 9110, 8.8.1). Only a large body is worth a connection. Not
-    where a field beside it decides what may be shown."""
+    """Whether a server that ignored our condition begins to send what we have: it has the strong entity tag of our
+    request, which no other bytes may have (RFC 9110, 8.8.1). Only for a large body, which is worth a connection; not
+    where another field decides what may be shown."""
     if not etag.startswith('"') or fields.get("ETag", "").strip() != etag or "X-Robots-Tag" in fields:
         return False
     return head.length is not None and head.length > WORTH_A_CONNECTION
@@ -103,7 +103,7 @@ def limit_of(kind: VisitKind, status: int, media_type: str, settings: Fetch) -> 
 
 
 def outcome_of(capture: Capture, head: ResponseHead, flags: tuple[str, ...], now: Instant) -> Outcome:
-    """The status table. REQUIRES: the body is whole, or was cut by our own limit."""
+    """By status. REQUIRES: the body is whole, or was cut by our own limit."""
     status = capture.status
     if status in STATUS_FAILS:
         reason, words = STATUS_FAILS[status]
@@ -122,7 +122,7 @@ def outcome_of(capture: Capture, head: ResponseHead, flags: tuple[str, ...], now
 
 
 def _moved(capture: Capture, location: str) -> Outcome:
-    """The parser took the field for UTF-8, with surrogates for bytes that are not: those are Latin-1."""
+    """The parser decoded the field as UTF-8, with surrogates for invalid bytes: those are Latin-1."""
     text = location.encode("utf-8", "surrogateescape").decode("latin-1") if _has_surrogates(location) else location
     to = url_of(text, capture.url)
     if to is None:
@@ -132,7 +132,7 @@ def _moved(capture: Capture, location: str) -> Outcome:
 
 
 def validators_of(capture: Capture) -> Validators:
-    """What the answer can be asked for by; of what is not well-formed, or too long to repeat, nothing."""
+    """The validators for the next request, if they are well-formed and not too long to repeat."""
     etag, date = capture.header("etag") or "", (capture.header("last-modified") or "").strip()
     return Validators(
         etag.strip() if ETAG.fullmatch(etag.strip()) else "",
@@ -141,7 +141,7 @@ def validators_of(capture: Capture) -> Validators:
 
 
 def moment_of(date: str) -> Instant | None:
-    """An HTTP date; None where it is none, or before 1970."""
+    """An HTTP date; None if it is invalid or before 1970."""
     try:
         moment = round(parsedate_to_datetime(date).timestamp() * SECOND)
     except (ValueError, TypeError, OverflowError):
@@ -150,7 +150,7 @@ def moment_of(date: str) -> Instant | None:
 
 
 def wait_of(retry_after: str | None, now: Instant) -> float | None:
-    """Retry-After in seconds (RFC 9110, 10.2.3), at most a day; None when it says nothing we understand."""
+    """Retry-After in seconds (RFC 9110, 10.2.3), at most a day; None if it is missing or invalid."""
     if retry_after is None:
         return None
     text = retry_after.strip()
@@ -198,9 +198,9 @@ def entry_of(
             return _missing(visit, now, settings)
         case Failed(wait_s=wait_s):
             return _unreachable(visit, wait_s or 0.0, _trouble(outcome), now, settings)
-        case Refused(reason=reason) if reason in HELD:  # what was known stays so; it is asked for with other options
+        case Refused(reason=reason) if reason in HELD:  # what was known stays; it is fetched once the options allow it
             return _last_good(visit, now, settings)
-        case Refused():  # by a rule of our own: asking again would change nothing
+        case Refused():  # by a rule of our own: another fetch would change nothing
             return msgspec.structs.replace(
                 _unreachable(visit, 0.0, _trouble(outcome), now, settings), failures=HOPELESS
             )
@@ -237,7 +237,7 @@ def entry_read(origin: str, parsed: ParsedRobots, now: Instant, expires_at: Inst
 
 
 def _kept(old: Robots, now: Instant, settings: RobotsKeeping) -> Robots:
-    """The server says that nothing has changed: what was read stands, from now."""
+    """Not modified: what was read is valid again, from now."""
     return msgspec.structs.replace(
         old,
         state=RobotsState.READ,
@@ -263,7 +263,7 @@ def _missing(visit: Visit, now: Instant, settings: RobotsKeeping) -> Robots:
 
 
 def _unreachable(visit: Visit, wait_s: float, trouble: str, now: Instant, settings: RobotsKeeping) -> Robots:
-    """Nothing may be fetched until it is read; after half a day the last good copy speaks again, if there is one."""
+    """Nothing may be fetched until it can be read; after half a day the last good copy, if any, counts again."""
     good = _last_good(visit, now, settings)
     most_s = settings.retry_most_s if good.read_at is None else min(settings.retry_most_s, settings.retry_copy_s)
     back_off_s = min(settings.retry_s * 2.0 ** min(good.failures, 32), max(most_s, settings.retry_s))
@@ -281,7 +281,7 @@ def _unreachable(visit: Visit, wait_s: float, trouble: str, now: Instant, settin
 
 
 def _last_good(visit: Visit, now: Instant, settings: RobotsKeeping) -> Robots:
-    """What is carried on while there is no new answer: the row of failures, and the rules unless they are too old."""
+    """What is kept while there is no new answer: the failures in a row, and the rules unless they are too old."""
     blank = Robots(
         origin=visit.origin,
         state=RobotsState.UNREACHABLE,
@@ -305,7 +305,7 @@ def _hops(visit: Visit) -> int:
 
 
 def _keep_s(capture: Capture, settings: RobotsKeeping) -> float:
-    """Cache-Control is listened to within bounds (RFC 9309, 2.4)."""
+    """Cache-Control counts within bounds (RFC 9309, 2.4)."""
     found = _MAX_AGE.search(capture.header("Cache-Control") or "")
     return min(max(float(found[1]), settings.keep_least_s), settings.keep_s) if found else settings.keep_s
 

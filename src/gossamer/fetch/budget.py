@@ -2,11 +2,11 @@
 
     own share -> medium -> large -> answers
 
-Each visit may hold its own share without asking, so that small pages never wait for large ones. What a body needs
+Each fetch may hold its own share without asking, so that small pages never wait for large ones. What a body needs
 beyond it comes from one of two pools, by its size; the reader's answer (the record and the reading) from a third. A
-visit only ever waits for a pool further to the right than those it holds from, and whoever holds from the last one
-needs nothing but the disk: nobody can wait in a circle. A visit to a host is under way until it is settled, and a host
-has one at most, so that what a visit holds is what its host holds.
+fetch only waits for a pool further to the right than those it holds from, and the holders of the last one need nothing
+but the disk: no deadlock is possible. A host has at most one fetch in progress until that is settled, so what a fetch
+holds is what its host holds.
 """
 
 import asyncio
@@ -16,17 +16,17 @@ from dataclasses import dataclass, field
 
 MIB = 1 << 20
 MOST_SHARE = 256 * 1024
-"""Bytes of a body that need no asking; less where very many visits are under way at once."""
+"""Bytes of a body that need no grant; less where very many fetches are in progress at once."""
 MEDIUM = 2 * MIB
 """Bodies up to this size have a pool of their own, which larger ones cannot take from."""
 CROWD = 4
-"""Visits under way at most, slow ones included, for each place of `at_once`."""
+"""Fetches in progress at most, slow ones included, for each place of `at_once`."""
 COPIES = 2
-"""Of an answer: as it arrives and decoded, then decoded and as it is written."""
+"""Of an answer: as received and decoded, then decoded and as written."""
 
 
 class _Pool:
-    """Granted whole or not yet, in the order asked for. More than all there is is granted to one alone."""
+    """Requests are granted whole, in order. One that exceeds the pool is granted when nothing else is."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -45,10 +45,10 @@ class _Pool:
         try:
             await turn
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():  # granted just as the visit was given up
+            if turn.done() and not turn.cancelled():  # granted just as the fetch was cancelled
                 self.give_back(size)
             else:
-                with contextlib.suppress(ValueError):  # not there: room came free just now, and it was passed over
+                with contextlib.suppress(ValueError):  # not there: it was skipped when room became free just now
                     self.waiting.remove((size, turn))
                 self.give_back(0)  # the next may fit
             raise
@@ -71,13 +71,13 @@ class _Account:
 
 
 class Budget:
-    """One for a crawler process. `release` ends what a host holds; whoever calls `body` sees to it that it is called.
+    """One for a crawler process. The caller of `body` sees to `release`, which ends what a host holds.
 
-    A single body of any size is always possible: where it exceeds its pool, it is there alone.
+    A single body of any size is always possible: if it exceeds its pool, it has that to itself.
     """
 
     def __init__(self, total: int = 256 * MIB, at_once: int = 128) -> None:
-        """`at_once`: visits under way, beside the slow ones."""
+        """`at_once`: fetches in progress, apart from slow ones."""
         self.share = min(MOST_SHARE, total // 4 // (CROWD * at_once))
         self.medium = min(MEDIUM, total // 32)
         self._medium = _Pool(total // 8)
@@ -92,16 +92,16 @@ class Budget:
 
     @property
     def waiting(self) -> int:
-        """Bodies on the wire that wait for room."""
+        """Bodies being received that wait for memory."""
         return len(self._medium.waiting) + len(self._large.waiting)
 
     def next_size(self, received: int, likely: int) -> int:
-        """What to ask for when a body has outgrown what it holds: a body that does not tell its length might be of
-        medium size, and is not given room for the largest before it proves to be large."""
+        """What to request when a body has outgrown what it holds: one of unknown length may be of medium size, and gets
+        room for the largest only once it proves to be large."""
         return likely if received > self.medium or likely <= self.medium else self.medium
 
     async def body(self, host: str, size: int) -> None:
-        """Wait until there is room for `size` bytes of the body under way; replaces what was granted before."""
+        """Wait until there is room for `size` bytes of the body being received; replaces what was granted before."""
         if size <= self.share:
             return
         pool = self._medium if size <= self.medium else self._large
@@ -129,7 +129,7 @@ class Budget:
                 del self._accounts[host]
 
     def release(self, host: str) -> None:
-        """Nothing of the host's visit is in memory any more."""
+        """Nothing of the host's fetch is in memory any more."""
         account = self._accounts.pop(host, None)
         if account is not None:
             _free(account)

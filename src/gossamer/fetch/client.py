@@ -25,13 +25,13 @@ from gossamer.values.url import Url
 from gossamer.values.visit import VisitKind
 
 MOST_INTERIM = 8
-"""Answers with status 1xx that are let pass before the real one."""
+"""Answers with status 1xx that are accepted before the real one."""
 BREATH = 8
-"""Decoding steps after which the loop gets a turn at the latest, however little they gave."""
+"""Decoding steps after which the event loop gets a turn at the latest, however little they produced."""
 
 
 class ResponseBody:
-    """The bytes of a body, in one place: a list of pieces would have to be joined, which takes them twice."""
+    """The bytes of a body in one buffer: joining a list of pieces would need the memory twice."""
 
     __slots__ = ("_first", "_more")
 
@@ -55,12 +55,12 @@ class ResponseBody:
         return len(self._first) if self._more is None else self._more.tell()
 
     def whole(self) -> bytes:
-        """CPython hands out the buffer itself, cut to its size, and not a copy of it."""
+        """CPython returns the buffer itself, cut to its size, not a copy."""
         return self._first if self._more is None else self._more.getvalue()
 
 
 class Exchange:
-    """All that is known of it so far, also when it ends in the middle. Used once."""
+    """One request and its answer over one connection, within limits that hold while bytes arrive. Used once."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class Exchange:
         self._waited_s = self._head_s = 0.0
 
     async def run(self, fields: bytes, etag: str = "") -> Outcome:
-        """`etag`: what the question asks about, as far as it asks whether anything has changed."""
+        """`etag`: the one in the request's condition, if it has one."""
         self._etag = etag
         try:
             async with asyncio.timeout(self._settings.timeout_s) as deadline:
@@ -95,7 +95,7 @@ class Exchange:
         except Broken as broken:
             return self._cut(broken.reason, broken.words, Truncated.DISCONNECT)
         finally:
-            if self._connection is not None:  # not given back: the answer did not end well
+            if self._connection is not None:  # not given back: the answer did not end properly
                 self._connection.protocol.abort()
 
     async def _connect(self) -> Refused | Failed | None:
@@ -122,13 +122,13 @@ class Exchange:
         self._connection, self._address, self._distrust = connection, connection.address, connection.distrust
 
     async def _ask(self, fields: bytes) -> Refused | Failed | None:
-        """Send the question and wait for the head of the answer."""
+        """Send the request and wait for the head of the answer."""
         question = f"GET {self._url.target} HTTP/1.1\r\nHost: {self._url.host.name}\r\n".encode("ascii") + fields
         try:
             self._message = await self._head(question)
         except Broken as broken:
-            # A kept connection may be closed just as it is used again. When not a byte has come back, the question
-            # goes out once more, and on a new connection (RFC 9112, 9.3.1): that one is not asked a second time.
+            # A kept connection may be closed just as it is used again. If not a byte has come back, the request is sent
+            # once more, on a new connection (RFC 9112, 9.3.1); a request on a new connection is not repeated.
             lost = self._connection
             if broken.reason is not Reason.DISCONNECTED or lost is None or lost.is_new or lost.protocol.has_heard:
                 raise
@@ -166,7 +166,7 @@ class Exchange:
         if is_page and (why := self._judge_type(self._url, head.media_type, self._depth)) is not None:
             return Refused(Reason.MEDIA_TYPE, why)
         if status == 200 and is_what_we_have(fields, head, self._etag):
-            return Unchanged(self._capture(Truncated.LENGTH))  # with its connection the rest of the body is given up
+            return Unchanged(self._capture(Truncated.LENGTH))  # the rest of the body is dropped with its connection
         limit = limit_of(self._kind, status, head.media_type, settings)
         decoder = Decoder(codings_of(head.codings), limit) if head.codings else None
         is_cut = await self._body(limit, min(limit, head.length or limit), decoder, deadline)
@@ -185,10 +185,10 @@ class Exchange:
         return outcome_of(capture, head, flags, self._clock.now())
 
     async def _body(self, limit: int, likely: int, decoder: Decoder | None, deadline: asyncio.Timeout) -> bool:
-        """Take the body in; True when it was cut at the limit, which holds for bytes as sent and as decoded."""
+        """Receive the body; True when it was cut at the limit, which holds for bytes as sent and as decoded."""
         assert self._message is not None
         stream, received, work, turns = self._message.body, 0, 0, 0
-        held, windows = self._budget.share, 0  # bytes there is room for, and of those that the decoder keeps
+        held, windows = self._budget.share, 0  # bytes granted for the body, and for the decoder's window
         loop = asyncio.get_running_loop()
         begun, last = loop.time(), deadline.when() or 0.0
         while True:
@@ -198,7 +198,7 @@ class Exchange:
                     return False
                 self._is_slow = self._expect(deadline, begun, received, last)
                 piece = await stream.readany()
-            elif (turns := turns + 1) % 2 == 0:  # what waits in the protocol may have been costly to parse
+            elif (turns := turns + 1) % 2 == 0:  # what the protocol holds may have been costly to parse
                 await asyncio.sleep(0)
             received += len(piece)
             if received > limit:
@@ -225,7 +225,7 @@ class Exchange:
                 return True
 
     async def _hold(self, size: int, deadline: asyncio.Timeout) -> float:
-        """Wait for room in memory; how long it took, which is not the server's time."""
+        """Wait for memory; returns how long that took, which does not count as the server's time."""
         loop = asyncio.get_running_loop()
         before, until = loop.time(), deadline.when()
         deadline.reschedule(None)
@@ -236,10 +236,8 @@ class Exchange:
         return waited_s
 
     def _expect(self, deadline: asyncio.Timeout, begun: float, received: int, last: float) -> bool:
-        """Set the deadline to when the average rate will have fallen too low if nothing more comes.
-
-        True when that is before the visit's own deadline.
-        """
+        """Set the deadline to when the average rate will be too low if nothing more arrives. True when that is before
+        the fetch's own deadline."""
         settings = self._settings
         slow_at = begun + max(settings.least_rate_after_s, received / settings.least_rate)
         if slow_at < last:
@@ -250,7 +248,7 @@ class Exchange:
         return False
 
     def _late(self) -> Failed:
-        """A limit on time was reached. From the first byte on that is the page's fault, and not the host's."""
+        """A time limit was reached. Once the first byte has arrived, the page is to blame, not the host."""
         settings, size = self._settings, self._kept.size
         if self._is_slow:
             words = f"{size} bytes came, slower than {settings.least_rate} a second (fetch.least_rate)"
@@ -261,7 +259,7 @@ class Exchange:
         return self._cut(Reason.UNFINISHED, words, Truncated.TIME)
 
     def _cut(self, reason: Reason, words: str, truncated: Truncated) -> Failed:
-        """The visit ended in the middle: what there is of a body is kept, and marked."""
+        """The fetch was cut off: what there is of a body is kept, and marked as truncated."""
         if self._message is None or not 200 <= self._message.code <= 599:
             return Failed(reason, words)
         return Failed(reason, words, self._capture(truncated))
@@ -285,7 +283,7 @@ class Exchange:
 
 
 def fields_of(said: list[tuple[str, str]]) -> CIMultiDictProxy[str]:
-    """By name. Values are UTF-8, with surrogates for what is not."""
+    """By name. Values are decoded as UTF-8, with surrogates for invalid bytes."""
     return CIMultiDictProxy(CIMultiDict([(name, value if value.isascii() else _utf8(value)) for name, value in said]))
 
 
@@ -300,7 +298,7 @@ NO_VALIDATORS = Validators()
 
 
 class Client:
-    """`async with Client(...)`, then `fetch`. Never raises for the web's faults, follows nothing."""
+    """`async with Client(...)`, then `fetch`. Errors of the web are values; redirects are not followed."""
 
     def __init__(
         self,
@@ -330,9 +328,9 @@ class Client:
     async def fetch(
         self, url: Url, kind: VisitKind = VisitKind.PAGE, depth: int = 0, validators: Validators = NO_VALIDATORS
     ) -> Outcome:
-        """GET `url`, which is `depth` links from its seed: some rules for types ask that. A robots.txt may be of any
-        media type, and only its first half mebibyte is taken. With `validators` the server may answer that nothing has
-        changed."""
+        """GET `url`, which is `depth` links from its seed, as some rules for types need to know. A robots.txt may have
+        any media type, and only its first half mebibyte is read. With `validators` the server may answer that nothing
+        has changed."""
         if not _SENDABLE.fullmatch(url.text):
             return Refused(Reason.ADDRESS, "not a canonical address")
         try:
@@ -351,21 +349,19 @@ class Client:
         return await exchange.run(self._fields + conditions(validators), validators.etag)
 
     async def address_of(self, hostname: str) -> str | None:
-        """The address that a visit to this name would dial first, from the same memory and past the same guard.
-
-        None: it does not resolve, or must not be dialled. Never raises for what a name server does.
-        """
+        """The IP address that a fetch from this host would dial first, by the same cache and guard. None: the name does
+        not resolve, or must not be dialled. Never raises for what a name server does."""
         return await self._connections.address_of(hostname)
 
 
 def user_agent(settings: Fetch) -> str:
-    """Who we are and where to complain."""
+    """The program and its contact."""
     name = f"{settings.agent}/{__version__}"
     return f"{name} (+{settings.contact})" if settings.contact else name
 
 
 def _fields(settings: Fetch) -> bytes:
-    """All of a question that is the same every time. REQUIRES: the operator's words are one line of ASCII."""
+    """The header fields that all requests share. REQUIRES: agent and contact are one line of ASCII."""
     lines = (
         f"User-Agent: {user_agent(settings)}",
         f"Accept: {ACCEPT}",
@@ -377,8 +373,8 @@ def _fields(settings: Fetch) -> bytes:
 
 
 def conditions(validators: Validators) -> bytes:
-    """The rest of a question, up to its end. Both are sent: a server that knows entity tags passes over the date
-    (RFC 9110, 13.1.3). REQUIRES: they are as `answer.validators_of` gives them."""
+    """The rest of a request. Both are sent: a server that knows entity tags ignores the date (RFC 9110, 13.1.3).
+    REQUIRES: they come from `answer.validators_of`."""
     lines = []
     if validators.etag:
         lines.append(f"If-None-Match: {validators.etag}")

@@ -1,4 +1,4 @@
-"""Names to addresses, and the network as the running program uses it."""
+"""The DNS resolver, and the real network."""
 
 import asyncio
 import socket
@@ -15,18 +15,18 @@ from gossamer.base.environment import DirectDialer, Network, Outside
 from gossamer.base.tasks import begin
 
 MOST_REMEMBERED = 50_000
-"""Addresses kept in memory, over all names; a name without one counts as one."""
+"""Addresses in the cache, over all names; a name without one counts as one."""
 MOST_ADDRESSES = 1_000
-"""Of one name. What stands behind them is dropped, so it is neither checked nor dialled."""
+"""Of one name. Further ones are dropped, so they are neither checked nor dialled."""
 AT_ONCE = 64
-"""Names asked for at one time; further ones wait for their turn."""
+"""Names resolved at one time; further ones wait."""
 LEAST_TTL_S, MOST_TTL_S = 10.0, 3600.0
 ABSENT_TTL_S = 300.0
-"""How long a name that does not exist is not asked for again."""
+"""How long it is cached that a name does not exist."""
 TROUBLE_TTL_S = 30.0
-"""The same for a name whose servers failed or kept silent."""
+"""The same for a name whose servers failed or did not answer."""
 FLUSH_AFTER = 20_000
-"""c-ares has a memory of its own, without a bound: it is emptied after so many questions."""
+"""c-ares has an unbounded cache of its own, which is emptied after so many queries."""
 AI_NOSORT = 1 << 7
 """ares.h: leave the addresses in the order they came. Sorting them (RFC 6724) opens a socket for each."""
 _ABSENT = frozenset({pycares.errno.ARES_ENOTFOUND, pycares.errno.ARES_ENODATA, pycares.errno.ARES_EBADNAME})
@@ -43,7 +43,7 @@ class _Found(NamedTuple):
 
 
 class DnsResolver:
-    """A `Resolver` on the machine's name servers. The first question opens it; leaving `async with` closes it."""
+    """A `Resolver` on the machine's name servers. The first query opens it; leaving `async with` closes it."""
 
     def __init__(
         self, clock: Clock, servers: tuple[str, ...] | None = None, tries: int = 2, patience_s: float = 3.0
@@ -71,7 +71,7 @@ class DnsResolver:
             self._dns = None
 
     async def addresses(self, hostname: str) -> list[str]:
-        """Every address of the name, IPv4 and IPv6. Empty: there is none. OSError: it could not be found out."""
+        """Every address of the name, IPv4 and IPv6. Empty: there is none. OSError: the query failed."""
         name = hostname.lower()
         known = self._found.get(name)
         if known is None or known.until_s <= self._clock.elapsed_s():
@@ -81,14 +81,14 @@ class DnsResolver:
         return list(known.addresses)
 
     async def _shared(self, name: str) -> _Found:
-        """Who asks the same at the same time shares one question, and may leave without ending it for the others."""
+        """Concurrent callers share one query for a name; one that is cancelled does not end it for the others."""
         question = self._asking.get(name)
         if question is None:
 
             def ended(one: "asyncio.Future[_Found]") -> None:
                 self._asking.pop(name, None)
                 if not one.cancelled():
-                    one.exception()  # those who asked are told; perhaps all of them have left
+                    one.exception()  # the callers get it, if any is left
 
             question = self._asking[name] = begin(self._ask(name), ended)
         return await asyncio.shield(question)
@@ -103,13 +103,13 @@ class DnsResolver:
         dns = self._opened()
         self._asked += 1
         if self._asked % FLUSH_AFTER == 0:
-            dns._channel.reinit()  # aiodns has no door to it
+            dns._channel.reinit()  # aiodns offers no way to do it
         try:
             return self._found_in(await _answer(dns, name))
         except aiodns.error.DNSError as trouble:
             if _code(trouble) != pycares.errno.ARES_EBADRESP or len(self._asking) == 1:
                 return self._failed(name, trouble)
-        # A malformed answer to one makes c-ares fail all queries of that socket: each is asked again by itself.
+        # A malformed answer to one makes c-ares fail all queries of that socket: each is repeated by itself.
         apart = self._channel()
         try:
             return self._found_in(await _answer(apart, name))
@@ -137,7 +137,7 @@ class DnsResolver:
     def _channel(self) -> aiodns.DNSResolver:
         return aiodns.DNSResolver(
             nameservers=list(self._servers) if self._servers else None,
-            flags=pycares.ARES_FLAG_NOSEARCH,  # a name is what it says, not that plus the machine's own domain
+            flags=pycares.ARES_FLAG_NOSEARCH,  # the name alone, without the machine's own domain
             tries=self._tries,
             timeout=self._patience_s,
         )
@@ -161,7 +161,7 @@ def _code(trouble: aiodns.error.DNSError) -> int | None:
 
 
 def in_turns(addresses: Iterable[str]) -> list[str]:
-    """IPv4 and IPv6 by turns, IPv4 first, each in the order given: both get a chance among the few that are tried."""
+    """IPv4 and IPv6 alternating, IPv4 first, each in the order given, so that the few that are tried include both."""
     every = list(addresses)
     old, new = [text for text in every if ":" not in text], [text for text in every if ":" in text]
     return [text for pair in zip_longest(old, new) for text in pair if text is not None]

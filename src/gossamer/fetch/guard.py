@@ -68,10 +68,10 @@ METADATA = frozenset(
         "fd20:ce::254",
     )
 )
-"""Where clouds hand credentials to their machines: no setting opens these."""
+"""Where clouds give their machines credentials: no setting allows these."""
 
 _TEREDO = ipaddress.IPv6Network("2001::/32")
-_WRAPPED_AT = {  # IPv4 inside IPv6: the range, and how far the address stands from the right
+_WRAPPED_AT = {  # IPv4 inside IPv6: the range, and the bits to the right of the address
     ipaddress.IPv6Network("::ffff:0:0/96"): 0,  # mapped
     ipaddress.IPv6Network("::ffff:0:0:0/96"): 0,  # translated
     ipaddress.IPv6Network("64:ff9b::/96"): 0,  # NAT64
@@ -80,7 +80,7 @@ _WRAPPED_AT = {  # IPv4 inside IPv6: the range, and how far the address stands f
 }
 _ONLY_A_WRAPPING = tuple(_WRAPPED_AT)[:3]
 _NO_WRAPPING = frozenset({ipaddress.IPv6Address("::"), ipaddress.IPv6Address("::1")})
-"""In the range of compatible addresses, and none of them (RFC 4291, 2.5.2 and 2.5.3)."""
+"""In the range of compatible addresses, but not of that kind (RFC 4291, 2.5.2 and 2.5.3)."""
 _THIS_MACHINE = ("127.0.0.1", "::1")
 
 _NOT_WEB = """
@@ -98,7 +98,7 @@ _IS_THIS_MACHINE = " is this machine"
 
 
 def ranges(texts: Sequence[str]) -> tuple[Range, ...]:
-    """The operator's ranges, IPv6 with or without the brackets of a URL. A ConfigError names the one that is none."""
+    """The operator's ranges, IPv6 with or without the brackets of a URL. A ConfigError names an invalid one."""
     found: list[Range] = []
     for text in texts:
         try:
@@ -109,7 +109,7 @@ def ranges(texts: Sequence[str]) -> tuple[Range, ...]:
 
 
 def address_of(hostname: str) -> str | None:
-    """The address that a host name already is; None when it is a name."""
+    """The IP address, if the host name is one."""
     try:
         return str(ipaddress.ip_address(hostname))
     except ValueError:
@@ -118,7 +118,7 @@ def address_of(hostname: str) -> str | None:
 
 @lru_cache(maxsize=16_384)
 def forbidden(address: str, opened: tuple[Range, ...]) -> str | None:
-    """Why `address` must not be dialled, in words; None when it may. `opened` is what the operator allowed."""
+    """Why `address` must not be dialled; None when it may. `opened` is what the operator allowed."""
     try:
         whole = ipaddress.ip_address(address)
     except ValueError:
@@ -136,7 +136,7 @@ def forbidden(address: str, opened: tuple[Range, ...]) -> str | None:
 
 
 def is_opened(address: str, opened: Sequence[Range]) -> bool:
-    """Whether the operator named a range that holds it."""
+    """Whether it is in a range that the operator allowed."""
     return bool(opened) and any(face in given for face in _faces(ipaddress.ip_address(address)) for given in opened)
 
 
@@ -150,14 +150,14 @@ def forbidden_name(hostname: str, opened: Sequence[Range]) -> str | None:
 
 
 def closed_address(why: str) -> str | None:
-    """What to open, from what `forbidden` or `forbidden_name` said; None: no setting opens it."""
+    """The range to allow, from the words of `forbidden` or `forbidden_name`; None: no setting allows it."""
     if found := _NOT_PUBLIC.fullmatch(why):
         return found[1]
     return "127.0.0.0/8" if why.endswith(_IS_THIS_MACHINE) else None
 
 
 def _faces(address: Address) -> Iterator[Address]:
-    """The address itself, and the IPv4 addresses it stands for."""
+    """The address itself, and the IPv4 addresses inside it."""
     if isinstance(address, ipaddress.IPv4Address):
         yield address
         return

@@ -26,7 +26,7 @@ from gossamer.values.outcome import Failed, Reason, Refused
 from gossamer.values.url import Url
 
 NEXT_ADDRESS_AFTER_S = 0.25
-"""RFC 8305, 5: a second address is tried while the first has not answered for so long."""
+"""RFC 8305, 5: a second address is tried when the first has not answered for this long."""
 MOST_ADDRESSES_TRIED = 8
 
 
@@ -37,7 +37,7 @@ class PooledConnection(NamedTuple):
     """The checked address that was dialled."""
     is_new: bool
     distrust: str = ""
-    """Why the server could not prove who it is, when that was let pass."""
+    """Why the server's certificate was not accepted, where that is allowed."""
 
 
 class Streams(NamedTuple):
@@ -85,7 +85,7 @@ class Connections:
         self._idle.clear()
 
     def kept(self, origin: str) -> PooledConnection | None:
-        """A connection left from an earlier visit that the other side has neither closed nor spoken on."""
+        """An idle connection that the server has neither closed nor sent anything on."""
         idle = self._idle.pop(origin, None)
         if idle is None:
             return None
@@ -111,12 +111,12 @@ class Connections:
             oldest = next(iter(self._idle.values()))
 
     async def redial(self, url: Url) -> PooledConnection | Refused | Failed:
-        """A new connection in place of a kept one that ended unanswered; told, for it costs the host a question."""
+        """A new connection in place of a kept one that ended unanswered; reported: it costs the host a request."""
         self.tell("connection.replaced", url=url.text)
         return await self.dial(url)
 
     async def dial(self, url: Url) -> PooledConnection | Refused | Failed:
-        """A new connection. All addresses of the name are checked, and nothing but these addresses is dialled."""
+        """A new connection. All addresses of the name are checked, and only these are dialled."""
         loop = asyncio.get_running_loop()
         found = await self._dialled(url, lambda: Protocol(loop), url.scheme == "https")
         if not isinstance(found, _Dialled):
@@ -124,7 +124,7 @@ class Connections:
         return PooledConnection(found.protocol, url.origin, found.address, is_new=True, distrust=found.distrust)
 
     async def streams(self, url: Url, with_tls: bool) -> Streams | Refused | Failed:
-        """The same for a protocol that is not HTTP: a connection for one question, to the host of `url` only."""
+        """The same for a protocol that is not HTTP: a connection for one request, to the host of `url` only."""
         loop = asyncio.get_running_loop()
         reader = asyncio.StreamReader(loop=loop)
         found = await self._dialled(url, lambda: asyncio.StreamReaderProtocol(reader, loop=loop), with_tls)
@@ -167,7 +167,7 @@ class Connections:
         return found[0] if isinstance(found, list) else None
 
     async def _checked(self, hostname: str) -> list[str] | Refused | Failed:
-        """What the guard lets be dialled for a name, in the order it is tried."""
+        """The addresses of a name that may be dialled, in the order they are tried."""
         if why := forbidden_name(hostname, self._opened):
             return Refused(Reason.ADDRESS, why)
         literal = address_of(hostname)
@@ -177,7 +177,7 @@ class Connections:
             return Failed(Reason.DNS, f"{hostname} cannot be resolved")
         if not found:
             return Failed(Reason.DNS, f"{hostname} has no address")
-        for address in found:  # one bad address spoils the name: the good ones are a lure
+        for address in found:  # one bad address rules the name out: good ones beside it are a lure
             if why := forbidden(address, self._opened):
                 return Refused(Reason.ADDRESS, why)
         if self.settings.contact is None and not all(is_opened(address, self._opened) for address in found):
@@ -187,7 +187,7 @@ class Connections:
     async def _connect(
         self, url: Url, endpoints: list[Endpoint], make: Callable[[], P], with_tls: bool
     ) -> tuple[asyncio.Transport, P, Endpoint, str]:
-        """The connection, where it leads, and why the server is not trusted (empty: it is, or need not be)."""
+        """The connection, its endpoint, and why the server is not trusted (empty: it is, or need not be)."""
         if not with_tls:
             return *await _connected(url, endpoints, make, None), ""
         assert self._trust is not None
@@ -213,7 +213,7 @@ async def _connected(
         [_addr_info(endpoint) for endpoint in endpoints], happy_eyeballs_delay=NEXT_ADDRESS_AFTER_S, loop=loop
     )
     there, port = sock.getpeername()[:2]
-    peer = Endpoint(address_of(there) or there, port)  # the system may spell a mapped address another way
+    peer = Endpoint(address_of(there) or there, port)  # the system may write a mapped address in another way
     with contextlib.ExitStack() as unless_taken:
         unless_taken.callback(sock.close)
         transport, protocol = await loop.create_connection(make, sock=sock, ssl=tls, server_hostname=name)
@@ -224,25 +224,25 @@ async def _connected(
 def _addr_info(
     endpoint: Endpoint,
 ) -> tuple[int, int, int, str, tuple[str, int] | tuple[str, int, int, int]]:
-    """What getaddrinfo would say of a numeric address, without asking anybody."""
+    """As getaddrinfo returns it for a numeric address, without a query."""
     if ":" in endpoint.address:
         return (socket.AF_INET6, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (endpoint.address, endpoint.port, 0, 0))
     return (socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (endpoint.address, endpoint.port))
 
 
 def plain(trouble: OSError) -> str:
-    """Why no connection came to be, for people: what the system calls it, without Python's words around it."""
+    """Why there is no connection, for people: the system's words without Python's."""
     return os.strerror(trouble.errno).lower() if trouble.errno else "no address of the host could be reached"
 
 
 class Trust(NamedTuple):
     verified: ssl.SSLContext
     unverified: ssl.SSLContext | None
-    """Only for those who asked for it (`tls = "record"`): tried after the other one has refused the certificate."""
+    """Only with `tls = "record"`: tried after the other one has refused the certificate."""
 
 
 def trust_of(settings: Fetch) -> Trust:
-    """Both take TLS 1.2 and above; nothing of ours is ever sent that would need to be kept from the wrong server."""
+    """Both accept TLS 1.2 and later. Nothing secret is ever sent that the wrong server could get."""
     verified = ssl.create_default_context()
     if settings.tls_authorities is not None:
         verified.load_verify_locations(cafile=settings.tls_authorities)
@@ -269,7 +269,7 @@ CERTIFICATES = {
     62: "the certificate is for another name than this host's",
     64: "the certificate is for another address than this host's",
 }
-"""By OpenSSL's number for why a certificate was not verified."""
+"""By OpenSSL's number of the reason."""
 HANDSHAKES = {
     "WRONG_VERSION_NUMBER": "the server does not speak TLS there",
     "HTTP_REQUEST": "the server does not speak TLS there",
@@ -285,18 +285,18 @@ HANDSHAKES = {
     "TLSV1_ALERT_UNRECOGNIZED_NAME": "the server does not know this host's name",
     "UNEXPECTED_EOF_WHILE_READING": "the server broke off while the connection was being secured",
 }
-"""By OpenSSL's name for what went wrong before anything was sent."""
+"""By OpenSSL's name of the error in the handshake."""
 
 
 def in_words(trouble: ssl.SSLError | ssl.CertificateError) -> str:
-    """For people; what the library says is in `in_full`."""
+    """For people; `in_full` has the library's words."""
     if isinstance(trouble, ssl.SSLCertVerificationError):
         return CERTIFICATES.get(trouble.verify_code, "the certificate cannot be trusted")
     return HANDSHAKES.get(trouble.reason or "", "the connection could not be secured")
 
 
 def in_full(trouble: ssl.SSLError | ssl.CertificateError) -> str:
-    """For the log, and for the archive, where a capture says why its server is not trusted."""
+    """For the log, and for the archive, where a capture records why its server is not trusted."""
     if isinstance(trouble, ssl.SSLCertVerificationError):
         return f"certificate: {trouble.verify_message}"
     return getattr(trouble, "reason", None) or str(trouble)

@@ -1,7 +1,7 @@
 """Protocols that are not HTTP: the user's own, one for a scheme. See docs/extending.md.
 
-A protocol only asks and listens. Which host is dialled, past which guard, how long it may take and how much it may
-bring are decided here, as for any visit; robots, gaps and the archive are the same for all.
+A protocol only sends and receives. Which host is dialled, the guard, and the limits on time and size are decided here,
+as for any fetch; robots.txt, gaps and the archive are the same for all.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from gossamer.values.visit import VisitKind
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What came back, in the terms of HTTP: the rest of the house knows no others."""
+    """The answer in the terms of HTTP, the only ones that the rest of the program knows."""
 
     body: bytes = b""
     media_type: str = ""
@@ -30,20 +30,20 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 Dial = Callable[[], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
-"""A new connection to the host of the address, and to nothing else; with TLS if the protocol says so."""
+"""A new connection to the host of the URL, and to nothing else; with TLS if the protocol says so."""
 
 
 class OtherProtocol(Protocol):
-    """Real ones are the users'; tests/fetch/test_protocols.py has one."""
+    """Real ones are written by users; tests/fetch/test_protocols.py has one."""
 
     port: int
-    """The usual one."""
+    """The default one."""
     with_tls: bool
     has_robots: bool
-    """Whether hosts may have a /robots.txt, which is then asked for in this protocol. Without, all may be fetched."""
+    """Whether hosts may have a /robots.txt, which is then fetched by this protocol. If not, all may be fetched."""
 
     async def fetch(self, url: str, dial: Dial, most_bytes: int) -> Answer:
-        """Ask for one address. What is beyond `most_bytes` is cut. OSError, EOFError or ValueError: it went wrong."""
+        """Fetch one URL. What is beyond `most_bytes` is cut. OSError, EOFError or ValueError: it failed."""
         ...
 
 
@@ -54,12 +54,12 @@ TROUBLES: tuple[tuple[type[Exception], str], ...] = (
     (EOFError, "the answer broke off"),
     (ValueError, "the answer was not understood"),
 )
-"""What a protocol may raise, in words; what it said itself is in the log. The first that fits counts."""
+"""What a protocol may raise, in words; its own message is in the log. The first match counts."""
 Protocols = Mapping[str, OtherProtocol]
 
 
 class _NotDialled(OSError):
-    """Why there is no connection, on its way out of the protocol's own code."""
+    """Carries why there is no connection through the protocol's own code."""
 
     def __init__(self, why: Refused | Failed) -> None:
         super().__init__(why.detail)
@@ -67,7 +67,7 @@ class _NotDialled(OSError):
 
 
 class OtherExchange:
-    """One question in such a protocol. Used once."""
+    """One request in such a protocol. Used once."""
 
     def __init__(self, url: Url, kind: VisitKind, protocol: OtherProtocol, connections: Connections) -> None:
         self._url, self._kind, self._protocol, self._connections = url, kind, protocol, connections
@@ -101,7 +101,7 @@ class OtherExchange:
             answer = await self._protocol.fetch(self._url.text, self._dial, limit)
         except OSError:
             raise
-        except Exception as trouble:  # noqa: BLE001 - a stranger's code runs here
+        except Exception as trouble:  # noqa: BLE001 - the user's code runs here
             words = f"{type(trouble).__name__}: {trouble}"[:200]
             self._tell("protocol.failed", scheme=self._url.scheme, url=self._url.text, trouble=words)
             return Failed(Reason.PROTOCOL, next((says for kind, says in TROUBLES if isinstance(trouble, kind)), FAULTY))

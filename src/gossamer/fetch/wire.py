@@ -1,4 +1,4 @@
-"""An answer's bytes on their way through the parser, counted and bounded."""
+"""HTTP/1.1 on the wire: an answer's bytes on their way through the parser, counted and limited."""
 
 import asyncio
 import select
@@ -14,7 +14,7 @@ SLICE = 32 * 1024
 FRAMING = 64 * 1024
 MOST_UNREAD = 128 * 1024
 MOST_PIECES = 4096
-"""Bytes and pieces of a body that wait for their reader before nothing more is read."""
+"""Bytes and pieces of a body that wait for their reader before reading is paused."""
 INVALID = "the answer is not valid HTTP"
 LINE_TOO_LONG = "a header line is too long"
 CHUNKS = "the chunks of the body are malformed, or end too early"
@@ -22,7 +22,7 @@ UNANSWERED = "the server closed the connection without an answer"
 
 
 class Broken(Exception):
-    """What was asked for will not come, or not whole. The words are for people."""
+    """The answer will not arrive, or not whole. The words are for people."""
 
     def __init__(self, reason: Reason, words: str) -> None:
         super().__init__(words)
@@ -30,11 +30,11 @@ class Broken(Exception):
 
 
 class Surplus(Exception):
-    """Another answer follows that nobody asked for."""
+    """A second, unrequested answer follows."""
 
 
 class BodyStream:
-    """The body of an answer as it comes. For one reader."""
+    """The body of an answer as it arrives. For one reader."""
 
     __slots__ = ("_pieces", "_protocol", "_trouble", "_unread", "_waiter", "has_ended", "total")
 
@@ -62,7 +62,7 @@ class BodyStream:
             self._wake()
 
     def read_nowait(self) -> bytes:
-        """What has come; empty: nothing yet, or nothing more."""
+        """What has arrived; empty: nothing yet, or nothing more."""
         if self._pieces:
             found = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
             self._pieces, self._unread = [], 0
@@ -90,16 +90,14 @@ class Message(NamedTuple):
     code: int
     reason: bytes
     fields: list[tuple[str, str]]
-    """As they came, in Latin-1, which is every byte."""
+    """As received, in Latin-1, which has every byte."""
     body: BodyStream
 
 
 class Protocol(asyncio.Protocol):
-    """A connection with its parser, held to what an answer may cost.
-
-    Bounded are the bytes before its headers are whole, the bytes that frame its body (chunk sizes, extensions,
-    trailers), and how much is parsed in one turn of the loop: a read may bring 40,000 chunks of one byte.
-    """
+    """A connection with its parser. There are limits on the bytes before an answer's headers are whole, on those that
+    frame its body (chunk sizes, extensions, trailers), and on how much is parsed in one turn of the event loop: a read
+    may bring 40,000 chunks of one byte."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -117,7 +115,7 @@ class Protocol(asyncio.Protocol):
         self._quiet: select.poll | None = None
 
     def expect(self, head_limit: int, most_fields: int) -> None:
-        """A question goes out: count anew. REQUIRES: nothing is left of the last answer."""
+        """A request is sent: start counting. REQUIRES: nothing is left of the last answer."""
         self._wire, self._head_limit, self._most_fields = 0, head_limit, most_fields
         self._start, self._body, self._is_whole, self._code, self._fields = b"", None, False, 0, []
         self._parser = httptools.HttpResponseParser(self)
@@ -135,23 +133,21 @@ class Protocol(asyncio.Protocol):
 
     @property
     def has_heard(self) -> bool:
-        """Whether a single byte has come since the question."""
+        """Whether any byte has arrived since the request."""
         return self._wire > 0
 
     def is_connected(self) -> bool:
         return self.transport is not None and not self.transport.is_closing()
 
     def is_usable(self) -> bool:
-        """Whether another question may be asked: the last answer has ended, and nothing was read after it."""
+        """Whether another request may be sent: the last answer has ended, and nothing was read after it."""
         if not self.is_connected() or self._is_spoilt or self._messages:
             return False
         return self._parser is None or (self._is_whole and self._trouble is None and not self._backlog)
 
     def is_quiet(self) -> bool:
-        """Usable, and nothing waits in the system that the loop has not read yet.
-
-        It would be the end of the connection, or an answer nobody asked for that were taken for the next one.
-        """
+        """Usable, and no unread bytes wait in the kernel: these would be the end of the connection, or an unrequested
+        answer that would be taken for the next one."""
         if self.transport is None or not self.is_usable():
             return False
         if self._quiet is None:
@@ -163,7 +159,7 @@ class Protocol(asyncio.Protocol):
         if self.transport is not None:
             self.transport.abort()
             self.transport = None
-        self._parser = self._body = None  # they hold this one
+        self._parser = self._body = None  # they refer to this one
 
     # What the transport calls.
 
@@ -171,7 +167,7 @@ class Protocol(asyncio.Protocol):
         self.transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
-        if self._is_paused:  # it was on its way
+        if self._is_paused:  # it was already being delivered
             self._backlog += data
             return
         for start in range(0, len(data), SLICE):
@@ -188,7 +184,7 @@ class Protocol(asyncio.Protocol):
         self.transport = self._parser = self._body = None
 
     def resume_reading(self) -> None:
-        """Readers call this after every piece, though reading was hardly ever paused: then there is nothing to do."""
+        """Called after every piece, though reading is rarely paused."""
         if not self._is_paused:
             return
         self._is_paused = False
@@ -206,7 +202,7 @@ class Protocol(asyncio.Protocol):
     def _take(self, data: bytes) -> None:
         self._wire += len(data)
         if self._parser is None or self._is_whole or self._trouble is not None:
-            self._is_spoilt = True  # nobody asked for it
+            self._is_spoilt = True  # nothing was requested
             return
         if self._start is not None and not self._begins_well(data):
             self._give_up(Reason.PROTOCOL, INVALID)
@@ -227,7 +223,7 @@ class Protocol(asyncio.Protocol):
     def _misread(self, trouble: httptools.HttpParserError) -> None:
         if self._code == 101 or isinstance(trouble.__context__, Surplus) or (self._is_whole and not self._messages):
             self._is_spoilt = True
-        elif self._is_whole:  # more than it announced: who is to say which part is meant?
+        elif self._is_whole:  # more than announced: which part is meant is unknown
             self._messages.clear()
             self._give_up(Reason.PROTOCOL, INVALID)
         elif isinstance(trouble.__context__, Broken):
@@ -238,7 +234,7 @@ class Protocol(asyncio.Protocol):
             self._give_up(Reason.PROTOCOL, INVALID)
 
     def _begins_well(self, data: bytes) -> bool:
-        """The parser takes RTSP and other kinds, and HTTP/0.9 with a status, for HTTP; we do not (FAULTS H10)."""
+        """The parser accepts RTSP and other protocols, and HTTP/0.9 with a status; we do not (FAULTS H10)."""
         assert self._start is not None
         start = (self._start + data[: len(BEGINS) + 2]).lstrip(b"\r\n")
         self._start = start if len(start) < len(BEGINS) else None

@@ -1,7 +1,7 @@
-"""The facts, kept by a child process of the indexer: what it is told, and the indexer's side of the line.
+"""The graph process, a child of the indexer, as the indexer sees it; and the messages between the two.
 
-Oxigraph takes many pages in one go for half the price, and lets no other thread of its process go on meanwhile. Words
-must not wait for that; so facts have a process, and can be given to it in larger steps.
+Oxigraph takes many pages in one step at half the cost, but blocks all other threads of its process meanwhile. Words
+must not wait for that, so facts have a process of their own, and go there in larger steps.
 """
 
 import socket
@@ -20,18 +20,18 @@ from gossamer.workers.protocol import MessageKind, frame, received
 
 NAME, MODULE = "facts keeper", "gossamer.indexer.graph_process"
 AT_A_TIME, MOST_BYTES = 500, 16 << 20
-"""Pages in one message, and their bytes, but for those of the last: neither side holds all of them twice."""
+"""Pages in one message, and bytes before the last of them, so that neither side has all of them in memory twice."""
 LONGEST_END_S = 60.0
 
 
 class Pages(msgspec.Struct, frozen=True, array_like=True, tag=True):
-    """Some of those that the next `Commit` is about; not answered."""
+    """Some of the pages of the next `Commit`; not answered."""
 
     pages: list[PageFacts]
 
 
 class Commit(msgspec.Struct, frozen=True, array_like=True, tag=True):
-    """Keep the pages that came before this; answered with the position, once they are on disk."""
+    """Commit the pages sent before; answered with the position once they are on disk."""
 
     position: bytes
 
@@ -44,10 +44,10 @@ Order = Pages | Commit | MakeCheckpoint
 
 
 class FactsApart:
-    """A `FactsKeeper` whose commits are another process's work. At most one is under way: who wants the next waits for
-    it, which bounds what both sides hold. When that process dies, whoever asks next learns it as `WorkerLost`.
+    """A `FactsKeeper` whose commits are done by another process. At most one is in progress and the next one waits for
+    it, which limits the memory of both sides. When that process dies, the next call raises `WorkerLost`.
 
-    REQUIRES: one thread calls it, but for `copy`.
+    REQUIRES: one thread calls it, except for `copy`.
     """
 
     def __init__(self, child: Child, channel: socket.socket, replies: BinaryIO, position: bytes) -> None:
@@ -78,11 +78,11 @@ class FactsApart:
             self._position = under_way.result()
 
     def copy(self) -> None:
-        """A checkpoint of everything that was committed before. It waits; from any thread."""
+        """Make a checkpoint of everything that was committed before, and wait for it; from any thread."""
         self._crew.submit(self._ask, MakeCheckpoint()).result()
 
     def close(self) -> None:
-        """No more orders: the other side finishes what it was told, and ends."""
+        """No more orders: the other side finishes those it has, and ends."""
         with suppress(OSError):  # it has ended already
             self._channel.shutdown(socket.SHUT_WR)
         self._crew.shutdown()
@@ -106,7 +106,7 @@ class FactsApart:
 
 @contextmanager
 def facts_apart(directory: Directory, processes: Processes) -> Iterator[tuple[FactsApart, Child]]:
-    """Starts the process and waits until it has the graph; at the end it is let finish what it was told."""
+    """Start the process and wait until it has opened the graph; at the end it may finish its orders."""
     ours, theirs = socket.socketpair()
     with ours:
         with theirs:
@@ -120,7 +120,7 @@ def facts_apart(directory: Directory, processes: Processes) -> Iterator[tuple[Fa
                 yield facts, child
                 is_over = True
             finally:
-                if not is_over:  # nobody wants to wait for it
+                if not is_over:  # nothing waits for it
                     child.kill()
                 facts.close()
             child.wait(LONGEST_END_S)
@@ -129,7 +129,7 @@ def facts_apart(directory: Directory, processes: Processes) -> Iterator[tuple[Fa
 
 
 def ready(child: Child, replies: BinaryIO) -> bytes:
-    """The position it begins at. One that cannot begin is let say why."""
+    """The position it starts from. If it fails to start, it has time to report why."""
     try:
         return answered(replies)
     except WorkerLost:
@@ -160,7 +160,7 @@ def answered(replies: BinaryIO) -> bytes:
 
 
 def orders(stream: BinaryIO, obey: Callable[[Order], bytes | None], reply: Callable[[bytes], object]) -> None:
-    """The other side of the line: obey until it ends."""
+    """The process's side of the channel: obey until it ends."""
     decode = msgspec.msgpack.Decoder(Order).decode
     while (body := received(stream)) is not None:
         if (answer := obey(decode(body))) is not None:

@@ -1,8 +1,7 @@
-"""The process that keeps the facts, a child of the indexer: `python -m gossamer.indexer.graph_process DIR VIEWS INDEXER
-CHANNEL`.
+"""The graph process, a child of the indexer: `python -m gossamer.indexer.graph_process DIR VIEWS INDEXER CHANNEL`.
 
-It owns the graph and its checkpoints, does what it is told in the order it is told, and dies with the indexer: what it
-had not committed by then is given to the next one again.
+It owns the graph and its checkpoints, carries out orders in sequence, and dies with the indexer: what it had not
+committed by then is sent to the next one again.
 """
 
 import asyncio
@@ -34,17 +33,17 @@ def main() -> None:
     keep_private()
     root, views, indexer, channel = sys.argv[1:]
     tell = crashing(silent, os.environ.get(CRASH_VARIABLE))
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # whoever stops everything stops the indexer, which lets this finish
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the indexer gets it too, and lets this process finish
     leave_with_parent()
-    if os.getppid() != int(indexer):  # it died before this process could ask to die with it
+    if os.getppid() != int(indexer):  # it died before this process could ask to be killed with it
         return
     lower_session_priority()  # it has the indexer's niceness, but a session of its own
     directory = Directory(Path(root), views)
     try:
         asyncio.run(keep(directory, socket.socket(fileno=int(channel)), real_outside(), tell))
-    except ConnectionError:  # nobody is left to answer
+    except ConnectionError:  # the indexer is gone
         return
-    except (ViewDamaged, RuntimeError) as trouble:  # the latter is how the store tells of corruption
+    except (ViewDamaged, RuntimeError) as trouble:  # the store reports corruption by the latter
         damage = trouble if isinstance(trouble, ViewDamaged) else ViewDamaged(directory.graph, trouble)
         sys.exit(f"{damage}; {dropped(damage.path, DiskFiles())}")
     except (GossamerError, OSError, sqlite3.Error) as trouble:

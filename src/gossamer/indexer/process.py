@@ -1,7 +1,7 @@
-"""The indexer process: `python -m gossamer.indexer.process DIR VIEWS AGENT CHANNEL`. Owns the index and the links, and
-the process that keeps the facts. VIEWS names the folder of views that are being made anew; empty: the present ones.
+"""The indexer process: `python -m gossamer.indexer.process DIR VIEWS AGENT CHANNEL`.
 
-It ends when whoever started it closes the channel, by intention or by dying: what is already spooled is taken first.
+It owns the index and the links, and starts the graph process. VIEWS names the folder of views that are being rebuilt;
+empty: the present ones. It ends when its parent closes the channel, or dies; what is already spooled is indexed first.
 """
 
 import asyncio
@@ -80,7 +80,7 @@ def main() -> None:
     told = ""
     lower_priority(INDEXER_NICENESS)
     if views:
-        leave_with_parent()  # a rebuild that was killed is asked for again, and goes on from the last commit
+        leave_with_parent()  # a rebuild that was killed is started again, and continues from the last commit
     try:
         asyncio.run(
             index(Directory(Path(root), views), agent, socket.socket(fileno=int(channel)), real_outside(), tell)
@@ -93,7 +93,7 @@ def main() -> None:
 
 
 def drop_damaged(troubles: BaseException) -> None:
-    """A view that cannot be read goes: the next indexer makes that one again from the archive, the others go on."""
+    """Delete a view that cannot be read: the next indexer makes it again from the archive; the others stay."""
     if isinstance(troubles, BaseExceptionGroup):
         for one in troubles.exceptions:
             drop_damaged(one)
@@ -102,7 +102,7 @@ def drop_damaged(troubles: BaseException) -> None:
 
 
 def in_one_line(troubles: BaseException) -> str:
-    """Tasks fail in groups; what each of them says is what a person wants to know."""
+    """The message of each failure in a group."""
     if isinstance(troubles, BaseExceptionGroup):
         return "; ".join(dict.fromkeys(map(in_one_line, troubles.exceptions)))
     return error_in_words(troubles)
@@ -163,7 +163,7 @@ def open_views(
     checkpoints = Checkpoints(directory.checkpoints, outside.files, outside.clock, tell)
 
     def checkpoint() -> None:
-        """When asked for, and not more often than its interval; what was asked meanwhile is answered by it too."""
+        """On request, and not more often than its interval; it also answers requests made meanwhile."""
         asked = control.pending(NAME)
         facts.copy()
         checkpoints.made_elsewhere()
@@ -186,7 +186,7 @@ def open_views(
 
 @dataclass(slots=True)
 class Published:
-    """What the views said last. The pulse says it on once a second; at once when a view has come further, because the
+    """What the views published last. The pulse passes it on once a second, or at once when a view has advanced: the
     crawler waits for that."""
 
     told: dict[str, object] = field(default_factory=dict)
@@ -207,7 +207,7 @@ class Published:
 
 @asynccontextmanager
 async def rereading(directory: Directory, agent: str, outside: Outside, tell: Tell) -> AsyncIterator[Reread]:
-    """Captures whose readings were lost are read again, in readers that are started only when that happens."""
+    """Read captures again whose readings were lost, in readers that are started only when that happens."""
     job = job_for(reopened(directory.root, outside.files))
     block = await asyncio.to_thread(forgotten_in, directory)
     async with lazy_readers(partial(settings_of, directory, tell), outside, tell, job) as call:
@@ -233,7 +233,7 @@ async def rereading(directory: Directory, agent: str, outside: Outside, tell: Te
 
 
 def settings_of(directory: Directory, tell: Tell) -> Settings:
-    """Those the crawl reads by, so that what is read again is the same; the usual ones if the file was spoilt since."""
+    """Those of the crawl, so that a page is read in the same way; the defaults if the file is no longer valid."""
     try:
         return config_of(directory.root).settings
     except ConfigError as trouble:
@@ -242,7 +242,7 @@ def settings_of(directory: Directory, tell: Tell) -> Settings:
 
 
 async def took_its_place(directory: Directory, capture: Capture) -> bool:
-    """Whether a page was there before, and this answer says that it is no more."""
+    """Whether there was a page before, and this answer says that it is gone."""
     if capture.status not in VANISHED or capture.url == capture.url.robots:
         return False
     return await asyncio.to_thread(was_held_before, directory, capture)
@@ -254,14 +254,14 @@ def was_held_before(directory: Directory, capture: Capture) -> bool:
 
 
 def is_given_up(directory: Directory, capture: Capture) -> bool:
-    """Whether the page is remembered as gone, though it answered: with a page that says that there is none."""
+    """Whether the page is known as gone although it answered: with a page that says that there is none."""
     with closing(open_state(directory)) as state:
         (past,) = pasts_of(state, [capture.url], UrlKeys(identity_of))
     return past is not None and past.gone > 0 and was_held_before(directory, capture)
 
 
 def forgotten_in(directory: Directory) -> Forgotten:
-    """What is never read again. A collection without a state has nothing to forget yet."""
+    """What is never read again. A collection without a state has forgotten nothing."""
     if not directory.is_begun:
         return NOTHING
     with closing(open_state(directory)) as state:
@@ -269,7 +269,7 @@ def forgotten_in(directory: Directory) -> Forgotten:
 
 
 def was_page(directory: Directory, place: Place) -> bool:
-    """What was decided when it was fetched. What the catalogue does not know was never acknowledged: it may be one."""
+    """As decided when it was fetched. An uncatalogued capture was never acknowledged: it may be a page."""
     with closing(open_state(directory)) as state:
         kept = captures.at_place(state, place.volume, place.number)
     return kept is None or kept.is_page

@@ -1,9 +1,8 @@
-"""The indexer: what was read and spooled becomes findable, as links, facts and words.
+"""Keep the views up to date with the spool: links, facts and words.
 
-Views are made of the archive and can be made again: each keeps its own position in the order of volumes and records,
-stored with what it has committed. A kill at any instant only repeats work, because a page's entry is replaced, never
-added to, and never by one from an older capture. A view that was deleted starts from the beginning, alone, while the
-others go on at the front.
+Views are made from the archive and can be rebuilt: each stores its position (volume and record) with what it has
+committed. A kill at any instant only repeats work, because a page's entry is replaced as a whole, and never by one from
+an older capture. A view that was deleted starts from the beginning, alone, while the others continue at the front.
 """
 
 import asyncio
@@ -26,9 +25,9 @@ from gossamer.values.messages import PageFacts
 from gossamer.values.page import Reading
 
 MOST_BYTES = 64 << 20
-"""Of facts that wait for a commit: a page may state tens of thousands."""
+"""Of facts that wait for a commit: a page may have tens of thousands."""
 Reread = Callable[[Place], Awaitable[Reading | None]]
-"""Reads a capture again from the archive; None when there is nothing in it for the views."""
+"""Reads a capture from the archive again; None when there is nothing for the views in it."""
 
 
 class _Committed(Protocol):
@@ -53,25 +52,25 @@ class View(_Committed, Protocol):
 
     @property
     def waiting(self) -> int:
-        """Pages given since the last commit."""
+        """Pages taken since the last commit."""
         ...
 
     def replace(self, readings: Sequence[Reading]) -> int:
-        """Each page's entry, unless the view holds the same or a newer capture of it. Says how many were taken."""
+        """Replace each page's entry, unless the view has the same or a newer capture; returns how many were taken."""
         ...
 
     @property
     def is_patient(self) -> bool:
-        """Whether its pages may wait longer for a commit, because large ones are cheaper and nobody looks so soon."""
+        """Whether its pages may wait longer for a commit, because large commits are cheaper."""
         ...
 
     @property
     def is_full(self) -> bool:
-        """Whether it holds so much for the next commit that this should not wait."""
+        """Whether it has so much for the next commit that this should not wait."""
         ...
 
     def commit(self, position: bytes) -> None:
-        """Keep what was given since the last time; it is done when `position` says so."""
+        """Store what was taken since the last time; it is done when `position` says so."""
         ...
 
 
@@ -85,7 +84,7 @@ class FactsKeeper(_Committed, Protocol):
 
 
 class GraphView:
-    """The graph as a view: facts wait for the commit, because the store takes many pages at once for half the price."""
+    """The graph as a view: facts wait for the commit, because the store takes many pages at once at half the cost."""
 
     is_patient = True
 
@@ -111,11 +110,11 @@ class GraphView:
         return self._keeper.is_busy
 
     def replace(self, readings: Sequence[Reading]) -> int:
-        """A page that asks not to be indexed states nothing: it is held, without facts, against older captures."""
+        """A page that asks not to be indexed is stored without facts, which keeps older captures out."""
         taken = 0
         for reading in readings:
             url = reading.page.url
-            known = self._pending.get(url.text)  # what the store holds, it compares itself
+            known = self._pending.get(url.text)  # the store compares with what it has
             if known is None or known.fetched_at < reading.fetched_at:
                 facts, sources = (reading.facts, reading.sources) if reading.page.directives.may_index else (b"", b"")
                 self._pending[url.text] = PageFacts(url, facts, reading.capture_id, reading.fetched_at, sources)
@@ -133,16 +132,16 @@ class GraphView:
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    batch: int = 256  # frames taken at a time
-    commit_s: float = 1.75  # words wait at most this long for the next commit: the more of them, the fewer merges
-    patient_least_s: float = 6.0  # facts and links wait this long while there are few ...
+    batch: int = 256  # frames read at a time
+    commit_s: float = 1.75  # words wait at most this long for a commit; longer means fewer merges
+    patient_least_s: float = 6.0  # facts and links wait this long while there are few pages ...
     patient_most_s: float = 30.0  # ... and, a second more for every 500 pages, at most this long ...
-    patient_pages: int = 7_200  # ... and no more of them than this: each commit of facts is one more file to merge
-    patient_took_s: float = 0.3  # ... nor than what such a commit was seen to take this long for: words wait meanwhile
-    poll_s: float = 0.2  # how often it looks for news when there was less than a batch of it
+    patient_pages: int = 7_200  # ... and at most so many pages: each commit of facts is one more file to merge
+    patient_took_s: float = 0.3  # ... or as many as take this long to commit, since words wait meanwhile
+    poll_s: float = 0.2  # how often it looks for new frames after less than a batch
     publish_s: float = 0.25  # how often the position and lag are published
-    drain_s: float = 5.0  # how long a clean stop goes on taking what is already spooled
-    reread_at_once: int = 16  # captures that are read again at one time
+    drain_s: float = 5.0  # how long a clean stop continues to read what is already spooled
+    reread_at_once: int = 16  # lost readings that are made again at one time
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,17 +166,17 @@ class IndexerProcess:
 
 @dataclass(slots=True)
 class _Group:
-    """Views that stand at the same position and share a follower."""
+    """Views at the same position, which share a follower."""
 
     follower: Follower
     position: SpoolPosition
     views: dict[str, View]
     committed_at: Instant
     waiting_since: Instant | None = None
-    """When the oldest page was taken that waits for a commit; captures read again do not count. Dates of pages say
-    nothing of it: an imported page is years old, and those of a demonstration have a calendar of their own."""
+    """When the oldest page was taken that waits for a commit, readings made again aside. Dates of pages do not help: an
+    imported page is years old, and a demonstration has its own calendar."""
     behind_since: Instant | None = None
-    """When the first of the batches was taken that have all been full since: more is waiting than was taken."""
+    """Since when all batches have been full: more is waiting than was read."""
 
 
 class Views:
@@ -204,7 +203,7 @@ class Views:
         self._pages = 0
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Until `stop`; then what is already spooled is taken, for a while, committed, and a checkpoint made."""
+        """Run until `stop`; then read what is already spooled, for a while, commit it, and make a checkpoint."""
         async with asyncio.TaskGroup() as crew:
             copying: asyncio.Task[object] | None = None
             while not stop.is_set():
@@ -223,7 +222,7 @@ class Views:
         await asyncio.to_thread(self._process.checkpoint)
 
     async def catch_up(self) -> int:
-        """Take everything there is and commit it. Says how many pages were taken."""
+        """Read everything there is and commit it; returns the number of pages."""
         before = self._pages
         while await self.turn():
             pass
@@ -231,7 +230,7 @@ class Views:
         return self._pages - before
 
     async def turn(self) -> bool:
-        """One batch for each group, and a commit when it is time. Whether there was anything."""
+        """One batch for each group, and a commit when it is due. Whether there was anything to read."""
         self._gather_groups()
         front = max(group.position for group in self._groups)
         found = False
@@ -243,7 +242,7 @@ class Views:
         return found
 
     def commit(self) -> None:
-        """Everything that was taken, and wait until it is kept."""
+        """Commit everything that was taken, and wait until it is on disk."""
         self._commit_all()
         for view in self._views.values():
             view.settle()
@@ -257,15 +256,14 @@ class Views:
 
     @property
     def lag_s(self) -> float:
-        """How long the oldest page that was taken from the spool and cannot be found yet has been waiting, or how long
-        there has been more in the spool than could be taken. The crawler knows what waits there since when (`Backlog`).
-        """
+        """How long the oldest page that was read from the spool has waited for a commit, or how long there has been
+        more in the spool than could be read. The crawler knows since when pages wait there (`Backlog`)."""
         now = self._clock.now()
         since = [at for group in self._groups for at in (group.waiting_since, group.behind_since) if at is not None]
         return max(0.0, (now - min(since, default=now)) / SECOND)
 
     def _gather_groups(self) -> None:
-        """Views at one position go on together; a view that lags has a follower of its own."""
+        """Views at one position continue together; a view that lags has its own follower."""
         if not self._groups:
             for name, view in self._views.items():
                 position = position_in(view.position)
@@ -281,9 +279,9 @@ class Views:
 
     async def _take(self, group: _Group, front: SpoolPosition) -> bool:
         frames = group.follower.follow(group.position, self._settings.batch)
-        if frames and group.position < front:  # do not overtake those at the front: meet them
+        if frames and group.position < front:  # do not overtake the group at the front: join it
             frames = [frame for frame in frames if frame.after <= front]
-            if not frames:  # the record the front ended at is gone
+            if not frames:  # the last record of the front is gone
                 group.position = front
                 return True
         now, is_full = self._clock.now(), len(frames) == self._settings.batch
@@ -301,7 +299,7 @@ class Views:
         return True
 
     async def _readings(self, frames: Sequence[SpooledRecord]) -> tuple[list[Reading], list[Reading]]:
-        """Those that were spooled, and those that had to be read again."""
+        """Those that were spooled, and those that had to be made again."""
         fresh: list[Reading] = []
         lost: list[Place] = []
         for frame in frames:
@@ -326,9 +324,8 @@ class Views:
             return None
 
     def _commit(self, group: _Group, is_last: bool = False) -> None:
-        """Those that are due: the words, and of the patient ones the first, so that words never wait for them all.
-        All of them when it is the last time. The next are due from when this began: words do not wait for facts twice.
-        """
+        """Commit the views that are due: words, and only the first of the patient ones, so that words never wait for
+        all of them; when `is_last`, all. The next commit is due from the start of this one."""
         began_at = self._clock.now()
         for name, view in sorted(group.views.items(), key=lambda one: (one[1].is_patient, self._last(one[0]))):
             if is_last or self._is_due(name, view):
@@ -353,7 +350,7 @@ class Views:
             self._page_s[name] = (self._clock.elapsed_s() - began_s) / pages
 
     def _is_due(self, name: str, view: View) -> bool:
-        """One that is busy is waited for only when no more should be gathered meanwhile."""
+        """A busy view is waited for only when it must not take more pages."""
         if not view.is_patient or view.is_full or view.waiting >= self._settings.patient_pages:
             return True
         if view.is_busy:
@@ -364,7 +361,7 @@ class Views:
         return self._clock.now() - self._last(name) >= min(patience_s, self._settings.patient_most_s) * SECOND
 
     def _last(self, name: str) -> Instant:
-        """When the view was last committed; from when it was first asked about, before that."""
+        """When the view was last committed; before that, when this was first called."""
         return self._committed_at.setdefault(name, self._clock.now())
 
     def _is_busy(self) -> bool:
@@ -392,7 +389,7 @@ class Views:
 
 
 def position_in(kept: bytes) -> SpoolPosition:
-    """The beginning, when nothing (or nothing sensible) was kept."""
+    """The beginning, when nothing valid was kept."""
     try:
         return msgspec.json.decode(kept, type=SpoolPosition) if kept else SpoolPosition()
     except msgspec.DecodeError:
@@ -418,7 +415,7 @@ def _decoded(reading: bytes | None) -> Reading | None:
 
 NAME = "left-out"
 MOST_SYNCED = 20
-"""Each of the first is synced before any view goes on past it; of more, a power cut may take some from the count."""
+"""So many are each synced before any view continues; of further ones a power failure may lose some."""
 
 
 class Omission(msgspec.Struct, frozen=True, array_like=True):
@@ -452,7 +449,7 @@ def noting_omissions(reread: Reread, directory: Directory, files: Files) -> Iter
 
 
 def omissions(directory: Directory, files: Files) -> list[Omission]:
-    """Each record once, in order. A line that a kill has cut short counts for nothing: no view has gone past it."""
+    """Each record once, in order. A truncated last line is ignored: no view has passed that record."""
     path = directory.views_folder / NAME
     found: dict[tuple[str, int], Omission] = {}
     for line in files.read(path).splitlines() if files.size(path) is not None else ():

@@ -10,9 +10,9 @@ from gossamer.values.page import Reading
 
 PLAIN = b"\x02"
 DEFLATED = b"\x03"
-"""0 and 1 were readings whose names were not canonical: such a one is made again from the archive."""
+"""0 and 1 were readings whose names were not canonical: these are made again from the archive."""
 WORTH_DEFLATING = 32 * 1024
-"""Bytes. A usual reading (16 kB) would halve, for seven times the cost of packing it; and a spool is soon gone."""
+"""Bytes. A usual reading (16 kB) would shrink by half, for seven times the work; and a spool is short-lived."""
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(Reading)
@@ -43,16 +43,16 @@ GZIP = 31
 RAW = -15
 FAST = 1
 LIGHT = FAST
-"""For what need not be small."""
+"""For data that need not be small."""
 
 engine: ModuleType = zlib
 try:
     from isal import isal_zlib
-except ImportError:  # no wheel for this machine: any reader reads either's bytes, ours are just made more slowly
+except ImportError:  # no wheel for this machine: the format is the same, only slower to write
     pass
 else:
     engine = isal_zlib
-    LIGHT = 0  # a third of the work for a quarter more bytes; zlib would not compress at all
+    LIGHT = 0  # a third of the work for a quarter more bytes; zlib would not compress at this level
 
 Broken: tuple[type[Exception], ...] = (zlib.error, cast(type[Exception], engine.error))
 """What reading damaged deflate or gzip bytes raises."""
@@ -74,7 +74,7 @@ def gzip_member(plain: bytes) -> bytes:
 
 
 def gzip_inflater() -> Inflater:
-    """Reads exactly one member, checks its CRC and length, and leaves what follows in `unused_data`."""
+    """Reads one member, checks its CRC and length, and leaves what follows in `unused_data`."""
     return cast(Inflater, engine.decompressobj(wbits=GZIP))
 
 

@@ -45,7 +45,7 @@ class FrameHead(msgspec.Struct, frozen=True):
 
 
 class FoundFrame(msgspec.Struct, frozen=True):
-    """A frame whose head is good. `payload` is None when it is damaged."""
+    """A frame with a valid head. `payload` is None when it is damaged."""
 
     at: int
     head: FrameHead
@@ -61,7 +61,7 @@ END = frame(END_NUMBER, 0, 0, b"")
 
 
 def frames(given: bytes, at: int = 0) -> Iterator[FoundFrame]:
-    """The frames that lie wholly in `given`, from `at` on. Damaged bytes are passed over to the next good head."""
+    """The whole frames in `given`, from `at` on. Damaged bytes are skipped, up to the next valid head."""
     while (found := _next_head(given, at)) is not None:
         at, head = found
         start, end = at + HEAD_BYTES, at + head.frame_bytes
@@ -83,7 +83,7 @@ def _next_head(given: bytes, at: int) -> tuple[int, FrameHead] | None:
 
 
 def frames_from(files: Files, path: Path, offset: int) -> Iterator[FoundFrame]:
-    """The whole frames of a file from `offset` on, `at` counted from its beginning; a piece in memory at a time."""
+    """The whole frames of a file from `offset` on; `at` counts from its start. One piece is in memory at a time."""
     wanted = PIECE_BYTES
     while (files.size(path) or 0) > offset and (piece := files.read(path, offset, wanted)):
         end = 0
@@ -100,7 +100,7 @@ def frames_from(files: Files, path: Path, offset: int) -> Iterator[FoundFrame]:
 
 
 def sound_end(files: Files, path: Path) -> int:
-    """Where the whole frames in a row from the beginning end."""
+    """Where the first run of whole frames ends."""
     end = 0
     for found in frames_from(files, path, 0):
         if found.at != end or found.payload is None:
@@ -121,10 +121,8 @@ class SpoolWriter:
         self._waiting: list[tuple[str, list[bytes]]] = []
 
     def open(self, last_volume: str | None) -> None:
-        """Cut a torn end, and mark the archive's last volume as finished: no record will be added to it.
-
-        Without the mark the views would wait for a reading that died with its process.
-        """
+        """Cut a torn end, and mark the archive's last volume as finished: no record will be added to it. Without the
+        mark the views would wait for a reading that was lost with its process."""
         self._files.make_folder(self._folder)
         names = spooled_volumes(self._files, self._folder)
         if names:
@@ -133,13 +131,13 @@ class SpoolWriter:
             self._mark_end(last_volume)
 
     def append(self, place: Place, reading: bytes) -> None:
-        """The reading of the record at `place`; b"" when the views have nothing to do with it. Kept until `sync`."""
+        """The reading of the record at `place`; b"" when there is nothing for the views. Kept until `sync`."""
         if not self._waiting or self._waiting[-1][0] != place.volume:
             self._waiting.append((place.volume, []))
         self._waiting[-1][1].append(frame(place.number, place.offset, place.length, reading))
 
     def sync(self) -> None:
-        """Write and sync what waits. On return it survives a power cut; when it raises, nothing of it is left."""
+        """Write and sync what waits. On return it survives a power failure; when it raises, nothing of it is left."""
         waiting, self._waiting = self._waiting, []
         written: list[tuple[str, int]] = []
         for volume, parts in waiting:
@@ -183,7 +181,7 @@ class SpoolWriter:
             self._tail = None
 
     def _undo(self, written: list[tuple[str, int]]) -> None:
-        """Cut files back to these ends. Best effort: a frame too many only shows the views what is written again."""
+        """Cut files back to these ends. Best effort: with a frame too many the views only get a reading twice."""
         self._close_tail()
         for volume, end in written:
             tail = Tail(self._files, self._folder / (volume + SUFFIX))
@@ -199,7 +197,7 @@ class SpoolWriter:
         if size and self._files.read(path, max(0, size - len(END))) == END:
             return
         tail = Tail(self._files, path)
-        with contextlib.suppress(GossamerError):  # the next volume's spool file says the same, only later
+        with contextlib.suppress(GossamerError):  # the next volume's spool file says the same, but later
             tail.open()
             tail.append(END)
             tail.sync()
@@ -222,13 +220,13 @@ def spooled_volumes(files: Files, folder: Path) -> list[str]:
 
 
 def discard(files: Files, folder: Path, volume: str, tell: Tell) -> None:
-    """Delete a finished volume's spool file. REQUIRES: every view has passed it."""
+    """Delete a finished volume's spool file. REQUIRES: every view has read it."""
     files.remove(folder / (volume + SUFFIX))
     tell("spool.discarded", volume=volume)
 
 
 class SpoolPosition(msgspec.Struct, frozen=True, order=True, array_like=True):
-    """The next number wanted of a volume."""
+    """The next record to read, by volume and number."""
 
     volume: str = ""
     number: int = 0
@@ -250,37 +248,37 @@ class SpooledRecord(msgspec.Struct, frozen=True):
 
 
 class Places(Protocol):
-    """Where the records of the archive lie. The real one: `archive.catalogue.ArchivePlaces`."""
+    """Where the records of the archive are. The real one: `archive.catalogue.ArchivePlaces`."""
 
     def volumes(self) -> list[str]:
-        """Those that are there."""
+        """The existing ones."""
         ...
 
     def known_volumes(self) -> list[str]:
-        """Those that are there or should be: the records of one that is missing have places all the same."""
+        """The existing and the missing ones: the records of a missing volume have places too."""
         ...
 
     def of(self, volume: str, from_offset: int, from_number: int) -> Iterable[Place]:
-        """From the record on that begins at the offset and has the number."""
+        """From the record with this offset and number on."""
         ...
 
 
 @dataclass(slots=True)
 class _Cursor:
-    """How far the follower has come in one volume."""
+    """The follower's position in one volume."""
 
     volume: str
     number: int
     spool_offset: int = 0
     known_number: int = 0
     known_offset: int = 0
-    """Record `known_number` begins at `known_offset`: from there the archive can be walked."""
+    """Record `known_number` begins at `known_offset`: from there the archive can be read."""
     is_ended: bool = False
     is_drained: bool = False
 
     @property
     def wanted(self) -> int:
-        """The next number; 0 is a volume's warcinfo, which nobody wants."""
+        """The next number; 0 is a volume's warcinfo, which is not for the views."""
         return max(1, self.number)
 
     def passed(self, place: Place) -> None:
@@ -289,7 +287,7 @@ class _Cursor:
 
 
 class Follower:
-    """One reader of the spool; each process or view that follows has its own. Polling it is cheap: two listings."""
+    """One reader of the spool; each process or view has its own. Polling it is cheap: two listings of folders."""
 
     def __init__(self, files: Files, spool_folder: Path, places: Places, tell: Tell = silent) -> None:
         self._files = files
@@ -300,15 +298,13 @@ class Follower:
         self._resumes_at = SpoolPosition()
 
     def follow(self, position: SpoolPosition, at_most: int) -> list[SpooledRecord]:
-        """Up to `at_most` frames from `position` on; an empty list when there is nothing new.
-
-        Going on from where the last call ended costs nothing; any other position is looked up by walking its volume.
-        """
+        """Up to `at_most` frames from `position` on; an empty list when there is nothing new. Any other position than
+        where the last call ended is found by reading its volume from the start."""
         if self._resumes_at != position:
             self._cursor = _Cursor(position.volume, position.number)
         found: list[SpooledRecord] = []
         while len(found) < at_most:
-            is_finished = self._is_finished()  # before reading: a frame that comes after this look is for a later call
+            is_finished = self._is_finished()  # before reading: a frame that is written after this is for a later call
             found.extend(self._from_spool(at_most - len(found)))
             if len(found) < at_most and (is_finished or self._cursor.is_ended):
                 found.extend(self._from_archive(at_most - len(found), until=None))
@@ -318,7 +314,7 @@ class Follower:
         return found
 
     def discard_before(self, positions: Iterable[SpoolPosition]) -> list[str]:
-        """Delete the spool files that every one of these positions has left behind; says of which volumes."""
+        """Delete the spool files before all of these positions; returns their volumes."""
         earliest = min(positions, default=SpoolPosition())
         passed = [name for name in spooled_volumes(self._files, self._spool_folder) if name < earliest.volume]
         for volume in passed:
@@ -347,7 +343,7 @@ class Follower:
         return out
 
     def _from_archive(self, at_most: int, until: Place | None) -> list[SpooledRecord]:
-        """Records that have no frame: those before `until`, or all that are left of a finished volume."""
+        """Records without a frame: those before `until`, or all the rest of a finished volume."""
         cursor, out = self._cursor, list[SpooledRecord]()
         for place in self._unspooled():
             if until is not None and (place.number >= until.number or place.offset >= until.offset):
@@ -370,7 +366,7 @@ class Follower:
         return self._places.of(cursor.volume, cursor.known_offset, cursor.known_number)
 
     def _is_finished(self) -> bool:
-        """A later spool file says that this one is complete; without any file of its own, a later volume does."""
+        """Whether there is a later spool file; for a volume without one, whether there is a later volume."""
         volume = self._cursor.volume
         spooled = spooled_volumes(self._files, self._spool_folder)
         if spooled and spooled[-1] > volume:

@@ -75,17 +75,15 @@ WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
 def leave_with_parent() -> None:
-    """Die when the pool's process dies, even in the middle of a job. Linux only; elsewhere the channel's end does."""
+    """Die when the parent process dies, even during a job. Linux only; elsewhere the end of the channel does it."""
     libc = ctypes.CDLL(None, use_errno=True)
     with contextlib.suppress(AttributeError):
         libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def close_network() -> bool:
-    """Move to a network namespace that has no way out; False where the kernel does not let us.
-
-    REQUIRES: a process with one thread, which is what a fresh interpreter is.
-    """
+    """Move to a network namespace without interfaces; False where the kernel does not allow it. REQUIRES: a process
+    with one thread, as a fresh interpreter has."""
     libc = ctypes.CDLL(None, use_errno=True)
     try:
         return any(libc.unshare(flags) == 0 for flags in (CLONE_NEWNET, CLONE_NEWUSER | CLONE_NEWNET))
@@ -108,7 +106,7 @@ def limit_resources(limits: Limits) -> tuple[bool, bool]:
 
 
 class CpuShare:
-    """Gives each job its own share of CPU time; running over it ends the process (SIGXCPU)."""
+    """Gives each job its own CPU time; exceeding it ends the process (SIGXCPU)."""
 
     def __init__(self, cpu_s: float, clock: Clock) -> None:
         self._cpu_s, self._clock = cpu_s, clock
@@ -120,8 +118,8 @@ class CpuShare:
         return resource.getrlimit(resource.RLIMIT_CPU)[0] != resource.RLIM_INFINITY
 
     def renew(self) -> None:
-        """Before every job. To ask the kernel and to tell it costs as much as to hash a page: it is told of a second
-        more, and not again before that has passed, for one thread cannot have used more in it."""
+        """Before every job. These system calls cost as much as to hash a page: the limit is set to a second more, and
+        not again before that has passed, since one thread cannot have used more in it."""
         now_s = self._clock.elapsed_s()
         if now_s < self._enough_until_s:
             return
@@ -179,7 +177,7 @@ Instruction = tuple[int, int, int, int]
 
 class Abi(NamedTuple):
     audit: int
-    """AUDIT_ARCH_*, by which the kernel says how a call was made."""
+    """AUDIT_ARCH_*: the kind of system call."""
     refused: tuple[int, ...]
     clone: int
     clone3: int
@@ -242,7 +240,7 @@ def program(abi: Abi) -> list[Instruction]:
     code: list[Instruction] = [
         (LOAD, 0, 0, ARCH_AT),
         (JUMP_EQ, 1, 0, abi.audit),
-        (RETURN, 0, 0, refusal),  # 32-bit calls: other numbers, which this filter does not know
+        (RETURN, 0, 0, refusal),  # 32-bit calls have other numbers, which this filter does not know
         (LOAD, 0, 0, NUMBER_AT),
     ]
     if abi is X86_64:
@@ -262,7 +260,7 @@ def program(abi: Abi) -> list[Instruction]:
 
 
 def forbid_new_privileges() -> bool:
-    """From here on no program gains rights by being started (setuid). The kernel wants it before a filter."""
+    """From here on no program gains rights by being started (setuid). The kernel requires it before a filter."""
     libc = _libc()
     return libc is not None and libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
 
@@ -297,7 +295,7 @@ def main(job_name: str, limits_json: str, descriptor: str) -> None:
     limits = msgspec.json.decode(limits_json, type=Limits)
     channel = socket.socket(fileno=int(descriptor))
     channel.set_inheritable(False)
-    os.dup2(2, 1)  # what a library prints is not an answer to anything
+    os.dup2(2, 1)  # what a library prints is no answer
     leave_with_parent()
     has_network = close_network()
     keep_freed_memory()
@@ -334,7 +332,7 @@ def _fall_silent() -> None:
 
 
 def _serve(job: Callable[[bytes], bytes] | None, jobs: BinaryIO, channel: socket.socket, share: CpuShare) -> None:
-    """Without a job, every request is refused: the worker is not safe enough for it."""
+    """Without a job every request is refused: the sandbox is not safe enough for it."""
     done, clock = 0, SystemClock()
     while (payload := received(jobs)) is not None:
         share.renew()
@@ -355,7 +353,7 @@ def _answer(job: Callable[[bytes], bytes], payload: bytes) -> tuple[MessageKind,
             raise TypeError(f"a job answers with bytes, not {type(answer).__name__}")
     except MemoryError:
         return MessageKind.NO_MEMORY, b""
-    except Exception as trouble:  # noqa: BLE001 - a stranger's code runs here
+    except Exception as trouble:  # noqa: BLE001 - a plug-in may raise anything
         words = f"{type(trouble).__name__}: {trouble}"
         return MessageKind.RAISED, words[:MANY_WORDS].encode("utf-8", "replace")
     return MessageKind.ANSWER, answer

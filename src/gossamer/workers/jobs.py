@@ -1,4 +1,4 @@
-"""The jobs that worker processes run, by name: who asks a worker need not load what its job stands on."""
+"""The jobs that worker processes run, by name: their callers need not load what the jobs need."""
 
 import asyncio
 import os
@@ -27,17 +27,17 @@ _WITH_PLUGINS = {READ: "gossamer.reader.reading:reader", VERSIONS: "gossamer.rea
 
 
 def job_for(plugged: Plugged, job: str = READ) -> str:
-    """What a worker is to run for a collection with these plug-ins."""
+    """The job of a worker for a collection with these plug-ins."""
     return job if plugged == NOTHING else f"{_WITH_PLUGINS[job]} {msgspec.json.encode(plugged).decode()}"
 
 
 T = TypeVar("T")
 AHEAD = 4
-"""Some milliseconds of work, so that a reader need not wait for the crawl, which rests now and then (`journey`)."""
+"""Some milliseconds of work, so that a reader need not wait for the crawl, which pauses now and then (`journey`)."""
 
 
 def reader_pool(settings: Settings, outside: Outside, tell: Tell, job: str = READ) -> Pool:
-    """`job` is another than the usual one where something is plugged in (`workers.jobs`)."""
+    """`job` differs from the default where there are plug-ins (`job_for`)."""
     limits = Limits(
         wall_s=settings.readers.wall_s,
         cpu_s=settings.readers.cpu_s,
@@ -51,8 +51,8 @@ def reader_pool(settings: Settings, outside: Outside, tell: Tell, job: str = REA
 
 
 async def asked_twice(ask: Callable[[], Awaitable[T]]) -> T:
-    """A reader's answer. One that was lost may have had bad luck on a busy machine: a second is asked, unless the page
-    used up its CPU time."""
+    """A reader's answer. If the reader is lost, which may happen on a busy machine, a second one is tried, unless the
+    page used up its CPU time."""
     try:
         return await ask()
     except WorkerLost as lost:
@@ -65,7 +65,7 @@ async def asked_twice(ask: Callable[[], Awaitable[T]]) -> T:
 async def lazy_readers(
     settings: Callable[[], Settings], outside: Outside, tell: Tell, job: str = READ
 ) -> AsyncIterator[Callable[[bytes], Awaitable[bytes]]]:
-    """A reader pool that is not started, nor its settings asked for, before its first job."""
+    """A reader pool that is started, and its settings read, with its first job."""
     async with AsyncExitStack() as opened:
         pool: Pool | None = None
         starting = asyncio.Lock()

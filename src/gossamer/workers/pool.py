@@ -1,7 +1,7 @@
 """A pool of killable processes, each running one function from bytes to bytes.
 
-For work on hostile bytes that may hang, crash or swell: whatever a job does to its process, the call ends in an answer
-or in `WorkerLost`, the process is replaced, and the jobs behind it go to another.
+For work on hostile bytes that may hang, crash or use up memory: whatever a job does to its process, the call ends in an
+answer or in `WorkerLost`, the process is replaced, and the jobs behind it go to another.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ CHILD = "gossamer.workers.child"
 FIRST_REST_S = 0.1
 LONGEST_REST_S = 5.0
 STARTS_TO_DESPAIR = 3
-"""Starts that fail in a row, each after a longer rest, before waiting calls are told so."""
+"""Starts that fail in a row, each after a longer pause, before waiting calls fail."""
 
 
 class Pool:
@@ -49,7 +49,7 @@ class Pool:
         self._tell = tell
         self._waiting: Lines[Job] = Lines()
         self._places = size
-        """Workers there are to be: `size`, and the spare ones once they were needed."""
+        """The wanted number of workers: `size`, and spare ones once they were needed."""
         self._workers: list[Worker] = []
         self._is_open = False
         self._failed_starts = 0
@@ -77,7 +77,7 @@ class Pool:
         self._refuse_waiting(WorkerLost("closed", "the pool was closed"))
         if isinstance(trouble, asyncio.CancelledError):
             await self._crew.__aexit__(kind, trouble, trace)
-        else:  # what the body raised is the body's own, not to be wrapped in a group
+        else:  # what the body raised is not to be wrapped in a group
             await self._crew.__aexit__(None, None, None)
         self._crew = None
 
@@ -87,8 +87,8 @@ class Pool:
         return (await self.ask((payload,))).body
 
     async def ask(self, parts: Sequence[bytes], admit: Admit | None = None, line: Queue = Queue.PROVEN) -> WorkerAnswer:
-        """The same for a payload in parts. A large answer is taken in once `admit` has returned. `line`: what it is
-        likely to cost; a heavy job waits until a worker is idle, and never has the last one."""
+        """The same for a payload in parts. A large answer is received once `admit` has returned. `line`: its likely
+        cost; a heavy job waits until a worker is idle, and never gets the last one."""
         if not self._is_open:
             raise WorkerLost("closed", "the pool is not open")
         line = min(line, Queue.LARGE) if self._size == 1 else line
@@ -102,8 +102,8 @@ class Pool:
                 self._give_up(job)
 
     async def call_each(self, payload: bytes) -> None:
-        """One worker after the other does this job, as its next: for what each keeps for itself. What they answer is
-        nobody's concern, nor is one that is lost meanwhile: the pool replaces it."""
+        """Each worker does this job, one after the other: for what each caches by itself. Answers are ignored, and so
+        are workers that are lost, which the pool replaces."""
         for worker in [worker for worker in self._workers if worker.is_ready]:
             if not worker.ended.is_set():
                 job = Job((payload,), asyncio.get_running_loop().create_future())
@@ -123,24 +123,24 @@ class Pool:
 
     @property
     def pids(self) -> list[int]:
-        """The processes that are up and ready."""
+        """The processes that are ready."""
         return [worker.child.pid for worker in self._workers if worker.is_ready]
 
     @property
     def barriers(self) -> Barriers | None:
-        """What holds around each of them; None while none is ready."""
+        """What the sandbox of every worker has; None while none is ready."""
         every = [worker.barriers for worker in self._workers if worker.barriers is not None]
         return weakest(every) if every else None
 
     def _give_up(self, job: Job) -> None:
-        """Nobody wants its answer: it frees its worker, or its place in the line."""
+        """Its caller was cancelled: it leaves its worker or its queue."""
         if job.worker is not None:
             job.worker.abandon(job)
         else:
             self._waiting.discard(job)
 
     def _feed(self) -> None:
-        """Hand waiting jobs out, to idle workers first."""
+        """Give waiting jobs to workers, idle ones first."""
         kept_free = self._feed_heavy() if self._waiting.count(Queue.HEAVY) else None
         while len(self._waiting) > self._waiting.count(Queue.HEAVY):
             able = [worker for worker in self._workers if worker is not kept_free and worker.room() > 0]
@@ -152,15 +152,15 @@ class Pool:
                 max(able if job.line is Queue.PROVEN else open_to_all, key=Worker.room).give(job)
 
     def _open_to_all(self, able: list[Worker]) -> list[Worker]:
-        """Those of them that may be given a job that is not proven to be cheap: while a spare worker is up, all
-        workers but one."""
+        """The workers among them that may get a job that is not proven to be cheap: while there is a spare worker, all
+        but one."""
         if len(self._workers) <= self._size:
             return able
         held = sum(1 for worker in self._workers if worker.holds(Queue.SMALL))
         return [worker for worker in able if held < len(self._workers) - 1 or worker.holds(Queue.SMALL)]
 
     def _feed_heavy(self) -> Worker | None:
-        """Hand heavy jobs to idle workers; the worker that gets nothing more until it is idle and can take the next."""
+        """Give heavy jobs to idle workers; returns the worker that is kept free for the next."""
         while True:
             at_it = sum(1 for worker in self._workers if worker.holds(Queue.HEAVY))
             able = self._open_to_all([worker for worker in self._workers if worker.room() > 0])
@@ -176,7 +176,7 @@ class Pool:
                 worker.give(job)
 
     def _on_late(self, worker: Worker) -> None:
-        """What waits behind a job that takes long is given to others as well; the first answer counts."""
+        """Jobs behind one that takes long are given to other workers too; the first answer counts."""
         for job in [job for job in list(worker.jobs)[:0:-1] if job.worker is worker and not job.answer.done()]:
             job.worker = None
             self._waiting.appendleft(job)
@@ -190,7 +190,7 @@ class Pool:
         while self._is_open:
             try:
                 worker = await self._start()
-            except OSError as trouble:  # no descriptors, no processes left: it may pass
+            except OSError as trouble:  # no descriptors or processes left: that may pass
                 await self._rest_after_failed_start(str(trouble))
                 continue
             self._workers.append(worker)
@@ -225,7 +225,7 @@ class Pool:
         self._feed()
 
     async def _bury(self, worker: Worker) -> None:
-        """Kill, reap, blame the job at the head, and give the others to somebody else. Never left half done."""
+        """Kill and reap it, fail its first job, and give the others to other workers. Never left half done."""
         end = asyncio.get_running_loop().run_in_executor(None, worker.child.kill)  # it waits for the kernel
         interrupted = False
         while not end.done():
@@ -278,7 +278,7 @@ class Pool:
 
 
 def name_of(job: Callable[[bytes], bytes]) -> str:
-    """`module:function`, by which another process finds the job again."""
+    """`module:function`, by which another process finds the job."""
     module, name = job.__module__, job.__qualname__
     if "<" in name or module == "__main__":
         raise ValueError(f"{module}:{name} cannot be imported by a worker; a job is a plain function of a module")

@@ -127,12 +127,12 @@ class Costs:
 
 ROOM = 1 << 18
 START_S = 120.0
-"""A loaded machine may need long to import the job's libraries; beyond this the worker counts as hung."""
+"""A busy machine may need long to import the job's libraries; after this the worker counts as hung."""
 LATE_S = 0.25
-"""A job that runs for longer than this holds up those that were handed over in advance: others get them too."""
+"""A job that runs longer than this holds up those given to the worker in advance: other workers get them too."""
 _barriers = msgspec.json.Decoder(Barriers)
 CANCEL_GRACE_S = 0.1
-"""Most jobs end by themselves sooner than a new worker starts."""
+"""Most jobs end by themselves before a new worker would be ready."""
 Admit = Callable[[int], Awaitable[None]]
 """Waits until there is room for an answer of so many bytes."""
 
@@ -153,20 +153,18 @@ class Job:
         admit: Admit | None = None,
         line: Queue = Queue.PROVEN,
     ) -> None:
-        """`parts` make up the payload; they are not joined, so that a large one is not held twice."""
+        """`parts` make up the payload; they are not joined, so that a large one is not in memory twice."""
         self.parts = parts
         self.answer = answer
         self.admit = admit
         self.line = line
         self.worker: Worker | None = None
-        """Who has it; None: it waits, perhaps for a second worker because the first is late."""
+        """The worker that has it; None: it waits, perhaps for a second worker because the first is late."""
 
 
 class Worker(asyncio.BufferedProtocol):
-    """Lives from the start of its process until `ended` is set; then the pool buries it.
-
-    `changed` is called whenever it can take another job, `late` when its job at the head takes long.
-    """
+    """It lives from the start of its process until `ended` is set; then the pool removes it. `changed` is called when
+    it can take another job, `late` when its first job takes long."""
 
     def __init__(
         self, child: Child, limits: Limits, changed: Callable[[], None], late: Callable[["Worker"], None]
@@ -175,17 +173,17 @@ class Worker(asyncio.BufferedProtocol):
         self.jobs: deque[Job] = deque()
         self.ended = asyncio.Event()
         self.barriers: Barriers | None = None
-        """What holds around it; None until it is ready."""
+        """Its sandbox; None until it is ready."""
         self.fate: WorkerLost | None = None
-        """Why the pool gave it up; None when it went by itself."""
+        """Why the pool ended it; None when it ended by itself."""
         self._limits = limits
         self._changed = changed
         self._late = late
         self._late_at = 0.0
         self.is_late = False
-        """Its job at the head takes long: it is given no other until that is done."""
+        """Its first job takes long: it gets no other until that is done."""
         self._admission: asyncio.Future[None] | None = None
-        """While a large answer waits for room, its bytes stay in the worker."""
+        """While a large answer waits for memory, its bytes stay in the worker."""
         self._is_admitted = False
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.WriteTransport | None = None
@@ -202,7 +200,7 @@ class Worker(asyncio.BufferedProtocol):
         return self.barriers is not None
 
     def room(self) -> int:
-        """How many more jobs it may be given now."""
+        """How many more jobs it may get now."""
         if not self.is_ready or self.ended.is_set() or self._is_spent or self.is_late:
             return 0
         if self.jobs and self.jobs[-1].line is Queue.HEAVY:
@@ -210,11 +208,11 @@ class Worker(asyncio.BufferedProtocol):
         return 1 + self._limits.ahead - len(self.jobs)
 
     def holds(self, line: Queue) -> bool:
-        """Whether it has a job of this line or a dearer one."""
+        """Whether it has a job of this queue or a costlier one."""
         return any(job.line >= line for job in self.jobs)
 
     def give(self, job: Job) -> None:
-        """REQUIRES: it is ready and has not ended. It takes its jobs in the order they come."""
+        """REQUIRES: it is ready and has not ended. Jobs are done in order."""
         assert self._transport is not None
         job.worker = self
         self.jobs.append(job)
@@ -277,7 +275,7 @@ class Worker(asyncio.BufferedProtocol):
     # Its own affairs.
 
     def _wait_for_room(self, admit: Admit, length: int) -> None:
-        """Read no further until there is room for the answer; the worker waits meanwhile, and its clock stands."""
+        """Pause reading until there is room for the answer; meanwhile the worker waits, without a deadline."""
         assert self._transport is not None
         transport = cast(asyncio.ReadTransport, self._transport)
         transport.pause_reading()
@@ -304,7 +302,7 @@ class Worker(asyncio.BufferedProtocol):
                 self._changed()
             return
         if not self.jobs:
-            self.end(WorkerLost("crash", "the worker answered what nobody asked"))
+            self.end(WorkerLost("crash", "the worker sent an answer without a job"))
             return
         answer = self.jobs.popleft().answer
         self.is_late = False
@@ -383,7 +381,7 @@ def _settle(answer: "asyncio.Future[WorkerAnswer]", kind: int, body: bytes, cpu_
 
 
 def lost_by_itself(exit_code: int | None, limits: Limits) -> WorkerLost:
-    """What the exit code of a worker that was not given up says about the job it held."""
+    """What the exit code of a worker that ended by itself says about its job."""
     if exit_code == -signal.SIGXCPU:
         return WorkerLost("timeout", f"stopped after {limits.cpu_s:g} s of CPU time", limits.cpu_s, used_up=True)
     if exit_code is None or exit_code >= 0:
