@@ -11,8 +11,8 @@ from gossamer.base.clock import Instant
 from gossamer.values.capture import Kept
 from gossamer.values.link import Link
 from gossamer.values.url import Url
+from gossamer.views.facts.query_job import SparqlResult
 from gossamer.views.facts.results import JSON
-from gossamer.views.facts.sparql import SparqlResult
 from gossamer.views.links.reader import Anchor
 
 T = TypeVar("T")

@@ -14,7 +14,7 @@ from gossamer.base.errors import DirectoryUnusable, GossamerError, ViewDamaged
 from gossamer.base.tasks import begin
 from gossamer.collection.views import refuse_lost_views
 from gossamer.store.directory import Directory
-from gossamer.views.facts.sparql import SparqlResult
+from gossamer.views.facts.query_job import SparqlResult
 from gossamer.views.words.facets import findable, in_use
 from gossamer.views.words.searcher import Searcher
 

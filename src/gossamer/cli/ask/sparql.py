@@ -13,7 +13,7 @@ from gossamer.cli.output import RESULT_TYPES, note, print_result
 from gossamer.collection.collection import Collection
 from gossamer.collection.open import open_collection
 from gossamer.store.directory import DEFAULT
-from gossamer.views.facts.sparql import SparqlResult
+from gossamer.views.facts.query_job import SparqlResult
 
 FITS = "SELECT and ASK give csv, tsv, json or xml, CONSTRUCT and DESCRIBE give nt or ttl"
 

@@ -54,8 +54,8 @@ class SharedMoment(msgspec.Struct, frozen=True):
         return self.at - ago if 0 <= ago <= (self.elapsed_s - since_s) * SECOND + SECOND // 100 else self.at
 
     def settled_shared(self, settled: Settled, since_s: float) -> Settled:
-        """A settled fetch, which we took at `since_s`, by the shared clock. PostgreSQL has no texts with a NUL or half of
-        a surrogate pair."""
+        """A settled fetch, which we took at `since_s`, by the shared clock. PostgreSQL has no texts with a NUL or half
+        of a surrogate pair."""
         done_at = self.ended_at(settled.done_at, since_s)
         return msgspec.structs.replace(
             settled,
