@@ -134,7 +134,7 @@ def test_the_live_table_shows_what_a_person_wants_to_know() -> None:
     tally.settled(settled("http://a.test/", facts=1234))
     tally.counted(Counts(queued=9, hosts=2), lag_s=0.5)
     text = shown(_live_table(tally))
-    for words in ("1,234", "facts found", "9", "waiting on 2 hosts", "search is 0.5 s behind", "http://a.test/"):
+    for words in ("1,234", "facts found", "9", "waiting on 2 hosts", "index delay 0.5 s", "http://a.test/"):
         assert words in text
 
 

@@ -106,7 +106,7 @@ def test_M_Z3_the_line_of_robots_txt_that_keeps_it_out_is_named(tmp_path: Path) 
 
     found = asked(tmp_path, barred, "https://a.test/private/x")
     assert ruling(found, "robots") == (False, "Disallow: /private (line 7)")
-    assert "the last one: robots" in words(found)
+    assert "last fetch: robots" in words(found)
 
 
 def test_M_Z3_an_address_never_met_is_told_what_would_happen_to_it(tmp_path: Path) -> None:

@@ -27,11 +27,11 @@ from gossamer.base.tell import CRASH_POINTS, CRASH_VARIABLE
 from gossamer.demo.server import read_log
 from gossamer.monitor.control import Control
 
-TARGETS = ("crawler", "reader", "indexer", "facts keeper", "all")
+TARGETS = ("crawler", "reader", "indexer", "graph process", "all")
 MODULES = {
     "reader": "gossamer.workers.child",
     "indexer": "gossamer.indexer.process",
-    "facts keeper": "gossamer.indexer.graph_process",
+    "graph process": "gossamer.indexer.graph_process",
 }
 PATIENCE_S = 400.0
 POINT_PATIENCE_S = 30.0

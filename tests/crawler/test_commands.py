@@ -67,7 +67,7 @@ def test_M_B5_a_rule_added_while_the_crawl_runs_keeps_further_pages_out(tmp_path
         assert {str(one["detail"]) for one in refused} == {'rule 3: exclude path ~ "^/drop/"'}
         assert sum(1 for path in web.hits if path.startswith("/keep/")) == 15
         told = gossamer("why", str(refused[0]["url"]), "--dir", root).stdout
-        assert 'filter rejects it: rule 3: exclude path ~ "^/drop/"' in told and "the last one: filter" in told
+        assert 'filter rejects it: rule 3: exclude path ~ "^/drop/"' in told and "last fetch: filter" in told
         assert gossamer("politeness", "--dir", root).returncode == 0
 
 

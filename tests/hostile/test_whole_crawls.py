@@ -162,7 +162,7 @@ def test_F_U8_a_page_that_says_there_is_none_is_not_found_by_search_nor_its_fact
     with web.serving():
         assert gossamer("crawl", web.root, "--dir", root, *QUICK).returncode == 0
         told = gossamer("why", web.root + "lost", "--dir", root).stdout
-        assert "the last one: soft-404" in told and "stored, not searchable" in told
+        assert "last fetch: soft-404" in told and "stored, not searchable" in told
         for _ in range(2):
             assert searchable(root) == {web.root, web.root + "there"}
             assert "lost" not in gossamer("sparql", asking, "--dir", root).stdout

@@ -64,7 +64,7 @@ async def crawl_and_look(root: Path, look: Callable[[Callable[[], System]], obje
             return watch.system()
 
 
-EVERY_PROCESS = {"crawler", "indexer", "facts keeper 1", "reader 1", "reader 2"}
+EVERY_PROCESS = {"crawler", "indexer", "graph process 1", "reader 1", "reader 2"}
 
 
 def by_name(system: System) -> dict[str, Beaten]:

@@ -18,7 +18,7 @@ from gossamer.store.directory import Directory
 from gossamer.values.messages import PageFacts
 from gossamer.workers.protocol import MessageKind, frame, received
 
-NAME, MODULE = "facts keeper", "gossamer.indexer.graph_process"
+NAME, MODULE = "graph process", "gossamer.indexer.graph_process"
 AT_A_TIME, MOST_BYTES = 500, 16 << 20
 """Pages in one message, and bytes before the last of them, so that neither side has all of them in memory twice."""
 LONGEST_END_S = 60.0

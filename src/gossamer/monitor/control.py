@@ -63,7 +63,7 @@ class Vitals(msgspec.Struct, frozen=True):
 
     node: str
     process: str
-    """"crawler", "indexer", "facts keeper 1", "reader 1", "web", "query worker 2"; NODE: the machine."""
+    """"crawler", "indexer", "graph process 1", "reader 1", "web", "query worker 2"; NODE: the machine."""
     pid: int
     at: Instant
     since_at: Instant

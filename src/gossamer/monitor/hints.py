@@ -1,4 +1,4 @@
-"""What is wrong with a crawl and how to mend it: a table of questions put to its figures, each with an answer."""
+"""What is wrong with a crawl and how to fix it: a table of checks on its figures, each with a hint."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,12 +20,12 @@ class Hint(msgspec.Struct, frozen=True):
     code: str
     """Stable: "disk-low", "indexer-silent", ..."""
     severity: Severity
-    """trouble: work stands still or is being lost; warning: it soon may be; advice: it could go better."""
+    """trouble: work has stopped or is being lost; warning: it soon may be; advice: it could go better."""
     words: str
     mend: str
     """What to do about it."""
     link: str = ""
-    """A page of ours with the list it speaks of; or nothing."""
+    """A page of ours with the list that it is about; or nothing."""
 
 
 class Living(Protocol):
@@ -44,22 +44,22 @@ class Living(Protocol):
 
 
 class HostSums(msgspec.Struct, frozen=True):
-    """The hosts of a crawl, looked over."""
+    """The hosts of a crawl, in summary."""
 
     waiting_hosts: int = 0
-    """With addresses that wait, and not retired."""
+    """With URLs waiting, and not retired."""
     ready_hosts: int = 0
-    """Of them, those that may be visited now."""
+    """Of them, those that may be fetched from now."""
     failing_hosts: int = 0
-    """Down at the last visit."""
+    """Down at the last fetch."""
     backing_off: int = 0
-    """Left alone for longer because they failed or asked for it."""
+    """Fetched from less often because they failed or asked for it."""
     fullest: str = ""
-    """The host with the most addresses that wait."""
+    """The host with the most URLs waiting."""
     fullest_queued: int = 0
     queued: int = 0
     mean_gap_s: float = 0.0
-    """Promised to those that wait."""
+    """Required for the hosts that wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Overview:
     counters: Mapping[str, int] = field(default_factory=dict)
     survey: HostSums = field(default_factory=HostSums)
     lag_before_s: float | None = None
-    """How far the words were behind some minutes ago."""
+    """The index delay some minutes ago."""
     has_contact: bool = True
     low_water: int = 256 * MIB
     delay_s: float = 1.0
@@ -102,7 +102,7 @@ ORDER: Mapping[Severity, int] = {"trouble": 0, "warning": 1, "advice": 2}
 
 
 def hints(standing: Overview) -> tuple[Hint, ...]:
-    """The gravest first."""
+    """The most severe first."""
     found = [hint for question in QUESTIONS if (hint := question(standing)) is not None]
     return tuple(sorted(found, key=lambda hint: ORDER[hint.severity]))
 
@@ -135,7 +135,7 @@ def lag(at: Overview) -> Hint | None:
     if behind < 15 or (before is not None and behind < before):
         return None
     words = f"The index is {behind:.0f} s behind the crawl, and the delay is growing."
-    mend = "The crawl slows down for it. A faster disk helps the indexer most; a lower crawl.at_once, too."
+    mend = "The crawl slows down for it. A faster disk helps the indexer most; a lower `crawl.at_once`, too."
     return Hint("lag-grows", "warning", words, mend, "/nodes#history")
 
 
@@ -157,7 +157,7 @@ def refusals(at: Overview) -> Hint | None:
         return None
     slow = at.ended(Reason.SLOW_DOWN)
     words = f"{refused:,} URLs were refused by their servers (4xx); {slow:,} of them asked us to slow down."
-    mend = "Raise politeness.delay_s, and make sure the contact says who you are: site owners allow crawlers they know."
+    mend = "Raise `politeness.delay_s`, and name yourself in the contact: site owners allow crawlers they know."
     return Hint("hosts-refuse", "warning", words, mend, "/crawl?reason=client-error")
 
 
@@ -196,10 +196,10 @@ def patience(at: Overview) -> Hint | None:
     if rest_s < 120:
         return None
     words = (
-        f"Everything is waiting for politeness: {queued:,} URLs on {hosts:,} host{'s' * (hosts > 1)}, each fetched "
-        f"once per {gap_s:.1f} s. That is at most {rate:.1f} pages per second, and {in_time(rest_s)} for the queue."
+        f"Everything is waiting for politeness: {queued:,} URLs on {hosts:,} host{'s' * (hosts > 1)}, one fetch "
+        f"per host every {gap_s:.1f} s. That is at most {rate:.1f} pages per second; the queue takes {in_time(rest_s)}."
     )
-    mend = "Crawl more hosts at the same time; or, if the sites are your own, lower politeness.delay_s."
+    mend = "Crawl more hosts at the same time; or, if the sites are your own, lower `politeness.delay_s`."
     return Hint("politeness-waits", "advice", words, mend, "/crawl/hosts")
 
 
@@ -216,8 +216,8 @@ def readers(at: Overview) -> Hint | None:
         return None
     words = f"{lost:,} pages could not be read: the reader hit a limit or crashed."
     mend = (
-        "They are stored in the archive. If memory was the limit, raise readers.memory_mib; if time, readers.cpu_s; "
-        "then `gossamer rebuild` reads them again."
+        "They are stored in the archive. If memory was the limit, raise `readers.memory_mib`; if time, "
+        "`readers.cpu_s`; then `gossamer rebuild` reads them again."
     )
     return Hint("readers-lost", "warning", words, mend, "/crawl?reason=read-timeout")
 
@@ -228,7 +228,7 @@ def one_host(at: Overview) -> Hint | None:
         return None
     share = 100 * survey.fullest_queued // survey.queued
     words = f"{survey.fullest} has {share} % of the waiting URLs."
-    mend = "If it matters less than the rest, give it a rule (later 2, or exclude), or lower crawl.site_visits."
+    mend = "If it matters less than the rest, give it a rule (later 2, or exclude), or lower `crawl.site_visits`."
     return Hint("one-host", "advice", words, mend, "/crawl/hosts")
 
 
@@ -236,7 +236,7 @@ def traps(at: Overview) -> Hint | None:
     held = at.counters.get("quarantined", 0)
     if not held:
         return None
-    words = f"{held:,} URLs are quarantined: they look like a crawler trap that brought nothing new."
+    words = f"{held:,} URLs are quarantined: they look like part of a crawler trap."
     mend = "If they are worth fetching, release them with `gossamer hosts release HOST --pattern PATTERN`."
     return Hint("traps-held", "advice", words, mend, "/crawl/hosts")
 
@@ -264,7 +264,7 @@ def memory(at: Overview) -> Hint | None:
         total, free = node.figures.get("memory_total", 0), node.figures.get("memory_free", 0)
         if node.life in ("fresh", "late") and total and free < 0.05 * total:
             words = f"{node.name} has {free / 1e9:.1f} GB of memory left, out of {total / 1e9:.1f} GB."
-            mend = "Use fewer readers (readers.count); a machine that swaps crawls many times slower."
+            mend = "Use fewer readers (`readers.count`); a machine that swaps crawls many times slower."
             return Hint("memory-low", "warning", words, mend, "/nodes#nodes")
     return None
 

@@ -103,7 +103,7 @@ def at_rest(node: Beaten) -> Beaten:
 
 
 def place_of(name: str) -> tuple[int, int]:
-    kinds = ("crawler", "indexer", "facts keeper", "reader", "web", "query worker")
+    kinds = ("crawler", "indexer", "graph process", "reader", "web", "query worker")
     kind, _, number = name.rpartition(" ")
     known = name if name in kinds else kind
     return (kinds.index(known) if known in kinds else len(kinds), int(number) if number.isdecimal() else 0)
@@ -293,7 +293,7 @@ def work_of(figures: Figures) -> str:
         if name in figures and (figures[name] or name == "pages_s")
     ]
     if figures.get("words_lag_s", 0) >= 1:
-        told.append(f"{figures['words_lag_s']:.0f} s behind")
+        told.append(f"index delay {figures['words_lag_s']:.0f} s")
     return ", ".join(told)
 
 

@@ -211,7 +211,7 @@ def name_of(schema: Mapping[str, Any]) -> str:
 
 def examples(here: str) -> list[ApiExample]:
     """They can be copied and run as they stand."""
-    query = "SELECT DISTINCT ?type WHERE { ?thing a ?type } LIMIT 20"
+    query = "SELECT DISTINCT ?type WHERE { ?entity a ?type } LIMIT 20"
     return [
         ApiExample(
             "Search",

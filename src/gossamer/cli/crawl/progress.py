@@ -101,7 +101,7 @@ def _live_table(tally: Tally) -> Table:
     table.add_row(f"{tally.facts:,}", "facts found in this run")
     table.add_row(f"{tally.queued:,}", f"URLs waiting on {counted(tally.counts.hosts, 'host')}")
     table.add_row(f"{tally.failed:,}", f"failed, {tally.missing:,} missing, {tally.refused:,} refused by rules")
-    table.add_row(f"{decimal(tally.size)}", f"kept; search is {tally.lag_s:.1f} s behind")
+    table.add_row(f"{decimal(tally.size)}", f"kept; index delay {tally.lag_s:.1f} s")
     table.add_row("", Text(harmless(tally.notice or _rest(tally) or tally.last_url[:100])), style="dim")
     return table
 

@@ -247,7 +247,7 @@ class WhyQuery:
         found = next((one for one in templates(self.state, host.name) if one.template == pattern), None)
         if found is None:
             return []
-        says = f"of {found.fetched:,} pages like {pattern}, {found.fruitful:,} brought something new"
+        says = f"{found.fruitful:,} of {counted(found.fetched, 'page')} like {pattern} brought something new"
         return [
             RuleVerdict(
                 "quarantine" if found.quarantined_at is not None else "pattern", found.quarantined_at is None, says

@@ -263,7 +263,7 @@ def _visits(trail: Trail) -> list[str]:
     if trail.ended is not None:
         ended = trail.ended
         at = f", {moment(ended.settled_at, now)}" if ended.settled_at is not None else ""
-        lines.append(f"the last one: {ended.reason}{at}: {ended.says}")
+        lines.append(f"last fetch: {ended.reason}{at}: {ended.says}")
         if ended.detail:
             lines.append(f"  {ended.detail}")
         if ended.failures:

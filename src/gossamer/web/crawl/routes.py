@@ -239,13 +239,13 @@ MOST_SECONDS = 20.0
 LONGEST = 48_000
 """Of rules that are tried out: they stand in the address."""
 RULE_EXAMPLES = (
-    ('exclude path ~ "/calendar/"', "exclude URLs whose path contains this pattern"),
+    ('exclude path ~ "/calendar/"', "exclude URLs whose path matches this pattern"),
     ("exclude host = shop.example.org", "exclude a site"),
     ("exclude query has sessionid", "exclude URLs with this query parameter"),
     ("exclude type = application/pdf", "drop responses of this type"),
     ("later 2 depth > 6", "fetch deep pages later"),
     ("sooner 2 host = news.example.org", "fetch a site sooner"),
-    ("include domain = example.org", "only what is included; everything else is excluded"),
+    ("include domain = example.org", "accept this domain and its subdomains only"),
 )
 MOST_LINES = 50
 BOTH = "Compare both versions, and save again to replace them with yours."

@@ -42,40 +42,40 @@ class QueryExample(NamedTuple):
 EXAMPLES = (
     QueryExample(
         "Types of entities",
-        "SELECT ?type (COUNT(?thing) AS ?times)\n"
-        "WHERE { ?thing a ?type }\n"
+        "SELECT ?type (COUNT(?entity) AS ?times)\n"
+        "WHERE { ?entity a ?type }\n"
         "GROUP BY ?type\nORDER BY DESC(?times)\nLIMIT 20",
     ),
     QueryExample(
         "Names, and the pages that state them",
         "PREFIX schema: <http://schema.org/>\n"
         "SELECT ?name ?type ?page\n"
-        "WHERE { GRAPH ?page { ?thing a ?type ; schema:name ?name } }\n"
+        "WHERE { GRAPH ?page { ?entity a ?type ; schema:name ?name } }\n"
         "LIMIT 50",
     ),
     QueryExample(
         "Facts, and where they are stated",
         "SELECT ?page ?property ?value\n"
-        "  (<urn:gossamer:syntax>(?page, ?thing, ?property, ?value) AS ?syntax)\n"
-        "  (<urn:gossamer:path>(?page, ?thing, ?property, ?value) AS ?element)\n"
-        "WHERE { GRAPH ?page { ?thing ?property ?value } FILTER(?page != <urn:gossamer:provenance>) }\n"
+        "  (<urn:gossamer:syntax>(?page, ?entity, ?property, ?value) AS ?syntax)\n"
+        "  (<urn:gossamer:path>(?page, ?entity, ?property, ?value) AS ?element)\n"
+        "WHERE { GRAPH ?page { ?entity ?property ?value } FILTER(?page != <urn:gossamer:provenance>) }\n"
         "LIMIT 50",
     ),
     QueryExample(
         "Creative works, including inferred types",
         "PREFIX schema: <http://schema.org/>\n"
-        "SELECT ?thing ?kind ?name\n"
+        "SELECT ?entity ?kind ?name\n"
         "WHERE {\n"
-        "  ?thing a schema:CreativeWork ; a ?kind .\n"
-        "  OPTIONAL { ?thing schema:name ?name }\n"
+        "  ?entity a schema:CreativeWork ; a ?kind .\n"
+        "  OPTIONAL { ?entity schema:name ?name }\n"
         "}\nLIMIT 50",
         has_inference=True,
     ),
     QueryExample(
         "Subclasses of a type",
         "PREFIX schema: <http://schema.org/>\n"
-        "SELECT ?type (COUNT(?thing) AS ?times)\n"
-        "WHERE { ?thing a ?type FILTER(<urn:gossamer:is-a>(?type, schema:CreativeWork)) }\n"
+        "SELECT ?type (COUNT(?entity) AS ?times)\n"
+        "WHERE { ?entity a ?type FILTER(<urn:gossamer:is-a>(?type, schema:CreativeWork)) }\n"
         "GROUP BY ?type\nORDER BY DESC(?times)",
     ),
     QueryExample(
@@ -90,14 +90,14 @@ EXAMPLES = (
     QueryExample(
         "Properties in use",
         "SELECT ?property (COUNT(*) AS ?times)\n"
-        "WHERE { ?thing ?property ?value }\n"
+        "WHERE { ?entity ?property ?value }\n"
         "GROUP BY ?property\nORDER BY DESC(?times)\nLIMIT 50",
     ),
     QueryExample(
         "Entities described by several pages",
-        "SELECT ?thing (COUNT(DISTINCT ?page) AS ?pages)\n"
-        "WHERE { GRAPH ?page { ?thing a ?type } FILTER isIRI(?thing) }\n"
-        "GROUP BY ?thing\nHAVING (COUNT(DISTINCT ?page) > 1)\nORDER BY DESC(?pages)\nLIMIT 20",
+        "SELECT ?entity (COUNT(DISTINCT ?page) AS ?pages)\n"
+        "WHERE { GRAPH ?page { ?entity a ?type } FILTER isIRI(?entity) }\n"
+        "GROUP BY ?entity\nHAVING (COUNT(DISTINCT ?page) > 1)\nORDER BY DESC(?pages)\nLIMIT 20",
     ),
     QueryExample(
         "Latest facts",
