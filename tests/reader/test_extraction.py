@@ -101,7 +101,7 @@ def test_an_unknown_syntax_is_refused_with_a_list_of_those_there_are() -> None:
 
 @pytest.mark.parametrize("url", ["", "page.html", "file:///page.html", "http://"])
 def test_an_address_that_is_none_is_refused(url: str) -> None:
-    with pytest.raises(ConfigError, match="is not an http or https address"):
+    with pytest.raises(ConfigError, match="is not an http or https URL"):
         gossamer.extract(PERSON, url)
 
 

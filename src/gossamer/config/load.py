@@ -25,8 +25,11 @@ VARIABLE_PREFIX = "GOSSAMER_"
 NOT_SETTINGS = {"GOSSAMER_CONFORMANCE", "GOSSAMER_CRASH_AT", "GOSSAMER_PLAN"}
 FLAGS = {"fetch.allow_addresses": "--allow-address"}
 GUARDED = frozenset(
-    ("fetch.allow_addresses", "fetch.tls", "fetch.tls_authorities", "web.host", "web.names", "web.public")
-)
+    (
+        "fetch.allow_addresses", "fetch.tls", "fetch.tls_authorities", "frontier.database", "web.host", "web.names",
+        "web.public",
+    )
+)  # fmt: skip
 """Settings with a security impact unless at their default: what may be dialled, who is trusted, who may connect."""
 
 _PASSWORD = re.compile(r"(\w://[^/@:\s]*:|\bpassword\s*=\s*)('(?:[^'\\]|\\.)*'|[^@&\s]+)", re.IGNORECASE)

@@ -1,9 +1,9 @@
-"""Facts as a person thinks of them: entities with types and properties, one inside another, as plain dicts.
+"""Facts as nested entities with types and properties, as plain dicts.
 
     {"type": [IRI, ...], "id": IRI, "properties": {IRI: [value, ...]}}
 
 A value is a string (a plain literal), `{"value", "language"}` or `{"value", "datatype"}` (other literals), `{"list"}`
-(an RDF list), an entity, or `{"id"}` (something of which nothing more is said, or that is told elsewhere).
+(an RDF list), an entity, or `{"id"}` (an entity without facts, or that is written elsewhere).
 """
 
 import re
@@ -18,19 +18,19 @@ from gossamer.extract.terms import RDF_FIRST, RDF_NIL, RDF_REST, RDF_TYPE, XSD
 from gossamer.values.page import MOST_ENTITIES, MOST_PROPERTIES, NamedEntity, Triple
 
 DEEPEST = 32
-"""Entities inside entities; what lies deeper is told at the top and referred to by its id."""
+"""Entities inside entities; deeper ones are at the top and referred to by id."""
 
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
 _PLAIN = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
 
 Thing = dict[str, Any]
 Told = Mapping[str, list[tuple[str, str]]]
-"""What is said of each subject: predicates and objects, in document order."""
+"""The predicates and objects of each subject, in document order."""
 
 
 def entities_of(triples: Iterable[Triple]) -> list[Thing]:
-    """Every subject once: inside the first entity that mentions it, or at the top when none does. Which vocabularies
-    a page uses says nothing about any entity, and is left out."""
+    """Every subject once: inside the first entity that refers to it, or at the top if none does. The vocabularies that
+    a page uses are left out, as they describe no entity."""
     told: dict[str, list[tuple[str, str]]] = {}
     for subject, predicate, thing in triples:
         if predicate != USES_VOCABULARY:
@@ -46,12 +46,12 @@ class _Telling:
         )
         self._placed: set[str] = set()
         self._unlisted: set[str] = set()
-        """Cells found to lead nowhere, so that a long broken list is not walked once for each of its cells."""
+        """Cells of broken lists, so that a long one is not walked once for each of its cells."""
         self._waiting: list[tuple[str, Thing, int]] = []
 
     def all(self) -> list[Thing]:
-        """Those that nothing mentions first; what is then left lies in circles or too deep, and is cut open at the
-        first in document order."""
+        """First those that nothing refers to; the rest is in cycles or too deep, and is cut at the first in document
+        order."""
         tops = {subject: self._top(subject) for subject in self._told if not self._mentions[subject]}
         for subject in self._told:
             if subject not in self._placed:
@@ -66,16 +66,14 @@ class _Telling:
         return shell
 
     def _shell(self, subject: str, is_top: bool) -> Thing:
-        """An entity with nothing in it yet. A blank node's label is told only where something refers to it."""
+        """An entity without content yet. The label of a blank node is only written if something refers to it."""
         self._placed.add(subject)
         shell: Thing = {"type": []}
-        if subject[0] == "<" or self._mentions[subject] > (0 if is_top else 1) or self._speaks_of_itself(subject):
+        refers_to_itself = any(thing == subject for _, thing in self._told[subject])
+        if subject[0] == "<" or self._mentions[subject] > (0 if is_top else 1) or refers_to_itself:
             shell["id"] = _id(subject)
         shell["properties"] = {}
         return shell
-
-    def _speaks_of_itself(self, subject: str) -> bool:
-        return any(thing == subject for _, thing in self._told[subject])
 
     def _fill(self, subject: str, shell: Thing, depth: int) -> None:
         for predicate, thing in self._told[subject]:
@@ -85,19 +83,16 @@ class _Telling:
                 shell["properties"].setdefault(predicate[1:-1], []).append(self._value(thing, depth))
 
     def _value(self, term: str, depth: int) -> Any:
-        if term[0] == '"':
-            return literal(term)
-        cells = self._cells(term)
+        cells = self._cells(term) if term[0] != '"' else None
         if cells is None:
             return self._one(term, depth)
         self._placed.update(cells)
-        return {"list": [self._of_list(dict(self._told[cell])[RDF_FIRST], depth) for cell in cells]}
+        # lists in lists stay the cells they are: nobody nests them, and depth stays bounded
+        return {"list": [self._one(dict(self._told[cell])[RDF_FIRST], depth) for cell in cells]}
 
-    def _of_list(self, term: str, depth: int) -> Any:
-        """Lists in lists are told as the cells they are: nobody nests them, and depth stays bounded."""
-        return literal(term) if term[0] == '"' else self._one(term, depth)
-
-    def _one(self, term: str, depth: int) -> Thing:
+    def _one(self, term: str, depth: int) -> str | Thing:
+        if term[0] == '"':
+            return literal(term)
         if term in self._placed or term not in self._told or depth >= DEEPEST:
             return {"id": _id(term)}
         shell = self._shell(term, is_top=False)
@@ -105,7 +100,7 @@ class _Telling:
         return shell
 
     def _cells(self, term: str) -> list[str] | None:
-        """The cells of a well-formed list that nothing else refers to; None when it is none."""
+        """The cells of a well-formed list that nothing else refers to; None if it is no such list."""
         cells: dict[str, None] = {}
         while term != RDF_NIL:
             if term in cells or not self._is_cell(term):
@@ -132,7 +127,7 @@ def _id(term: str) -> str:
 
 
 def literal(term: str) -> str | dict[str, str]:
-    """A literal's words; with its language or datatype when it has one. REQUIRES: an N-Triples literal."""
+    """The text of a literal, with its language or datatype if it has one. REQUIRES: an N-Triples literal."""
     end = term.rindex('"')
     words, suffix = words_of(term), term[end + 1 :]
     if suffix.startswith("@"):
@@ -143,7 +138,7 @@ def literal(term: str) -> str | dict[str, str]:
 
 
 def words_of(term: str) -> str:
-    """What stands between the quotation marks, escapes undone."""
+    """The text between the quotation marks, unescaped."""
     inside = term[1 : term.rindex('"')]
     return _ESCAPE.sub(_unescaped, inside) if "\\" in inside else inside
 
@@ -154,7 +149,7 @@ def _unescaped(found: re.Match[str]) -> str:
 
 
 LONGEST_NAME = 200
-"""Characters; what is longer is a description that somebody called a name."""
+"""Characters; longer names are descriptions."""
 MOST_TYPES = 10
 _TAG = re.compile(r"<[^>]*>")
 _SCHEMA = "http://schema.org/"
@@ -175,13 +170,13 @@ NAMES = frozenset(
         "http://rdfs.org/sioc/ns#name",
     )
 )
-"""Properties whose value is what an entity is called."""
+"""Properties with the name of an entity."""
 GIVEN = frozenset((f"<{_SCHEMA}givenName>", f"<{_FOAF}givenName>", f"<{_FOAF}firstName>"))
 FAMILY = frozenset((f"<{_SCHEMA}familyName>", f"<{_FOAF}familyName>", f"<{_FOAF}lastName>"))
 
 
 def said_of(triples: Iterable[Triple]) -> tuple[tuple[str, ...], tuple[NamedEntity, ...]]:
-    """The properties, rdf:type apart, and the entities with a name; each once, in document order, as many as are kept.
+    """The properties other than rdf:type and the named entities; each once, in document order, within the limits.
     REQUIRES: canonical names (`vocabularies.canonical`)."""
     properties: dict[str, None] = {}
     names: dict[str, str] = {}
@@ -206,16 +201,13 @@ def said_of(triples: Iterable[Triple]) -> tuple[tuple[str, ...], tuple[NamedEnti
     return tuple([one[1:-1] for one in properties][:MOST_PROPERTIES]), _things(names, types)
 
 
-def _text_of(literal: str) -> str:
-    """Without markup, where the literal is markup."""
-    words = words_of(literal)
-    return unescape(_TAG.sub("", words)) if literal.endswith((XML_LITERAL, HTML_LITERAL)) else words
-
-
 def _things(names: Mapping[str, str], types: Mapping[str, list[str]]) -> tuple[NamedEntity, ...]:
     found = []
     for subject, literal in names.items():
-        name = " ".join(_text_of(literal).split()) if literal[0] == '"' else ""
+        words = words_of(literal) if literal[0] == '"' else ""
+        if literal.endswith((XML_LITERAL, HTML_LITERAL)):
+            words = unescape(_TAG.sub("", words))
+        name = " ".join(words.split())
         if name and len(name) <= LONGEST_NAME:
             known = tuple(dict.fromkeys(types.get(subject, ())))[:MOST_TYPES]
             found.append(NamedEntity(subject[1:-1] if subject[0] == "<" else subject, name, known))

@@ -1,6 +1,6 @@
-"""Where each fact of a page comes from, read back: the record that `places` packs, and facts in the store's own form.
+"""The origin of each fact, read from the record that `places` packs, and facts in the form of the store.
 
-Apart from `places`: a process that looks up sources need not load the readers of every syntax.
+Apart from `places`, so that a process that looks up origins need not load the readers of all syntaxes.
 """
 
 import re
@@ -17,8 +17,8 @@ from gossamer.extract.terms import XSD, quoted
 
 PLAIN, DEFLATED = b"\x00", b"\x01"
 SHORT, WHOLE = 4, 8
-"""Bytes of a hash. The short ones do unless two facts of a page share one, which is rare; unknown facts are told from
-known ones by asking the graph, not by the hash."""
+"""Bytes of a hash. Short ones are enough unless two facts of a page share one, which is rare; whether a page states a
+fact is a question for the graph, not for the hash."""
 CODES = {SHORT: "I", WHOLE: "Q"}
 HASHES = {SHORT: xxhash.xxh32_intdigest, WHOLE: xxhash.xxh3_64_intdigest}
 _STRING = f"{XSD}string"
@@ -31,75 +31,72 @@ _AS_IT_IS = re.compile(
     rb'|[1-9]\d{3}-\d\d-\d\dT(?:[01]\d|2[0-3]):\d\d:\d\d(?:Z|[+-](?:0[1-9]|1[0-3]):\d\d)?"\^\^<\S+#dateTime>'
     rb'|[1-9]\d{3}"\^\^<\S+#gYear>|(?:true|false)"\^\^<\S+#boolean>)'
 )
-"""Literals that the store certainly gives back as they are: to ask it costs more than all else a fact needs."""
+"""Literals that the store certainly returns unchanged: asking it would be the most expensive step."""
 
 
 class FactOrigin(NamedTuple):
-    """Where one fact comes from."""
+    """The origin of one fact."""
 
     syntaxes: tuple[str, ...]
     """Those that state it, in the order of SYNTAXES."""
     path: str
-    """Of the element that states it, as XPath: `/html/body/div[2]/span`; positions count siblings of one name and are
-    left out where there is only one."""
+    """The XPath of the element that states it, `/html/body/div[2]/span`; positions count siblings with that tag, if
+    there are several."""
     spelling: str = ""
-    """The fact as that element spells it, as N-Triples; empty where that is the fact as it is held."""
+    """The fact as spelled in that element, as N-Triples; empty if that is the same."""
 
 
 class Packed(msgspec.Struct, frozen=True, array_like=True):
-    """What is on disk, as msgpack."""
+    """The record on disk, as msgpack."""
 
     syntaxes: tuple[str, ...]
     steps: list[str]
-    """Of all paths, each once: `span`, `div[2]`; a step stands behind the one above it."""
+    """The steps of all paths, each once, parents first: `span`, `div[2]`."""
     above: list[int]
-    """For each step, how many before it the one above it stands; 0: it is the outermost."""
+    """For each step, how far before it its parent is; 0: it is the outermost."""
     hashes: bytes
-    """Of the facts; the next two run in step with them."""
+    """Of the facts; the next two lists are parallel."""
     places: list[int]
-    """The last step of each fact's path."""
+    """The last step of the path of each fact."""
     stated_in: list[int]
-    """Bit n is `syntaxes[n]`; empty when there is one syntax only."""
+    """Bit n is `syntaxes[n]`; empty if there is only one syntax."""
     spelt: list[str] = []
-    """IRIs that the page spells differently from the fact, each once."""
+    """Different spellings of IRIs in the page, each once."""
     variants: list[tuple[int, int, int]] = []
-    """Which of them stand in subject, predicate and object (of a literal: its datatype); 0 where none does, else its
-    number in `spelt` counted from 1. Each combination once."""
+    """Which of them occur in subject, predicate and object (for a literal: its datatype), as numbers in `spelt` from 1;
+    0: none. Each combination once."""
     varied: dict[int, int] = {}
-    """The variant of a fact, by the number of the fact."""
+    """The variant of a fact, by number of the fact."""
 
 
 _decoder = msgspec.msgpack.Decoder(Packed)
 
 
 def stored_form(fact: bytes) -> bytes:
-    """A fact as the store would give it back. REQUIRES: three terms as `terms` writes them, a space between."""
+    """A fact as the store returns it, which keeps numbers and dates by value. REQUIRES: three terms written by `terms`,
+    separated by spaces."""
     if fact[-1] != IRI_END or fact.rfind(_TYPED) < 0:
         return fact
     start = fact.index(b" ", fact.index(b" ") + 1) + 1
-    return fact[:start] + _as_stored(fact[start:])
-
-
-def _as_stored(literal: bytes) -> bytes:
-    """A typed literal in the form in which the store gives it back: it keeps numbers and dates by their value."""
+    literal = fact[start:]
     if _XSD not in literal or _AS_IT_IS.fullmatch(literal):
-        return literal
-    return _asked(literal) if len(literal) <= _LONGEST_CACHED else _asked.__wrapped__(literal)
+        return fact
+    return fact[:start] + (_asked(literal) if len(literal) <= _LONGEST_CACHED else _asked.__wrapped__(literal))
 
 
 @lru_cache(maxsize=4096)
 def _asked(literal: bytes) -> bytes:
-    """By asking a store."""
+    """A typed literal as a store returns it."""
     store = Store()
     try:
         store.load(b"<urn:s> <urn:p> %b .\n" % literal, RdfFormat.N_TRIPLES)
-    except SyntaxError:  # then the store does not take it either
+    except SyntaxError:  # then the real store does not accept it either
         return literal
     return next((text_of(quad.object).encode() for quad in store if isinstance(quad.object, Literal)), literal)
 
 
 def text_of(term: NamedNode | BlankNode | Literal) -> str:
-    """A term of the store as this house writes it: the library escapes other characters than `terms` does."""
+    """A term of the store, written like `terms` does: the library escapes other characters."""
     if isinstance(term, NamedNode):
         return f"<{term.value}>"
     if isinstance(term, BlankNode):
@@ -111,7 +108,7 @@ def text_of(term: NamedNode | BlankNode | Literal) -> str:
 
 
 class Record:
-    """The sources of one page's facts, unpacked."""
+    """The origins of the facts of one page, unpacked."""
 
     __slots__ = ("_at", "_hash", "_packed")
 
@@ -125,8 +122,8 @@ class Record:
         return len(self._at)
 
     def of(self, fact: bytes) -> FactOrigin | None:
-        """Of a fact as `stored_form` wants it; None when it is not in the record. One fact in 4,000,000,000 that is not
-        would be taken for one that is: ask only for facts that the page states."""
+        """The origin of a fact; None if it is not in the record. Hashes may collide (1 in 4,000,000,000): only ask for
+        facts that the page states. REQUIRES: see `stored_form`."""
         at = self._at.get(self._hash(stored_form(fact)))
         if at is None:
             return None
@@ -145,7 +142,7 @@ class Record:
         return " ".join([respelt(term, iri) if iri else term for term, iri in zip(terms, spelt, strict=True)])
 
     def places(self) -> dict[str, int]:
-        """The paths of the elements that state something, and how many facts each states."""
+        """The paths of elements with facts, and how many each states."""
         tally: dict[int, int] = {}
         for at in self._packed.places:
             tally[at] = tally.get(at, 0) + 1
@@ -163,28 +160,28 @@ class Record:
 
 
 def unpacked(record: bytes) -> Record | None:
-    """The inverse of `packed`; None when there is no such record, or it is damaged or of another version."""
+    """The inverse of `packed`; None if the record is damaged or of another version."""
     try:
         plain = zlib.decompress(record[1:], -15) if record[:1] == DEFLATED else record[1:]
         held = _decoder.decode(plain)
     except (zlib.error, msgspec.DecodeError):
         return None
     lengths = SHORT * len(held.places), WHOLE * len(held.places)
-    is_whole = len(held.steps) == len(held.above) and len(held.hashes) in lengths and _is_told(held)
-    return Record(held) if is_whole and record[:1] in (PLAIN, DEFLATED) else None
-
-
-def _is_told(held: Packed) -> bool:
-    """Whether what it says of spellings can be followed."""
-    is_spelt = all(0 <= number <= len(held.spelt) for variant in held.variants for number in variant)
-    return is_spelt and all(0 <= variant < len(held.variants) for variant in held.varied.values())
+    is_whole = (
+        record[:1] in (PLAIN, DEFLATED)
+        and len(held.steps) == len(held.above)
+        and len(held.hashes) in lengths
+        and all(0 <= number <= len(held.spelt) for variant in held.variants for number in variant)
+        and all(0 <= variant < len(held.variants) for variant in held.varied.values())
+    )
+    return Record(held) if is_whole else None
 
 
 def iri_in(term: str) -> str:
-    """Of an N-Triples term its IRI; of a typed literal its datatype."""
+    """The IRI of an N-Triples term; for a typed literal, its datatype."""
     return term[1:-1] if term[0] == "<" else term.rpartition('"^^<')[2][:-1]
 
 
 def respelt(term: str, iri: str) -> str:
-    """The term with this IRI in the place of its own."""
+    """The term with this IRI instead of its own."""
     return f"<{iri}>" if term[0] == "<" else f"{term.rpartition('^^<')[0]}^^<{iri}>"

@@ -1,4 +1,4 @@
-"""Every fact a page states, in whatever syntax, from the one walk over its tree."""
+"""The facts of a page in all syntaxes, from a single walk over its tree."""
 
 from collections.abc import Callable, Collection
 from typing import NamedTuple
@@ -25,13 +25,13 @@ READERS: dict[str, Callable[[Source], FoundFacts]] = {
     "twitter": read_twitter,
     "dublin-core": read_dublin_core,
 }
-"""By the name of the syntax, in the order of their precedence; a fact keeps the place where it was first found."""
+"""By name of the syntax, in order of precedence: a fact keeps the place where it was found first."""
 SYNTAXES = tuple(READERS)
 _UNDECLARED = tuple(f"<{prefix}:" for prefix in (*OPEN_GRAPH, *TWITTER))
 
 
 class Extraction(NamedTuple):
-    """What was found: facts in document order within each syntax, none twice. The first three lists run in step."""
+    """Facts in document order within each syntax, each once. The first three lists are parallel."""
 
     triples: list[Triple]
     places: list[Element]
@@ -39,7 +39,7 @@ class Extraction(NamedTuple):
     stated_in: list[int]
     """The syntaxes that state each fact: bit n is SYNTAXES[n]."""
     syntaxes: tuple[str, ...]
-    """Those that stated something; RDFa only where it said more than Open Graph and Twitter cards do."""
+    """Those that state something; RDFa only if it states more than Open Graph and Twitter cards."""
     flags: tuple[str, ...]
     notices: tuple[Notice, ...] = ()
 
@@ -59,9 +59,9 @@ def extract(
     rdfa_version: RdfaVersion | None = None,
     contexts: Contexts = HELD,
 ) -> Extraction:
-    """The facts of a page. `base` is its base URL, `<base>` obeyed; `address` its own, where they differ.
+    """The facts of a page. `base` is its base URL, `<base>` included; `address` its own, if different.
 
-    Nothing a page can hold makes this raise, and nothing is fetched.
+    Never raises, whatever the page contains, and fetches nothing.
     """
     document = iri_term(iri_of(base.text))
     own = document if address is None else iri_term(iri_of(address.text))
@@ -87,7 +87,8 @@ def extract(
 
 
 def _drop_undeclared(rdfa: FoundFacts) -> None:
-    """`article:author` without a declaration is an absolute IRI to RDFa; the cards' own readers know what it means."""
+    """Remove `article:author` and the like without a declaration: RDFa takes them for IRIs, the cards' reader knows
+    them."""
     odd = [predicate for _, predicate, _ in rdfa.triples if not predicate.startswith("<http")]
     if any(predicate.startswith(_UNDECLARED) for predicate in odd):
         kept = [at for at, triple in enumerate(rdfa.triples) if not triple.predicate.startswith(_UNDECLARED)]
@@ -123,19 +124,15 @@ def _merged(found: dict[str, FoundFacts]) -> Extraction:
         flags.append("too-many-notices")
     if len(stated) > MOST_TRIPLES:
         flags.append("too-many-facts")
+    only_cards = "opengraph" in found and "twitter" in found and "rdfa" in found and is_all_cards(found["rdfa"])
     return Extraction(
         list(stated)[:MOST_TRIPLES],
         places[:MOST_TRIPLES],
         list(stated.values())[:MOST_TRIPLES],
-        tuple([name for name, one in found.items() if one.triples and not (name == "rdfa" and _is_shadow(found))]),
+        tuple([name for name, one in found.items() if one.triples and not (name == "rdfa" and only_cards)]),
         tuple(dict.fromkeys(flags)),
         tuple(notices[:MOST_NOTICES]),
     )
-
-
-def _is_shadow(found: dict[str, FoundFacts]) -> bool:
-    """Whether RDFa found nothing but the cards that another reader is there for."""
-    return "opengraph" in found and "twitter" in found and is_all_cards(found["rdfa"])
 
 
 # A page's facts with canonical names (`vocabularies.canonical`), and what the page wrote instead.
@@ -144,11 +141,11 @@ def _is_shadow(found: dict[str, FoundFacts]) -> bool:
 class Unified(NamedTuple):
     facts: Extraction
     spelt: dict[int, Triple]
-    """By the number of a fact, the fact as the page spells it; only those that it spells differently."""
+    """By number, facts that the page spells differently, as it does."""
 
 
 def unified(facts: Extraction, lines: bytes) -> Unified:
-    """Facts that differ only in their spelling become one, at the first of their places, stated in all their syntaxes.
+    """Merge facts that differ only in spelling: at the first of their places, stated in all their syntaxes.
 
     REQUIRES: `lines` are the facts as N-Triples.
     """

@@ -1,7 +1,7 @@
-"""Where each fact of a page stands: its syntaxes and the path of its element, packed small beside the facts.
+"""The origin of each fact of a page, packed: its syntaxes and the path of its element.
 
-A path is told as steps, each under another, so that what paths share is written once. A fact is known by a short hash
-of itself in the form in which the store gives it back.
+A path is a chain of steps, so that common parts are stored once. A fact is identified by a short hash of the form in
+which the store returns it.
 """
 
 import re
@@ -22,7 +22,7 @@ from gossamer.values.page import Triple
 from gossamer.values.tree import Element
 
 LONGEST_TAG = 40
-"""Characters. Longer names, and those that XPath could not read, are told by number alone: `*[3]`."""
+"""Characters. Longer tags, and those that XPath cannot express, become numbers: `*[3]`."""
 MANY = 100
 """Children of one element."""
 WORTH_DEFLATING = 512
@@ -33,9 +33,9 @@ _encoder = msgspec.msgpack.Encoder()
 
 
 def packed(facts: Extraction, lines: bytes, spelt: Mapping[int, Triple] = AS_THEY_ARE) -> bytes:
-    """The record of a page; empty when it states nothing. `spelt`: by its number, a fact as the page spells it.
+    """The record of a page; empty if it has no facts. `spelt`: by number, facts as the page spells them.
 
-    REQUIRES: `lines` are the facts as N-Triples, in step with them, as `terms` writes them; and the tree is whole."""
+    REQUIRES: `lines` are the facts as N-Triples, in the same order, written by `terms`; and the tree is whole."""
     if not facts.triples:
         return b""
     said = [line if line[-1] != IRI_END else stored_form(line) for line in lines[:-3].split(b" .\n")]
@@ -68,8 +68,8 @@ def packed(facts: Extraction, lines: bytes, spelt: Mapping[int, Triple] = AS_THE
 
 
 def _own_masks(stated_in: list[int]) -> tuple[tuple[str, ...], list[int]]:
-    """The syntaxes of this page, and masks over these in place of masks over all: a record outlives the order of
-    SYNTAXES. No masks when there is one syntax only."""
+    """The syntaxes of this page, and masks over these instead of all, as the order of SYNTAXES may change. No masks if
+    there is only one."""
     several, union = set(stated_in), 0
     for mask in several:
         union |= mask
@@ -84,7 +84,7 @@ def _own_masks(stated_in: list[int]) -> tuple[tuple[str, ...], list[int]]:
 def _variants_of(
     facts: Sequence[Triple], spelt: Mapping[int, Triple], kept: Sequence[int]
 ) -> tuple[list[str], list[tuple[int, int, int]], dict[int, int]]:
-    """What the record says of spellings: see `Packed`. `kept`: the facts that are in the record."""
+    """The spellings in the record: see `Packed`. `kept`: the facts in the record."""
     iris: dict[str, int] = {"": 0}
     variants: dict[tuple[int, int, int], int] = {}
     varied: dict[int, int] = {}
@@ -97,8 +97,8 @@ def _variants_of(
 
 
 def _distinct(said: list[bytes], masks: list[int]) -> list[int]:
-    """Facts that are one in the store (`01` and `1`, both integers) are one here: the first of each counts, and gets
-    the syntaxes of the others."""
+    """The first of each group of facts that are one in the store (`01` and `1`, both integers), with all their
+    syntaxes."""
     first: dict[bytes, int] = {}
     for at, fact in enumerate(said):
         one = first.setdefault(fact, at)
@@ -108,7 +108,7 @@ def _distinct(said: list[bytes], masks: list[int]) -> list[int]:
 
 
 def _steps_of(places: list[Element]) -> tuple["_Steps", list[int]]:
-    """The steps to all of them, and the last step to each. Facts of one element mostly follow one another."""
+    """All steps, and the last step of each place. Facts of one element are mostly adjacent."""
     steps = _Steps()
     found: list[int] = []
     last: Element | None = None
@@ -121,7 +121,7 @@ def _steps_of(places: list[Element]) -> tuple["_Steps", list[int]]:
 
 
 class _Steps:
-    """The elements on the way to those that state something, each once, those above first."""
+    """The elements on the paths to those with facts, each once, parents first."""
 
     def __init__(self) -> None:
         self.above: list[int] = []
@@ -160,13 +160,13 @@ class _Steps:
 
 
 _Children = tuple[list[int], list[str]] | dict[int, str]
-"""Their ids and tags, none for an only child. Of MANY children, the name of each instead: to count anew for each of
-them would take time that grows with their square."""
+"""Their ids and tags, none for an only child. From MANY children on, the name of each instead: counting for each would
+take quadratic time."""
 _id_of, _tag_of = attrgetter("mem_id"), attrgetter("tag")
 
 
 def _children_of(parent: Element) -> _Children:
-    """Each parent is looked into once: all of it together is one pass over the page at the most."""
+    """Called once per parent: at most one pass over the page in total."""
     children = list(parent.iter())
     if len(children) == 1:
         return [], []
@@ -182,7 +182,7 @@ def _children_of(parent: Element) -> _Children:
 
 
 def _name(children: _Children, child: Element, child_id: int) -> str:
-    """A child's step: its tag, and its number among those of that tag when there are several."""
+    """The step of a child: its tag, and its number if there are several with that tag."""
     if isinstance(children, dict):
         return children.get(child_id, _ANY)
     ids, tags = children

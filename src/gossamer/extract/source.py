@@ -1,4 +1,4 @@
-"""What every syntax reader is given, and what it gives back."""
+"""The input (`Source`) and output (`FoundFacts`) of every syntax's reader."""
 
 from enum import Enum
 from functools import cached_property
@@ -15,7 +15,7 @@ RdfaVersion = Literal["1.0", "1.1"]
 
 
 class HostLanguage(Enum):
-    """The language that markup is written into; RDFa has rules of its own for each."""
+    """The host language of the markup; RDFa has its own rules for each."""
 
     HTML = "html"
     """text/html, read by the HTML parser."""
@@ -26,27 +26,26 @@ class HostLanguage(Enum):
 
 
 class Source(msgspec.Struct, frozen=True, dict=True):
-    """A page, as the readers of its facts see it. REQUIRES: `base` and `address` are valid IRIs without fragment."""
+    """A page as input of the readers. REQUIRES: `base` and `address` are valid IRIs without fragment."""
 
     survey: Survey
     base: str
-    """What relative URLs are relative to, `<base>` obeyed."""
+    """The base of relative URLs, `<base>` included."""
     address: str
-    """The page's own."""
+    """The URL of the page."""
     labels: Labels
     body: bytes = b""
-    """The page as UTF-8 bytes: a search in it tells cheaply that a syntax is not there."""
+    """The page as UTF-8, in which a search excludes a syntax cheaply."""
     host: HostLanguage = HostLanguage.HTML
     at_most: int = MOST_TRIPLES + 1
     reads_roles: bool = False
-    """Whether @role states facts (Role Attribute 1.0). ARIA puts it on every other element of the web, and what it
-    says is about the page's furniture: a crawl leaves it, a person who asks for it gets it."""
+    """Whether @role states facts (Role Attribute 1.0): not in a crawl, because ARIA has it on every other element."""
     is_thorough: bool = False
-    """Whether a syntax is also looked for where the cheap signs of it are missing: for one page, not for a crawl."""
+    """Whether a syntax is also searched for without cheap signs of it: for single pages, not in a crawl."""
     takes_notes: bool = False
-    """Whether someone will read the notices; collecting them costs time."""
+    """Whether to collect notices, which takes time."""
     rdfa_version: RdfaVersion | None = None
-    """By whose rules RDFa is read; None: by those that the page declares, else 1.1."""
+    """The RDFa version to use; None: the one that the page declares, or 1.1."""
     contexts: Contexts = msgspec.field(default_factory=lambda: HELD)
     """JSON-LD contexts of the user."""
 
@@ -60,18 +59,18 @@ MOST_NOTICES = 1000
 
 
 class Notice(NamedTuple):
-    """Something a markup author would want to know."""
+    """A message for the author of the markup."""
 
     level: Literal["error", "warning", "info"]
     kind: str
     """In words-with-dashes: "unresolved-term", "jsonld-repaired", ..."""
     says: str
-    """A sentence for a person."""
+    """A sentence."""
     element: Element | None = None
 
 
 class FoundFacts(msgspec.Struct):
-    """The facts one syntax states, in document order. `places` runs beside `triples`: the element that states each."""
+    """The facts of one syntax, in document order. `places` has the element that states each."""
 
     triples: list[Triple] = []
     places: list[Element] = []
@@ -79,7 +78,7 @@ class FoundFacts(msgspec.Struct):
     notices: list[Notice] = []
 
     def state(self, place: Element, subject: str, predicate: str, thing: str) -> None:
-        """REQUIRES: `predicate` is an IRI. A term that a limit has kept from being known leaves the fact out."""
+        """Add a fact, unless a limit left one of its terms unknown. REQUIRES: `predicate` is an IRI."""
         if is_unnamed(subject, thing):
             self.flag(NAME_TOO_LONG)
             return
@@ -95,20 +94,19 @@ NAME_TOO_LONG = "name-too-long"
 
 
 def is_unnamed(subject: str, thing: str) -> bool:
-    """Whether a term of a fact is not known, or its language: both end so, and nothing else does."""
+    """Whether a term of the fact, or its language, is unknown: no other term ends like this."""
     return thing[-1] == UNNAMED or subject == UNNAMED
 
 
-# How much may still be written out for a page, where elements inside one another would repeat the same words.
-
-
 class LengthAllowance:
+    """How many characters may still be written for a page: nested elements would otherwise repeat the same text."""
+
     __slots__ = ("left",)
 
     def __init__(self, left: int) -> None:
         self.left = left
 
     def spend(self, letters: int) -> bool:
-        """Whether there was enough. To be asked before the work is done, as far as its length is known."""
+        """Whether there was enough left. Called before the work, if its length is known."""
         self.left -= letters
         return self.left > 0

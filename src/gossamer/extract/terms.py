@@ -1,7 +1,7 @@
-"""N-Triples terms as text: IRIs that always parse again, literals, and blank node labels that never meet.
+"""N-Triples terms as text: valid IRIs, literals, and blank node labels that are unique across captures.
 
-Only what an RDF store accepts leaves this module (RFC 3987 for IRIs, BCP 47 for language tags); what cannot be repaired
-becomes None, and the fact that wanted it is not stated.
+Every term is accepted by RDF stores (RFC 3987 for IRIs, BCP 47 for language tags); what cannot be repaired becomes
+None, and its fact is not stated.
 """
 
 import re
@@ -15,12 +15,12 @@ from gossamer.extract.vocabularies import UCS, iri_of
 LONGEST_IRI = 8192
 LONGEST_LITERAL = 1 << 20
 UNNAMED = "?"
-"""In the place of a term that is not known because a limit was reached: a fact with it is not stated. It is not None,
-which means that the page names nothing, so that what the page says of something else would be taken to be said here."""
+"""A term that is unknown because a limit was reached: facts with it are not stated. Unlike None, which means that the
+page names nothing, so that another subject applies."""
 
 _LONGEST_TAG = 64
 UNKNOWN_LANGUAGE = "@?"
-"""In the place of a language that is not known for the same reason; no term ends so otherwise."""
+"""A language that is unknown for the same reason; no other term ends like this."""
 _WHITE = " \t\n\r\f"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _PLAIN_PATH = re.compile(  # nothing to normalise
@@ -29,7 +29,7 @@ _PLAIN_PATH = re.compile(  # nothing to normalise
 _PLAIN_HOST = re.compile(r"//[a-z0-9.-]*\.[a-z]{2,24}(?::(?!(?:80|443)/)(?:[1-9][0-9]{0,3}|[1-5][0-9]{4}))?(?=/)")
 _HEAD = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?://[^/?#]*)?")
 _NO_HOST = "base.invalid"
-_DROPPED = re.compile(r"[\t\n\r]")  # the URL standard takes these out of URLs before it reads them
+_DROPPED = re.compile(r"[\t\n\r]")  # the URL standard removes these first
 _NOT_ALLOWED = re.compile(rf"%(?![0-9A-Fa-f]{{2}})|[^A-Za-z0-9._~!$&'()*+,;=:@/?%{UCS}-]")
 _ESCAPES = {
     **{code: f"\\u{code:04X}" for code in (*range(0x20), *range(0x7F, 0xA0))},
@@ -49,7 +49,7 @@ RDF_NIL = f"<{RDF}nil>"
 
 
 class Labels:
-    """Blank node labels of one capture: the same on every reading of it, and never those of another capture."""
+    """Blank node labels of one capture: the same on every reading, and unique to the capture."""
 
     __slots__ = ("_count", "_stem")
 
@@ -69,7 +69,7 @@ def has_scheme(text: str) -> bool:
 def absolute(text: str, base: str) -> str | None:
     """`text` as an absolute IRI. REQUIRES: `base` is an http(s) URL without fragment.
 
-    What has a scheme is left as it is written: RDF compares IRIs letter by letter, so `http://a` is not `http://a/`.
+    Text with a scheme is unchanged: RDF compares IRIs character by character, so `http://a` is not `http://a/`.
     """
     if _SCHEME.match(text):
         return text
@@ -87,8 +87,8 @@ def absolute(text: str, base: str) -> str | None:
 
 
 def joined(base: str, text: str) -> str | None:
-    """`text` resolved as browsers do it, but without encoding what may stand in an IRI; None when that is not possible.
-    REQUIRES: `base` is an http(s) URL."""
+    """`text` resolved as in browsers, but without encoding what IRIs allow; None if impossible. REQUIRES: `base` is an
+    http(s) URL."""
     try:
         return str(ada_url.join_url(base, text)) if base.isascii() and text.isascii() else _joined(base, text)
     except (ValueError, UnicodeEncodeError):
@@ -96,8 +96,8 @@ def joined(base: str, text: str) -> str | None:
 
 
 def _joined(base: str, text: str) -> str:
-    """The parser encodes what is not ASCII, which is undone. What was encoded before stays so: its percent signs are
-    hidden from the parser."""
+    """Undoes the parser's encoding of non-ASCII characters. Earlier escapes stay: their percent signs are hidden from
+    the parser."""
     start = base.find("/", base.find("//") + 2)
     start = len(base) if start < 0 else start
     scheme = base[: base.find(":")]
@@ -109,7 +109,7 @@ def _joined(base: str, text: str) -> str:
 
 
 def iri_term(text: str) -> str | None:
-    """An absolute IRI as `<...>`, with forbidden characters escaped; None when it is no IRI even so."""
+    """An absolute IRI as `<...>`, with forbidden characters escaped; None if it is still no IRI."""
     if len(text) > LONGEST_IRI:
         return None
     try:
@@ -121,7 +121,7 @@ def iri_term(text: str) -> str | None:
 
 
 def mended_iri(text: str) -> str | None:
-    """Percent-encode what RFC 3987 forbids after the authority; None when that does not make it an IRI."""
+    """Percent-encode what RFC 3987 forbids after the authority; None if that is not enough."""
     text = _DROPPED.sub("", text.strip(_WHITE))
     head = _HEAD.match(text)
     if head is None or len(text) > LONGEST_IRI:
@@ -140,7 +140,7 @@ def _percent(found: re.Match[str]) -> str:
 
 
 def quoted(text: str) -> str:
-    """A literal's words in quotation marks."""
+    """The text of a literal, escaped and in quotation marks."""
     if text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
     return f'"{text.translate(_ESCAPES)}"'
@@ -161,16 +161,15 @@ def _suffix(tag: str) -> str:
 
 
 def language_suffix(tag: str) -> str:
-    """What follows a literal in that language: `@en`, in lower case (RDF 1.1 Concepts, 3.3); nothing when BCP 47 knows
-    no such form; UNKNOWN_LANGUAGE when the tag is too long to be looked at."""
+    """The suffix of a literal in that language: `@en`, in lower case (RDF 1.1 Concepts, 3.3); empty if the tag is
+    invalid (BCP 47), UNKNOWN_LANGUAGE if it is too long."""
     tag = tag.strip(_WHITE).lower()
     if len(tag) > _LONGEST_TAG:
         return UNKNOWN_LANGUAGE
     return _suffix(tag) if tag else ""
 
 
-# Which XML Schema type a moment or a span of time has, by the form it is written in.
-# The forms that the HTML standard allows in `<time>` and XML Schema reads as well; others stay plain words.
+# The XML Schema types of times and durations: the forms that both HTML (`<time>`) and XML Schema allow.
 
 _ZONE = r"(?:Z|[+-]\d\d:\d\d)?"
 _DATE = r"-?\d{4,}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])"
@@ -189,5 +188,5 @@ _FORMS = tuple(
 
 
 def kind_of_moment(text: str) -> str | None:
-    """The datatype, as an IRI term, whose form `text` has; None when it has none of them."""
+    """The datatype of a time or duration, as an IRI term; None for other texts."""
     return next((kind for form, kind in _FORMS if form.fullmatch(text)), None)

@@ -1,4 +1,4 @@
-"""What widespread vocabularies say of their own terms: which class is narrower than which, which property, and names.
+"""Widespread vocabularies: the hierarchy of their classes and properties, and canonical names of IRIs.
 
 The facts are in a file beside this module (`vocabularies.txt`, its sources in `NOTICE.md`), which is read when first
 used. `with_own` adds relations of the user. Only RDFS is understood: rdfs:subClassOf and rdfs:subPropertyOf.
@@ -22,7 +22,7 @@ Kind = Literal["class", "property"]
 
 RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 LONGEST_OWN = 1 << 20
-"""Bytes of a vocabulary of the user."""
+"""Bytes of the user's own vocabulary."""
 ALSO_CALLED = {"dct": "dcterms", "dc11": "dc", "sdo": "schema"}
 _KINDS: dict[str, Kind] = {"+": "class", ".": "property"}
 _RELATIONS: dict[str, Kind] = {RDFS + "subClassOf": "class", RDFS + "subPropertyOf": "property"}
@@ -46,7 +46,7 @@ Relations = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Hierarchy:
-    """Which terms of one kind lie above and below which, one step at a time."""
+    """The terms directly above and below each term of one kind."""
 
     wider: Relations
     narrower: Relations
@@ -82,13 +82,13 @@ class Vocabularies:
         return self.properties.below(canonical(iri))
 
     def is_a(self, narrower: str, wider: str, kind: Kind = "class") -> bool:
-        """Whether it is the same term or lies below it, whichever way each is spelt."""
+        """Whether it is the same term or below it, however they are spelled."""
         low, high = canonical(narrower), canonical(wider)
         order = self.classes if kind == "class" else self.properties
         return low == high or high in order.above(low)
 
     def namespace_of(self, iri: str) -> str:
-        """A vocabulary we know, or else what stands before the last part; the whole IRI when there are no parts."""
+        """A known vocabulary, or else the part before the local name; the whole IRI if there is none."""
         iri = canonical(iri)
         known = [one for one in self.prefixes.values() if iri.startswith(one)]
         if known:
@@ -101,7 +101,7 @@ class Vocabularies:
         return next((prefix for prefix, known in self.prefixes.items() if known == wanted), None)
 
     def expanded(self, short: str) -> str | None:
-        """`schema:Person` as an IRI; None when the prefix is not known."""
+        """`schema:Person` as an IRI; None if the prefix is unknown."""
         prefix, colon, name = short.partition(":")
         namespace = self.prefixes.get(ALSO_CALLED.get(prefix, prefix))
         return namespace + name if colon and namespace is not None else None
@@ -129,7 +129,7 @@ class Vocabularies:
 
 @lru_cache(maxsize=1)
 def bundled() -> Vocabularies:
-    """Those that come with the program."""
+    """The vocabularies that come with the program."""
     text = (packaged("gossamer.extract") / "vocabularies.txt").read_text("utf-8")
     prefixes: dict[str, str] = {}
     terms: dict[str, VocabularyTerm] = {}
@@ -148,9 +148,9 @@ def bundled() -> Vocabularies:
 
 @lru_cache(maxsize=2)
 def with_own(turtle: bytes) -> Vocabularies:
-    """The bundled ones and the relations of this Turtle; its other statements are passed over. Raises ConfigError.
+    """The bundled ones and the relations of this Turtle; its other statements are skipped. Raises ConfigError.
 
-    A term that only one's own relations name is a term too, so that it can be completed and shown.
+    Terms that only these relations name are added too, so that they can be completed and shown.
     """
     known = bundled()
     if not turtle.strip():
@@ -203,7 +203,7 @@ def _frozen(relations: Mapping[str, list[str]]) -> Relations:
 
 
 def _reached(iri: str, steps: Relations) -> tuple[str, ...]:
-    """Everything that one gets to, nearest first; a circle is walked once."""
+    """Everything reachable, nearest first; a cycle is walked once."""
     found: dict[str, None] = {iri: None}
     ring: tuple[str, ...] = (iri,)
     while ring:
@@ -230,7 +230,7 @@ def namespace_of(iri: str) -> str:
 
 
 _VARIANT = re.compile(r"https?://(?:(?:www\.)?(?=schema\.org/)|(?=ogp\.me/ns[#/]))([^/]*)", re.IGNORECASE)
-"""A namespace that is spelt in several ways; its canonical form is http:// and the host."""
+"""A namespace with several spellings; the canonical one is http:// and the host."""
 _WEB = re.compile(r"https?://([^/?#]*)", re.IGNORECASE)
 _UTF8 = re.compile(
     r"%[Cc][2-9A-Fa-f]%[89ABab][0-9A-Fa-f]"
@@ -240,14 +240,14 @@ _UTF8 = re.compile(
 )
 _PLANES = "".join([f"{chr(plane << 16)}-{chr((plane << 16) + 0xFFFD)}" for plane in range(1, 14)])
 UCS = f"\u00a0-\ud7ff\uf900-\ufdcf\ufdf0-\uffef{_PLANES}\U000e1000-\U000efffd"
-"""For a character class: what is not ASCII and may stand in an IRI (RFC 3987, 2.2, `ucschar`)."""
+"""For a character class: the non-ASCII characters that IRIs allow (RFC 3987, 2.2, `ucschar`)."""
 _READABLE = re.compile(f"(?![\u200e\u200f\u202a-\u202e\u2066-\u2069])[{UCS}]")
-"""Marks of direction stay encoded: they would change how the rest of the IRI is displayed (RFC 3987, 4.1)."""
+"""Direction marks stay encoded: they would change how the rest of the IRI is displayed (RFC 3987, 4.1)."""
 _LONGEST_HOST = 255
 
 
 def canonical(iri: str) -> str:
-    """The spelling that stands for all variants of this IRI. Idempotent."""
+    """The canonical spelling of an IRI. Idempotent."""
     found = _VARIANT.match(iri)
     if found is not None:
         iri = f"http://{found[1].lower()}{iri[found.end() :]}"
@@ -269,7 +269,7 @@ def iri_of(url: str) -> str:
 
 
 def canonical_term(term: str) -> str:
-    """The same for an N-Triples term; of a literal, its datatype."""
+    """The same for an N-Triples term; for a literal, its datatype."""
     if term[0] == "<":
         return f"<{canonical(term[1:-1])}>"
     if term[-1] == ">" and term[0] == '"':
@@ -279,7 +279,7 @@ def canonical_term(term: str) -> str:
 
 
 def _character(found: re.Match[str]) -> str:
-    """The character that the octets stand for, if an IRI may hold it as it is."""
+    """The character that the octets encode, if IRIs allow it unescaped."""
     try:
         character = bytes.fromhex(found[0].replace("%", "")).decode()
     except UnicodeDecodeError:
@@ -289,7 +289,7 @@ def _character(found: re.Match[str]) -> str:
 
 @lru_cache(maxsize=1024)
 def _unicode_host(authority: str) -> str:
-    """Unchanged where it is no host name, or where the two forms do not lead to one another."""
+    """Unchanged if it is no host name, or if the conversion cannot be reversed."""
     name, colon, port = authority.partition(":")
     try:
         plain = ada_url.idna_to_ascii(name)
@@ -305,8 +305,7 @@ _ESCAPED = re.compile(rb"%[C-Fc-f][0-9A-Fa-f]%").search
 
 
 def may_vary(lines: bytes) -> bool:
-    """Whether facts, as N-Triples, may hold a name that is not canonical: a quick look, which is right for most pages
-    and never misses one."""
+    """Whether facts, as N-Triples, may have a non-canonical name: a quick check that never misses one."""
     if b"%" in lines and _ESCAPED(lines):
         return True
     plain = lines.lower()

@@ -16,8 +16,7 @@ from gossamer.parse.charset import as_utf8, charset_of
 from gossamer.values.tree import RELEVANT_ATTRIBUTES, RELEVANT_TAGS, Attributes, ElementParts, Survey
 
 LARGEST = 16 * 1024 * 1024
-DEEPEST = 256
-"""libxml2's own limit, and ours: deeper pages are not read as XML."""
+"""Bytes. libxml2 itself refuses pages deeper than 256 elements."""
 MOST_TAGS = 400_000
 """Start and end tags together. Every element becomes an object here, and memory is limited."""
 MOST_ATTRIBUTES = 1000

@@ -14,7 +14,6 @@ from gossamer.rules.directives import directives_of
 from gossamer.rules.robots import survey
 from gossamer.rules.robots_parser import MOST_BYTES
 from gossamer.values.messages import Copied, CopyJob, SurveyJob
-from gossamer.values.url import Url
 
 LONGEST_TEXT = 2_000_000
 
@@ -41,14 +40,10 @@ def copied(asked: CopyJob) -> Copied:
         tree = parse_html(markup).tree
         if not directives_of(head_of(seen_in(tree)).metas, fields, asked.agent).may_cache:
             return Copied(b"", media_type, may_show=False)
-        html = harmless(tree, capture.url, our_page, marks)
+        html = harmless(tree, capture.url, lambda url: f"/page?url={quote(url.text, safe='')}", marks)
     else:
         html = harmless_text(markup.decode("utf-8", "replace")[:LONGEST_TEXT], capture.url.text)
     return Copied(html.encode("utf-8", "replace"), media_type)
-
-
-def our_page(url: Url) -> str:
-    return f"/page?url={quote(url.text, safe='')}"
 
 
 def survey_job(payload: bytes) -> bytes:

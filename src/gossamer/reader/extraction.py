@@ -1,7 +1,7 @@
-"""The structured data of one page, for programs: bytes in, facts out. Nothing is fetched, and nothing a page can hold
-makes this raise; what is odd about it is told in `flags` and `notices`.
+"""The structured data of one page (`gossamer.extract`): bytes in, facts out, and what to tell the page's author.
 
-A reading of its own beside `reader/reading.py`: that one makes what a crawl keeps, this one answers a person who asks.
+Nothing is fetched, and no content of a page makes this raise; problems are in `flags` and `notices`. Apart from
+`reader/reading.py`, which makes what a crawl keeps.
 """
 
 import re
@@ -32,7 +32,7 @@ from gossamer.values.tree import Survey
 from gossamer.values.url import Url, id_of, url_of
 
 PROCESSOR_GRAPH = "<urn:gossamer:processor-graph>"
-"""Where notices stand as facts, beside those of the page (RDFa Core 1.1, 7.6)."""
+"""The graph of notices as facts (RDFa Core 1.1, 7.6)."""
 NOT_MARKUP = "not-markup"
 
 _LOOKED_AT = 4096
@@ -41,29 +41,29 @@ _RDF_XML = re.compile(rb"<(?:\w+:)?RDF[\s>]")
 
 
 class Remark(NamedTuple):
-    """Something a markup author would want to know, and where."""
+    """A message for the author of the markup, and where it applies."""
 
     level: str
     """"error", "warning" or "info"."""
     kind: str
     says: str
     path: str = ""
-    """The element, as an XPath; empty when it is about the whole page."""
+    """The XPath of the element; empty: the whole page."""
     line: int | None = None
-    """Counted from one, like the column; None when the element's place in the text cannot be told for certain."""
+    """Counted from one, like the column; None if the position of the element is uncertain."""
     column: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What `extract` was asked for."""
+    """The arguments of `extract`."""
 
     body: bytes
     address: Url
     media_type: str
     syntaxes: tuple[str, ...]
     vocabularies: Mapping[str, bytes] | None
-    """Documents by IRI; None when expansion is not wanted."""
+    """Documents by IRI; None: no expansion."""
     rdfa_version: RdfaVersion | None = None
     contexts: Contexts = field(default_factory=lambda: HELD)
 
@@ -71,7 +71,7 @@ class _Asked:
 class _Read(NamedTuple):
     facts: Extraction
     triples: list[Triple]
-    """Those of `facts`, and what follows from them when expansion was asked for."""
+    """Those of `facts`, and inferred ones if asked for."""
     flags: tuple[str, ...]
     notices: tuple[Notice, ...]
     survey: Survey | None
@@ -81,27 +81,27 @@ class _Read(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Extracted:
-    """What one page states. Iterating gives its facts as `Quad`s in document order, each once."""
+    """The facts of one page. Iterating gives them as `Quad`s in document order, each once."""
 
     address: str
     syntaxes: tuple[str, ...]
-    """Those that state something: "rdfa", "json-ld", ..."""
+    """Those with facts: "rdfa", "json-ld", ..."""
     flags: tuple[str, ...]
-    """What was odd, in stable words: "jsonld-repaired", "too-many-facts", ..."""
+    """Problems, as stable codes: "jsonld-repaired", "too-many-facts", ..."""
     facts_by_syntax: Mapping[str, int]
-    """A fact that two syntaxes state counts for both."""
+    """A fact stated in two syntaxes counts for both."""
     facts: tuple[Triple, ...] = field(repr=False)
     processor_graph: tuple[Triple, ...] = field(repr=False)
-    """Notices as facts; empty unless they were asked for."""
+    """Notices as facts; empty unless asked for."""
     charset: str
-    """The encoding the page was read in; empty when it is no markup."""
+    """The encoding of the page; empty if it is no markup."""
     charset_from: str
-    """What told it: "bom", "header", "meta", "zeros", "escapes", "utf-8" or "guess"."""
+    """How it was determined: "bom", "header", "meta", "zeros", "escapes", "utf-8" or "guess"."""
     _asked: _Asked = field(repr=False)
 
     @property
     def graph(self) -> str:
-        """The page as the subject of its facts: its address as an IRI."""
+        """The page as the subject of its facts: its URL as an IRI."""
         return f"<{iri_of(self.address)}>"
 
     def __iter__(self) -> Iterator[Quad]:
@@ -115,20 +115,20 @@ class Extracted:
         return len(self.facts) + len(self.processor_graph)
 
     def ntriples(self) -> str:
-        """One line a fact."""
+        """One line per fact."""
         return "".join([f"{s} {p} {o} .\n" for s, p, o in (*self.facts, *self.processor_graph)])
 
     def nquads(self) -> str:
-        """One line a fact, with its graph."""
+        """One line per fact, with its graph."""
         return "".join([f"{s} {p} {o} {g} .\n" for s, p, o, g in self])
 
     def items(self) -> list[Thing]:
-        """The page's things as plain dicts, one inside another: see `gossamer.extract.entities`."""
+        """The entities of the page as nested plain dicts: see `gossamer.extract.entities`."""
         return entities_of(self.facts)
 
     @cached_property
     def notices(self) -> tuple[Remark, ...]:
-        """What a markup author would want to know. The page is read again for them: most callers never ask."""
+        """Messages for the author of the markup. The page is read again for them, as most callers do not need them."""
         read = _read(self._asked, takes_notes=True)
         return remarks_of(read.notices, read.survey, read.markup)
 
@@ -145,15 +145,15 @@ def extract(
     rdfa_version: RdfaVersion | None = None,
     contexts: Mapping[str, bytes] | None = None,
 ) -> Extracted:
-    """The facts that a page states, in the syntaxes asked for (all of them when not told).
+    """The facts that a page states, in these syntaxes (by default all).
 
-    `url` is the page's address, http or https: relative addresses are relative to it. `media_type` decides how the
-    bytes are read, and may hold a charset. `vocabularies` are the documents, by IRI, that `expand_vocabularies` may use
-    (RDFa Core 1.1, 10); `processor_graph` adds the notices as facts (7.6). `rdfa_version` overrides the version that
-    the page declares: "1.0" or "1.1". `contexts` are JSON-LD context documents by URL: none is ever fetched, and those
-    of schema.org and Activity Streams are known without.
+    `url` is the http or https URL of the page, the base of relative ones. `media_type` decides how the bytes are read,
+    and may have a charset. `vocabularies` are the documents, by IRI, that `expand_vocabularies` may use (RDFa Core 1.1,
+    10); `processor_graph` adds the notices as facts (7.6). `rdfa_version` overrides the version that the page declares:
+    "1.0" or "1.1". `contexts` are JSON-LD context documents by URL: none is ever fetched, and those of schema.org and
+    Activity Streams are bundled.
 
-    Raises ConfigError for a `url`, a syntax or a context that cannot be, never for anything the page holds.
+    Raises ConfigError for an invalid `url`, syntax or context, never because of the page.
     """
     documents = (vocabularies or {}) if expand_vocabularies else None
     held = HELD if contexts is None else checked(contexts)
@@ -176,7 +176,7 @@ def extract(
 def _address(url: str) -> Url:
     address = url_of(url)
     if address is None:
-        raise ConfigError(f"{url!r} is not an http or https address; relative addresses in a page need one to begin at")
+        raise ConfigError(f"{url!r} is not an http or https URL; relative URLs in a page need one as their base")
     return address
 
 
@@ -235,7 +235,7 @@ def _read(asked: _Asked, takes_notes: bool) -> _Read:
 
 
 def _surveyed(kind: str, markup: bytes) -> tuple[Survey, HostLanguage, tuple[str, ...], tuple[Notice, ...]]:
-    """The tree, its language, flags and notices. What says it is XML and is not well-formed is read as HTML."""
+    """The tree, its host language, flags and notices. XML that is not well-formed is read as HTML."""
     notices: tuple[Notice, ...] = ()
     flags: tuple[str, ...] = ()
     if kind != "text/html":
@@ -248,31 +248,29 @@ def _surveyed(kind: str, markup: bytes) -> tuple[Survey, HostLanguage, tuple[str
 
 
 def _expanded(triples: list[Triple], documents: Mapping[str, bytes]) -> tuple[list[Triple], tuple[Notice, ...]]:
-    """What follows from the vocabularies that the page uses, and which of them were not to be had."""
+    """The facts with those inferred from the vocabularies that the page uses, and notices of unavailable ones."""
     relations: dict[str, Sequence[Triple]] = dict(KNOWN)
     notices = []
     for iri in dict.fromkeys([thing[1:-1] for _, predicate, thing in triples if predicate == USES_VOCABULARY]):
         if iri in documents:
             relations[iri] = _relations(documents[iri], iri)
             if not relations[iri]:
-                says = f"No relation of classes or properties could be read in what was given for {iri}."
+                says = f"No relation of classes or properties could be read from the document given for {iri}."
                 notices.append(Notice("warning", "vocabulary-unreadable", says))
         elif iri not in relations:
-            says = f"The vocabulary {iri} was not given, and none is fetched: nothing follows from it."
+            says = f"The vocabulary {iri} was not given, and none is fetched: nothing is inferred from it."
             notices.append(Notice("warning", "vocabulary-not-found", says))
     return expanded(triples, relations), tuple(notices)
 
 
 def _relations(document: bytes, iri: str) -> list[Triple]:
-    """What a vocabulary says, in whatever form it was given."""
+    """The relations in a vocabulary document, whatever its format."""
     kind = _kind_of(document)
     if kind in FORMATS:
         return relations_in(document, kind, iri)
     if kind == "application/ld+json":
-        document, kind = (
-            b'<script type="application/ld+json">%b</script>' % document.replace(b"</", b"<\\/"),
-            "text/html",
-        )
+        document = b'<script type="application/ld+json">%b</script>' % document.replace(b"</", b"<\\/")
+        kind = "text/html"
     address = url_of(iri)
     if address is None:
         return []
@@ -280,7 +278,7 @@ def _relations(document: bytes, iri: str) -> list[Triple]:
 
 
 def _kind_of(document: bytes) -> str:
-    """A Turtle document may begin like markup, with an IRI in brackets, or like JSON, with a blank node in brackets."""
+    """The media type. Turtle may begin like markup, with an IRI in brackets, or like JSON, with a blank node."""
     head = document[:_LOOKED_AT].removeprefix(b"\xef\xbb\xbf").lstrip()
     if head[:1] == b"{" or (head[:1] == b"[" and head[1:].lstrip()[:1] in (b"{", b"]")):
         return "application/ld+json"
@@ -298,14 +296,11 @@ def remarks_of(notices: Collection[Notice], survey: Survey | None, markup: bytes
     if survey is not None and places:
         spots = spots_of(places, survey.every(), markup.decode("utf-8", "replace"))
     paths = Paths()
-    return tuple([_remark(notice, spots, paths) for notice in notices])
-
-
-def _remark(notice: Notice, spots: Mapping[int, Spot], paths: Paths) -> Remark:
-    if notice.element is None:
-        return Remark(notice.level, notice.kind, notice.says)
-    line, column = spots.get(notice.element.mem_id, (None, None))
-    return Remark(notice.level, notice.kind, notice.says, paths.of(notice.element), line, column)
+    remarks = []
+    for level, kind, says, element in notices:
+        line, column = spots.get(element.mem_id, (None, None)) if element is not None else (None, None)
+        remarks.append(Remark(level, kind, says, paths.of(element) if element is not None else "", line, column))
+    return tuple(remarks)
 
 
 # Notices as facts: the processor graph of RDFa Core 1.1, 7.6.
@@ -341,20 +336,17 @@ def notices_as_facts(notices: Iterable[Notice], address: str, labels: Labels) ->
 
 # What to tell the author of a page: its entities, and the errors in its markup (`gossamer inspect`).
 
-# What a flag means to an author, where no notice says it better: its level and a sentence.
+# The level and meaning of flags without a notice of their own.
 FLAGS_MEAN = {
     "not-markup": ("error", "This is not markup; if it is, say so with --type."),
     "charset-conflict": ("warning", "Two declarations of the charset disagree; the stronger one was used."),
     "base-unusable": ("error", "The URL of the page, or its base, cannot be used in facts."),
     "unparsable": ("error", "The page cannot be parsed at all."),
     "jsonld-broken": ("error", "A JSON-LD script is invalid; the readable parts were used."),
-    "jsonld-repaired": (
-        "warning",
-        "A JSON-LD script is not valid JSON; it was repaired, which other readers may not do.",
-    ),
+    "jsonld-repaired": ("warning", "A JSON-LD script is not valid JSON; it was repaired, which others may not do."),
     "jsonld-unknown-context": (
         "warning",
-        "A JSON-LD script names a context that is not available here; see --contexts.",
+        "A JSON-LD script names a context that is not available; see --contexts.",
     ),
     "jsonld-too-large": ("error", "A JSON-LD script is too large to be read."),
     "jsonld-too-deep": ("error", "A JSON-LD script is nested too deeply to be read."),
@@ -376,7 +368,7 @@ SAID_BY = {"not-well-formed": "document-error"}
 
 @dataclass(frozen=True, slots=True)
 class Inspected:
-    """What there is to say about one page."""
+    """The result of inspecting one page."""
 
     name: str
     address: str
@@ -388,7 +380,7 @@ class Inspected:
     """Why it could not be read."""
     charset: str = ""
     charset_from: str = ""
-    """The encoding it was read in, and what told it."""
+    """Its encoding, and how that was determined."""
 
     def count(self, level: str) -> int:
         return sum(1 for notice in self.notices if notice.level == level)
@@ -398,20 +390,12 @@ def inspected(name: str, body: bytes, address: str, media_type: str) -> Inspecte
     found = extract(body, address, media_type)
     notices = (*found.notices, *unsaid(found.flags, found.notices))
     things = [thing for thing in found.items() if not is_furniture(thing)]
-    return Inspected(
-        name,
-        found.address,
-        len(found),
-        dict(found.facts_by_syntax),
-        things,
-        in_order(notices),
-        charset=found.charset,
-        charset_from=found.charset_from,
-    )
+    charset = {"charset": found.charset, "charset_from": found.charset_from}
+    return Inspected(name, found.address, len(found), dict(found.facts_by_syntax), things, in_order(notices), **charset)
 
 
 def is_furniture(thing: Thing) -> bool:
-    """Of which only its @role is told: every other element of the web has one, for screen readers (ARIA)."""
+    """Whether it has nothing but a @role, as every other element does for screen readers (ARIA)."""
     return not thing["type"] and thing["properties"].keys() == {ROLE[1:-1]}
 
 
@@ -424,5 +408,5 @@ def unsaid(flags: tuple[str, ...], notices: tuple[Remark, ...]) -> Iterator[Rema
 
 
 def in_order(notices: tuple[Remark, ...]) -> tuple[Remark, ...]:
-    """From top to bottom; what has no place comes first."""
+    """From top to bottom; first those without a position."""
     return tuple(sorted(notices, key=lambda notice: (notice.line or 0, notice.column or 0)))

@@ -1,4 +1,4 @@
-"""The reader's work, done in a worker process: what a capture says and means, and its record for the archive."""
+"""The work of reader processes: a capture's text, links and facts, its archive record, and comparisons of captures."""
 
 import hashlib
 from collections.abc import Callable, Mapping
@@ -15,6 +15,7 @@ from gossamer.extract.jsonld.contexts import hold
 from gossamer.extract.page import Extraction, extract, unified
 from gossamer.extract.places import packed
 from gossamer.extract.rdfa.prefixes import host_of
+from gossamer.extract.terms import RDF_TYPE
 from gossamer.parse.charset import as_utf8, charset_of
 from gossamer.parse.coding import CodingProblem, decode
 from gossamer.parse.content import blocks_of, exact, first_line, head_of, may_be_unquoted, near, xml_text, xml_title
@@ -45,16 +46,15 @@ from gossamer.values.messages import (
     ReadVersion,
     job_of,
 )
-from gossamer.values.page import MOST_LINKS, OwnReader, Page, Reading, Text, Triple, ntriples
+from gossamer.values.page import MOST_LINKS, OwnReader, Page, Reading, Text, ntriples
 from gossamer.values.url import Url, admit, url_of
 
 MOST_TEXT = 2_000_000
-"""Characters of a page that the views get; nobody reads further, and no snippet comes from there."""
-RDF_TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
+"""Characters of a page that the views get."""
 ROBOTS_LIMIT = 1 << 20
 """Decoded bytes of a robots.txt; the parser itself stops at 500 KiB (RFC 9309, 2.5)."""
 UNREADABLE = frozenset(CodingProblem) - {CodingProblem.CUT}
-"""A coding that merely ends early is read as far as it goes; bytes under any other problem are nobody's words."""
+"""A coding that only ends early is read as far as possible; with any other problem, nothing is."""
 NOT_TEXT = "not-text"
 LARGEST_LIST = 50 * 1024 * 1024
 """Of a sitemap, decoded (sitemaps.org)."""
@@ -94,13 +94,16 @@ def _read(asked: ReadJob, digest: bytes, own: Own) -> ReadDone:
     is_map = listing is not None and listing.kind != "feed"
     is_page = is_kept and page.directives.may_index and is_readable(reading) and not is_map
     original = asked.original if is_kept and is_same(asked, digest, is_page) else None
+    # a page that asks not to be indexed replaces what was known of it, without text and facts, but with its links
+    silent = Page(page.url, page.media_type, page.charset, links=page.links, directives=page.directives)
+    shown = reading if is_page else Reading(reading.capture_id, reading.fetched_at, silent)
     return ReadDone(
         record=revisit_record(capture, original)
         if original is not None
         else response_record(capture, digest)
         if is_kept
         else metadata_record(capture, links, digest),
-        reading=encode(reading) if is_page else encode(wordless(reading)) if not page.directives.may_index else b"",
+        reading=encode(shown) if is_page or not page.directives.may_index else b"",
         media_type=page.media_type,
         digest=digest,
         is_page=is_page,
@@ -122,7 +125,7 @@ def _read(asked: ReadJob, digest: bytes, own: Own) -> ReadDone:
 
 
 def is_same(asked: ReadJob, digest: bytes, is_page: bool) -> bool:
-    """Whether another capture holds the body, and is to the views what this one is: header fields may say otherwise."""
+    """Whether an earlier capture has the same body and counts the same for the views."""
     original = asked.original
     if original is None or asked.capture.truncated is not None:
         return False
@@ -130,7 +133,7 @@ def is_same(asked: ReadJob, digest: bytes, is_page: bool) -> bool:
 
 
 def _listing(asked: ReadJob) -> Listing | None:
-    """The sitemap or feed that it may be."""
+    """Its entries, if it is a sitemap or feed."""
     capture = asked.capture
     decoded = decode(capture.body, capture.joined("content-encoding"), LARGEST_LIST)
     if decoded.problem in UNREADABLE:
@@ -138,26 +141,18 @@ def _listing(asked: ReadJob) -> Listing | None:
     return listing_of(decoded.body, capture.url, capture.header("content-type"), asked.how, capture.fetched_at)
 
 
-def wordless(reading: Reading) -> Reading:
-    """For a page that asks not to be indexed: it takes the place of what was known of it, and
-    says nothing; its links still count."""
-    page = reading.page
-    silent = Page(page.url, page.media_type, page.charset, links=page.links, directives=page.directives)
-    return Reading(reading.capture_id, reading.fetched_at, silent)
-
-
 def is_readable(reading: Reading) -> bool:
-    """Whether the capture holds words at all. Images and the like are kept, not shown in the views."""
+    """Whether the capture has text. Images and the like are archived, but not in the views."""
     return NOT_TEXT not in reading.flags and UNREADABLE.isdisjoint(reading.flags)
 
 
 def read(capture: Capture, agent: str = "") -> Reading:
-    """What a capture says and means. The same capture always reads the same; nothing it can hold makes this raise."""
+    """A page and its facts. The same capture always gives the same; no content makes this raise."""
     return read_closely(capture, agent)[0]
 
 
 def read_closely(capture: Capture, agent: str = "", own: Own = NO_OWN) -> tuple[Reading, PageSigns | None]:
-    """The same, and of an HTML page what can be learnt from it about its host."""
+    """The same; for HTML pages also what they show about their host."""
     decoded = decode(capture.body, capture.joined("content-encoding"), LARGEST)
     flags = ["truncated"] if capture.truncated or decoded.truncated else []
     if capture.distrust:
@@ -173,18 +168,21 @@ def read_closely(capture: Capture, agent: str = "", own: Own = NO_OWN) -> tuple[
         return _html(capture, agent, media_type, content_type, body, flags)
     if media_type == "text/plain" or is_xml(media_type):
         return _text(capture, agent, media_type, content_type, body, flags), None
+    return _textless(capture, agent, media_type, (*flags, NOT_TEXT)), None
+
+
+def _textless(capture: Capture, agent: str, media_type: str, flags: tuple[str, ...]) -> Reading:
     directives = directives_of((), _robots_tags(capture), agent, capture.fetched_at)
     page = Page(capture.url, media_type, "", directives=directives)
-    return Reading(capture.id, capture.fetched_at, page, flags=(*flags, NOT_TEXT)), None
+    return Reading(capture.id, capture.fetched_at, page, flags=flags)
 
 
 def _own(capture: Capture, agent: str, media_type: str, body: bytes, flags: list[str], reader: OwnReader) -> Reading:
-    """What a reader of the user's own makes of it."""
-    directives = directives_of((), _robots_tags(capture), agent, capture.fetched_at)
+    """The result of a custom reader."""
     said = reader(body, capture.url.text, media_type)
     if said is None:
-        page = Page(capture.url, media_type, "", directives=directives)
-        return Reading(capture.id, capture.fetched_at, page, flags=(*flags, "reader-failed", NOT_TEXT))
+        return _textless(capture, agent, media_type, (*flags, "reader-failed", NOT_TEXT))
+    directives = directives_of((), _robots_tags(capture), agent, capture.fetched_at)
     text = folded(said.content)
     if len(text) > MOST_TEXT:
         flags.append("clipped")
@@ -220,7 +218,7 @@ def _html(
     directives = directives_of(head.metas, _robots_tags(capture), agent, capture.fetched_at)
     found = links_of(seen, capture.url, directives.may_follow)
     facts, lines, sources = _told(_facts(capture, media_type, markup, found.base, seen), directives.may_index)
-    blocks = blocks_of(seen, may_be_unquoted(markup))  # takes the tree apart: nothing may look at it afterwards
+    blocks = blocks_of(seen, may_be_unquoted(markup))  # takes the tree apart: not to be used afterwards
     text = blocks.content or blocks.rest
     if len(blocks.content) > MOST_TEXT or len(blocks.rest) > MOST_TEXT:
         flags.append("clipped")
@@ -243,11 +241,15 @@ def _html(
         charset_from=charset.how,
     )
     flags += (*parsed.flags, *found.flags, *facts.flags)
-    return _reading(capture, page, facts, tuple(flags), lines, sources), _signs_of(page, text, facts.triples)
+    marks = marks_of(text, page.near, facts.triples)
+    says = what_it_says(page.title, page.headings, text, marks.words)
+    canonical = page.canonical.host.name if page.canonical is not None else ""
+    signs = PageSigns(marks, page.exact, says, canonical)
+    return _reading(capture, page, facts, tuple(flags), lines, sources), signs
 
 
 def plain_links(links: tuple[Link, ...], page: Url) -> tuple[Link, ...]:
-    """Without session ids and tracking parameters; links that are one without them become one, the first."""
+    """Links without session ids and tracking parameters; of those that become equal, the first."""
     if not may_be_marked(" ".join([link.url.text for link in links])):
         return links
     urls = [stripped(link.url) for link in links]
@@ -260,14 +262,8 @@ def plain_links(links: tuple[Link, ...], page: Url) -> tuple[Link, ...]:
     return tuple(found.values())
 
 
-def _signs_of(page: Page, text: str, triples: list[Triple]) -> PageSigns:
-    marks = marks_of(text, page.near, triples)
-    canonical = page.canonical.host.name if page.canonical is not None else ""
-    return PageSigns(marks, page.exact, what_it_says(page.title, page.headings, text, marks.words), canonical)
-
-
 def _facts(capture: Capture, media_type: str, markup: bytes, base: Url, seen: ParsedHtml) -> Extraction:
-    """XHTML that is well-formed states its facts as XML: prefixes, bases and languages follow other rules there."""
+    """The facts; of well-formed XHTML by the rules of XML, which has other prefixes, bases and languages."""
     survey = parse_xml(markup) if media_type != "text/html" else None
     if survey is None:
         return extract(seen.survey(), base, capture.id, markup, capture.url)
@@ -276,7 +272,7 @@ def _facts(capture: Capture, media_type: str, markup: bytes, base: Url, seen: Pa
 
 
 def _xml_facts(capture: Capture, media_type: str, markup: bytes) -> Extraction:
-    """Of SVG and of XML that is nobody's page: most of it says nothing, which a search of the bytes tells."""
+    """The facts of SVG and other XML: a search of the bytes shows that most has none."""
     survey = parse_xml(markup) if any(sign in markup for sign in STATING_XML) else None
     if survey is None:
         return _NO_FACTS
@@ -317,7 +313,7 @@ def _text(
 
 
 def _told(stated: Extraction, may_index: bool) -> tuple[Extraction, bytes, bytes]:
-    """For the views: the facts with canonical names, as N-Triples too, and the record of where each comes from."""
+    """For the views: the facts with canonical names, as N-Triples too, and the record of their origins."""
     lines = ntriples(stated.triples)
     facts, spelt = unified(stated, lines)
     if facts is not stated:
@@ -338,18 +334,13 @@ def _reading(
         page=page,
         facts=lines,
         fact_count=len(facts.triples),
-        types=types_of(facts.triples),
+        types=tuple(dict.fromkeys([o[1:-1] for _, p, o in facts.triples if p == RDF_TYPE and o.startswith("<")])),
         syntaxes=facts.syntaxes,
         flags=tuple(dict.fromkeys(flags)),
         sources=sources,
         properties=properties,
         things=things,
     )
-
-
-def types_of(triples: list[Triple]) -> tuple[str, ...]:
-    """IRIs of the classes named by rdf:type; distinct, in document order."""
-    return tuple(dict.fromkeys([o[1:-1] for _, p, o in triples if p == RDF_TYPE and o.startswith("<")]))
 
 
 def _robots_tags(capture: Capture) -> list[str]:
@@ -378,7 +369,7 @@ def _plugged(argument: str) -> Own:
 
 
 def safe(read: Callable[..., object]) -> OwnReader:
-    """Its faults cost the page its words, and nothing else."""
+    """A custom reader whose errors only cost the page its text."""
 
     def asked(body: bytes, url: str, media_type: str) -> Text | None:
         try:
@@ -408,13 +399,9 @@ def version_done(asked: HistoryJob, own: Own = NO_OWN) -> HistoryDone:
         return HistoryDone(difference=_difference(asked.before, asked.after))
     assert asked.capture is not None, "there is nothing to read"
     if asked.task == "body":
-        return HistoryDone(body=_body_of(asked.capture))
+        decoded = decode(asked.capture.body, asked.capture.joined("content-encoding"), LARGEST)
+        return HistoryDone(body=None if decoded.problem in UNREADABLE else decoded.body)
     return HistoryDone(said=_version_of(asked.capture, asked.agent, own))
-
-
-def _body_of(capture: Capture) -> bytes | None:
-    decoded = decode(capture.body, capture.joined("content-encoding"), LARGEST)
-    return None if decoded.problem in UNREADABLE else decoded.body
 
 
 def _version_of(capture: Capture, agent: str, own: Own) -> ReadVersion:

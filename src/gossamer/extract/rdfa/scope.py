@@ -389,7 +389,10 @@ def notices_on(element: Element, attributes: Attributes, scope: Evaluation) -> I
         if name in attributes:
             yield from _unsafe(name, (attributes[name] or "").strip(), element, scope)
     if scope.naming.rules.is_old:
-        yield from _of_1_1(element, attributes)
+        for name in ("vocab", "prefix", "inlist"):
+            if name in attributes:
+                says = f"@{name} is part of RDFa 1.1; the page declares RDFa 1.0, so it was ignored."
+                yield Notice("warning", "rdfa-version", says, element)
     else:
         yield from _redefined(element, attributes)
     said = attributes.get("xml:lang") or attributes.get("lang")
@@ -429,13 +432,6 @@ def _unsafe(name: str, text: str, element: Element, scope: Evaluation) -> Iterat
 def _is_known(prefix: str, scope: Evaluation) -> bool:
     folded = prefix.lower() if scope.naming.rules.folds_prefixes else prefix
     return prefix == "_" or folded in scope.vocabulary.prefixes
-
-
-def _of_1_1(element: Element, attributes: Attributes) -> Iterator[Notice]:
-    for name in ("vocab", "prefix", "inlist"):
-        if name in attributes:
-            says = f"@{name} is part of RDFa 1.1; the page declares RDFa 1.0, so it was ignored."
-            yield Notice("warning", "rdfa-version", says, element)
 
 
 def _redefined(element: Element, attributes: Attributes) -> Iterator[Notice]:

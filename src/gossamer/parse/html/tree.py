@@ -290,7 +290,10 @@ class _Flattening:
             self._shorten(found)
         self._count_reopened(found.start())
         if name in _FORMATTING:
-            self._format(name, found)
+            if sum(self._active.values()) >= _MOST_FORMATTING or self._reopened > _REOPENED_AT_MOST:
+                self._drop(name, found)
+            else:
+                self._active[name] = self._active.get(name, 0) + 1
         elif not (name in _VOID_TAGS or name in _RAW or (found[3].endswith(b"/") and self._is_foreign())):
             self._nest(name, found)
 
@@ -302,12 +305,6 @@ class _Flattening:
             self._drop(name, found)
         else:
             self._open.append(name)
-
-    def _format(self, name: bytes, found: re.Match[bytes]) -> None:
-        if sum(self._active.values()) >= _MOST_FORMATTING or self._reopened > _REOPENED_AT_MOST:
-            self._drop(name, found)
-        else:
-            self._active[name] = self._active.get(name, 0) + 1
 
     def _count_reopened(self, at: int) -> None:
         if not self._active or self._reopened > _REOPENED_AT_MOST:

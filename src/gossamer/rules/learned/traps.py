@@ -245,14 +245,11 @@ def _query(query: str) -> str:
     pairs = [pair.partition("=") for pair in query.split("&") if pair]
     if len(pairs) == 1:
         name, equals, value = pairs[0]
-        return _pair(name, value) if equals else kind_of(name)
+        named, kind = kind_of(name), kind_of(value)
+        if not equals:
+            return named
+        if name in ROUTING and kind == "{word}":
+            return f"{name}={value}"
+        return f"{name if named in ('{word}', '{slug}') else named}={kind}"
     chosen = [f"{name}={value}" for name, _, value in pairs if name in ROUTING and kind_of(value) == "{word}"]
     return "&".join([*chosen, _DEEP])
-
-
-def _pair(name: str, value: str) -> str:
-    kind = kind_of(value)
-    if name in ROUTING and kind == "{word}":
-        return f"{name}={value}"
-    known = name if kind_of(name) in ("{word}", "{slug}") else kind_of(name)
-    return f"{known}={kind}"
