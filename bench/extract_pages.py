@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
-from gossamer.demo.words import Draw, coined, paragraph, person_name
+from gossamer.demo.words import Draw, new_word, paragraph, person_name
 
 HOME = "http://dense.bench.test"
 LARGEST_REAL = 300_000
@@ -54,7 +54,7 @@ def _pot(draw: Draw, number: int, place: int) -> str:
     price, votes = draw.between(4, 900), draw.between(1, 400)
     return f"""<div class="tile tile-{place % 5}"><div class="tile-body">
 <article typeof="Product" resource="{at}#thing">
-<h3><a property="url" href="{at}"><span property="name">{coined(draw)} {coined(draw)}</span></a></h3>
+<h3><a property="url" href="{at}"><span property="name">{new_word(draw)} {new_word(draw)}</span></a></h3>
 <img property="image" src="/pictures/{number}-{place}.jpg" width="240" height="180" alt="">
 <p class="tile-text" property="description">{_words(draw)}</p>
 <div property="offers" typeof="Offer" class="tile-price"><meta property="priceCurrency" content="EUR">
@@ -72,7 +72,7 @@ def _singer(draw: Draw, number: int, place: int) -> str:
 and learnt from <span rel="reg:teacher"><b typeof="foaf:Person"><i property="foaf:name">{escape(person_name(draw))}</i>
 <a rel="foaf:homepage" href="http://teacher-{draw.below(99)}.example/">home</a></b></span></p>
 <p>Since <time property="reg:since" datetime="{since}">then</time></p>
-<ol><li property="reg:song" inlist="">{coined(draw)}</li><li property="reg:song" inlist="">{coined(draw)}</li></ol>
+<ol><li property="reg:song" inlist="">{new_word(draw)}</li><li property="reg:song" inlist="">{new_word(draw)}</li></ol>
 </div></div></section>"""
 
 
@@ -85,26 +85,26 @@ def _entry(draw: Draw, number: int, place: int) -> str:
 <p property="text">{_words(draw)}</p>
 <cite property="author" typeof="Person"><span property="name">{escape(person_name(draw))}</span></cite></blockquote>"""
     return f"""<div class="day" property="hasPart" typeof="Article" resource="#day-{place}">
-<h2 property="headline">{coined(draw)}</h2>
-<p property="articleBody">{_words(draw, 5, 9)} <a href="/see/{place}">{coined(draw)}</a> {_words(draw)}</p>
+<h2 property="headline">{new_word(draw)}</h2>
+<p property="articleBody">{_words(draw, 5, 9)} <a href="/see/{place}">{new_word(draw)}</a> {_words(draw)}</p>
 {aside if place % 3 == 0 else ""}{remark if place % 2 else ""}<p class="more">{_words(draw, 2, 5)}</p></div>"""
 
 
 def _framed(draw: Draw, number: int, body: str) -> str:
     """The furniture around it: what most of a page is made of, and states nothing."""
     ways = "".join(
-        f'<li class="way"><a class="way-link" href="/topic/{place}" title="{coined(draw)}">{coined(draw)}</a></li>'
+        f'<li class="way"><a class="way-link" href="/topic/{place}" title="{new_word(draw)}">{new_word(draw)}</a></li>'
         for place in range(LINKS)
     )
     return f"""<!DOCTYPE html>
 <html lang="en" prefix="reg: http://register.example/terms# og: http://ogp.me/ns#"><head><meta charset="utf-8">
-<title>{coined(draw)}</title><link rel="stylesheet" href="/look.css"><link rel="canonical" href="{HOME}/{number}">
-<meta property="og:title" content="{coined(draw)}"><meta property="og:type" content="website">
+<title>{new_word(draw)}</title><link rel="stylesheet" href="/look.css"><link rel="canonical" href="{HOME}/{number}">
+<meta property="og:title" content="{new_word(draw)}"><meta property="og:type" content="website">
 <meta name="description" content="{_words(draw)}">
 <script>for (var n = 0; n < 9; n++) {{ document.title += "<!-- " + n; }}</script>
 <style>.tile {{ float: left }} .way-link:hover {{ color: #036 }}</style></head>
 <body vocab="http://schema.org/" class="page"><header><nav><ul>{ways}</ul></nav></header>
-<main typeof="CollectionPage" resource=""><h1 property="name">{coined(draw)} {coined(draw)}</h1>
+<main typeof="CollectionPage" resource=""><h1 property="name">{new_word(draw)} {new_word(draw)}</h1>
 {body}
 </main><footer><ul>{ways}</ul><p>{_words(draw, 2, 4)}</p></footer></body></html>
 """

@@ -19,7 +19,6 @@ from typing import NamedTuple
 import msgspec
 
 from gossamer.base.clock import SystemClock
-from gossamer.demo import words
 from gossamer.demo.pages import (
     At,
     Day,
@@ -35,7 +34,7 @@ from gossamer.demo.pages import (
     counts_of,
     framed,
 )
-from gossamer.demo.words import Draw, coined, paragraph, person_name
+from gossamer.demo.words import ENGLISH, LISTS, Draw, new_word, paragraph, person_name
 
 DOMAIN = "bench.test"
 PORT = 18642
@@ -112,7 +111,8 @@ def paragraph_pool(seed: int) -> tuple[str, ...]:
 def title_pool(seed: int) -> tuple[str, ...]:
     draw = Draw(seed, "bench titles")
     return tuple(
-        f"{draw.one(words.ADJECTIVES).capitalize()} {draw.one(words.NOUNS)} of {coined(draw)}" for _ in range(TITLES)
+        f"{draw.one(ENGLISH['adj']).capitalize()} {draw.one(ENGLISH['noun'])} of {new_word(draw)}"
+        for _ in range(TITLES)
     )
 
 
@@ -127,13 +127,13 @@ def statements_of(size: Size, host: int, number: int, draw: Draw) -> Statements:
     origin = origin_of(host)
     author = Node("Person", (("name", Plain(person_name(draw))), ("url", At(f"{origin}{path_of(draw.below(9))}"))))
     house = Node("Organization", (("name", Plain(f"The {host_name(host)} house")), ("url", At(f"{origin}/"))))
-    keywords = draw.some(words.NOUNS, draw.between(0, 4) + (not is_rdfa))
+    keywords = draw.some(ENGLISH["noun"], draw.between(0, 4) + (not is_rdfa))
     said: tuple[tuple[str, Value], ...] = (
         ("name", Plain(title)),
         ("headline", Plain(f"{title}, {draw.between(1, 99)}")),
         (
             "description",
-            Plain(f"About {draw.one(words.NOUNS)} and {draw.one(words.NOUNS)} in {draw.one(words.TOWNS)}."),
+            Plain(f"About {draw.one(ENGLISH['noun'])} and {draw.one(ENGLISH['noun'])} in {draw.one(LISTS['towns'])}."),
         ),
         ("datePublished", Day(f"20{draw.between(10, 25)}-{draw.between(1, 12):02d}-{draw.between(1, 28):02d}")),
         ("dateModified", Day(f"2025-{draw.between(1, 12):02d}-{draw.between(1, 28):02d}")),
@@ -141,7 +141,7 @@ def statements_of(size: Size, host: int, number: int, draw: Draw) -> Statements:
         ("publisher", house),
         ("image", At(f"{origin}/images/{number}.svg")),
         ("wordCount", Number(draw.between(300, 5000))),
-        ("articleSection", Plain(draw.one(words.TOPICS))),
+        ("articleSection", Plain(draw.one(LISTS["topics"]))),
         *(("keywords", Plain(word)) for word in keywords),
     )
     syntax = Syntax.RDFA if is_rdfa else Syntax.JSONLD
@@ -167,9 +167,9 @@ def page(size: Size, host: int, number: int) -> Written:
 def _body(seed: int, draw: Draw) -> str:
     pool, at, stride = paragraph_pool(seed), draw.below(PARAGRAPHS), 1 + draw.below(PARAGRAPHS - 1)
     text = [pool[(at + step * stride) % PARAGRAPHS] for step in range(draw.between(5, 13))]
-    text.insert(len(text) // 2, f"<h2>Names</h2><p>{', '.join(coined(draw) for _ in range(12))}.</p>")
+    text.insert(len(text) // 2, f"<h2>Names</h2><p>{', '.join(new_word(draw) for _ in range(12))}.</p>")
     cells = "".join(
-        f"<tr><th>{draw.one(words.TOWNS)}</th><td>{draw.below(9999)}</td><td>{draw.below(99)} %</td></tr>"
+        f"<tr><th>{draw.one(LISTS['towns'])}</th><td>{draw.below(9999)}</td><td>{draw.below(99)} %</td></tr>"
         for _ in range(12)
     )
     fittings = "\n".join(_fitting(draw, place) for place in range(draw.between(16, 48)))
@@ -201,7 +201,7 @@ def _marked(draw: Draw, text: str) -> str:
     for place in draw.some(range(len(parts)), draw.between(1, 2)):
         tag = draw.one(INLINE)
         parts[place] = f"<{tag}>{parts[place]}</{tag}>"
-    heading = f"<h3>{escape(draw.one(words.TOPICS))}</h3>\n" if draw.happens(0.15) else ""
+    heading = f"<h3>{escape(draw.one(LISTS['topics']))}</h3>\n" if draw.happens(0.15) else ""
     return f"{heading}<p>{' '.join(parts)}</p>"
 
 

@@ -211,7 +211,6 @@ ROOTS = ("gossamer.__init__", "gossamer.__main__", "gossamer.cli.main", "gossame
 """Where programs and tests of other people begin; everything else is reached from here, or does not exist."""
 OUTSIDE_USE = {
     "router": "web/app.py asks every module of pages for its router",
-    "gossamer.demo.words": "the patterns in demo/genres.py name its lists",
     "gossamer.testing": "shipped fakes for other people's tests",
     "gossamer.demo.server:read_log": "reads the log of a server that runs as its own process, for the crash harness",
 }

@@ -12,7 +12,7 @@ from gossamer.demo.oddities import NOWHERE, ODD_HOSTS
 from gossamer.demo.pages import DemoAnswer, DemoRequest
 from gossamer.demo.verdict import Manifest, manifest_of, may_be_asked
 from gossamer.demo.web import DemoWeb
-from gossamer.demo.words import TONGUES, pool
+from gossamer.demo.words import LANGUAGES, pool
 from gossamer.values.url import url_of
 
 WEB = DemoWeb(seed=3, hosts=12, pages=240)
@@ -213,7 +213,7 @@ def test_wrong_charsets_are_wrong() -> None:
 
 
 def test_prose_needs_no_escaping() -> None:
-    for language in TONGUES:
+    for language in LANGUAGES:
         sentences = pool(1, language)
         assert len(set(sentences)) > 0.9 * len(sentences)
         assert not set('<>&"') & set("".join(sentences))

@@ -2,23 +2,24 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.resources import files as packaged
 from itertools import accumulate
 from typing import NamedTuple
 from urllib.parse import quote
 
-from gossamer.demo import words
+import msgspec
+
 from gossamer.demo.pages import DOMAIN, NOTHING, At, Day, Node, Number, Plain, Statements, Syntax, Value
-from gossamer.demo.words import Draw, fill, with_capital
+from gossamer.demo.words import LISTS, Draw, fill, with_capital
 
 FEWEST_PAGES = 3
 A_LISTING_HOLDS = 24
 
 
-class Genre(NamedTuple):
-    """A differently built kind of site."""
+class Genre(msgspec.Struct, frozen=True):
+    """A differently built kind of site (`sites.toml`)."""
 
     name: str
     title: str
@@ -29,9 +30,8 @@ class Genre(NamedTuple):
     """Where item {n} is; {slug} is made from its name."""
     listing: str
     """Where the {k}-th list of items is, counted from 1."""
-    names: Mapping[str, tuple[str, ...]]
+    names: dict[str, tuple[str, ...]]
     """By language: patterns of its items' names (`words.fill`)."""
-    describe: "Callable[[Author], Statements]"
     coding: str = ""
     """The content coding it prefers, when the client takes it."""
     is_chunked: bool = False
@@ -133,7 +133,8 @@ class World:
         return Topic(site, number, with_capital(fill(draw, pattern)), language)
 
     def statements_of(self, item: Topic) -> Statements:
-        return item.site.kind.describe(Author(self, item, Draw(self.seed, item.site.host, item.number, "facts")))
+        author = Author(self, item, Draw(self.seed, item.site.host, item.number, "facts"))
+        return DESCRIPTIONS[item.site.kind.name](author)
 
 
 @lru_cache(maxsize=8)
@@ -197,7 +198,7 @@ def artwork(by: Author) -> Statements:
         ("width", by.text("{12-320} cm")),
         ("height", by.text("{12-320} cm")),
         ("locationCreated", named("Place", by.text("{TOWNS}"))),
-        ("description", Plain(f"{by.item.name}, {fill(by.draw, '{ADJECTIVES} and {ADJECTIVES}')}.")),
+        ("description", Plain(f"{by.item.name}, {fill(by.draw, '{adj} and {adj}')}.")),
         ("identifier", Plain(f"HM-{by.draw.between(1000, 9999)}.{by.item.number}")),
     )
     return Statements(((Syntax.RDFA, thing),), by.social("article"))
@@ -265,7 +266,7 @@ def post(by: Author) -> Statements:
     item = by.item
     said = (("name", Plain(item.name)), ("headline", Plain(item.name)), ("image", At(item.image)),
             ("author", by.somebody()), ("datePublished", by.day()),
-            ("keywords", Plain(", ".join(by.draw.some(words.TOPICS, 3)))), ("mainEntityOfPage", At(item.url)),
+            ("keywords", Plain(", ".join(by.draw.some(LISTS["topics"], 3)))), ("mainEntityOfPage", At(item.url)),
             ("commentCount", Number(by.draw.below(40))),
             ("publisher", named("Organization", Plain(item.site.title))))  # fmt: skip
     return Statements(((Syntax.JSONLD, Node("BlogPosting", said, item.iri)),), by.social("article")[:2])
@@ -301,9 +302,9 @@ def reply(by: Author) -> Node:
 def recipe(by: Author) -> Statements:
     steps = [
         by.text(f"{{Chop|Wash|Simmer|Fold in|Roast|Stir|Season}} the {thing} for {{2-40}} minutes.")
-        for thing in by.draw.some(words.INGREDIENTS, by.draw.between(3, 5))
+        for thing in by.draw.some(LISTS["ingredients"], by.draw.between(3, 5))
     ]
-    needed = [by.text(f"{{UNITS}} {what}") for what in by.draw.some(words.INGREDIENTS, by.draw.between(4, 8))]
+    needed = [by.text(f"{{UNITS}} {what}") for what in by.draw.some(LISTS["ingredients"], by.draw.between(4, 8))]
     thing = by.about(
         "Recipe",
         ("author", by.somebody()),
@@ -331,7 +332,7 @@ def event(by: Author) -> Statements:
         ("location", hall),
         *performers,
         ("offers", Node("Offer", (("price", by.text("{0-60}.00")), ("priceCurrency", Plain("EUR"))))),
-        ("description", Plain(f"{by.item.name}: an evening for {fill(by.draw, '{NOUNS} and {NOUNS}')}.")),
+        ("description", Plain(f"{by.item.name}: an evening for {fill(by.draw, '{noun} and {noun}')}.")),
     )
     return Statements(((Syntax.RDFA, thing),))
 
@@ -353,7 +354,7 @@ def product(by: Author) -> Statements:
         ("material", by.text("{MATERIALS}")),
         (
             "description",
-            Plain(f"A {fill(by.draw, '{ADJECTIVES}')} <{by.item.name}> for {fill(by.draw, '{NOUNS}')} & more."),
+            Plain(f"A {fill(by.draw, '{adj}')} <{by.item.name}> for {fill(by.draw, '{noun}')} & more."),
         ),
     )
     return Statements(((Syntax.JSONLD, thing),), by.social("product")[:2])
@@ -367,7 +368,7 @@ def dataset(by: Author) -> Statements:
         ("dcterms:issued", by.day("20{10-25}-{1-12:02d}-01")),
         ("dcterms:publisher", named("Organization", by.text("City of {TOWNS}"))),
         ("dcterms:license", At(f"{item.site.origin}/#licence")),
-        *(("dcat:keyword", Plain(word)) for word in by.draw.some(words.MEASURES, by.draw.between(2, 4))),
+        *(("dcat:keyword", Plain(word)) for word in by.draw.some(LISTS["measures"], by.draw.between(2, 4))),
         *(("distribution", Node("DataDownload", (
             ("encodingFormat", Plain(form)), ("contentUrl", Plain(f"{item.url}.{form}"))))) for form in formats),
         ("spatialCoverage", named("Place", by.text("{TOWNS}"))),
@@ -375,39 +376,22 @@ def dataset(by: Author) -> Statements:
     return Statements(((Syntax.RDFA, thing),))
 
 
-EN, DE, FR, ES, JA = "en", "de", "fr", "es", "ja"
-
-KINDS = (
-    Genre("museum", "Harbour Museum", "Works of art from nine centuries", (EN,), "/objects/{slug}-{n}",
-          "/objects/page/{k}", {EN: ("The {COLOURS} {MOTIFS}", "{MOTIFS} at {TOWNS}",
-                                     "{MOTIFS} with {COLOURS} {MOTIFS}")}, artwork),
-    Genre("people", "Who Was There", "Makers, players, writers and the rest of us", (EN,), "/people/{n}/{slug}",
-          "/people/all/{k}", {EN: ("{person}",)}, person),
-    Genre("recipes", "The Long Table", "What to cook tonight", (EN, EN, FR), "/recipe/{slug}.{n}.html",
-          "/recipes/{k}.html", {EN: ("{two ingredients} {DISHES}",), FR: (
-              "{Soupe|Tarte|Gratin|Salade|Potage|Galette|Ragoût} aux {poireaux|potiron|champignons|lentilles|noisettes"
-              "|épinards|pommes|châtaignes} de {TOWNS}",)}, recipe, coding="gzip"),
-    Genre("events", "Out Tonight", "Concerts, lectures and fairs", (EN,), "/event/{n}-{slug}",
-          "/events?page={k}", {EN: ("{TOWNS} {EVENTS} {2024-2027}",)}, event),
-    Genre("library", "Stadtbibliothek am Kai", "Bücher, Karten, Zeitschriften", (DE, DE, DE, EN), "/titel/{n}/{slug}",
-          "/katalog/{k}", {EN: ("A History of the {MOTIFS} in {TOWNS}",), DE: (
-              "{Das Buch der|Kleine Geschichte der|Die Kunst der|Reise durch die} {GERMAN_NOUNS} von {TOWNS}",)}, book),
-    Genre("shop", "Good Things", "Made to be kept", (EN,), "/p/{slug}?id={n}",
-          "/shop?list={k}", {EN: ("{BRANDS} {COLOURS} {GOODS} {10-990}",)}, product),
-    Genre("blog", "Carnets de route", "Notes et promenades", (FR,), "/billets/{slug}-{n}/", "/archives/{k}/", {FR: (
-              "{Promenade à|Une journée à|Retour de|Carnet de|Lettres de|Un hiver à} {TOWNS} ({colours})",)}, post),
-    Genre("news", "El Correo del Puerto", "Noticias de hoy", (ES,), "/noticias/{n}/{slug}.html", "/portada/{k}", {ES: (
-              "{Abre sus puertas el mercado de|Nuevo puente en|Fiesta de otoño en|El tren vuelve a|"
-              "Restauran la torre de|Gran regata en|Descubren un mapa antiguo en} {TOWNS}",)}, story, coding="gzip"),
-    Genre("encyclopedia", "Open Compendium", "What is known, and by whom", (EN, EN, EN, JA), "/wiki/{slug}_{n}",
-          "/wiki/Index:{k}", {EN: ("{TOPICS} of {TOWNS}",), JA: (
-              "{古い|静かな|北の|青い}{港|灯台|水車|石橋|市場}{の歴史|の物語|と人々|の地図}",)}, topic),
-    Genre("docs", "Handbooks", "Guides and references", (EN,), "/docs/{n}/{slug}.html", "/docs/contents-{k}.html",
-          {EN: ("How to {COMMANDS} {coined} {1-9}.{0-19}",)}, chapter, coding="br"),
-    Genre("forum", "The Workbench Forum", "Ask, answer, repair", (EN,), "/thread.php?t={n}", "/forum.php?page={k}",
-          {EN: ("{Where to find|Anyone tried|Best way to clean|Who repairs|Question about|Selling my} {colours} "
-                "{GOODS} in {TOWNS}?",)}, thread, is_chunked=True),
-    Genre("opendata", "City Open Data", "Counted, published, free to use", (EN,), "/dataset/{slug}-{n}",
-          "/datasets/{k}", {EN: ("{MEASURES} in {TOWNS}, {1990-2025}",)}, dataset),
-)  # fmt: skip
+DESCRIPTIONS = {
+    "museum": artwork,
+    "people": person,
+    "recipes": recipe,
+    "events": event,
+    "library": book,
+    "shop": product,
+    "blog": post,
+    "news": story,
+    "encyclopedia": topic,
+    "docs": chapter,
+    "forum": thread,
+    "opendata": dataset,
+}
+"""By kind of site: what its items state."""
+KINDS = msgspec.toml.decode((packaged("gossamer.demo") / "sites.toml").read_bytes(), type=dict[str, tuple[Genre, ...]])[
+    "kinds"
+]
 RING = len(KINDS)

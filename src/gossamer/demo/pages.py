@@ -4,6 +4,7 @@ import gzip
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from html import escape
+from importlib.resources import files as packaged
 from itertools import count
 from typing import NamedTuple
 
@@ -262,25 +263,7 @@ class Leaf(NamedTuple):
     description: str = ""
 
 
-_STYLE = """:root{--ink:#20242b;--paper:#fdfcf8;--line:#d9d4c7;--link:#0b5c8a}
-*{box-sizing:border-box}body{margin:0;font:17px/1.55 Georgia,serif;color:var(--ink);background:var(--paper)}
-a{color:var(--link);text-decoration:none}a:hover,a:focus{text-decoration:underline}
-header,footer{padding:1rem 4vw;border-bottom:1px solid var(--line)}
-footer{border:0;border-top:1px solid var(--line);font-size:.85em}
-nav ul{display:flex;flex-wrap:wrap;gap:.4rem 1.2rem;list-style:none;margin:.5rem 0 0;padding:0}
-main{display:grid;grid-template-columns:minmax(0,3fr) minmax(12rem,1fr);gap:2rem;
-padding:1.5rem 4vw;max-width:80rem;margin:auto}
-.facts{background:#f4f0e4;border:1px solid var(--line);border-radius:.4rem;padding:1rem 1.4rem;margin-bottom:1.5rem}
-.facts dl{display:grid;grid-template-columns:9rem 1fr;gap:.25rem 1rem}.facts dt{font-weight:bold}.facts dd{margin:0}
-aside{font-size:.9em}aside li{margin:.3rem 0}figure{margin:0}img{max-width:100%;height:auto}
-.teaser{border-bottom:1px dotted var(--line);padding:.6rem 0}.teaser h3{margin:.2rem 0}
-@media (max-width:50rem){main{grid-template-columns:1fr}}"""
-_SCRIPT = """(function(){var d=document,k='seen:'+location.pathname;
-function mark(){try{var n=Number(localStorage.getItem(k)||0)+1;localStorage.setItem(k,String(n));
-if(n<2&&d.body){d.body.setAttribute('data-first','yes')}}catch(e){}}
-function open(e){var t=e.target;if(t&&t.className==='toggle'){var m=d.getElementById('menu');
-m.hidden=!m.hidden;e.preventDefault()}}
-d.addEventListener('click',open);if(d.readyState!=='loading'){mark()}else{d.addEventListener('DOMContentLoaded',mark)}})();"""
+_STYLE, _SCRIPT = ((packaged("gossamer.demo") / name).read_text("utf-8").strip() for name in ("page.css", "page.js"))
 
 
 def framed(leaf: Leaf, frame: PageFrame) -> str:

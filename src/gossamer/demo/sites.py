@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from gossamer.demo.genres import A_LISTING_HOLDS, Site, Topic, World
 from gossamer.demo.pages import At, Leaf, Node, PageFrame, Plain, Statements, Syntax, Way, framed
-from gossamer.demo.words import Draw, fresh, paragraph, pool
+from gossamer.demo.words import LANGUAGES, Draw, new_paragraph, paragraph, pool
 
 
 @lru_cache(maxsize=256)
@@ -124,13 +124,6 @@ def picture(name: str) -> str:
     return f'{sheet}<rect width="320" height="240" fill="#f4f0e4"/>{shapes}</svg>'
 
 
-LEADS = {
-    "en": "{name} is one of the entries kept by {site}. This page tells what is known about {name}.",
-    "de": "{name} gehört zu den Einträgen von {site}. Diese Seite sagt, was über {name} bekannt ist.",
-    "fr": "{name} est l'une des notices de {site}. Cette page dit ce que l'on sait de {name}.",
-    "es": "{name} es una de las entradas de {site}. Esta página cuenta lo que se sabe de {name}.",
-    "ja": "{name}は{site}の項目のひとつである。このページでは{name}について知られていることを述べる。",
-}
 HOUSE_SYNTAX = {"recipes": Syntax.JSONLD, "shop": Syntax.JSONLD, "blog": Syntax.JSONLD, "forum": Syntax.MICRODATA}
 
 
@@ -154,10 +147,10 @@ def item_page(world: World, item: Topic) -> str:
 
 def body_of(world: World, item: Topic, draw: Draw, links: list[Way]) -> str:
     """Between 6 and 110 paragraphs, most pages having fewer than half of that."""
-    lead = LEADS[item.language].format(name=item.name, site=item.site.title)
+    lead = LANGUAGES[item.language].lead.format(name=item.name, site=item.site.title)
     share = draw.below(1000) / 1000
     # the rest of the page is made of sentences that other pages have too
-    own = fresh(draw, item.language, 2, 4)
+    own = new_paragraph(draw, item.language, 2, 4)
     parts = [f'<p class="lead"><strong>{escape(lead)}</strong> {own}</p>']
     for number in range(6 + int(104 * share**1.3)):
         if number % 6 == 5:
@@ -169,7 +162,7 @@ def body_of(world: World, item: Topic, draw: Draw, links: list[Way]) -> str:
         elif number % 3 == 0:
             words = f"<em>{escape(item.name)}.</em> {words}"
         parts.append(f"<p>{words}</p>")
-    parts.append(f"<p>{fresh(draw, item.language, 2, 4)}</p>")
+    parts.append(f"<p>{new_paragraph(draw, item.language, 2, 4)}</p>")
     return "\n".join(parts)
 
 
@@ -182,7 +175,7 @@ def listing_page(world: World, site: Site, number: int) -> str:
     teasers = "\n".join([_teaser(world, item, draw) for item in items])
     aside = [(site.kind.listing.format(k=k), f"List {k}") for k in onward]
     language = site.kind.languages[0]
-    own = f"<p>{fresh(draw, language)}</p>"
+    own = f"<p>{new_paragraph(draw, language)}</p>"
     intro = "\n".join([f"<p>{paragraph(draw, world.seed, language)}</p>" for _ in range(7)])
     leaf = Leaf(f"{site.title}: list {number}", language, f"{own}\n{intro}\n{teasers}\n{own}")
     return framed(leaf, frame_of(site, aside, []))

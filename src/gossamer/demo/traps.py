@@ -27,7 +27,7 @@ from gossamer.demo.pages import (
     plain,
 )
 from gossamer.demo.sites import DemoRobots, robots_txt
-from gossamer.demo.words import ADJECTIVES, COLOURS, NOUNS, VERBS, Draw, coined, fresh
+from gossamer.demo.words import ENGLISH, LISTS, Draw, new_paragraph, new_word
 
 
 class Trap(NamedTuple):
@@ -82,9 +82,9 @@ TODAY = date(2026, 11, 15)
 A_DAY = 4
 """Events on each day near today."""
 FACET_VALUES = {
-    "colour": tuple(colour.lower() for colour in COLOURS[:10]),
+    "colour": tuple(colour.lower() for colour in LISTS["colours"][:10]),
     "size": tuple(str(size) for size in range(34, 46)),
-    "brand": tuple(noun for noun in NOUNS[:10]),
+    "brand": ENGLISH["noun"][:10],
     "price": ("0-20", "20-50", "50-100", "100-200", "200-500"),
     "sort": ("price", "name", "newest", "rating"),
     "view": ("grid", "list", "table"),
@@ -141,7 +141,7 @@ def _real_page(seed: int, trap: Trap, real: int, number: int) -> Written:
     facts = NOTHING
     if trap in FACT_SITES:
         draw = Draw(seed, trap.name, number, "facts")
-        says = (("name", Plain(title)), ("author", Plain(f"{coined(draw)} {coined(draw)}")))
+        says = (("name", Plain(title)), ("author", Plain(f"{new_word(draw)} {new_word(draw)}")))
         facts = Statements(((Syntax.RDFA, Node("CreativeWork", says)),))
     draw = Draw(seed, trap.name, number, "links")
     onward = [1 + number % real, *(draw.between(1, real) for _ in range(3))]
@@ -158,12 +158,12 @@ def _way(seed: int, trap: Trap, number: int, seen_from: object = "list") -> Way:
 
 def _title(seed: int, trap: Trap, number: int) -> str:
     draw = Draw(seed, trap.name, number, "title")
-    return f"{coined(draw)} and the {draw.one(ADJECTIVES)} {draw.one(NOUNS)}"
+    return f"{new_word(draw)} and the {draw.one(ENGLISH['adj'])} {draw.one(ENGLISH['noun'])}"
 
 
 def _text(seed: int, trap: Trap, name: object, paragraphs: int) -> str:
     draw = Draw(seed, trap.name, name, "text")
-    return "\n".join(f"<p>{fresh(draw, 'en')}</p>" for _ in range(paragraphs))
+    return "\n".join(f"<p>{new_paragraph(draw, 'en')}</p>" for _ in range(paragraphs))
 
 
 def _code(*names: object) -> str:
@@ -194,7 +194,7 @@ def _snares(seed: int, trap: Trap, seen_from: object) -> list[Way]:
             return [(f"/page/{seen_from + 1}" if isinstance(seen_from, int) else "/page/1", "Next")]
         case LOST.name:
             moved = f"/entry/{draw.below(100_000)}-moved"
-            return [(moved, "Elsewhere"), (f"/old/{coined(draw).lower()}.html", "Formerly")]
+            return [(moved, "Elsewhere"), (f"/old/{new_word(draw).lower()}.html", "Formerly")]
         case BABBLE.name:
             return [(_babble_way(draw), "More")]
     return []
@@ -287,7 +287,7 @@ def _series(_seed: int, real: int, target: str) -> Written | None:
 def _lost(seed: int, _real: int, target: str) -> Written | None:
     """Every URL answers with a page."""
     draw = Draw(seed, "lost", target)
-    links = [("/entries/1", "All entries"), (f"/find/{coined(draw).lower()}", "Perhaps you mean this")]
+    links = [("/entries/1", "All entries"), (f"/find/{new_word(draw).lower()}", "Perhaps you mean this")]
     words = f"<p>Sorry, we could not find {target.partition('?')[0]} on this site. It may have moved.</p>"
     return Leaf("Page not found", "en", words), links
 
@@ -297,14 +297,14 @@ def _babble(seed: int, _real: int, target: str) -> Written | None:
     if not target.startswith("/b/") or target.count("/") != 2:
         return None
     draw = Draw(seed, "babble", target)
-    stock = (*ADJECTIVES, *NOUNS, *VERBS)
+    stock = (*ENGLISH["adj"], *ENGLISH["noun"], *ENGLISH["verb"])
     words = "\n".join(f"<p>{' '.join(draw.one(stock) for _ in range(60))}.</p>" for _ in range(4))
     links = [(_babble_way(draw), draw.one(stock)) for _ in range(8)]
-    return Leaf(f"{draw.one(ADJECTIVES)} {draw.one(NOUNS)}".capitalize(), "en", words), links
+    return Leaf(f"{draw.one(ENGLISH['adj'])} {draw.one(ENGLISH['noun'])}".capitalize(), "en", words), links
 
 
 def _babble_way(draw: Draw) -> str:
-    return f"/b/{coined(draw).lower()}{coined(draw).lower()}"
+    return f"/b/{new_word(draw).lower()}{new_word(draw).lower()}"
 
 
 BEHAVIOURS: dict[Trap, Behaviour] = {
