@@ -1,7 +1,7 @@
 """How fresh a collection is, by what visits have shown of its pages, and how fresh it could be. In days throughout."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from operator import mul
 from typing import NamedTuple
@@ -90,16 +90,6 @@ def optimum(pages: Sequence[PageKind], per_page: float) -> list[float]:
     start = -2.0 * math.log(per_page)
     price = math.exp(_increasing_root(lambda log_price: wanted - spent(log_price), start - 4.0, start))
     return [best_interval(one.rate, price, one.importance) for one in pages]
-
-
-def collection(pages: Iterable[tuple[float, float]]) -> tuple[float, float]:
-    """Average age in days and freshness of a collection of (rate, interval in days)."""
-    ages = share = count = 0.0
-    for rate, every_days in pages:
-        ages += average_age(rate, every_days)
-        share += freshness(rate, every_days)
-        count += 1
-    return (ages / count, share / count) if count else (0.0, 1.0)
 
 
 def _increasing_root(value: Callable[[float], float], low: float, high: float) -> float:
