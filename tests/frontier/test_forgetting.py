@@ -20,7 +20,7 @@ from gossamer.frontier.sqlite.maintenance import forget
 from gossamer.frontier.sqlite.sieve import IncomingKeys, Sieve, journal, lay_on_heaps, waiting_in
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.learned.traps import template_of
-from gossamer.rules.retention import Forgotten, forgotten_of
+from gossamer.rules.scope import Forgotten, forgotten_of
 from gossamer.store import forgotten, tallies
 from gossamer.store.forgotten import ForgottenEntry
 from gossamer.store.given import put_seeds, stored_seeds

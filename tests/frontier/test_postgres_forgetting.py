@@ -14,7 +14,7 @@ from gossamer.frontier.api import FrontierRules
 from gossamer.frontier.rows import UrlKeys
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.learned.traps import template_of
-from gossamer.rules.retention import Forgotten, forgotten_of
+from gossamer.rules.scope import Forgotten, forgotten_of
 from gossamer.testing import FakeClock
 from gossamer.values.capture import Kept, Place
 from gossamer.values.link import How, Offer

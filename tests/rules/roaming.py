@@ -8,8 +8,7 @@ from gossamer.reader.reading import read
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.learned.aliases import Evidence
 from gossamer.rules.learned.model import Learned, LearnedHosts
-from gossamer.rules.learned.sketch import marks_of
-from gossamer.rules.learned.soft404 import what_it_says
+from gossamer.rules.learned.signs import marks_of, what_it_says
 from gossamer.rules.learned.traps import template_of
 from gossamer.values.capture import Capture
 from gossamer.values.outcome import Denied

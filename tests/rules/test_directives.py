@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.base.clock import SECOND
-from gossamer.rules.directives import directives_of
+from gossamer.rules.robots import directives_of
 from gossamer.values.page import Directives
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from gossamer.rules.learned.aliases import TRIED, VoidParameters, WildcardDomains
-from gossamer.rules.learned.sketch import MOST_IN_A_PART, batches
+from gossamer.rules.learned.signs import MOST_IN_A_PART, batches
 from gossamer.values.messages import Marks
 from gossamer.values.outcome import ALLOWED, Denied
 from gossamer.values.url import Url

@@ -21,7 +21,7 @@ from gossamer.rules.learned.aliases import (
     _original,
     parts_of,
 )
-from gossamer.rules.learned.sketch import SAMPLES, marks_of
+from gossamer.rules.learned.signs import SAMPLES, marks_of
 from gossamer.values.messages import Marks
 from gossamer.values.outcome import Allowed, Denied
 from gossamer.values.robots import RobotsRule

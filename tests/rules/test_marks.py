@@ -3,7 +3,7 @@
 import pytest
 from xxhash import xxh32_intdigest
 
-from gossamer.rules.learned.sketch import MOST_FACTS, MOST_WORDS, SAMPLES, fact_marks, marks_of, names_of, words_of
+from gossamer.rules.learned.signs import MOST_FACTS, MOST_WORDS, SAMPLES, fact_marks, marks_of, names_of, words_of
 from gossamer.values.page import Triple
 
 

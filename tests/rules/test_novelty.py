@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 from gossamer.parse.content import near
-from gossamer.rules.learned.model import WATCHED_FROM, Novelty
-from gossamer.rules.learned.sketch import HostsKept, LinksKept, YoungKept, marks_of, names_of, words_of
+from gossamer.rules.learned.model import WATCHED_FROM, HostsKept, LinksKept, Novelty, YoungKept
+from gossamer.rules.learned.signs import marks_of, names_of, words_of
 from gossamer.rules.learned.traps import STANDING, TRAP
 from gossamer.values.messages import Marks
 from gossamer.values.page import Triple

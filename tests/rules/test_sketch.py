@@ -6,7 +6,7 @@ from array import array
 import pytest
 
 from gossamer.rules.learned.model import WATCHED_FROM, Novelty
-from gossamer.rules.learned.sketch import (
+from gossamer.rules.learned.signs import (
     LARGEST,
     MOST_SPREAD,
     SMALLEST,

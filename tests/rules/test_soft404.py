@@ -7,8 +7,7 @@ import pytest
 
 from gossamer.parse.content import near
 from gossamer.rules.learned.model import LearnedHosts
-from gossamer.rules.learned.sketch import marks_of
-from gossamer.rules.learned.soft404 import ErrorPages, what_it_says
+from gossamer.rules.learned.signs import ErrorPages, marks_of, what_it_says
 from gossamer.values.messages import Marks, NotFoundClaim
 from gossamer.values.url import Url
 

@@ -25,8 +25,8 @@ from gossamer.parse.html.links import links_of
 from gossamer.parse.html.tree import LARGEST, ParsedHtml, parse_html, seen_in
 from gossamer.plugins.filters import filters_to_ask
 from gossamer.rules.canonical import stripped
-from gossamer.rules.directives import directives_of
 from gossamer.rules.learned.traps import judge_shape
+from gossamer.rules.robots import directives_of
 from gossamer.store.directory import Directory
 from gossamer.store.state import open_snapshot
 from gossamer.values.link import Link

@@ -1,7 +1,7 @@
 """What was learned of hosts outlives the crawl: a snapshot in the data directory, written now and then.
 
     learned     a line that names the format, 16 bytes of xxh3 over the rest, and the rest: a zlib stream of parts, each
-                four bytes of length and a `rules.kept.Part` as msgpack
+                four bytes of length and a `rules.learned.model.Part` as msgpack
 
 Nothing in it is truth. One that is missing, torn, older or somebody else's is as good as none: what it would have told
 is learned again, at the price of some visits.
@@ -23,8 +23,7 @@ from gossamer.base.environment import Outside
 from gossamer.base.files import Files, sealed, unsealed
 from gossamer.base.tasks import background
 from gossamer.base.tell import Tell
-from gossamer.rules.learned.model import LearnedHosts
-from gossamer.rules.learned.sketch import Part
+from gossamer.rules.learned.model import LearnedHosts, Part
 
 NAME = "learned"
 EVERY_S = 60.0

@@ -51,7 +51,7 @@ from gossamer.monitor.pulse import ProcessReport, Pulse, ThisMachine, beating_by
 from gossamer.monitor.supervisor import become_the_one, dropped
 from gossamer.plugins.code import reopened
 from gossamer.rules.canonical import identity_of
-from gossamer.rules.retention import NOTHING, Forgotten
+from gossamer.rules.scope import NOTHING, Forgotten
 from gossamer.spool.codec import decode
 from gossamer.spool.frames import Follower
 from gossamer.store import captures, forgotten

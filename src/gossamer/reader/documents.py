@@ -10,8 +10,7 @@ from gossamer.parse.content import head_of
 from gossamer.parse.html.tree import LARGEST, parse_html, seen_in
 from gossamer.parse.safe_copy import CopyMark, harmless, harmless_text
 from gossamer.parse.sniff import HTML, is_xml, media_type_of
-from gossamer.rules.directives import directives_of
-from gossamer.rules.robots import survey
+from gossamer.rules.robots import directives_of, survey
 from gossamer.rules.robots_parser import MOST_BYTES
 from gossamer.values.messages import Copied, CopyJob, SurveyJob
 

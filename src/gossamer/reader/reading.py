@@ -28,10 +28,8 @@ from gossamer.parse.xml import doctype_of, parse_xml
 from gossamer.plugins.code import DECODER, READERS, contexts_in, loaded
 from gossamer.recrawl.change import compared, modified_at, prints_of
 from gossamer.rules.canonical import may_be_marked, stripped
-from gossamer.rules.directives import directives_of
-from gossamer.rules.learned.sketch import marks_of
-from gossamer.rules.learned.soft404 import what_it_says
-from gossamer.rules.robots import parse
+from gossamer.rules.learned.signs import marks_of, what_it_says
+from gossamer.rules.robots import directives_of, parse
 from gossamer.spool.codec import encode
 from gossamer.values.capture import Capture
 from gossamer.values.link import Link

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from gossamer.base.clock import Instant
-from gossamer.rules.retention import Forgotten, forgotten_of, key_of
+from gossamer.rules.scope import Forgotten, forgotten_of, key_of
 from gossamer.store.given import stored_seeds
 from gossamer.store.statements import State, load
 

@@ -25,7 +25,7 @@ from gossamer.crawler.damage import noting_damage
 from gossamer.crawler.process import open_archive
 from gossamer.monitor.supervisor import indexer_running
 from gossamer.plugins.code import reopened
-from gossamer.rules.retention import NOTHING, Forgotten
+from gossamer.rules.scope import NOTHING, Forgotten
 from gossamer.spool.frames import SpoolWriter
 from gossamer.store import captures, forgotten
 from gossamer.store.directory import Directory, lock_directory

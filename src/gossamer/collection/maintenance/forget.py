@@ -34,7 +34,7 @@ from gossamer.monitor import chronicle
 from gossamer.monitor.control import Control
 from gossamer.monitor.supervisor import become_the_one
 from gossamer.rules.learned.traps import template_of
-from gossamer.rules.retention import Forgotten, is_like
+from gossamer.rules.scope import Forgotten, is_like
 from gossamer.store import captures, forgotten
 from gossamer.store.directory import LOG_NAME, Directory, lock_directory
 from gossamer.store.forgotten import ForgottenEntry, scrub

@@ -9,7 +9,7 @@ from gossamer.base.clock import Instant
 from gossamer.frontier.leases import RobotsCache
 from gossamer.frontier.postgres.presence import tally
 from gossamer.frontier.rows import HELD, lane_of, next_id
-from gossamer.rules.retention import Forgotten
+from gossamer.rules.scope import Forgotten
 from gossamer.store import tallies
 from gossamer.store.postgres.database import Connection
 from gossamer.store.statements import load

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from gossamer.rules.learned.sketch import DomainRow, DomainsKept, EvidenceKept, Sketch, VoidPagesKept, batches
+from gossamer.rules.learned.signs import Sketch, SketchKept, batches
 from gossamer.rules.learned.traps import TemplateRun, after, is_trap, kind_of
 from gossamer.rules.scope import domain_of
 from gossamer.values.messages import Marks
@@ -206,6 +206,14 @@ class UrlPart(NamedTuple):
     rest: str
 
 
+class VoidPagesKept(msgspec.Struct, frozen=True, array_like=True, tag=6):
+    rows: tuple[tuple[int, tuple[str, tuple[int, ...]]], ...]
+
+
+class EvidenceKept(msgspec.Struct, frozen=True, array_like=True, tag=7):
+    rows: tuple[tuple[tuple[int, str], tuple[int, int]], ...]
+
+
 class VoidParameters:
     def __init__(self) -> None:
         self._pages: dict[int, tuple[str, tuple[int, ...]]] = {}
@@ -311,6 +319,14 @@ def _joined(path: str, pairs: list[str]) -> str:
 MOST_DOMAINS = 10_000
 MOST_HOSTS = 1_000
 _NO_RUN = TemplateRun()
+
+
+DomainRow = tuple[str, SketchKept, tuple[str, ...], tuple[str, ...], TemplateRun]
+"""Name, the sketch of its hosts' first pages, hosts seen, hosts with new content, and their state."""
+
+
+class DomainsKept(msgspec.Struct, frozen=True, array_like=True, tag=8):
+    rows: tuple[DomainRow, ...]
 
 
 class WildcardDomains:

@@ -11,23 +11,27 @@ from itertools import chain, repeat
 import msgspec
 from xxhash import xxh32_intdigest
 
-from gossamer.rules.learned.aliases import NO_EVIDENCE, Evidence, Mirror, Mirrors, VoidParameters, WildcardDomains
-from gossamer.rules.learned.sketch import (
+from gossamer.rules.learned.aliases import (
+    NO_EVIDENCE,
     DomainsKept,
-    ErrorsKept,
+    Evidence,
     EvidenceKept,
-    HostRow,
-    HostsKept,
-    LinksKept,
-    Part,
+    Mirror,
+    Mirrors,
+    VoidPagesKept,
+    VoidParameters,
+    WildcardDomains,
+)
+from gossamer.rules.learned.signs import (
+    MOST_ERROR_WORDS,
+    ErrorPages,
+    ErrorsKept,
     Sketch,
+    SketchKept,
     StartsKept,
     TextsKept,
-    VoidPagesKept,
-    YoungKept,
     batches,
 )
-from gossamer.rules.learned.soft404 import SHORT, ErrorPages
 from gossamer.rules.learned.traps import TemplateRun, after, is_barren, is_trap, judge_shape, template_of
 from gossamer.values.messages import Marks, NotFoundClaim
 from gossamer.values.outcome import Allowed, Denied
@@ -47,6 +51,24 @@ _MOST_RUNS = 128
 _RUN_BYTES = 300
 _HOST_BYTES = 700
 _NO_RUN = TemplateRun()
+
+
+HostRow = tuple[int, int, SketchKept, tuple[tuple[str, TemplateRun], ...]]
+"""Host id, when it was last seen, its sketch, and the state of its templates."""
+
+
+class LinksKept(msgspec.Struct, frozen=True, array_like=True, tag=0):
+    key: int
+    slots: bytes
+
+
+class YoungKept(msgspec.Struct, frozen=True, array_like=True, tag=1):
+    weighed: int
+    young: bytes
+
+
+class HostsKept(msgspec.Struct, frozen=True, array_like=True, tag=2):
+    rows: tuple[HostRow, ...]
 
 
 class Novelty:
@@ -200,6 +222,11 @@ class Learned(msgspec.Struct, frozen=True):
     """A host that has just been recognised as a mirror and is to be retired."""
 
 
+Part = (
+    LinksKept | YoungKept | HostsKept | ErrorsKept | StartsKept | TextsKept | VoidPagesKept | EvidenceKept | DomainsKept
+)
+
+
 class LearnedHosts:
     """One per crawler; `most_bytes` bounds the sketches, the rest is bounded by count (some 40 MB)."""
 
@@ -226,7 +253,7 @@ class LearnedHosts:
         self.pages += 1
         no_page = self._errors.judge(url, marks, says) or ""
         yielded = self._novelty.weigh(url, marks, links, bool(no_page))
-        if not no_page and (marks.words <= SHORT or not yielded.is_fruitful):
+        if not no_page and (marks.words <= MOST_ERROR_WORDS or not yielded.is_fruitful):
             no_page = self._errors.judge_again(url, yielded.template, marks, says) or ""
         if no_page:
             return Learned(yielded, no_page)
