@@ -9,7 +9,6 @@ import os
 from pathlib import Path
 
 from gossamer.collection.collection import Collection
-from gossamer.collection.open import open_collection
 
 
 def open(path: str | os.PathLike[str]) -> Collection:
@@ -18,4 +17,4 @@ def open(path: str | os.PathLike[str]) -> Collection:
     Use it in a `with`, or `close` it. Nothing is written there, and a crawl may go on meanwhile: each question is
     answered from what is there by then.
     """
-    return open_collection(Path(path))
+    return Collection.open(Path(path))

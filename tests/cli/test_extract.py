@@ -14,7 +14,7 @@ from gossamer.base.clock import SECOND
 from gossamer.base.environment import DirectDialer, Network, real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.cli import main as cli
-from gossamer.collection.single_page import Walk, in_words, kind_of, page_at
+from gossamer.cli.tools.single_page import Walk, in_words, kind_of, page_at
 from gossamer.config.settings import FetchSettings, PolitenessSettings, Settings
 from gossamer.fetch.dns import DnsResolver
 from gossamer.testing import FakeClock, TinyWeb
@@ -142,7 +142,7 @@ def test_a_page_without_facts_and_an_odd_one_are_told_aside(
     [
         (["nowhere.html"], 1, "nowhere.html cannot be read: no such file"),
         (["FILE", "--syntax", "rdf"], 2, "there is no syntax 'rdf'; there are rdfa, json-ld"),
-        (["FILE", "--base", "shop.example"], 2, "is not an http or https address"),
+        (["FILE", "--base", "shop.example"], 2, "is not an http or https URL"),
         (["FILE", "--vocab", "schema.ttl"], 2, "write the vocabulary's IRI, = and its file"),
         (["FILE", "--vocab", "http://schema.org/=nowhere.ttl"], 2, "there is no file nowhere.ttl"),
         (["FILE", "--format", "pdf"], 2, "pdf"),
@@ -272,7 +272,7 @@ def test_the_header_of_the_answer_says_how_it_is_read() -> None:
             politeness=PolitenessSettings(delay_s=0), fetch=FetchSettings(allow_addresses=("127.0.0.0/8",))
         )
         found = asyncio.run(page_at(Url(site.root), settings, network, outside))
-        assert (found.media_type, found.address) == ("text/html; charset=utf-8", site.root)
+        assert (found.media_type, found.url) == ("text/html; charset=utf-8", site.root)
         assert asyncio.run(page_at(Url(f"{site.root}notes.txt"), settings, network, outside)).media_type == "text/plain"
 
 

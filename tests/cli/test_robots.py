@@ -13,8 +13,8 @@ from tests.cli.site import OPEN, Site
 from gossamer.base.clock import SECOND
 from gossamer.base.environment import AddressPlan, Network, real_outside
 from gossamer.cli import main as cli
-from gossamer.cli.tools.robots import RobotsReader, RobotsReport, exit_code, judged, looked_up
-from gossamer.collection.robots_check import RobotsFetch
+from gossamer.cli.tools.robots import RobotsFetch, RobotsReader, RobotsReport, exit_code, judged, report_of_site
+from gossamer.cli.tools.single_page import Walk
 from gossamer.config.settings import Settings
 from gossamer.testing import FakeClock, TinyWeb
 from gossamer.values.outcome import Failed, Outcome, Reason, Refused
@@ -174,10 +174,14 @@ def test_a_site_that_cannot_be_reached_allows_nothing(
         assert code == 1 and json.loads(out)["state"] == "unreachable"
 
 
-def asked_in_turn(pages: dict[str, str | Outcome]) -> tuple[RobotsFetch, TinyWeb, FakeClock]:
+def walk_over(pages: dict[str, str | Outcome]) -> tuple[Walk, TinyWeb, FakeClock]:
     clock = FakeClock()
     web = TinyWeb(pages, clock)
-    return RobotsFetch(web.fetch, RobotsReader("Gossamer", "name", real_outside()), Settings(), clock), web, clock
+    return Walk(web.fetch, Settings(), clock), web, clock
+
+
+async def report_by(walk: Walk, url: str) -> RobotsReport:
+    return await RobotsFetch(RobotsReader("Gossamer", "name", real_outside())).report(Url(url), walk)
 
 
 def test_F_R7_redirects_are_followed_as_a_crawl_does_and_hosts_get_their_gap() -> None:
@@ -188,9 +192,9 @@ def test_F_R7_redirects_are_followed_as_a_crawl_does_and_hosts_get_their_gap() -
         "https://a.test/r": web.moved("https://a.test/r", "https://b.test/robots.txt"),
         "https://b.test/robots.txt": "User-agent: *\nDisallow: /x\n",
     }
-    asking, asked, clock = asked_in_turn(pages)
+    walk, asked, clock = walk_over(pages)
     began = clock.now()
-    found = asyncio.run(asking.to_end(Url("https://a.test/page")))
+    found = asyncio.run(report_by(walk, "https://a.test/page"))
     assert asked.asked == list(pages) and clock.now() - began == SECOND, "one gap, for the host asked twice"
     assert [hop.url for hop in found.asked] == list(pages)
     assert (found.robots.origin, found.robots.state) == ("https://a.test", RobotsState.READ)
@@ -199,8 +203,8 @@ def test_F_R7_redirects_are_followed_as_a_crawl_does_and_hosts_get_their_gap() -
 
 @pytest.mark.parametrize("outcome", [Failed(Reason.TIMEOUT), Failed(Reason.SERVER_ERROR), Refused(Reason.ADDRESS)])
 def test_F_R4_what_does_not_answer_is_unreachable(outcome: Outcome) -> None:
-    asking, _, _ = asked_in_turn({"https://a.test/robots.txt": outcome})
-    found = asyncio.run(asking.to_end(Url("https://a.test/")))
+    walk, _, _ = walk_over({"https://a.test/robots.txt": outcome})
+    found = asyncio.run(report_by(walk, "https://a.test/"))
     assert found.robots.state is RobotsState.UNREACHABLE and exit_code(found, []) == 2
 
 
@@ -218,7 +222,7 @@ def test_the_client_asks_under_its_own_name_whoever_is_asked_about() -> None:
             outside = real_outside()
             reader = RobotsReader("Otherbot", "name", outside)
             settings = Settings(contact="me@example.org")
-            return await looked_up(Url("http://site.test/"), reader, settings, Network(plan, plan), outside.clock)
+            return await report_of_site(Url("http://site.test/"), reader, settings, Network(plan, plan), outside.clock)
 
     found = asyncio.run(story())
     assert (found.agent, found.robots.group) == ("Otherbot", "otherbot")

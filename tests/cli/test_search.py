@@ -140,7 +140,7 @@ def test_triples_come_in_the_format_that_was_asked_for(
     [
         (PEOPLE, "nt", "cannot be written as nt: SELECT and ASK give csv"),
         ("CONSTRUCT WHERE { ?a ?b ?c }", "csv", "cannot be written as csv"),
-        ("SELECT", "csv", "cannot be read"),
+        ("SELECT", "csv", "cannot be parsed"),
         ("DROP ALL", "csv", "read only"),
     ],
 )

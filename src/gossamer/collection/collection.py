@@ -55,7 +55,7 @@ ONE_QUERY = QueryLimits(workers=1)
 
 
 class Collection(CollectionState):
-    """The one way to read a collection, also while it is being crawled; made by `open_collection`, or `gossamer.open`.
+    """The one way to read a collection, also while it is being crawled; made by `open`, or `gossamer.open`.
 
     Use it in a `with`, or in an `async with` where what is asynchronous is asked of it; or `close` it. Nothing is
     written there: each question is answered from what is there by then. Its methods may be called from any thread.

@@ -4,16 +4,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 import msgspec
 
+from gossamer.archive.catalogue import Catalogue
 from gossamer.base.clock import Clock, Instant
 from gossamer.base.environment import Outside
 from gossamer.base.tell import silent
 from gossamer.collection.directory import existing, outside_of
 from gossamer.collection.why.answer import WhyQuery, crew_of, linked_from
-from gossamer.collection.why.trail import HostTrail, Trail
+from gossamer.collection.why.trail import HostTrail, RuleVerdict, Trail
 from gossamer.collection.why.waits import Crew, host_state_of
 from gossamer.config.settings import Settings
 from gossamer.config.slices import Politeness, politeness
@@ -32,7 +33,7 @@ from gossamer.store.given import stored_seeds
 from gossamer.store.options import config_of
 from gossamer.store.state import open_snapshot, open_state
 from gossamer.store.statements import State
-from gossamer.values.capture import Kept
+from gossamer.values.capture import Capture, Kept
 from gossamer.values.outcome import Denied, Reason
 from gossamer.values.robots import Robots
 from gossamer.values.url import Url
@@ -70,18 +71,18 @@ HOST_STATES = ("under-way", "ready", "waiting", "backing-off", "over-budget", "r
 """What is in progress first, then what is stuck; what is done last."""
 
 
-def open_state_of(root: Path, config: Path | None = None) -> "CollectionState":
-    """`config`: a settings file that a person named. Raises DirectoryUnusable when there is no collection."""
-    directory = existing(root)
-    return CollectionState(directory, outside_of(directory), config_of(root, config).settings if config else None)
-
-
 class CollectionState:
-    """Any thread may ask: each question opens and closes a handle of its own. Before a first crawl nothing is known."""
+    """Any thread may call it: each call opens and closes a handle of its own. Before a first crawl it is empty."""
 
     def __init__(self, directory: Directory, outside: Outside, settings: Settings | None = None) -> None:
         """`settings`: those of the collection if not given."""
         self.directory, self.outside, self._given = directory, outside, settings
+
+    @classmethod
+    def open(cls, root: Path, config: Path | None = None) -> Self:
+        """`config`: a settings file named by the user. Raises DirectoryUnusable if there is no collection."""
+        directory = existing(root)
+        return cls(directory, outside_of(directory), config_of(root, config).settings if config else None)
 
     @cached_property
     def settings(self) -> Settings:
@@ -107,6 +108,11 @@ class CollectionState:
             return []
         with closing(open_state(self.directory)) as state:
             return captures.versions(state, url)
+
+    def capture(self, url: Url) -> Capture | None:
+        """The newest capture of a page that has a body."""
+        with Catalogue(self.directory, self.outside.files) as catalogue:
+            return catalogue.capture(url)
 
     def pages_among(self, urls: Iterable[Url]) -> set[Url]:
         """Those of which something was captured."""
@@ -137,11 +143,17 @@ class CollectionState:
         >>> collection.why("http://example.org/").is_known
         """
         with closing(open_snapshot(self.directory)) as state:
-            return self._question(state).trail(url)
+            return self._query(state).trail(url)
+
+    def rulings(self, urls: Sequence[Url]) -> list[tuple[RuleVerdict, ...]]:
+        """What each rule says about each URL."""
+        with closing(open_snapshot(self.directory)) as state:
+            query = self._query(state)
+            return [query.trail(url.text).rulings for url in urls]
 
     def why_host(self, name: str) -> HostTrail:
         with closing(open_snapshot(self.directory)) as state:
-            return self._question(state).host_trail(name)
+            return self._query(state).host_trail(name)
 
     def hosts(self) -> list[HostShown]:
         polite, is_crawling, now = politeness(self.settings), self.crew().is_crawling, self.outside.dates.now()
@@ -156,7 +168,7 @@ class CollectionState:
         with closing(open_state(self.directory)) as state:
             return reports.host_ledger(state, name)
 
-    def _question(self, state: State) -> WhyQuery:
+    def _query(self, state: State) -> WhyQuery:
         crew, now, links = self.crew(), self.outside.dates.now(), partial(linked_from, self.directory)
         return WhyQuery(state, self.settings, crew, now, self.rules_file().book(), self._filters, links)
 

@@ -14,7 +14,7 @@ from gossamer.base.clock import Instant
 from gossamer.base.errors import ConfigError
 from gossamer.cli.flags import Dir, Json
 from gossamer.cli.output import console, table
-from gossamer.collection.state import open_state_of
+from gossamer.collection.state import CollectionState
 from gossamer.collection.tables import Revisit, revisit_of, revisits_csv
 from gossamer.frontier.reports import remembered
 from gossamer.store.directory import DEFAULT
@@ -34,7 +34,7 @@ def revisits(
     dir: Dir = DEFAULT,
     json: Json = False,
 ) -> int:
-    collection = open_state_of(dir)
+    collection = CollectionState.open(dir)
     now = collection.outside.dates.now()
     with closing(open_state(collection.directory)) as state:
         every = (revisit_of(one) for one in remembered(state, host.strip().lower() if host else None))

@@ -11,7 +11,7 @@ from rich.text import Text
 from gossamer.base.errors import ConfigError, QueryRefused
 from gossamer.cli.flags import Dir
 from gossamer.cli.output import console, note
-from gossamer.collection.open import open_collection
+from gossamer.collection.collection import Collection
 from gossamer.collection.views import refuse_missing
 from gossamer.search.find import FACETS, Entity, Hit, SearchAnswer
 from gossamer.search.query import parse
@@ -33,7 +33,7 @@ def search(
 ) -> int:
     if stray := next((word for word in words if word.startswith("--")), None):
         raise ConfigError(f"there is no option {stray}; `gossamer search --help` lists them")
-    collection, question = open_collection(dir), parse(" ".join(words), max(0, start), max(1, limit))
+    collection, question = Collection.open(dir), parse(" ".join(words), max(0, start), max(1, limit))
     if question.is_empty:
         raise QueryRefused("give the search terms: gossamer search tropical fish, or type:Person, or site:example.org")
     if sort is not None:

@@ -11,7 +11,6 @@ from gossamer.base.errors import QueryRefused
 from gossamer.cli.flags import Dir
 from gossamer.cli.output import RESULT_TYPES, note, print_result
 from gossamer.collection.collection import Collection
-from gossamer.collection.open import open_collection
 from gossamer.store.directory import DEFAULT
 from gossamer.views.facts.query_job import SparqlResult
 
@@ -43,7 +42,7 @@ def sparql(
 ) -> int:
     text = sys.stdin.read() if query == "-" else query
     form = "json" if json else format or ("table" if sys.stdout.isatty() else "")
-    result = asyncio.run(answered(open_collection(dir), text, RESULT_TYPES[form], inference, exact_names))
+    result = asyncio.run(answered(Collection.open(dir), text, RESULT_TYPES[form], inference, exact_names))
     if form not in ("", "table") and result.media_type != RESULT_TYPES[form]:
         raise QueryRefused(f"this result cannot be written as {form}: {FITS}")
     print_result(result.body, result.media_type, form)

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 from gossamer.base.errors import ConfigError
 from gossamer.cli.flags import Dir, Json
 from gossamer.cli.output import console
-from gossamer.collection.state import open_state_of
+from gossamer.collection.state import CollectionState
 from gossamer.collection.why.trail import HostTrail, Trail, told, told_host
 from gossamer.store.directory import DEFAULT
 from gossamer.values.format import as_json
@@ -30,7 +30,7 @@ def why(
         raise ConfigError(
             "give one URL, or one host: gossamer why https://example.org/a, gossamer why --host example.org"
         )
-    collection = open_state_of(dir, config)
+    collection = CollectionState.open(dir, config)
     found: Trail | HostTrail
     if url is not None:
         found = collection.why(url)

@@ -12,7 +12,7 @@ from gossamer.base.errors import ConfigError
 from gossamer.cli.flags import Dir
 from gossamer.cli.output import console, note, table
 from gossamer.collection.changes import BY_HAND, change_host
-from gossamer.collection.state import HOST_STATES, HostShown, open_state_of
+from gossamer.collection.state import HOST_STATES, CollectionState, HostShown
 from gossamer.crawler.seeds import checked_seeds
 from gossamer.store.directory import DEFAULT
 from gossamer.values.format import as_json, counted, lasting
@@ -35,7 +35,7 @@ def hosts(
     dir: Dir = DEFAULT,
     json: Annotated[bool, Parameter(help="As JSON, every host.")] = False,
 ) -> int:
-    collection = open_state_of(dir)
+    collection = CollectionState.open(dir)
     if action == "list":
         if host is not None:
             raise ConfigError("to see one host: gossamer why --host HOST")

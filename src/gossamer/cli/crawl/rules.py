@@ -11,7 +11,7 @@ from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError, DirectoryUnusable
 from gossamer.base.tell import silent
 from gossamer.cli.flags import Dir, Json
-from gossamer.collection.state import CollectionState, RulesPreview, open_state_of
+from gossamer.collection.state import CollectionState, RulesPreview
 from gossamer.crawler.rules_file import RulesFile, checked
 from gossamer.rules.user.rulebook import NO_RULES, Problems, RuleBook, load_rules
 from gossamer.store.directory import DEFAULT
@@ -30,7 +30,7 @@ def rules(
 ) -> int:
     files = real_outside().files
     if action == "preview":
-        return previewed(open_state_of(dir), rule, seconds, json)
+        return previewed(CollectionState.open(dir), rule, seconds, json)
     if action == "add":
         files.make_folder(dir)
     elif not dir.is_dir():

@@ -13,7 +13,7 @@ from pyoxigraph import Quad, RdfFormat, Triple, parse, serialize
 from gossamer.base.errors import ConfigError
 from gossamer.cli.flags import NO_FETCH_FLAGS, ContextFolder, FetchFlags, PageSource
 from gossamer.cli.output import note
-from gossamer.collection.single_page import own_contexts, page_of
+from gossamer.cli.tools.single_page import own_contexts, page_of
 from gossamer.extract.entities import entities_of
 from gossamer.extract.rdfa.prefixes import PREFIXES
 from gossamer.extract.source import RdfaVersion
@@ -63,7 +63,7 @@ def extract(
     given = page_of(page, base, type, web.settings)
     found = extracted_from(
         given.body,
-        given.address,
+        given.url,
         given.media_type,
         syntaxes=None if syntax is None else [name for word in syntax.split(",") if (name := word.strip())],
         vocabularies=vocabularies,

@@ -16,7 +16,7 @@ from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError, GossamerError
 from gossamer.cli.flags import NO_FETCH_FLAGS, ContextFolder, FetchFlags, Json
 from gossamer.cli.output import Progress, console, plain, table
-from gossamer.collection.single_page import BY_SUFFIX, NOWHERE, NotRead, own_contexts, page_in, page_of
+from gossamer.cli.tools.single_page import BY_SUFFIX, NOWHERE, NotRead, own_contexts, page_in, page_of
 from gossamer.config.settings import Settings
 from gossamer.extract.entities import Thing
 from gossamer.extract.jsonld.contexts import hold
@@ -64,7 +64,7 @@ def one(target: str, base: str | None, media_type: str | None, settings: Callabl
     """REQUIRES: `target` is no directory."""
     try:
         page = page_of(target, base, media_type, settings)
-        return inspected(page.name, page.body, page.address, page.media_type)
+        return inspected(page.name, page.body, page.url, page.media_type)
     except ConfigError:
         raise  # the command line is wrong: that ends with 2 as well, and says what to do
     except GossamerError as trouble:
@@ -79,7 +79,7 @@ def in_directory(top: Path, base: str, media_type: str | None, outside: Outside)
             address = f"{base.rstrip('/')}/{quote(name)}"
             try:
                 page = page_in(path, outside, address, media_type)
-                yield inspected(name, page.body, page.address, page.media_type)
+                yield inspected(name, page.body, page.url, page.media_type)
             except NotRead as trouble:
                 yield Inspected(name, address, 0, {}, [], (), unread=str(trouble))
             progress.says(f"{done:,} of {len(paths):,} pages: {plain(name)}")

@@ -3,28 +3,39 @@
 import asyncio
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 from cyclopts import Parameter
 from rich.text import Text
 
-from gossamer.base.environment import Outside, real_outside
-from gossamer.base.errors import ConfigError
+from gossamer.base.clock import Clock
+from gossamer.base.environment import Network, Outside, real_outside
+from gossamer.base.errors import ConfigError, WorkerLost
+from gossamer.base.tell import silent
 from gossamer.cli.flags import NO_FETCH_FLAGS, FetchFlags, Json
 from gossamer.cli.output import console, plain
-from gossamer.collection.robots_check import RobotsReader, RobotsReport, looked_at, looked_up
-from gossamer.collection.single_page import NOWHERE
-from gossamer.crawler.seeds import checked_seeds
+from gossamer.cli.tools.single_page import NOWHERE, Walk, in_words
+from gossamer.config.settings import Settings
+from gossamer.config.slices import fetch_settings
+from gossamer.crawler.seeds import admitted, checked_seeds
+from gossamer.fetch.answer import entry_read
+from gossamer.fetch.client import Client
 from gossamer.fetch.dns import real_network
-from gossamer.rules.robots import Explained, RobotsNotice, explain
+from gossamer.fetch.pool import Connections
+from gossamer.rules.robots import Explained, RobotsNotice, RobotsSurvey, explain
 from gossamer.rules.robots import in_words as rule_in_words
 from gossamer.rules.robots_parser import MOST_BYTES
 from gossamer.values.format import as_json, counted
-from gossamer.values.outcome import Allowed
-from gossamer.values.robots import Naming, Robots, RobotsRule, RobotsState
+from gossamer.values.messages import SurveyJob
+from gossamer.values.outcome import Allowed, Fetched, Outcome
+from gossamer.values.robots import Naming, ParsedRobots, Robots, RobotsRule, RobotsState
 from gossamer.values.url import Url, url_of
+from gossamer.workers.jobs import SURVEY
+from gossamer.workers.pool import Pool
+from gossamer.workers.protocol import Limits
 
 FINE, DENIED, UNREAD = 0, 1, 2
 MOST_SHOWN = 50
@@ -35,6 +46,27 @@ STATES = {
     RobotsState.UNREACHABLE: "it could not be read: nothing may be fetched for now",
     RobotsState.PENDING: "endless redirects",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class RobotsHop:
+    """One request for a robots.txt."""
+
+    url: str
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True)
+class RobotsReport:
+    """What a robots.txt says to one agent."""
+
+    name: str
+    agent: str
+    robots: Robots
+    oddities: tuple[RobotsNotice, ...] = ()
+    asked: tuple[RobotsHop, ...] = ()
+    """The requests, in order; none for a file."""
+    size: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +105,9 @@ def robots(
     base = checked_seeds([where])[0] if is_url else Url(NOWHERE)
     wanted = tested_urls(test, base, is_url)
     if is_url:
-        found = asyncio.run(looked_up(base, reader, settings, real_network(outside), outside.clock))
+        found = asyncio.run(report_of_site(base, reader, settings, real_network(outside), outside.clock))
     else:
-        found = asyncio.run(looked_at(where, body_of(where, outside), reader, outside.clock))
+        found = asyncio.run(report_of_file(where, body_of(where, outside), reader, outside.clock))
     tests = [judged(url, found.robots) for url in wanted]
     if json:
         print(as_json(report_json(found, tests)))
@@ -203,3 +235,66 @@ def report_json(found: RobotsReport, tests: Sequence[Tested]) -> dict[str, objec
 
 def rule_json(rule: RobotsRule) -> dict[str, object]:
     return {"line": rule.line, "allows": rule.allows, "pattern": rule.pattern, "says": rule_in_words(rule)}
+
+
+@dataclass(frozen=True, slots=True)
+class RobotsReader:
+    """Parses a robots.txt for one agent, in a worker process."""
+
+    agent: str
+    naming: Naming
+    outside: Outside
+
+    async def read(self, body: bytes, codings: str = "") -> RobotsSurvey:
+        """Raises WorkerLost when no worker could."""
+        outside, job = self.outside, SurveyJob(body, self.agent, self.naming, codings)
+        async with Pool(SURVEY, 1, Limits(), outside.processes, outside.clock, silent) as pool:
+            return msgspec.msgpack.decode(await pool.call(msgspec.msgpack.encode(job)), type=RobotsSurvey)
+
+
+async def report_of_file(name: str, body: bytes, reader: RobotsReader, clock: Clock) -> RobotsReport:
+    """On a file, as if some site had just sent it."""
+    try:
+        survey = await reader.read(body)
+    except WorkerLost as trouble:
+        raise ConfigError(f"{name} cannot be read: {trouble}") from None
+    now = clock.now()
+    entry = entry_read(Url(NOWHERE).origin, survey.parsed, now, now)
+    return RobotsReport(name, reader.agent, entry, survey.oddities, size=len(body))
+
+
+async def report_of_site(
+    url: Url, reader: RobotsReader, settings: Settings, network: Network, clock: Clock
+) -> RobotsReport:
+    """On the robots.txt of the URL's origin, fetched as a crawl fetches it, redirects followed."""
+    await admitted([url], settings, network.resolver)
+    async with Client(Connections(fetch_settings(settings), network, clock, silent)) as client:
+        return await RobotsFetch(reader).report(url, Walk(client.fetch, settings, clock))
+
+
+@dataclass(slots=True)
+class RobotsFetch:
+    """One robots.txt, its redirects followed, with every request noted."""
+
+    reader: RobotsReader
+    _hops: list[RobotsHop] = field(default_factory=list)
+    _survey: RobotsSurvey | None = None
+    _size: int = 0
+
+    async def report(self, url: Url, walk: Walk) -> RobotsReport:
+        entry, _ = await walk.robots_of(url, self._read)
+        oddities = self._survey.oddities if self._survey else ()
+        return RobotsReport(url.robots.text, self.reader.agent, entry, oddities, tuple(self._hops), self._size)
+
+    async def _read(self, url: Url, outcome: Outcome) -> ParsedRobots | None:
+        words = in_words(outcome)
+        if isinstance(outcome, Fetched):
+            capture = outcome.capture
+            try:
+                self._survey = await self.reader.read(capture.body, capture.joined("content-encoding") or "")
+                words = "read"
+            except WorkerLost as trouble:
+                self._survey, words = None, f"fetched, but it cannot be read: {trouble}"
+            self._size = len(capture.body)
+        self._hops.append(RobotsHop(url.text, words))
+        return self._survey.parsed if self._survey else None

@@ -1,7 +1,7 @@
-"""One page, wherever it is: a file, standard input, or the web, where it is fetched as a crawl would fetch it.
+"""One page from a file, from standard input, or from the web, fetched as a crawl would fetch it.
 
-Fetching obeys the same rules, with the same parts: the guarded client, robots.txt at every hop, the contact, the gap
-between two visits to one host. Nothing is kept.
+Fetching obeys the same rules with the same code: the guarded client, robots.txt at every hop, the contact, the gap
+between two requests to one host. Nothing is stored.
 """
 
 import asyncio
@@ -33,12 +33,12 @@ from gossamer.reader.reading import UNREADABLE, done
 from gossamer.values.capture import Capture
 from gossamer.values.messages import ReadJob
 from gossamer.values.outcome import IN_WORDS, Fetched, Moved, Outcome, Refused, capture_of, reason_of
-from gossamer.values.robots import Robots, RobotsState
+from gossamer.values.robots import ParsedRobots, Robots, RobotsState
 from gossamer.values.url import Url
 from gossamer.values.visit import Visit, VisitKind
 
 NOWHERE = "https://page.invalid/"
-"""What a file's addresses are relative to when nobody says; no such host can be (RFC 2606, 2)."""
+"""The base of a file's relative URLs if none is given; no such host can exist (RFC 2606, 2)."""
 BY_SUFFIX = {
     **dict.fromkeys((".html", ".htm"), "text/html"),
     **dict.fromkeys((".xhtml", ".xht"), "application/xhtml+xml"),
@@ -49,15 +49,15 @@ _PAGES = (*WANTED, "image/svg+xml")
 
 
 class NotRead(GossamerError):
-    """The page could not be had; the message says why."""
+    """The page could not be read; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class OnePage:
     name: str
-    """What the person called it."""
+    """As the user named it."""
     body: bytes
-    address: str
+    url: str
     media_type: str
 
 
@@ -69,37 +69,37 @@ def own_contexts(folder: Path) -> dict[str, bytes]:
 
 
 def page_of(target: str, base: str | None, media_type: str | None, settings: Callable[[], Settings]) -> OnePage:
-    """A file, `-`, or a URL. `base` and `media_type` win over what is detected; `settings` are for the web."""
+    """A file, `-`, or a URL. `base` and `media_type` override what is detected; `settings` are for a URL."""
     outside = real_outside()
     if "://" in target:
         (url,) = checked_seeds([target])
         page = asyncio.run(page_at(url, settings(), real_network(outside), outside))
-        return replace(page, address=base or page.address, media_type=media_type or page.media_type)
+        return replace(page, url=base or page.url, media_type=media_type or page.media_type)
     if target == "-":
         body = sys.stdin.buffer.read(LARGEST + 1)
         return OnePage("-", body, base or NOWHERE, media_type or kind_of("", body))
     return page_in(Path(target), outside, base or NOWHERE + quote(Path(target).name), media_type)
 
 
-def page_in(path: Path, outside: Outside, address: str, media_type: str | None = None) -> OnePage:
+def page_in(path: Path, outside: Outside, url: str, media_type: str | None = None) -> OnePage:
     try:
         body = outside.files.read(path, 0, LARGEST + 1)
     except OSError as trouble:
         raise NotRead(f"{path} cannot be read: {(trouble.strerror or str(trouble)).lower()}") from None
-    return OnePage(str(path), body, address, media_type or kind_of(path.name, body))
+    return OnePage(str(path), body, url, media_type or kind_of(path.name, body))
 
 
 def kind_of(name: str, body: bytes) -> str:
-    """By the name's ending, else by the bytes; a piece of text without any mark is taken for HTML."""
+    """By the suffix of the name, else by the bytes; text without any markup counts as HTML."""
     known = BY_SUFFIX.get(PurePath(name).suffix.lower()) or media_type_of(None, body)
     return "text/html" if known == "text/plain" else known
 
 
 async def page_at(url: Url, settings: Settings, network: Network, outside: Outside) -> OnePage:
-    """Raises ConfigError when it must not be asked for at all, NotRead when it did not come."""
+    """Raises ConfigError if it must not be fetched at all, NotRead if it could not be fetched."""
     await admitted([url], settings, network.resolver)
-    asking = replace(fetch_settings(settings), wanted=_PAGES)
-    async with Client(Connections(asking, network, outside.clock, silent)) as client:
+    limits = replace(fetch_settings(settings), wanted=_PAGES)
+    async with Client(Connections(limits, network, outside.clock, silent)) as client:
         outcome = await Walk(client.fetch, settings, outside.clock).to_end(url)
     if not isinstance(outcome, Fetched):
         raise NotRead(f"{url} cannot be read: {in_words(outcome)}")
@@ -116,57 +116,63 @@ def in_words(outcome: Outcome) -> str:
 
 
 def _media_type(capture: Capture, body: bytes) -> str:
-    """The header with its charset, when the bytes are what it says."""
+    """The header with its charset, if the bytes are of that type."""
     header = capture.header("content-type") or ""
     found = media_type_of(header, body)
     return header if essence(header) == found else found
 
 
+ReadRobots = Callable[[Url, Outcome], Awaitable[ParsedRobots | None]]
+"""Parses the response to a request for a robots.txt; None: there is nothing to parse."""
+
+
 @dataclass(slots=True)
 class Walk:
-    """From an address along its redirects; each faces the rules anew. `fetch` is the client's."""
+    """Follows redirects from a URL; each hop is checked against the rules again. `fetch` is the client's."""
 
     fetch: Callable[[Url, VisitKind], Awaitable[Outcome]]
     settings: Settings
     clock: Clock
     _left_at: dict[str, Instant] = field(default_factory=dict)
-    _told: dict[str, tuple[Robots, str]] = field(default_factory=dict)
-    """By origin, what its robots.txt says, and how asking for it ended."""
+    _robots: dict[str, tuple[Robots, Outcome]] = field(default_factory=dict)
+    """By origin: its robots.txt, and how the last request for it ended."""
 
     async def to_end(self, url: Url) -> Outcome:
         hops = 0
         while True:
-            if url.origin not in self._told:
-                self._told[url.origin] = await self._robots(url)
-            robots, why = self._told[url.origin]
+            if url.origin not in self._robots:
+                self._robots[url.origin] = await self.robots_of(url, self._parsed)
+            robots, ended = self._robots[url.origin]
             visit = Visit(url, VisitKind.PAGE, self.clock.now(), hops=hops, robots=robots)
             refused = refusal(visit)
             if refused is not None and robots.state is RobotsState.UNREACHABLE:
-                return Refused(refused.reason, why)
-            outcome = within_chain(visit, refused or await self.visit(url, VisitKind.PAGE, robots.crawl_delay_s))
+                return Refused(refused.reason, in_words(ended))
+            outcome = within_chain(visit, refused or await self._fetched(url, VisitKind.PAGE, robots.crawl_delay_s))
             if not isinstance(outcome, Moved):
                 return outcome
             url, hops = outcome.to, hops + 1
 
-    async def _robots(self, url: Url) -> tuple[Robots, str]:
-        """The rules of its origin, redirects followed."""
-        entry: Robots | None = None
-        ask: Url | None = url.robots
-        while ask is not None:
+    async def robots_of(self, url: Url, read: ReadRobots) -> tuple[Robots, Outcome]:
+        """The robots.txt of a URL's origin, redirects followed, and how the last request for it ended."""
+        entry, ask = None, url.robots
+        while True:
             visit = Visit(ask, VisitKind.ROBOTS, self.clock.now(), robots=entry)
-            outcome = await self.visit(ask, VisitKind.ROBOTS)
-            parsed = None
-            if isinstance(outcome, Fetched):
-                parsed = done(ReadJob(outcome.capture, "robots", agent=self.settings.agent)).robots
+            outcome = await self._fetched(ask, VisitKind.ROBOTS)
+            parsed = await read(ask, outcome)
             entry = entry_of(visit, outcome, parsed, self.clock.now(), robots_keeping(self.settings))
-            ask = entry.ask if entry.state is RobotsState.PENDING else None
-        assert entry is not None
-        return entry, in_words(outcome)
+            if entry.state is not RobotsState.PENDING or entry.ask is None:
+                return entry, outcome
+            ask = entry.ask
 
-    async def visit(self, url: Url, kind: VisitKind, crawl_delay_s: float | None = None) -> Outcome:
-        """Waits for the host's gap first, and begins the next one."""
-        clock, host, manners = self.clock, url.host.name, politeness(self.settings)
-        gap = gap_s(manners, crawl_delay_s)
+    async def _parsed(self, _: Url, outcome: Outcome) -> ParsedRobots | None:
+        if not isinstance(outcome, Fetched):
+            return None
+        return done(ReadJob(outcome.capture, "robots", agent=self.settings.agent)).robots
+
+    async def _fetched(self, url: Url, kind: VisitKind, crawl_delay_s: float | None = None) -> Outcome:
+        """Waits for the host's gap first, and starts the next one."""
+        clock, host = self.clock, url.host.name
+        gap = gap_s(politeness(self.settings), crawl_delay_s)
         if host in self._left_at:
             await clock.sleep(max(0.0, (free_at(self._left_at[host], gap, None) - clock.now()) / SECOND))
         outcome = await self.fetch(url, kind)
