@@ -23,6 +23,7 @@ from gossamer.demo.pages import (
     At,
     Day,
     Leaf,
+    NavLink,
     Node,
     Number,
     PageFrame,
@@ -30,7 +31,6 @@ from gossamer.demo.pages import (
     Statements,
     Syntax,
     Value,
-    Way,
     counts_of,
     framed,
 )
@@ -153,12 +153,12 @@ def page(size: Size, host: int, number: int) -> Written:
     statements = statements_of(size, host, number, draw)
     pages = size.pages_of(host)
     inside = [number + 1] + [draw.below(pages) for _ in range(LINKS_INSIDE)]
-    ways: list[Way] = [(path_of(each % pages), title_of(size, host, each % pages)) for each in inside]
+    links: list[NavLink] = [(path_of(each % pages), title_of(size, host, each % pages)) for each in inside]
     for _ in range(LINKS_ACROSS):
         there = draw.below(size.hosts)
         each = draw.below(size.pages_of(there))
-        ways.append((f"{origin_of(there)}{path_of(each)}", title_of(size, there, each)))
-    frame = PageFrame(f"Host {host}", "A host of the benchmark web", ways[:8], ways[8:28], ways[28:])
+        links.append((f"{origin_of(there)}{path_of(each)}", title_of(size, there, each)))
+    frame = PageFrame(f"Host {host}", "A host of the benchmark web", links[:8], links[8:28], links[28:])
     leaf = Leaf(title_of(size, host, number), "en", _body(size.seed, draw), statements)
     url = f"http:{origin_of(host)}{path_of(number)}"
     return Written(framed(leaf, frame), counts_of(statements, url, "en").facts)

@@ -1,4 +1,4 @@
-"""Whether a crawl that comes back has kept up with a demonstration web that changes, by the server's own log."""
+"""Checks by the server's log whether a crawl with revisits kept up with a changing demonstration web."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -19,7 +19,7 @@ from gossamer.views.facts.store import facts_of, opened
 from gossamer.views.words.searcher import Searcher
 
 BEFORE_DAYS = 365
-"""The calendar begins so long ago: the demonstration may run for as many days before it reaches today."""
+"""The calendar starts this long ago: the demo can run for as many days before it reaches today."""
 LEAST_SPARED = 0.5
 PASSED_OVER = (Fate.ADVERTISES, Fate.DATED)
 PRICED = (Fate.PRICED, Fate.PRICED_JSON)
@@ -31,30 +31,30 @@ class Missed(msgspec.Struct, frozen=True):
 
 
 class KeptPages(msgspec.Struct, frozen=True):
-    """What the collection has, when the crawl has ended."""
+    """What the collection holds when the crawl has ended."""
 
     versions: Mapping[str, Sequence[Instant]]
-    """By address: the captures in which something that counts had changed, the first among them."""
+    """By URL: the captures with a change that counts, including the first."""
     shown: Collection[str]
-    """What can be found."""
+    """URLs that can be found."""
     facts: Mapping[str, bytes]
-    """By address: what the graph holds of it, as N-Quads."""
+    """By URL: its facts in the graph, as N-Quads."""
 
 
 class ChangingVerdict(msgspec.Struct, frozen=True):
     visits: int
-    """To pages that had been fetched before."""
+    """Refetches of known pages."""
     passed_over: int
-    """Pages seen with another advertisement or date line, and nothing else that was new."""
+    """Pages that were fetched with another advertisement or date line, and nothing else new."""
     taken_for_changes: tuple[Missed, ...]
     prices: int
-    """Prices that were met, and are versions of their pages."""
+    """Prices that were fetched, and are versions of their pages."""
     prices_missed: tuple[Missed, ...]
     spared_share: float
-    """Of the bytes that visits to known pages would have cost."""
+    """The share of the bytes of refetched pages that 304 responses saved."""
     vanished: int
     still_shown: tuple[str, ...]
-    """Pages that are gone, and can be found all the same."""
+    """Pages that are gone but can still be found."""
     appeared: int
     politeness_violations: tuple[TooEarly, ...]
 
@@ -94,7 +94,7 @@ def check_changing(
 def changing_verdict(
     web: DemoWeb, directory: Directory, log: Sequence[Logged], delay_s: float, day_s: float
 ) -> ChangingVerdict:
-    """What a crawl stored in a directory, against what the server sent. A day of the clock lasts `day_s`."""
+    """What a crawl stored in a directory, compared with what the server sent. A day of the clock lasts `day_s`."""
     versions: dict[str, list[Instant]] = defaultdict(list)
     with closing(open_state(directory)) as state:
         for kept in captures.in_order(state):
@@ -109,18 +109,18 @@ def changing_verdict(
 
 
 def known_dates(directory: Directory, outside: Outside) -> tuple[Instant, Instant]:
-    """When this web began, and the date at which its calendar continues: after the last one in the collection, because
-    a page is never replaced by a capture of an older date."""
-    began_at = outside.clock.now() - round(BEFORE_DAYS * DAY_S) * SECOND
+    """When this web started, and where its calendar continues: after the newest capture of the collection, because a
+    capture never replaces a newer one."""
+    started_at = outside.clock.now() - round(BEFORE_DAYS * DAY_S) * SECOND
     if not directory.is_begun:
-        return began_at, began_at
+        return started_at, started_at
     with closing(open_state(directory)) as state:
         fetched = [kept.fetched_at for kept in captures.in_order(state)]
-    return (min(fetched), max(fetched) + SECOND) if fetched else (began_at, began_at)
+    return (min(fetched), max(fetched) + SECOND) if fetched else (started_at, started_at)
 
 
 def items_with(web: DemoWeb, fates: Collection[Fate]) -> list[tuple[str, str, str]]:
-    """Address, host and target of the items that have one of these fates."""
+    """URL, host and target of the items with one of these fates."""
     items = [web.item(site, number) for site in web.sites for number in range(site.items)]
     return [
         (item.url, item.site.host, item.path) for item in items if fate_of(web.seed, item.site.host, item.path) in fates
@@ -135,22 +135,22 @@ def advertised(web: DemoWeb, by_url: Mapping[str, Sequence[Logged]], kept: KeptP
             continue
         seen += 1
         if len(kept.versions.get(url, ())) > 1:
-            wrong.append(Missed(url, f"{len(kept.versions[url])} versions, of {len(sent)} answers"))
+            wrong.append(Missed(url, f"{len(kept.versions[url])} versions, of {len(sent)} responses"))
     return wrong, seen
 
 
 def priced(web: DemoWeb, by_url: Mapping[str, Sequence[Logged]], kept: KeptPages) -> tuple[list[Missed], int]:
-    """A price is a version at the first visit that meets it; the last one is in the graph."""
+    """The first fetch of a price must be a version of its page; the last price must be in the graph."""
     missed, found = [], 0
     for url, host, target in items_with(web, PRICED):
-        met = [hit for hit in by_url.get(url, ()) if hit.status == 200]
-        if len(met) < 2:
+        sent = [hit for hit in by_url.get(url, ()) if hit.status == 200]
+        if len(sent) < 2:
             continue
-        turns = [web.turn_at(hit.asked_at) for hit in met]
+        turns = [web.turn_at(hit.asked_at) for hit in sent]
         wanted = dict.fromkeys([price_of(version_of(web.seed, host, target, turn)) for turn in turns])
         versions = kept.versions.get(url, ())
         if len(versions) != len(wanted):
-            missed.append(Missed(url, f"{len(wanted)} prices were met, and {len(versions)} versions kept"))
+            missed.append(Missed(url, f"{len(wanted)} prices were fetched, and {len(versions)} versions stored"))
         elif f'"{[*wanted][-1]}"'.encode() not in kept.facts.get(url, b""):
             missed.append(Missed(url, f"the price {[*wanted][-1]} is not in the graph"))
         found += len(wanted)
@@ -158,7 +158,7 @@ def priced(web: DemoWeb, by_url: Mapping[str, Sequence[Logged]], kept: KeptPages
 
 
 def bytes_of(by_url: Mapping[str, Sequence[Logged]], hosts: Collection[str]) -> tuple[int, int, int]:
-    """At ordinary hosts: bytes that 304 answers spared, bytes sent again, and how many visits came again."""
+    """At ordinary hosts: bytes saved by 304 responses, bytes sent again, and the number of refetches."""
     spared = received = visits = 0
     for hits in by_url.values():
         size = None

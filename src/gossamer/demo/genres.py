@@ -1,4 +1,4 @@
-"""What the demonstration web is about: twelve kinds of site, the sites of a web, their items and what these state."""
+"""The sites of the demonstration web: twelve kinds of site (`sites.toml`), their items, and what these state."""
 
 import re
 import unicodedata
@@ -19,17 +19,15 @@ A_LISTING_HOLDS = 24
 
 
 class Genre(msgspec.Struct, frozen=True):
-    """A differently built kind of site (`sites.toml`)."""
-
     name: str
     title: str
     motto: str
     languages: tuple[str, ...]
     """Of its items, in turn."""
     place: str
-    """Where item {n} is; {slug} is made from its name."""
+    """The path of item {n}; {slug} is made from its name."""
     listing: str
-    """Where the {k}-th list of items is, counted from 1."""
+    """The path of the {k}-th list of items, counted from 1."""
     names: dict[str, tuple[str, ...]]
     """By language: patterns of its items' names (`words.fill`)."""
     coding: str = ""
@@ -48,7 +46,7 @@ class Site(NamedTuple):
 
     @property
     def ring(self) -> int:
-        """Sites come in rings of one site a kind; a ring's sites speak of each other's people and places."""
+        """A ring is one site of each kind; the sites of a ring mention each other's people and places."""
         return self.number // RING
 
     @property
@@ -107,9 +105,9 @@ class World:
 
     seed: int = 1
     hosts: int = 12
-    """Ordinary hosts; four odd ones come on top."""
+    """Ordinary hosts; four odd ones are added."""
     pages: int = 600
-    """Ordinary pages: start pages, listings and items of the ordinary hosts together; at least three a host."""
+    """Start pages, listings and items of the ordinary hosts together; at least three a host."""
 
     @property
     def sites(self) -> tuple[Site, ...]:
@@ -119,9 +117,9 @@ class World:
         return _by_host(self.seed, self.hosts, self.pages).get(host)
 
     def near(self, site: Site, kind: str) -> Site | None:
-        """The site of that kind in the same ring, or in the first; None when this web is too small to have one."""
-        place = next(number for number, each in enumerate(KINDS) if each.name == kind)
-        for number in (site.ring * RING + place, place):
+        """The site of that kind in the same ring, else in the first; None when this web is too small to have one."""
+        index = next(number for number, each in enumerate(KINDS) if each.name == kind)
+        for number in (site.ring * RING + index, index):
             if number < len(self.sites):
                 return self.sites[number]
         return None
@@ -165,8 +163,8 @@ class Author(NamedTuple):
     def day(self, pattern: str = "202{0-5}-{1-12:02d}-{1-28:02d}") -> Day:
         return Day(fill(self.draw, pattern))
 
-    def somebody(self) -> Node:
-        """One of the people of the ring's people site, so that names recur across sites; unnamed without one."""
+    def some_person(self) -> Node:
+        """A person of the ring's people site, so that names recur across sites; unnamed without one."""
         people = self.world.near(self.item.site, "people")
         if people is None or not people.items:
             return Node("Person", (("name", Plain("Unknown hand")),))
@@ -179,7 +177,7 @@ class Author(NamedTuple):
         return Node(kind, (("name", Plain(item.name)), ("image", At(item.image)), *says), item.iri)
 
     def social(self, kind: str = "") -> tuple[tuple[str, str], ...]:
-        """Open Graph properties: the title, and with a kind the kind and the picture."""
+        """Open Graph properties: the title; with a kind, also the kind and the picture."""
         title = ("og:title", self.item.name)
         return (title, ("og:type", kind), ("og:image", self.item.image)) if kind else (title,)
 
@@ -189,9 +187,9 @@ def named(kind: str, name: Plain, *says: tuple[str, Value]) -> Node:
 
 
 def artwork(by: Author) -> Statements:
-    thing = by.about(
+    entity = by.about(
         "VisualArtwork",
-        ("creator", by.somebody()),
+        ("creator", by.some_person()),
         ("dateCreated", by.text("{1480-2015}")),
         ("artMedium", by.text("{MATERIALS}")),
         ("artform", by.text("{painting|sculpture|print|textile|drawing}")),
@@ -201,7 +199,7 @@ def artwork(by: Author) -> Statements:
         ("description", Plain(f"{by.item.name}, {fill(by.draw, '{adj} and {adj}')}.")),
         ("identifier", Plain(f"HM-{by.draw.between(1000, 9999)}.{by.item.number}")),
     )
-    return Statements(((Syntax.RDFA, thing),), by.social("article"))
+    return Statements(((Syntax.RDFA, entity),), by.social("article"))
 
 
 def person(by: Author) -> Statements:
@@ -210,7 +208,7 @@ def person(by: Author) -> Statements:
     known = {draw.below(item.site.items) for _ in range(draw.between(2, 5))} - {item.number}
     town, country = by.text("{TOWNS}"), by.text("{COUNTRIES}")
     house = by.text("{TOWNS} {Institute|Academy|Works|Press}")
-    thing = by.about(
+    entity = by.about(
         "Person",
         ("jobTitle", by.text("{JOBS}")),
         ("birthDate", by.day(f"{born}-{{1-12:02d}}-{{1-28:02d}}")),
@@ -220,14 +218,14 @@ def person(by: Author) -> Statements:
         ("foaf:nick", Plain(item.name.split()[0].lower() + str(born % 100))),
         *(("foaf:knows", At(by.world.item(item.site, number).iri)) for number in sorted(known)),
     )
-    return Statements(((Syntax.RDFA, thing),))
+    return Statements(((Syntax.RDFA, entity),))
 
 
 def book(by: Author) -> Statements:
     german = by.item.language == "de"
-    thing = by.about(
+    entity = by.about(
         "Book",
-        ("author", by.somebody()),
+        ("author", by.some_person()),
         ("isbn", by.text("978-3-{10000-99999}-{100-999}-{0-9}")),
         ("numberOfPages", Number(by.draw.between(64, 900))),
         ("datePublished", by.day("{1960-2024}-{1-12:02d}-01")),
@@ -237,11 +235,11 @@ def book(by: Author) -> Statements:
         ("dcterms:subject", by.text("{TOPICS}")),
         ("dcterms:extent", by.text("{1-4} Band")),
     )
-    return Statements(((Syntax.RDFA, thing),))
+    return Statements(((Syntax.RDFA, entity),))
 
 
 def topic(by: Author) -> Statements:
-    """RDFa for the article and JSON-LD for the crumbs above it: a mixture that many sites have."""
+    """RDFa for the article and JSON-LD for its breadcrumbs: many sites mix them."""
     item, origin = by.item, by.item.site.origin
     place = by.text("{TOWNS}")
     latitude = Plain(f"{by.draw.between(-60, 70)}.{by.draw.between(100, 999)}")
@@ -250,7 +248,7 @@ def topic(by: Author) -> Statements:
     article = by.about(
         "Article",
         ("about", named("Place", place, ("geo", geo))),
-        ("author", by.somebody()),
+        ("author", by.some_person()),
         ("dateModified", by.day("202{0-4}-{1-12:02d}-{1-28:02d}")),
         ("wordCount", Number(by.draw.between(300, 4000))),
     )
@@ -265,7 +263,7 @@ def topic(by: Author) -> Statements:
 def post(by: Author) -> Statements:
     item = by.item
     said = (("name", Plain(item.name)), ("headline", Plain(item.name)), ("image", At(item.image)),
-            ("author", by.somebody()), ("datePublished", by.day()),
+            ("author", by.some_person()), ("datePublished", by.day()),
             ("keywords", Plain(", ".join(by.draw.some(LISTS["topics"], 3)))), ("mainEntityOfPage", At(item.url)),
             ("commentCount", Number(by.draw.below(40))),
             ("publisher", named("Organization", Plain(item.site.title))))  # fmt: skip
@@ -274,7 +272,7 @@ def post(by: Author) -> Statements:
 
 def story(by: Author) -> Statements:
     """The same article in JSON-LD and, with the same IRI, in RDFa: what both say is one fact."""
-    author, day = by.somebody(), by.day()
+    author, day = by.some_person(), by.day()
     machine = by.about("NewsArticle", ("headline", Plain(by.item.name)), ("datePublished", day), ("author", author),
                        ("articleSection", by.text("{Cultura|Ciudad|Deportes|Ciencia}")),
                        ("dateline", by.text("{TOWNS}")), ("isAccessibleForFree", Plain("true")))  # fmt: skip
@@ -284,30 +282,30 @@ def story(by: Author) -> Statements:
 
 
 def chapter(_by: Author) -> Statements:
-    """Documentation without any structured data: most of the web is like that."""
+    """Documentation without structured data, like most of the web."""
     return NOTHING
 
 
 def thread(by: Author) -> Statements:
     replies = [("comment", reply(by)) for _ in range(by.draw.between(1, 4))]
-    thing = by.about("DiscussionForumPosting", ("author", by.somebody()), ("datePublished", by.day()), *replies)
-    return Statements(((Syntax.MICRODATA, thing),))
+    entity = by.about("DiscussionForumPosting", ("author", by.some_person()), ("datePublished", by.day()), *replies)
+    return Statements(((Syntax.MICRODATA, entity),))
 
 
 def reply(by: Author) -> Node:
     advice = by.text("Try {coined} in {TOWNS}.")
-    return Node("Comment", (("author", by.somebody()), ("dateCreated", by.day()), ("text", advice)))
+    return Node("Comment", (("author", by.some_person()), ("dateCreated", by.day()), ("text", advice)))
 
 
 def recipe(by: Author) -> Statements:
     steps = [
-        by.text(f"{{Chop|Wash|Simmer|Fold in|Roast|Stir|Season}} the {thing} for {{2-40}} minutes.")
-        for thing in by.draw.some(LISTS["ingredients"], by.draw.between(3, 5))
+        by.text(f"{{Chop|Wash|Simmer|Fold in|Roast|Stir|Season}} the {what} for {{2-40}} minutes.")
+        for what in by.draw.some(LISTS["ingredients"], by.draw.between(3, 5))
     ]
     needed = [by.text(f"{{UNITS}} {what}") for what in by.draw.some(LISTS["ingredients"], by.draw.between(4, 8))]
-    thing = by.about(
+    entity = by.about(
         "Recipe",
-        ("author", by.somebody()),
+        ("author", by.some_person()),
         ("datePublished", by.day("202{0-4}-{1-12:02d}-{1-28:02d}")),
         ("prepTime", by.text("PT{5-45}M")),
         ("cookTime", by.text("PT{5-120}M")),
@@ -316,7 +314,7 @@ def recipe(by: Author) -> Statements:
         *(("recipeIngredient", what) for what in needed),
         *(("recipeInstructions", Node("HowToStep", (("text", step),))) for step in steps),
     )
-    return Statements(((Syntax.JSONLD, thing),), by.social("recipe"))
+    return Statements(((Syntax.JSONLD, entity),), by.social("recipe"))
 
 
 def event(by: Author) -> Statements:
@@ -324,8 +322,8 @@ def event(by: Author) -> Statements:
     town, country = by.text("{TOWNS}"), by.text("{COUNTRIES}")
     address = Node("PostalAddress", (("addressLocality", town), ("addressCountry", country)))
     hall = named("Place", by.text("{HALLS}"), ("address", address))
-    performers = [("performer", by.somebody()) for _ in range(by.draw.between(1, 2))]
-    thing = by.about(
+    performers = [("performer", by.some_person()) for _ in range(by.draw.between(1, 2))]
+    entity = by.about(
         "Event",
         ("startDate", Day(f"2026-{month:02d}-{day:02d}")),
         ("endDate", Day(f"2026-{month:02d}-{day + 1:02d}")),
@@ -334,7 +332,7 @@ def event(by: Author) -> Statements:
         ("offers", Node("Offer", (("price", by.text("{0-60}.00")), ("priceCurrency", Plain("EUR"))))),
         ("description", Plain(f"{by.item.name}: an evening for {fill(by.draw, '{noun} and {noun}')}.")),
     )
-    return Statements(((Syntax.RDFA, thing),))
+    return Statements(((Syntax.RDFA, entity),))
 
 
 def product(by: Author) -> Statements:
@@ -344,7 +342,7 @@ def product(by: Author) -> Statements:
         ("price", by.text("{4-400}.{0-9}9")), ("priceCurrency", Plain("EUR")),
         ("availability", At(f"http://schema.org/{'InStock' if by.draw.happens(0.8) else 'OutOfStock'}")),
         ("url", At(by.item.url))))  # fmt: skip
-    thing = by.about(
+    entity = by.about(
         "Product",
         ("sku", by.text("{100000-999999}")),
         ("brand", named("Brand", Plain(by.item.name.split()[0]))),
@@ -357,13 +355,13 @@ def product(by: Author) -> Statements:
             Plain(f"A {fill(by.draw, '{adj}')} <{by.item.name}> for {fill(by.draw, '{noun}')} & more."),
         ),
     )
-    return Statements(((Syntax.JSONLD, thing),), by.social("product")[:2])
+    return Statements(((Syntax.JSONLD, entity),), by.social("product")[:2])
 
 
 def dataset(by: Author) -> Statements:
     item = by.item
     formats = by.draw.some(("csv", "json", "xlsx", "parquet", "ttl"), by.draw.between(2, 4))
-    thing = by.about(
+    entity = by.about(
         "Dataset",
         ("dcterms:issued", by.day("20{10-25}-{1-12:02d}-01")),
         ("dcterms:publisher", named("Organization", by.text("City of {TOWNS}"))),
@@ -373,7 +371,7 @@ def dataset(by: Author) -> Statements:
             ("encodingFormat", Plain(form)), ("contentUrl", Plain(f"{item.url}.{form}"))))) for form in formats),
         ("spatialCoverage", named("Place", by.text("{TOWNS}"))),
     )  # fmt: skip
-    return Statements(((Syntax.RDFA, thing),))
+    return Statements(((Syntax.RDFA, entity),))
 
 
 DESCRIPTIONS = {

@@ -1,6 +1,6 @@
-"""The odd parts of the demonstration web, as a table: what is where, and how a fetch of it must end.
+"""The odd pages of the demonstration web, as a table: the behaviour of each, and how a fetch of it must end.
 
-They live on four hosts of their own (and in the robots rules, dead links and sitemaps of the ordinary ones).
+They have four hosts of their own; robots rules, dead links and sitemaps of the ordinary hosts come on top.
 """
 
 import re
@@ -15,12 +15,12 @@ from gossamer.demo.pages import (
     DemoAnswer,
     DemoRequest,
     Leaf,
+    NavLink,
     Node,
     PageFrame,
     Plain,
     Statements,
     Syntax,
-    Way,
     framed,
     missing,
     moved,
@@ -32,7 +32,7 @@ from gossamer.demo.words import Draw, paragraph
 
 ODD, FLAKY, OPEN, CLOSED, NOWHERE = (f"{name}.{DOMAIN}" for name in ("odd", "flaky", "open", "closed", "nowhere"))
 ODD_HOSTS = (ODD, FLAKY, OPEN, CLOSED)
-"""NOWHERE is linked to and does not resolve."""
+"""NOWHERE is linked to, but does not resolve."""
 SHORT_CHAIN = 3
 LONG_CHAIN = 15
 REDIRECTS_ALLOWED = 10
@@ -53,7 +53,7 @@ class OddPage(NamedTuple):
     via: str = LINK
     """How a crawler finds it; only `link` counts for recall."""
     is_linked: bool = True
-    """Whether the host's start page leads to it."""
+    """Whether the host's start page links to it."""
     has_facts: bool = True
 
     @property
@@ -113,7 +113,7 @@ def _texts() -> list[OddPage]:
 
 
 def oddities(trap_pages: int) -> tuple[OddPage, ...]:
-    """Everything odd that may be fetched. `trap_pages`: the length of the one trap that robots.txt does not forbid."""
+    """All odd pages that may be fetched. `trap_pages`: the length of the one trap that robots.txt allows."""
     return (
         *(OddPage(host, "/", "start") for host in (ODD, FLAKY, OPEN)),
         *_redirects(),
@@ -137,19 +137,19 @@ FORBIDDEN = {
     ODD: ("/calendar/2026/1", "/shelf?session=1", "/members/accounts", "/members/"),
     CLOSED: ("/", "/anything", "/else"),
 }
-"""Linked, and never to be requested: by robots rules, or because robots.txt cannot be read."""
+"""Paths that are linked and must never be requested: by robots rules, or because robots.txt cannot be read."""
 NOT_FOLLOWED = {ODD: ("/behind-nofollow", "/behind-rel-nofollow")}
-"""Only links marked nofollow lead there."""
+"""Paths that only nofollow links lead to."""
 
 
 HUGE_BYTES = 17 << 20
-"""Just beyond the 16 MiB that a page may have."""
+"""Just above the limit of 16 MiB for a page."""
 _SESSION = re.compile(r"/shelf\?session=(\d{1,9})")
 _CALENDAR = re.compile(r"/calendar/(\d{1,5})/(\d{1,2})")
 
 
 def statements_of(odd: OddPage) -> Statements:
-    """Titles are ASCII, so a wrong charset changes no fact."""
+    """Titles are ASCII, so that a wrong charset changes no fact."""
     if not odd.has_facts:
         return NOTHING
     # A copy describes the same entity as its original, at its own URL.
@@ -159,7 +159,7 @@ def statements_of(odd: OddPage) -> Statements:
 
 
 def rules_of(host: str, profile: Profile) -> DemoRobots | None:
-    """None: this host has no readable robots.txt."""
+    """None: the host has no readable robots.txt."""
     return {ODD: DemoRobots(ODD_RULES), FLAKY: DemoRobots((), profile.crawl_delays_s[1])}.get(host)
 
 
@@ -207,7 +207,7 @@ _SOUP = (
 
 
 def _odd_html(seed: int, trap_pages: int, odd: OddPage) -> str:
-    def marked(addition: str, before: str = "<title>", links: Sequence[Way] = ()) -> str:
+    def marked(addition: str, before: str = "<title>", links: Sequence[NavLink] = ()) -> str:
         return _html(seed, odd, links).replace(before, addition + before, 1)
 
     match odd.what:
@@ -236,13 +236,13 @@ def _odd_html(seed: int, trap_pages: int, odd: OddPage) -> str:
 
 
 def _start(seed: int, trap_pages: int, odd: OddPage) -> str:
-    ways = [(each.path, each.title) for each in oddities(trap_pages) if each.host == odd.host and each.is_linked]
-    ways += [(path, f"Closed ({path})") for path in FORBIDDEN.get(odd.host, ())]
+    links = [(each.path, each.title) for each in oddities(trap_pages) if each.host == odd.host and each.is_linked]
+    links += [(path, f"Closed ({path})") for path in FORBIDDEN.get(odd.host, ())]
     if odd.host != ODD:
-        return _html(seed, odd, ways)
-    ways += [(f"http://{NOWHERE}/", "A host that does not exist"), (f"http://{NOWHERE}/lost", "And a page on it")]
-    ways += [(f"http://{CLOSED}{path}", f"Closed host ({path})") for path in FORBIDDEN[CLOSED]]
-    return _html(seed, odd, ways, '<p><a href="/behind-rel-nofollow" rel="nofollow">Do not follow this</a></p>')
+        return _html(seed, odd, links)
+    links += [(f"http://{NOWHERE}/", "A host that does not exist"), (f"http://{NOWHERE}/lost", "And a page on it")]
+    links += [(f"http://{CLOSED}{path}", f"Closed host ({path})") for path in FORBIDDEN[CLOSED]]
+    return _html(seed, odd, links, '<p><a href="/behind-rel-nofollow" rel="nofollow">Do not follow this</a></p>')
 
 
 def _moved(odd: OddPage) -> DemoAnswer:
@@ -270,13 +270,13 @@ def _charset(seed: int, odd: OddPage) -> DemoAnswer:
     return DemoAnswer(200, (("Content-Type", f"text/html{declared}"),), html.encode(real, "replace"))
 
 
-def _html(seed: int, odd: OddPage, links: Sequence[Way] = (), extra: str = "", language: str = "en") -> str:
+def _html(seed: int, odd: OddPage, links: Sequence[NavLink] = (), extra: str = "", language: str = "en") -> str:
     draw = Draw(seed, odd.host, odd.path)
     leaf = Leaf(odd.title, language, extra + _paragraphs(seed, draw, language, draw.between(8, 30)), statements_of(odd))
     return framed(leaf, _frame(odd.host, links))
 
 
-def _frame(host: str, links: Sequence[Way] = ()) -> PageFrame:
+def _frame(host: str, links: Sequence[NavLink] = ()) -> PageFrame:
     return PageFrame(f"The {host.partition('.')[0]} host", "Here things go wrong on purpose", [("/", "Home")], links)
 
 

@@ -1,4 +1,4 @@
-"""What a page states, its markup (RDFa, Microdata, JSON-LD), its frame, and the answer that carries it."""
+"""What a page states, its markup (RDFa, Microdata, JSON-LD), its frame, and its HTTP response."""
 
 import gzip
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 USES_VOCABULARY = "http://www.w3.org/ns/rdfa#usesVocabulary"
 XSD = "http://www.w3.org/2001/XMLSchema#"
 COERCED_TO_IRIS = frozenset({"url", "image", "sameAs"})
-"""Properties whose plain strings are IRIs by schema.org's JSON-LD context (those we use)."""
+"""Properties whose strings are IRIs by schema.org's JSON-LD context (of those used here)."""
 
 
 class Plain(NamedTuple):
@@ -66,7 +66,7 @@ class Syntax(StrEnum):
 
 
 class Statements(NamedTuple):
-    """Everything a page states. The first entity is what the page is about."""
+    """Everything a page states; the first entity is its subject."""
 
     entities: tuple[tuple[Syntax, Node], ...] = ()
     social: tuple[tuple[str, str], ...] = ()
@@ -81,17 +81,17 @@ Fact = tuple[str, str, str]
 
 
 class FactCounts(NamedTuple):
-    """Distinct triples of one page, in all and by syntax."""
+    """Distinct triples of a page, in total and by syntax."""
 
     facts: int = 0
-    """All syntaxes together, duplicates removed."""
+    """By all syntaxes, without duplicates."""
     rdfa: int = 0
     jsonld: int = 0
     microdata: int = 0
 
 
 def iri_of(name: str) -> str:
-    """A property or class: schema.org's, unless it names another vocabulary's prefix."""
+    """The IRI of a property or class: schema.org's, unless the name has the prefix of another vocabulary."""
     prefix, colon, local = name.partition(":")
     return PREFIXES[prefix] + local if colon else SCHEMA + name
 
@@ -102,7 +102,7 @@ LABELS = {"artMedium": "Medium", "dateCreated": "Made", "foaf:knows": "Knows", "
 
 
 def counts_of(statements: Statements, page: str, language: str) -> FactCounts:
-    """Blank nodes are never shared between two entities, so the sets may be counted together."""
+    """No two entities share a blank node, so the sets can be united."""
     rdfa, jsonld, microdata = (facts_in(syntax, statements, page, language) for syntax in Syntax)
     return FactCounts(len(rdfa | jsonld | microdata), len(rdfa), len(jsonld), len(microdata))
 
@@ -153,7 +153,7 @@ def _literal(said: str, language: str = "", of_type: str = "") -> str:
 
 
 def box(entity: Node, syntax: Syntax | None) -> str:
-    """The fact box of the page's subject: heading and list, marked up in `syntax` when that is one inside the page."""
+    """The fact box of the page's subject: heading and list, with the markup of `syntax` (None: none)."""
     about = _opening(entity, syntax, "")
     vocabulary = f' vocab="{SCHEMA}" prefix="{_DECLARED}"' if syntax is Syntax.RDFA else ""
     rows = "\n".join(
@@ -178,7 +178,7 @@ def _value(name: str, value: Value, syntax: Syntax | None) -> str:
         case At(iri) if iri.endswith(".svg"):
             return f'<img{attribute} src="{escape(iri)}" alt="" width="320" height="240">'
         case At(iri) if syntax is None and f".{DOMAIN}/" not in iri:
-            return f"<span>{escape(iri)}</span>"  # no link of this web leads out of it
+            return f"<span>{escape(iri)}</span>"  # no link leads out of the demonstration web
         case At(iri):
             return f'<a{attribute} href="{escape(iri)}">{escape(iri)}</a>'
         case Node(_, says, iri):
@@ -237,24 +237,24 @@ def _plain(name: str, value: Value) -> object:
             return _object(value)
 
 
-Way = tuple[str, str]
-"""A link: where it leads, and its text."""
+NavLink = tuple[str, str]
+"""The target of a link, and its text."""
 
 
 class PageFrame(NamedTuple):
-    """What a page's surroundings are made of."""
+    """What surrounds the content of a page."""
 
     site_title: str
     motto: str
-    navigation: Sequence[Way] = ()
-    aside: Sequence[Way] = ()
-    footer: Sequence[Way] = ()
+    navigation: Sequence[NavLink] = ()
+    aside: Sequence[NavLink] = ()
+    footer: Sequence[NavLink] = ()
     head: str = ""
     """Further elements for the head."""
 
 
 class Leaf(NamedTuple):
-    """A page before it is framed."""
+    """The content of a page."""
 
     title: str
     language: str
@@ -295,7 +295,7 @@ def framed(leaf: Leaf, frame: PageFrame) -> str:
 <body>
 <header><p class="site"><a href="/">{escape(frame.site_title)}</a></p><p class="motto">{escape(frame.motto)}</p>
 <nav id="menu"><ul>
-{ways(frame.navigation)}
+{list_items(frame.navigation)}
 </ul></nav></header>
 <main>
 <article>
@@ -303,11 +303,11 @@ def framed(leaf: Leaf, frame: PageFrame) -> str:
 {leaf.body}
 </article>
 <aside><h2>See also</h2><ul>
-{ways(frame.aside)}
+{list_items(frame.aside)}
 </ul></aside>
 </main>
 <footer><ul>
-{ways(frame.footer)}
+{list_items(frame.footer)}
 </ul><p>{escape(frame.site_title)}: all places, people and things here are made up.</p></footer>
 <script>{_SCRIPT}</script>
 </body>
@@ -315,7 +315,7 @@ def framed(leaf: Leaf, frame: PageFrame) -> str:
 """
 
 
-def ways(links: Sequence[Way]) -> str:
+def list_items(links: Sequence[NavLink]) -> str:
     return "\n".join([f'<li><a href="{escape(href)}">{escape(text)}</a></li>' for href, text in links])
 
 
@@ -329,7 +329,7 @@ REASONS = {
 
 
 class DemoRequest(NamedTuple):
-    """What of a request decides about the answer."""
+    """What the response to a request depends on."""
 
     host: str
     target: str
@@ -340,7 +340,7 @@ class DemoRequest(NamedTuple):
     asked_before: int = 0
     """How often this URL was requested before; counted only for hosts whose answers change."""
     now: Instant = 0
-    """When; for a web that changes."""
+    """The time of the request, for a changing web."""
 
 
 class DemoAnswer(NamedTuple):
@@ -348,7 +348,7 @@ class DemoAnswer(NamedTuple):
     headers: tuple[tuple[str, str], ...] = ()
     body: bytes = b""
     repeats: int = 1
-    """The body is sent this many times: very long pages need no memory."""
+    """The body is sent this many times, so that very long pages need no memory."""
     wait_s: float = 0.0
     is_cut: bool = False
     """The connection is closed in the middle of the body."""
@@ -358,7 +358,7 @@ class DemoAnswer(NamedTuple):
 def page(
     html: str, question: DemoRequest, coding: str = "", is_chunked: bool = False, changed: str | None = CHANGED
 ) -> DemoAnswer:
-    """A page as its site sends it: coded if both sides wish so, with validators, or 304 when nothing changed."""
+    """The response with a page: compressed if client and site agree, with validators; 304 if it is unchanged."""
     body = html.encode()
     etag = f'"{xxhash.xxh3_64_hexdigest(body)}"'
     validators = (*((("Last-Modified", changed),) if changed is not None else ()), ("ETag", etag))

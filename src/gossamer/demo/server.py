@@ -1,6 +1,6 @@
 """Serves a demonstration web on loopback, for all its hosts at once, and logs every request.
 
-`python -m gossamer.demo.server --log FILE --port-file FILE` runs it as a process of its own, so that its log outlives
+`python -m gossamer.demo.server --log FILE --port-file FILE` runs it as a separate process, so that its log outlives
 a crawler that is killed.
 """
 
@@ -24,7 +24,7 @@ from gossamer.demo.web import DemoWeb
 
 
 class Logged(msgspec.Struct, frozen=True):
-    """One request and its answer."""
+    """One request and its response."""
 
     host: str
     target: str
@@ -32,7 +32,7 @@ class Logged(msgspec.Struct, frozen=True):
     asked_at: Instant
     """When the request had arrived."""
     ended_at: Instant
-    """When the last byte of the answer was sent, or the client went away."""
+    """When the last byte of the response was sent, or the client hung up."""
     size: int = 0
     """Bytes of body sent."""
     agent: str = ""
@@ -43,7 +43,7 @@ class Logged(msgspec.Struct, frozen=True):
 
 
 class AccessLog:
-    """In memory, and in a file when there is one: one line of JSON per hit, written before the next request is read."""
+    """Requests in memory, and in a file if one is given: a JSON line each, written before the next request is read."""
 
     def __init__(self, appender: Appender | None = None) -> None:
         self._appender = appender
@@ -68,12 +68,12 @@ def read_log(files: Files, path: Path) -> list[Logged]:
 LOOPBACK = "127.0.0.1"
 LONGEST_HEAD = 64 << 10
 LOOKS_UP_S = 0.01
-"""How often a slow answer checks that the client is still connected."""
-_GONE_AWAY = (ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError)
+"""How often a slow response checks that the client is still connected."""
+_HUNG_UP = (ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError)
 
 
 class Request(NamedTuple):
-    """The head of one HTTP request, as far as it matters here."""
+    """What matters of the head of an HTTP request."""
 
     method: str
     question: DemoRequest
@@ -112,16 +112,16 @@ class DemoServer:
         try:
             while await self._exchange(reader, writer):
                 pass
-        except _GONE_AWAY:
-            pass  # the client went away; its request is in the log
+        except _HUNG_UP:
+            pass  # the client hung up; its request is in the log
         finally:
             self._open.discard(writer)
             writer.close()
-            with contextlib.suppress(*_GONE_AWAY):
+            with contextlib.suppress(*_HUNG_UP):
                 await writer.wait_closed()
 
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        """One request and its answer; False when the connection is to be closed."""
+        """Answer one request; False when the connection is to be closed."""
         request = request_in(await reader.readuntil(b"\r\n\r\n"))
         asked_at = self._clock.now()
         question = request.question
@@ -136,7 +136,7 @@ class DemoServer:
         return request.keeps_alive and not answer.is_cut and not reader.at_eof()
 
     async def _waited(self, wait_s: float, reader: asyncio.StreamReader) -> bool:
-        """Be slow. False when the client hangs up meanwhile: its request ends there."""
+        """Waits this long. False when the client hangs up meanwhile: its request ends there."""
         until = self._clock.elapsed_s() + wait_s
         while wait_s and (left := until - self._clock.elapsed_s()) > 0:
             if reader.at_eof():
@@ -150,7 +150,7 @@ class DemoServer:
             return missing(405)
         if not question.target.startswith("/"):
             return missing(400)
-        if self._web.changes_its_mind(question.host):
+        if self._web.has_state(question.host):
             key = (question.host, question.target)
             question = question._replace(asked_before=self._asked[key])
             self._asked[key] += 1
@@ -158,7 +158,7 @@ class DemoServer:
 
 
 def request_in(head: bytes) -> Request:
-    """Parse a request's head; a malformed one gets an empty target, which is answered with 400."""
+    """Parses a request's head; a malformed one gets an empty target, which is answered with 400."""
     first, *lines = head.decode("latin-1").split("\r\n")
     parts = first.split(" ")
     method, target = (parts[0], parts[1]) if len(parts) == 3 else ("GET", "")
@@ -180,14 +180,14 @@ def head_of(answer: DemoAnswer) -> bytes:
 
 
 class _Sending:
-    """`last_at` is when the last bytes were about to go out: nobody can have seen the end of the answer before it, so a
-    gap counted from it is never shorter than the visitor kept."""
+    """`last_at` is just before the last bytes are sent: no client has seen the end of the response by then, so a gap
+    counted from it is never shorter than the client kept."""
 
     def __init__(self, writer: asyncio.StreamWriter, clock: Clock) -> None:
         self._writer, self._clock = writer, clock
         self.last_at: Instant | None = None
         self.size = 0
-        """Bytes of body that went out."""
+        """Bytes of body sent."""
 
     async def send(self, answer: DemoAnswer, with_body: bool) -> None:
         head = head_of(answer)

@@ -7,13 +7,13 @@ from html import escape
 from typing import NamedTuple
 
 from gossamer.demo.genres import A_LISTING_HOLDS, Site, Topic, World
-from gossamer.demo.pages import At, Leaf, Node, PageFrame, Plain, Statements, Syntax, Way, framed
+from gossamer.demo.pages import At, Leaf, NavLink, Node, PageFrame, Plain, Statements, Syntax, framed
 from gossamer.demo.words import LANGUAGES, Draw, new_paragraph, paragraph, pool
 
 
 @lru_cache(maxsize=256)
 def number_in(template: str) -> re.Pattern[str]:
-    """A pattern that finds the number in a place written by `template`."""
+    """A pattern that finds the number in a path made from `template`."""
     escaped = re.escape(template)
     return re.compile(re.sub(r"\\\{[nk]\\\}", r"(\\d{1,9})", escaped).replace(r"\{slug\}", "[^/?]+"))
 
@@ -25,7 +25,7 @@ _XML = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
 
 class DemoRobots(NamedTuple):
-    """The robots rules that hold for us on a host, as pairs (allows, pattern)."""
+    """The robots.txt rules that apply to our agent, as pairs (allows, pattern)."""
 
     lines: tuple[tuple[bool, str], ...] = ()
     crawl_delay_s: float | None = None
@@ -35,16 +35,16 @@ PRIVATE = ((False, "/private/"), (True, "/private/welcome"))
 
 
 def robots_txt(rules: DemoRobots, style: int, sitemap: str = "") -> str:
-    """One robots.txt; `style` chooses how it is written, never what it means to us (RFC 9309)."""
+    """A robots.txt; `style` varies how it is written, not what it means for our agent (RFC 9309)."""
     ours = "\n".join([f"{'Allow' if allows else 'Disallow'}: {path}" for allows, path in rules.lines]) or "Disallow:"
     if rules.crawl_delay_s is not None:
         ours += f"\nCrawl-delay: {rules.crawl_delay_s:g}"
     match style % 4:
         case 0:
             text = f"User-agent: *\n{ours}\n"
-        case 1:  # a group of our own: the rules for everybody else do not concern us
+        case 1:  # a group for our agent: the rules for others do not apply
             text = f"User-agent: *\nDisallow: /\n\nUser-agent: Gossamer\n{ours}\n"
-        case 2:  # several agents to a group, and a group that must not be read as ours
+        case 2:  # several agents in a group, and a group that is not for our agent
             others = "User-agent: badbot\nUser-agent: worsebot\nDisallow: /"
             text = f"{others}\n\nUser-Agent: otherbot\nUser-Agent: *\n{ours}\n"
         case _:  # comments, odd case, spaces
@@ -54,7 +54,7 @@ def robots_txt(rules: DemoRobots, style: int, sitemap: str = "") -> str:
 
 
 def unlisted_paths(site: Site) -> list[str]:
-    """Pages that only the sitemap leads to; every third site has some."""
+    """Pages that only the sitemap lists; every third site has some."""
     return [f"/unlisted/{number}" for number in range(1, UNLISTED + 1)] if site.number % 3 == 0 else []
 
 
@@ -113,7 +113,7 @@ FEED_LINKS = (
 
 
 def picture(name: str) -> str:
-    """A small abstract picture, the same for the same name."""
+    """A small abstract picture, always the same for a name."""
     draw = Draw("picture", name)
     shapes = "".join(
         f'<circle cx="{draw.below(320)}" cy="{draw.below(240)}" r="{draw.between(12, 90)}" '
@@ -145,11 +145,11 @@ def item_page(world: World, item: Topic) -> str:
     return framed(leaf, frame_of(site, links, [*footer, (back, "Back to the list")]))
 
 
-def body_of(world: World, item: Topic, draw: Draw, links: list[Way]) -> str:
-    """Between 6 and 110 paragraphs, most pages having fewer than half of that."""
+def body_of(world: World, item: Topic, draw: Draw, links: list[NavLink]) -> str:
+    """Between 6 and 110 paragraphs; most pages have fewer than 55."""
     lead = LANGUAGES[item.language].lead.format(name=item.name, site=item.site.title)
     share = draw.below(1000) / 1000
-    # the rest of the page is made of sentences that other pages have too
+    # the other sentences are on other pages too
     own = new_paragraph(draw, item.language, 2, 4)
     parts = [f'<p class="lead"><strong>{escape(lead)}</strong> {own}</p>']
     for number in range(6 + int(104 * share**1.3)):
@@ -167,7 +167,7 @@ def body_of(world: World, item: Topic, draw: Draw, links: list[Way]) -> str:
 
 
 def listing_page(world: World, site: Site, number: int) -> str:
-    """The number-th listing, from 1. It leads to its neighbours and to twice its number, so no listing is far away."""
+    """A listing, counted from 1. It links to its neighbours and to twice its number, so that no listing is far away."""
     first = (number - 1) * A_LISTING_HOLDS
     items = [world.item(site, n) for n in range(first, min(first + A_LISTING_HOLDS, site.items))]
     onward = sorted({number - 1, number + 1, 2 * number, 2 * number + 1} & set(range(1, site.listings + 1)))
@@ -184,25 +184,25 @@ def listing_page(world: World, site: Site, number: int) -> str:
 def start_statements(site: Site) -> Statements:
     if site.kind.name == "docs":
         return Statements()
-    thing = Node(
+    entity = Node(
         "Organization",
         (("name", Plain(site.title)), ("slogan", Plain(site.kind.motto)), ("url", At(f"{site.origin}/"))),
         f"{site.origin}/#us",
     )
-    return Statements(((HOUSE_SYNTAX.get(site.kind.name, Syntax.RDFA), thing),))
+    return Statements(((HOUSE_SYNTAX.get(site.kind.name, Syntax.RDFA), entity),))
 
 
-def start_page(world: World, site: Site, doors: list[Way]) -> str:
+def start_page(world: World, site: Site, links_onward: list[NavLink]) -> str:
     draw, language = Draw(world.seed, site.host, "start"), site.kind.languages[0]
     lists = [(site.kind.listing.format(k=k), f"List {k}") for k in range(1, min(site.listings, 12) + 1)]
     chosen = [world.item(site, draw.below(site.items)) for _ in range(8)]
     text = "\n".join([f"<p>{paragraph(draw, world.seed, language)}</p>" for _ in range(8)])
     teasers = "\n".join([_teaser(world, item, draw) for item in chosen])
     leaf = Leaf(site.title, language, f"{text}\n{teasers}", start_statements(site), site.kind.motto)
-    return framed(leaf, frame_of(site, lists, doors, FEED_LINKS if site.kind.name == "blog" else ""))
+    return framed(leaf, frame_of(site, lists, links_onward, FEED_LINKS if site.kind.name == "blog" else ""))
 
 
-def frame_of(site: Site, aside: list[Way], footer: list[Way], head: str = "") -> PageFrame:
+def frame_of(site: Site, aside: list[NavLink], footer: list[NavLink], head: str = "") -> PageFrame:
     lists = [(site.kind.listing.format(k=k), f"List {k}") for k in range(1, min(site.listings, 6) + 1)]
     navigation = [("/", "Home"), *lists, ("/private/welcome", "Members"), ("/#top", "Top")]
     house = [("/private/ledger-1", "Ledger"), ("mailto:desk@demo.test", "Write to us"), ("/style.css", "Style")]
@@ -220,14 +220,14 @@ def _teaser(world: World, item: Topic, draw: Draw) -> str:
 
 class Profile(NamedTuple):
     crawl_delays_s: tuple[float | None, ...]
-    """Of the ordinary hosts, in turn; the second one also of the flaky host. None: robots.txt names none."""
+    """Of the ordinary hosts, in turn; the flaky host has the second one. None: robots.txt has no Crawl-delay."""
     slow_s: float
-    """How long a slow server takes to answer."""
+    """How long a slow server takes to respond."""
     retry_after_s: int
 
 
 PROFILES = {
-    "demo": Profile((None, 0.5, None, 0.4, 0.25), 1.2, 1),  # a crawl of 600 pages that one can watch
-    "crash": Profile((None, 2.0, 0.5), 1.0, 2),  # gaps wide enough to see whether a restart keeps them
+    "demo": Profile((None, 0.5, None, 0.4, 0.25), 1.2, 1),  # slow enough to watch a crawl of 600 pages
+    "crash": Profile((None, 2.0, 0.5), 1.0, 2),  # gaps long enough to see whether a restart keeps them
     "quick": Profile((None, 0.05, None), 0.1, 1),  # for tests
 }

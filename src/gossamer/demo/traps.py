@@ -1,11 +1,8 @@
-"""Crawler traps, as a table: each site has real pages, and around them a trap that a crawler must leave in time.
-
-Nothing of them is stored: any page of a trap is generated from its URL when it is requested.
-"""
+"""Crawler traps, as a table: each site has real pages, and around them a trap that a crawler must leave in time."""
 
 import re
 from calendar import monthrange
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from typing import NamedTuple
 
@@ -15,12 +12,12 @@ from gossamer.demo.pages import (
     DemoAnswer,
     DemoRequest,
     Leaf,
+    NavLink,
     Node,
     PageFrame,
     Plain,
     Statements,
     Syntax,
-    Way,
     framed,
     missing,
     page,
@@ -36,11 +33,11 @@ class Trap(NamedTuple):
     real: str
     """The path of real page {n}, counted from 1."""
     listing: str = ""
-    """The path of the {k}-th list of real pages, counted from 1; empty when only the trap's own pages lead there."""
+    """The path of the {k}-th list of real pages, counted from 1; empty when only pages of the trap link to them."""
     void: str = ""
-    """A parameter that chooses nothing."""
+    """A query parameter without effect."""
     twin: str = ""
-    """Another host that serves the very same pages."""
+    """Another host that serves the same pages."""
 
     @property
     def host(self) -> str:
@@ -64,12 +61,12 @@ TRAPS = (CALENDAR, FACETS, SESSIONS, MAZE, SERIES, LOST, BABBLE, MIRROR)
 TRAP_HOSTS = {host: trap for trap in TRAPS for host in trap.hosts}
 A_LIST_HOLDS = 20
 MOST_WASTED = 500
-"""Requests beyond its real pages that a trap may cost at most."""
+"""The most requests beyond its real pages that a trap may cost."""
 LEAST_FOUND = 0.99
 
 
 def real_paths(trap: Trap, real: int) -> tuple[str, ...]:
-    """The pages a crawler should reach, when there are `real` on the site."""
+    """The paths that a crawler should reach on a site with `real` real pages."""
     lists = [trap.listing.format(k=k) for k in range(1, lists_of(real) + 1)] if trap.listing else []
     return ("/", *lists, *(trap.real.format(n=n) for n in range(1, real + 1)))
 
@@ -80,7 +77,7 @@ def lists_of(real: int) -> int:
 
 TODAY = date(2026, 11, 15)
 A_DAY = 4
-"""Events on each day near today."""
+"""Events a day near today."""
 FACET_VALUES = {
     "colour": tuple(colour.lower() for colour in LISTS["colours"][:10]),
     "size": tuple(str(size) for size in range(34, 46)),
@@ -95,7 +92,7 @@ _DAY = re.compile(r"/calendar/(\d{4})/(\d{1,2})(?:/(\d{1,2}))?")
 
 
 def trap_answer(seed: int, real: int, question: DemoRequest) -> DemoAnswer:
-    """`real`: how many real pages each site has."""
+    """`real`: the number of real pages of each site."""
     trap = TRAP_HOSTS[question.host]
     if question.target == "/robots.txt":
         return plain(robots_txt(DemoRobots(), 0), "text/plain; charset=utf-8")
@@ -108,28 +105,27 @@ def trap_answer(seed: int, real: int, question: DemoRequest) -> DemoAnswer:
     return page(framed(leaf[0], frame), question)
 
 
-Written = tuple[Leaf, list[Way]]
+Written = tuple[Leaf, list[NavLink]]
 Behaviour = Callable[[int, int, str], Written | None]
 
 
 def _real(seed: int, trap: Trap, real: int, target: str) -> Written | None:
-    """The start page, the lists and the real pages, where they are as on any other site."""
+    """The start page, the lists and the real pages; None for any other target."""
     if trap is SESSIONS:
         target = target.partition("?")[0]
     if target == "/":
-        return Leaf(f"The {trap.name}", "en", _text(seed, trap, "start", 4)), _doors(seed, trap, real)
+        return Leaf(f"The {trap.name}", "en", _text(seed, trap, "start", 4)), _start_links(seed, trap, real)
     if trap.listing and (number := _number(trap.listing.replace("{k}", "{n}"), target, lists_of(real))):
         first = (number - 1) * A_LIST_HOLDS + 1
-        ways = [_way(seed, trap, n) for n in range(first, min(first + A_LIST_HOLDS, real + 1))]
+        items = [_link(seed, trap, n) for n in range(first, min(first + A_LIST_HOLDS, real + 1))]
         around = [k for k in (number - 1, number + 1) if 1 <= k <= lists_of(real)]
-        listed = "\n".join(f'<p><a href="{href}">{text}</a></p>' for href, text in ways)
-        return Leaf(f"List {number}", "en", listed), [(trap.listing.format(k=k), f"List {k}") for k in around]
+        return Leaf(f"List {number}", "en", _listed(items)), [(trap.listing.format(k=k), f"List {k}") for k in around]
     number = _number(trap.real, target, real)
     return _real_page(seed, trap, real, number) if number else None
 
 
 def _number(pattern: str, target: str, most: int) -> int:
-    """Which of the pages of this pattern the target is; 0 when it is none."""
+    """The number of the page in a target made from this pattern; 0 when it is not one up to `most`."""
     head, _, tail = pattern.partition("{n}")
     inner = target[len(head) : len(target) - len(tail)]
     is_one = target.startswith(head) and target.endswith(tail) and inner.isdecimal() and len(inner) < 9
@@ -145,14 +141,14 @@ def _real_page(seed: int, trap: Trap, real: int, number: int) -> Written:
         facts = Statements(((Syntax.RDFA, Node("CreativeWork", says)),))
     draw = Draw(seed, trap.name, number, "links")
     onward = [1 + number % real, *(draw.between(1, real) for _ in range(3))]
-    links = [] if trap is CALENDAR else [_way(seed, trap, n, number) for n in onward]
-    return Leaf(title, "en", _text(seed, trap, number, 6), facts), [*links, *_snares(seed, trap, number)]
+    links = [] if trap is CALENDAR else [_link(seed, trap, n, number) for n in onward]
+    return Leaf(title, "en", _text(seed, trap, number, 6), facts), [*links, *_trap_links(seed, trap, number)]
 
 
-def _way(seed: int, trap: Trap, number: int, seen_from: object = "list") -> Way:
+def _link(seed: int, trap: Trap, number: int, origin: object = "list") -> NavLink:
     path = trap.real.format(n=number)
     if trap is SESSIONS:
-        path += f"?visit={_code(seed, trap, number, seen_from)}"
+        path += f"?visit={_code(seed, trap, number, origin)}"
     return path, _title(seed, trap, number)
 
 
@@ -171,37 +167,37 @@ def _code(*names: object) -> str:
     return "".join(draw.one("0123456789abcdef") for _ in range(16))
 
 
-def _doors(seed: int, trap: Trap, real: int) -> list[Way]:
-    """Where the start page leads: to the lists, or to some real pages, and into the trap."""
+def _start_links(seed: int, trap: Trap, real: int) -> list[NavLink]:
+    """The links of the start page: to the lists or some real pages, and into the trap."""
     lists = [(trap.listing.format(k=k), f"List {k}") for k in range(1, lists_of(real) + 1)] if trap.listing else []
-    some = [] if trap in (CALENDAR, SERIES) or lists else [_way(seed, trap, n) for n in range(1, min(real, 20) + 1)]
-    return [*lists, *some, *_snares(seed, trap, "start")]
+    some = [] if trap in (CALENDAR, SERIES) or lists else [_link(seed, trap, n) for n in range(1, min(real, 20) + 1)]
+    return [*lists, *some, *_trap_links(seed, trap, "start")]
 
 
-def _snares(seed: int, trap: Trap, seen_from: object) -> list[Way]:
+def _trap_links(seed: int, trap: Trap, origin: object) -> list[NavLink]:
     """Links from a real page into the trap."""
-    draw = Draw(seed, trap.name, seen_from, "snares")
+    draw = Draw(seed, trap.name, origin, "snares")
     match trap.name:
         case CALENDAR.name:
             return [(f"/calendar/{TODAY.year}/{TODAY.month}", "This month")]
         case FACETS.name:
             return [(f"/shop?colour={draw.one(FACET_VALUES['colour'])}", "The shop"), ("/shop?sort=name", "By name")]
         case SESSIONS.name:
-            return [(f"/about?visit={_code(seed, seen_from, 'about')}", "About this desk")]
+            return [(f"/about?visit={_code(seed, origin, 'about')}", "About this desk")]
         case MAZE.name:
             return [("/hall/", "The hall")]
         case SERIES.name:
-            return [(f"/page/{seen_from + 1}" if isinstance(seen_from, int) else "/page/1", "Next")]
+            return [(f"/page/{origin + 1}" if isinstance(origin, int) else "/page/1", "Next")]
         case LOST.name:
             moved = f"/entry/{draw.below(100_000)}-moved"
             return [(moved, "Elsewhere"), (f"/old/{new_word(draw).lower()}.html", "Formerly")]
         case BABBLE.name:
-            return [(_babble_way(draw), "More")]
+            return [(_babble_link(draw), "More")]
     return []
 
 
 def _calendar(seed: int, real: int, target: str) -> Written | None:
-    """A page for each month and each day, without end in both directions; some days near today have an event."""
+    """A page for each month and each day, without end; some days near today have events."""
     found = _DAY.fullmatch(target)
     if not found or not (1 <= int(found[2]) <= 12 and 1000 <= int(found[1]) <= 8999):
         return None
@@ -215,7 +211,7 @@ def _calendar(seed: int, real: int, target: str) -> Written | None:
     links = [(_day_path(day + timedelta(days=step)), name) for step, name in ((1, "Next day"), (-1, "Day before"))]
     words = "There are no events on this day. Choose another day, or write to us about yours."
     if events := _events_on(day, real):
-        words = ", ".join(f'<a href="{href}">{text}</a>' for href, text in (_way(seed, CALENDAR, n) for n in events))
+        words = ", ".join(f'<a href="{href}">{text}</a>' for href, text in (_link(seed, CALENDAR, n) for n in events))
     return Leaf(f"Events on {day:%d %B %Y}", "en", f"<p>{words}</p>"), links
 
 
@@ -231,29 +227,31 @@ def _day_path(day: date) -> str:
 
 
 def _events_on(day: date, real: int) -> range:
-    """They lie on both sides of today."""
+    """The events of a day: they are on both sides of today."""
     away = (day - TODAY).days
     first = A_DAY * (2 * away if away >= 0 else -2 * away - 1) + 1
     return range(first, min(first + A_DAY, real + 1))
 
 
 def _facets(seed: int, real: int, target: str) -> Written | None:
-    """Every combination of filters is a URL, and lists some of the same items."""
+    """Every combination of filters has a URL, and lists some of the same items."""
     path, _, query = target.partition("?")
     chosen = dict(pair.split("=", 1) for pair in query.split("&") if "=" in pair)
     if path != "/shop" or any(value not in FACET_VALUES.get(name, ()) for name, value in chosen.items()):
         return None
     draw = Draw(seed, "facets", sorted(chosen.items()))
-    ways = [_way(seed, FACETS, draw.between(1, real)) for _ in range(12)]
-    listed = "\n".join(f'<p><a href="{href}">{text}</a></p>' for href, text in ways)
+    items = [_link(seed, FACETS, draw.between(1, real)) for _ in range(12)]
     links = []
-    for name, values in FACET_VALUES.items():
-        for value in values:
-            if chosen.get(name) != value:
-                wanted = {**chosen, name: value}
-                query = "&".join(f"{key}={wanted[key]}" for key in FACET_VALUES if key in wanted)
-                links.append((f"/shop?{query}", f"{name} {value}"))
-    return Leaf("The shop", "en", f"<p>What we have for you today.</p>{listed}"), links
+    for name, value in ((name, value) for name, values in FACET_VALUES.items() for value in values):
+        if chosen.get(name) != value:
+            wanted = {**chosen, name: value}
+            query = "&".join(f"{key}={wanted[key]}" for key in FACET_VALUES if key in wanted)
+            links.append((f"/shop?{query}", f"{name} {value}"))
+    return Leaf("The shop", "en", f"<p>What we have for you today.</p>{_listed(items)}"), links
+
+
+def _listed(links: Sequence[NavLink]) -> str:
+    return "\n".join(f'<p><a href="{href}">{text}</a></p>' for href, text in links)
 
 
 def _sessions(seed: int, real: int, target: str) -> Written | None:
@@ -262,20 +260,20 @@ def _sessions(seed: int, real: int, target: str) -> Written | None:
     if path != "/about":
         return None
     links = [(f"/about?visit={_code(seed, query, step)}", "About this desk") for step in range(4)]
-    links += [_way(seed, SESSIONS, Draw(seed, query).between(1, real), query)]
+    links += [_link(seed, SESSIONS, Draw(seed, query).between(1, real), query)]
     return Leaf("About this desk", "en", _text(seed, SESSIONS, "about", 3)), links
 
 
 def _maze(_seed: int, _real: int, target: str) -> Written | None:
-    """Links meant to be absolute but written without the leading slash: every click makes the path longer."""
+    """Absolute links written without the leading slash: every click makes the path longer."""
     if not target.startswith("/hall/") or not target.endswith("/"):
         return None
-    ways = [("hall/", "The hall"), ("stairs/", "The stairs"), ("stairs/hall/", "Up and back")]
-    return Leaf("The hall", "en", "<p>You are in a hall. There are stairs, and another hall behind them.</p>"), ways
+    links = [("hall/", "The hall"), ("stairs/", "The stairs"), ("stairs/hall/", "Up and back")]
+    return Leaf("The hall", "en", "<p>You are in a hall. There are stairs, and another hall behind them.</p>"), links
 
 
 def _series(_seed: int, real: int, target: str) -> Written | None:
-    """The story has a last page; the links to a next page never end."""
+    """The story has a last page, the links to a next page do not."""
     number = _number("/page/{n}", target, 10**8)
     if number <= real:
         return None
@@ -285,7 +283,7 @@ def _series(_seed: int, real: int, target: str) -> Written | None:
 
 
 def _lost(seed: int, _real: int, target: str) -> Written | None:
-    """Every URL answers with a page."""
+    """Every URL has a page."""
     draw = Draw(seed, "lost", target)
     links = [("/entries/1", "All entries"), (f"/find/{new_word(draw).lower()}", "Perhaps you mean this")]
     words = f"<p>Sorry, we could not find {target.partition('?')[0]} on this site. It may have moved.</p>"
@@ -299,11 +297,11 @@ def _babble(seed: int, _real: int, target: str) -> Written | None:
     draw = Draw(seed, "babble", target)
     stock = (*ENGLISH["adj"], *ENGLISH["noun"], *ENGLISH["verb"])
     words = "\n".join(f"<p>{' '.join(draw.one(stock) for _ in range(60))}.</p>" for _ in range(4))
-    links = [(_babble_way(draw), draw.one(stock)) for _ in range(8)]
+    links = [(_babble_link(draw), draw.one(stock)) for _ in range(8)]
     return Leaf(f"{draw.one(ENGLISH['adj'])} {draw.one(ENGLISH['noun'])}".capitalize(), "en", words), links
 
 
-def _babble_way(draw: Draw) -> str:
+def _babble_link(draw: Draw) -> str:
     return f"/b/{new_word(draw).lower()}{new_word(draw).lower()}"
 
 

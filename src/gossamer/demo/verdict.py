@@ -1,4 +1,4 @@
-"""Compares what a crawl found with what there was to find, and the server's log with what was promised."""
+"""Compares a crawl of the demonstration web with its manifest, and the server's log with the rules of politeness."""
 
 import re
 from collections import Counter, defaultdict
@@ -40,18 +40,18 @@ DROPPED = (*FETCHED, "media-type")
 
 
 class ExpectedPage(msgspec.Struct, frozen=True):
-    """One URL and how a fetch of it must end."""
+    """A URL and how a fetch of it must end."""
 
     url: str
     outcomes: tuple[str, ...] = FETCHED
-    """Any of these reason codes (`values.outcome.Reason`) is right."""
+    """The reason codes (`values.outcome.Reason`) that are right."""
     via: str = LINK
     """"link": links from the seeds lead there, and recall counts it. "sitemap", "retry", "trap" and "optional": it
     may be found, and is not missed."""
     what: str = ""
     """The odd behaviour, if any: "redirect-loop", "wrong-charset", ..."""
     facts: int = 0
-    """Distinct triples, by all syntaxes together."""
+    """Distinct triples, in all syntaxes."""
     rdfa: int = 0
     jsonld: int = 0
     microdata: int = 0
@@ -71,19 +71,19 @@ class ExpectedHost(msgspec.Struct, frozen=True):
     crawl_delay_s: float | None = None
     pages: tuple[ExpectedPage, ...] = ()
     forbidden: tuple[str, ...] = ()
-    """URLs that pages link to and that must never be requested."""
+    """URLs that are linked and must never be requested."""
 
 
 class ExpectedTrap(msgspec.Struct, frozen=True):
-    """A trap site, and what is worth fetching of it."""
+    """A trap site, and the pages of it that are worth fetching."""
 
     what: str
     hosts: tuple[str, ...]
-    """More than one: they mirror each other, and each page is wanted once."""
+    """Several are mirrors of each other: each page is wanted once."""
     real: tuple[str, ...]
     """Paths of its real pages."""
     void: str = ""
-    """A parameter that may be there or not, with any value: it is the same page."""
+    """A query parameter that makes no difference to the page."""
 
 
 class Manifest(msgspec.Struct, frozen=True):
@@ -104,7 +104,7 @@ class Manifest(msgspec.Struct, frozen=True):
 
 
 def manifest_of(web: DemoWeb) -> Manifest:
-    """Computed without rendering a page. The agent is `gossamer`."""
+    """Computed without rendering a page, for the agent `gossamer`."""
     lost = tuple(ExpectedPage(f"http://{NOWHERE}{path}", _LOST, what="no-such-host") for path in ("/", "/lost"))
     hosts = (
         *(_site(web, site) for site in web.sites),
@@ -157,7 +157,7 @@ ROBOTS = "/robots.txt"
 
 
 class CrawledPage(msgspec.Struct, frozen=True):
-    """What a crawl recorded for one URL."""
+    """What a crawl recorded of a URL."""
 
     reason: str
     """The reason code of its last fetch."""
@@ -165,7 +165,7 @@ class CrawledPage(msgspec.Struct, frozen=True):
 
 
 class TooEarly(msgspec.Struct, frozen=True):
-    """A request before the host's gap was over; `gap_s` is negative when two requests overlapped."""
+    """A request before the host's gap was over; `gap_s` is negative if two requests overlapped."""
 
     host: str
     url: str
@@ -187,7 +187,7 @@ class WrongFacts(msgspec.Struct, frozen=True):
 
 
 class Trapped(msgspec.Struct, frozen=True):
-    """What a trap cost, by the server's log."""
+    """The cost of a trap, by the server's log."""
 
     what: str
     hosts: tuple[str, ...]
@@ -211,12 +211,12 @@ class Verdict(msgspec.Struct, frozen=True):
     facts_found: int
     wrong_facts: tuple[WrongFacts, ...]
     wrong_outcomes: tuple[WrongEnd, ...]
-    """Reported, but no reason to fail: redirects, dead links and failures with an unexpected outcome."""
+    """Redirects, dead links and failures with an unexpected outcome: reported, but not counted as failures."""
     found_via: dict[str, int]
-    """Pages found that recall does not count, by what leads to them."""
+    """Pages found that recall does not count, by how they are found."""
     hits: int
     smallest_gap_s: dict[str, float]
-    """The shortest pause before a request, for hosts with two requests or more."""
+    """The shortest gap before a request, for hosts with two requests or more."""
     traps: tuple[Trapped, ...] = ()
 
     @property
@@ -235,7 +235,7 @@ def check(manifest: Manifest, found: Mapping[str, CrawledPage], log: Sequence[Lo
     counted = [page for page in manifest.pages if page.counts]
     missing = tuple(page.url for page in counted if ends[page.url] not in page.outcomes)
     read = [page for page in manifest.pages if ends[page.url] in FETCHED]
-    gaps = {host.name: promised_s(host, delay_s) for host in manifest.hosts}
+    gaps = {host.name: minimum_gap_s(host, delay_s) for host in manifest.hosts}
     return Verdict(
         pages_expected=len(counted),
         pages_found=len(counted) - len(missing),
@@ -262,7 +262,7 @@ def check(manifest: Manifest, found: Mapping[str, CrawledPage], log: Sequence[Lo
 
 
 def verdict_of(web: DemoWeb, directory: Directory, log: Sequence[Logged], delay_s: float) -> Verdict:
-    """What a crawl stored in a directory, against what there was to find."""
+    """What a crawl stored in a directory, compared with the manifest."""
     searcher = Searcher(directory.index)
     searcher.open()
     facts = {card.url.text: card.fact_count for card in searcher.cards()}
@@ -280,7 +280,7 @@ def trapped(trap: ExpectedTrap, log: Iterable[Logged]) -> Trapped:
     return Trapped(trap.what, trap.hosts, len(trap.real), len(found), len(plain) - len(found))
 
 
-def promised_s(host: ExpectedHost, delay_s: float) -> float:
+def minimum_gap_s(host: ExpectedHost, delay_s: float) -> float:
     return max(delay_s, host.crawl_delay_s or 0.0)
 
 
@@ -305,8 +305,8 @@ def may_be_asked(host: ExpectedHost, target: str) -> bool:
 
 
 def too_early(log: Sequence[Logged], gaps: Mapping[str, float], delay_s: float) -> list[TooEarly]:
-    """Each request to a host against the end of the one before it. The crawl delay of its robots.txt counts once that
-    has been read: a crawler that was stopped before it was done requests the file again after its own gap."""
+    """Compares each request to a host with the end of the one before it. The Crawl-delay counts once the robots.txt has
+    been read: a crawler stopped before that requests the file again after its own gap."""
     found = []
     for host, hits in _gaps(log).items():
         unread = len(list(takewhile(lambda hit: hit[0].target == ROBOTS, hits)))
@@ -318,7 +318,7 @@ def too_early(log: Sequence[Logged], gaps: Mapping[str, float], delay_s: float) 
 
 
 def _gaps(log: Sequence[Logged]) -> dict[str, list[tuple[Logged, float]]]:
-    """By host: each hit but the first with the pause before it, from the latest end so far."""
+    """By host: each request but the first, with the gap since the latest end before it."""
     gaps: defaultdict[str, list[tuple[Logged, float]]] = defaultdict(list)
     ended_at: dict[str, Instant] = {}
     for hit in sorted(log, key=lambda hit: hit.asked_at):

@@ -1,4 +1,4 @@
-"""The demonstration web itself: any page of it, generated when it is requested and stored nowhere."""
+"""The demonstration web: each page is generated when it is requested."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,8 +15,8 @@ from gossamer.demo.pages import (
     DemoAnswer,
     DemoRequest,
     Leaf,
+    NavLink,
     PageFrame,
-    Way,
     coded,
     framed,
     missing,
@@ -50,7 +50,7 @@ IN_FEEDS = 20
 
 @dataclass(frozen=True, slots=True)
 class DemoWeb(World):
-    """A web by numbers: the same numbers give the same bytes. Memory does not grow with `pages`."""
+    """A web made from a few numbers: the same numbers give the same bytes. Memory does not grow with `pages`."""
 
     profile_name: str = "demo"
     trap_pages: int = 12
@@ -58,9 +58,9 @@ class DemoWeb(World):
     traps: int = 0
     """Real pages on each trap site (`traps.py`); 0: there are no such sites."""
     turn_s: float = 0.0
-    """Ordinary pages change in turns of so many seconds, and no link leads to the odd hosts; 0: nothing changes."""
+    """Ordinary pages change once per turn of this length, and no link leads to the odd hosts; 0: nothing changes."""
     started_at: Instant = 0
-    """Until then a web that changes is as it is without changes."""
+    """When the first turn of a changing web starts."""
 
     def __post_init__(self) -> None:
         if self.hosts < 1 or self.pages < FEWEST_PAGES * self.hosts:
@@ -83,23 +83,23 @@ class DemoWeb(World):
 
     @property
     def seeds(self) -> tuple[str, ...]:
-        """The start pages of the ordinary hosts; everything else can be reached from any one of them."""
+        """The start pages of the ordinary hosts; every other page can be reached from any of them."""
         return tuple(f"{site.origin}/" for site in self.sites)
 
-    def doors(self, site: Site) -> list[Way]:
+    def links_onward(self, site: Site) -> list[NavLink]:
         onward = [self.sites[(site.number + step) % self.hosts] for step in (*range(1, 12), RING, 5 * RING)]
-        ways: list[Way] = [*dict.fromkeys((f"{each.origin}/", each.title) for each in onward if each is not site)]
-        if site.ring == 0 and not self.turn_s:  # the odd ones would only distract from the changes
-            ways += [(f"http://{host}/", f"Beware: {host}") for host in (*ODD_HOSTS, *self.trap_hosts)]
-        ways += [(path, f"Ledger {number}") for number, path in enumerate(LEDGERS, 1)]
-        return [*ways, ("/old/brochure", "Our old brochure")]
+        links: list[NavLink] = [*dict.fromkeys((f"{each.origin}/", each.title) for each in onward if each is not site)]
+        if site.ring == 0 and not self.turn_s:  # odd hosts would only distract from the changes
+            links += [(f"http://{host}/", f"Beware: {host}") for host in (*ODD_HOSTS, *self.trap_hosts)]
+        links += [(path, f"Ledger {number}") for number, path in enumerate(LEDGERS, 1)]
+        return [*links, ("/old/brochure", "Our old brochure")]
 
     def rules(self, site: Site) -> DemoRobots:
         delays = self.profile.crawl_delays_s
         return DemoRobots(PRIVATE, delays[site.number % len(delays)])
 
-    def changes_its_mind(self, host: str) -> bool:
-        """Whether the answers of this host depend on how often it was asked."""
+    def has_state(self, host: str) -> bool:
+        """Whether the responses of this host depend on how often a URL was requested."""
         return host == FLAKY
 
     def answer(self, question: DemoRequest) -> DemoAnswer:
@@ -136,7 +136,7 @@ class DemoWeb(World):
         return int(max(0, now - self.started_at) / (self.turn_s * SECOND)) if self.turn_s > 0.0 else 0
 
     def _page(self, site: Site, question: DemoRequest) -> DemoAnswer:
-        """On a web that changes, items, start pages and news do; the others stay as they are."""
+        """On a changing web, items, start pages and news change; other pages do not."""
         target, turn = question.target, self.turn_at(question.now)
         html = self._html(site, target) or news_page(site, target, turn)
         if html is None:
@@ -152,7 +152,7 @@ class DemoWeb(World):
     def _html(self, site: Site, target: str) -> str | None:
         kind = site.kind
         if target == "/":
-            return start_page(self, site, self.doors(site))
+            return start_page(self, site, self.links_onward(site))
         if found := number_in(kind.listing).fullmatch(target):
             number = int(found[1])
             is_one = 1 <= number <= site.listings and target == kind.listing.format(k=number)
@@ -165,7 +165,7 @@ class DemoWeb(World):
         return self._unlisted(site, target)
 
     def _unlisted(self, site: Site, target: str) -> str | None:
-        """Pages without facts that are in no list: the private ones, and those that only the sitemap leads to."""
+        """Pages without facts that no listing has: the private ones, and those that only the sitemap lists."""
         if target not in ("/private/welcome", *LEDGERS, *unlisted_paths(site)):
             return None
         draw, language = Draw(self.seed, site.host, target), site.kind.languages[0]
@@ -174,11 +174,11 @@ class DemoWeb(World):
 
 
 NEWS_AT_ONCE = 12
-"""Links to news on a start page: the newest."""
+"""Links to the newest news on a start page."""
 
 
 class Fate(StrEnum):
-    """What becomes of a page."""
+    """How an item's page of a changing web develops."""
 
     STILL = "still"
     ADVERTISES = "advertises"
@@ -196,17 +196,16 @@ _FATES = (
 
 
 def fate_of(seed: int, host: str, target: str) -> Fate:
-    """Of an item's page."""
     return Draw(seed, host, target, "fate").one(_FATES)
 
 
 def version_of(seed: int, host: str, target: str, turn: int) -> int:
-    """How often the page has changed by then; at least once in four turns."""
+    """How often the page has changed by that turn; at least once in four turns."""
     return turn // Draw(seed, host, target, "every").between(1, 4)
 
 
 def is_there(seed: int, host: str, target: str, turn: int) -> bool:
-    """A page that vanishes does so after 2 to 6 turns."""
+    """Pages that vanish do so after 2 to 6 turns."""
     vanishes = fate_of(seed, host, target) is Fate.VANISHES
     return not vanishes or turn < Draw(seed, host, target, "end").between(2, 6)
 
@@ -216,7 +215,7 @@ def price_of(version: int) -> str:
 
 
 def changed(html: str, seed: int, host: str, target: str, turn: int, now: Instant) -> str:
-    """The page as it is in that turn."""
+    """The page as it is in that turn: its item's page, changed."""
     version = version_of(seed, host, target, turn)
     match fate_of(seed, host, target):
         case Fate.ADVERTISES:
@@ -239,14 +238,14 @@ def changed(html: str, seed: int, host: str, target: str, turn: int, now: Instan
 
 
 def with_news(html: str, turn: int) -> str:
-    """A start page, which leads to the newest pages."""
+    """A start page with links to the newest pages."""
     newest = range(max(1, turn - NEWS_AT_ONCE + 1), turn + 1)
     links = [f'<li><a href="/news/{number}">News {number}</a></li>' for number in newest]
     return _before(html, "</main>", f"<ul>{''.join(links)}</ul>") if links else html
 
 
 def news_page(site: Site, target: str, turn: int) -> str | None:
-    """`/news/N` is there from turn N on."""
+    """`/news/N` exists from turn N on."""
     number = target.removeprefix("/news/")
     if not target.startswith("/news/") or not (number.isascii() and number.isdigit() and 1 <= int(number) <= turn):
         return None
@@ -261,5 +260,5 @@ def _before(html: str, mark: str, addition: str) -> str:
 
 
 def address_plan(web: DemoWeb, port: int) -> AddressPlan:
-    """Every host of `web` on port 80; one of the names that pages link to is in no plan and does not resolve."""
+    """Every host of `web` on port 80. One host that pages link to is left out: it does not resolve."""
     return AddressPlan({name: {80: port} for name in web.host_names})

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Draw:
-    """A stream of choices; the same names give the same stream on every machine."""
+    """A stream of random choices; the same names give the same stream on every machine."""
 
     __slots__ = ("_next",)
 
@@ -33,7 +33,7 @@ class Draw:
         return of[int(self._next() * len(of))]
 
     def some(self, of: Sequence[T], count: int) -> list[T]:
-        """`count` distinct places of `of` (all of them when it is shorter), in the order drawn."""
+        """`count` distinct items of `of` (all when it is shorter), in the order drawn."""
         places: dict[int, None] = {}
         wanted = min(count, len(of))
         while len(places) < wanted:
@@ -65,7 +65,7 @@ ENGLISH = LANGUAGES["en"].words
 LISTS = _FILE.lists | {"german_nouns": LANGUAGES["de"].words["noun"]}
 
 POOL = 2_999
-"""A prime: whatever the stride, a walk through the pool uses no sentence twice."""
+"""A prime: with any stride, a walk through the pool uses no sentence twice."""
 _ONSETS = ("b", "br", "c", "d", "f", "g", "gr", "h", "k", "l", "m", "n", "p", "r", "s", "st", "t", "tr", "v", "w")
 _VOWELS = ("a", "e", "i", "o", "u", "ai", "ea", "ou")
 _CODAS = ("", "", "n", "r", "l", "s", "nd", "rk", "m", "th")
