@@ -306,8 +306,14 @@ class TinyWeb:
         self.asked: list[str] = []
 
     async def fetch(
-        self, url: Url, kind: VisitKind = VisitKind.PAGE, depth: int = 0, validators: Validators | None = None
+        self,
+        url: Url,
+        kind: VisitKind = VisitKind.PAGE,
+        depth: int = 0,
+        validators: Validators | None = None,
+        before_sending: Callable[[], None] = lambda: None,
     ) -> Outcome:
+        before_sending()
         self.asked.append(url.text)
         found = self._pages.get(url.text)
         if found is None:

@@ -12,10 +12,9 @@ from pathlib import Path
 from gossamer.base.clock import SECOND, SystemClock
 from gossamer.base.tell import silent
 from gossamer.config.slices import Politeness
-from gossamer.frontier.api import FrontierRules
+from gossamer.frontier.api import FrontierRules, LeaseLost
 from gossamer.frontier.postgres.frontier import PostgresFrontier
 from gossamer.frontier.postgres.presence import Stay
-from gossamer.frontier.postgres.settlement import LeaseLost
 from gossamer.store.postgres.database import SharedDatabase
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason

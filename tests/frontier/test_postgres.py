@@ -21,7 +21,7 @@ from gossamer.base.clock import SECOND, SystemClock
 from gossamer.base.errors import DirectoryUnusable
 from gossamer.base.tell import silent
 from gossamer.config.slices import Politeness, SiteBudget
-from gossamer.frontier.api import FrontierRules
+from gossamer.frontier.api import FrontierRules, LeaseLost
 from gossamer.frontier.priority import LAST
 from gossamer.frontier.rows import UrlKeys
 from gossamer.testing import FakeClock
@@ -42,7 +42,6 @@ from gossamer.frontier import reports
 from gossamer.frontier.postgres import hosts
 from gossamer.frontier.postgres.frontier import PostgresFrontier
 from gossamer.frontier.postgres.presence import Replaced, Stay
-from gossamer.frontier.postgres.settlement import LeaseLost
 from gossamer.store import captures
 from gossamer.store.postgres.database import DatabaseLost, SharedDatabase
 from gossamer.store.postgres.state import open_reader

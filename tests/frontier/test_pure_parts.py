@@ -4,10 +4,10 @@ import pytest
 
 from gossamer.base.clock import SECOND
 from gossamer.config.slices import Politeness, SiteBudget
+from gossamer.frontier.api import LeaseLost
 from gossamer.frontier.leases import AskFirst, Away, GivenUp, Open, Shut, gate_of
 from gossamer.frontier.politeness import DOWN, FAILURES, failures_after, free_at, gap_s, troubles_after
 from gossamer.frontier.postgres.presence import SharedMoment
-from gossamer.frontier.postgres.settlement import LeaseLost
 from gossamer.frontier.priority import LOWEST, is_over_budget, priority_after, priority_of
 from gossamer.frontier.seen import SeenTable
 from gossamer.frontier.sqlite.maintenance import reason_of
@@ -206,11 +206,12 @@ def test_marks_can_be_taken_back() -> None:
     assert seen.sift(both, lambda _: True)[0] == []
 
 
-def test_visits_that_were_lost_are_named_a_few_of_them() -> None:
+def test_an_error_names_three_of_the_lost_leases_at_most() -> None:
     urls = [Url(f"http://a.test/{number}") for number in range(4)]
-    assert "2 visits are no longer ours to settle: http://a.test/0, http://a.test/1; they" in str(LeaseLost(urls[:2]))
-    assert "http://a.test/2; they" in str(LeaseLost(urls[:3]))
-    assert "4 visits" in str(LeaseLost(urls)) and "http://a.test/2 ...; they" in str(LeaseLost(urls))
+    says = "1 lease went to another crawler, which fetches http://a.test/0 again"
+    assert str(LeaseLost(urls[:1])) == says
+    assert "fetches http://a.test/0, http://a.test/1, http://a.test/2 again" in str(LeaseLost(urls[:3]))
+    assert "4 leases" in str(LeaseLost(urls)) and "http://a.test/2 ... again" in str(LeaseLost(urls))
     assert LeaseLost(urls).urls == tuple(urls)
 
 

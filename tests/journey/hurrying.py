@@ -114,7 +114,7 @@ async def crawl(
     outside = Outside(clock, seeded(1), files, SystemProcesses())
     starts = [Url(seed) for seed in seeds]
 
-    async def fetch(url: Url, kind: VisitKind = VisitKind.PAGE, depth: int = 0) -> Outcome:
+    async def fetch(url: Url, kind: VisitKind = VisitKind.PAGE, depth: int = 0, **_: object) -> Outcome:
         since_s = (clock.now() - begun) / SECOND
         found.asked.append(Asked(since_s, url.text))
         if since_s > until_s:

@@ -36,7 +36,12 @@ class Served(TinyWeb):
         self.seen_at: dict[str, list[int]] = defaultdict(list)
 
     async def fetch(
-        self, url: Url, kind: VisitKind = VisitKind.PAGE, depth: int = 0, validators: Validators | None = None
+        self,
+        url: Url,
+        kind: VisitKind = VisitKind.PAGE,
+        depth: int = 0,
+        validators: Validators | None = None,
+        **_: object,
     ) -> Outcome:
         self.asked.append(url.text)
         now, known = self.clock.now(), validators.etag if validators is not None else ""

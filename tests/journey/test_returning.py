@@ -53,7 +53,12 @@ class Changing(TinyWeb):
         self.days: dict[str, list[int]] = {}
 
     async def fetch(
-        self, url: Url, kind: VisitKind = VisitKind.PAGE, depth: int = 0, validators: Validators | None = None
+        self,
+        url: Url,
+        kind: VisitKind = VisitKind.PAGE,
+        depth: int = 0,
+        validators: Validators | None = None,
+        **_: object,
     ) -> Outcome:
         day = (self.clock.now() - self._started) // DAY
         says = self._says.get(url.text)

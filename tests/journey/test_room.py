@@ -39,10 +39,10 @@ class SilentWeb(TinyWeb):
 
     until = asyncio.Event()
 
-    async def fetch(self, url: Url, *more: Any) -> Outcome:
+    async def fetch(self, url: Url, *more: Any, **rest: Any) -> Outcome:
         if url.host.name.startswith("silent"):
             await self.until.wait()
-        outcome = await super().fetch(url, *more)
+        outcome = await super().fetch(url, *more, **rest)
         if url.text == "http://good.test/last":
             self.until.set()
         return outcome

@@ -114,7 +114,12 @@ class Counted:
         self.asked = 0
 
     async def fetch(
-        self, url: Url, kind: VisitKind = VisitKind.PAGE, depth: int = 0, validators: Validators | None = None
+        self,
+        url: Url,
+        kind: VisitKind = VisitKind.PAGE,
+        depth: int = 0,
+        validators: Validators | None = None,
+        **_: object,
     ) -> Outcome:
         del kind, depth
         self.asked += 1

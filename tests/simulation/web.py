@@ -82,7 +82,7 @@ class SimWeb:
         away = self.hosts[rng.choice(self._names)]
         return Url(f"{rng.choice(away.schemes)}://{away.name}/p/{rng.randrange(away.pages)}")
 
-    async def fetch(self, url: Url, kind: VisitKind = VisitKind.PAGE, depth: int = 0) -> Outcome:
+    async def fetch(self, url: Url, kind: VisitKind = VisitKind.PAGE, depth: int = 0, **_: object) -> Outcome:
         self.visits += 1
         self.began(url, kind)
         host = self.hosts[url.host.name]

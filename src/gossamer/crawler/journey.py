@@ -7,11 +7,11 @@ settles the group's visits. That transaction is the acknowledgement. A crash bef
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import takewhile
+from itertools import compress, takewhile
 from typing import TypeVar
 
 import msgspec
@@ -26,7 +26,7 @@ from gossamer.crawler.pace import Hold, Pace, hold_of, room_for, sleep_s
 from gossamer.crawler.revisit import shown_once
 from gossamer.crawler.settlement import MAPS, Followed, Measures, Outages, settled
 from gossamer.fetch.budget import Budget
-from gossamer.frontier.api import Frontier
+from gossamer.frontier.api import Frontier, LeaseLost
 from gossamer.rules.learned.model import Learned
 from gossamer.rules.robots import judge
 from gossamer.spool.frames import SpoolWriter
@@ -59,7 +59,7 @@ class Rooms:
 
     frontier: Frontier
     fetch: Callable[..., Awaitable[Outcome]]
-    """Of an address, what kind of visit it is, its depth, and where there are any the validators of its last answer."""
+    """`fetch.client.Client.fetch`."""
     read: Callable[..., Awaitable[WorkerAnswer]]
     """`workers.pool.Pool.ask`."""
     volumes: Volumes
@@ -85,13 +85,19 @@ class Rooms:
 
 
 async def follow(visit: Visit, rooms: Rooms, arrived: Callable[[], None] = lambda: None) -> Followed:
-    """One visit, up to the point where it can be written down. Never raises for anything the web does.
+    """One visit, up to the point where it can be written down. Never raises for anything the web does; raises LeaseLost
+    when another crawler has taken over its host.
 
     `arrived` is called as soon as the body is there; it is dropped once a reader has made its record. What is named as
     a sitemap is asked for past the rules for pages; when it is a page after all, they decide whether the collection
     has it.
     """
-    outcome = refusal(visit) or rooms.judge(visit) or await rooms.fetch(*question(visit))
+
+    def check_lease() -> None:
+        if not rooms.frontier.holds(visit):
+            raise LeaseLost([visit.url])
+
+    outcome = refusal(visit) or rooms.judge(visit) or await rooms.fetch(*question(visit), before_sending=check_lease)
     outcome = within_chain(visit, outcome)
     done_at = rooms.clock.now()
     capture = capture_of(outcome)
@@ -342,6 +348,11 @@ class Crawl:
         self._begun[id(visit)] = self.rooms.clock.elapsed_s()
         try:
             followed = learning(await follow(visit, self.rooms, self._fetched.set), self.rooms)
+        except LeaseLost as lost:
+            self.rooms.tell("lease.lost", why=str(lost))
+            self._release([visit])
+            self._landing.set()  # what waits may be a whole group now
+            return
         finally:
             del self._begun[id(visit)]
         returning = self.rooms.measures.returning
@@ -354,6 +365,13 @@ class Crawl:
         waiting = len(self._landed)
         if waiting == 1 or waiting >= self._full():
             self._landing.set()  # who lands between changes nothing: the group's age is seen to by its timer
+
+    def _release(self, visits: Sequence[Visit]) -> None:
+        """These fetches are over: make room for others."""
+        self._flying -= len(visits)
+        for visit in visits:
+            self.rooms.budget.release(visit.url.host.name)
+        self._freed.set()
 
     async def _rest_while_pages_wait(self) -> None:
         """While pages wait for a reader nothing is won by haste. What comes in during a rest is dealt with in one go,
@@ -404,13 +422,9 @@ class Crawl:
     async def _settle(self, group: list[Followed]) -> None:
         rooms = self.rooms
         done = await self._with_room(lambda: in_turn(group, rooms)) or []
-        is_acknowledged = bool(done) and await self._with_room(lambda: acknowledged(done, rooms))
-        self._flying -= len(group)
-        for followed in group:
-            rooms.budget.release(followed.visit.url.host.name)
-        self._freed.set()
-        if not is_acknowledged:
-            return  # a full disk at the stop: it will be fetched again
+        ours = await self._acknowledge(done)
+        self._release([followed.visit for followed in group])
+        group, done = list(compress(group, ours)), list(compress(done, ours))
         self._pages += sum(1 for one in done if is_new_page(one))
         if last := next((one.kept.place for one in reversed(done) if one.kept), None):
             rooms.tell("group.settled", volume=last.volume, number=last.number, visits=len(group))
@@ -418,6 +432,21 @@ class Crawl:
             tell_settled(followed, one, rooms.tell)
             if followed.learned is not None and (mirror := followed.learned.mirror) is not None:
                 await self._with_room(partial(rooms.frontier.retire, mirror.host, mirror.in_words()))
+
+    async def _acknowledge(self, done: Sequence[Settled]) -> list[bool]:
+        """Settle the group, without those that other crawlers have taken over. Returns which were settled: none on a
+        disk that is still full when the crawl stops; those pages are fetched again."""
+        ours = [True] * len(done)
+        while any(ours):
+            try:
+                is_settled = await self._with_room(partial(acknowledged, list(compress(done, ours)), self.rooms))
+                return ours if is_settled else [False] * len(done)
+            except LeaseLost as lost:
+                self.rooms.tell("lease.lost", why=str(lost))
+                before, ours = ours, [one and of.visit.url not in lost.urls for one, of in zip(ours, done, strict=True)]
+                if ours == before:
+                    raise
+        return ours
 
     async def _with_room(self, act: Callable[[], Awaitable[T]]) -> T | None:
         """Do it; while the disk is full, wait and try again. Nothing is lost: the group stays in memory.

@@ -80,12 +80,13 @@ class Exchange:
         self._message: Message | None = None
         self._kept = ResponseBody()
         self._etag = ""
+        self._before_sending: Callable[[], None] = lambda: None
         self._is_slow = False
         self._waited_s = self._head_s = 0.0
 
-    async def run(self, fields: bytes, etag: str = "") -> Outcome:
-        """`etag`: the one in the request's condition, if it has one."""
-        self._etag = etag
+    async def run(self, fields: bytes, etag: str = "", before_sending: Callable[[], None] = lambda: None) -> Outcome:
+        """`etag`: the one in the request's condition, if it has one. `before_sending`: see `Client.fetch`."""
+        self._etag, self._before_sending = etag, before_sending
         try:
             async with asyncio.timeout(self._settings.timeout_s) as deadline:
                 trouble = await self._connect() or await self._ask(fields)
@@ -108,6 +109,7 @@ class Exchange:
     async def _dial(
         self, dial: Callable[[Url], Awaitable[PooledConnection | Refused | Failed]]
     ) -> Refused | Failed | None:
+        self._before_sending()
         try:
             async with asyncio.timeout(self._settings.connect_s):
                 found = await dial(self._url)
@@ -142,6 +144,7 @@ class Exchange:
         protocol, settings = self._connection.protocol, self._settings
         if protocol.transport is None:
             raise Broken(Reason.DISCONNECTED, UNANSWERED)
+        self._before_sending()  # the name may have taken long to resolve
         protocol.expect(settings.header_limit, settings.header_fields)
         protocol.transport.write(question)
         for _ in range(MOST_INTERIM):
@@ -326,27 +329,36 @@ class Client:
         await asyncio.sleep(0)  # the transports close on the loop's next turn
 
     async def fetch(
-        self, url: Url, kind: VisitKind = VisitKind.PAGE, depth: int = 0, validators: Validators = NO_VALIDATORS
+        self,
+        url: Url,
+        kind: VisitKind = VisitKind.PAGE,
+        depth: int = 0,
+        validators: Validators = NO_VALIDATORS,
+        before_sending: Callable[[], None] = lambda: None,
     ) -> Outcome:
         """GET `url`, which is `depth` links from its seed, as some rules for types need to know. A robots.txt may have
         any media type, and only its first half mebibyte is read. With `validators` the server may answer that nothing
-        has changed."""
+        has changed. `before_sending` is called before a connection is opened and before the request is sent on it; what
+        it raises ends the fetch."""
         if not _SENDABLE.fullmatch(url.text):
             return Refused(Reason.ADDRESS, "not a canonical address")
         try:
             async with self._room:
-                return await self._asked(url, kind, depth, validators)
+                return await self._asked(url, kind, depth, validators, before_sending)
         finally:
             if self._is_released_here:
                 self._budget.release(url.host.name)
 
-    async def _asked(self, url: Url, kind: VisitKind, depth: int, validators: Validators) -> Outcome:
+    async def _asked(
+        self, url: Url, kind: VisitKind, depth: int, validators: Validators, before_sending: Callable[[], None]
+    ) -> Outcome:
         if (protocol := self._protocols.get(url.scheme)) is not None:
             # How much of it comes is known only at the end.
             await self._budget.body(url.host.name, limit_of(kind, 200, "", self._connections.settings))
+            before_sending()
             return await OtherExchange(url, kind, protocol, self._connections).run(self._judge_type, depth)
         exchange = Exchange(url, kind, depth, self._connections, self._budget, self._judge_type)
-        return await exchange.run(self._fields + conditions(validators), validators.etag)
+        return await exchange.run(self._fields + conditions(validators), validators.etag, before_sending)
 
     async def address_of(self, hostname: str) -> str | None:
         """The IP address that a fetch from this host would dial first, by the same cache and guard. None: the name does

@@ -8,9 +8,11 @@ import msgspec
 
 from gossamer.base.clock import Instant
 from gossamer.base.environment import Chance, seeded
+from gossamer.base.errors import GossamerError
 from gossamer.config.slices import Politeness, SiteBudget
 from gossamer.frontier.back_queues import Resolve
 from gossamer.frontier.rows import UrlKeys
+from gossamer.values.format import counted
 from gossamer.values.history import Past, Reschedule
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
@@ -39,7 +41,10 @@ class Frontier(Protocol):
         ...
 
     async def settle(self, done: Sequence[Settled]) -> None:
-        """Outcomes, links, captures and politeness in one transaction: the acknowledgement. Leases returned."""
+        """Outcomes, links, captures and politeness in one transaction: the acknowledgement. Leases returned.
+
+        Raises LeaseLost, and writes nothing, when another crawler has taken over the lease of one of these fetches.
+        """
         ...
 
     async def next_at(self) -> Instant | None:
@@ -105,7 +110,8 @@ class Frontier(Protocol):
         ...
 
     def holds(self, visit: Visit) -> bool:
-        """Whether nobody else can have this visit's host, as far as a clock can tell: asked right before dialling."""
+        """Whether this crawler still has the lease of this fetch, so that no other can be at its host. Checked right
+        before a connection is opened, and before a request is sent."""
         ...
 
     async def __aenter__(self) -> Self: ...
@@ -117,6 +123,15 @@ class Frontier(Protocol):
     def set_rules(self, may_enter: Callable[[Offer], bool], nudge: Callable[[Offer], int] | None = None) -> None:
         """From now on these rules judge what is offered; what was refused before may be offered again."""
         ...
+
+
+class LeaseLost(GossamerError):
+    """The leases of these fetches have gone to another crawler: this one was silent for too long. It fetches them."""
+
+    def __init__(self, urls: Sequence[Url]) -> None:
+        named = ", ".join(url.text for url in urls[:3]) + (" ..." if len(urls) > 3 else "")
+        super().__init__(f"{counted(len(urls), 'lease')} went to another crawler, which fetches {named} again")
+        self.urls = tuple(urls)
 
 
 class FrontierRules(msgspec.Struct, frozen=True):

@@ -16,7 +16,7 @@ import msgspec
 
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.tell import Tell
-from gossamer.frontier.api import Awaited, FrontierRules, KnownState
+from gossamer.frontier.api import Awaited, FrontierRules, KnownState, LeaseLost
 from gossamer.frontier.back_queues import Resolving
 from gossamer.frontier.known import known
 from gossamer.frontier.postgres import hosts
@@ -37,7 +37,7 @@ from gossamer.frontier.postgres.requeue import (
     revive,
 )
 from gossamer.frontier.postgres.requeue import Key as AddressKey
-from gossamer.frontier.postgres.settlement import LeaseLost, SharedSettle, having_led
+from gossamer.frontier.postgres.settlement import SharedSettle, having_led
 from gossamer.frontier.postgres.sieve import (
     Entering,
     SourcedOffer,

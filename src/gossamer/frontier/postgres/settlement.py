@@ -8,8 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from gossamer.base.clock import SECOND, Instant
-from gossamer.base.errors import GossamerError
-from gossamer.frontier.api import FrontierRules
+from gossamer.frontier.api import FrontierRules, LeaseLost
 from gossamer.frontier.leases import is_given_up
 from gossamer.frontier.politeness import (
     FAILED,
@@ -31,24 +30,12 @@ from gossamer.values.history import encoded
 from gossamer.values.link import LISTS
 from gossamer.values.outcome import HELD, PAGE_ERRORS
 from gossamer.values.robots import RobotsState
-from gossamer.values.url import Url, id_of
+from gossamer.values.url import id_of
 from gossamer.values.visit import Settled, VisitKind, Yield
 
 _SQL = load("gossamer.frontier.postgres")
 _BANDS = [band_of(priority) for priority in range(LOWEST + 1)]
 Pair = tuple[Settled, SharedLease]
-
-
-class LeaseLost(GossamerError):
-    """Hosts of these visits have gone to another crawler, because this one was not heard of for too long.
-
-    Nothing of the settlement was written. The visits are made again by whoever holds the hosts now.
-    """
-
-    def __init__(self, urls: Sequence[Url]) -> None:
-        named = ", ".join(url.text for url in urls[:3]) + (" ..." if len(urls) > 3 else "")
-        super().__init__(f"{len(urls)} visits are no longer ours to settle: {named}; they will be made again")
-        self.urls = tuple(urls)
 
 
 class SharedHostRow(NamedTuple):
