@@ -148,7 +148,7 @@ def test_a_page_without_facts_and_an_odd_one_are_told_aside(
         (["FILE", "--format", "pdf"], 2, "pdf"),
         (["https://example.org/"], 2, "--contact you@example.org"),
         (["http://127.0.0.1:8000/"], 2, "open it and nothing else: --allow-address 127.0.0.1"),
-        (["ftp://example.org/"], 2, "not an http or https address"),
+        (["ftp://example.org/"], 2, "not an http or https URL"),
     ],
 )
 def test_errors_say_what_to_do(

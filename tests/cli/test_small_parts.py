@@ -87,7 +87,7 @@ def test_a_seed_is_read_as_it_was_meant(typed: str, meant: str) -> None:
 
 @pytest.mark.parametrize("typed", ["", "ftp://example.org/", "/tmp/page.html", "./page", "mailto:a@b.c", "http://"])
 def test_a_seed_that_is_no_web_address_is_refused(typed: str) -> None:
-    with pytest.raises(ConfigError, match="not an http or https address"):
+    with pytest.raises(ConfigError, match="not an http or https URL"):
         checked_seeds([typed])
 
 

@@ -38,7 +38,7 @@ def checked_seeds(texts: Sequence[str]) -> list[Url]:
     for text in texts:
         url = url_of(text) if "://" in text else _without_scheme(text)
         if url is None:
-            raise ConfigError(f"{text!r} is not an http or https address; name one such as https://example.org/")
+            raise ConfigError(f"{text!r} is not an http or https URL; name one such as https://example.org/")
         found.append(url)
     return found
 
