@@ -2,8 +2,8 @@
 
     take -> robots? -> fetch -> read (and compress, in a worker) -> archive + spool -> settle
 
-What was fetched is first put on disk, in groups: the archive volume and the spool are synced, then one transaction
-settles the group's visits. That transaction is the acknowledgement. A crash before it only repeats work.
+Captures are written in groups: the archive volume and the spool are synced, then one transaction settles the group.
+That transaction is the acknowledgement. A crash before it only repeats work.
 """
 
 import asyncio
@@ -42,20 +42,21 @@ from gossamer.workers.worker import Costs, WorkerAnswer
 T = TypeVar("T")
 MOST_REDIRECTS = 10
 SLOW_S = 2.0
-"""A visit that takes longer leaves its place to another."""
+"""A fetch that takes longer no longer counts against `crawl.at_once`."""
 REST_S = 0.004
-"""Shorter than a reader needs for what it was given in advance, so that none of them idles meanwhile."""
+"""Shorter than a reader needs for the jobs it was given in advance, so that none idles meanwhile."""
 LOST_MEANS = {
     "timeout": Reason.READ_TIMEOUT,
     "memory": Reason.READ_MEMORY,
     "crash": Reason.READ_CRASH,
     "closed": Reason.READ_CRASH,
 }
+_READ_DONE = msgspec.msgpack.Decoder(ReadDone)
 
 
 @dataclass(frozen=True, slots=True)
 class Rooms:
-    """What the journey is given. `read` sends a job to a reader process, `lag_s` says how far the views are behind."""
+    """What the journey uses. `lag_s` is how far the index is behind."""
 
     frontier: Frontier
     fetch: Callable[..., Awaitable[Outcome]]
@@ -72,32 +73,30 @@ class Rooms:
     agent: str
     pace: Pace
     judge: Callable[[Visit], Refused | Failed | None] = lambda _: None
-    """The user's rules and what was learnt about the host, asked again when an address is taken."""
+    """The user's rules and what was learnt about the host, applied again when a URL is taken."""
     learn: Callable[[Visit, ReadDone], Learned | None] = lambda _visit, _done: None
     missed: Callable[[Url], None] = lambda _url: None
-    """Told of addresses where there is no page."""
+    """Called with URLs where there is no page."""
     is_paused: Callable[[], bool] = lambda: False
     do_pages_wait: Callable[[], bool] = lambda: False
-    """Whether pages wait for a reader, apart from heavy ones, and every reader is busy."""
+    """Whether every reader is busy and pages, other than heavy ones, wait for one."""
     budget: Budget = field(default_factory=Budget)
-    """The one that `fetch` charges bodies to."""
+    """`fetch` charges bodies to it."""
     costs: Costs = field(default_factory=Costs)
 
 
 async def follow(visit: Visit, rooms: Rooms, arrived: Callable[[], None] = lambda: None) -> Followed:
-    """One visit, up to the point where it can be written down. Never raises for anything the web does; raises LeaseLost
-    when another crawler has taken over its host.
+    """Fetch and read one URL. Errors of the web are values; raises LeaseLost when another crawler has taken over.
 
-    `arrived` is called as soon as the body is there; it is dropped once a reader has made its record. What is named as
-    a sitemap is asked for past the rules for pages; when it is a page after all, they decide whether the collection
-    has it.
+    `arrived` is called as soon as the body is there. A large body is dropped once a reader has made its record. A URL
+    named as a sitemap is fetched without the rules for pages; if it is a page, they decide whether it is kept.
     """
 
     def check_lease() -> None:
         if not rooms.frontier.holds(visit):
             raise LeaseLost([visit.url])
 
-    outcome = refusal(visit) or rooms.judge(visit) or await rooms.fetch(*question(visit), before_sending=check_lease)
+    outcome = refusal(visit) or rooms.judge(visit) or await rooms.fetch(*request_of(visit), before_sending=check_lease)
     outcome = within_chain(visit, outcome)
     done_at = rooms.clock.now()
     capture = capture_of(outcome)
@@ -105,15 +104,15 @@ async def follow(visit: Visit, rooms: Rooms, arrived: Callable[[], None] = lambd
         return Followed(visit, outcome, done_at)
     arrived()
     original = visit.past.original(visit.url.text) if visit.past is not None else None
-    comes_again = rooms.measures.returning is not None
     task = task_for(visit, outcome)
-    job = ReadJob(capture, task, rooms.pace.keep, rooms.agent, visit.how, original, comes_again)
+    is_revisited = rooms.measures.returning is not None
+    job = ReadJob(capture, task, rooms.pace.keep, rooms.agent, visit.how, original, is_revisited)
     done, lost, cpu_s = await in_reader(job, rooms)
     if len(capture.body) > rooms.budget.share:
         del job
         capture = msgspec.structs.replace(capture, body=b"")
         outcome = msgspec.structs.replace(outcome, capture=capture)
-        if done.listing is None:  # what a list names takes as much room again until it is settled
+        if done.listing is None:  # the entries of a list take as much memory again until they are settled
             rooms.budget.body_done(visit.url.host.name)
     if task == "read":
         rooms.costs.note(visit.url.host.name, cpu_s)
@@ -123,16 +122,14 @@ async def follow(visit: Visit, rooms: Rooms, arrived: Callable[[], None] = lambd
 
 
 def learning(followed: Followed, rooms: Rooms) -> Followed:
-    """With what the page taught about its host. What says that it is no page is not shown to the views."""
+    """With what the page teaches about its host. An error page with status 200 is not indexed."""
     if isinstance(followed.outcome, Gone) and followed.visit.kind is VisitKind.PAGE:
         rooms.missed(followed.visit.url)
-    if followed.read is None or followed.read.learnt is None or not isinstance(followed.outcome, Fetched):
-        return followed
-    if not brings_news(followed):
-        return followed
-    learned = rooms.learn(followed.visit, followed.read)
     read = followed.read
-    if learned is not None and followed.visit.past is not None:  # what it brought was counted when it was new
+    if read is None or read.learnt is None or not isinstance(followed.outcome, Fetched) or not brings_news(followed):
+        return followed
+    learned = rooms.learn(followed.visit, read)
+    if learned is not None and followed.visit.past is not None:  # its yield was counted when it was new
         learned = msgspec.structs.replace(learned, yielded=None, mirror=None)
     if learned is not None and learned.no_page:
         read = msgspec.structs.replace(read, reading=b"", is_page=False)
@@ -140,26 +137,22 @@ def learning(followed: Followed, rooms: Rooms) -> Followed:
 
 
 def brings_news(followed: Followed) -> bool:
-    """Whether its host can be learnt about from it: not from a page that says what it said before."""
+    """Whether its text has changed, or is new: nothing is learnt about a host from the same page twice."""
     past, read = followed.visit.past, followed.read
     if past is None or read is None or read.prints is None:
         return True
     return read.prints.text != past.prints.text
 
 
-def question(visit: Visit) -> tuple[object, ...]:
-    plain = (visit.url, asking(visit), visit.depth)
+def request_of(visit: Visit) -> tuple[object, ...]:
+    """The arguments of `Rooms.fetch`."""
+    kind = VisitKind.LIST if visit.how in MAPS and visit.kind is VisitKind.PAGE else visit.kind
     validators = visit.past.validators if visit.past is not None else None
-    return (*plain, validators) if validators else plain
-
-
-def asking(visit: Visit) -> VisitKind:
-    """What the client is told about the answer it may expect."""
-    return VisitKind.LIST if visit.how in MAPS and visit.kind is VisitKind.PAGE else visit.kind
+    return (visit.url, kind, visit.depth, validators) if validators else (visit.url, kind, visit.depth)
 
 
 def refusal(visit: Visit) -> Refused | None:
-    """The rules that are judged when an address is taken."""
+    """What robots.txt says when the URL is taken."""
     if visit.kind is VisitKind.ROBOTS or visit.robots is None:
         return None
     if visit.robots.state is RobotsState.UNREACHABLE:
@@ -181,21 +174,22 @@ def task_for(visit: Visit, outcome: Outcome) -> Task:
 
 
 async def in_reader(job: ReadJob, rooms: Rooms) -> tuple[ReadDone, Reason | None, float]:
-    """Read in a worker: what it says, why that failed, and the CPU time it cost.
+    """Read in a worker. Returns the reading, why it failed (None: it did not), and the CPU time it took.
 
-    A reader that crashed or was lost to the wall clock may have had bad luck on a busy machine: the page gets a second
-    one. A page that used up its CPU time would do so again. Either way it is kept unread, and costs that page only. The
-    record is made here when no reader can make it: what was fetched is kept, whatever becomes of the readers.
+    A reader that crashed or ran into the wall-clock limit may have had bad luck on a busy machine, so the page gets a
+    second one. A page that used up its CPU time would do so again. If both fail, the capture is kept unread; the record
+    is made here when no reader can make it.
     """
-    lost, is_hopeless, spent_s = None, False, 0.0
+    lost, is_hopeless, spent_s, host = None, False, 0.0, job.capture.url.host.name
     for task in tasks_for(job.task):
         if task != "store" and is_hopeless:
             continue
         try:
-            done, cpu_s = await _call(job if task == job.task else msgspec.structs.replace(job, task=task), rooms)
-            if task == job.task:
-                return done, None, spent_s + cpu_s
-            return unread(done, job), lost, spent_s + cpu_s
+            line = rooms.costs.line(host, len(job.capture.body), is_page=task == "read")
+            parts = parts_of(msgspec.structs.replace(job, task=task))
+            answer = await rooms.read(parts, partial(rooms.budget.answer, host), line)
+            done, cpu_s = _READ_DONE.decode(answer.body), spent_s + answer.cpu_s
+            return (done, None, cpu_s) if task == job.task else (unread(done, job), lost, cpu_s)
         except WorkerLost as trouble:
             lost = LOST_MEANS.get(trouble.why, Reason.READ_CRASH)
             is_hopeless, spent_s = is_hopeless or trouble.used_up, spent_s + trouble.cpu_s
@@ -204,7 +198,7 @@ async def in_reader(job: ReadJob, rooms: Rooms) -> tuple[ReadDone, Reason | None
 
 
 def unread(done: ReadDone, job: ReadJob) -> ReadDone:
-    """What is kept of a page that no reader could read."""
+    """The same, marked when it is a page that no reader could read."""
     return msgspec.structs.replace(done, is_unread=job.task == "read")
 
 
@@ -213,42 +207,33 @@ def tasks_for(task: Task) -> tuple[Task, ...]:
     return (task, task, "store") if task != "store" else ("store", "store")
 
 
-async def _call(job: ReadJob, rooms: Rooms) -> tuple[ReadDone, float]:
-    host = job.capture.url.host.name
-    line = rooms.costs.line(host, len(job.capture.body), is_page=job.task == "read")
-    answer = await rooms.read(parts_of(job), partial(rooms.budget.answer, host), line)
-    return _READ_DONE.decode(answer.body), answer.cpu_s
-
-
-_READ_DONE = msgspec.msgpack.Decoder(ReadDone)
-
-
 @dataclass(slots=True)
 class Crawl:
-    """The crew: takes visits while there is room for them, and puts what comes back on disk in groups."""
+    """Takes URLs while there is room for them, and settles what was fetched in groups."""
 
     rooms: Rooms
-    _flying: int = 0
+    _in_flight: int = 0
+    """Taken and not settled."""
     _pages: int = 0
     _begun: dict[int, float] = field(default_factory=dict)
-    """When each visit that has not landed was begun, the oldest first."""
-    _landed: list[Followed] = field(default_factory=list)
-    _landing: asyncio.Event = field(default_factory=asyncio.Event)
+    """When each fetch in progress began, the oldest first."""
+    _unsettled: list[Followed] = field(default_factory=list)
+    _group_changed: asyncio.Event = field(default_factory=asyncio.Event)
     _freed: asyncio.Event = field(default_factory=asyncio.Event)
     _fetched: asyncio.Event = field(default_factory=asyncio.Event)
     _ended: bool = False
     _waits_for_room: bool = False
     _outages: Outages = field(default_factory=Outages)
     _give_up_at: float | None = None
-    """When a clean stop no longer waits for a full disk."""
+    """Until when a clean stop waits for a full disk."""
 
     @property
     def waits_for_room(self) -> bool:
-        """The disk is too full to take anything new."""
+        """Whether the disk is too full to take more."""
         return self._waits_for_room
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Until nothing is left to fetch, `max_pages` is reached, or `stop` is set and what flew is settled."""
+        """Until nothing is left to fetch, `max_pages` is reached, or `stop` is set; fetches in flight are settled."""
         self._pages = (await self.rooms.frontier.counts()).pages
         if (returning := self.rooms.measures.returning) is not None:
             returning.holds(self._pages)
@@ -260,7 +245,7 @@ class Crawl:
             self._give_up_at = self.rooms.clock.elapsed_s() + self.rooms.pace.drain_s if stop.is_set() else None
             await self._drain(visits)
             self._ended = True
-            self._landing.set()
+            self._group_changed.set()
             self._fetched.set()
 
     async def _take_until(self, stop: asyncio.Event, crew: asyncio.TaskGroup, visits: set[asyncio.Task[None]]) -> None:
@@ -268,7 +253,7 @@ class Crawl:
             wanted, hold = self._wanted(), self._held()
             taken = await self._take(wanted) if wanted and hold is None else []
             for visit in taken:
-                self._flying += 1
+                self._in_flight += 1
                 task = crew.create_task(self._visit(visit))
                 visits.add(task)
                 task.add_done_callback(visits.discard)
@@ -278,7 +263,7 @@ class Crawl:
                 await self._wait(stop, hold)
 
     async def _take(self, wanted: int) -> list[Visit]:
-        """Leases are written before anything is dialled: on a full disk nothing is taken."""
+        """Leases are written before any connection is opened, so on a full disk nothing is taken."""
         try:
             taken = await self.rooms.frontier.take(wanted)
         except DiskFull as trouble:
@@ -288,53 +273,49 @@ class Crawl:
         return taken
 
     def _wanted(self) -> int:
-        return room_for(self.rooms.pace, self._flying, self._pages, self._slow())
-
-    def _slow(self) -> int:
-        """Visits that were begun long ago and have not landed."""
         before_s = self.rooms.clock.elapsed_s() - SLOW_S
-        return sum(1 for _ in takewhile(lambda begun_s: begun_s < before_s, self._begun.values()))
+        slow = sum(1 for _ in takewhile(lambda begun_s: begun_s < before_s, self._begun.values()))
+        return room_for(self.rooms.pace, self._in_flight, self._pages, slow)
 
     def _held(self) -> Hold | None:
         rooms = self.rooms
-        if (hold := hold_of(rooms.is_paused(), rooms.lag_s(), rooms.pace)) is not None:
+        hold = hold_of(rooms.is_paused(), rooms.lag_s(), rooms.pace)
+        if hold is not None or rooms.has_room():
             return hold
-        if rooms.has_room():
-            return None
         self._note_room(False)
         return Hold.DISK
 
     def _note_room(self, has_room: bool, detail: str = "") -> None:
-        """Told when it changes, not each time it is looked at."""
+        """Report it when it changes, not at each check."""
         if self._waits_for_room == has_room:
             self._waits_for_room = not has_room
             self.rooms.tell("disk.roomy" if has_room else "disk.low", detail=detail)
 
     async def _is_over(self) -> bool:
-        """A crawl that was paused waits to be resumed or stopped, whatever is left: seeds may still be added to it."""
-        if self._flying or self.rooms.is_paused():
+        """Whether nothing is left. A paused crawl never ends by itself: seeds may still be added to it."""
+        if self._in_flight or self.rooms.is_paused():
             return False
         limit = self.rooms.pace.max_pages
         if limit is not None and self._pages >= limit:
             return True
         try:
             return await self.rooms.frontier.next_at() is None
-        except DiskFull:  # even looking may need room
+        except DiskFull:  # even reading may need room
             return False
 
     def wake(self) -> None:
-        """What kept it from taking may be over: it was resumed, or the views have moved on."""
+        """Look again whether more can be taken: the crawl was resumed, or the index has caught up."""
         self._freed.set()
 
     async def _wait(self, stop: asyncio.Event, hold: Hold | None) -> None:
-        """Until a visit is settled, a host is ready again, somebody wakes it, or a moment has passed."""
+        """Until a fetch is settled, a host is ready again, `wake` is called, or a moment has passed."""
         self._freed.clear()
         seconds = sleep_s(hold, await self._next_in_s() if hold is None else None)
         async with background(self._freed.wait()) as freed, background(stop.wait()) as stopped:
             await asyncio.wait([freed, stopped], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
 
     async def _next_in_s(self) -> float | None:
-        """None: nothing can be taken before something happens."""
+        """None: nothing can be taken before a fetch is settled, or the disk has room."""
         try:
             next_at = await self.rooms.frontier.next_at()
         except DiskFull as trouble:
@@ -351,7 +332,7 @@ class Crawl:
         except LeaseLost as lost:
             self.rooms.tell("lease.lost", why=str(lost))
             self._release([visit])
-            self._landing.set()  # what waits may be a whole group now
+            self._group_changed.set()  # the rest may be a whole group now
             return
         finally:
             del self._begun[id(visit)]
@@ -361,21 +342,21 @@ class Crawl:
         retry = self.rooms.measures.retry
         if self._outages.is_down(visit, followed.outcome, followed.done_at, retry):
             followed = msgspec.structs.replace(followed, is_host_down=True)
-        self._landed.append(followed)
-        waiting = len(self._landed)
+        self._unsettled.append(followed)
+        waiting = len(self._unsettled)
         if waiting == 1 or waiting >= self._full():
-            self._landing.set()  # who lands between changes nothing: the group's age is seen to by its timer
+            self._group_changed.set()  # others change nothing: the group's age has a timer
 
     def _release(self, visits: Sequence[Visit]) -> None:
         """These fetches are over: make room for others."""
-        self._flying -= len(visits)
+        self._in_flight -= len(visits)
         for visit in visits:
             self.rooms.budget.release(visit.url.host.name)
         self._freed.set()
 
     async def _rest_while_pages_wait(self) -> None:
-        """While pages wait for a reader nothing is won by haste. What comes in during a rest is dealt with in one go,
-        and not page by page with the caches full of what the readers are at; it takes a tenth off this process."""
+        """While pages wait for a reader, handle events in batches: that saves a tenth of this process's CPU time, which
+        otherwise goes to caches that the readers have filled. See decision 20."""
         while not self._ended:
             await self._fetched.wait()
             self._fetched.clear()
@@ -384,44 +365,43 @@ class Crawl:
                 await self.rooms.clock.sleep(0)
 
     async def _drain(self, visits: set[asyncio.Task[None]]) -> None:
-        """What is in flight may finish, within its time; what does not is taken again after the restart."""
+        """Let fetches in flight finish within `drain_s`; the others are repeated after the restart."""
         if visits:
             _, late = await asyncio.wait(set(visits), timeout=self.rooms.pace.drain_s)
             for task in late:
                 task.cancel()
 
     async def _settle_groups(self) -> None:
-        """The one task that writes: closes a group at its size, its age, or when nothing else is on its way."""
+        """The one task that writes: settles a group at its size, its age, or when nothing else is in flight."""
         pace = self.rooms.pace
-        while not (self._ended and not self._landed):
-            await self._landing.wait()
-            self._landing.clear()
+        while not (self._ended and not self._unsettled):
+            await self._group_changed.wait()
+            self._group_changed.clear()
             opened = self.rooms.clock.elapsed_s()
-            while self._landed and len(self._landed) < self._full() and not self._ended:
+            while self._unsettled and len(self._unsettled) < self._full() and not self._ended:
                 left = pace.group_wait_s - (self.rooms.clock.elapsed_s() - opened)
-                if left <= 0 or not await self._more_landed(left):
+                if left <= 0 or not await self._grows(left):
                     break
-            if group := self._landed[: pace.group]:
-                del self._landed[: pace.group]
+            if group := self._unsettled[: pace.group]:
+                del self._unsettled[: pace.group]
                 await self._settle(group)
-            if self._landed:
-                self._landing.set()
+            if self._unsettled:
+                self._group_changed.set()
 
     def _full(self) -> int:
-        """How many make a group: its size, or all that is on its way."""
-        return min(self.rooms.pace.group, self._flying)
+        return min(self.rooms.pace.group, self._in_flight)
 
-    async def _more_landed(self, seconds: float) -> bool:
+    async def _grows(self, seconds: float) -> bool:
         try:
-            await asyncio.wait_for(self._landing.wait(), seconds)
+            await asyncio.wait_for(self._group_changed.wait(), seconds)
         except TimeoutError:
             return False
-        self._landing.clear()
+        self._group_changed.clear()
         return True
 
     async def _settle(self, group: list[Followed]) -> None:
         rooms = self.rooms
-        done = await self._with_room(lambda: in_turn(group, rooms)) or []
+        done = await self._with_room(partial(write_down, group, rooms)) or []
         ours = await self._acknowledge(done)
         self._release([followed.visit for followed in group])
         group, done = list(compress(group, ours)), list(compress(done, ours))
@@ -449,10 +429,8 @@ class Crawl:
         return ours
 
     async def _with_room(self, act: Callable[[], Awaitable[T]]) -> T | None:
-        """Do it; while the disk is full, wait and try again. Nothing is lost: the group stays in memory.
-
-        None: a clean stop was asked for, and the disk did not get room in time.
-        """
+        """Do it; while the disk is full, wait and try again. Nothing is lost: the group stays in memory. None: the disk
+        got no room in time before a clean stop."""
         while True:
             try:
                 return await act()
@@ -473,39 +451,37 @@ async def acknowledged(done: list[Settled], rooms: Rooms) -> bool:
     return True
 
 
-async def in_turn(group: list[Followed], rooms: Rooms) -> list[Settled]:
+async def write_down(group: list[Followed], rooms: Rooms) -> list[Settled]:
+    """The group on disk, and what the frontier is to store of it."""
+
+    def work() -> list[Settled]:
+        places = write(group, rooms)
+        return [settled(followed, place, rooms.measures) for followed, place in zip(group, places, strict=True)]
+
     returning = rooms.measures.returning
     async with returning.turn if returning is not None else nullcontext():
-        return await asyncio.to_thread(put_down, group, rooms)
-
-
-def put_down(group: list[Followed], rooms: Rooms) -> list[Settled]:
-    """On a thread: the group on disk, and what the frontier is to write of it."""
-    places = write(group, rooms)
-    return [settled(followed, place, rooms.measures) for followed, place in zip(group, places, strict=True)]
+        return await asyncio.to_thread(work)
 
 
 def write(group: list[Followed], rooms: Rooms) -> list[Place | None]:
-    """Append the group to the archive and the spool, and sync both; all of it, or none of it."""
+    """Append the group to the archive and the spool, and sync both; all of it, or none of it.
+
+    Returns where each record is in the archive; None: nothing is to be kept of it.
+    """
     mark = rooms.volumes.position()
     try:
-        places = _append(group, rooms)
+        records = [followed.read.record for followed in group if followed.read is not None]
+        kept = iter(rooms.volumes.append_all(records))
+        places = [next(kept) if followed.read is not None else None for followed in group]
+        for followed, place in zip(group, places, strict=True):
+            if followed.read is not None and place is not None:
+                rooms.spool.append(place, followed.read.reading)
         rooms.volumes.sync()
         rooms.spool.sync()
     except DiskFull:
         rooms.volumes.back_to(mark)
         rooms.spool.forget()
         raise
-    return places
-
-
-def _append(group: list[Followed], rooms: Rooms) -> list[Place | None]:
-    """Where each lies in the archive; None: it brought nothing to be kept."""
-    kept = iter(rooms.volumes.append_all([followed.read.record for followed in group if followed.read is not None]))
-    places = [next(kept) if followed.read is not None else None for followed in group]
-    for followed, place in zip(group, places, strict=True):
-        if followed.read is not None and place is not None:
-            rooms.spool.append(place, followed.read.reading)
     return places
 
 
