@@ -1,13 +1,13 @@
-"""Loads the settings from defaults, `gossamer.toml`, a collection's own options, `GOSSAMER_*` variables and flags.
+"""Loads settings from defaults, `gossamer.toml`, a collection's options, `GOSSAMER_*` variables and flags.
 
-It records where each value came from.
+The origin of each value is recorded.
 """
 
 import difflib
 import math
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -30,15 +30,16 @@ GUARDED = frozenset(
         "web.public",
     )
 )  # fmt: skip
-"""Settings with a security impact unless at their default: what may be dialled, who is trusted, who may connect."""
+"""Settings that affect security unless at their default: which addresses may be dialled, who is trusted, who may
+connect."""
 
 _PASSWORD = re.compile(r"(\w://[^/@:\s]*:|\bpassword\s*=\s*)('(?:[^'\\]|\\.)*'|[^@&\s]+)", re.IGNORECASE)
-"""In a connection string of either form, or among the parameters of a URL."""
+"""A password in a connection string of either form, or in the parameters of a URL."""
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One setting: its dotted name, description, default and bounds."""
+    """A setting: its dotted name, description, default and bounds."""
 
     name: str
     says: str
@@ -55,7 +56,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Withheld:
-    """A value that the files of a collection set, but the user of this machine has not allowed."""
+    """A value from the files of a collection that the user of this machine has not allowed."""
 
     name: str
     value: object
@@ -82,16 +83,18 @@ class Config:
         return found
 
 
-def keys() -> list[Key]:
-    return list(_keys(Settings, ""))
+Given = tuple[object, str]
+"""A value and its origin."""
 
 
-def _keys(kind: type, prefix: str) -> Iterator[Key]:
-    for setting in fields(kind):
+def keys(group: type = Settings, prefix: str = "") -> list[Key]:
+    found: list[Key] = []
+    for setting in fields(group):
         if isinstance(setting.type, type) and is_dataclass(setting.type):
-            yield from _keys(setting.type, f"{setting.name}.")
+            found += keys(setting.type, f"{setting.name}.")
         else:
-            yield Key(prefix + setting.name, default=setting.default, kind=setting.type, **setting.metadata)
+            found.append(Key(prefix + setting.name, default=setting.default, kind=setting.type, **setting.metadata))
+    return found
 
 
 def load(
@@ -99,51 +102,43 @@ def load(
     variables: Mapping[str, str],
     flags: Mapping[str, object],
     *,
-    stored: Mapping[str, tuple[object, str]] = MappingProxyType({}),
+    stored: Mapping[str, Given] = MappingProxyType({}),
     allows: Callable[[str, object], bool] = lambda _name, _value: True,
     is_own_file: bool = False,
 ) -> Config:
     """Later sources win: defaults, file (if it exists), the collection's options, variables, flags that are not None.
 
-    A file that the user named must exist: see `named_file`. `allows` decides whether a guarded value counts that comes
-    from the collection, or from a file that is not the user's own.
+    A file that the user named must exist: see `named_file`. `allows` decides whether a guarded value is applied if it
+    comes from the collection, or from a file that is not the user's own.
     """
-    in_file = _from_file(file) if file is not None and file.is_file() else {}
-    files = {name: (value, file.name if file is not None else "") for name, value in in_file.items()}
-    withheld = [] if is_own_file else _withheld(files, allows)
-    withheld += _withheld(stored, allows)
-    kept_out = {(one.name, one.origin) for one in withheld}
-    given: dict[str, tuple[object, str]] = {}
-    for source in (files, stored):
-        given |= {name: one for name, one in source.items() if (name, one[1]) not in kept_out}
-    given |= {name: (value, variable) for name, value, variable in _from_variables(variables)}
-    given |= {name: (value, _flag(name)) for name, value in flags.items() if value is not None}
     known = {key.name: key for key in keys()}
-    for name, (_, origin) in given.items():
+    withheld: list[Withheld] = []
+    given: dict[str, Given] = {}
+    for source, is_trusted in ((_from_file(file), is_own_file), (stored, False)):
+        for name, (value, origin) in source.items():
+            plain = tuple(value) if isinstance(value, list) else value
+            if is_trusted or name not in GUARDED or plain == known[name].default or allows(name, value):
+                given[name] = value, origin
+            else:
+                withheld.append(Withheld(name, value, origin))
+    given |= _from_variables(variables, list(known.values()))
+    given |= {name: (value, _flag(name)) for name, value in flags.items() if value is not None}
+    for name, (value, origin) in given.items():
         if name not in known:
             raise ConfigError(_unknown(name, origin, list(known)))
-    settings = _settings({name: value for name, (value, _) in given.items()}, given)
+        _check(known[name], value, origin)
     origins = {name: given[name][1] if name in given else "default" for name in known}
-    return Config(settings, origins, tuple(withheld))
+    return Config(_settings({name: value for name, (value, _) in given.items()}), origins, tuple(withheld))
 
 
-def _withheld(source: Mapping[str, tuple[object, str]], allows: Callable[[str, object], bool]) -> list[Withheld]:
-    defaults = {key.name: key.default for key in keys()}
-    return [
-        Withheld(name, value, origin)
-        for name, (value, origin) in source.items()
-        if name in GUARDED
-        and (tuple(value) if isinstance(value, list) else value) != defaults[name]
-        and not allows(name, value)
-    ]
-
-
-def _from_file(file: Path) -> dict[str, object]:
+def _from_file(file: Path | None) -> dict[str, Given]:
+    if file is None or not file.is_file():
+        return {}
     try:
         tree = tomllib.loads(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as trouble:
         raise ConfigError(f"{file.name} is not valid TOML: {trouble}") from None
-    return dict(_flat(tree, ""))
+    return {name: (value, file.name) for name, value in _flat(tree, "")}
 
 
 def _flat(tree: Mapping[str, object], prefix: str) -> Iterator[tuple[str, object]]:
@@ -154,8 +149,9 @@ def _flat(tree: Mapping[str, object], prefix: str) -> Iterator[tuple[str, object
             yield prefix + name, value
 
 
-def _from_variables(variables: Mapping[str, str]) -> Iterator[tuple[str, object, str]]:
-    by_variable = {key.variable: key for key in keys()}
+def _from_variables(variables: Mapping[str, str], known: Sequence[Key]) -> dict[str, Given]:
+    by_variable = {key.variable: key for key in known}
+    found: dict[str, Given] = {}
     for variable, text in variables.items():
         if not variable.startswith(VARIABLE_PREFIX) or variable in NOT_SETTINGS:
             continue
@@ -163,9 +159,10 @@ def _from_variables(variables: Mapping[str, str]) -> Iterator[tuple[str, object,
         if key is None:
             near = difflib.get_close_matches(variable, by_variable, 1)
             hint = f" Did you mean {near[0]}?" if near else ""
-            raise ConfigError(f"there is no setting for the variable {variable}.{hint}")
+            raise ConfigError(f"{variable} matches no setting.{hint}")
         is_list = isinstance(key.default, tuple)
-        yield key.name, [part for part in text.split(",") if part] if is_list else text, variable
+        found[key.name] = [part for part in text.split(",") if part] if is_list else text, variable
+    return found
 
 
 def named_file(given: Path | None, directory: Path) -> Path:
@@ -185,13 +182,11 @@ def _unknown(name: str, origin: str, known: list[str]) -> str:
     return f"{origin}: there is no setting {name!r}.{hint}"
 
 
-def _settings(given: Mapping[str, object], origins: Mapping[str, tuple[object, str]]) -> Settings:
+def _settings(given: Mapping[str, object]) -> Settings:
     tree: dict[str, Any] = {}
     for name, value in given.items():
         group, _, last = name.rpartition(".")
         (tree.setdefault(group, {}) if group else tree)[last] = value
-    for name, value in given.items():
-        _check(name, value, origins[name][1])
     settings = msgspec.convert(tree, Settings, strict=False)
     if settings.retry.base_s > settings.retry.cap_s:
         raise ConfigError("retry.cap_s must be at least retry.base_s")
@@ -202,27 +197,26 @@ def _settings(given: Mapping[str, object], origins: Mapping[str, tuple[object, s
     return settings
 
 
-def _check(name: str, value: object, origin: str) -> None:
-    key = next(key for key in keys() if key.name == name)
+def _check(key: Key, value: object, origin: str) -> None:
     try:
         found = msgspec.convert(value, key.kind, strict=False)
     except msgspec.ValidationError as trouble:
-        raise ConfigError(f"{origin}: {name} cannot be {value!r} ({str(trouble).lower()})") from None
+        raise ConfigError(f"{origin}: {key.name} cannot be {value!r} ({str(trouble).lower()})") from None
     if not isinstance(found, int | float):
         return
     if not math.isfinite(found) or found < key.least:
-        raise ConfigError(f"{origin}: {name} cannot be {value}; the minimum is {key.least:g}")
+        raise ConfigError(f"{origin}: {key.name} cannot be {value}; the minimum is {key.least:g}")
     if key.most is not None and found > key.most:
-        raise ConfigError(f"{origin}: {name} cannot be {value}; the maximum is {key.most:g}")
+        raise ConfigError(f"{origin}: {key.name} cannot be {value}; the maximum is {key.most:g}")
 
 
 def without_password(value: object) -> object:
-    """A setting as it may be shown."""
+    """The value of a setting without its password, for display."""
     return _PASSWORD.sub(r"\1***", value) if isinstance(value, str) else value
 
 
 def sample() -> str:
-    """A commented gossamer.toml with every setting at its default, or with an example if it has none."""
+    """A commented gossamer.toml with the default of every setting, or an example if it has none."""
     lines = ["# Gossamer settings. Lines show defaults; those marked e.g. have none. Uncomment what you change.", ""]
     group = ""
     for key in keys():

@@ -1,4 +1,4 @@
-"""All settings, frozen and documented here; docs/settings.md is generated from them."""
+"""All settings with their descriptions; docs/settings.md is generated from them."""
 
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -17,7 +17,8 @@ def _setting(default: Any, says: str, *, least: float = 0, most: float | None = 
 @dataclass(frozen=True, slots=True)
 class CrawlSettings:
     scope: Literal["prefix", "host", "domain", "any"] = _setting(
-        "host", "how far links are followed from the seeds: same folder, same host, same registrable domain, anywhere"
+        "host",
+        "how far links are followed from the seeds: same folder, same host, same registrable domain, or anywhere",
     )
     max_pages: int | None = _setting(
         None,
@@ -30,7 +31,7 @@ class CrawlSettings:
     )
     at_once: int = _setting(
         128,
-        "concurrent fetches over all hosts (always one per host); up to three times as many more that take over 2 s",
+        "concurrent fetches from all hosts (always one per host); up to three times as many more if they take over 2 s",
         least=1,
     )
     keep: Literal["all", "structured"] = _setting("all", "archive every page, or only those with structured data")
@@ -55,7 +56,7 @@ class CrawlSettings:
         None, "revisits a day; unset: one per page every three days", example=20_000
     )
     revisit_site_budget: float | None = _setting(
-        None, "the same for one host; never more than half of what politeness allows", example=1_000
+        None, "revisits a day of one host; never more than half of what politeness allows", example=1_000
     )
     revisit_links: bool = _setting(
         True,
@@ -81,7 +82,7 @@ class PolitenessSettings:
         60.0, "wait this long before requesting a failed robots.txt again; doubles each time", least=0.1
     )
     robots_retry_most_s: float = _setting(
-        86_400.0, "the longest such wait: with --forever a host whose robots.txt fails is never given up", least=0.1
+        86_400.0, "the longest such wait; with --forever a host whose robots.txt fails is never given up", least=0.1
     )
     robots_tries: int = _setting(
         4,
@@ -94,8 +95,8 @@ class PolitenessSettings:
     )
     times_took: float = _setting(
         10.0,
-        "the gap is at least this many times the duration of the host's last response, as in Mercator: a host "
-        "that is slow, because it is small or busy, gets longer gaps; a cut response counts up to its headers",
+        "the gap is at least this many times the duration of the host's last response, as in Mercator: a slow host, "
+        "small or busy, gets longer gaps; of a response that was cut, the time to its headers counts",
     )
     most_gap_s: float = _setting(30.0, "a slow response extends the gap to this at most; delay_s always counts in full")
     times_read: float = _setting(
@@ -103,8 +104,10 @@ class PolitenessSettings:
         "the gap is at least this many times the CPU seconds that reading the host's last page took, minus the "
         "first quarter of a second",
     )
-    per_address: int = _setting(4, "concurrent fetches from one IP address, however many hosts it serves", least=1)
-    apart_s: float = _setting(0.1, "minimum seconds between the starts of two of them")
+    per_address: int = _setting(
+        4, "concurrent fetches from one IP address, no matter how many hosts it serves", least=1
+    )
+    apart_s: float = _setting(0.1, "minimum seconds between the starts of two fetches from one IP address")
     retire_failures: int = _setting(20, "a host that failed this many times in a row ...", least=1)
     retire_days: float = _setting(7.0, "... and for this many days is retired: `gossamer hosts` lists it")
 
@@ -157,17 +160,17 @@ class RetrySettings:
 class ReaderSettings:
     count: int | None = _setting(None, "reader processes; unset: one for each core", least=1, example=4)
     cpu_s: float = _setting(
-        5.0, "CPU seconds a reader may spend on one page; whole seconds are counted, so up to two more pass", least=0.1
+        5.0,
+        "CPU seconds a reader may spend on one page; whole seconds are counted, so it can take up to two more",
+        least=0.1,
     )
-    wall_s: float = _setting(
-        60.0, "wall-clock seconds a reader may spend on one page, also on a busy machine", least=0.1
-    )
-    memory_mib: int = _setting(512, "the most memory a reader may use", least=128)
+    wall_s: float = _setting(60.0, "wall-clock seconds a reader may spend on one page, for a busy machine", least=0.1)
+    memory_mib: int = _setting(512, "maximum memory of a reader process", least=128)
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveSettings:
-    volume_mib: int = _setting(1024, "start a new WARC volume when one has reached this size", least=1)
+    volume_mib: int = _setting(1024, "start a new WARC volume when the current one has reached this size", least=1)
     low_water_mib: int = _setting(256, "the crawl pauses while the disk has less free space than this")
     retain: str = _setting(
         "all",
@@ -179,10 +182,10 @@ class ArchiveSettings:
 @dataclass(frozen=True, slots=True)
 class WebSettings:
     host: str = _setting(
-        "127.0.0.1", "the IP address the web server binds to; on any but a local one everything needs a token"
+        "127.0.0.1", "the IP address the web server binds to; unless it is local, everything needs a token"
     )
     names: tuple[str, ...] = _setting(
-        (), "host names the web server responds to in addition to its IP address, if it does not bind locally"
+        (), "host names the web server responds to, in addition to its IP address, if that is not local"
     )
     public: bool = _setting(False, "anyone who reaches the web server can read without a token; changes still need one")
     behind_tls: bool = _setting(
@@ -190,7 +193,7 @@ class WebSettings:
         "a TLS reverse proxy on this machine is in front: cookies are sent over HTTPS only, everyone needs a token",
     )
     port: int = _setting(8642, "the port of the web server; 0: any free one", most=65535)
-    sparql_s: float = _setting(10.0, "the longest a SPARQL query may run", least=0.1)
+    sparql_s: float = _setting(10.0, "time limit of a SPARQL query", least=0.1)
     searchers: int | None = _setting(
         None,
         "search processes, started a second after the server or by the first search; 0: search in the web process; "

@@ -1,10 +1,10 @@
-"""Each room's slice of the settings."""
+"""Settings as each room takes them."""
 
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
 
 import msgspec
 
@@ -17,23 +17,23 @@ from gossamer.config.settings import WANTED, Settings
 @dataclass(frozen=True, slots=True)
 class Fetch:
     agent: str = "Gossamer"  # the product token of the User-Agent
-    contact: str | None = None  # a page or mail address for site owners; None: public addresses are refused
+    contact: str | None = None  # a URL or email address for site owners; None: public addresses are refused
     timeout_s: float = 30.0  # for the whole fetch: name, connection, response
     connect_s: float = 10.0  # of that, for the name, the connection and TLS
-    least_rate: int = 1024  # average bytes a second of a body below which it is aborted ...
-    least_rate_after_s: float = 10.0  # ... once it has taken this long
-    body_limit: int = 16 * 1024 * 1024  # bytes of a body, decoded and as sent, after which it is cut
-    pdf_limit: int = 64 * 1024 * 1024  # the same for application/pdf
-    list_limit: int = 50 * 1024 * 1024  # the same for files named as a sitemap (sitemaps.org)
-    robots_limit: int = 512 * 1024  # the same for robots.txt
-    other_limit: int = 256 * 1024  # the same for responses that are not pages: redirects, errors
+    least_rate: int = 1024  # a body that arrives at fewer bytes per second on average is aborted ...
+    least_rate_after_s: float = 10.0  # ... after this time
+    body_limit: int = 16 * 1024 * 1024  # bytes after which a body is cut, as sent and as decoded
+    pdf_limit: int = 64 * 1024 * 1024  # for application/pdf
+    list_limit: int = 50 * 1024 * 1024  # for files named as sitemaps (sitemaps.org)
+    robots_limit: int = 512 * 1024  # for robots.txt
+    other_limit: int = 256 * 1024  # for responses without a page: redirects, errors
     header_limit: int = 64 * 1024  # bytes of all header fields together
     header_fields: int = 256  # header fields
-    at_once: int = 256  # concurrent connections besides slow ones (`budget.CROWD`); as many are kept open
+    at_once: int = 256  # concurrent connections apart from slow ones (`budget.CROWD`); as many are kept open
     idle_s: float = 15.0  # an unused connection is closed after this time
     wanted: tuple[str, ...] = WANTED  # media types that are collected; others are dropped after their headers
     allow_addresses: tuple[str, ...] = ()  # private ranges that may be crawled, such as "10.1.0.0/16"
-    tls: Literal["verify", "record"] = "verify"  # a server without a valid certificate: refused, or accepted and marked
+    tls: Literal["verify", "record"] = "verify"  # servers without a valid certificate: refused, or accepted and marked
     tls_authorities: str | None = None  # a PEM file of further certificate authorities to trust
 
 
@@ -42,10 +42,10 @@ class RobotsKeeping:
     """How long the entry of a robots.txt is valid (RFC 9309, 2.3 and 2.4)."""
 
     keep_s: float = 24 * 3600.0  # read or missing; also the maximum for a Cache-Control
-    keep_least_s: float = 600.0  # the minimum for a max-age: requesting it is a visit too
+    keep_least_s: float = 600.0  # the minimum for a max-age: requesting it costs a fetch too
     retry_s: float = 60.0  # after the first failure; doubles each time
-    retry_most_s: float = 24 * 3600.0  # the longest such wait, unless the server asks for more ...
-    retry_copy_s: float = 3600.0  # ... and while there is a good copy, which is to apply again in time
+    retry_most_s: float = 24 * 3600.0  # the longest such wait, unless the server asks for a longer one ...
+    retry_copy_s: float = 3600.0  # ... and while there is a good copy, which is to apply again soon
     patience_s: float = 12 * 3600.0  # unreachable for this long: the last good copy applies again ...
     old_copy_s: float = 30 * 24 * 3600.0  # ... if it is younger than this
     most_hops: int = 5  # redirects followed; one more means there is no robots.txt
@@ -54,11 +54,11 @@ class RobotsKeeping:
 
 @dataclass(frozen=True, slots=True)
 class SiteBudget:
-    """What a site may cost before it gets lower priority (as in IRLbot). Never a refusal."""
+    """What a site may cost before it gets lower priority (as in IRLbot). It is never refused."""
 
     visits: int = 100_000
     visits_per_link: int = 10_000
-    """More for each other host seen linking to it: links from elsewhere are hard to fake in large numbers."""
+    """Added for each other host that links to it: such links are hard to fake in large numbers."""
     time_s: float | None = None
     """Total response time; None: no limit."""
 
@@ -70,7 +70,7 @@ class SiteBudget:
 @dataclass(frozen=True, slots=True)
 class Politeness:
     delay_s: float = 1.0
-    """Minimum time between the end of one visit to a host and the start of the next."""
+    """Minimum time between the end of one fetch from a host and the start of the next."""
     longest_crawl_delay_s: float = 30.0
     """A Crawl-delay in robots.txt is limited to this; `delay_s` always counts in full."""
     times_took: float = 0.0
@@ -79,21 +79,21 @@ class Politeness:
     """A slow response extends the gap to this at most."""
     times_read: float = 0.0
     """The gap is also at least this many times the CPU seconds that reading the last page took, beyond an allowance:
-    hosts with expensive pages leave the readers to others most of the time."""
+    hosts with expensive pages leave most of the readers' time to others."""
     most_back_off: float = 16.0
     """Each consecutive failure of a host doubles its gap, up to this many gaps."""
     robots_tries: int | None = 4
-    """After so many consecutive failures of a robots.txt, the pages waiting for it are given up. None: never."""
+    """After this many consecutive failures of a robots.txt, the pages waiting for it are given up. None: never."""
     jitter: float = 0.25
     """A backed-off gap is extended by up to this share, so that hosts that failed together do not return together."""
     per_address: int = 4
-    """Concurrent visits to one IP address, however many hosts it serves."""
+    """Concurrent fetches from one IP address, no matter how many hosts it serves."""
     apart_s: float = 0.1
-    """Between the starts of two of them."""
+    """Minimum time between the starts of two of them."""
     retire_failures: int = 20
     """A host with this many consecutive failures,"""
     retire_span_s: float = 7 * 86_400.0
-    """over this much time, is no longer visited until it is reinstated."""
+    """over this much time, is not fetched from until it is reinstated."""
 
     def __post_init__(self) -> None:
         gaps = (self.delay_s, self.longest_crawl_delay_s, self.longest_gap_s, self.times_took, self.times_read)
@@ -105,38 +105,32 @@ class Politeness:
             raise ValueError(f"invalid politeness: {self}")
 
 
+def _shared(kind: type, given: Any) -> dict[str, Any]:
+    """The values of `given` that have the same name in `kind`."""
+    names = {one.name for one in fields(kind)}
+    return {one.name: getattr(given, one.name) for one in fields(given) if one.name in names}
+
+
 def fetch_settings(settings: Settings, other_types: Sequence[str] = ()) -> Fetch:
-    """`other_types`: media types that custom readers take."""
-    given = settings.fetch
+    """`other_types`: media types that custom readers read."""
     return Fetch(
         agent=settings.agent,
         contact=settings.contact,
-        timeout_s=given.timeout_s,
-        connect_s=given.connect_s,
-        least_rate=given.least_rate,
-        body_limit=given.body_limit,
         at_once=settings.crawl.at_once,
-        wanted=(*given.types, *other_types),
-        allow_addresses=given.allow_addresses,
-        tls=given.tls,
-        tls_authorities=given.tls_authorities,
+        wanted=(*settings.fetch.types, *other_types),
+        **_shared(Fetch, settings.fetch),
     )
 
 
 def politeness(settings: Settings) -> Politeness:
     given = settings.politeness
-    return Politeness(
-        delay_s=given.delay_s,
+    found = Politeness(
+        **_shared(Politeness, given),
         longest_crawl_delay_s=given.most_crawl_delay_s,
-        times_took=given.times_took,
         longest_gap_s=given.most_gap_s,
-        times_read=given.times_read,
-        robots_tries=given.robots_tries if settings.crawl.revisit == "no" else None,
-        per_address=given.per_address,
-        apart_s=given.apart_s,
-        retire_failures=given.retire_failures,
         retire_span_s=given.retire_days * DAY_S,
     )
+    return found if settings.crawl.revisit == "no" else replace(found, robots_tries=None)
 
 
 def budget(settings: Settings) -> SiteBudget:
@@ -164,10 +158,10 @@ class Retain(msgspec.Struct, frozen=True):
 
 
 def retain_of(text: str) -> Retain:
-    """`all`, `last:N` or `thinned`; ValueError for anything else."""
+    """`all`, `last:N` or `thinned`. Raises ValueError for anything else."""
     if text in ("all", "thinned"):
         return Retain("all" if text == "all" else "thinned")
     found = _LAST.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r} is none of all, last:N (such as last:5) or thinned")
+        raise ValueError(f"{text!r} is not all, last:N (such as last:5) or thinned")
     return Retain("last", int(found[1]))
