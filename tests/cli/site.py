@@ -15,12 +15,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from tests.views.digests import facts_digest, links_digest
 
 from gossamer.cli import main as cli
 from gossamer.store.directory import Directory
 from gossamer.views.facts.sources import SOURCES
-from gossamer.views.facts.store import digest, opened
-from gossamer.views.links.reader import LinksReader
+from gossamer.views.facts.store import opened
 from gossamer.views.words.searcher import Searcher
 
 OPEN = ("--allow-address", "127.0.0.0/8")
@@ -231,18 +231,13 @@ class Held:
 def held(root: Path) -> Held:
     """REQUIRES: nobody writes."""
     directory = Directory(root)
-    links = LinksReader(directory.links)
-    links.open()
-    try:
-        return Held(
-            digest(opened(directory.graph)),
-            sources(directory),
-            links.digest(),
-            frozenset(map(repr, cards(root))),
-            words(root),
-        )
-    finally:
-        links.close()
+    return Held(
+        facts_digest(opened(directory.graph)),
+        sources(directory),
+        links_digest(directory.links),
+        frozenset(map(repr, cards(root))),
+        words(root),
+    )
 
 
 def sources(directory: Directory) -> frozenset[tuple[int, int, bytes]]:

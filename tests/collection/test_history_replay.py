@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 from tests.archive.past import DAY, HOUR, SHOP, START_AT, captured, collection, kettle, past
+from tests.views.digests import facts_digest
 
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import QueryRefused
@@ -26,7 +27,7 @@ from gossamer.values.page import empty_reading
 from gossamer.values.url import Host, Url
 from gossamer.views.facts.checkpoints import newest
 from gossamer.views.facts.sources import SOURCES
-from gossamer.views.facts.store import Graph, digest, opened, page_facts
+from gossamer.views.facts.store import Graph, opened, page_facts
 
 URLS = [Url(f"https://{host}.test/{path}") for host in ("a", "b") for path in ("", "x", "y?z={|}")]
 
@@ -134,7 +135,7 @@ def test_F_P12_the_same_moment_replayed_three_times_is_the_same_three_times(tmp_
         asyncio.run(replay(past(directory), real_outside(), folder, START_AT + 2 * HOUR, None, 9, unheard))
         checkpoint = newest(real_outside().files, folder / "checkpoints")
         assert checkpoint is not None
-        found.append((facts_in(folder), digest(opened(checkpoint.folder)), sources(checkpoint.folder)))
+        found.append((facts_in(folder), facts_digest(opened(checkpoint.folder)), sources(checkpoint.folder)))
     assert found[0] == found[1] == found[2] and len(found[0][0]) == 9 * len(URLS)
 
 

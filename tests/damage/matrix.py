@@ -20,6 +20,7 @@ from pathlib import Path
 from tests.cli.site import QUICK, Held, held
 from tests.damage.isolated import Ended, ran
 from tests.damage.served import served
+from tests.views.digests import facts_digest
 
 from gossamer.base.errors import GossamerError
 from gossamer.base.files import DiskFiles
@@ -29,7 +30,7 @@ from gossamer.store.directory import Directory
 from gossamer.store.given import stored_options, stored_seeds
 from gossamer.store.sqlite.database import read_only
 from gossamer.views.facts.checkpoints import newest
-from gossamer.views.facts.store import digest, opened
+from gossamer.views.facts.store import opened
 
 HOWS = ("bit", "zeros", "short", "gone", "mode")
 """A flipped bit, a zeroed page, half of it missing, the file missing, a file that its owner may not open."""
@@ -200,7 +201,7 @@ def state_in(root: Path) -> object:
 
 def views_in(root: Path) -> tuple[Held, str]:
     found = newest(DiskFiles(), Directory(root).checkpoints)
-    return held(root), digest(opened(found.folder)) if found is not None else ""
+    return held(root), facts_digest(opened(found.folder)) if found is not None else ""
 
 
 def damage(path: Path, how: str) -> None:

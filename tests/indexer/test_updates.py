@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.views.digests import facts_digest, links_digest
 
 from gossamer.archive.catalogue import ArchivePlaces
 from gossamer.archive.reader import read_capture
@@ -24,7 +25,7 @@ from gossamer.values.link import Link
 from gossamer.values.page import Page, Reading
 from gossamer.values.url import Url
 from gossamer.views.facts.checkpoints import Checkpoints
-from gossamer.views.facts.store import Graph, LocalFacts, digest
+from gossamer.views.facts.store import Graph, LocalFacts
 from gossamer.views.links.reader import LinksReader
 from gossamer.views.links.store import LinksWriter
 from gossamer.views.words.searcher import Searcher
@@ -99,10 +100,17 @@ class House:
                 facts = GraphView(LocalFacts(graph, self.folder / "graph", self.files, self.tell))
                 following = {"links": links, "graph": facts, "index": index}
                 views = self.views(following, settings)
-                return asyncio.run(views.catch_up())
+                return asyncio.run(self.catch_up(views))
         finally:
             index.close()
             links.close()
+
+    async def catch_up(self, views: Views) -> int:
+        """Read everything there is and commit it; returns the number of pages."""
+        while await views.turn():
+            pass
+        views.commit()
+        return self.published[-1]["pages"]
 
     def views(self, following, settings: Following | None = None, **more) -> Views:
         return Views(
@@ -117,13 +125,11 @@ class House:
     def digests(self) -> dict[str, object]:
         searcher = Searcher(self.folder / "index")
         searcher.open()
-        reader = LinksReader(self.folder / "links.db")
-        reader.open()
         with Graph(self.folder / "graph", self.files, self.clock, self.tell) as graph:
-            facts = digest(graph.store)
-        found = {"index": sorted(searcher.cards(), key=str), "links": reader.digest(), "graph": facts}
+            facts = facts_digest(graph.store)
+        links = links_digest(self.folder / "links.db")
+        found = {"index": sorted(searcher.cards(), key=str), "links": links, "graph": facts}
         assert searcher.pages == len(found["index"]), "no page has two entries"
-        reader.close()
         searcher.close()
         return found
 
@@ -156,7 +162,7 @@ def test_what_was_crawled_can_be_found_as_words_facts_and_links(house):
     assert house.find("word7") == ["http://h1.test/7"]
     reader = LinksReader(house.folder / "links.db")
     reader.open()
-    assert reader.incoming(Url("http://h0.test/3")).count == len(
+    assert reader.about(Url("http://h0.test/3"))[0].count == len(
         [n for n in range(20) if 3 in (n // 2, n // 3) and n != 3]
     )
     with Graph(house.folder / "graph", house.files, house.clock, house.tell) as graph:
@@ -432,10 +438,10 @@ def test_a_clean_stop_takes_what_is_spooled_and_commits_it(house):
 def test_a_view_that_lags_catches_up_while_the_others_stay_at_the_front(house):
     house.crawl(captures(40))
     front, late = Memory(), Memory()
-    asyncio.run(house.views({"front": front}, Following(batch=5)).catch_up())
+    asyncio.run(house.catch_up(house.views({"front": front}, Following(batch=5))))
     taken = len(front.batches)
     house.crawl(captures(8, at=100))
-    asyncio.run(house.views({"front": front, "late": late}, Following(batch=5)).catch_up())
+    asyncio.run(house.catch_up(house.views({"front": front, "late": late}, Following(batch=5))))
     assert front.position == late.position
     assert sum(front.batches[taken:]) == 8
     assert len(late.pages) == 40

@@ -8,7 +8,6 @@ import asyncio
 import os
 import signal
 import socket
-import sqlite3
 import sys
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -46,7 +45,7 @@ def main() -> None:
     except (ViewDamaged, RuntimeError) as trouble:  # the store reports corruption by the latter
         damage = trouble if isinstance(trouble, ViewDamaged) else ViewDamaged(directory.graph, trouble)
         sys.exit(f"{damage}; {dropped(damage.path, DiskFiles())}")
-    except (GossamerError, OSError, sqlite3.Error) as trouble:
+    except (GossamerError, OSError) as trouble:
         sys.exit(f"the facts cannot be kept: {error_in_words(trouble)}")
 
 

@@ -221,14 +221,6 @@ class Views:
         self.commit()
         await asyncio.to_thread(self._process.checkpoint)
 
-    async def catch_up(self) -> int:
-        """Read everything there is and commit it; returns the number of pages."""
-        before = self._pages
-        while await self.turn():
-            pass
-        self.commit()
-        return self._pages - before
-
     async def turn(self) -> bool:
         """One batch for each group, and a commit when it is due. Whether there was anything to read."""
         self._gather_groups()

@@ -1,5 +1,6 @@
 from pathlib import Path
 
+from tests.views.digests import facts_digest
 from tests.views.facts.pages import thing
 
 from gossamer.base.clock import SECOND
@@ -7,7 +8,7 @@ from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.testing import FakeClock
 from gossamer.views.facts.checkpoints import EVERY_S, KEPT, Checkpoints, newest
-from gossamer.views.facts.store import Graph, digest, opened
+from gossamer.views.facts.store import Graph, opened
 
 FILES = DiskFiles()
 
@@ -26,9 +27,9 @@ def test_a_checkpoint_holds_what_the_live_store_held_and_can_be_read_beside_it(t
         made = checkpoints.make(graph)
         assert made is not None and made == newest(FILES, folder)
         assert made.as_of == clock.now()
-        before = digest(graph.store)
+        before = facts_digest(graph.store)
         graph.replace([thing(99)])
-        assert digest(opened(made.folder)) == before != digest(graph.store)
+        assert facts_digest(opened(made.folder)) == before != facts_digest(graph.store)
 
 
 def test_two_are_kept_and_a_reader_of_the_older_one_goes_on(tmp_path: Path) -> None:

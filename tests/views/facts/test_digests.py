@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.archive.test_damage import flipped
+from tests.views.digests import facts_digest
 from tests.views.facts.pages import graph_in, thing
 
 from gossamer.base.errors import ViewDamaged
@@ -20,7 +21,7 @@ from gossamer.views.facts.checkpoints import (
     unlike_digests,
     write_digests,
 )
-from gossamer.views.facts.store import digest, opened
+from gossamer.views.facts.store import opened
 
 FILES = DiskFiles()
 MUCH = 300
@@ -77,15 +78,15 @@ def test_F_X12_a_flipped_bit_in_any_table_or_in_the_manifest_is_found(tmp_path: 
 def test_F_X12_a_store_whose_manifest_was_cut_is_not_opened_with_fewer_facts(tmp_path: Path) -> None:
     live, _ = made(tmp_path)
     (manifest,) = live.glob("MANIFEST-*")
-    whole, facts = manifest.read_bytes(), digest(opened(live))
+    whole, facts = manifest.read_bytes(), facts_digest(opened(live))
     manifest.write_bytes(whole[: len(whole) * 3 // 4])
-    assert digest(opened(live)) != facts, "Oxigraph opens it and holds fewer: else this test shows nothing"
+    assert facts_digest(opened(live)) != facts, "Oxigraph opens it and holds fewer: else this test shows nothing"
     assert unlike(live) == [manifest.name]
     with pytest.raises(ViewDamaged, match=r"MANIFEST-\d+ is shorter than it was.*gossamer rebuild"), graph_in(live):
         pass
     manifest.write_bytes(whole)
     with graph_in(live) as graph:
-        assert digest(graph.store) == facts
+        assert facts_digest(graph.store) == facts
 
 
 def test_a_table_that_is_known_keeps_its_first_digest(tmp_path: Path) -> None:

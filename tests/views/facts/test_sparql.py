@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 import pyoxigraph
 import pytest
+from tests.views.digests import facts_digest
 from tests.views.facts.pages import page, thing
 
 from gossamer.base.clock import SystemClock
@@ -21,7 +22,7 @@ from gossamer.base.tell import silent
 from gossamer.views.facts.checkpoints import Checkpoints
 from gossamer.views.facts.query_job import SparqlResult
 from gossamer.views.facts.sparql import MOST_ROWS, FactFiles, QueryLimits, QueryPool
-from gossamer.views.facts.store import Graph, digest
+from gossamer.views.facts.store import Graph
 
 JSON = "application/sparql-results+json"
 EVERYTHING = "SELECT * { ?s ?p ?o }"
@@ -209,7 +210,7 @@ def test_the_word_service_may_stand_where_it_is_not_a_keyword(facts: Path) -> No
 
 def test_F_W10_an_update_is_refused_and_changes_nothing(facts: Path) -> None:
     [checkpoint] = (facts / "checkpoints").glob("facts-*")
-    before = digest(pyoxigraph.Store.read_only(str(checkpoint)))
+    before = facts_digest(pyoxigraph.Store.read_only(str(checkpoint)))
     words = refusal(
         facts,
         "INSERT DATA { <http://a> <http://b> 1 }",
@@ -220,7 +221,7 @@ def test_F_W10_an_update_is_refused_and_changes_nothing(facts: Path) -> None:
         "SELECT * { ?s ?p ?o } ; DROP ALL",
     )
     assert all("read only" in said for said in words[:5])
-    assert digest(pyoxigraph.Store.read_only(str(checkpoint))) == before
+    assert facts_digest(pyoxigraph.Store.read_only(str(checkpoint))) == before
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def linked_from(directory: Directory, url: Url) -> Sequence[Url]:
     reader = LinksReader(directory.links)
     try:
         reader.open()
-        return reader.incoming(url).sources
+        return reader.about(url)[0].sources
     except (GossamerError, sqlite3.Error):
         return ()
     finally:

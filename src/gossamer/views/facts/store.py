@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
-import xxhash
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Store, Triple, parse
 
 from gossamer.base.clock import Clock, Instant, from_words, in_words
@@ -279,7 +278,7 @@ def _marked(term: Term, marker: str) -> str:
     return f"<{marker}{term.value}>" if isinstance(term, BlankNode) else str(term)
 
 
-# Reading all facts: as N-Quads, and as one digest that is equal for equal facts.
+# Reading all facts as N-Quads.
 
 PIECE = 1 << 16
 
@@ -314,26 +313,13 @@ def _pieces(quads: Iterable[Quad]) -> Iterator[bytes]:
     lines: list[str] = []
     size = 0
     for quad in quads:
-        lines.append(line := _line(quad))
+        lines.append(line := f"{quad} .\n")
         size += len(line)
         if size >= PIECE:
             yield "".join(lines).encode()
             lines, size = [], 0
     if lines:
         yield "".join(lines).encode()
-
-
-def digest(store: Store) -> str:
-    """Equal for equal sets of quads in any order, provenance included. Not safe against forgery."""
-    total = count = 0
-    for quad in store.quads_for_pattern(None, None, None, None):
-        total += xxhash.xxh3_128_intdigest(_line(quad).encode())
-        count += 1
-    return f"{total % (1 << 128):032x}-{count}"
-
-
-def _line(quad: Quad) -> str:
-    return f"{quad} .\n"
 
 
 class LocalFacts:

@@ -7,7 +7,6 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -170,7 +169,7 @@ class LinksReader:
             self._connection = None
 
     def about(self, url: Url) -> tuple[Incoming, list[Anchor]]:
-        """`incoming` and `anchors` in one query."""
+        """The anchors by linking site: other sites first, then the most used; links without text are left out."""
         return self.about_all([url])[0]
 
     def about_all(self, urls: Sequence[Url]) -> list[tuple[Incoming, list[Anchor]]]:
@@ -196,13 +195,6 @@ class LinksReader:
         named = {target: _anchors(anchors, linking) for target, anchors in outer.items()}
         return [(states[target].count, named.get(target, [])) for target in ids]
 
-    def incoming(self, url: Url) -> Incoming:
-        return self.about(url)[0]
-
-    def anchors(self, url: Url) -> list[Anchor]:
-        """By linking site, other sites first, most used first; links without text are left out."""
-        return self.about(url)[1]
-
     def outgoing(self, url: Url) -> list[Link]:
         """In the page's order; empty for an unknown page."""
         with self._damage_named():
@@ -218,17 +210,6 @@ class LinksReader:
         """By id, the fetch times of the known pages, with links or without."""
         with self._damage_named():
             return dict(self._opened().execute(SQL["held"], (json.dumps([url.id for url in urls]),)).fetchall())
-
-    def digest(self) -> str:
-        """Equal for equal links, in whatever order they were written."""
-        seen, connection = sha256(), self._opened()
-        with self._damage_named():
-            for url_id, fetched_at, url, outgoing in connection.execute(SQL["all_sources"]):
-                seen.update(repr((url_id, fetched_at, url, links_in(outgoing))).encode("utf-8", "replace"))
-            ids = {link.url.id for row in connection.execute(SQL["all_sources"]) for link in links_in(row[3])}
-            for url_id in sorted(ids):
-                seen.update(repr(target_states(connection, [url_id])[url_id]).encode("utf-8", "replace"))
-        return seen.hexdigest()
 
     def _opened(self) -> sqlite3.Connection:
         assert self._connection is not None, "the links are not open"

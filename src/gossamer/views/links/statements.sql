@@ -46,9 +46,6 @@ SELECT id, url FROM sources WHERE id IN (SELECT value FROM json_each(?));
 INSERT INTO sources (id, fetched_at, url, outgoing) VALUES (?, ?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET fetched_at = excluded.fetched_at, url = excluded.url, outgoing = excluded.outgoing;
 
--- all_sources: Every source in order of its id, for digests.
-SELECT id, fetched_at, url, outgoing FROM sources ORDER BY id;
-
 -- add_run: The changes of one commit.
 INSERT INTO runs (changes, columns, texts) VALUES (?, ?, ?);
 
