@@ -8,7 +8,8 @@ from pathlib import Path
 import xxhash
 from pyoxigraph import Store
 
-from gossamer.views.links.reader import links_in, target_states
+from gossamer.views.links.reader import Runs, target_states
+from gossamer.views.links.store import links_in
 
 
 def facts_digest(store: Store) -> str:
@@ -24,6 +25,6 @@ def links_digest(path: Path) -> str:
             links = links_in(packed)
             targets |= {link.url.id for link in links}
             seen.update(repr((page, links)).encode("utf-8", "replace"))
-        for target, state in sorted(target_states(connection, [*targets]).items()):
+        for target, state in sorted(target_states(connection, [*targets], Runs(), 0).items()):
             seen.update(repr((target, state)).encode("utf-8", "replace"))
     return seen.hexdigest()

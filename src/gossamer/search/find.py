@@ -151,7 +151,7 @@ class Search:
             matches = searcher.find(query, facets)
             entities = tuple(searcher.entities(query)) if not query.offset else ()
         with self._reader() as links:
-            called = links.called([found.card.url for found in matches.found]) if links is not None else []
+            called = links.counts_and_anchors([found.card.url for found in matches.found]) if links is not None else []
         hits = tuple(starmap(_hit_of, zip_longest(matches.found, called)))
         return SearchAnswer(
             hits=hits,

@@ -53,7 +53,7 @@ def test_a_result_is_told_what_other_sites_call_it_and_how_many_link_to_it(tmp_p
     links.commit()
     reader = LinksReader(tmp_path / "links.db")
     reader.open()
-    assert reader.called([Url("http://t.test/"), Url("http://nobody.test/")]) == [
+    assert reader.counts_and_anchors([Url("http://t.test/"), Url("http://nobody.test/")]) == [
         (2, [Anchor("a fine page", "a.test", 1)]),
         (0, []),
     ]
@@ -96,14 +96,14 @@ def test_a_new_run_takes_the_room_of_what_was_kept_whole_and_is_not_read_for_eve
     runs = Runs(TARGET_BYTES * 10 + 2_000)  # for the first one whole, or for the targets of a dozen
     reader = LinksReader(tmp_path / "links.db", runs)
     reader.open()
-    reader.called(targets)
+    reader.counts_and_anchors(targets)
     assert [bool(run.columns) for run in runs._kept.values()] == [True]
     for at in range(2, 9):
         commit(at)
-        assert [count for count, _ in reader.called(targets)] == [at] * 10
+        assert [count for count, _ in reader.counts_and_anchors(targets)] == [at] * 10
     kept = dict(runs._kept)
     assert len(kept) == 8 and not any(run.columns for run in kept.values())
-    reader.called(targets)
+    reader.counts_and_anchors(targets)
     assert all(runs._kept[key] is run for key, run in kept.items()), "the next question reads none of them"
     reader.close()
     links.close()

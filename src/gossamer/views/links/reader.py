@@ -7,29 +7,37 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing
+from itertools import takewhile
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from gossamer.base.clock import Instant
 from gossamer.base.errors import DirectoryUnusable, damage_named
-from gossamer.spool.codec import Broken, inflated
-from gossamer.store.statements import load
+from gossamer.spool.codec import Broken
 from gossamer.values.link import Link
 from gossamer.values.url import Url
-from gossamer.views.links.changes import Change, KeptLink, Read, Target, applied, rows_between, unpack
+from gossamer.views.links.store import (
+    LOWEST,
+    SQL,
+    Change,
+    KeptLink,
+    Read,
+    Target,
+    applied,
+    links_in,
+    merge_state,
+    merged_targets,
+    notes_in,
+    ranges_in,
+    rows_in,
+    unpack,
+)
 
-SQL = load("gossamer.views.links")
-LOWEST, BEYOND = -(1 << 63), 1 << 63
-"""Ids are signed 64-bit integers; BEYOND is greater than all."""
 MOST_BYTES = 64_000_000
 """Of runs cached in memory."""
 TARGET_BYTES = 16
 """Of a cached target, with its share of the marks."""
-
-_LINKS = msgspec.msgpack.Decoder(tuple[Link, ...])
-_ANCHORS = msgspec.msgpack.Decoder(tuple[KeptLink, ...])
 
 
 class Anchor(msgspec.Struct, frozen=True, gc=False):
@@ -46,15 +54,6 @@ class Incoming(msgspec.Struct, frozen=True):
     """Pages that link here; exact."""
     sources: tuple[Url, ...]
     """At most 100 of them, from other hosts first."""
-
-
-class MergeState(msgspec.Struct, frozen=True):
-    """The changes in runs up to `last` are merged for all targets below `low`."""
-
-    last: int = 0
-    low: int = LOWEST
-    merges: int = 0
-    """Merges completed so far."""
 
 
 RunKey = tuple[int, int, int, int]
@@ -74,11 +73,11 @@ class KeptRun(msgspec.Struct, frozen=True):
     def size(self) -> int:
         return TARGET_BYTES * len(self.targets) + len(self.columns) + len(self.texts)
 
-    def of(self, asked: Iterable[int], number: int, connection: sqlite3.Connection) -> list[list[Change]]:
+    def changes_of(self, wanted: Iterable[int], number: int, connection: sqlite3.Connection) -> list[list[Change]]:
         """The changes of each of these targets that has any; most are in no run."""
         targets, count = self.targets, len(self.targets)
         marks, mask = self.marks, len(self.marks) - 1
-        starts = [(target, bisect_left(targets, target)) for target in asked if marks[target & mask]]
+        starts = [(target, bisect_left(targets, target)) for target in wanted if marks[target & mask]]
         found = [
             (start, bisect_right(targets, target, start))
             for target, start in starts
@@ -104,16 +103,16 @@ class Runs:
         run = self._kept.get(key)
         if run is None:
             kept = {one: run for one, run in list(self._kept.items()) if one in present}
-            if self._room_beside(kept) < TARGET_BYTES * key[3]:
+            if self._room_with(kept) < TARGET_BYTES * key[3]:
                 kept = {one: KeptRun(run.targets, run.marks) for one, run in kept.items()}
-            if (room := self._room_beside(kept)) < TARGET_BYTES * key[3]:
+            if (room := self._room_with(kept)) < TARGET_BYTES * key[3]:
                 return None
             others = TARGET_BYTES * sum(one[3] for one in present if one not in kept)
             run = self._read(key, room - others, connection)
             self._kept = {**kept, key: run}
         return run
 
-    def _room_beside(self, kept: Mapping[RunKey, KeptRun]) -> int:
+    def _room_with(self, kept: Mapping[RunKey, KeptRun]) -> int:
         return self._most_bytes - sum(one.size for one in kept.values())
 
     def _read(self, key: RunKey, room: int, connection: sqlite3.Connection) -> KeptRun:
@@ -177,23 +176,20 @@ class LinksReader:
         with self._damage_named():
             states = target_states(self._opened(), [url.id for url in urls], self._runs, self._file)
             linking = _urls(self._opened(), [one.source for state in states.values() for one in state.anchors])
-            return [_described(states[url.id], linking) for url in urls]
+        return [_described(states[url.id], linking) for url in urls]
 
-    def called(self, urls: Sequence[Url]) -> list[tuple[int, list[Anchor]]]:
+    def counts_and_anchors(self, urls: Sequence[Url]) -> list[tuple[int, list[Anchor]]]:
         """How many pages link to each of these, and the anchors of other sites alone: what a result shows. Cheaper
         than `about_all`, since most links are internal."""
         ids = [url.id for url in urls]
         with self._damage_named():
             states = target_states(self._opened(), ids, self._runs, self._file)
-            outer = {
-                target: tuple([anchor for anchor in state.anchors if not anchor.is_inner])
-                for target, state in states.items()
-                if state.anchors and not state.anchors[0].is_inner  # other sites come first
+            external = {  # other sites come first
+                target: list(takewhile(lambda anchor: not anchor.is_internal, states[target].anchors)) for target in ids
             }
-            sources = [anchor.source for anchors in outer.values() for anchor in anchors]
+            sources = [anchor.source for anchors in external.values() for anchor in anchors]
             linking = _urls(self._opened(), sources) if sources else {}
-        named = {target: _anchors(anchors, linking) for target, anchors in outer.items()}
-        return [(states[target].count, named.get(target, [])) for target in ids]
+        return [(states[target].count, _anchors(external[target], linking)) for target in ids]
 
     def outgoing(self, url: Url) -> list[Link]:
         """In the page's order; empty for an unknown page."""
@@ -224,7 +220,7 @@ def _described(target: Target, linking: dict[int, Url]) -> tuple[Incoming, list[
 def _anchors(links: Sequence[KeptLink], linking: dict[int, Url]) -> list[Anchor]:
     tally = Counter(
         [
-            (link.is_inner, linking[link.source].host.name, words)
+            (link.is_internal, linking[link.source].host.name, words)
             for link in links
             if link.source in linking and (words := " ".join(link.text.split()))
         ]
@@ -233,43 +229,20 @@ def _anchors(links: Sequence[KeptLink], linking: dict[int, Url]) -> list[Anchor]
     return [Anchor(text, site, count, is_own) for (is_own, site, text), count in ranked]
 
 
-def links_in(packed: bytes) -> tuple[Link, ...]:
-    return _LINKS.decode(inflated(packed))
-
-
-def notes_in(connection: sqlite3.Connection) -> dict[str, Any]:
-    return dict(connection.execute(SQL["notes"]).fetchall())
-
-
-def merge_state(connection: sqlite3.Connection) -> MergeState:
-    notes = notes_in(connection)
-    return MergeState(notes.get("merge_last", 0), notes.get("merge_low", LOWEST), notes.get("merges", 0))
-
-
-def targets_state(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[int, Target]:
-    """The merged part of these targets."""
-    rows = connection.execute(SQL["targets_of"], (json.dumps(ids),))
-    return {target: Target(count, _ANCHORS.decode(anchors)) for target, count, anchors in rows}
-
-
-def target_states(
-    connection: sqlite3.Connection, targets: Sequence[int], kept: Runs | None = None, file: int = 0
-) -> dict[int, Target]:
+def target_states(connection: sqlite3.Connection, targets: Sequence[int], cache: Runs, file: int) -> dict[int, Target]:
     """Merged and waiting changes together, in one snapshot. `file` distinguishes its runs from another file's."""
     connection.execute("BEGIN")
     try:
         merge = merge_state(connection)
-        states = dict.fromkeys(targets, Target()) | targets_state(connection, targets)
+        states = dict.fromkeys(targets, Target()) | merged_targets(connection, targets)
         runs = [(file, merge.merges, *row) for row in connection.execute(SQL["all_runs"]).fetchall()]
         late = [target for target in states if target >= merge.low]
         for key in runs:
-            asked = states if key[2] > merge.last else late
-            run = kept.kept(key, runs, connection) if kept is not None else None
-            changes: Iterable[list[Change]] = (
-                run.of(asked, key[2], connection)
-                if run is not None
-                else ranges_in(connection, key[2], key[3], [(target, target + 1) for target in asked])
-            )
+            wanted = states if key[2] > merge.last else late
+            if (run := cache.kept(key, runs, connection)) is not None:
+                changes = run.changes_of(wanted, key[2], connection)
+            else:
+                changes = ranges_in(connection, key[2], key[3], [(target, target + 1) for target in wanted])
             for found in changes:
                 if found:
                     target = found[0][0]
@@ -279,51 +252,8 @@ def target_states(
         connection.execute("COMMIT")
 
 
-def changes_in(connection: sqlite3.Connection, run: int, changes: int, low: int, below: int) -> list[Change]:
-    """The changes of targets from `low` to before `below`."""
-    return ranges_in(connection, run, changes, [(low, below)])[0]
-
-
-def ranges_in(
-    connection: sqlite3.Connection, run: int, changes: int, ranges: Sequence[tuple[int, int]]
-) -> list[list[Change]]:
-    """The same for several ranges, read in pieces: runs are large and mostly irrelevant."""
-    if not ranges:
-        return []
-    with connection.blobopen("runs", "columns", run, readonly=True) as columns:
-
-        def read(offset: int, length: int) -> bytes:
-            return _piece(columns, offset, length)
-
-        rows = [rows_between(changes, read, low, None if below >= BEYOND else below) for low, below in ranges]
-    return rows_in(connection, run, changes, rows)
-
-
-def rows_in(
-    connection: sqlite3.Connection, run: int, changes: int, rows: Sequence[tuple[int, int]]
-) -> list[list[Change]]:
-    """The changes in these rows of a run, each pair a half-open range."""
-    with (
-        connection.blobopen("runs", "columns", run, readonly=True) as columns,
-        connection.blobopen("runs", "texts", run, readonly=True) as texts,
-    ):
-
-        def read(offset: int, length: int) -> bytes:
-            return _piece(columns, offset, length)
-
-        def read_text(offset: int, length: int) -> bytes:
-            return _piece(texts, offset, length)
-
-        return [unpack(changes, start, end, read, read_text) for start, end in rows]
-
-
 def _pieces(text: bytes) -> Read:
     return lambda offset, length: text[offset : offset + length]
-
-
-def _piece(blob: sqlite3.Blob, offset: int, length: int) -> bytes:
-    blob.seek(offset)
-    return blob.read(length) if length else b""
 
 
 def _urls(connection: sqlite3.Connection, ids: list[int]) -> dict[int, Url]:
@@ -341,15 +271,12 @@ def every_link(path: Path) -> Iterator[tuple[str, tuple[Link, ...]]]:
     last, is_more = LOWEST, path.is_file()
     while is_more:
         with damage_named(path, sqlite3.DatabaseError, ValueError, *Broken):
-            rows = [(number, url, links_in(outgoing)) for number, url, outgoing in _next(path, last)]
+            with closing(_open_read_only(path)) as connection:
+                packed = connection.execute(SQL["next_sources"], (last, AT_ONCE)).fetchall()
+            rows = [(number, url, links_in(outgoing)) for number, url, outgoing in packed]
         for last, url, links in rows:  # noqa: B007
             yield url, links
         is_more = len(rows) == AT_ONCE
-
-
-def _next(path: Path, last: int) -> list[tuple[int, str, bytes]]:
-    with closing(_open_read_only(path)) as connection:
-        return connection.execute(SQL["next_sources"], (last, AT_ONCE)).fetchall()
 
 
 def _open_read_only(path: Path) -> sqlite3.Connection:

@@ -1,16 +1,22 @@
-"""The only writer of the links, in the indexer process.
+"""The links' only writer, in the indexer process; and what it stores, which the reader reads.
 
 Inserting each link at its target would rewrite the whole table over and over: targets are hashes, so every link is on
-a different page of the file. Instead a commit writes its changes as one sorted run. When enough changes wait, they are
-merged into the targets in order, a slice with every commit, so that no commit takes long.
+a different page of the file. Instead a commit writes the changes of its pages as one sorted run. When enough changes
+wait, they are merged into the targets in order, a slice with every commit, so that no commit takes long.
+
+A run is two byte strings: columns in order of target, and the texts concatenated. A target is found by a search over
+the first column, without unpacking.
 """
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate, groupby, pairwise
+from operator import itemgetter
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -18,22 +24,227 @@ from gossamer.base.clock import Instant
 from gossamer.base.errors import DirectoryUnusable, DiskFull, GossamerError, ViewDamaged, damage_named
 from gossamer.base.files import Files
 from gossamer.base.tell import Tell
-from gossamer.spool.codec import Broken, deflated
+from gossamer.spool.codec import Broken, deflated, inflated
+from gossamer.store.statements import load
 from gossamer.values.link import Link
 from gossamer.values.page import Page, Reading
-from gossamer.values.url import Url
-from gossamer.views.links.changes import Columns, Target, applied, by_target, changes_between, pack, pointing
-from gossamer.views.links.reader import (
-    BEYOND,
-    LOWEST,
-    SQL,
-    MergeState,
-    changes_in,
-    links_in,
-    merge_state,
-    notes_in,
-    targets_state,
-)
+from gossamer.values.url import Url, ids_of
+
+SQL = load("gossamer.views.links")
+LOWEST, BEYOND = -(1 << 63), 1 << 63
+"""Ids are signed 64-bit integers; BEYOND is greater than all."""
+MOST_ANCHORS = 100
+LONGEST_TEXT = 120
+WINDOW = 256
+"""Rows that are cheaper to read at once than to search one by one."""
+
+REMOVED, EXTERNAL, INTERNAL = 0, 1, 2
+"""Kinds of changes: a link that is gone, and links from another host and from the same one."""
+
+Change = tuple[int, int, int, str]
+"""Target, source, kind, text: one page starts or stops linking to another. Its removal comes before its addition."""
+
+Read = Callable[[int, int], bytes]
+"""`read(offset, length)` returns a piece of one of a run's byte strings."""
+
+by_target = itemgetter(0)
+_ENCODER = msgspec.msgpack.Encoder()
+_LINKS = msgspec.msgpack.Decoder(tuple[Link, ...])
+
+
+class KeptLink(msgspec.Struct, frozen=True, array_like=True):
+    """An incoming link, stored with its target."""
+
+    source: int
+    is_internal: bool
+    text: str
+
+
+_ANCHORS = msgspec.msgpack.Decoder(tuple[KeptLink, ...])
+
+
+class Target(msgspec.Struct, frozen=True):
+    count: int = 0
+    anchors: tuple[KeptLink, ...] = ()
+    """At most MOST_ANCHORS: other hosts first, then by the sources' ids, which is as good as random."""
+
+
+class MergeState(msgspec.Struct, frozen=True):
+    """The changes in runs up to `last` are merged for all targets below `low`."""
+
+    last: int = 0
+    low: int = LOWEST
+    merges: int = 0
+    """Merges completed so far."""
+
+
+class Columns(NamedTuple):
+    """The changes of one page, by column: a page has about 40 rows."""
+
+    targets: "array[int]"
+    kinds: bytes
+    texts: list[str]
+
+
+def link_columns(source: Url, links: Sequence[Link]) -> Columns:
+    """The targets a page endorses, each once, with kind and text. Links to itself and nofollow links do not count."""
+    host, own = source.host.name, source.text
+    ours = f"http://{host}/", f"https://{host}/"
+    found: dict[str, str] = {}
+    for link in links:
+        target = link.url.text
+        if link.may_follow and target != own and not found.get(target):
+            found[target] = link.text
+    kinds = bytes([INTERNAL if target.startswith(ours) else EXTERNAL for target in found])
+    return Columns(ids_of(found), kinds, [text[:LONGEST_TEXT] for text in found.values()])
+
+
+def changes_between(old: Columns, new: Columns) -> Columns:
+    """The changes from `old` to `new`, removals first."""
+    was = dict(zip(old.targets, zip(old.kinds, old.texts, strict=True), strict=True))
+    now = dict(zip(new.targets, zip(new.kinds, new.texts, strict=True), strict=True))
+    rows = [(target, REMOVED, "") for target, link in was.items() if now.get(target) != link]
+    rows += [(target, *link) for target, link in now.items() if was.get(target) != link]
+    return Columns(array("q", [row[0] for row in rows]), bytes([row[1] for row in rows]), [row[2] for row in rows])
+
+
+def pack(pages: Iterable[tuple[int, Columns]]) -> tuple[int, bytes, bytes]:
+    """A run of these pages' changes: their number, the columns, and the texts. REQUIRES: pages in order of their ids,
+    so that a stable sort by target is enough.
+
+    Columns: targets and sources (8 bytes each), ends of the texts (4), kinds (1), in the machine's byte order.
+    """
+    targets, sources, kinds, texts = array("q"), array("q"), bytearray(), list[str]()
+    for source, change in pages:
+        targets += change.targets
+        sources += array("q", (source,)) * len(change.targets)
+        kinds += change.kinds
+        texts += change.texts
+    if not texts:
+        return 0, b"", b""
+    order = sorted(range(len(texts)), key=targets.__getitem__)
+    sorted_of = itemgetter(*order) if len(order) > 1 else tuple  # for a single row itemgetter returns no tuple
+    ordered: tuple[str, ...] = sorted_of(texts)
+    joined = "".join(ordered)
+    encoded = ordered if joined.isascii() else [text.encode("utf-8", "replace") for text in ordered]
+    ends = array("I", accumulate(map(len, encoded)))
+    columns = array("q", sorted_of(targets)), array("q", sorted_of(sources)), ends, bytes(sorted_of(kinds))
+    return len(ordered), b"".join(columns), joined.encode("utf-8", "replace")
+
+
+def rows_between(count: int, read: Read, low: int, below: int) -> tuple[int, int]:
+    """Which of `count` rows have targets from `low` to before `below`."""
+    start = _first_row(count, read, low)
+    if below >= BEYOND:
+        return start, count
+    if start == count or array("q", read(8 * start, 8))[0] >= below:
+        return start, start  # most targets are not in most runs
+    return start, _first_row(count, read, below)
+
+
+def _first_row(count: int, read: Read, target: int) -> int:
+    """Interpolation search: targets are hashes, spread evenly, so a few guesses do where bisection takes twenty steps.
+    Every third step bisects, in case an attacker has skewed the distribution."""
+    low, high, least, most, steps = 0, count, LOWEST, BEYOND - 1, 0
+    while high - low > WINDOW:
+        steps += 1
+        middle = (low + high) // 2
+        if steps % 3:
+            middle = low + int((target - least) / max(1, most - least) * (high - low))
+        start = min(max(middle - WINDOW // 2, low), high - WINDOW)
+        seen = array("q", read(8 * start, 8 * WINDOW))
+        if seen[0] >= target:
+            high, most = start, seen[0]
+        elif seen[-1] < target:
+            low, least = start + WINDOW, seen[-1]
+        else:
+            return start + bisect_left(seen, target)
+    return low + bisect_left(array("q", read(8 * low, 8 * (high - low))), target)
+
+
+def unpack(count: int, start: int, end: int, read: Read, read_text: Read) -> list[Change]:
+    """The changes in rows `start` to before `end` of a run of `count`."""
+    if start >= end:
+        return []
+    some = end - start
+    targets, sources, ends = array("q"), array("q"), array("I")
+    targets.frombytes(read(8 * start, 8 * some))
+    sources.frombytes(read(8 * count + 8 * start, 8 * some))
+    before = min(start, 1)  # the row before has the start of the first text
+    ends.frombytes(read(16 * count + 4 * (start - before), 4 * (some + before)))
+    kinds = read(20 * count + start, some)
+    first = ends.pop(0) if before else 0
+    raw = read_text(first, ends[-1] - first)
+    starts = [0, *(one - first for one in ends)]
+    texts = [raw[a:b].decode("utf-8", "replace") for a, b in pairwise(starts)]
+    return list(zip(targets, sources, kinds, texts, strict=True))
+
+
+def ranges_in(
+    connection: sqlite3.Connection, run: int, changes: int, ranges: Sequence[tuple[int, int]]
+) -> list[list[Change]]:
+    """The changes of targets in each of these half-open ranges. Runs are large, so only pieces of them are read."""
+    if not ranges:
+        return []
+    with connection.blobopen("runs", "columns", run, readonly=True) as columns:
+        read = _reading(columns)
+        rows = [rows_between(changes, read, low, below) for low, below in ranges]
+    return rows_in(connection, run, changes, rows)
+
+
+def rows_in(
+    connection: sqlite3.Connection, run: int, changes: int, rows: Sequence[tuple[int, int]]
+) -> list[list[Change]]:
+    """The changes in these rows of a run, each pair a half-open range."""
+    with (
+        connection.blobopen("runs", "columns", run, readonly=True) as columns,
+        connection.blobopen("runs", "texts", run, readonly=True) as texts,
+    ):
+        read, read_text = _reading(columns), _reading(texts)
+        return [unpack(changes, start, end, read, read_text) for start, end in rows]
+
+
+def _reading(blob: sqlite3.Blob) -> Read:
+    def read(offset: int, length: int) -> bytes:
+        blob.seek(offset)
+        return blob.read(length) if length else b""
+
+    return read
+
+
+def applied(target: Target, changes: Iterable[Change]) -> Target:
+    """REQUIRES: the changes are of this target, oldest first."""
+    count = target.count
+    links = {anchor.source: anchor for anchor in target.anchors}
+    for _, source, kind, text in changes:
+        if kind == REMOVED:
+            count -= 1
+            links.pop(source, None)
+        else:
+            count += 1
+            links[source] = KeptLink(source, kind == INTERNAL, text)
+    ranked = sorted(links.values(), key=lambda anchor: (anchor.is_internal, anchor.source))
+    return Target(count, tuple(ranked[:MOST_ANCHORS]))
+
+
+def links_in(packed: bytes) -> tuple[Link, ...]:
+    return _LINKS.decode(inflated(packed))
+
+
+def notes_in(connection: sqlite3.Connection) -> dict[str, Any]:
+    return dict(connection.execute(SQL["notes"]).fetchall())
+
+
+def merge_state(connection: sqlite3.Connection) -> MergeState:
+    notes = notes_in(connection)
+    return MergeState(notes.get("merge_last", 0), notes.get("merge_low", LOWEST), notes.get("merges", 0))
+
+
+def merged_targets(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[int, Target]:
+    """The merged part of these targets."""
+    rows = connection.execute(SQL["targets_of"], (json.dumps(ids),))
+    return {target: Target(count, _ANCHORS.decode(anchors)) for target, count, anchors in rows}
+
 
 VERSION = 1
 MERGE_AT = 2_000_000
@@ -44,7 +255,6 @@ SLICE = 8_000
 PACE = 1.25
 """... or this many times what it adds, if that is more: a merge then ends before the next is due."""
 
-_ENCODER = msgspec.msgpack.Encoder()
 _PRAGMAS = ("journal_mode = WAL", "synchronous = NORMAL", "cache_size = -65536", "wal_autocheckpoint = 8000")
 
 
@@ -54,7 +264,7 @@ class _Outgoing(NamedTuple):
     url: Url
     fetched_at: Instant
     links: bytes
-    pointing: Columns
+    columns: Columns
 
 
 class LinksWriter:
@@ -76,7 +286,7 @@ class LinksWriter:
             self._connect()
         except sqlite3.DatabaseError as trouble:
             self._tell("links.unreadable", because=str(trouble))
-            self._start_anew()
+            self._start_empty()
         self._position = notes_in(self._opened()).get("position", b"")
 
     def close(self) -> None:
@@ -149,7 +359,7 @@ class LinksWriter:
             connection.execute(SQL[f"create_{table}"])
         connection.execute(f"PRAGMA user_version = {VERSION}")
 
-    def _start_anew(self) -> None:
+    def _start_empty(self) -> None:
         self.close()
         for suffix in ("", "-wal", "-shm"):
             self._files.remove(self._path.with_name(self._path.name + suffix))
@@ -166,8 +376,6 @@ class LinksWriter:
 
     def _write_pending(self, connection: sqlite3.Connection) -> int:
         """Write the sources, and their changes as one run; returns the number of changes."""
-        if not self._pending:
-            return 0
         old = dict(connection.execute(SQL["outgoing_of"], (json.dumps(list(self._pending)),)).fetchall())
         pages = sorted(self._pending.items())
         rows = [(source, page.fetched_at, page.url.text, page.links) for source, page in pages]
@@ -194,24 +402,22 @@ class LinksWriter:
 
 def _outgoing(reading: Reading) -> _Outgoing:
     url, links = reading.page.url, _links_of(reading.page)
-    return _Outgoing(url, reading.fetched_at, _packed(links), pointing(url, links))
+    return _Outgoing(url, reading.fetched_at, _packed(links), link_columns(url, links))
 
 
 def _changes(pages: Sequence[tuple[int, _Outgoing]], old: dict[int, bytes]) -> Iterator[tuple[int, Columns]]:
     for source, page in pages:
         before = old.get(source)
-        if before is None:
-            yield source, page.pointing
-        else:
-            yield source, changes_between(pointing(page.url, links_in(before)), page.pointing)
+        old_columns = link_columns(page.url, links_in(before)) if before is not None else None
+        yield source, changes_between(old_columns, page.columns) if old_columns else page.columns
 
 
 def _merge_slice(connection: sqlite3.Connection, runs: list[tuple[int, int]], low: int, below: int) -> int:
     """Apply the runs' changes to the targets from `low` to before `below`; returns their number."""
-    changes = [change for run, count in runs for change in changes_in(connection, run, count, low, below)]
+    changes = [change for run, count in runs for change in ranges_in(connection, run, count, [(low, below)])[0]]
     changes.sort(key=by_target)  # stable: an older run's changes of a target stay first
     grouped = [(target, list(group)) for target, group in groupby(changes, key=by_target)]
-    before = targets_state(connection, [target for target, _ in grouped])
+    before = merged_targets(connection, [target for target, _ in grouped])
     puts, drops = [], []
     for target, group in grouped:
         now = applied(before.get(target, Target()), group)
