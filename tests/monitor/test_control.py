@@ -59,7 +59,7 @@ def test_a_process_that_starts_does_not_obey_what_its_predecessor_was_asked(tmp_
     with Control(tmp_path / "control.db", FakeClock()) as control:
         control.ask("stop")
         wanted = control.ask("checkpoint")
-        control.start_afresh("crawler")
+        control.discard_pending("crawler")
         assert control.pending("crawler") == []
         assert [command.id for command in control.pending("indexer")] == [wanted]
 

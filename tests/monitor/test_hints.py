@@ -4,16 +4,15 @@ from typing import Any
 
 import pytest
 
-from gossamer.monitor.control import Figures
+from gossamer.monitor.control import Figures, ProcessStatus
 from gossamer.monitor.hints import MIB, QUESTIONS, HostSums, Overview, hints
-from gossamer.monitor.system import Beaten
 
 
-def one(name: str, life: Any = "fresh", says: str = "", pid: int | None = 1, **figures: float) -> Beaten:
-    return Beaten(name, "a", pid, life, says, 0, 0.0, 60.0, "1.0", figures)
+def one(name: str, life: Any = "fresh", says: str = "", pid: int | None = 1, **figures: float) -> ProcessStatus:
+    return ProcessStatus(name, "a", pid, life, says, 0, 0.0, 60.0, "1.0", figures)
 
 
-def node(**figures: float) -> Beaten:
+def node(**figures: float) -> ProcessStatus:
     return one("a", pid=None, **figures)
 
 
@@ -55,7 +54,7 @@ def test_each_trouble_is_named_with_a_way_to_mend_it(case: str) -> None:
     expected, standing = CASES[case]
     [hint] = hints(standing)
     assert f"{hint.code} {hint.severity}" == expected
-    assert hint.words.endswith(".") and hint.mend.endswith(".") and len(hint.words) < 250
+    assert hint.words.endswith(".") and hint.fix.endswith(".") and len(hint.words) < 250
     assert hint.link == "" or hint.link.startswith("/")
 
 

@@ -45,7 +45,7 @@ def test_points_are_never_too_many_and_the_hour_is_the_end() -> None:
 
 def test_F_W17_a_table_program_finds_no_formula() -> None:
     samples = [at(0, "=cmd|' /C calc'!A1", '@evil,"x"\r\n', cpu=1.5), at(1, NODE, cpu=2)]
-    rows = list(csv.reader(io.StringIO("".join(as_csv(samples)), newline="")))
+    rows = list(csv.reader(io.StringIO(b"".join(as_csv(samples)).decode(), newline="")))
     assert rows[0] == ["at", "node", "process", *FIGURES]
     assert rows[1][1:3] == ['\'@evil,"x"\r\n', "'=cmd|' /C calc'!A1"] and rows[2][2] == "(machine)"
     assert rows[1][3 + list(FIGURES).index("cpu")] == "1.5" and rows[1][-1] == ""

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import psutil
 import pytest
+from tests.monitor.machines import FixedMachine
 
 from gossamer.monitor import pulse as module
-from gossamer.monitor.pulse import FixedMachine, Machine, NodeSample, ThisMachine, busy_and_passed
+from gossamer.monitor.pulse import NodeSample, ThisMachine, busy_and_passed
 
 Linux = namedtuple("Linux", "user nice system idle iowait irq softirq steal guest guest_nice")
 Mac = namedtuple("Mac", "user nice system idle")
@@ -82,5 +83,4 @@ def test_a_process_that_has_ended_says_nothing_more(tmp_path: Path) -> None:
 
 def test_the_fake_is_a_machine_too() -> None:
     fixed = FixedMachine(NodeSample("node-a", cores=4))
-    machine: Machine = fixed
-    assert machine.name() == "node-a" and machine.node().cores == 4 and machine.process(1) is None
+    assert fixed.name() == "node-a" and fixed.node().cores == 4 and fixed.process(1) is None

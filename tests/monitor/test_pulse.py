@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+from tests.monitor.machines import FixedMachine
+
 from gossamer import __version__
 from gossamer.monitor.control import NODE, Control, Vitals
-from gossamer.monitor.pulse import FixedMachine, NodeSample, ProcessReport, ProcessSample, Pulse
+from gossamer.monitor.pulse import NodeSample, ProcessReport, ProcessSample, Pulse
 from gossamer.testing import FakeClock
 
 

@@ -16,8 +16,8 @@ from gossamer.collection.system import Watch
 from gossamer.config.settings import CrawlSettings, PolitenessSettings, ReaderSettings, RetrySettings, Settings
 from gossamer.demo.server import DemoServer
 from gossamer.demo.web import DemoWeb, address_plan
-from gossamer.monitor.control import Control
-from gossamer.monitor.system import Beaten, System
+from gossamer.monitor.control import Control, ProcessStatus
+from gossamer.monitor.system import System
 from gossamer.store.directory import Directory
 from gossamer.values.url import Url
 
@@ -67,7 +67,7 @@ async def crawl_and_look(root: Path, look: Callable[[Callable[[], System]], obje
 EVERY_PROCESS = {"crawler", "indexer", "graph process 1", "reader 1", "reader 2"}
 
 
-def by_name(system: System) -> dict[str, Beaten]:
+def by_name(system: System) -> dict[str, ProcessStatus]:
     return {one.name: one for one in system.processes}
 
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from gossamer.base.clock import SECOND
 from gossamer.monitor import control as control_room
-from gossamer.monitor.control import FIGURES, NODE, Control, Spent, Vitals, numbered, percent
+from gossamer.monitor.control import FIGURES, NODE, Control, Vitals
+from gossamer.monitor.pulse import CpuTime, numbered, percent
 from gossamer.testing import FakeClock
 
 
@@ -100,10 +101,10 @@ def test_a_busy_database_costs_beats_and_nothing_else(tmp_path: Path, monkeypatc
 
 
 def test_use_is_told_between_two_moments() -> None:
-    assert percent(None, Spent(10.0, 3.0)) == 0.0
-    assert percent(Spent(10.0, 3.0), Spent(12.0, 4.0)) == 50.0
-    assert percent(Spent(10.0, 3.0), Spent(10.0, 4.0)) == 0.0, "the clock stood still"
-    assert percent(Spent(10.0, 3.0), Spent(12.0, 1.0)) == 0.0, "another process under the same number"
+    assert percent(None, CpuTime(10.0, 3.0)) == 0.0
+    assert percent(CpuTime(10.0, 3.0), CpuTime(12.0, 4.0)) == 50.0
+    assert percent(CpuTime(10.0, 3.0), CpuTime(10.0, 4.0)) == 0.0, "the clock stood still"
+    assert percent(CpuTime(10.0, 3.0), CpuTime(12.0, 1.0)) == 0.0, "another process under the same number"
 
 
 @given(st.lists(st.lists(st.integers(1, 30), unique=True, max_size=6), max_size=12))

@@ -18,9 +18,9 @@ from tests.web.exposition import families
 from tests.web.site import LONG_S, Site, serving, trouble_in
 
 from gossamer.base.clock import SECOND, SystemClock
-from gossamer.monitor.control import FIGURES, NODE, Control, Vitals
+from gossamer.monitor.control import FIGURES, NODE, Control, ProcessStatus, Vitals
 from gossamer.monitor.hints import Hint
-from gossamer.monitor.system import Beaten, HourHistory, System
+from gossamer.monitor.system import HourHistory, System
 from gossamer.store.directory import Directory
 from gossamer.web.nodes.metrics import metrics_of, written
 from gossamer.web.nodes.routes import MOST_STREAMS, NodesEvent, live_of
@@ -214,7 +214,7 @@ def test_F_W18_nothing_secret_is_in_the_metrics(site: Site) -> None:
 
 
 def test_labels_are_escaped_and_nothing_runs() -> None:
-    one = Beaten(NASTY, NASTY, 7, "fresh", "", 5 * SECOND, 0.0, 1.0, "1.0", {"cpu_s": 2.0, "lost": 0.0})
+    one = ProcessStatus(NASTY, NASTY, 7, "fresh", "", 5 * SECOND, 0.0, 1.0, "1.0", {"cpu_s": 2.0, "lost": 0.0})
     system = System(
         9 * SECOND, "running", processes=(one,), outcomes={NASTY: 3}, hints=(Hint(NASTY, "advice", "w", "m"),)
     )

@@ -23,7 +23,7 @@ from gossamer.crawler.damage import DAMAGED
 from gossamer.crawler.rules_file import RulesFile
 from gossamer.crawler.seeds import checked_seeds
 from gossamer.frontier.known import known
-from gossamer.monitor.control import Control, at_work
+from gossamer.monitor.control import Control, running_processes
 from gossamer.rules.canonical import stripped
 from gossamer.rules.scope import Reach
 from gossamer.rules.user.rulebook import NO_RULES, Problems, load_rules
@@ -187,7 +187,7 @@ class CrawlControl:
         return str(waits.get("says", "")) if isinstance(waits, dict) else ""
 
     def _beat(self) -> dict[str, object] | None:
-        alive = at_work(self.control.beats(), self.outside)
+        alive = running_processes(self.control.beats(), self.outside)
         return next((one for one in alive if one["name"] == "crawler"), None)
 
     def is_crawling(self) -> bool:

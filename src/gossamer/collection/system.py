@@ -17,10 +17,10 @@ from gossamer.config.settings import Settings
 from gossamer.config.slices import retain_of
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Chronicle
-from gossamer.monitor.control import BEAT_S, Control, Sample, at_work
+from gossamer.monitor.control import BEAT_S, Control, ProcessStatus, Sample, running_processes
 from gossamer.monitor.hints import MIB, Hint, HostSums, Overview, hints, survey
-from gossamer.monitor.pulse import ProcessReport, Pulse, ThisMachine, guarded
-from gossamer.monitor.system import Beaten, System, averages_of, listed, most, state_of, totals_of
+from gossamer.monitor.pulse import ProcessReport, Pulse, ThisMachine
+from gossamer.monitor.system import System, averages_of, listed, most, state_of, totals_of
 from gossamer.store import damage, forgotten, tallies
 from gossamer.store.damage import MarkCounts
 from gossamer.store.directory import Directory
@@ -89,7 +89,7 @@ class Watch:
                 "waiting_hosts": self._survey.waiting_hosts,
             },
             outcomes=counts.by_reason,
-            hints=(*([CONTROL_MISSED] if self.control.is_missed else ()), *hints(standing)),
+            hints=(*([CONTROL_MISSED] if self.control.is_unusable else ()), *hints(standing)),
         )
 
     def history(self, since_at: Instant) -> list[Sample]:
@@ -127,7 +127,7 @@ class Watch:
             sizes[f"{name}_bytes"] = sum(files.size(path.with_name(path.name + tail)) or 0 for tail in ("", "-wal"))
         return sizes
 
-    def _lag_before(self, processes: Sequence[Beaten], now: Instant) -> float | None:
+    def _lag_before(self, processes: Sequence[ProcessStatus], now: Instant) -> float | None:
         """Only when it matters: with words on time there is nothing to compare."""
         if most((one.figures for one in processes if one.name == "crawler"), "words_lag_s") < 1:
             return None
@@ -144,8 +144,8 @@ async def beat(watch: Watch, queries: QueryPool) -> None:
     pulse = Pulse("web", outside.processes.own_pid(), watch.control, machine, outside.clock, QUERY_WORKER)
     with pulse.beating():
         while True:
-            said = guarded(ProcessReport({"streams": watch.streams}), queries.barriers)
-            await asyncio.to_thread(pulse.beat, said, queries.pids)
+            report = ProcessReport({"streams": watch.streams})
+            await asyncio.to_thread(pulse.beat, report, queries.pids, queries.barriers)
             await outside.clock.sleep(BEAT_S)
 
 
@@ -182,7 +182,7 @@ def status_of(directory: Directory, settings: Settings, outside: Outside) -> Col
             forgetting=forgetting,
             views=list(unusable(directory, outside, counts.pages)),
             droppable=look_ahead(directory, retain, outside) if is_countable else None,
-            processes=at_work(control.beats(), outside),
+            processes=running_processes(control.beats(), outside),
             hints=Watch(directory, settings, outside, control).system().hints,
             sandbox=asyncio.run(barriers_here(outside)),
         )

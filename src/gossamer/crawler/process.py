@@ -106,8 +106,8 @@ async def open_crawl(
     tell = noting((words, facts), tell)
     async with AsyncExitStack() as opened:
         database = await opened.enter_async_context(open_database(directory, outside.clock, tell))
-        control = opened.enter_context(Control(directory.control, outside.clock, mends=True))
-        control.start_afresh(CRAWLER)
+        control = opened.enter_context(Control(directory.control, outside.clock, repairs=True))
+        control.discard_pending(CRAWLER)
         indexer = await opened.enter_async_context(indexer_running(directory, outside, tell, settings.agent, stop))
         volumes, spool = await open_archive(opened, directory, settings, database, outside, tell)
         ruling = await open_ruling(directory, settings, starts, database, outside, tell)

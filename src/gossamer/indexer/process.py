@@ -47,7 +47,7 @@ from gossamer.indexer.updates import (
     noting_omissions,
 )
 from gossamer.monitor.control import Control
-from gossamer.monitor.pulse import ProcessReport, Pulse, ThisMachine, beating_by_itself
+from gossamer.monitor.pulse import ProcessReport, Pulse, ThisMachine, beating_in_thread
 from gossamer.monitor.supervisor import become_the_one, dropped
 from gossamer.plugins.code import reopened
 from gossamer.rules.canonical import identity_of
@@ -115,7 +115,7 @@ async def index(directory: Directory, agent: str, channel: socket.socket, outsid
     try:
         async with AsyncExitStack() as opened:
             control = opened.enter_context(Control(directory.control, outside.clock))
-            control.start_afresh(NAME)
+            control.discard_pending(NAME)
             facts, keeper = opened.enter_context(facts_apart(directory, outside.processes))
             reread = await opened.enter_async_context(rereading(directory, agent, outside, tell))
             if directory.fixed_views:
@@ -125,7 +125,7 @@ async def index(directory: Directory, agent: str, channel: socket.socket, outsid
             own, machine = outside.processes.own_pid(), ThisMachine(directory.root)
             pulse = Pulse(NAME, own, control, machine, outside.clock, KEEPER)
             published.beat = partial(pulse.beat, workers=(keeper.pid,))
-            opened.enter_context(beating_by_itself(pulse, published.said, (keeper.pid,)))
+            opened.enter_context(beating_in_thread(pulse, published.said, (keeper.pid,)))
             async with asyncio.TaskGroup() as crew:
                 listening = crew.create_task(stop_at_end_of(channel, stop))
                 standing = crew.create_task(merges_stand_back(outside))

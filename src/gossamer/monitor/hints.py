@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal
 
 import msgspec
 
 from gossamer.base.clock import SECOND, Instant
-from gossamer.monitor.control import Figures
+from gossamer.monitor.control import ProcessStatus
 from gossamer.store.statements import State, load
 from gossamer.values.outcome import Reason
 from gossamer.workers.protocol import MEANINGS, from_bits
@@ -20,27 +20,12 @@ class Hint(msgspec.Struct, frozen=True):
     code: str
     """Stable: "disk-low", "indexer-silent", ..."""
     severity: Severity
-    """trouble: work has stopped or is being lost; warning: it soon may be; advice: it could go better."""
+    """trouble: work has stopped or is being lost; warning: it may be soon; advice: it could run better."""
     words: str
-    mend: str
+    fix: str = msgspec.field(name="mend")
     """What to do about it."""
     link: str = ""
-    """A page of ours with the list that it is about; or nothing."""
-
-
-class Living(Protocol):
-    """A process as the hints see it; the real one is `system.Beaten`."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def life(self) -> str: ...
-    @property
-    def says(self) -> str: ...
-    @property
-    def age_s(self) -> float: ...
-    @property
-    def figures(self) -> Figures: ...
+    """The page with the list that it is about; may be empty."""
 
 
 class HostSums(msgspec.Struct, frozen=True):
@@ -64,10 +49,10 @@ class HostSums(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """What the hints are drawn from."""
+    """What the hints are derived from."""
 
-    processes: Sequence[Living]
-    nodes: Sequence[Living] = ()
+    processes: Sequence[ProcessStatus]
+    nodes: Sequence[ProcessStatus] = ()
     outcomes: Mapping[str, int] = field(default_factory=dict)
     counters: Mapping[str, int] = field(default_factory=dict)
     survey: HostSums = field(default_factory=HostSums)
@@ -77,12 +62,12 @@ class Overview:
     low_water: int = 256 * MIB
     delay_s: float = 1.0
 
-    def process(self, name: str) -> Living | None:
+    def process(self, name: str) -> ProcessStatus | None:
         return next((one for one in self.processes if one.name == name), None)
 
     def figure(self, process: str, name: str) -> float:
         found = self.process(process)
-        return found.figures.get(name, 0.0) if found is not None and found.life in ("fresh", "late") else 0.0
+        return found.figures.get(name, 0.0) if found is not None and found.is_alive else 0.0
 
     def ended(self, *reasons: Reason) -> int:
         return sum(self.outcomes.get(reason, 0) for reason in reasons)
@@ -94,29 +79,29 @@ class Overview:
     @property
     def is_crawling(self) -> bool:
         crawler = self.process("crawler")
-        return crawler is not None and crawler.life in ("fresh", "late")
+        return crawler is not None and crawler.is_alive
 
 
 Question = Callable[[Overview], Hint | None]
 ORDER: Mapping[Severity, int] = {"trouble": 0, "warning": 1, "advice": 2}
 
 
-def hints(standing: Overview) -> tuple[Hint, ...]:
+def hints(overview: Overview) -> tuple[Hint, ...]:
     """The most severe first."""
-    found = [hint for question in QUESTIONS if (hint := question(standing)) is not None]
+    found = [hint for question in QUESTIONS if (hint := question(overview)) is not None]
     return tuple(sorted(found, key=lambda hint: ORDER[hint.severity]))
 
 
 def disk(at: Overview) -> Hint | None:
     free = min((one.figures["disk_free"] for one in at.nodes if one.figures.get("disk_total")), default=None)
-    mend = "Free some space on that disk, or move the directory to a larger one; no stored data is lost."
+    fix = "Free some space on that disk, or move the directory to a larger one; no stored data is lost."
     if free is None or free > 4 * at.low_water:
         return None
     left = f"{free / 1e9:.1f} GB are free on the disk of the data directory"
     if free <= at.low_water:
         words = f"The disk is full: {left}. The crawl waits for space and continues by itself; search still works."
-        return Hint("disk-low", "trouble", words, mend, "/nodes#nodes")
-    return Hint("disk-low", "warning", f"The disk is nearly full: {left}.", mend, "/nodes#nodes")
+        return Hint("disk-low", "trouble", words, fix, "/nodes#nodes")
+    return Hint("disk-low", "warning", f"The disk is nearly full: {left}.", fix, "/nodes#nodes")
 
 
 def silence(at: Overview) -> Hint | None:
@@ -126,8 +111,8 @@ def silence(at: Overview) -> Hint | None:
     who = " and the ".join(silent)
     are, their = ("have", "Their") if len(silent) > 1 else ("has", "Its")
     words = f"The {who} {are} stopped responding: killed, or the machine is overloaded."
-    mend = f"{their} work is safe. `gossamer crawl` with the same --dir continues; see its terminal for the cause."
-    return Hint(f"{silent[0]}-silent", "trouble", words, mend, "/nodes#processes")
+    fix = f"{their} work is safe. `gossamer crawl` with the same --dir continues; see its terminal for the cause."
+    return Hint(f"{silent[0]}-silent", "trouble", words, fix, "/nodes#processes")
 
 
 def lag(at: Overview) -> Hint | None:
@@ -135,19 +120,19 @@ def lag(at: Overview) -> Hint | None:
     if behind < 15 or (before is not None and behind < before):
         return None
     words = f"The index is {behind:.0f} s behind the crawl, and the delay is growing."
-    mend = "The crawl slows down for it. A faster disk helps the indexer most; a lower `crawl.at_once`, too."
-    return Hint("lag-grows", "warning", words, mend, "/nodes#history")
+    fix = "The crawl slows down for it. A faster disk helps the indexer most; a lower `crawl.at_once`, too."
+    return Hint("lag-grows", "warning", words, fix, "/nodes#history")
 
 
 def contact(at: Overview) -> Hint | None:
     if refused := at.ended(Reason.CONTACT):
         words = f"{refused:,} public URLs were not fetched, because no contact is set."
-        mend = "Set contact in gossamer.toml to a URL or email address where site owners reach you, and crawl again."
-        return Hint("contact-missing", "trouble", words, mend, "/crawl?reason=contact")
+        fix = "Set contact in gossamer.toml to a URL or email address where site owners reach you, and crawl again."
+        return Hint("contact-missing", "trouble", words, fix, "/crawl?reason=contact")
     if not at.has_contact:
         words = "No contact is set: public sites will not be fetched."
-        mend = "Set contact in gossamer.toml to a URL or email address where site owners reach you."
-        return Hint("contact-missing", "advice", words, mend)
+        fix = "Set contact in gossamer.toml to a URL or email address where site owners reach you."
+        return Hint("contact-missing", "advice", words, fix)
     return None
 
 
@@ -157,16 +142,16 @@ def refusals(at: Overview) -> Hint | None:
         return None
     slow = at.ended(Reason.SLOW_DOWN)
     words = f"{refused:,} URLs were refused by their servers (4xx); {slow:,} of them asked us to slow down."
-    mend = "Raise `politeness.delay_s`, and name yourself in the contact: site owners allow crawlers they know."
-    return Hint("hosts-refuse", "warning", words, mend, "/crawl?reason=client-error")
+    fix = "Raise `politeness.delay_s`, and name yourself in the contact: site owners allow crawlers they know."
+    return Hint("hosts-refuse", "warning", words, fix, "/crawl?reason=client-error")
 
 
 def robots(at: Overview) -> Hint | None:
     if not (given_up := at.ended(Reason.ROBOTS_UNREACHABLE)):
         return None
     words = f"{given_up:,} URLs are not fetched, because the robots.txt of their hosts cannot be read."
-    mend = "Most recover by themselves. `gossamer why --host NAME` shows a host's state; retire hosts that are gone."
-    return Hint("robots-unread", "warning", words, mend, "/crawl?reason=robots-unreachable")
+    fix = "Most recover by themselves. `gossamer why --host NAME` shows a host's state; retire hosts that are gone."
+    return Hint("robots-unread", "warning", words, fix, "/crawl?reason=robots-unreachable")
 
 
 def names(at: Overview) -> Hint | None:
@@ -196,18 +181,18 @@ def patience(at: Overview) -> Hint | None:
     if rest_s < 120:
         return None
     words = (
-        f"Everything is waiting for politeness: {queued:,} URLs on {hosts:,} host{'s' * (hosts > 1)}, one fetch "
-        f"per host every {gap_s:.1f} s. That is at most {rate:.1f} pages per second; the queue takes {in_time(rest_s)}."
+        f"Everything is waiting for politeness: {queued:,} URLs on {hosts:,} host{'s' * (hosts > 1)}, one fetch per "
+        f"host every {gap_s:.1f} s. That is at most {rate:.1f} pages per second; the queue takes {duration(rest_s)}."
     )
-    mend = "Crawl more hosts at the same time; or, if the sites are your own, lower `politeness.delay_s`."
-    return Hint("politeness-waits", "advice", words, mend, "/crawl/hosts")
+    fix = "Crawl more hosts at the same time; or, if the sites are your own, lower `politeness.delay_s`."
+    return Hint("politeness-waits", "advice", words, fix, "/crawl/hosts")
 
 
-def in_time(seconds: float) -> str:
+def duration(seconds: float) -> str:
     for unit_s, unit in ((86_400, "days"), (3_600, "hours"), (60, "minutes")):
         if seconds >= 2 * unit_s:
             return f"{seconds / unit_s:.0f} {unit}"
-    return f"{seconds:.0f} seconds"
+    return f"{seconds:.0f} s"
 
 
 def readers(at: Overview) -> Hint | None:
@@ -215,11 +200,11 @@ def readers(at: Overview) -> Hint | None:
     if lost < 5 or lost < 0.01 * at.visited:
         return None
     words = f"{lost:,} pages could not be read: the reader hit a limit or crashed."
-    mend = (
+    fix = (
         "They are stored in the archive. If memory was the limit, raise `readers.memory_mib`; if time, "
         "`readers.cpu_s`; then `gossamer rebuild` reads them again."
     )
-    return Hint("readers-lost", "warning", words, mend, "/crawl?reason=read-timeout")
+    return Hint("readers-lost", "warning", words, fix, "/crawl?reason=read-timeout")
 
 
 def one_host(at: Overview) -> Hint | None:
@@ -228,8 +213,8 @@ def one_host(at: Overview) -> Hint | None:
         return None
     share = 100 * survey.fullest_queued // survey.queued
     words = f"{survey.fullest} has {share} % of the waiting URLs."
-    mend = "If it matters less than the rest, give it a rule (later 2, or exclude), or lower `crawl.site_visits`."
-    return Hint("one-host", "advice", words, mend, "/crawl/hosts")
+    fix = "If it matters less than the rest, give it a rule (later 2, or exclude), or lower `crawl.site_visits`."
+    return Hint("one-host", "advice", words, fix, "/crawl/hosts")
 
 
 def traps(at: Overview) -> Hint | None:
@@ -237,8 +222,8 @@ def traps(at: Overview) -> Hint | None:
     if not held:
         return None
     words = f"{held:,} URLs are quarantined: they look like part of a crawler trap."
-    mend = "If they are worth fetching, release them with `gossamer hosts release HOST --pattern PATTERN`."
-    return Hint("traps-held", "advice", words, mend, "/crawl/hosts")
+    fix = "If they are worth fetching, release them with `gossamer hosts release HOST --pattern PATTERN`."
+    return Hint("traps-held", "advice", words, fix, "/crawl/hosts")
 
 
 def hosts_down(at: Overview) -> Hint | None:
@@ -246,8 +231,8 @@ def hosts_down(at: Overview) -> Hint | None:
     if failing < 5 or failing < 0.2 * max(1, waiting):
         return None
     words = f"{failing:,} of the hosts with waiting URLs are down or unreachable."
-    mend = "They are retried, less and less often, and finally retired. If there are many, check your own network."
-    return Hint("hosts-down", "warning", words, mend, "/crawl/hosts")
+    fix = "They are retried, less and less often, and finally retired. If there are many, check your own network."
+    return Hint("hosts-down", "warning", words, fix, "/crawl/hosts")
 
 
 def paused(at: Overview) -> Hint | None:
@@ -262,15 +247,15 @@ def paused(at: Overview) -> Hint | None:
 def memory(at: Overview) -> Hint | None:
     for node in at.nodes:
         total, free = node.figures.get("memory_total", 0), node.figures.get("memory_free", 0)
-        if node.life in ("fresh", "late") and total and free < 0.05 * total:
+        if node.is_alive and total and free < 0.05 * total:
             words = f"{node.name} has {free / 1e9:.1f} GB of memory left, out of {total / 1e9:.1f} GB."
-            mend = "Use fewer readers (`readers.count`); a machine that swaps crawls many times slower."
-            return Hint("memory-low", "warning", words, mend, "/nodes#nodes")
+            fix = "Use fewer readers (`readers.count`); a machine that swaps crawls many times slower."
+            return Hint("memory-low", "warning", words, fix, "/nodes#nodes")
     return None
 
 
 def barriers(at: Overview) -> Hint | None:
-    lacking = [one for one in at.processes if one.figures.get("barriers_missing") and one.life in ("fresh", "late")]
+    lacking = [one for one in at.processes if one.figures.get("barriers_missing") and one.is_alive]
     if not lacking:
         return None
     missing = 0
@@ -281,9 +266,9 @@ def barriers(at: Overview) -> Hint | None:
     words = f"The workers of the {who} lack a sandbox barrier: {', '.join(MEANINGS[name] for name in held.missing)}."
     if not held.is_network_closed:
         words += " Their network is open, so SPARQL is refused."
-    mend = "Allow user namespaces and seccomp to this user or container; docs/hardening.md says how."
+    fix = "Allow user namespaces and seccomp to this user or container; docs/hardening.md says how."
     severity: Severity = "advice" if held.is_network_closed and held.memory and held.cpu else "warning"
-    return Hint("barrier-missing", severity, words, mend, "/nodes#processes")
+    return Hint("barrier-missing", severity, words, fix, "/nodes#processes")
 
 
 QUESTIONS: tuple[Question, ...] = (
@@ -292,13 +277,13 @@ QUESTIONS: tuple[Question, ...] = (
 )  # fmt: skip
 
 
-# The hosts of a crawl looked over, for the hints. A pass over a table of one row a host: ask it now and then.
+# A summary of the hosts, for the hints. It reads a table of one row a host, so it is not for every second.
 
 _SQL = load("gossamer.monitor", "survey.sql")
 
 
 def survey(state: State, now: Instant) -> HostSums:
-    """Through any connection to the state, a reader's too."""
+    """Through any connection to the state, also a read-only one."""
     hosts, ready, failing, backing_off, queued, gap = state.execute(_SQL["hosts"], {"now": now}).fetchone()
     name, most = state.execute(_SQL["fullest"]).fetchone() or ("", 0)
     return HostSums(hosts, ready, failing, backing_off, name, most, queued, gap / SECOND)

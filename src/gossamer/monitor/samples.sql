@@ -1,18 +1,18 @@
--- next_pasts: The next pages that come again, in the order of their keys, one of so many by their ids.
+-- next_pasts: The next pages that are revisited, by key; with a step, only a sample chosen by id.
 SELECT r.host_id, r.id, name, past
 FROM revisits r JOIN hosts h ON h.id = r.host_id
 WHERE (r.host_id, r.id) > (?, ?) AND r.id & ? = 0
 ORDER BY r.host_id, r.id LIMIT ?;
 
--- amount: How many pages are remembered.
+-- amount: The number of pages with a revisit history.
 SELECT count(*) FROM revisits;
 
--- newest: The last capture that is catalogued.
+-- newest: The last capture in the catalogue.
 SELECT name, number FROM volumes v CROSS JOIN captures c ON volume_id = v.id
 ORDER BY name DESC, number DESC LIMIT 1;
 
--- visits: What the captures behind a place, and not older than some moment, say of pages: how many visits found a
--- known one, how each ended, and their bytes. 301 to 308, 404 and 410 say that a page is no more.
+-- visits: From the captures after a place in the archive and since some moment: how many fetches found a known page,
+-- how each ended, and their bytes. 301 to 308, 404 and 410 mean that a page is gone.
 WITH new AS (
     SELECT c.status, c.is_page, c.refers_at, c.size,
         EXISTS (SELECT 1 FROM captures b WHERE b.host_id = c.host_id AND b.url_id = c.url_id

@@ -1,4 +1,4 @@
--- create_beats: One row a process name: its last sign of life.
+-- create_beats: One row for each process name: its last heartbeat.
 CREATE TABLE IF NOT EXISTS beats (
     name TEXT NOT NULL PRIMARY KEY,
     pid INTEGER NOT NULL,
@@ -6,7 +6,7 @@ CREATE TABLE IF NOT EXISTS beats (
     facts TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- create_commands: What one process asked of another; done_at is null while it waits.
+-- create_commands: Commands for a process; done_at is null while they wait.
 CREATE TABLE IF NOT EXISTS commands (
     id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     addressee TEXT NOT NULL,
@@ -16,40 +16,40 @@ CREATE TABLE IF NOT EXISTS commands (
     done_at INTEGER
 ) STRICT;
 
--- index_pending: Finds the few that wait among the many that are done.
+-- index_pending: Finds the few that are waiting among the many that are done.
 CREATE INDEX IF NOT EXISTS pending ON commands (addressee, id) WHERE done_at IS NULL;
 
--- put_beat: The newest sign of life replaces the one before.
+-- put_beat: The newest heartbeat replaces the one before.
 INSERT INTO beats (name, pid, at, facts) VALUES (:name, :pid, :at, :facts)
 ON CONFLICT (name) DO UPDATE SET pid = excluded.pid, at = excluded.at, facts = excluded.facts;
 
--- every_beat: The last sign of life of each process.
+-- every_beat: The last heartbeat of each process.
 SELECT name, pid, at, facts FROM beats ORDER BY name;
 
--- same_pending: The same thing, when it is the last that was asked and is not yet done: pause, resume, pause are three.
+-- same_pending: The same command, if it is the last one and not yet done: pause, resume, pause are three commands.
 SELECT id FROM (
     SELECT id, verb, args FROM commands WHERE addressee = :addressee AND done_at IS NULL ORDER BY id DESC LIMIT 1
 ) WHERE verb = :verb AND args = :args;
 
--- put_command: Ask for something.
+-- put_command: Add a command.
 INSERT INTO commands (addressee, verb, args, asked_at) VALUES (:addressee, :verb, :args, :at);
 
--- pending_for: What waits for one process, oldest first.
+-- pending_for: The commands waiting for one process, oldest first.
 SELECT id, verb, args, asked_at FROM commands WHERE addressee = :addressee AND done_at IS NULL ORDER BY id;
 
 -- mark_done: A command has been carried out.
 UPDATE commands SET done_at = :at WHERE id = :id AND done_at IS NULL;
 
--- mark_all_done: What was asked of a process that is no more does not concern its successor.
+-- mark_all_done: Commands for a process that has ended do not concern its successor.
 UPDATE commands SET done_at = :at WHERE addressee = :addressee AND done_at IS NULL;
 
 -- is_done: Whether a command has been carried out; no row once it is forgotten.
 SELECT done_at IS NOT NULL FROM commands WHERE id = :id;
 
--- forget_done: Only the latest commands are of interest.
+-- forget_done: Only the latest commands are kept.
 DELETE FROM commands WHERE done_at IS NOT NULL AND id <= :id - 100;
 
--- clear_commands: What was asked of a process may name pages and hosts.
+-- clear_commands: Commands may name pages and hosts.
 DELETE FROM commands WHERE addressee = :addressee;
 
 -- create_vitals: The last figures of each process of each machine; a machine itself has the empty name.
@@ -66,7 +66,7 @@ CREATE TABLE IF NOT EXISTS vitals (
     UNIQUE (node, process)
 ) STRICT;
 
--- create_samples: The past hour of each of them: a ring of 3600 places, the second within the hour.
+-- create_samples: The past hour of each: a ring of 3600 places, one for each second of an hour.
 CREATE TABLE IF NOT EXISTS samples (
     beater INTEGER NOT NULL,
     slot INTEGER NOT NULL,
@@ -93,11 +93,11 @@ SELECT node, process, pid, at, since_at, state, version, figures FROM vitals ORD
 SELECT node, process, s.at, s.figures FROM samples s JOIN vitals v ON v.id = s.beater
 WHERE s.at >= :since_at ORDER BY s.at, node, process;
 
--- end_workers: Workers of a kind, named "kind number", that ended with whoever started them; their past stays.
+-- end_workers: Workers of a kind, named "kind number", ended with their parent; their past stays.
 UPDATE vitals SET state = 'ended' WHERE substr(process, 1, length(:kind)) = :kind;
 
--- forget_samples: What is older than the ring is long, and what nobody owns.
+-- forget_samples: Delete what is older than an hour, and what has no owner.
 DELETE FROM samples WHERE at < :before OR beater NOT IN (SELECT id FROM vitals);
 
--- forget_beaters: Processes and machines not heard of for longer than the ring is long.
+-- forget_beaters: Delete processes and machines without a heartbeat for an hour.
 DELETE FROM vitals WHERE at < :before;

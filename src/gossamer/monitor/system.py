@@ -1,75 +1,52 @@
-"""The system manager's view: every machine and process with what it said last, how long ago, and what it comes to."""
+"""All machines and processes of a collection, their totals, and the texts and curves of the nodes page."""
 
-import csv
-import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Literal
+from itertools import groupby
 
 import msgspec
 
 from gossamer.base.clock import SECOND, Instant, in_words
-from gossamer.monitor.control import BEAT_S, FIGURES, HOUR_S, NODE, Figures, Sample, Vitals
-from gossamer.monitor.hints import Hint
-from gossamer.values.format import csv_safe, state_in_words
+from gossamer.monitor.control import BEAT_S, FIGURES, HOUR_S, NODE, Figures, Life, ProcessStatus, Sample, Vitals
+from gossamer.monitor.hints import Hint, duration
+from gossamer.values.format import csv_line, state_in_words
 
-Life = Literal["fresh", "late", "silent", "ended"]
 FRESH_S = 2 * BEAT_S
 LATE_S = 5 * BEAT_S
-OWN_WORDS = ("paused", "waits for disk", "rebuilding")
-
-
-class Beaten(msgspec.Struct, frozen=True):
-    """A process or a machine, as it stands."""
-
-    name: str
-    node: str
-    pid: int | None
-    """None: a machine."""
-    life: Life
-    """fresh: heard of within two beats; late: within five; silent: not since `at`; ended: it said so."""
-    says: str
-    """A word of its own, such as "paused"; or nothing."""
-    at: Instant
-    """When it was heard of last."""
-    age_s: float
-    uptime_s: float
-    version: str
-    figures: Figures
+OWN_STATES = ("paused", "waits for disk", "rebuilding")
 
 
 class System(msgspec.Struct, frozen=True):
-    """Everything the system manager shows."""
+    """What `gossamer top` and the nodes page show."""
 
     at: Instant
     state: str
-    """Of the crawl: running, paused, waits for disk, interrupted or at rest."""
-    nodes: tuple[Beaten, ...] = ()
-    processes: tuple[Beaten, ...] = ()
+    """Of the crawl: "running", "paused", "waits for disk", "interrupted" or "at rest"."""
+    nodes: tuple[ProcessStatus, ...] = ()
+    processes: tuple[ProcessStatus, ...] = ()
     totals: Figures = {}
-    """Over all that live."""
+    """Over all that are alive."""
     averages: Figures = {}
-    """For each machine that lives."""
+    """For each machine that is alive."""
     counters: dict[str, int] = {}
-    """Of the collection, shared by all: addresses known, queued, captures, sizes on disk in bytes, ..."""
+    """Of the collection: URLs known, URLs queued, captures, sizes on disk in bytes, ..."""
     outcomes: dict[str, int] = {}
-    """How visits ended: addresses by reason code."""
+    """How fetches ended: URLs by reason code."""
     hints: tuple[Hint, ...] = ()
 
 
-def beaten(one: Vitals, now: Instant) -> Beaten:
+def status_of(one: Vitals, now: Instant) -> ProcessStatus:
     age_s = max(0.0, (now - one.at) / SECOND)
     life = life_of(one.state, age_s)
-    says = one.state if one.state in OWN_WORDS and life in ("fresh", "late") else ""
-    until_at = now if life in ("fresh", "late") else one.at
-    return Beaten(
+    is_alive = life in ("fresh", "late")
+    return ProcessStatus(
         name=one.process or one.node,
         node=one.node,
         pid=one.pid if one.process != NODE else None,
         life=life,
-        says=says,
+        says=one.state if is_alive and one.state in OWN_STATES else "",
         at=one.at,
         age_s=round(age_s, 1),
-        uptime_s=round(max(0.0, (until_at - one.since_at) / SECOND), 1),
+        uptime_s=round(max(0.0, ((now if is_alive else one.at) - one.since_at) / SECOND), 1),
         version=one.version,
         figures=one.figures,
     )
@@ -81,55 +58,55 @@ def life_of(state: str, age_s: float) -> Life:
     return "fresh" if age_s < FRESH_S else "late" if age_s < LATE_S else "silent"
 
 
-def is_alive(one: Beaten) -> bool:
-    return one.life in ("fresh", "late")
+def listed(vitals: Iterable[Vitals], now: Instant) -> tuple[tuple[ProcessStatus, ...], tuple[ProcessStatus, ...]]:
+    """Machines, and processes with the most important first. Workers that ended are left out.
 
-
-def listed(vitals: Iterable[Vitals], now: Instant) -> tuple[tuple[Beaten, ...], tuple[Beaten, ...]]:
-    """Machines, and processes: those of consequence first. A worker that ended leaves nothing to look at."""
-    every = [beaten(one, now) for one in vitals]
+    A machine on which every process ended in order is not silent: no process is left to report it."""
+    every = [status_of(one, now) for one in vitals]
     lost = {one.node for one in every if one.pid is not None and one.life == "silent"}
-    nodes = tuple(at_rest(one) if one.node not in lost else one for one in every if one.pid is None)
-    workers = ("reader ", "query worker ")
+    nodes = tuple(
+        msgspec.structs.replace(one, life="ended") if one.life == "silent" and one.node not in lost else one
+        for one in every
+        if one.pid is None
+    )
     processes = [
-        one for one in every if one.pid is not None and not (one.life == "ended" and one.name.startswith(workers))
+        one for one in every if one.pid is not None and not (one.life == "ended" and one.name.startswith(WORKERS))
     ]
-    return nodes, tuple(sorted(processes, key=lambda one: (one.node, *place_of(one.name))))
+    return nodes, tuple(sorted(processes, key=lambda one: (one.node, *rank_of(one.name))))
 
 
-def at_rest(node: Beaten) -> Beaten:
-    """A machine on which everything ended as it should is not silent: nobody is left to speak."""
-    return msgspec.structs.replace(node, life="ended") if node.life == "silent" else node
+KINDS = ("crawler", "indexer", "graph process", "reader", "web", "query worker")
+WORKERS = ("reader ", "query worker ")
 
 
-def place_of(name: str) -> tuple[int, int]:
-    kinds = ("crawler", "indexer", "graph process", "reader", "web", "query worker")
+def rank_of(name: str) -> tuple[int, int]:
     kind, _, number = name.rpartition(" ")
-    known = name if name in kinds else kind
-    return (kinds.index(known) if known in kinds else len(kinds), int(number) if number.isdecimal() else 0)
+    known = name if name in KINDS else kind
+    return (KINDS.index(known) if known in KINDS else len(KINDS), int(number) if number.isdecimal() else 0)
 
 
-SUMMED = ("pages_s", "bytes_s", "errors_min", "queued", "in_flight", "jobs_waiting", "spooled", "streams")
+CRAWLED = ("pages_s", "bytes_s", "errors_min")
+SUMMED = ("queued", "in_flight", "jobs_waiting", "spooled", "streams")
 OF_NODES = ("cpu", "mhz", "cores", "memory_total", "memory_free", "disk_total", "disk_free")
 
 
-def totals_of(nodes: Sequence[Beaten], processes: Sequence[Beaten]) -> Figures:
-    """Of those that live. Two names of one process (as in the demo) count its CPU and memory once. Pages are the
-    crawlers' alone: the indexer's are the same again."""
-    living = [one for one in processes if is_alive(one)]
+def totals_of(nodes: Sequence[ProcessStatus], processes: Sequence[ProcessStatus]) -> Figures:
+    """Of those that are alive. If a process has two names (as in the demo), its CPU and memory count once. Only the
+    crawlers' pages count: the indexer's are the same ones."""
+    living = [one for one in processes if one.is_alive]
     once = {(one.node, one.pid): one.figures for one in living}.values()
     crawlers = [one.figures for one in living if one.name == "crawler"]
-    totals = {name: total(crawlers, name) for name in ("pages_s", "bytes_s", "errors_min")}
-    totals |= {name: total([one.figures for one in living], name) for name in SUMMED if name not in totals}
+    totals = {name: total(crawlers, name) for name in CRAWLED}
+    totals |= {name: total([one.figures for one in living], name) for name in SUMMED}
     totals |= {"cpu": round(total(once, "cpu"), 1), "rss": total(once, "rss")}
     totals |= {name: most((one.figures for one in living), name) for name in ("words_lag_s", "facts_lag_s")}
-    machines = [one.figures for one in nodes if is_alive(one)]
+    machines = [one.figures for one in nodes if one.is_alive]
     totals |= {name: total(machines, name) for name in OF_NODES if name not in ("cpu", "mhz")}
     return totals | {"nodes": len(machines), "processes": len(once)}
 
 
-def averages_of(nodes: Sequence[Beaten]) -> Figures:
-    machines = [one.figures for one in nodes if is_alive(one)]
+def averages_of(nodes: Sequence[ProcessStatus]) -> Figures:
+    machines = [one.figures for one in nodes if one.is_alive]
     return {name: round(total(machines, name) / len(machines), 1) for name in OF_NODES} if machines else {}
 
 
@@ -141,11 +118,11 @@ def most(figures: Iterable[Mapping[str, float]], name: str) -> float:
     return max((one.get(name, 0.0) for one in figures), default=0.0)
 
 
-def state_of(processes: Sequence[Beaten]) -> str:
-    """Of the crawl, in a word or two."""
+def state_of(processes: Sequence[ProcessStatus]) -> str:
+    """Of the crawl."""
     for one in processes:
         if one.name == "crawler" and one.life != "ended":
-            return (one.says or "running") if is_alive(one) else "interrupted"
+            return (one.says or "running") if one.is_alive else "interrupted"
     return "at rest"
 
 
@@ -192,7 +169,7 @@ WORKS = (
 
 
 class SystemRow(msgspec.Struct, frozen=True):
-    """A machine or process in words: what the page shows, and what is sent to those who watch live."""
+    """The texts of a machine or process, on the page and in its live updates."""
 
     key: str
     name: str
@@ -200,14 +177,16 @@ class SystemRow(msgspec.Struct, frozen=True):
     cells: dict[str, str]
 
 
-def key_of(one: Beaten) -> str:
+def key_of(one: ProcessStatus) -> str:
     return f"{one.node}/{one.name if one.pid is not None else ''}"
 
 
 def rows_of(system: System) -> tuple[list[SystemRow], list[SystemRow]]:
-    nodes = [SystemRow(key_of(one), one.name, BADGES[one.life], cells_of_node(one)) for one in system.nodes]
-    processes = [SystemRow(key_of(one), one.name, BADGES[one.life], cells_of_process(one)) for one in system.processes]
-    return nodes, processes
+    def row(one: ProcessStatus, cells: dict[str, str]) -> SystemRow:
+        return SystemRow(key_of(one), one.name, BADGES[one.life], cells)
+
+    processes = [row(one, cells_of_process(one)) for one in system.processes]
+    return [row(one, cells_of_node(one)) for one in system.nodes], processes
 
 
 def cells_of(system: System) -> dict[str, str]:
@@ -222,15 +201,13 @@ def cells_of(system: System) -> dict[str, str]:
     return cells | {"state": state_in_words(system.state), "moment": moment(system.at)}
 
 
-def cells_of_node(one: Beaten) -> dict[str, str]:
+def cells_of_node(one: ProcessStatus) -> dict[str, str]:
     figures = one.figures
     return {
         "state": life_in_words(one),
         "cpu": figure("cpu", figures.get("cpu", 0)),
         "speed": speed(figures),
-        "memory": part(figures.get("memory_total", 0) - figures.get("memory_free", 0), figures.get("memory_total", 0)),
-        "memory_free": size(figures.get("memory_free", 0)),
-        "disk": part(figures.get("disk_free", 0), figures.get("disk_total", 0)),
+        **storage_cells(figures),
         "clock": moment(one.at)[11:],
         "version": one.version,
     }
@@ -238,13 +215,19 @@ def cells_of_node(one: Beaten) -> dict[str, str]:
 
 def whole_cells(system: System) -> dict[str, str]:
     totals = system.totals
-    used = totals.get("memory_total", 0) - totals.get("memory_free", 0)
     return {
         "state": f"{totals.get('nodes', 0):.0f} alive, {totals.get('processes', 0):.0f} processes",
         "speed": f"{totals.get('cores', 0):.0f} cores",
-        "memory": part(used, totals.get("memory_total", 0)),
-        "memory_free": size(totals.get("memory_free", 0)),
-        "disk": part(totals.get("disk_free", 0), totals.get("disk_total", 0)),
+        **storage_cells(totals),
+    }
+
+
+def storage_cells(figures: Figures) -> dict[str, str]:
+    total, free = figures.get("memory_total", 0), figures.get("memory_free", 0)
+    return {
+        "memory": part(total - free, total),
+        "memory_free": size(free),
+        "disk": part(figures.get("disk_free", 0), figures.get("disk_total", 0)),
     }
 
 
@@ -261,21 +244,21 @@ def mean_cells(system: System) -> dict[str, str]:
     }
 
 
-def cells_of_process(one: Beaten) -> dict[str, str]:
-    figures = one.figures if is_alive(one) else {}
+def cells_of_process(one: ProcessStatus) -> dict[str, str]:
+    figures = one.figures if one.is_alive else {}
     return {
         "pid": str(one.pid),
         "state": life_in_words(one),
         "cpu": figure("cpu", figures["cpu"]) if "cpu" in figures else "",
         "memory": size(figures["rss"]) if "rss" in figures else "",
         "work": work_of(figures),
-        "uptime": ago(one.uptime_s),
+        "uptime": duration(one.uptime_s),
         "clock": moment(one.at)[11:],
         "version": one.version,
     }
 
 
-def life_in_words(one: Beaten) -> str:
+def life_in_words(one: ProcessStatus) -> str:
     match one.life:
         case "fresh":
             return one.says or "alive"
@@ -287,14 +270,14 @@ def life_in_words(one: Beaten) -> str:
 
 
 def work_of(figures: Figures) -> str:
-    told = [
+    parts = [
         f"{figure(name, figures[name])}{words if words.startswith('/') else ' ' + words}"
         for name, words in WORKS
         if name in figures and (figures[name] or name == "pages_s")
     ]
     if figures.get("words_lag_s", 0) >= 1:
-        told.append(f"index delay {figures['words_lag_s']:.0f} s")
-    return ", ".join(told)
+        parts.append(f"index delay {figures['words_lag_s']:.0f} s")
+    return ", ".join(parts)
 
 
 def speed(figures: Figures) -> str:
@@ -303,7 +286,7 @@ def speed(figures: Figures) -> str:
 
 
 def size(octets: float) -> str:
-    """Three digits or so, up to terabytes: these are disks and memories."""
+    """About three digits, up to terabytes, as for disks and memory."""
     for unit, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if octets >= unit:
             return f"{octets / unit:.{0 if octets >= 100 * unit else 1}f} {name}"
@@ -315,7 +298,7 @@ def part(some: float, whole: float) -> str:
 
 
 def figure(name: str, value: float) -> str:
-    """A number as people read it, by what it measures."""
+    """A number for people, in the unit of what it measures."""
     if name.endswith("_lag_s"):
         return f"{value:.1f} s"
     if name in ("bytes_s", "rss", "memory_used", "disk_free") or name.endswith("_bytes"):
@@ -330,24 +313,17 @@ def moment(at: Instant) -> str:
     return f"{in_words(at)[:19].replace('T', ' ')} UTC"
 
 
-def ago(seconds: float) -> str:
-    for unit_s, unit in ((86_400, "days"), (3_600, "hours"), (60, "minutes")):
-        if seconds >= 2 * unit_s:
-            return f"{seconds / unit_s:.0f} {unit}"
-    return f"{seconds:.0f} s"
-
-
 MOST_POINTS = 720
 SERIES = (
     "pages_s", "bytes_s", "errors_min", "queued", "in_flight", "words_lag_s", "facts_lag_s", "cpu", "rss",
     "memory_used", "disk_free",
 )  # fmt: skip
 SUMS = ("pages_s", "bytes_s", "errors_min", "queued", "in_flight", "memory_used", "disk_free", "rss")
-"""Over processes or machines; of the others the largest counts."""
+"""Added up over processes or machines; of the others the largest counts."""
 
 
 class HourHistory(msgspec.Struct, frozen=True):
-    """Columns of equal length. A figure that nobody spoke of in a step is null: nothing ran then."""
+    """Columns of equal length. A figure that no process reported in a step is null: nothing ran then."""
 
     step_s: int
     at: tuple[Instant, ...]
@@ -356,12 +332,12 @@ class HourHistory(msgspec.Struct, frozen=True):
 
 
 def step_for(minutes: int) -> int:
-    """Seconds a point stands for, so that there are not too many."""
+    """Seconds per point, so that there are at most MOST_POINTS."""
     return max(1, -(-minutes * 60 // MOST_POINTS))
 
 
 def history_of(samples: Sequence[Sample], since_at: Instant, until_at: Instant, step_s: int) -> HourHistory:
-    """REQUIRES: step_s >= 1. Means over each step of what all came to in each second of it."""
+    """For each step the mean of the totals of its seconds. REQUIRES: step_s >= 1."""
     first, last = since_at // (step_s * SECOND), until_at // (step_s * SECOND)
     steps = list(range(first, last + 1))
     summed: dict[int, dict[str, list[float]]] = {}
@@ -374,23 +350,19 @@ def history_of(samples: Sequence[Sample], since_at: Instant, until_at: Instant, 
 
 
 def by_second(samples: Sequence[Sample]) -> Iterator[tuple[int, Figures]]:
-    """What all came to in each second. REQUIRES: oldest first."""
-    now = -1
-    figures: Figures = {}
-    for sample in samples:
-        if (second := sample.at // SECOND) != now:
-            if figures:
-                yield now, figures
-            now, figures = second, {}
-        for name, value in shown_of(sample).items():
-            known = figures.get(name)
-            figures[name] = value if known is None else known + value if name in SUMS else max(known, value)
-    if figures:
-        yield now, figures
+    """The totals of each second. REQUIRES: oldest first."""
+    for second, same in groupby(samples, key=lambda sample: sample.at // SECOND):
+        figures: Figures = {}
+        for sample in same:
+            for name, value in shown_of(sample).items():
+                known = figures.get(name)
+                figures[name] = value if known is None else known + value if name in SUMS else max(known, value)
+        if figures:
+            yield second, figures
 
 
 def shown_of(sample: Sample) -> Figures:
-    """The part of a process or machine in the whole: pages are the crawler's, the CPU is the machine's."""
+    """What a process or machine adds to the totals: pages are the crawler's, the CPU is the machine's."""
     figures = sample.figures
     if sample.process == NODE:
         used = figures.get("memory_total", 0) - figures.get("memory_free", 0)
@@ -403,19 +375,12 @@ def mean(values: Sequence[float] | None) -> float | None:
     return round(sum(values) / len(values), 2) if values else None
 
 
-def as_csv(samples: Sequence[Sample]) -> Iterator[str]:
-    """Every second of every process and machine, with a line of names first."""
-    names = list(FIGURES)
-    yield _line(["at", "node", "process", *names])
+def as_csv(samples: Sequence[Sample]) -> Iterator[bytes]:
+    """Every second of every process and machine, after a header line."""
+    yield csv_line(["at", "node", "process", *FIGURES])
     for sample in samples:
-        figures = ["" if (value := sample.figures.get(name)) is None else f"{value:g}" for name in names]
-        yield _line([in_words(sample.at), csv_safe(sample.node), csv_safe(sample.process or "(machine)"), *figures])
-
-
-def _line(cells: Sequence[str]) -> str:
-    written = io.StringIO()
-    csv.writer(written, lineterminator="\r\n").writerow(cells)
-    return written.getvalue()
+        figures = ["" if (value := sample.figures.get(name)) is None else f"{value:g}" for name in FIGURES]
+        yield csv_line([in_words(sample.at), sample.node, sample.process or "(machine)", *figures])
 
 
 def since(now: Instant, minutes: int) -> Instant:

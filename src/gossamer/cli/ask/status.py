@@ -71,7 +71,7 @@ def drawn(found: CollectionStatus, dir: Path) -> Table:
         table.add_row("", line)
     table.add_row("", f"sandbox: {in_words(found.sandbox) if found.sandbox else 'no worker could be started'}")
     for hint in found.hints:
-        table.add_row(hint.severity, Text.assemble((hint.words, "bold"), f" {hint.mend}"))
+        table.add_row(hint.severity, Text.assemble((hint.words, "bold"), f" {hint.fix}"))
     return table
 
 

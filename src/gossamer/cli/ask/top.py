@@ -121,7 +121,7 @@ def drawn(system: System) -> RenderableType:
         style="dim",
     )
     hints = [
-        Text.assemble((f"{hint.severity}: ", SEVERITIES[hint.severity]), f"{hint.words} {hint.mend}")
+        Text.assemble((f"{hint.severity}: ", SEVERITIES[hint.severity]), f"{hint.words} {hint.fix}")
         for hint in system.hints
     ]
     machines = table(nodes, {"cpu": "CPU", "speed": "speed", "memory": "memory used", "disk": "disk free"}, "machine")

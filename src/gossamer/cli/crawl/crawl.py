@@ -31,7 +31,7 @@ from gossamer.crawler.process import Crawling, open_crawl
 from gossamer.crawler.seeds import admitted, checked_seeds
 from gossamer.fetch.dns import real_network
 from gossamer.monitor.control import BEAT_S
-from gossamer.monitor.pulse import Pulse, guarded
+from gossamer.monitor.pulse import Pulse
 from gossamer.plugins.settings import protocols_of
 from gossamer.recrawl.policies import DEFAULT as POLICY
 from gossamer.store.directory import DEFAULT, Directory, lock_directory, refuse_lost_state
@@ -258,7 +258,7 @@ async def beat_for_ever(
                 was_paused = is_paused
                 due_s = pulse.clock.elapsed_s() + BEAT_S - LOOK_S / 2
                 said = await our_standing(crawling, tally, outside)
-                await asyncio.to_thread(pulse.beat, guarded(said, crawling.readers.barriers), crawling.readers.pids)
+                await asyncio.to_thread(pulse.beat, said, crawling.readers.pids, crawling.readers.barriers)
             with contextlib.suppress(OSError):  # nobody may be there to see it; the crawl goes on
                 face.beat()
             await pulse.clock.sleep(LOOK_S)

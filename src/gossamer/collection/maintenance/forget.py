@@ -218,7 +218,7 @@ def drop_derived(directory: Directory, outside: Outside) -> None:
 
 def unsaid(directory: Directory, outside: Outside) -> None:
     """Nothing in the two databases says it any more: neither a row, nor what a deleted row has left in their files."""
-    with Control(directory.control, outside.clock, mends=True) as control:
+    with Control(directory.control, outside.clock, repairs=True) as control:
         control.clear("crawler")  # seeds that were added while it ran, hosts that were put aside
     for path in (directory.state, directory.control):
         if path.is_file():

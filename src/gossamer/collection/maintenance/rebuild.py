@@ -110,7 +110,7 @@ async def followed(directory: Directory, agent: str, outside: Outside, says: Say
     """Run the indexer until nothing is left to read, showing how far it is. Says how many pages it has read."""
     with closing(open_state(directory)) as state:
         total = tallies.counts(state).pages
-    with Control(directory.control, outside.clock, mends=True) as control:
+    with Control(directory.control, outside.clock, repairs=True) as control:
         async with indexer_running(directory, outside, silent, agent) as indexer:
             for is_last in (False, True):
                 async with background(indexer.finish()) as finishing:

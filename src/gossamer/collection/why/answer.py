@@ -33,7 +33,7 @@ from gossamer.frontier.reports import host_state, templates, waits_before
 from gossamer.frontier.rows import SCHEMES, UrlKeys, lane_of
 from gossamer.frontier.sqlite.hosts import Rulebook
 from gossamer.frontier.sqlite.requeue import failures_of, pasts_of
-from gossamer.monitor.control import Control, at_work
+from gossamer.monitor.control import Control, running_processes
 from gossamer.rules import robots as robots_rules
 from gossamer.rules import scope
 from gossamer.rules.canonical import identity_of, stripped
@@ -71,7 +71,7 @@ def linked_from(directory: Directory, url: Url) -> Sequence[Url]:
 def crew_of(directory: Directory, outside: Outside) -> Crew:
     """What the crawler said of itself last, when it lives."""
     with Control(directory.control, outside.clock) as control:
-        crawler = next((one for one in at_work(control.beats(), outside) if one["name"] == "crawler"), None)
+        crawler = next((one for one in running_processes(control.beats(), outside) if one["name"] == "crawler"), None)
     if crawler is None:
         return Crew(False)
     lag_s = crawler.get("lag_s")

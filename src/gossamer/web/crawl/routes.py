@@ -225,7 +225,7 @@ def page_of(now: CrawlNow, standing: CrawlState, newest: tuple[ListedVisit, ...]
             for number in (now.numbers.get(name, 0),)
         ],
         "ends": [(code, number, words.get(code, "")) for code, number in ends],
-        "hints": [(hint, pieces(hint.mend)) for hint in now.hints],
+        "hints": [(hint, pieces(hint.fix)) for hint in now.hints],
         "reaches": REACHES,
         "reach": standing.reach,
         "newest": newest,

@@ -9,7 +9,8 @@ from starlette.responses import Response
 from gossamer import __version__
 from gossamer.base.clock import SECOND
 from gossamer.monitor.chronicle import Chronicle, visits_in
-from gossamer.monitor.system import Beaten, System, is_alive
+from gossamer.monitor.control import ProcessStatus
+from gossamer.monitor.system import System
 from gossamer.web.responses import Show
 from gossamer.web.routes import Routes, answers_with
 from gossamer.web.site import WebSite
@@ -81,11 +82,11 @@ def metrics_of(system: System) -> Iterator[Metric]:
     every = system.processes
     yield Metric(
         "process_up", "gauge", "1 while a process sends heartbeats, 0 when it stopped responding or ended.",
-        [(labels_of(one), float(is_alive(one))) for one in every],
+        [(labels_of(one), float(one.is_alive)) for one in every],
     )  # fmt: skip
     ages = [(labels_of(one), one.age_s) for one in every]
     yield Metric("process_beat_age_seconds", "gauge", "Seconds since the last heartbeat of a process.", ages)
-    starts = [(labels_of(one), round((one.at / SECOND) - one.uptime_s, 1)) for one in every if is_alive(one)]
+    starts = [(labels_of(one), round((one.at / SECOND) - one.uptime_s, 1)) for one in every if one.is_alive]
     yield Metric("process_start_time_seconds", "gauge", "Time of the first heartbeat of a process.", starts)
     for name, kind, figure, says in PROCESS:
         yield Metric(name, kind, says, told(every, figure))
@@ -129,11 +130,11 @@ def freshness_of(known: Chronicle) -> Iterator[Metric]:
     )  # fmt: skip
 
 
-def told(every: Sequence[Beaten], figure: str) -> list[tuple[Labels, float]]:
-    return [(labels_of(one), one.figures[figure]) for one in every if figure in one.figures and is_alive(one)]
+def told(every: Sequence[ProcessStatus], figure: str) -> list[tuple[Labels, float]]:
+    return [(labels_of(one), one.figures[figure]) for one in every if figure in one.figures and one.is_alive]
 
 
-def labels_of(one: Beaten) -> Labels:
+def labels_of(one: ProcessStatus) -> Labels:
     return {"node": one.node} if one.pid is None else {"node": one.node, "process": one.name}
 
 

@@ -109,7 +109,7 @@ def router(site: WebSite, show: Show) -> Routes:
             counters=[one for one in COUNTERS if f"counter/{one[0]}" in cells],
             plots=PLOTS,
             names=MINUTES,
-            hints=[(hint, pieces(hint.mend)) for hint in system.hints],
+            hints=[(hint, pieces(hint.fix)) for hint in system.hints],
             minutes=list(minutes_of(recent(wanted.minutes, 60))),
             span=wanted.minutes,
             spans=sorted({*SPANS, wanted.minutes}),
@@ -133,7 +133,7 @@ def router(site: WebSite, show: Show) -> Routes:
     def history_csv(wanted: NodesParameters) -> Response:
         """Every second of every process and machine."""
         since_at = since(site.collection.outside.clock.now(), wanted.minutes)
-        lines = (line.encode() for line in as_csv(watch.history(since_at)))
+        lines = as_csv(watch.history(since_at))
         kind = "text/csv; charset=utf-8; header=present"
         return Stream(lambda: drawn(lines), kind, "gossamer-history.csv", slots)
 
