@@ -14,7 +14,7 @@ from gossamer.base.clock import SECOND
 from gossamer.base.errors import ConfigError
 from gossamer.cli import main as cli
 from gossamer.collection.why.answer import WhyQuery, removed
-from gossamer.collection.why.trail import HostTrail, Trail, told, told_host
+from gossamer.collection.why.trail import HostTrail, Trail, host_sections, sections_of
 from gossamer.collection.why.waits import Crew
 from gossamer.config.settings import CrawlSettings, Settings
 from gossamer.rules.learned.traps import template_of
@@ -46,7 +46,7 @@ def asked_host(root: Path, tell: Tell, name: str, crew: Crew = AT_WORK) -> HostT
 
 
 def words(found: Trail | HostTrail) -> str:
-    sections = told(found) if isinstance(found, Trail) else told_host(found)
+    sections = sections_of(found) if isinstance(found, Trail) else host_sections(found)
     return "\n".join(line for heading, lines in sections for line in [heading, *lines])
 
 

@@ -14,7 +14,7 @@ from gossamer.base.clock import DAY, Instant
 from gossamer.base.environment import seeded
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
-from gossamer.collection.why.trail import again_of, in_words
+from gossamer.collection.why.trail import in_words, revisit_plan
 from gossamer.config.slices import Politeness, RobotsKeeping
 from gossamer.crawler.journey import Crawl
 from gossamer.crawler.revisit import FetchEnd, Returning
@@ -228,12 +228,12 @@ def test_sweeps_are_made_when_the_crawl_has_nothing_due(tmp_path: Path) -> None:
 
 def test_why_says_what_called_a_page() -> None:
     called = Past(1, 2, why="links", look=Look(1, 4, 9, 40), leads=320)
-    lines = in_words(again_of(called), 5)
+    lines = in_words(revisit_plan(called), 5)
     assert "revisited sooner: 4 of 9 pages it links to have changed (threshold 40 %)" in lines[0]
     assert "a hub" in lines[-1] and "3.2" in lines[-1]
-    usual = in_words(again_of(Past(1, 2, why="rate", look=Look(1, 0, 3, 40))), 5)
+    usual = in_words(revisit_plan(Past(1, 2, why="rate", look=Look(1, 0, 3, 40))), 5)
     assert "0 of 3 pages it links to had changed" in usual[1] and len(usual) == 3
-    assert all(again_of(Past(1, 2, why=why)).says for why in ("vanished", "broken", "refused", "", "unheard-of"))
+    assert all(revisit_plan(Past(1, 2, why=why)).says for why in ("vanished", "broken", "refused", "", "unheard-of"))
 
 
 class Watched(Calendar):

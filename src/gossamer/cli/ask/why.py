@@ -9,7 +9,7 @@ from gossamer.base.errors import ConfigError
 from gossamer.cli.flags import Dir, Json
 from gossamer.cli.output import console
 from gossamer.collection.state import CollectionState
-from gossamer.collection.why.trail import HostTrail, Trail, told, told_host
+from gossamer.collection.why.trail import HostTrail, Trail, host_sections, sections_of
 from gossamer.store.directory import DEFAULT
 from gossamer.values.format import as_json
 
@@ -34,10 +34,10 @@ def why(
     found: Trail | HostTrail
     if url is not None:
         found = collection.why(url)
-        sections, is_known = told(found), found.is_known
+        sections, is_known = sections_of(found), found.is_known
     else:
         found = collection.why_host(host or "")
-        sections, is_known = told_host(found), found.host.is_known
+        sections, is_known = host_sections(found), found.host.is_known
     if json:
         print(as_json(found))
         return 0 if is_known else 1

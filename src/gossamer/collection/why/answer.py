@@ -8,30 +8,28 @@ from gossamer.base.clock import Instant
 from gossamer.base.environment import Outside
 from gossamer.base.errors import GossamerError
 from gossamer.collection.why.trail import (
+    FailedBefore,
     HostStanding,
     HostTrail,
-    RevisitPlan,
+    LastEnd,
     RuleVerdict,
     Step,
     Trail,
     Visited,
-    again_of,
-    asked_of,
-    ended_of,
-    failed_before,
+    revisit_plan,
+    robots_known,
 )
 from gossamer.collection.why.waits import Crew, gap_in_words, host_waits, waits_of
 from gossamer.config.settings import Settings
-from gossamer.config.slices import Politeness, politeness
+from gossamer.config.slices import politeness
 from gossamer.crawler.pace import Pace
 from gossamer.crawler.seeds import checked_seeds
 from gossamer.crawler.settlement import MAPS
-from gossamer.frontier.api import HostState, KnownState, Template
-from gossamer.frontier.known import depths_of, find_host_id, known
+from gossamer.frontier.api import HostState, KnownState
+from gossamer.frontier.known import depths_of, known
 from gossamer.frontier.priority import LAST, priority_of
-from gossamer.frontier.reports import host_state, templates, waits_before
-from gossamer.frontier.rows import SCHEMES, UrlKeys, lane_of
-from gossamer.frontier.sqlite.hosts import Rulebook
+from gossamer.frontier.reports import host_state, robots_of, templates, waits_before
+from gossamer.frontier.rows import UrlKeys
 from gossamer.frontier.sqlite.requeue import failures_of, pasts_of
 from gossamer.monitor.control import Control, running_processes
 from gossamer.rules import robots as robots_rules
@@ -46,14 +44,14 @@ from gossamer.store.statements import State
 from gossamer.values.capture import Kept
 from gossamer.values.format import counted
 from gossamer.values.link import How
-from gossamer.values.outcome import Allowed, Denied, FilterFailed
+from gossamer.values.outcome import IN_WORDS, Allowed, Denied, FilterFailed
 from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.url import Url
 from gossamer.views.links.reader import LinksReader
 
 Reaches = list[tuple[Url, scope.Reach]]
 LONGEST_WAY = 100
-"""Steps shown; a longer way is a chain of pages that a person does not read."""
+"""Steps shown; nobody reads a longer chain of pages."""
 MOST_VISITS = 50
 
 
@@ -69,7 +67,7 @@ def linked_from(directory: Directory, url: Url) -> Sequence[Url]:
 
 
 def crew_of(directory: Directory, outside: Outside) -> Crew:
-    """What the crawler said of itself last, when it lives."""
+    """What the crawler last reported, if it is running."""
     with Control(directory.control, outside.clock) as control:
         crawler = next((one for one in running_processes(control.beats(), outside) if one["name"] == "crawler"), None)
     if crawler is None:
@@ -86,7 +84,7 @@ def crew_of(directory: Directory, outside: Outside) -> Crew:
 
 @dataclass(frozen=True, slots=True)
 class WhyQuery:
-    """One question to one state of the database."""
+    """Answers from one state of the database."""
 
     state: State
     settings: Settings
@@ -100,13 +98,14 @@ class WhyQuery:
     def trail(self, typed: str) -> Trail:
         (whole,) = checked_seeds([typed])
         url = stripped(whole)
-        found = self._known(url)
+        found = known(self.state, url, identity=identity_of)
         name = url.host.name
         host = host_state(self.state, name)
-        robots = self._robots(url.origin)
+        robots = self._robots(name).get(url.origin)
         fetched = found.url if found is not None else url
         visits = captures.versions(self.state, fetched)[:MOST_VISITS]
         before = waits_before(self.state, fetched, identity_of) if found is not None and found.is_queued else None
+        (past,) = pasts_of(self.state, [fetched], UrlKeys(identity_of))
         return Trail(
             typed=typed,
             url=url.text,
@@ -119,56 +118,39 @@ class WhyQuery:
             priority=found.priority if found is not None else None,
             priority_says=priority_in_words(found, self.book.nudge(fetched, found.depth)) if found is not None else "",
             visits=tuple([visited(kept, damage.why(self.state, kept.capture_id)) for kept in visits]),
-            ended=ended_of(found.reason, found.detail, found.settled_at, found.failures)
+            ended=LastEnd(found.reason, IN_WORDS[found.reason], found.detail, found.settled_at, found.failures)
             if found and found.reason
             else None,
-            failures=tuple(map(failed_before, failures_of(self.state, fetched, UrlKeys(identity_of)))),
+            failures=tuple(
+                FailedBefore(one.at, one.reason, IN_WORDS[one.reason], one.detail)
+                for one in failures_of(self.state, fetched, UrlKeys(identity_of))
+            ),
             due_at=found.due_at if found is not None and found.is_queued else None,
             before=before,
             waits=tuple(waits_of(found, host, robots, before, self.crew, self.now)) if found and host else (),
             host=self._standing(name, host),
-            again=self._again(fetched),
+            again=revisit_plan(past) if past is not None else None,
         )
-
-    def _again(self, url: Url) -> RevisitPlan | None:
-        (past,) = pasts_of(self.state, [url], UrlKeys(identity_of))
-        return again_of(past) if past is not None else None
 
     def host_trail(self, given: str) -> HostTrail:
         name = checked_seeds([given])[0].host.name
         host = host_state(self.state, name)
         if host is None:
             return HostTrail(self.now, self._standing(name, None))
-        robots = [(origin, self._robots(origin)) for origin in self._origins(name)]
-        waits = host_waits(host, robots, self.crew, self.now)
+        waits = host_waits(host, list(self._robots(name).values()), self.crew, self.now)
         return HostTrail(self.now, self._standing(name, host), tuple(waits))
 
-    @property
-    def _polite(self) -> Politeness:
-        return politeness(self.settings)
-
-    def _known(self, url: Url) -> KnownState | None:
-        return known(self.state, url, identity=identity_of)
-
     def _way(self, found: KnownState | None) -> tuple[Step, ...]:
-        """Each address on the way was met on the one after it. It cannot turn in a circle, but a damaged one might."""
-        way: list[Step] = []
-        met: set[str] = set()
-        while found is not None and found.url.text not in met and len(way) < LONGEST_WAY:
-            met.add(found.url.text)
-            way.append(Step(found.url.text, found.how, found.depth, found.hops))
-            found = self._known(found.source) if found.source is not None else None
-        return tuple(way)
+        """Each URL was found on the one after it. That cannot be a loop, unless the database is damaged."""
+        way: dict[str, Step] = {}
+        while found is not None and found.url.text not in way and len(way) < LONGEST_WAY:
+            way[found.url.text] = Step(found.url.text, found.how, found.depth, found.hops)
+            found = known(self.state, found.source, identity=identity_of) if found.source is not None else None
+        return tuple(way.values())
 
-    def _origins(self, name: str) -> list[str]:
-        """Those of its two origins that anything is known of."""
-        number = find_host_id(self.state, name)
-        lanes = range(len(SCHEMES)) if number is not None else ()
-        return [f"{SCHEMES[lane]}://{name}" for lane in lanes if self._robots(f"{SCHEMES[lane]}://{name}") is not None]
-
-    def _robots(self, origin: str) -> Robots | None:
-        number = find_host_id(self.state, Url(origin + "/").host.name)
-        return None if number is None else Rulebook().entry(self.state, number, lane_of(origin))
+    def _robots(self, name: str) -> dict[str, Robots]:
+        """What is known of the host's robots.txt files, by origin."""
+        return {entry.origin: entry for entry in robots_of(self.state, name)}
 
     def _standing(self, name: str, host: HostState | None) -> HostStanding:
         if host is None:
@@ -182,17 +164,14 @@ class WhyQuery:
             is_leased=bool(host.leased),
             next_at=host.next_at or None,
             gap_s=host.gap_s,
-            gap_says=gap_in_words(host, self._polite),
+            gap_says=gap_in_words(host, politeness(self.settings)),
             is_over_budget=host.band == LAST,
             retired_at=host.retired_at,
             retired_why=host.retired_why or "",
             troubles=host.troubles,
-            robots=tuple([asked_of(origin, self._robots(origin)) for origin in self._origins(name)]),
-            quarantined=tuple([one.template for one in self._quarantined(name)]),
+            robots=tuple(map(robots_known, self._robots(name).values())),
+            quarantined=tuple(one.template for one in templates(self.state, name) if one.quarantined_at is not None),
         )
-
-    def _quarantined(self, name: str) -> list[Template]:
-        return [one for one in templates(self.state, name) if one.quarantined_at is not None]
 
     def _rulings(
         self, url: Url, found: KnownState | None, robots: Robots | None, host: HostState | None
@@ -215,10 +194,10 @@ class WhyQuery:
         return rulings
 
     def _depth_of(self, url: Url) -> int:
-        """How deep a URL is that was never stored, perhaps because a rule kept it out: one link from the nearest page
-        that links to it. Where none is known, as if a seed linked to it."""
-        known = [depth for depth in depths_of(self.state, self.linked_from(url), identity_of) if depth is not None]
-        return min(known, default=0) + 1
+        """The depth of a URL that was never stored, perhaps because a rule rejected it: one more than that of the
+        nearest known page that links to it, or than that of a seed."""
+        depths = depths_of(self.state, self.linked_from(url), identity_of)
+        return min((depth for depth in depths if depth is not None), default=0) + 1
 
     def _scope(self, url: Url, depth: int, how: How, reaches: Reaches) -> RuleVerdict:
         whole = scope.scope_of(reaches, self.settings.crawl.max_depth)
@@ -226,17 +205,17 @@ class WhyQuery:
         return _ruled("scope", verdict, f"within the scope of {counted(len(reaches), 'seed')}")
 
     def _filters(self, url: Url, depth: int, how: How, reaches: Reaches) -> list[RuleVerdict]:
-        """The rules of the user, and then his own filters."""
+        """The rules of the user, then the filters."""
         book = self.book.for_seeds(reaches)
         if not book.decides and not self.own:
             return []
         if how in UNRULED or (how is How.REDIRECT and depth == 0):
             return [RuleVerdict("filter", True, "rules do not apply to seeds and sitemaps")]
         ruled = book.judge(url, depth)
-        asked = [own(url.text, depth) for own in self.own] if not isinstance(ruled, Denied) else []
-        if refusals := [one for one in (ruled, *asked) if isinstance(one, Denied)]:
+        filtered = [own(url.text, depth) for own in self.own] if not isinstance(ruled, Denied) else []
+        if refusals := [one for one in (ruled, *filtered) if isinstance(one, Denied)]:
             return [_ruled("filter", refusals[0], "")]
-        if failed := [one for one in asked if isinstance(one, FilterFailed)]:
+        if failed := [one for one in filtered if isinstance(one, FilterFailed)]:
             return [RuleVerdict("filter", None, failed[0].rule)]
         if isinstance(ruled, Unknown):
             return [RuleVerdict("filter", None, "it depends on the content type of the response")]
@@ -248,11 +227,8 @@ class WhyQuery:
         if found is None:
             return []
         says = f"{found.fruitful:,} of {counted(found.fetched, 'page')} like {pattern} brought something new"
-        return [
-            RuleVerdict(
-                "quarantine" if found.quarantined_at is not None else "pattern", found.quarantined_at is None, says
-            )
-        ]
+        is_free = found.quarantined_at is None
+        return [RuleVerdict("pattern" if is_free else "quarantine", is_free, says)]
 
 
 def _ruled(rule: str, verdict: Allowed | Denied, otherwise: str) -> RuleVerdict:
@@ -263,12 +239,12 @@ def _robots_ruling(url: Url, robots: Robots | None) -> RuleVerdict:
     if robots is None or robots.state is RobotsState.PENDING:
         return RuleVerdict("robots", None, f"{url.robots} has not been read yet")
     explained = robots_rules.explain(url, robots)
-    lets_in = isinstance(explained.verdict, Allowed)
-    return RuleVerdict("robots", None if robots.state is RobotsState.UNREACHABLE else lets_in, explained.because)
+    is_allowed = None if robots.state is RobotsState.UNREACHABLE else isinstance(explained.verdict, Allowed)
+    return RuleVerdict("robots", is_allowed, explained.because)
 
 
 def removed(whole: Url, url: Url) -> tuple[str, ...]:
-    """The parameters that are in one address and not in the other."""
+    """The parameters of the first URL that the second lacks."""
     if whole == url:
         return ()
     kept = set(url.target.partition("?")[2].split("&"))
@@ -293,7 +269,7 @@ def visited(kept: Kept, damaged: str) -> Visited:
 
 
 def priority_in_words(found: KnownState, nudge: int = 0) -> str:
-    """What its place in the queue comes from. `nudge`: what the rules of the user say now."""
+    """How the priority of a URL came about. `nudge`: that of the user's present rules."""
     if found.priority is None:
         return ""
     plain = priority_of(found.how, found.depth)

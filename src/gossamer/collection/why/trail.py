@@ -1,4 +1,4 @@
-"""What `gossamer why` found out, as values, and the sentences that tell it. Pure."""
+"""What `gossamer why` answers: the values, and the same in sentences. Pure."""
 
 import msgspec
 
@@ -8,9 +8,8 @@ from gossamer.values.capture import charset_in_words
 from gossamer.values.format import counted, lasting, moment
 from gossamer.values.history import Past, Why
 from gossamer.values.link import How
-from gossamer.values.outcome import IN_WORDS, Reason
+from gossamer.values.outcome import Reason
 from gossamer.values.robots import Robots, RobotsState
-from gossamer.values.visit import Failure
 
 FOUND = {
     How.SEED: "given as a seed",
@@ -30,7 +29,7 @@ ROBOTS_MEANS = {
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One address on the way from the seed, and how it was come by."""
+    """One URL on the way from the seed, and how it was found."""
 
     url: str
     how: How
@@ -39,16 +38,16 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class RuleVerdict(msgspec.Struct, frozen=True):
-    """What one rule says of the address now."""
+    """What one rule says about the URL now."""
 
     rule: str
     lets_in: bool | None
-    """None: it cannot be said yet."""
+    """None: not known yet."""
     says: str
 
 
 class Visited(msgspec.Struct, frozen=True):
-    """A visit whose answer lies in the archive."""
+    """A fetch whose response is in the archive."""
 
     fetched_at: Instant
     status: int
@@ -61,11 +60,11 @@ class Visited(msgspec.Struct, frozen=True):
     """Why its record cannot be read, as far as `gossamer verify` has found."""
     charset: str = ""
     charset_from: str = ""
-    """The encoding its text was read in, and what told it."""
+    """The encoding its text was read in, and what stated it."""
 
 
 class LastEnd(msgspec.Struct, frozen=True):
-    """How the last visit ended."""
+    """How the last fetch ended."""
 
     reason: Reason
     says: str
@@ -75,7 +74,7 @@ class LastEnd(msgspec.Struct, frozen=True):
 
 
 class FailedBefore(msgspec.Struct, frozen=True):
-    """A failed visit before the last one."""
+    """A failed fetch before the last one."""
 
     at: Instant
     reason: Reason
@@ -87,8 +86,7 @@ class RobotsKnown(msgspec.Struct, frozen=True):
     """What is known of one origin's robots.txt."""
 
     origin: str
-    state: RobotsState | None
-    """None: not asked for yet."""
+    state: RobotsState
     fetched_at: Instant | None = None
     expires_at: Instant | None = None
     failures: int = 0
@@ -99,7 +97,7 @@ class RobotsKnown(msgspec.Struct, frozen=True):
 
 
 class Wait(msgspec.Struct, frozen=True):
-    """Something that has to happen before the next visit."""
+    """What the next fetch waits for."""
 
     what: str
     """A stable code."""
@@ -108,7 +106,7 @@ class Wait(msgspec.Struct, frozen=True):
 
 
 class HostStanding(msgspec.Struct, frozen=True):
-    """How things are between us and a host."""
+    """The state of a host."""
 
     name: str
     is_known: bool
@@ -128,24 +126,24 @@ class HostStanding(msgspec.Struct, frozen=True):
 
 
 class RevisitPlan(msgspec.Struct, frozen=True):
-    """What is remembered of a page that comes again."""
+    """What is remembered of a page that is revisited."""
 
     due_at: Instant
     why: str
-    """A stable code (`values.history.Why`, or how its absence is waited for)."""
+    """A stable code: `values.history.Why`, or a key of `WAITED_FOR`."""
     says: str
     visits: int
-    """Those that could find a change; the first is none."""
+    """Fetches that could find a change: all but the first."""
     changed_at: Instant | None
-    """The last visit that found a change that counts."""
+    """The last fetch that found a significant change."""
     links_changed: int | None = None
-    """At the last look at the pages it links to: how many of them had changed since its own visit,"""
+    """At the last check of the pages it links to: how many of them had changed since it was fetched,"""
     links: int | None = None
     """of how many,"""
     threshold: int | None = None
-    """and what per cent would have called it."""
+    """and the percentage that triggers a revisit."""
     new_pages: float = 0.0
-    """New pages that its visits led to, those of long ago counting less."""
+    """New pages that its fetches led to; older ones count less."""
 
     @property
     def leads(self) -> bool:
@@ -153,7 +151,7 @@ class RevisitPlan(msgspec.Struct, frozen=True):
 
 
 class Trail(msgspec.Struct, frozen=True):
-    """Everything there is to say about one address."""
+    """Everything known about one URL."""
 
     typed: str
     url: str
@@ -162,9 +160,9 @@ class Trail(msgspec.Struct, frozen=True):
     removed: tuple[str, ...] = ()
     """Parameters that were stripped from what was typed."""
     known_as: str | None = None
-    """The text it was met under, when that is another one for the same page."""
+    """The URL under which the same page was found first, if that is another."""
     way: tuple[Step, ...] = ()
-    """From the address back to its seed."""
+    """From the URL back to its seed."""
     rulings: tuple[RuleVerdict, ...] = ()
     priority: int | None = None
     priority_says: str = ""
@@ -172,18 +170,18 @@ class Trail(msgspec.Struct, frozen=True):
     """Newest first."""
     ended: LastEnd | None = None
     failures: tuple[FailedBefore, ...] = ()
-    """Before the last visit, the newest first; at most ten."""
+    """Before the last fetch, newest first; at most ten."""
     due_at: Instant | None = None
     before: int | None = None
-    """How many of its host go first."""
+    """How many URLs of its host go first."""
     waits: tuple[Wait, ...] = ()
     host: HostStanding | None = None
     again: RevisitPlan | None = None
-    """What is remembered of it, in a crawl that comes back to pages."""
+    """What is remembered of it, in a crawl that revisits pages."""
 
 
 class HostTrail(msgspec.Struct, frozen=True):
-    """Everything there is to say about one host: why is nothing being fetched there?"""
+    """Everything known about one host: why is nothing being fetched there?"""
 
     asked_at: Instant
     host: HostStanding
@@ -194,11 +192,9 @@ Section = tuple[str, list[str]]
 """A heading and its lines."""
 
 
-def asked_of(origin: str, robots: Robots | None) -> RobotsKnown:
-    if robots is None:
-        return RobotsKnown(origin, None)
+def robots_known(robots: Robots) -> RobotsKnown:
     return RobotsKnown(
-        origin=origin,
+        origin=robots.origin,
         state=robots.state,
         fetched_at=robots.fetched_at,
         expires_at=robots.expires_at,
@@ -210,20 +206,22 @@ def asked_of(origin: str, robots: Robots | None) -> RobotsKnown:
     )
 
 
-def told(trail: Trail) -> list[Section]:
-    """The trail in words."""
-    now = trail.asked_at
-    sections = [("address", _address(trail)), ("found", _found(trail)), ("rules", _rules(trail))]
-    if trail.priority is not None:
-        sections.append(("priority", [trail.priority_says]))
-    sections.append(("visits", _visits(trail)))
-    sections.append(("next", _next(trail)))
-    if trail.host is not None and trail.host.is_known:
-        sections.append(("host", _host(trail.host, now)))
+def sections_of(trail: Trail) -> list[Section]:
+    """The trail in sentences."""
+    is_known = trail.host is not None and trail.host.is_known
+    sections = [
+        ("address", _address(trail)),
+        ("found", _found(trail)),
+        ("rules", _rules(trail)),
+        ("priority", [trail.priority_says] if trail.priority is not None else []),
+        ("visits", _visits(trail)),
+        ("next", _next(trail)),
+        ("host", _host(trail.host, trail.asked_at) if trail.host is not None and is_known else []),
+    ]
     return [(heading, lines) for heading, lines in sections if lines]
 
 
-def told_host(trail: HostTrail) -> list[Section]:
+def host_sections(trail: HostTrail) -> list[Section]:
     lines = [f"- {wait.says}" for wait in trail.waits]
     return [("host", _host(trail.host, trail.asked_at)), ("why", lines)]
 
@@ -245,7 +243,7 @@ def _found(trail: Trail) -> list[str]:
     lines = []
     for step, source in zip(trail.way, [*trail.way[1:], None], strict=True):
         words = FOUND[step.how]
-        if step.how not in (How.SEED, How.ROBOTS):  # a robots.txt is no address that is kept
+        if step.how not in (How.SEED, How.ROBOTS):  # the URL of a robots.txt is not stored
             words += f" {source.url}" if source is not None else " a page that is no longer known"
         depth = f", {counted(step.depth, 'link')} from the seed" if step.depth and step is trail.way[0] else ""
         lines.append(f"{words}{depth}" if step is trail.way[0] else f"  which was {words}")
@@ -301,37 +299,26 @@ def _host(host: HostStanding, now: Instant) -> list[str]:
     lines.append(f"gap of {lasting(host.gap_s)}: {host.gap_says}")
     if host.next_at is not None and host.next_at > now:
         lines.append(f"no request before {moment(host.next_at, now)}")
-    lines += [_asked(one, now) for one in host.robots]
+    lines += [_robots_line(one, now) for one in host.robots]
     lines += [f"quarantined pattern: {template}" for template in host.quarantined]
     return lines
 
 
-def _asked(asked: RobotsKnown, now: Instant) -> str:
-    start = f"{asked.origin}/robots.txt"
-    if asked.state is None:
-        return f"{start}: not read yet; it is requested before the first page"
-    parts = [ROBOTS_MEANS[asked.state]]
-    if asked.state is RobotsState.READ:
-        parts.append(f"{counted(asked.rules, 'rule')} for this crawler")
-    if asked.crawl_delay_s is not None:
-        parts.append(f"a Crawl-delay of {asked.crawl_delay_s:g} s")
-    if asked.recrawl_delay_s is not None:
-        parts.append(f"a Recrawl-delay of {lasting(asked.recrawl_delay_s)}")
-    if asked.failures:
-        parts.append(f"failed {counted(asked.failures, 'time')} in a row")
-    if asked.moved_to:
-        parts.append(f"now at {asked.moved_to}")
-    if asked.expires_at is not None and asked.state is not RobotsState.PENDING:
-        parts.append(f"requested again {moment(asked.expires_at, now)}")
-    return f"{start}: {', '.join(parts)}"
-
-
-def failed_before(failure: Failure) -> FailedBefore:
-    return FailedBefore(failure.at, failure.reason, IN_WORDS[failure.reason], failure.detail)
-
-
-def ended_of(reason: Reason, detail: str, settled_at: Instant | None, failures: int) -> LastEnd:
-    return LastEnd(reason, IN_WORDS[reason], detail, settled_at, failures)
+def _robots_line(robots: RobotsKnown, now: Instant) -> str:
+    parts = [ROBOTS_MEANS[robots.state]]
+    if robots.state is RobotsState.READ:
+        parts.append(f"{counted(robots.rules, 'rule')} for this crawler")
+    if robots.crawl_delay_s is not None:
+        parts.append(f"a Crawl-delay of {robots.crawl_delay_s:g} s")
+    if robots.recrawl_delay_s is not None:
+        parts.append(f"a Recrawl-delay of {lasting(robots.recrawl_delay_s)}")
+    if robots.failures:
+        parts.append(f"failed {counted(robots.failures, 'time')} in a row")
+    if robots.moved_to:
+        parts.append(f"now at {robots.moved_to}")
+    if robots.expires_at is not None and robots.state is not RobotsState.PENDING:
+        parts.append(f"requested again {moment(robots.expires_at, now)}")
+    return f"{robots.origin}/robots.txt: {', '.join(parts)}"
 
 
 WAITED_FOR = {
@@ -340,15 +327,15 @@ WAITED_FOR = {
     "refused": "a rule rejects it; the rule is checked again then",
 }
 HUB = 0.5
-"""New pages of late above which a page is shown as one that leads to new pages."""
+"""A page whose recent fetches led to at least so many new pages is shown as a hub."""
 
 
-def again_of(past: Past) -> RevisitPlan:
+def revisit_plan(past: Past) -> RevisitPlan:
     look = past.look
     return RevisitPlan(
         due_at=past.due_at,
         why=past.why,
-        says=says_of(past),
+        says=due_because(past),
         visits=past.known.visits,
         changed_at=past.changed_at or None,
         links_changed=look.changed if look is not None else None,
@@ -358,7 +345,7 @@ def again_of(past: Past) -> RevisitPlan:
     )
 
 
-def says_of(past: Past) -> str:
+def due_because(past: Past) -> str:
     look = past.look
     if past.why == Why.LINKS and look is not None:
         return (
@@ -370,15 +357,15 @@ def says_of(past: Past) -> str:
     return history.IN_WORDS[Why(past.why)] if past.why in set(Why) else "it is due"
 
 
-def in_words(again: RevisitPlan, now: Instant) -> list[str]:
-    lines = [f"revisit {moment(again.due_at, now)}: {again.says}"]
-    if again.why != Why.LINKS and again.links:
+def in_words(plan: RevisitPlan, now: Instant) -> list[str]:
+    lines = [f"revisit {moment(plan.due_at, now)}: {plan.says}"]
+    if plan.why != Why.LINKS and plan.links:
         lines.append(
-            f"  {again.links_changed} of {counted(again.links, 'page')} it links to had changed at the last check; "
-            f"{again.threshold} % would trigger a revisit"
+            f"  {plan.links_changed} of {counted(plan.links, 'page')} it links to had changed at the last check; "
+            f"{plan.threshold} % would trigger a revisit"
         )
-    changed = f", the last change found {moment(again.changed_at, now)}" if again.changed_at is not None else ""
-    lines.append(f"  revisited {counted(again.visits, 'time')}{changed}")
-    if again.leads:
-        lines.append(f"  a hub: its fetches have led to new pages (about {again.new_pages:.1f} recently)")
+    changed = f", the last change found {moment(plan.changed_at, now)}" if plan.changed_at is not None else ""
+    lines.append(f"  revisited {counted(plan.visits, 'time')}{changed}")
+    if plan.leads:
+        lines.append(f"  a hub: its fetches have led to new pages (about {plan.new_pages:.1f} recently)")
     return lines

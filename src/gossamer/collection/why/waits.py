@@ -1,4 +1,4 @@
-"""What an address or a host waits for. Pure: what is stored, and the hour, in; reasons, the decisive first, out."""
+"""What a URL or a host waits for: from the stored state and the time, the reasons, the decisive one first. Pure."""
 
 from collections.abc import Sequence
 
@@ -17,13 +17,13 @@ from gossamer.values.robots import HOPELESS, Robots, RobotsState
 
 
 class Crew(msgspec.Struct, frozen=True):
-    """Who is at work on the directory, as the control database tells."""
+    """The state of the running crawl, from the control database."""
 
     is_crawling: bool
     lag_s: float = 0.0
-    """How far the words that can be searched are behind."""
+    """How far the index lags."""
     most_lag_s: float = 2.5
-    """With more, nothing new is taken."""
+    """With more, nothing new is fetched."""
     is_short_of_room: bool = False
     is_paused: bool = False
 
@@ -36,7 +36,7 @@ def waits_of(
     crew: Crew,
     now: Instant,
 ) -> list[Wait]:
-    """Before the next visit to an address. Empty: it waits for nothing, because it is not to be visited again."""
+    """Before the next fetch of a URL. Empty if none is planned."""
     if known.is_held:
         says = "it is quarantined (possible trap): similar URLs brought nothing new; `gossamer hosts release` ends that"
         return [Wait("quarantine", says), *_always(host, crew, now)]
@@ -53,22 +53,22 @@ def waits_of(
 
 
 def _option(known: KnownState) -> list[Wait]:
-    """What was refused for want of an option is judged again once that is given."""
+    """What was refused because an option is missing is checked again once that is given."""
     if known.reason is Reason.CONTACT:
         return [Wait("option", "it needs an option: --contact, since its host is public")]
     closed = closed_address(known.detail) if known.reason is Reason.ADDRESS else None
     return [Wait("option", f"it needs an option: --allow-address {closed}")] if closed else []
 
 
-def host_waits(host: HostState, robots: list[tuple[str, Robots | None]], crew: Crew, now: Instant) -> list[Wait]:
+def host_waits(host: HostState, robots: Sequence[Robots], crew: Crew, now: Instant) -> list[Wait]:
     """Why nothing is being fetched at a host."""
     waits = _always(host, crew, now)
     if not host.queued:
         held = f"; {counted(host.held, 'URL')} quarantined" if host.held else ""
-        if given_up := unread_at([entry for _, entry in robots if entry is not None]):
+        if given_up := unread_at(robots):
             return [*waits, Wait("robots", f"{given_up}: given up until `gossamer crawl` is started again{held}")]
         return [*waits, Wait("empty", f"nothing is waiting: every known URL has been fetched{held}")]
-    for _, entry in robots:
+    for entry in robots:
         waits += [wait for wait in _robots(entry, now) if wait not in waits]
     waits += _gap(host, crew, now)
     if host.later_at is not None and host.later_at > now and (host.ready_at is None or host.ready_at > now):
@@ -77,7 +77,7 @@ def host_waits(host: HostState, robots: list[tuple[str, Robots | None]], crew: C
 
 
 def _always(host: HostState, crew: Crew, now: Instant) -> list[Wait]:
-    """What concerns every address of the host, and of the crawl."""
+    """What concerns every URL of the host, or of the crawl."""
     waits = []
     if not crew.is_crawling:
         waits.append(Wait("stopped", "no crawl is running: `gossamer crawl --dir ...` continues from here"))
@@ -98,7 +98,7 @@ def _always(host: HostState, crew: Crew, now: Instant) -> list[Wait]:
 
 
 def _robots(robots: Robots | None, now: Instant) -> list[Wait]:
-    """Of something that waits: it has not been given up, however often the robots.txt failed."""
+    """For a URL that waits: it has not been given up, however often the robots.txt failed."""
     match gate_of(robots, now, None):
         case Open():
             return []
@@ -107,12 +107,12 @@ def _robots(robots: Robots | None, now: Instant) -> list[Wait]:
         case AskFirst():
             return [Wait("robots", "the robots.txt has to be read again first: it was last read too long ago")]
         case Shut(until=until):
-            assert robots is not None, "or it would be asked for"
+            assert robots is not None, "else it would be requested"
             return [Wait("robots", f"{unread(robots)}; it is requested again {moment(until, now)}", until)]
         case Away():
             return [Wait("robots", "the robots.txt has moved, and is being requested at its new URL")]
         case GivenUp():
-            assert robots is not None, "or it would be asked for"
+            assert robots is not None, "else it would be requested"
             return [Wait("robots", f"{unread(robots)}: given up; `gossamer crawl` requests it again")]
 
 
@@ -132,13 +132,13 @@ def _gap(host: HostState, crew: Crew, now: Instant) -> list[Wait]:
 
 
 def unread_at(robots: Sequence[Robots]) -> str:
-    """Why nothing can be had at a host whose robots.txt cannot be read; empty where all that are known can."""
+    """Why nothing can be fetched from a host whose robots.txt cannot be read; empty if every known one can."""
     shut = [one for one in robots if one.state is RobotsState.UNREACHABLE]
     return unread(shut[0]) if shut else ""
 
 
 def gap_in_words(host: HostState, polite: Politeness) -> str:
-    """Where a host's gap comes from."""
+    """The reason for a host's gap."""
     asked = min(host.crawl_delay_s or 0.0, polite.longest_crawl_delay_s)
     plain = max(polite.delay_s, asked)
     source = f"its robots.txt asks for {host.crawl_delay_s:g} s" if asked > polite.delay_s else "the configured delay"
@@ -152,8 +152,8 @@ def gap_in_words(host: HostState, polite: Politeness) -> str:
 def host_state_of(
     host: HostState, polite: Politeness, now: Instant, is_crawling: bool, robots: Sequence[Robots] = ()
 ) -> tuple[str, str]:
-    """A word and a sentence for it. A fetch that was in progress when the crawl was killed no longer is. `robots`:
-    what is known of its robots.txt files."""
+    """A label and a sentence. A fetch that was in progress when the crawl was killed no longer is. `robots`: what is
+    known of its robots.txt files."""
     given_up = unread_at(robots)
     if host.retired_at is not None:
         return "retired", f"retired {moment(host.retired_at, now)}: {host.retired_why}"

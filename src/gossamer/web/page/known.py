@@ -11,7 +11,7 @@ from gossamer.base.clock import Instant, from_words, in_words
 from gossamer.base.errors import QueryRefused
 from gossamer.collection.collection import Collection
 from gossamer.collection.state import TargetState, target_state
-from gossamer.collection.why.trail import HostTrail, Section, Trail, told, told_host
+from gossamer.collection.why.trail import HostTrail, Section, Trail, host_sections, sections_of
 from gossamer.values.capture import Kept
 from gossamer.values.format import as_json
 from gossamer.values.url import Url, url_of
@@ -148,7 +148,7 @@ def why_of(collection: Collection, url: Url) -> WhyAnswer | None:
     trail = collection.why(url.text)
     reason = trail.ended.reason if trail.ended is not None else None
     state = target_state(trail.is_known, reason, bool(trail.visits))
-    return WhyAnswer(trail.url, trail.is_known, state, _sections(told(trail)), _plain(trail))
+    return WhyAnswer(trail.url, trail.is_known, state, _sections(sections_of(trail)), _plain(trail))
 
 
 def host_of(collection: Collection, name: str) -> HostWhy | None:
@@ -160,7 +160,7 @@ def host_of(collection: Collection, name: str) -> HostWhy | None:
     promise = None
     if entry is not None:
         promise = Promise(entry.visits, entry.gap_s, entry.least_gap_s, entry.mean_gap_s, entry.broken)
-    return HostWhy(name, trail.host.is_known, _sections(told_host(trail)), promise, _plain(trail))
+    return HostWhy(name, trail.host.is_known, _sections(host_sections(trail)), promise, _plain(trail))
 
 
 def _sections(sections: Sequence[Section]) -> tuple[WhySection, ...]:
