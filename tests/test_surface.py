@@ -84,7 +84,7 @@ def test_a_page_its_facts_its_links_and_its_reasons(collection: gossamer.Collect
     assert collection.page("http://nowhere.test/") is None and collection.facts("http://nowhere.test/") == []
     seed = next(iter(collection)).url
     assert collection.why(seed).url and not collection.why("http://nowhere.test/").is_known
-    with pytest.raises(ConfigError, match="no address"):
+    with pytest.raises(ConfigError, match="no URL"):
         collection.page("javascript:alert(1)")
 
 

@@ -8,7 +8,7 @@ from tests.monitor.chronicles import START_AT
 from gossamer.base.clock import DAY, SECOND, fast_calendar
 from gossamer.base.environment import real_outside
 from gossamer.base.files import DiskFiles
-from gossamer.collection.directory import NAME, KeptCalendar, going, keep, outside_of
+from gossamer.collection.directory import NAME, KeptCalendar, keep, outside_of, resumed
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Chronicle
 from gossamer.store.directory import Directory
@@ -26,7 +26,7 @@ def test_another_process_sees_the_same_date_while_the_demonstration_runs(tmp_pat
     keep(calendar, Directory(tmp_path), outside)
     clock.pause(3 * DAY_S)
     kept = KeptCalendar(START_AT, clock.now() - round(3 * DAY_S * SECOND), DAY_S, outside.processes.own_pid())
-    seen = going(kept, Directory(tmp_path), outside)
+    seen = resumed(kept, Directory(tmp_path), outside)
     assert abs(seen.now() - calendar.now()) < SECOND and abs(seen.now() - (START_AT + 3 * DAY)) < SECOND
     assert seen.lasting_s(86_400) == DAY_S
     assert outside_of(Directory(tmp_path)).calendar is not None
@@ -36,7 +36,7 @@ def test_after_its_end_the_days_stand_where_it_was_last_heard_of(tmp_path: Path)
     clock = FakeClock(START_AT + 400 * DAY)
     outside = replace(real_outside(), clock=clock)
     chronicle.write(DiskFiles(), tmp_path, Chronicle().begun(START_AT, True).heard(START_AT + 9 * DAY, 5, is_over=True))
-    ended = going(KeptCalendar(START_AT, clock.now() - DAY, DAY_S, NOBODY), Directory(tmp_path), outside)
+    ended = resumed(KeptCalendar(START_AT, clock.now() - DAY, DAY_S, NOBODY), Directory(tmp_path), outside)
     assert ended.now() == START_AT + 9 * DAY and ended.lasting_s(60.0) == 60.0
 
 

@@ -15,7 +15,7 @@ from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import GossamerError
 from gossamer.cli.output import note
 from gossamer.collection.changes import change_host
-from gossamer.collection.state import HostShown, host_shown, sorted_usefully
+from gossamer.collection.state import HostShown, host_shown, sorted_hosts
 from gossamer.collection.why.waits import host_state_of
 from gossamer.config.settings import Settings
 from gossamer.crawler.commands import obey
@@ -47,7 +47,7 @@ def listed(root: Path, tell: object = various) -> dict[str, HostShown]:
     directory, clock = make(root, tell, starts=STARTS, reach=Reach.HOST)  # type: ignore[arg-type]
     with closing(read_only(directory.state)) as state:
         found = [host_shown(one, politeness(Settings()), clock.now()) for one in hosts(state)]
-    return {one.host: one for one in sorted_usefully(found)}
+    return {one.host: one for one in sorted_hosts(found)}
 
 
 def test_every_host_has_a_state_and_the_busy_ones_stand_first(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from pyoxigraph import RdfFormat, parse
 from tests.web.hostile_pages import RUN, WORD
 from tests.web.site import LONG_S, Site
 
-from gossamer.collection.tables import LINK_COLUMNS, PAGE_COLUMNS, PIECE, VISIT_COLUMNS, drawn
+from gossamer.collection.tables import LINK_COLUMNS, PAGE_COLUMNS, PIECE, VISIT_COLUMNS, in_pieces
 from gossamer.values.format import csv_line
 from gossamer.web.streams import Slots, Stream
 
@@ -133,14 +133,14 @@ def asked(stream: Stream, leaves_after: int | None = None) -> list[dict[str, Any
 
 
 class Source:
-    """Pieces, and how many were drawn."""
+    """Pieces, and how many were in_pieces."""
 
     def __init__(self) -> None:
-        self.drawn, self.is_closed = 0, False
+        self.in_pieces, self.is_closed = 0, False
 
     def pieces(self) -> Generator[bytes, None, None]:
         try:
-            for self.drawn in range(1, 100_001):
+            for self.in_pieces in range(1, 100_001):
                 yield b"x" * 1000
         finally:
             self.is_closed = True
@@ -149,15 +149,15 @@ class Source:
 def test_a_reader_who_leaves_frees_everything() -> None:
     source = Source()
     sent = asked(
-        Stream(lambda: drawn(source.pieces()), "text/plain", "x.txt", SLOT),
+        Stream(lambda: in_pieces(source.pieces()), "text/plain", "x.txt", SLOT),
         leaves_after=3,
     )
     assert source.is_closed and len(sent) < 10
-    assert source.drawn * 1000 < 10 * PIECE, "no more is made than was taken"
+    assert source.in_pieces * 1000 < 10 * PIECE, "no more is made than was taken"
 
 
 def test_a_stream_ends_with_its_last_piece() -> None:
-    sent = asked(Stream(lambda: drawn(iter([b"a", b"b"])), "text/plain", "x.txt", SLOT))
+    sent = asked(Stream(lambda: in_pieces(iter([b"a", b"b"])), "text/plain", "x.txt", SLOT))
     assert [one.get("body") for one in sent] == [None, b"ab", b""] and not sent[-1].get("more_body")
 
 

@@ -1,4 +1,4 @@
-"""What a collection answers a Python program with, and the event loop that asks for one."""
+"""The answers of a collection to a Python program, and an event loop on a thread of its own."""
 
 import asyncio
 import threading
@@ -32,18 +32,18 @@ class ResultTerm(NamedTuple):
 
 
 class ResultTable(msgspec.Struct, frozen=True):
-    """The answer to a SPARQL query. Going through it gives the rows."""
+    """The answer to a SPARQL query. Iterating over it yields the rows."""
 
     as_of: Instant
     names: tuple[str, ...] = ()
     rows: tuple[dict[str, ResultTerm], ...] = ()
-    """Of SELECT. A name without a value is not in its row."""
+    """Of SELECT. A variable without a value is not in its row."""
     is_so: bool | None = None
     """Of ASK."""
     text: str = ""
     """Of CONSTRUCT and DESCRIBE: N-Triples."""
     is_cut: bool = False
-    """There was more than a query may answer with."""
+    """The answer exceeded the limit of a query."""
 
     def __iter__(self) -> Iterator[dict[str, ResultTerm]]:
         return iter(self.rows)
@@ -53,31 +53,31 @@ class ResultTable(msgspec.Struct, frozen=True):
 
 
 class KnownPage(msgspec.Struct, frozen=True):
-    """What is kept of one page. Its texts come from the web: whoever shows them escapes them."""
+    """What is stored of one page. Its texts come from the web: escape them before showing them."""
 
     url: str
-    title: str
-    description: str
-    language: str
-    text: str
-    types: tuple[str, ...]
-    fact_count: int
-    versions: tuple[Kept, ...]
+    title: str = ""
+    description: str = ""
+    language: str = ""
+    text: str = ""
+    types: tuple[str, ...] = ()
+    fact_count: int = 0
+    versions: tuple[Kept, ...] = ()
     """Its captures, newest first."""
 
 
 class PageLinks(msgspec.Struct, frozen=True):
     outgoing: tuple[Link, ...]
-    """As the page has them, in its order."""
+    """In the order of the page."""
     incoming_count: int
     """How many pages link here."""
     incoming: tuple[Url, ...]
     """At most 100 of them."""
     anchors: tuple[Anchor, ...]
-    """The words they link with."""
+    """The texts of those links."""
 
 
-def told(result: SparqlResult) -> ResultTable:
+def table_of(result: SparqlResult) -> ResultTable:
     if result.media_type != JSON:
         return ResultTable(result.as_of, text=result.body.decode("utf-8", "replace"), is_cut=result.truncated)
     found = msgspec.json.decode(result.body)
@@ -92,7 +92,7 @@ def _term(cell: dict[str, Any]) -> ResultTerm:
 
 
 class LoopThread:
-    """An event loop on a thread of its own, so that a notebook, which runs in one already, may ask too."""
+    """An event loop on a thread of its own, so that it also works in a notebook, which already runs a loop."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()

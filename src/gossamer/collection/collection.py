@@ -1,4 +1,4 @@
-"""All that is known of one collection: its state, its words and links, its facts, its past, and its crawl."""
+"""Everything known of one collection: its state, its words and links, its facts, its history, and its crawl."""
 
 import os
 from collections.abc import Coroutine, Iterator, Sequence
@@ -16,7 +16,7 @@ from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tasks import OnDemand
 from gossamer.base.tell import silent, unheard
-from gossamer.collection.answers import KnownPage, LoopThread, PageLinks, ResultTable, told
+from gossamer.collection.answers import KnownPage, LoopThread, PageLinks, ResultTable, table_of
 from gossamer.collection.control import CrawlControl
 from gossamer.collection.exports import Exports, write_file
 from gossamer.collection.history.reader import HistoryReader, version_readers
@@ -57,8 +57,8 @@ ONE_QUERY = QueryLimits(workers=1)
 class Collection(CollectionState):
     """The one way to read a collection, also while it is being crawled; made by `open`, or `gossamer.open`.
 
-    Use it in a `with`, or in an `async with` where what is asynchronous is asked of it; or `close` it. Nothing is
-    written there: each question is answered from what is there by then. Its methods may be called from any thread.
+    Use it in a `with`, or in an `async with` for its asynchronous methods; or `close` it. Reading writes nothing: each
+    call answers from the present state. Its methods may be called from any thread.
     """
 
     def __init__(
@@ -145,7 +145,7 @@ class Collection(CollectionState):
 
     @cached_property
     def watch(self) -> Watch:
-        """Who works on it, and how it is."""
+        """Its processes and its health."""
         return Watch(self.directory, self.settings, self.outside, self._desk)
 
     @cached_property
@@ -164,14 +164,14 @@ class Collection(CollectionState):
 
     @cached_property
     def past(self) -> HistoryReader:
-        """Its captures, read again by a worker that is started when it is first needed."""
+        """Its captures, read again by a worker that is started when first needed."""
         return HistoryReader(self.directory, self.outside, self.settings.agent, self._read_version)
 
     async def _read_version(self, payload: bytes) -> bytes:
         return await (await self._readers.get()).call(payload)
 
     def fact_places(self, kept: Kept) -> dict[str, int]:
-        """The paths of the elements of a capture that state facts, and how many each states."""
+        """The paths of the elements of a capture that state facts, with the number each states."""
         with closing(SourcesReader(self.directory.graph / SOURCES)) as sources:
             record = sources.record_of(graph_name(kept.url), kept.capture_id)
         if record is None:
@@ -179,13 +179,13 @@ class Collection(CollectionState):
         return record.places() if record is not None else {}
 
     async def safe_copy(self, job: bytes) -> bytes | None:
-        """A capture as HTML that can do nothing (`CopyJob`); empty when it is no text, None when its site asks not to
-        show copies. Raises WorkerLost."""
+        """A capture as harmless HTML (`CopyJob`); empty if it is no text, None if its site asks not to show copies.
+        Raises WorkerLost."""
         made = COPIES.decode(await (await self._copies.get()).call(job))
         return made.html if made.may_show else None
 
     async def start_workers(self) -> QueryPool:
-        """For a site, whose readers should not wait for them."""
+        """For a web site, whose users should not wait for them."""
         await self._copies.get()
         return await self._queries.get()
 
@@ -199,11 +199,11 @@ class Collection(CollectionState):
         has_inference: bool = False,
         has_exact_names: bool = False,
     ) -> SparqlResult:
-        """A SPARQL query, put to a worker; asks a running indexer for new facts first. Raises QueryRefused and
+        """Answer a SPARQL query in a worker, after asking a running indexer for new facts. Raises QueryRefused and
         QueryTooLong."""
         await freshen(self.directory, self.outside)
         refuse_missing(self.directory, self.outside, self.directory.checkpoints)
-        if OURS in query:  # it may ask where facts stand
+        if OURS in query:  # it may ask for the sources of facts
             refuse_missing(self.directory, self.outside, self.directory.graph / SOURCES)
         workers = await self._queries.get()
         return await workers.ask(query, accept, default_graphs, named_graphs, most_rows, has_inference, has_exact_names)
@@ -228,7 +228,7 @@ class Collection(CollectionState):
         start: int = 0,
         limit: int = 10,
     ) -> SearchAnswer:
-        """What the search page finds; `words` may hold its syntax too (`type:Person -soup "tropical fish"`).
+        """What the search page finds; `words` may use its syntax (`type:Person -soup "tropical fish"`).
 
         >>> collection.search("harbour", limit=2).total
         >>> collection.search(types="Person", without_sites="example.org").hits
@@ -255,17 +255,17 @@ class Collection(CollectionState):
         return self.index.find(msgspec.structs.replace(typed, **more))
 
     def sparql(self, query: str, *, most_rows: int = MOST_ROWS, exact_names: bool = False) -> ResultTable:
-        """Ask for facts; each page is a graph. Names match in every spelling (http and https://schema.org/ are one),
-        unless they are to be exact. Raises QueryRefused, saying what is wrong with the query.
+        """Query the facts; each page is a graph. Names match in every spelling (http and https://schema.org/ are the
+        same) unless `exact_names` is set. Raises QueryRefused, saying what is wrong with the query.
 
         >>> for row in collection.sparql("SELECT ?type WHERE { ?thing a ?type } LIMIT 5"):
         ...     print(row["type"])
         """
         accept = f"application/n-triples, {JSON};q=0.9"
-        return told(self._call(self.ask(query, accept, most_rows=most_rows, has_exact_names=exact_names)))
+        return table_of(self._call(self.ask(query, accept, most_rows=most_rows, has_exact_names=exact_names)))
 
     def page(self, url: str) -> KnownPage | None:
-        """What is kept of the page at an address; None when nothing is.
+        """What is stored of a page; None if nothing is.
 
         >>> collection.page("http://example.org/").title
         """
@@ -274,19 +274,12 @@ class Collection(CollectionState):
         if not versions:
             return None
         stored = self.index.stored(address)
-        return KnownPage(
-            url=address.text,
-            title=stored.title if stored else "",
-            description=stored.description if stored else "",
-            language=stored.language if stored else "",
-            text=stored.text if stored else "",
-            types=stored.types if stored else (),
-            fact_count=stored.fact_count if stored else 0,
-            versions=tuple(versions),
-        )
+        names = ("title", "description", "language", "text", "types", "fact_count")
+        indexed = {name: getattr(stored, name) for name in names} if stored else {}
+        return KnownPage(address.text, versions=tuple(versions), **indexed)
 
     def facts(self, url: str) -> list[Quad]:
-        """What the page at an address states; a running crawl is at most a minute ahead.
+        """The facts that a page states; a running crawl is at most a minute ahead.
 
         >>> for fact in collection.facts("http://example.org/"):
         ...     print(fact.subject, fact.predicate, fact.object)
@@ -300,7 +293,7 @@ class Collection(CollectionState):
         return [Quad(str(one.subject), str(one.predicate), str(one.object), str(one.graph_name)) for one in found]
 
     def links(self, url: str) -> PageLinks:
-        """Where the page at an address points, and who points to it.
+        """The links of a page, and those that point to it.
 
         >>> collection.links("http://example.org/").incoming_count
         """
@@ -309,15 +302,15 @@ class Collection(CollectionState):
         return PageLinks(tuple(self.index.outgoing(address)), incoming.count, tuple(incoming.sources), tuple(anchors))
 
     def __iter__(self) -> Iterator[ExportedPage]:
-        """Every page one can find, with its text, in no order.
+        """Every searchable page, with its text, in no order.
 
         >>> sum(len(page.text) for page in collection)
         """
         return self.exports.pages(with_text=True)
 
     def export(self, what: Exported, to: str | os.PathLike[str]) -> int:
-        """Write a file as `gossamer export` does; says how many facts, pages or volumes are in it. Damaged records are
-        left out: `gossamer verify` names them.
+        """Write a file as `gossamer export` does; returns the number of facts, pages or volumes. Damaged records are
+        omitted: `gossamer verify` names them.
 
         >>> collection.export("nquads", "facts.nq")
         """
@@ -331,5 +324,5 @@ def _several(values: Values) -> tuple[str, ...]:
 def _address(text: str) -> Url:
     url = url_of(text.strip())
     if url is None:
-        raise ConfigError(f"{text[:200]!r} is no address of a page: it begins with http:// or https://")
+        raise ConfigError(f"{text[:200]!r} is no URL of a page: it begins with http:// or https://")
     return url

@@ -1,9 +1,11 @@
-"""A collection's data directory: opened where it exists, brought up to date, with its own calendar."""
+"""A collection's data directory: opened if it exists, upgraded to the present schema, with its own calendar."""
 
 import os
-from contextlib import suppress
+from collections.abc import Callable
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -15,6 +17,10 @@ from gossamer.monitor import chronicle
 from gossamer.plugins.code import admit_schemes
 from gossamer.store.directory import Directory, hold, holder_in_words, refuse_lost_state
 from gossamer.store.sqlite.database import bring_up_to_date, is_older
+from gossamer.store.state import open_state
+from gossamer.store.statements import State
+
+T = TypeVar("T")
 
 
 def existing(root: Path) -> Directory:
@@ -26,14 +32,14 @@ def existing(root: Path) -> Directory:
             f"there is no collection in {root}. Make one with `gossamer crawl URL --dir {root}`, "
             "or name another directory with --dir."
         )
-    bring_up(directory)
-    admit_schemes(root, DiskFiles())  # its addresses may be of schemes that are no other collection's
+    upgrade(directory)
+    admit_schemes(root, DiskFiles())  # its URLs may have schemes that only its plug-ins know
     return directory
 
 
-def bring_up(directory: Directory) -> None:
-    """A collection of an older version gets the present schema, once. While somebody writes to it, where we may not, or
-    where it is damaged, it is left as it is: the command that reads it says what to do."""
+def upgrade(directory: Directory) -> None:
+    """Gives a collection of an older version the present schema. One that another process writes to, that we may not
+    write, or that is damaged is left as it is: the command that reads it says what to do."""
     with suppress(OSError, GossamerError):
         if is_older(directory.state):
             words = holder_in_words(os.getpid(), "update", in_words(SystemClock().now()))
@@ -44,30 +50,38 @@ def bring_up(directory: Directory) -> None:
                 lock.release()
 
 
+def read_state(directory: Directory, read: Callable[[State], T], empty: T) -> T:
+    """What `read` finds in the state; `empty` before a first crawl."""
+    if not directory.is_begun:
+        return empty
+    with closing(open_state(directory)) as state:
+        return read(state)
+
+
 NAME = "calendar.json"
 
 
 class KeptCalendar(msgspec.Struct, frozen=True):
     start_at: Instant
-    """The date at which it began, or went on,"""
+    """The date at which it started, or was resumed,"""
     began_at: Instant
-    """when the clock on the wall said this."""
+    """when the wall clock said this."""
     day_s: float
-    """What a day lasts."""
+    """How long a day lasts."""
     pid: int
-    """Of the demonstration: when it has ended, its days have too."""
+    """Of the demonstration: its calendar stops when it ends."""
 
 
 def keep(calendar: FastCalendar, directory: Directory, outside: Outside) -> None:
-    """Just begun."""
+    """Store a calendar that has just started."""
     kept = KeptCalendar(calendar.start_at, outside.clock.now(), calendar.day_s, outside.processes.own_pid())
     outside.files.make_folder(directory.root)
     outside.files.write(directory.root / NAME, msgspec.json.encode(kept))
 
 
 def outside_of(directory: Directory) -> Outside:
-    """The seams for a command that reads a collection: its dates are by the collection's own calendar, if it has one.
-    A calendar that cannot be read is none."""
+    """Clock, files and processes for a command that reads a collection, with the collection's own calendar if it has a
+    readable one."""
     outside = real_outside()
     if outside.files.size(directory.root / NAME) is None:
         return outside
@@ -75,12 +89,11 @@ def outside_of(directory: Directory) -> Outside:
         kept = msgspec.json.decode(outside.files.read(directory.root / NAME), type=KeptCalendar)
     except (OSError, msgspec.MsgspecError):
         return outside
-    return replace(outside, calendar=going(kept, directory, outside)) if kept.day_s > 0 else outside
+    return replace(outside, calendar=resumed(kept, directory, outside)) if kept.day_s > 0 else outside
 
 
-def going(kept: KeptCalendar, directory: Directory, outside: Outside) -> FastCalendar:
-    """While the demonstration runs, as fast as there; after it, from the last moment that it told of on, by the wall
-    clock."""
+def resumed(kept: KeptCalendar, directory: Directory, outside: Outside) -> FastCalendar:
+    """As fast as in the demonstration while that runs; afterwards from its last recorded moment, at normal speed."""
     if outside.processes.is_alive(kept.pid):
         passed_s = (outside.clock.now() - kept.began_at) / SECOND
         return FastCalendar(outside.clock, kept.day_s, outside.clock.elapsed_s() - passed_s, kept.start_at)

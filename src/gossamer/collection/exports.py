@@ -177,7 +177,7 @@ def write_rows(lines: Lines, unit: str, write: Write, says: Says) -> ExportResul
             count += 1
             yield line
 
-    for piece in tables.drawn(counted()):
+    for piece in tables.in_pieces(counted()):
         write(piece)
         says(f"writing {unit}: {count:,}")
     return ExportResult(max(0, count), [])

@@ -18,11 +18,11 @@ from gossamer.store.state import open_snapshot
 from gossamer.values.format import counted
 
 TOLERANCE_S = 0.005
-"""A visit's beginning is read from the clock on the wall, its length from one that is never set."""
+"""The start of a fetch is read from the wall clock, its length from a monotonic one."""
 
 
 class ArchivedFetch(msgspec.Struct, frozen=True):
-    """A visit as the archive knows it; `took_s` is None while its record has not been opened."""
+    """A fetch as the archive knows it; `took_s` is None until its record is opened."""
 
     at: Instant
     url: str
@@ -34,16 +34,16 @@ class ArchivedGaps(msgspec.Struct, frozen=True):
 
     visits: int = 0
     least_s: float | None = None
-    """The shortest time between the beginnings of two visits, or, where records were opened, the shortest gap."""
+    """The shortest time between the starts of two fetches or, where records were opened, the shortest gap."""
     after: str = ""
     before: str = ""
-    """The two visits it lies between."""
+    """The two fetches it is between."""
     unjudged: int = 0
-    """Pairs that say nothing: the clock was set back between them, or one was made by another program."""
+    """Pairs that prove nothing: the clock was set back between them, or one was made by another program."""
 
 
 class LedgerRow(msgspec.Struct, frozen=True):
-    """One host of the ledger, and what came of checking it."""
+    """One host of the ledger, and the result of the check."""
 
     host: str
     visits: int
@@ -75,10 +75,10 @@ class Report(msgspec.Struct, frozen=True):
 
 
 def checked(directory: Directory, files: Files, is_deep: bool, says: Callable[[str], None]) -> Report:
-    """Every host of the ledger, compared with the archive. `is_deep`: every record is opened."""
+    """Every host of the ledger compared with the archive. `is_deep`: every record is opened."""
 
     def row_of(entry: Ledger, captured: Sequence[CapturedAt]) -> LedgerRow:
-        """The starts of fetches reveal one that came far too soon; the records of such a pair show the gap itself."""
+        """The start times reveal a fetch that came far too soon; only the records of the pair show the gap itself."""
         ordered = sorted(captured, key=lambda one: (one.place.volume, one.place.number))
         seen = [ArchivedFetch(one.at, one.url.text) for one in ordered]
         close = [near for place in suspects(seen, entry.least_gap_s) for near in (place, place + 1)]
@@ -95,22 +95,22 @@ def checked(directory: Directory, files: Files, is_deep: bool, says: Callable[[s
 
     rows = []
     with closing(open_snapshot(directory)) as state:
-        owed = {entry.host: entry for entry in ledger(state) if entry.visits}
+        unchecked = {entry.host: entry for entry in ledger(state) if entry.visits}
         for name, captured in moments(state):
-            if entry := owed.pop(name, None):  # a host without fetches of ours was imported
+            if entry := unchecked.pop(name, None):  # a host without fetches of ours was imported
                 rows.append(row_of(entry, captured))
                 says(f"checking: {counted(len(rows), 'host')}")
-    return reported([*rows, *(row_of(entry, []) for entry in owed.values())], is_deep)
+    return reported([*rows, *(row_of(entry, []) for entry in unchecked.values())], is_deep)
 
 
 def pairs(visits: Sequence[ArchivedFetch]) -> Iterator[tuple[ArchivedFetch, ArchivedFetch, float]]:
-    """Neighbours, and the time between their beginnings. REQUIRES: in the order they were archived."""
+    """Neighbours, and the time between their starts. REQUIRES: in the order they were archived."""
     for one, other in pairwise(visits):
         yield one, other, (other.at - one.at) / SECOND
 
 
 def suspects(visits: Sequence[ArchivedFetch], admitted_s: float | None) -> list[int]:
-    """Places of visits whose successor began sooner than any gap the ledger admits: their records tell for certain."""
+    """Places of fetches followed sooner than any gap the ledger records: only their records tell for certain."""
     if admitted_s is None:
         return []
     found = enumerate(pairs(visits))
@@ -118,9 +118,9 @@ def suspects(visits: Sequence[ArchivedFetch], admitted_s: float | None) -> list[
 
 
 def kept_by(visits: Sequence[ArchivedFetch]) -> ArchivedGaps:
-    """The shortest gap. A visit of known length ended that much after it began; one of unknown length may not have.
+    """The shortest gap, measured from the end of a fetch of known length, else from its start.
 
-    A length of zero is no length of ours: such a capture was imported, and says nothing about our manners.
+    A length of zero means that the capture was imported, and proves nothing about our politeness.
     """
     least: tuple[float, str, str] | None = None
     unjudged = 0
@@ -137,7 +137,7 @@ def kept_by(visits: Sequence[ArchivedFetch]) -> ArchivedGaps:
 
 
 def contradiction(admitted_s: float | None, archive: ArchivedGaps) -> str:
-    """In words; empty when the archive agrees. A visit may begin after it was taken, never before."""
+    """In words; empty if the archive agrees. A fetch may start after it was leased, never before."""
     if admitted_s is None or archive.least_s is None or archive.least_s >= admitted_s - TOLERANCE_S:
         return ""
     return (
@@ -147,7 +147,7 @@ def contradiction(admitted_s: float | None, archive: ArchivedGaps) -> str:
 
 
 def worst_first(rows: Sequence[LedgerRow]) -> list[LedgerRow]:
-    """Broken promises, then contradictions, then by how little was kept above what was promised."""
+    """Broken gaps first, then contradictions, then by how little the gap exceeded the promised one."""
 
     def badness(row: LedgerRow) -> tuple[int, bool, float, str]:
         slack = (row.least_s - row.promised_s) if row.least_s is not None else float("inf")

@@ -1,13 +1,14 @@
-"""The lists of the crawl's pages: visits and hosts, some at a time, however many there are."""
+"""Lists of fetches, pages and hosts, one part at a time, however many there are."""
 
 from collections.abc import Callable, Generator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 
 import msgspec
 
 from gossamer.base.clock import Clock, Instant
 from gossamer.base.errors import QueryRefused
+from gossamer.collection.directory import read_state
 from gossamer.collection.why.waits import host_state_of
 from gossamer.config.settings import Settings
 from gossamer.config.slices import politeness
@@ -23,9 +24,10 @@ from gossamer.values.robots import RobotsState
 from gossamer.values.url import Url, url_of
 
 MOST_LOOKED_AT = 10_000
-"""Visits looked at for one page when a filter has no index; the next page goes on from there."""
+"""Fetches searched for one part of a list when no index serves the filter; the next part continues from there."""
 MOST_COUNTED = 50_000
-"""Hosts; of more, the states are not counted."""
+"""Hosts; their states are counted only up to so many."""
+NO_POSITION = "that is no position in the list: begin again at its top"
 WORST = (RobotsState.UNREACHABLE, RobotsState.PENDING, RobotsState.READ, RobotsState.MISSING)
 ANSWERED = (
     Reason.FETCHED, Reason.UNCHANGED, Reason.MOVED, Reason.GONE, Reason.SOFT_404, Reason.TOO_MANY_REDIRECTS,
@@ -33,22 +35,22 @@ ANSWERED = (
     Reason.READ_TIMEOUT, Reason.READ_CRASH, Reason.READ_MEMORY, Reason.FILTER, Reason.TOO_SLOW, Reason.UNFINISHED,
     Reason.DISCONNECTED,
 )  # fmt: skip
-"""Visits that may have left an answer; an older one of the same address says nothing of the others."""
+"""Outcomes that may have left a capture; for the others, an older capture of the URL says nothing."""
 OF_STATUS: dict[int, tuple[Reason, ...]] = {
     2: ANSWERED,
     3: (Reason.MOVED, Reason.UNCHANGED, Reason.REDIRECT_OUT, Reason.TOO_MANY_REDIRECTS),
     4: (Reason.GONE, Reason.CLIENT_ERROR, Reason.SLOW_DOWN, Reason.SOFT_404),
     5: (Reason.SERVER_ERROR, Reason.SLOW_DOWN),
 }
-"""How visits can end whose answer had a status of this class."""
+"""The outcomes that a status of each class can have."""
 
 
-class VisitsAsked(msgspec.Struct, frozen=True):
+class VisitListQuery(msgspec.Struct, frozen=True):
     reasons: tuple[Reason, ...] = ()
     """None: all."""
     host: str = ""
     text: str = ""
-    """In the address, whatever its case."""
+    """In the URL, in any case."""
     status: int | None = None
     """The first digit."""
     media_type: str = ""
@@ -56,7 +58,7 @@ class VisitsAsked(msgspec.Struct, frozen=True):
     until_at: Instant | None = None
     is_newest_first: bool = True
     after: str = ""
-    """The position of the last visit that was shown."""
+    """The position of the last fetch shown."""
     most: int = 50
 
 
@@ -69,12 +71,12 @@ class ListedVisit(msgspec.Struct, frozen=True):
     detail: str
     ended_at: Instant
     due_at: Instant | None
-    """It will be visited again then."""
+    """When it is fetched again."""
     failures: int
     how: str
     depth: int
     status: int | None
-    """Of the answer that was kept, if one was."""
+    """Of the stored response, if there is one."""
     media_type: str
     size: int | None
     facts: int | None
@@ -85,25 +87,25 @@ class ListedVisit(msgspec.Struct, frozen=True):
 class VisitsFound(msgspec.Struct, frozen=True):
     visits: tuple[ListedVisit, ...] = ()
     next: str = ""
-    """The position to go on from; empty at the end."""
+    """The position to continue from; empty at the end."""
     looked_at: int = 0
     is_cut: bool = False
-    """The search through the visits was broken off before it had found enough: it goes on from `next`."""
+    """The search stopped before it had found enough: it continues from `next`."""
     reached_at: Instant | None = None
-    """How far back it came."""
+    """How far back it reached."""
 
 
-class PagesAsked(msgspec.Struct, frozen=True):
+class PageListQuery(msgspec.Struct, frozen=True):
     host: str = ""
     after: str = ""
-    """The position of the last page that was shown."""
+    """The position of the last page shown."""
     most: int = 50
 
 
 class ListedPage(msgspec.Struct, frozen=True):
     url: str
     fetched_at: Instant
-    """Of the newest version that counts."""
+    """Of the newest version that is a page."""
     media_type: str
     size: int
 
@@ -111,10 +113,10 @@ class ListedPage(msgspec.Struct, frozen=True):
 class PagesFound(msgspec.Struct, frozen=True):
     pages: tuple[ListedPage, ...] = ()
     next: str = ""
-    """The position to go on from; empty at the end."""
+    """The position to continue from; empty at the end."""
 
 
-class HostsAsked(msgspec.Struct, frozen=True):
+class HostListQuery(msgspec.Struct, frozen=True):
     text: str = ""
     state: str = ""
     order: Order = "queued"
@@ -130,18 +132,18 @@ class ListedHost(msgspec.Struct, frozen=True):
     queued: int
     visits: int
     troubles: int
-    """Visits that failed and are not forgiven yet."""
+    """Recent failures that still count."""
     gap_s: float
-    """Promised: the least rest between two visits."""
+    """Promised: the minimum time between two fetches."""
     least_gap_s: float | None
-    """Kept: the shortest rest it had."""
+    """The shortest time there was."""
     broken: int
-    """Visits that began too early."""
+    """Fetches that started too early."""
     robots: str
-    """read, missing, pending, unreachable; empty: not asked for yet."""
+    """read, missing, pending, unreachable; empty: not requested yet."""
     held: int
     traps: tuple[str, ...]
-    """The patterns because of which addresses are held back."""
+    """The patterns whose URLs are quarantined."""
     next_at: Instant | None
     position: str
 
@@ -161,59 +163,53 @@ class CollectionLists:
     is_crawling: Callable[[], bool]
     facts_of: Callable[[Url], int | None]
 
-    def visits(self, asked: VisitsAsked) -> VisitsFound:
-        """Raises QueryRefused for a position that is none."""
-        after = position_of(asked.after)
+    def visits(self, query: VisitListQuery) -> VisitsFound:
+        """Raises QueryRefused for an invalid position."""
+        after = position_of(query.after)
         if not self.directory.is_begun:
             return VisitsFound()
-        with closing(open_state(self.directory)) as state, closing(all_of(state, asked, after)) as every:
+        with closing(open_state(self.directory)) as state, closing(all_of(state, query, after)) as every:
             found, looked_at, last = list[tuple[EndedUrl, Kept | None]](), 0, None
             for one in every:
-                if len(found) == asked.most or looked_at == MOST_LOOKED_AT:
+                if len(found) == query.most or looked_at == MOST_LOOKED_AT:
                     break  # there is more
                 looked_at, last = looked_at + 1, one
-                kept = answer_of(state, one, asked)
-                if is_wanted(one, kept, asked):
+                kept = answer_of(state, one, query)
+                if is_wanted(one, kept, query):
                     found.append((one, kept))
             else:
                 last = None
         rows = tuple(self._listed(one, kept) for one, kept in found)
-        is_cut = last is not None and len(rows) < asked.most
-        return VisitsFound(
-            rows,
-            text_of(last.position) if last is not None else "",
-            looked_at,
-            is_cut,
-            last.ended_at if last is not None else None,
-        )
+        if last is None:
+            return VisitsFound(rows, looked_at=looked_at)
+        return VisitsFound(rows, text_of(last.position), looked_at, len(rows) < query.most, last.ended_at)
 
-    def pages(self, asked: PagesAsked) -> PagesFound:
-        """Raises QueryRefused for a position or a host that is none."""
-        after, url = key_of(asked.after), url_of(f"http://{asked.host}/") if asked.host else None
-        if asked.host and url is None:
-            raise QueryRefused(f"“{asked.host[:80]}” is no name of a host")
+    def pages(self, query: PageListQuery) -> PagesFound:
+        """Raises QueryRefused for an invalid position or host name."""
+        after, url = key_of(query.after), url_of(f"http://{query.host}/") if query.host else None
+        if query.host and url is None:
+            raise QueryRefused(f"“{query.host[:80]}” is no name of a host")
         host = url.host if url is not None else None
-        if not self.directory.is_begun:
-            return PagesFound()
-        with closing(open_state(self.directory)) as state:
-            found = captures.pages_from(state, after, host, asked.most + 1)
-        rows = tuple(ListedPage(one.url, one.fetched_at, one.media_type, one.size) for one in found[: asked.most])
-        last = found[asked.most - 1].key if len(found) > asked.most else None
+        found: list[captures.PageKept] = read_state(
+            self.directory, lambda state: captures.pages_from(state, after, host, query.most + 1), []
+        )
+        rows = tuple(ListedPage(one.url, one.fetched_at, one.media_type, one.size) for one in found[: query.most])
+        last = found[query.most - 1].key if len(found) > query.most else None
         return PagesFound(rows, f"{last[0]}.{last[1]}.{last[2]}" if last is not None else "")
 
-    def hosts(self, asked: HostsAsked) -> HostsFound:
-        after = place_of(asked.after)
+    def hosts(self, query: HostListQuery) -> HostsFound:
+        after = place_of(query.after)
         if not self.directory.is_begun:
             return HostsFound()
         now, is_crawling = self.clock.now(), self.is_crawling()
         with closing(open_state(self.directory)) as state:
             found = reports.listed_hosts(
-                state, now, is_crawling, asked.text.lower(), asked.state, asked.order, after, asked.most + 1
+                state, now, is_crawling, query.text.lower(), query.state, query.order, after, query.most + 1
             )
             is_countable = tallies.counts(state).hosts <= MOST_COUNTED
             states = reports.states(state, now, is_crawling) if is_countable else {}
-        rows = tuple(self._shown(one, now, is_crawling) for one in found[: asked.most])
-        return HostsFound(rows, states, rows[-1].position if len(found) > asked.most else "")
+        rows = tuple(self._shown(one, now, is_crawling) for one in found[: query.most])
+        return HostsFound(rows, states, rows[-1].position if len(found) > query.most else "")
 
     def _listed(self, one: EndedUrl, kept: Kept | None) -> ListedVisit:
         is_page = kept is not None and kept.is_page
@@ -257,33 +253,33 @@ class CollectionLists:
         )
 
 
-def all_of(state: State, asked: VisitsAsked, after: ListPosition | None) -> Generator[EndedUrl, None, None]:
-    until_at = FARTHEST if asked.until_at is None else asked.until_at
+def all_of(state: State, query: VisitListQuery, after: ListPosition | None) -> Generator[EndedUrl, None, None]:
+    until_at = FARTHEST if query.until_at is None else query.until_at
     return reports.visits(
-        state, reasons_of(asked), asked.host, asked.since_at or 0, until_at, after, asked.is_newest_first
+        state, reasons_of(query), query.host, query.since_at or 0, until_at, after, query.is_newest_first
     )
 
 
-def reasons_of(asked: VisitsAsked) -> Sequence[Reason]:
-    wanted = asked.reasons or tuple(Reason)
-    possible = OF_STATUS.get(asked.status, ()) if asked.status is not None else wanted
+def reasons_of(query: VisitListQuery) -> Sequence[Reason]:
+    wanted = query.reasons or tuple(Reason)
+    possible = OF_STATUS.get(query.status, ()) if query.status is not None else wanted
     return [reason for reason in wanted if reason in possible]
 
 
-def answer_of(state: State, one: EndedUrl, asked: VisitsAsked) -> Kept | None:
-    """What was kept of this visit, if anything; not looked for where the address alone says it is not wanted."""
-    if one.reason not in ANSWERED or not is_in(asked.text, one.url):
+def answer_of(state: State, one: EndedUrl, query: VisitListQuery) -> Kept | None:
+    """The capture of this fetch, if any; not looked up if its URL already rules it out."""
+    if one.reason not in ANSWERED or not is_in(query.text, one.url):
         return None
     kept = captures.latest(state, Url(one.url))
     return kept if kept is not None and kept.fetched_at <= one.ended_at else None
 
 
-def is_wanted(one: EndedUrl, kept: Kept | None, asked: VisitsAsked) -> bool:
+def is_wanted(one: EndedUrl, kept: Kept | None, query: VisitListQuery) -> bool:
     status, media_type = (kept.status, kept.media_type) if kept else (0, "")
     return (
-        is_in(asked.text, one.url)
-        and (asked.status is None or status // 100 == asked.status)
-        and media_type.startswith(asked.media_type)
+        is_in(query.text, one.url)
+        and (query.status is None or status // 100 == query.status)
+        and media_type.startswith(query.media_type)
     )
 
 
@@ -298,23 +294,21 @@ def text_of(position: ListPosition) -> str:
 def position_of(text: str) -> ListPosition | None:
     if not text:
         return None
-    try:
+    with suppress(ValueError):
         at, host_id, number = map(int, text.split("."))
-    except ValueError:
-        raise QueryRefused("that is no position in the list: begin again at its top") from None
-    if max(map(abs, (at, host_id, number))) > FARTHEST:
-        raise QueryRefused("that is no position in the list: begin again at its top")
-    return ListPosition(at, host_id, number)
+        if max(map(abs, (at, host_id, number))) <= FARTHEST:
+            return ListPosition(at, host_id, number)
+    raise QueryRefused(NO_POSITION)
 
 
 def key_of(text: str) -> captures.Key:
-    """Of a page in the catalogue."""
+    """The position of a page in the catalogue."""
     if not text:
         return captures.FIRST
     host_id, _, rest = text.partition(".")
     url_id, _, url = rest.partition(".")
     if not (host_id.lstrip("-").isdecimal() and url_id.lstrip("-").isdecimal()) or max(len(host_id), len(url_id)) > 20:
-        raise QueryRefused("that is no position in the list: begin again at its top")
+        raise QueryRefused(NO_POSITION)
     return max(-FARTHEST, min(FARTHEST, int(host_id))), max(-FARTHEST, min(FARTHEST, int(url_id))), url
 
 
@@ -323,5 +317,5 @@ def place_of(text: str) -> tuple[int, str]:
     if not text:
         return LOWEST, ""
     if not rank.lstrip("-").isdecimal() or len(rank) > 19:
-        raise QueryRefused("that is no position in the list: begin again at its top")
+        raise QueryRefused(NO_POSITION)
     return int(rank), name

@@ -12,7 +12,7 @@ from gossamer.archive.catalogue import Catalogue
 from gossamer.base.clock import Clock, Instant
 from gossamer.base.environment import Outside
 from gossamer.base.tell import silent
-from gossamer.collection.directory import existing, outside_of
+from gossamer.collection.directory import existing, outside_of, read_state
 from gossamer.collection.why.answer import WhyQuery, crew_of, linked_from
 from gossamer.collection.why.trail import HostTrail, RuleVerdict, Trail
 from gossamer.collection.why.waits import Crew, host_state_of
@@ -89,13 +89,10 @@ class CollectionState:
         return self._given or config_of(self.directory.root).settings
 
     def counts(self) -> Counts:
-        if not self.directory.is_begun:
-            return Counts()
-        with closing(open_state(self.directory)) as state:
-            return tallies.counts(state)
+        return read_state(self.directory, tallies.counts, Counts())
 
     def beats(self) -> list[Beat]:
-        """The last heartbeat of every process that ever worked on it."""
+        """The last heartbeat of every process that has worked on it."""
         with Control(self.directory.control, self.outside.clock) as control:
             return control.beats()
 
@@ -104,10 +101,7 @@ class CollectionState:
 
     def versions(self, url: Url) -> list[Kept]:
         """The captures of a page, newest first."""
-        if not self.directory.is_begun:
-            return []
-        with closing(open_state(self.directory)) as state:
-            return captures.versions(state, url)
+        return read_state(self.directory, lambda state: captures.versions(state, url), [])
 
     def capture(self, url: Url) -> Capture | None:
         """The newest capture of a page that has a body."""
@@ -115,14 +109,11 @@ class CollectionState:
             return catalogue.capture(url)
 
     def pages_among(self, urls: Iterable[Url]) -> set[Url]:
-        """Those of which something was captured."""
-        if not self.directory.is_begun:
-            return set()
-        with closing(open_state(self.directory)) as state:
-            return {url for url in urls if captures.versions(state, url)}
+        """Those with a capture."""
+        return read_state(self.directory, lambda state: {url for url in urls if captures.versions(state, url)}, set())
 
     def states(self, urls: Sequence[Url]) -> list[TargetState]:
-        """What became of each, in a word."""
+        """The outcome of each, as a label."""
         if not self.directory.is_begun:
             return ["unknown"] * len(urls)
         with closing(open_snapshot(self.directory)) as state:
@@ -132,13 +123,11 @@ class CollectionState:
             ]
 
     def seeds(self) -> list[tuple[Url, Reach]]:
-        if not self.directory.is_begun:
-            return []
-        with closing(open_state(self.directory)) as state:
-            return [(url, Reach(reach)) for url, reach in stored_seeds(state)]
+        seeds: list[tuple[Url, str]] = read_state(self.directory, stored_seeds, [])
+        return [(url, Reach(reach)) for url, reach in seeds]
 
     def why(self, url: str) -> Trail:
-        """The whole trail of a URL, known or not: how it was found, what each rule says, how its fetches ended.
+        """Everything about a URL, known or not: how it was found, what each rule says, how its fetches ended.
 
         >>> collection.why("http://example.org/").is_known
         """
@@ -159,12 +148,12 @@ class CollectionState:
         polite, is_crawling, now = politeness(self.settings), self.crew().is_crawling, self.outside.dates.now()
         with closing(open_state(self.directory)) as state:
             known = list(reports.hosts(state))
-            return sorted_usefully(
+            return sorted_hosts(
                 host_shown(one, polite, now, is_crawling, reports.robots_of(state, one.name)) for one in known
             )
 
     def promise(self, name: str) -> Ledger | None:
-        """What a host was promised, and what it got; None when it was never fetched from."""
+        """The gaps a host was promised, and those it got; None if nothing was ever fetched there."""
         with closing(open_state(self.directory)) as state:
             return reports.host_ledger(state, name)
 
@@ -180,13 +169,13 @@ class CollectionState:
         return RulesFile(self.outside.files, self.directory.root, silent)
 
     def rules_effect(self, now: RuleBook, then: RuleBook, seconds: float) -> "Iterator[RulesPreview]":
-        """What changing the rules would do to the waiting URLs, looked into for so many seconds at most."""
+        """What a change of the rules would do to the waiting URLs, searched for at most so many seconds."""
         known = self.seeds()
         with closing(open_state(self.directory)) as state:
             yield from rules_effect(state, now.for_seeds(known), then.for_seeds(known), seconds, self.outside.clock)
 
 
-def sorted_usefully(found: Iterable[HostShown]) -> list[HostShown]:
+def sorted_hosts(found: Iterable[HostShown]) -> list[HostShown]:
     """In the order of HOST_STATES; within a state, the longest queue first."""
     return sorted(found, key=lambda one: (HOST_STATES.index(one.state), -one.queued, -one.visits, one.host))
 
@@ -210,7 +199,7 @@ def host_shown(
 
 
 def target_state(is_known: bool, reason: Reason | None, is_captured: bool) -> TargetState:
-    """In a word, for the target of a link."""
+    """A label for the target of a link."""
     if reason in REFUSED:
         return "refused"
     if reason is Reason.MOVED:
@@ -225,8 +214,8 @@ def target_state(is_known: bool, reason: Reason | None, is_captured: bool) -> Ta
 
 
 class RulesPreview(msgspec.Struct, frozen=True):
-    """What rules would do to the waiting URLs. When time ran out, only the first `looked_at` of `queued` were tried;
-    they are in the order of hosts, so nothing follows from them for the others."""
+    """What rules would do to the waiting URLs. If time ran out, only the first `looked_at` of `queued` were checked;
+    they are ordered by host, so they say nothing about the rest."""
 
     queued: int
     looked_at: int = 0
@@ -237,7 +226,7 @@ class RulesPreview(msgspec.Struct, frozen=True):
 
 
 def rules_effect(state: State, now: RuleBook, then: RuleBook, seconds: float, clock: Clock) -> Iterator[RulesPreview]:
-    """The waiting URLs that `now` accepts and `then` refuses, after each chunk of the queue; the last is the answer."""
+    """The waiting URLs that `now` accepts and `then` rejects, after each chunk of the queue; the last is the answer."""
     found = RulesPreview(tallies.counts(state).queued)
     ends_s, examples = clock.elapsed_s() + seconds, list[tuple[str, str]]()
     looked_at = would_go = 0

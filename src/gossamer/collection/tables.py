@@ -1,6 +1,7 @@
 """The tables that a collection is exported as: their columns, and their lines."""
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from operator import attrgetter
 
 import msgspec
 
@@ -39,11 +40,11 @@ class ExportedPage(msgspec.Struct, frozen=True):
     syntaxes: tuple[str, ...]
     text: str = ""
     may_cache: bool = True
-    """False: the site asks not to show a copy, so the text is left out."""
+    """False: the site asks not to show a copy, so the text is omitted."""
 
 
 class Revisit(msgspec.Struct, frozen=True):
-    """A page that comes again, as far as visits have taught."""
+    """A page that is revisited, and what its fetches have shown."""
 
     url: str
     host: str
@@ -53,17 +54,17 @@ class Revisit(msgspec.Struct, frozen=True):
     says: str
     visited_at: Instant
     changed_at: Instant | None
-    """The last visit that found a change that counts."""
+    """The last fetch that found a significant change."""
     visits: int
-    """Those that could compare it with an earlier one."""
+    """Fetches that could be compared with an earlier one."""
     changes: int
-    """Of the last eight of them, those that found a change."""
+    """How many of the last eight of them found a change."""
     changes_a_day: float
     """Estimated."""
     every_days: float | None
-    """From its last visit to the next one that is planned."""
+    """From the last fetch to the next one planned."""
     gone: int = 0
-    """Visits in a row that found it gone."""
+    """Fetches in a row that found it gone."""
 
 
 def revisit_of(one: Remembered) -> Revisit:
@@ -89,22 +90,22 @@ def revisit_of(one: Remembered) -> Revisit:
     )
 
 
-def drawn(pieces: Iterator[bytes]) -> Generator[bytes, None, None]:
-    """As pieces of a size worth sending; closing it closes where they come from."""
+def in_pieces(lines: Iterator[bytes]) -> Generator[bytes, None, None]:
+    """Lines joined to pieces of a size worth sending; closing the generator closes their source."""
     gathered: list[bytes] = []
     size = 0
     try:
-        for piece in pieces:
-            gathered.append(piece)
-            size += len(piece)
+        for line in lines:
+            gathered.append(line)
+            size += len(line)
             if size >= PIECE:
                 yield b"".join(gathered)
                 gathered, size = [], 0
         if gathered:
             yield b"".join(gathered)
     finally:
-        if isinstance(pieces, Generator):
-            pieces.close()
+        if isinstance(lines, Generator):
+            lines.close()
 
 
 def pages_jsonl(pages: Iterator[ExportedPage]) -> Lines:
@@ -112,62 +113,47 @@ def pages_jsonl(pages: Iterator[ExportedPage]) -> Lines:
 
 
 def pages_csv(pages: Iterator[ExportedPage]) -> Lines:
-    return _table(
-        PAGE_COLUMNS,
-        (
-            (page.url, page.site, page.title, page.description, page.language, in_words(page.fetched_at),
-             page.fact_count, " ".join(page.types), " ".join(page.syntaxes))
-            for page in pages
-        ),
-    )  # fmt: skip
+    return _table(PAGE_COLUMNS, pages)
 
 
 def links_csv(links: Iterator[tuple[str, tuple[Link, ...]]]) -> Lines:
-    return _table(LINK_COLUMNS, ((source, link.url.text, link.text) for source, found in links for link in found))
+    yield csv_line(LINK_COLUMNS)
+    for source, found in links:
+        yield from (csv_line((source, link.url.text, link.text)) for link in found)
 
 
 def visits_csv(visits: Iterator[LastVisit]) -> Lines:
-    return _table(
-        VISIT_COLUMNS,
-        (
-            (one.url, one.reason.value, one.detail, in_words(one.settled_at), _moment(one.due_at), one.how.value,
-             one.depth, one.hops, one.failures)
-            for one in visits
-        ),
-    )  # fmt: skip
+    return _table(VISIT_COLUMNS, visits, outcome="reason", ended_at="settled_at", redirects="hops")
 
 
 def known_csv(known: Iterator[KnownUrl]) -> Lines:
-    return _table(
-        KNOWN_COLUMNS,
-        ((one.url, one.reason.value if one.reason is not None else "", one.how.value, one.depth) for one in known),
-    )
+    return _table(KNOWN_COLUMNS, known, outcome="reason")
 
 
 def captures_csv(captures: Iterator[Kept]) -> Lines:
-    return _table(
-        CAPTURE_COLUMNS,
-        (
-            (one.url.text, in_words(one.fetched_at), one.status, one.media_type, one.size,
-             "yes" if one.is_page else "no", _moment(one.refers_at), one.place.volume, one.place.number)
-            for one in captures
-        ),
-    )  # fmt: skip
-
-
-def _table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Lines:
-    yield csv_line(columns)
-    yield from map(csv_line, rows)
-
-
-def _moment(at: Instant | None) -> str:
-    return in_words(at) if at is not None else ""
+    attributes = {"url": "url.text", "same_as": "refers_at", "volume": "place.volume", "number": "place.number"}
+    return _table(CAPTURE_COLUMNS, captures, **attributes)
 
 
 def revisits_csv(revisits: Iterable[Revisit]) -> Lines:
-    def cells(one: Revisit) -> Iterator[object]:
-        for name in REVISIT_COLUMNS:
-            value = getattr(one, name)
-            yield _moment(value) if name.endswith("_at") else value
+    return _table(REVISIT_COLUMNS, revisits)
 
-    return _table(REVISIT_COLUMNS, map(tuple, map(cells, revisits)))
+
+def _table(columns: Sequence[str], rows: Iterable[object], **attributes: str) -> Lines:
+    """`attributes`: where a column shows an attribute of another name."""
+    names = [attributes.get(column, column) for column in columns]
+    values_of = attrgetter(*names)
+    yield csv_line(columns)
+    for row in rows:
+        yield csv_line(map(_cell, names, values_of(row)))
+
+
+def _cell(name: str, value: object) -> object:
+    match value:
+        case int() if name.endswith("_at"):
+            return in_words(value)
+        case bool():
+            return "yes" if value else "no"
+        case tuple():
+            return " ".join(value)
+    return value

@@ -24,7 +24,7 @@ WAIT_S = 5.0
 
 
 def refuse_missing(directory: Directory, outside: Outside, *views: Path) -> None:
-    """Raises ViewDamaged for a view that is not there, though there are pages and nobody is about to make it."""
+    """Raises ViewDamaged if a view is missing although there are pages and no indexer is about to make it."""
     missing = [path for path in views if not path.exists() or (path.is_dir() and not outside.files.names(path))]
     if not missing or not directory.is_begun:
         return
@@ -45,7 +45,7 @@ def query_pool(directory: Directory, outside: Outside, limits: QueryLimits) -> Q
 
 
 async def freshen(directory: Directory, outside: Outside) -> None:
-    """Ask for a checkpoint if the newest is old and an indexer lives; wait only when there is none at all."""
+    """Request a checkpoint if the newest is old and an indexer runs; wait long only if there is none at all."""
     clock = outside.clock
     present = newest(outside.files, directory.checkpoints)
     if present is not None and clock.now() - present.as_of < FRESH_S * SECOND:
@@ -53,9 +53,9 @@ async def freshen(directory: Directory, outside: Outside) -> None:
     with Control(directory.control, clock) as control:
         if not is_indexing(control, outside):
             return
-        asked = control.ask("checkpoint")
+        number = control.ask("checkpoint")
         until = clock.elapsed_s() + (WAIT_S if present is None else 1.0)
-        while not control.is_done(asked) and clock.elapsed_s() < until:
+        while not control.is_done(number) and clock.elapsed_s() < until:
             await clock.sleep(0.1)
 
 
@@ -64,11 +64,11 @@ def is_indexing(control: Control, outside: Outside) -> bool:
 
 
 def search_of(directory: Directory, clock: Clock, refresh_s: float = REFRESH_S) -> Search:
-    """Words and links of a collection; when `rebuild` has replaced them, of the new views from the next look on."""
+    """Words and links of a collection; once `rebuild` has replaced them, the next refresh opens the new ones."""
     at = directory.views_folder
 
     def vocabularies() -> Vocabularies:
-        """With the user's own relations, if their file can be read; SPARQL says what is wrong with one that cannot."""
+        """With the user's own relations, if their file is readable; SPARQL reports what is wrong with it."""
         path = directory.root / VOCABULARY
         try:
             return with_own(path.read_bytes()[: LONGEST_OWN + 1]) if path.is_file() else bundled()
@@ -93,8 +93,8 @@ def search_of(directory: Directory, clock: Clock, refresh_s: float = REFRESH_S) 
 
 
 def refuse_lost_views(directory: Directory) -> None:
-    """Raises ViewDamaged when there are pages, and no folder for an index, which every writer makes first, or no links
-    beside the index."""
+    """Raises ViewDamaged if there are pages but no folder for an index, which every writer makes first, or no links
+    next to the index."""
     lost = next((path for path in (directory.index, directory.links) if not path.exists()), None)
     is_begun = lost == directory.links and not any(directory.index.iterdir())
     if lost is None or is_begun or not directory.is_begun:

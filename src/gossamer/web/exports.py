@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from gossamer.collection import tables
 from gossamer.collection.exports import Exports
-from gossamer.collection.tables import Lines, drawn, pages_jsonl
+from gossamer.collection.tables import Lines, in_pieces, pages_jsonl
 from gossamer.values.query import Query
 from gossamer.web.responses import Show
 from gossamer.web.routes import Routes, answers_with
@@ -24,7 +24,7 @@ def router(site: WebSite, show: Show) -> Routes:
     routes, slots = Routes(), Slots(MOST_EXPORTS)
 
     def all_of(pieces: Callable[[Exports], Lines], kind: str, name: str) -> Response:
-        return Stream(lambda: drawn(pieces(collection.exports)), kind, name, slots)
+        return Stream(lambda: in_pieces(pieces(collection.exports)), kind, name, slots)
 
     def pages_found(
         wanted: SearchParameters, pieces: Callable[[Exports, Query], Lines], kind: str, name: str

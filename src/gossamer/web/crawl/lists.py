@@ -13,7 +13,7 @@ from gossamer.base.clock import DAY, SECOND, Instant, from_words, in_words
 from gossamer.base.errors import QueryRefused
 from gossamer.collection.collection import Collection
 from gossamer.collection.control import HostAction
-from gossamer.collection.lists import HostsAsked, HostsFound, PagesAsked, PagesFound, VisitsAsked, VisitsFound
+from gossamer.collection.lists import HostListQuery, HostsFound, PageListQuery, PagesFound, VisitListQuery, VisitsFound
 from gossamer.frontier.reports import STATES, Order
 from gossamer.values.format import csv_line
 from gossamer.values.outcome import GROUP_OF, GROUPS, IN_WORDS, Reason
@@ -188,7 +188,7 @@ def hosts_router(collection: Collection, show: Show, notices: Notices) -> Routes
     routes, slots = Routes(), Slots(MOST_EXPORTS)
 
     def found_of(wanted: HostsFilter, after: str, most: int) -> HostsFound:
-        return collection.lists.hosts(HostsAsked(wanted.text.strip(), wanted.state, wanted.sort, after, most))
+        return collection.lists.hosts(HostListQuery(wanted.text.strip(), wanted.state, wanted.sort, after, most))
 
     @routes.get("/crawl/hosts")
     def page(wanted: HostsPageParameters) -> Response:
@@ -241,7 +241,7 @@ def pages_router(collection: Collection, show: Show) -> Routes:
     def listed(wanted: PagesParameters) -> ListedPages:
         host = wanted.host.strip().lower()
         total = None if host else collection.counts().pages
-        return ListedPages(total, collection.lists.pages(PagesAsked(host, wanted.after, wanted.most)))
+        return ListedPages(total, collection.lists.pages(PageListQuery(host, wanted.after, wanted.most)))
 
     @routes.get("/crawl/pages")
     def page(wanted: PagesParameters) -> Response:
@@ -270,12 +270,12 @@ def tidied(given: Filter) -> Filter:
     )
 
 
-def meant(wanted: VisitsFilter, most: int) -> VisitsAsked:
+def meant(wanted: VisitsFilter, most: int) -> VisitListQuery:
     """Raises QueryRefused for a value that cannot be."""
     reasons: dict[Reason, None] = {}
     for code in wanted.reason:
         reasons |= dict.fromkeys(GROUPS.get(code) or (known(code),))
-    return VisitsAsked(
+    return VisitListQuery(
         reasons=tuple(reasons),
         host=wanted.host,
         text=wanted.text,

@@ -15,7 +15,7 @@ from gossamer.base.clock import in_words
 from gossamer.base.errors import GossamerError
 from gossamer.collection.collection import Collection
 from gossamer.collection.control import Crawler, CrawlState, RulesChanged, RuleSet, Seed, Wrong, wrong_in
-from gossamer.collection.lists import ListedVisit, VisitsAsked
+from gossamer.collection.lists import ListedVisit, VisitListQuery
 from gossamer.collection.state import RulesPreview
 from gossamer.monitor.chronicle import Chronicle, days_in_words
 from gossamer.monitor.hints import Hint
@@ -185,7 +185,7 @@ def looked_at(collection: Collection) -> tuple[CrawlNow, CrawlState, tuple[Liste
         hints=system.hints,
         as_of=in_words(system.at),
     )
-    return now, standing, collection.lists.visits(VisitsAsked(most=NEWEST)).visits
+    return now, standing, collection.lists.visits(VisitListQuery(most=NEWEST)).visits
 
 
 def state_of(system: System, crawler: Crawler) -> str:

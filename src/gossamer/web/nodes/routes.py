@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.errors import GossamerError
-from gossamer.collection.tables import drawn
+from gossamer.collection.tables import in_pieces
 from gossamer.monitor.control import Figures
 from gossamer.monitor.system import (
     BADGES,
@@ -135,7 +135,7 @@ def router(site: WebSite, show: Show) -> Routes:
         since_at = since(site.collection.outside.clock.now(), wanted.minutes)
         lines = as_csv(watch.history(since_at))
         kind = "text/csv; charset=utf-8; header=present"
-        return Stream(lambda: drawn(lines), kind, "gossamer-history.csv", slots)
+        return Stream(lambda: in_pieces(lines), kind, "gossamer-history.csv", slots)
 
     return routes
 
