@@ -8,7 +8,7 @@ from tests.cli.site import gossamer
 
 from gossamer.base.errors import ConfigError, DirectoryBusy, DiskFull, GossamerError
 from gossamer.cli import main as cli
-from gossamer.cli.commands import DOORS, SHOW
+from gossamer.cli.commands import COMMANDS, SHOW
 
 
 def helped(capsys: pytest.CaptureFixture[str], *words: str) -> str:
@@ -26,17 +26,17 @@ def left(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
 
 def test_the_list_of_commands_says_what_each_does(capsys: pytest.CaptureFixture[str]) -> None:
     text = " ".join(re.sub("[│╭╰╮╯─]", "", helped(capsys)).split())
-    for door in DOORS:
-        assert f"{door.name} {door.help.splitlines()[0]}" in text
+    for command in COMMANDS:
+        assert f"{command.name} {command.help.splitlines()[0]}" in text
     assert "Exit codes:" in text and "gossamer demo" in text
 
 
-@pytest.mark.parametrize("door", DOORS, ids=lambda door: door.name)
-def test_every_command_shows_examples_in_its_help(door: object, capsys: pytest.CaptureFixture[str]) -> None:
-    text = helped(capsys, door.name)  # type: ignore[attr-defined]
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_every_command_shows_examples_in_its_help(command: object, capsys: pytest.CaptureFixture[str]) -> None:
+    text = helped(capsys, command.name)  # type: ignore[attr-defined]
     assert "Examples:" in text and "Exit codes:" not in text
     assert "[default: False]" not in text and "--no-" not in text and "--empty-" not in text
-    for example in door.examples:  # type: ignore[attr-defined]
+    for example in command.examples:  # type: ignore[attr-defined]
         assert " ".join(example.split()) in " ".join(text.split())
 
 
@@ -50,7 +50,7 @@ def command_of(example: str) -> list[str]:
     return words[1 : cut[0]] if cut else words[1:]
 
 
-@pytest.mark.parametrize("example", [example for door in (*DOORS, SHOW) for example in door.examples])
+@pytest.mark.parametrize("example", [example for command in (*COMMANDS, SHOW) for example in command.examples])
 def test_every_example_is_understood(example: str) -> None:
     words = command_of(example)
     if words[0] == "show":

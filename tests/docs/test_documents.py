@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from gossamer.base.tell import CRASH_POINTS
+from gossamer.cli import commands
 from gossamer.cli import main as cli
-from gossamer.cli.commands import DOORS
 from gossamer.cli.crawl.config import documented
 from gossamer.config.load import keys
 from gossamer.store import statements
@@ -30,7 +30,7 @@ PAGES = [
 ]
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
-COMMANDS = {door.name for door in DOORS} | {"config"}
+COMMANDS = {one.name for one in commands.COMMANDS} | {"config"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -75,8 +75,8 @@ def test_every_whole_command_line_of_the_readme_is_understood() -> None:
 
 def test_flags_named_in_the_readme_exist(capsys: pytest.CaptureFixture[str]) -> None:
     helps = []
-    for door in [*COMMANDS - {"config"}]:
-        cli.app([door, "--help"], result_action="return_value")
+    for name in [*COMMANDS - {"config"}]:
+        cli.app([name, "--help"], result_action="return_value")
         helps.append(capsys.readouterr().out)
     cli.app(["config", "show", "--help"], result_action="return_value")
     known = " ".join([*helps, capsys.readouterr().out])

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.cli import main as cli
-from gossamer.cli.commands import DOORS
+from gossamer.cli.commands import COMMANDS
 from gossamer.config.load import keys
 from gossamer.monitor.system import CARDS, COUNTERS
 from gossamer.values.outcome import IN_WORDS
@@ -139,7 +139,7 @@ def test_scripts_have_none_of_the_phrases_outside_remarks(script: Path) -> None:
     assert phrases_in(re.sub(r"^\s*//.*$|\s//\s.*$", "", script.read_text(), flags=re.MULTILINE)) == []
 
 
-@pytest.mark.parametrize("command", [door.name for door in DOORS])
+@pytest.mark.parametrize("command", [one.name for one in COMMANDS])
 def test_the_help_of_a_command_has_none_of_the_phrases(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     cli.app([command, "--help"], result_action="return_value")
     shown = capsys.readouterr().out

@@ -1,29 +1,25 @@
-"""`gossamer`: the command line. Commands are imported when they are called, so that `--help` is quick."""
+"""`gossamer`: the command line. Commands are imported when they are called, so that `--help` is fast."""
 
 import os
 import sys
+from collections.abc import Sequence
 
 from cyclopts import App, Parameter
 
 from gossamer import __version__
 from gossamer.base.errors import ConfigError, DirectoryBusy, DirectoryUnusable, GossamerError, QueryRefused
-from gossamer.cli.commands import DOORS, SHOW, UNSET, CliCommand
+from gossamer.cli.commands import COMMANDS, SHOW, UNSET, CliCommand
 from gossamer.values.format import error_in_words
 
 EXIT_CODES = {
     0: "success",
-    1: "it failed, nothing was found, inspect found errors, robots.txt disallows, or a plan does not fit",
+    1: "failure, or nothing found, errors in a page, a disallowed URL",
     2: "the command line or a setting is wrong, or inspect could not read a page",
     3: "the data directory, or a file in it, is missing, damaged or in use",
-    4: "a check failed (demo --exit, politeness), import set records aside, or something is damaged "
-    "(verify, backup, compact, crawl, export, forget, import, rebuild)",
-    130: "stopped with Ctrl-C before the end",
-    141: "the reader of the output closed it",
+    4: "a check failed, stored data is damaged, or import set records aside",
+    130: "stopped with Ctrl-C",
+    141: "the output was closed by its reader",
 }
-
-
-def _worth_showing(default: object) -> object:
-    return None if default in (False, ()) else default
 
 
 app = App(
@@ -32,48 +28,47 @@ app = App(
     help_format="plaintext",
     help="Gossamer crawls the web politely, stores pages, extracts their structured data, and lets you "
     "search words and facts together while the crawl runs.",
-    help_epilogue="Start with `gossamer demo`: a small web included with the program, crawled offline.\n"
+    help_epilogue="Start with `gossamer demo`: a small bundled web, crawled offline.\n"
     "Then your own site:\n"
     "  gossamer crawl https://example.org/ --dir example --contact you@example.org\n"
     "  gossamer search tropical fish --dir example\n"
     "  gossamer serve --dir example\n\n"
     "Exit codes:\n" + "\n".join(f"  {code:3}  {means}" for code, means in EXIT_CODES.items()),
-    default_parameter=Parameter(negative=(), show_default=_worth_showing),
+    default_parameter=Parameter(negative=(), show_default=lambda value: None if value in (False, (), "") else value),
 )
 config_app = App(
     name="config",
-    help="Show the current settings and where each comes from; unset options of a collection.",
+    help="Show the settings and where each comes from; unset options.",
     help_epilogue="",
-    sort_key=len(DOORS),
+    sort_key=len(COMMANDS),
 )
 
 
-def _hang(door: CliCommand, into: App, place: int = 0) -> None:
-    into.command(door.path, name=door.name, help=door.help, help_epilogue=door.epilogue, sort_key=place)
+def _register(commands: Sequence[CliCommand], app: App) -> None:
+    for number, one in enumerate(commands):
+        app.command(one.path, name=one.name, help=one.help, help_epilogue=one.epilogue, sort_key=number)
 
 
-for _place, _door in enumerate(DOORS):
-    _hang(_door, app, _place)
-_hang(SHOW, config_app)
-_hang(UNSET, config_app, 1)
+_register(COMMANDS, app)
+_register((SHOW, UNSET), config_app)
 app.command(config_app)
 
 
 def main() -> None:
-    """Our own faults become one line and an exit code; a traceback would be a bug."""
+    """Errors become one line and an exit code; a traceback is a bug."""
     try:
         code = app(sys.argv[1:], result_action="return_value")
         sys.stdout.flush()
     except KeyboardInterrupt:
         sys.exit(130)
     except (GossamerError, OSError, BaseExceptionGroup) as trouble:
-        _leave(first_of_ours(trouble))
+        _exit(first_of_ours(trouble))
     else:
         sys.exit(code if isinstance(code, int) else 0)
 
 
 def first_of_ours(trouble: BaseException) -> BaseException:
-    """What a crew of tasks raised together, down to the first that has words for a person; a bug passes as it is."""
+    """The first error for the user among those a task group raised together; a bug is raised as it is."""
     if isinstance(trouble, BaseExceptionGroup):
         found = trouble.subgroup((GossamerError, OSError, KeyboardInterrupt))
         if found is None:
@@ -82,9 +77,9 @@ def first_of_ours(trouble: BaseException) -> BaseException:
     return trouble
 
 
-def _leave(trouble: BaseException) -> None:
+def _exit(trouble: BaseException) -> None:
     match trouble:
-        case BrokenPipeError():  # `| head` has seen enough: nothing can be said there any more
+        case BrokenPipeError():  # `| head` has read enough: nothing more can be written there
             os._exit(141)
         case KeyboardInterrupt():
             sys.exit(130)
