@@ -31,7 +31,8 @@ from selectolax.lexbor import LexborHTMLParser
 
 import gossamer
 from bench.extract_pages import Sample, dense_pages, real_pages
-from gossamer.extract.page import SYNTAXES, extract
+from gossamer.extract.page import extract
+from gossamer.extract.source import SYNTAXES
 from gossamer.parse.charset import as_utf8, charset_of
 from gossamer.parse.html.tree import ParsedHtml, parse_html, seen_in
 from gossamer.values.page import ntriples

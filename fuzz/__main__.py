@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from fuzz.seeds import words_of, write_seeds
-from gossamer.extract.page import SYNTAXES
+from gossamer.extract.source import SYNTAXES
 
 HERE = Path(__file__).parent
 OUT = HERE / "out"

@@ -5,8 +5,8 @@ from collections.abc import Collection
 
 import pyoxigraph as ox
 
-from gossamer.extract.page import READERS, SYNTAXES, Extraction, extract
-from gossamer.extract.source import FoundFacts, Source
+from gossamer.extract.page import READERS, extract
+from gossamer.extract.source import SYNTAXES, Extraction, FoundFacts, Source
 from gossamer.extract.terms import Labels
 from gossamer.parse.html.tree import parse_html, seen_in
 from gossamer.values.page import MOST_TRIPLES, Triple, ntriples
@@ -33,10 +33,16 @@ def page_address() -> Url:
     return url
 
 
-def read(name: str, body: bytes, survey: Survey | None = None, takes_notes: bool = True) -> FoundFacts:
+def read(name: str, body: bytes, survey: Survey | None = None, collects_notices: bool = True) -> FoundFacts:
     """What one syntax finds, with everything it can be asked for switched on."""
     source = Source(
-        survey or survey_of(body), ADDRESS, ADDRESS, Labels(CAPTURE), body, reads_roles=True, takes_notes=takes_notes
+        survey or survey_of(body),
+        ADDRESS,
+        ADDRESS,
+        Labels(CAPTURE),
+        body,
+        reads_roles=True,
+        collects_notices=collects_notices,
     )
     return READERS[name](source)
 
@@ -46,7 +52,7 @@ def check_reader(name: str, body: bytes) -> FoundFacts:
     survey = survey_of(body)
     found = read(name, body, survey)
     _check(found.triples, len(found.places), f"{name}")
-    again = read(name, body, survey, takes_notes=False)
+    again = read(name, body, survey, collects_notices=False)
     if (again.triples, again.flags) != (found.triples, found.flags):
         raise Unsound(f"{name}: a second reading finds something else")
     if again.notices:
@@ -60,7 +66,7 @@ def check_reader(name: str, body: bytes) -> FoundFacts:
 def check_page(body: bytes, syntaxes: Collection[str] = SYNTAXES) -> Extraction:
     """Read a page in all syntaxes together."""
     address = page_address()
-    found = extract(survey_of(body), address, CAPTURE, body, address, syntaxes=syntaxes, takes_notes=True)
+    found = extract(survey_of(body), address, CAPTURE, body, address, syntaxes=syntaxes, collects_notices=True)
     _check(found.triples, len(found.places), "page")
     if len(found.stated_in) != len(found.triples):
         raise Unsound("page: facts and their syntaxes are out of step")

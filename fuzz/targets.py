@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from fuzz.sound import check_page, check_reader
-from gossamer.extract.page import SYNTAXES
+from gossamer.extract.source import SYNTAXES
 
 Target = Callable[[bytes], None]
 

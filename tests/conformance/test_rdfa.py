@@ -11,10 +11,10 @@ import pyoxigraph as ox
 import pytest
 from tests.conformance.rdfa_suite import COUNTS, HOME, MEDIA_TYPES, OLD_COUNTS, SUITE, SUITE_TERM, Case, cases
 
-from gossamer.extract.page import Extraction, extract
+from gossamer.extract.page import extract
 from gossamer.extract.rdfa.entailment import expanded
 from gossamer.extract.rdfa.prefixes import NOT_WELL_FORMED, base_of, host_of
-from gossamer.extract.source import HostLanguage, RdfaVersion
+from gossamer.extract.source import Extraction, HostLanguage, RdfaVersion
 from gossamer.extract.terms import Labels
 from gossamer.parse.html.tree import parse_html, seen_in
 from gossamer.parse.xml import doctype_of, parse_xml
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.skipif(not SUITE.is_dir(), reason="the RDFa suite is no
 
 
 def read(
-    body: bytes, media_type: str, address: str, takes_notes: bool = False, version: RdfaVersion | None = None
+    body: bytes, media_type: str, address: str, collects_notices: bool = False, version: RdfaVersion | None = None
 ) -> Extraction:
     """As the program reads: XML where the label says so and the page bears it, HTML otherwise."""
     page = url_of(address)
@@ -57,7 +57,7 @@ def read(
         host=host,
         syntaxes=("rdfa",),
         reads_roles=True,
-        takes_notes=takes_notes,
+        collects_notices=collects_notices,
         rdfa_version=version,
     )
     return found._replace(notices=(*notices, *found.notices))

@@ -3,7 +3,8 @@
 import pyoxigraph as ox
 from selectolax.lexbor import LexborHTMLParser
 
-from gossamer.extract.page import Extraction, extract
+from gossamer.extract.page import extract
+from gossamer.extract.source import Extraction
 from gossamer.parse.html.tree import seen_in
 from gossamer.values.page import ntriples
 from gossamer.values.url import url_of

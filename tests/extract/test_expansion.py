@@ -14,10 +14,10 @@ from gossamer.extract.rdfa.entailment import (
     SAME_PROPERTY,
     SUB_CLASS,
     SUB_PROPERTY,
-    USES_VOCABULARY,
     expanded,
     relations_in,
 )
+from gossamer.extract.rdfa.prefixes import USES_VOCABULARY
 from gossamer.extract.terms import RDF_TYPE
 from gossamer.values.page import Triple
 

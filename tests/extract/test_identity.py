@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from pyoxigraph import NamedNode
 from tests.extract.pages import ADDRESS, script
 
-from gossamer.extract.origins import unpacked
+from gossamer.extract.origins import packed, unpacked
 from gossamer.extract.page import Unified, extract, unified
-from gossamer.extract.places import packed
 from gossamer.extract.terms import iri_term
 from gossamer.extract.vocabularies import canonical, iri_of, may_vary
 from gossamer.parse.html.tree import parse_html, seen_in

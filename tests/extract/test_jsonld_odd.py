@@ -7,7 +7,8 @@ from selectolax.lexbor import LexborHTMLParser
 from tests.extract.pages import ADDRESS, SCHEMA, lines, parses_again, read, script
 
 from gossamer.extract.jsonld.reader import SENTENCES, repaired
-from gossamer.extract.page import Extraction, extract
+from gossamer.extract.page import extract
+from gossamer.extract.source import Extraction
 from gossamer.parse.html.tree import seen_in
 from gossamer.values.url import url_of
 
@@ -19,7 +20,7 @@ def told(text: str) -> Extraction:
     address = url_of(ADDRESS)
     assert address is not None
     body = script(text).encode()
-    return extract(seen_in(LexborHTMLParser(body)).survey(), address, 1, body, takes_notes=True)
+    return extract(seen_in(LexborHTMLParser(body)).survey(), address, 1, body, collects_notices=True)
 
 
 @pytest.mark.parametrize(

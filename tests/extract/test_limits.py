@@ -15,7 +15,6 @@ from gossamer.extract.microformats import reader as microformats
 from gossamer.extract.microformats import values as microformats_names
 from gossamer.extract.page import extract
 from gossamer.extract.rdfa import entailment, scope
-from gossamer.extract.rdfa import entailment as expansion
 from gossamer.extract.rdfa import reader as rdfa
 from gossamer.extract.source import HostLanguage, Source
 from gossamer.parse.html.tree import parse_html, seen_in
@@ -86,10 +85,10 @@ LIMITS = {
     "prefixes declared again": (scope, "MOST_PREFIXES", 1, '<div prefix="a: http://1/"><p prefix="b: http://2/ a: http://3/">'
                                 '<b property="a:x">x</b></p></div>'),
     "names": (scope, "MOST_NAMES", 1, f'<p {V} typeof="A B" property="schema:a schema:b">x</p>'),
-    "letters of a page": (rdfa, "MOST_LETTERS", 60, LIST + f'<p {V}><b property="a">{"w" * 50}</b></p>'),
+    "letters of a page": (rdfa, "MOST_CHARACTERS", 60, LIST + f'<p {V}><b property="a">{"w" * 50}</b></p>'),
     "markup": (rdfa, "MOST_MARKUP", 60, f'<p {V}><b property="a" datatype="rdf:HTML"><i>1</i></b><b property="l" inlist '
                'datatype="rdf:HTML"><i>1</i><i>2</i><i>3</i><i>4</i></b></p>'),
-    "copies": (entailment, "MOST_COPIES", 2, COPIES),
+    "copies": (rdfa, "MOST_COPIES", 2, COPIES),
     "letters of cards": (tags, "MOST_LETTERS", 5, OG.format(names="og:image", two="/2.png") + WIDTH),
     "letters of items": (microdata, "MOST_LETTERS", 5, f'<p itemscope itemtype="{S}T"><b itemprop="a">123456</b><b '
                          'itemprop="b">7</b></p>'),
@@ -196,11 +195,11 @@ def _with_at_most(most: int) -> object:
 
 
 def test_conclusions_are_as_many_as_may_be_and_all_true(monkeypatch: pytest.MonkeyPatch) -> None:
-    stated = [Triple("<urn:a>", expansion.RDF_TYPE, "<urn:1>"), Triple("<d>", expansion.USES_VOCABULARY, "<urn:v>")]
-    chain = [Triple(f"<urn:{n}>", expansion.SUB_CLASS, f"<urn:{n + 1}>") for n in range(1, 9)]
-    whole = expansion.expanded(stated, {"urn:v": chain})
+    stated = [Triple("<urn:a>", entailment.RDF_TYPE, "<urn:1>"), Triple("<d>", entailment.USES_VOCABULARY, "<urn:v>")]
+    chain = [Triple(f"<urn:{n}>", entailment.SUB_CLASS, f"<urn:{n + 1}>") for n in range(1, 9)]
+    whole = entailment.expanded(stated, {"urn:v": chain})
     for limit in ("MOST_ADDED", "MOST_RELATIONS"):
-        monkeypatch.setattr(expansion, limit, 3)
-        cut = expansion.expanded(stated, {"urn:v": chain})
+        monkeypatch.setattr(entailment, limit, 3)
+        cut = entailment.expanded(stated, {"urn:v": chain})
         monkeypatch.undo()
         assert len(cut) < len(whole) and set(cut) <= set(whole)

@@ -3,8 +3,8 @@ from selectolax.lexbor import LexborHTMLParser
 from tests.extract.pages import ADDRESS, parses_again, read
 
 from gossamer.extract.meta_tags import MOST_LETTERS
-from gossamer.extract.page import SYNTAXES, Extraction, extract
-from gossamer.extract.source import MOST_NOTICES, Notice
+from gossamer.extract.page import extract
+from gossamer.extract.source import MOST_NOTICES, SYNTAXES, Extraction, Notice
 from gossamer.extract.terms import LONGEST_LITERAL
 from gossamer.parse.html.tree import seen_in
 from gossamer.values.url import url_of
@@ -14,12 +14,12 @@ OG = "http://ogp.me/ns#"
 CARDS = ("opengraph", "twitter", "dublin-core")
 
 
-def asked(markup: str, *syntaxes: str, base: str = ADDRESS, takes_notes: bool = False) -> Extraction:
+def asked(markup: str, *syntaxes: str, base: str = ADDRESS, collects_notices: bool = False) -> Extraction:
     address, page_base = url_of(ADDRESS), url_of(base)
     assert address is not None and page_base is not None
     survey = seen_in(LexborHTMLParser(markup.encode())).survey()
     chosen = syntaxes or CARDS
-    return extract(survey, page_base, 1, markup.encode(), address, syntaxes=chosen, takes_notes=takes_notes)
+    return extract(survey, page_base, 1, markup.encode(), address, syntaxes=chosen, collects_notices=collects_notices)
 
 
 def said(markup: str, *syntaxes: str) -> list[str]:
@@ -28,7 +28,7 @@ def said(markup: str, *syntaxes: str) -> list[str]:
 
 
 def kinds(markup: str) -> list[str]:
-    notices: tuple[Notice, ...] = asked(markup, takes_notes=True).notices
+    notices: tuple[Notice, ...] = asked(markup, collects_notices=True).notices
     return [notice.kind for notice in notices]
 
 
@@ -252,7 +252,7 @@ def test_more_names_than_are_read_are_flagged() -> None:
 
 def test_F_M6_notices_of_all_syntaxes_are_bounded_together() -> None:
     page = '<meta name="DC.title" content="x"><meta property="og:title"><meta name="twitter:card">' * MOST_NOTICES
-    found = asked(page, *SYNTAXES, takes_notes=True)
+    found = asked(page, *SYNTAXES, collects_notices=True)
     assert len(found.notices) == MOST_NOTICES
     assert "too-many-notices" in found.flags
 

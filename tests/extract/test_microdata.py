@@ -18,13 +18,15 @@ def thing(inside: str, more: str = "") -> str:
     return f"<div itemscope {T} {more}>{inside}</div>"
 
 
-def found(markup: str, at_most: int = 50_000, takes_notes: bool = False) -> FoundFacts:
+def found(markup: str, at_most: int = 50_000, collects_notices: bool = False) -> FoundFacts:
     survey = seen_in(LexborHTMLParser(markup.encode())).survey()
-    return read_microdata(Source(survey, ADDRESS, ADDRESS, Labels(1), at_most=at_most, takes_notes=takes_notes))
+    return read_microdata(
+        Source(survey, ADDRESS, ADDRESS, Labels(1), at_most=at_most, collects_notices=collects_notices)
+    )
 
 
 def notices(markup: str) -> list[str]:
-    return [f"{one.level} {one.kind}" for one in found(markup, takes_notes=True).notices]
+    return [f"{one.level} {one.kind}" for one in found(markup, collects_notices=True).notices]
 
 
 def test_properties_of_a_typed_item_belong_to_it_in_document_order() -> None:
@@ -386,6 +388,6 @@ def test_a_page_that_is_xml_is_read_alike() -> None:
 
 def test_properties_on_a_page_without_items_are_told_to_its_author() -> None:
     survey = seen_in(LexborHTMLParser(b"<p itemprop=name>lost</p>")).survey()
-    found = read_microdata(Source(survey, ADDRESS, ADDRESS, Labels(1), takes_notes=True))
+    found = read_microdata(Source(survey, ADDRESS, ADDRESS, Labels(1), collects_notices=True))
     assert found.triples == []
     assert [notice.kind for notice in found.notices] == ["property-of-nothing"]

@@ -15,10 +15,10 @@ DOCS = Path(__file__).parents[2] / "docs" / "formats.md"
 XSD = "http://www.w3.org/2001/XMLSchema#"
 
 
-def found_in(markup: str, takes_notes: bool = False) -> FoundFacts:
+def found_in(markup: str, collects_notices: bool = False) -> FoundFacts:
     body = markup.encode()
     survey = seen_in(parse_html(body).tree).survey()
-    return read_microformats(Source(survey, ADDRESS, ADDRESS, Labels(1), body, takes_notes=takes_notes))
+    return read_microformats(Source(survey, ADDRESS, ADDRESS, Labels(1), body, collects_notices=collects_notices))
 
 
 def facts(markup: str) -> list[str]:
@@ -127,7 +127,7 @@ def test_an_old_card_without_links_is_found() -> None:
 
 def test_notes_tell_of_old_names_and_of_items_left_out() -> None:
     page = '<p class="vcard"><b class="fn">Ann</b></p><p class="h-list">x</p>'
-    assert [note.kind for note in found_in(page, takes_notes=True).notices] == [
+    assert [note.kind for note in found_in(page, collects_notices=True).notices] == [
         "microformat-without-properties",
         "microformat-of-old",
     ]

@@ -16,18 +16,19 @@ from selectolax.lexbor import LexborNode
 from tests.extract.pages import ADDRESS, script
 
 from gossamer.extract.origins import (
-    _AS_IT_IS,
+    _UNCHANGED,
     DEFLATED,
     PLAIN,
     FactOrigin,
     Record,
-    _asked,
+    _stored,
+    packed,
     stored_form,
     text_of,
     unpacked,
 )
-from gossamer.extract.page import SYNTAXES, Extraction, extract
-from gossamer.extract.places import packed
+from gossamer.extract.page import extract
+from gossamer.extract.source import SYNTAXES, Extraction
 from gossamer.extract.terms import XSD
 from gossamer.parse.html.tree import parse_html, seen_in
 from gossamer.parse.xml import parse_xml
@@ -186,10 +187,12 @@ def test_a_literal_is_found_as_the_store_gives_it_back(text: str, kind: str) -> 
 
 
 @given(
-    st.from_regex(_AS_IT_IS, fullmatch=True).map(lambda one: re.sub(rb"<.*#", f"<{XSD}".encode(), one, flags=re.DOTALL))
+    st.from_regex(_UNCHANGED, fullmatch=True).map(
+        lambda one: re.sub(rb"<.*#", f"<{XSD}".encode(), one, flags=re.DOTALL)
+    )
 )
 def test_what_is_taken_to_stay_as_it_is_does(literal: bytes) -> None:
-    assert _asked(literal) == literal
+    assert _stored(literal) == literal
 
 
 def test_many_siblings_and_deep_nesting_take_time_in_proportion() -> None:

@@ -14,8 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gossamer.extract.meta_tags import OPEN_GRAPH, TWITTER
-from gossamer.extract.page import READERS, SYNTAXES, extract
-from gossamer.extract.rdfa.reader import HTML_LITERAL, XML_LITERAL
+from gossamer.extract.page import READERS, extract
+from gossamer.extract.source import SYNTAXES
+from gossamer.extract.terms import HTML_LITERAL, XML_LITERAL
 
 Element = tuple[str, dict[str, str], list["Element | str"]]
 

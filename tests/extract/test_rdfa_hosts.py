@@ -3,9 +3,9 @@
 import pytest
 from tests.extract.pages import ADDRESS
 
-from gossamer.extract.page import Extraction, extract
+from gossamer.extract.page import extract
 from gossamer.extract.rdfa.prefixes import NOT_WELL_FORMED, base_of, host_of
-from gossamer.extract.source import MOST_NOTICES, HostLanguage
+from gossamer.extract.source import MOST_NOTICES, Extraction, HostLanguage
 from gossamer.extract.terms import LONGEST_LITERAL, Labels
 from gossamer.parse.html.tree import parse_html, seen_in
 from gossamer.parse.xml import doctype_of, parse_xml
@@ -34,7 +34,7 @@ def read(page: str, media_type: str = "text/html", roles: bool = False, notes: b
     language = host_of(media_type, survey, doctype_of(body))
     base = base_of(survey, language, address)
     return extract(
-        survey, base, 1, body, address, host=language, syntaxes=("rdfa",), reads_roles=roles, takes_notes=notes
+        survey, base, 1, body, address, host=language, syntaxes=("rdfa",), reads_roles=roles, collects_notices=notes
     )
 
 

@@ -4,7 +4,7 @@ import pytest
 from tests.extract.pages import ADDRESS, lines, read
 
 from gossamer import extract
-from gossamer.extract.entities import said_of
+from gossamer.extract.page import properties_and_entities
 
 DOCTYPE = '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML+RDFa 1.0//EN" "http://www.w3.org/MarkUp/DTD/xhtml-rdfa-1.dtd">'
 SPACES = 'xmlns:s="http://schema.org/" xmlns:foaf="http://xmlns.com/foaf/0.1/"'
@@ -73,7 +73,7 @@ def test_text_with_elements_is_an_xml_literal_and_nothing_inside_it_is_read() ->
 
 def test_the_name_of_a_thing_is_told_without_the_markup_in_it() -> None:
     found = read(old('<div about="#a" property="s:name">E = mc<sup>2</sup> &amp; so on</div>')).triples
-    assert [thing.name for thing in said_of(found)[1]] == ["E = mc2 & so on"]
+    assert [thing.name for thing in properties_and_entities(found)[1]] == ["E = mc2 & so on"]
 
 
 def test_prefixes_of_xhtml_are_told_apart_by_case() -> None:

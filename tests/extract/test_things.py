@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from gossamer.extract.entities import DEEPEST, entities_of, literal, words_of
-from gossamer.extract.terms import RDF_FIRST, RDF_NIL, RDF_REST, RDF_TYPE, XSD, quoted
+from gossamer.extract.entities import DEEPEST, entities_of, literal
+from gossamer.extract.terms import RDF_FIRST, RDF_NIL, RDF_REST, RDF_TYPE, XSD, literal_text, quoted
 from gossamer.values.page import Triple
 
 
@@ -113,4 +113,4 @@ def test_literals_are_told_as_they_are_meant(term: str, told: object) -> None:
 
 @pytest.mark.parametrize("text", ["", 'quote " and \\ and \\n', "tab\t\x00\x1b\x7f\x9f é 😀", "\\u0041"])
 def test_words_come_back_as_they_were_quoted(text: str) -> None:
-    assert words_of(quoted(text)) == text
+    assert literal_text(quoted(text)) == text

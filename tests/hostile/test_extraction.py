@@ -16,7 +16,7 @@ from fuzz.sound import ADDRESS, check_page, check_reader, read, survey_of
 from fuzz.targets import page_of
 from tests.hostile.masses import HOLDS, MASSES, many
 
-from gossamer.extract.page import SYNTAXES
+from gossamer.extract.source import SYNTAXES
 from gossamer.parse.charset import as_utf8, charset_of
 from gossamer.reader.extraction import extract
 from gossamer.values.page import MOST_TRIPLES
@@ -81,10 +81,10 @@ def test_F_G3_masses_of_one_thing_end_within_bounds(name: str, mass: str) -> Non
         pytest.skip(HOLDS[f"{name} {mass}"])
     body = MASSES[name][mass]()
     survey = survey_of(body)
-    found = read(name, body, survey, takes_notes=False)
+    found = read(name, body, survey, collects_notices=False)
     assert len(found.triples) == len(found.places) <= 2 * MOST_TRIPLES + 1
     assert sum(map(len, map("".join, found.triples[:MOST_TRIPLES]))) < 1 << 28
-    noted = read(name, body, survey, takes_notes=True)
+    noted = read(name, body, survey, collects_notices=True)
     assert noted.triples == found.triples
 
 

@@ -9,8 +9,7 @@ import pytest
 
 import gossamer
 from gossamer.base.errors import ConfigError
-from gossamer.extract.page import SYNTAXES
-from gossamer.extract.source import Notice
+from gossamer.extract.source import SYNTAXES, Notice
 from gossamer.parse.html.tree import parse_html, seen_in
 from gossamer.reader.extraction import NOT_MARKUP, remarks_of
 

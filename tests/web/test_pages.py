@@ -6,7 +6,7 @@ import pytest
 from tests.web.hostile_pages import pages
 from tests.web.site import Site
 
-from gossamer.extract.page import SYNTAXES
+from gossamer.extract.source import SYNTAXES
 from gossamer.search.query import LONGEST_QUERY
 
 HOSTILE = len(list(pages()))

@@ -13,13 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from gossamer.extract.rdfa.prefixes import RULES
-from gossamer.extract.rdfa.scope import declarations
-from gossamer.extract.source import FoundFacts, HostLanguage, Notice, Source
+from gossamer.extract.rdfa.scope import RULES, declarations
+from gossamer.extract.source import FoundFacts, HostLanguage, Inherited, Notice, Source
 from gossamer.extract.terms import (
     LONGEST_IRI,
     LONGEST_LITERAL,
-    UNNAMED,
+    UNKNOWN_TERM,
     absolute,
     iri_term,
     language_suffix,
@@ -70,7 +69,7 @@ def _read(source: Source, usual: Mapping[str, str], required: Iterable[str]) -> 
         return FoundFacts()
     cards = _Cards(source, usual)
     cards.over(metas)
-    if source.takes_notes:
+    if source.collects_notices:
         cards.note_what_is_missing(required)
     return cards.found
 
@@ -97,26 +96,14 @@ _NOTHING = InForce("", {})
 
 
 class Surroundings:
-    """Language and prefixes at an element, found by climbing to the nearest known one; each is visited once."""
+    """Language and prefixes at an element."""
 
     def __init__(self, host: HostLanguage) -> None:
-        self._known: dict[int, InForce] = {}
         self._languages = RULES[host].languages
+        self._inherited = Inherited(_NOTHING, self._changed)
 
     def of(self, element: Element, attributes: Attributes) -> InForce:
-        chain: list[Element] = []
-        up = element.parent
-        around = _NOTHING
-        while up is not None:
-            known = self._known.get(up.mem_id)
-            if known is not None:
-                around = known
-                break
-            chain.append(up)
-            up = up.parent
-        for one in reversed(chain):
-            around = self._known[one.mem_id] = self._changed(around, one.attributes)
-        return self._changed(around, attributes)
+        return self._changed(self._inherited.within(element.parent), attributes)
 
     def _changed(self, around: InForce, attributes: Attributes) -> InForce:
         if not attributes:
@@ -150,8 +137,7 @@ class _Cards:
             for prefix, local in self._names(attributes):
                 self._read(element, attributes, prefix, local)
                 if len(self.found.triples) >= self._source.at_most or self._letters <= 0:
-                    self.found.flags.append("too-many-facts")
-                    del self.found.triples[self._source.at_most :], self.found.places[self._source.at_most :]
+                    self.found.cut(self._source.at_most)
                     return
 
     def _names(self, attributes: Attributes) -> Iterator[tuple[str, str]]:
@@ -169,7 +155,7 @@ class _Cards:
         words = attributes.get("content")
         if words is None:
             words = attributes.get("value")  # what the first examples of Twitter cards had
-        if self._source.takes_notes:
+        if self._source.collects_notices:
             self._note(element, attributes, f"{prefix}:{local}", words)
         if not words:
             return
@@ -207,7 +193,7 @@ class _Cards:
             return None
         whole = absolute(words, self._source.base)
         if whole is not None and len(whole) > LONGEST_IRI:
-            return UNNAMED
+            return UNKNOWN_TERM
         return None if whole is None else iri_term(whole)
 
     def _note(self, element: Element, attributes: Attributes, name: str, words: str | None) -> None:
@@ -314,11 +300,11 @@ class _Stated:
                 continue
             value = self._literal(element, attributes) if element.tag == "meta" else self._resource(address)
             if value is None:
-                if self._source.takes_notes:
+                if self._source.collects_notices:
                     says = f"{name[:80]} has no content, or an invalid URL."
                     found.notices.append(Notice("warning", "dublin-core-no-content", says, element))
                 continue
-            if self._source.takes_notes:
+            if self._source.collects_notices:
                 self._note(element, name)
             if len(value) > LONGEST_LITERAL:
                 found.flags.append("literal-too-long")

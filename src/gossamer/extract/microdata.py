@@ -11,18 +11,18 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from gossamer.extract.source import NAME_TOO_LONG, FoundFacts, HostLanguage, Notice, Source
+from gossamer.extract.source import NAME_TOO_LONG, FoundFacts, HostLanguage, Inherited, Notice, Source
 from gossamer.extract.terms import (
     LONGEST_IRI,
     LONGEST_LITERAL,
     RDF_TYPE,
-    UNNAMED,
+    UNKNOWN_TERM,
     XSD,
     absolute,
     iri_term,
-    kind_of_moment,
     language_suffix,
     quoted,
+    time_datatype,
     typed_literal,
 )
 from gossamer.values.page import MOST_TRIPLES
@@ -86,7 +86,7 @@ class Items:
         self.blocks: dict[str, _Block] = {}
         self._wanted = wanted
         self._written_in: dict[int, list[int]] = {}
-        self._inside: dict[int, _Scope] = {}
+        self._scopes = Inherited(_OUTSIDE, _with_language)
         self._open: list[tuple[int, _Block]] = []
 
     def find(self, source: Source) -> None:
@@ -94,8 +94,6 @@ class Items:
         root = source.survey.root
         if root is None:
             return
-        if root.parent is not None:
-            self._inside[root.parent.mem_id] = _OUTSIDE
         last_id = 0
         for element in self._carrying(root, source):
             element_id = element.mem_id
@@ -136,7 +134,7 @@ class Items:
 
     def _meet(self, element: Element, element_id: int) -> None:
         attributes = element.attributes
-        around = self._around(element.parent)
+        around = self._scopes.within(element.parent)
         self._close(around.block)
         owner, block, depth = around.owner, around.block, around.depth
         if self._wanted and (name := attributes.get("id") or "") in self._wanted and name not in self.blocks:
@@ -158,31 +156,17 @@ class Items:
                 ItemProperty(element, element.tag or "", attributes, names, reverse_names, item, language, depth)
             )
             depth += item == NOWHERE
-        self._inside[element_id] = _Scope(owner, block, language, depth)
-
-    def _around(self, element: Element | None) -> _Scope:
-        """What applies inside `element`."""
-        chain: list[tuple[Element, int]] = []
-        scope = _OUTSIDE
-        while element is not None:
-            element_id = element.mem_id
-            known = self._inside.get(element_id)
-            if known is not None:
-                scope = known
-                break
-            chain.append((element, element_id))
-            element = element.parent
-        for up, up_id in reversed(chain):
-            language = _language(up.attributes, scope.language)
-            if language != scope.language:
-                scope = scope._replace(language=language)
-            self._inside[up_id] = scope
-        return scope
+        self._scopes.known[element_id] = _Scope(owner, block, language, depth)
 
     def _close(self, block: int) -> None:
         """End the ranges of elements that a new one, inside `block`, is outside of."""
         while self._open and self._open[-1][0] != block:
             self._open.pop()[1].end = len(self.properties)
+
+
+def _with_language(around: _Scope, attributes: Attributes) -> _Scope:
+    language = _language(attributes, around.language)
+    return around if language == around.language else around._replace(language=language)
 
 
 def _language(attributes: Attributes, around: str) -> str:
@@ -263,7 +247,7 @@ def value_of(found: ItemProperty, base: str) -> str | None:
         return _number(attributes["value"] or "")
     if found.tag == "time":
         words = (attributes["datetime"] or "") if "datetime" in attributes else found.element.text()
-        kind = kind_of_moment(words)
+        kind = time_datatype(words)
         return quoted(words) + found.language if kind is None else typed_literal(words, kind)
     return quoted(found.element.text()) + found.language
 
@@ -283,19 +267,19 @@ MOST_STEPS = 4 * MOST_TRIPLES
 DEEPEST = 16
 """Texts of properties within texts of properties, each of which is read separately."""
 
-_UNKNOWN = ItemVocabulary(UNNAMED, {})
+_UNKNOWN = ItemVocabulary(UNKNOWN_TERM, {})
 """For a type that is too long: its properties have no names."""
 
 
 def read_microdata(source: Source, registry: Registry = REGISTRY) -> FoundFacts:
     scopes = [attributes for _, _, attributes in source.survey.elements if "itemscope" in attributes]
-    if not scopes and not source.takes_notes:  # notices report properties that belong to no item
+    if not scopes and not source.collects_notices:  # notices report properties that belong to no item
         return FoundFacts()
     page = Items({name for attributes in scopes for name in (attributes.get("itemref") or "").split()})
     page.find(source)
     walk = _Walk(source, page, registry)
     walk.over_items()
-    if source.takes_notes:
+    if source.collects_notices:
         walk.note_the_unreached()
     return walk.found
 
@@ -342,8 +326,7 @@ class _Walk:
                 else:
                     self._state_property(frame, following)
         if self._is_full():
-            self.found.flag("too-many-facts")
-            del self.found.triples[self._source.at_most :], self.found.places[self._source.at_most :]
+            self.found.cut(self._source.at_most)
 
     def _is_full(self) -> bool:
         return len(self.found.triples) >= self._source.at_most or self._letters <= 0 or self._steps <= 0
@@ -364,7 +347,7 @@ class _Walk:
         self._steps -= len(properties)
         self._open.add(number)
         self._path.append(_Frame(number, subject, vocabulary, own, iter(properties)))
-        if self._source.takes_notes:
+        if self._source.collects_notices:
             self._note_of_item(item, bool(kinds), own is not None)
 
     def _kinds(self, said: str) -> tuple[list[str], ItemVocabulary | None]:
@@ -386,7 +369,7 @@ class _Walk:
             attributes = self._page.items[number].attributes
             address = absolute(attributes["itemid"] or "", self._source.base) if "itemid" in attributes else None
             if address is not None and len(address) > LONGEST_IRI:
-                known = UNNAMED
+                known = UNKNOWN_TERM
             else:
                 known = (None if address is None else iri_term(address)) or self._source.labels.new()
             self._subjects[number] = known
@@ -394,7 +377,7 @@ class _Walk:
 
     def _state_property(self, frame: _Frame, number: int) -> None:
         found = self._page.properties[number]
-        if self._source.takes_notes:
+        if self._source.collects_notices:
             self._seen.add(number)
         if found.item == NOWHERE:
             value = self._value(number, found)
@@ -448,7 +431,7 @@ class _Walk:
         return self._predicates[key]
 
     def _note(self, level: Literal["error", "warning", "info"], kind: str, says: str, element: Element) -> None:
-        if self._source.takes_notes:
+        if self._source.collects_notices:
             self.found.notices.append(Notice(level, kind, says, element))
 
     def _note_of_item(self, item: MicrodataItem, has_kinds: bool, has_vocabulary: bool) -> None:

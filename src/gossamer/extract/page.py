@@ -1,6 +1,11 @@
-"""The facts of a page in all syntaxes, from a single walk over its tree."""
+"""The facts of a page in all syntaxes, from a single walk over its tree.
 
-from collections.abc import Callable, Collection
+Then the same facts with canonical names, and the page's properties and named entities.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from html import unescape
 from typing import NamedTuple
 
 from gossamer.extract.jsonld.contexts import HELD, Contexts
@@ -9,39 +14,33 @@ from gossamer.extract.meta_tags import OPEN_GRAPH, TWITTER, is_all_cards, read_d
 from gossamer.extract.microdata import read_microdata
 from gossamer.extract.microformats.rdf import read_microformats
 from gossamer.extract.rdfa.reader import read_rdfa
-from gossamer.extract.source import MOST_NOTICES, FoundFacts, HostLanguage, Notice, RdfaVersion, Source
-from gossamer.extract.terms import Labels, iri_term
+from gossamer.extract.source import (
+    MOST_NOTICES,
+    SYNTAXES,
+    Extraction,
+    FoundFacts,
+    HostLanguage,
+    Notice,
+    RdfaVersion,
+    Source,
+)
+from gossamer.extract.terms import HTML_LITERAL, RDF_TYPE, XML_LITERAL, Labels, iri_term, literal_text
 from gossamer.extract.vocabularies import canonical_term, iri_of, may_vary
-from gossamer.values.page import MOST_TRIPLES, Triple, new_tuple
+from gossamer.values.page import MOST_ENTITIES, MOST_PROPERTIES, MOST_TRIPLES, NamedEntity, Triple, new_tuple
 from gossamer.values.tree import Element, Survey
 from gossamer.values.url import Url
 
-READERS: dict[str, Callable[[Source], FoundFacts]] = {
-    "rdfa": read_rdfa,
-    "json-ld": read_jsonld,
-    "microdata": read_microdata,
-    "microformats": read_microformats,
-    "opengraph": read_opengraph,
-    "twitter": read_twitter,
-    "dublin-core": read_dublin_core,
-}
-"""By name of the syntax, in order of precedence: a fact keeps the place where it was found first."""
-SYNTAXES = tuple(READERS)
+_READ: tuple[Callable[[Source], FoundFacts], ...] = (
+    read_rdfa,
+    read_jsonld,
+    read_microdata,
+    read_microformats,
+    read_opengraph,
+    read_twitter,
+    read_dublin_core,
+)
+READERS = dict(zip(SYNTAXES, _READ, strict=True))
 _UNDECLARED = tuple(f"<{prefix}:" for prefix in (*OPEN_GRAPH, *TWITTER))
-
-
-class Extraction(NamedTuple):
-    """Facts in document order within each syntax, each once. The first three lists are parallel."""
-
-    triples: list[Triple]
-    places: list[Element]
-    """The element that states each fact."""
-    stated_in: list[int]
-    """The syntaxes that state each fact: bit n is SYNTAXES[n]."""
-    syntaxes: tuple[str, ...]
-    """Those that state something; RDFa only if it states more than Open Graph and Twitter cards."""
-    flags: tuple[str, ...]
-    notices: tuple[Notice, ...] = ()
 
 
 def extract(
@@ -55,7 +54,7 @@ def extract(
     syntaxes: Collection[str] = SYNTAXES,
     reads_roles: bool = False,
     is_thorough: bool = False,
-    takes_notes: bool = False,
+    collects_notices: bool = False,
     rdfa_version: RdfaVersion | None = None,
     contexts: Contexts = HELD,
 ) -> Extraction:
@@ -76,7 +75,7 @@ def extract(
         host,
         reads_roles=reads_roles,
         is_thorough=is_thorough,
-        takes_notes=takes_notes,
+        collects_notices=collects_notices,
         rdfa_version=rdfa_version,
         contexts=contexts,
     )
@@ -114,12 +113,10 @@ def _merged(found: dict[str, FoundFacts]) -> Extraction:
                 continue
             stated = {}
         for triple, place in zip(one.triples, one.places, strict=True):
-            known = stated.get(triple)
-            if known is None:
+            known = stated.get(triple, 0)
+            if not known:
                 places.append(place)
-                stated[triple] = bit
-            else:
-                stated[triple] = known | bit
+            stated[triple] = known | bit
     if len(notices) > MOST_NOTICES:
         flags.append("too-many-notices")
     if len(stated) > MOST_TRIPLES:
@@ -135,12 +132,12 @@ def _merged(found: dict[str, FoundFacts]) -> Extraction:
     )
 
 
-# A page's facts with canonical names (`vocabularies.canonical`), and what the page wrote instead.
+# Canonical names (`vocabularies.canonical`).
 
 
 class Unified(NamedTuple):
     facts: Extraction
-    spelt: dict[int, Triple]
+    spellings: dict[int, Triple]
     """By number, facts that the page spells differently, as it does."""
 
 
@@ -155,7 +152,7 @@ def unified(facts: Extraction, lines: bytes) -> Unified:
     numbers: dict[Triple, int] = {}
     places: list[Element] = []
     masks: list[int] = []
-    spelt: dict[int, Triple] = {}
+    spellings: dict[int, Triple] = {}
     for fact, place, mask in zip(facts.triples, facts.places, facts.stated_in, strict=True):
         for term in fact:
             if term not in terms:
@@ -168,5 +165,75 @@ def unified(facts: Extraction, lines: bytes) -> Unified:
         places.append(place)
         masks.append(mask)
         if one != fact:
-            spelt[at] = fact
-    return Unified(facts._replace(triples=list(numbers), places=places, stated_in=masks), spelt)
+            spellings[at] = fact
+    return Unified(facts._replace(triples=list(numbers), places=places, stated_in=masks), spellings)
+
+
+# The properties and named entities of a page.
+
+LONGEST_NAME = 200
+"""Characters; longer names are descriptions."""
+MOST_TYPES = 10
+_TAG = re.compile(r"<[^>]*>")
+_SCHEMA = "http://schema.org/"
+_FOAF = "http://xmlns.com/foaf/0.1/"
+NAMES = frozenset(
+    f"<{iri}>"
+    for iri in (
+        *(_SCHEMA + name for name in ("name", "headline", "legalName")),
+        f"{_FOAF}name",
+        "http://www.w3.org/2000/01/rdf-schema#label",
+        "http://www.w3.org/2004/02/skos/core#prefLabel",
+        "http://purl.org/dc/terms/title",
+        "http://purl.org/dc/elements/1.1/title",
+        "http://www.w3.org/2006/vcard/ns#fn",
+        "http://purl.org/goodrelations/v1#name",
+        "http://rdf.data-vocabulary.org/#name",
+        "https://www.w3.org/ns/activitystreams#name",
+        "http://rdfs.org/sioc/ns#name",
+    )
+)
+"""Properties with the name of an entity."""
+GIVEN = frozenset((f"<{_SCHEMA}givenName>", f"<{_FOAF}givenName>", f"<{_FOAF}firstName>"))
+FAMILY = frozenset((f"<{_SCHEMA}familyName>", f"<{_FOAF}familyName>", f"<{_FOAF}lastName>"))
+
+
+def properties_and_entities(triples: Iterable[Triple]) -> tuple[tuple[str, ...], tuple[NamedEntity, ...]]:
+    """The properties other than rdf:type, and the entities with names; each once, in document order, within the limits.
+    REQUIRES: canonical names (`unified`)."""
+    properties: dict[str, None] = {}
+    names: dict[str, str] = {}
+    given: dict[str, str] = {}
+    family: dict[str, str] = {}
+    types: dict[str, list[str]] = {}
+    for subject, predicate, value in triples:
+        if predicate == RDF_TYPE:
+            if value[0] == "<":
+                types.setdefault(subject, []).append(value[1:-1])
+            continue
+        properties[predicate] = None
+        if predicate in NAMES:
+            names.setdefault(subject, value)
+        elif predicate in GIVEN:
+            given.setdefault(subject, value)
+        elif predicate in FAMILY:
+            family.setdefault(subject, value)
+    for subject in [one for one in given | family if one not in names]:
+        whole = [one[1 : one.rindex('"')] for one in (given.get(subject), family.get(subject)) if one and one[0] == '"']
+        names[subject] = f'"{" ".join(whole)}"'
+    return tuple([one[1:-1] for one in properties][:MOST_PROPERTIES]), _named_entities(names, types)
+
+
+def _named_entities(names: Mapping[str, str], types: Mapping[str, list[str]]) -> tuple[NamedEntity, ...]:
+    found = []
+    for subject, literal in names.items():
+        words = literal_text(literal) if literal[0] == '"' else ""
+        if literal.endswith((XML_LITERAL, HTML_LITERAL)):
+            words = unescape(_TAG.sub("", words))
+        name = " ".join(words.split())
+        if name and len(name) <= LONGEST_NAME:
+            known = tuple(dict.fromkeys(types.get(subject, ())))[:MOST_TYPES]
+            found.append(NamedEntity(subject[1:-1] if subject[0] == "<" else subject, name, known))
+            if len(found) == MOST_ENTITIES:
+                break
+    return tuple(found)

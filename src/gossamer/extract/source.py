@@ -1,17 +1,24 @@
-"""The input (`Source`) and output (`FoundFacts`) of every syntax's reader."""
+"""What every syntax's reader takes (`Source`) and returns (`FoundFacts`), and the merged result (`Extraction`)."""
 
+from collections.abc import Callable
 from enum import Enum
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 
 from gossamer.extract.jsonld.contexts import HELD, Contexts
-from gossamer.extract.terms import UNNAMED, Labels
+from gossamer.extract.terms import UNKNOWN_TERM, Labels
 from gossamer.values.page import MOST_TRIPLES, Triple
-from gossamer.values.tree import Element, ElementParts, Survey
+from gossamer.values.tree import Attributes, Element, ElementParts, Survey
 
+SYNTAXES = ("rdfa", "json-ld", "microdata", "microformats", "opengraph", "twitter", "dublin-core")
+"""In order of precedence: a fact keeps the place where it was found first."""
+MOST_NOTICES = 1000
+"""Per page."""
+NAME_TOO_LONG = "name-too-long"
 RdfaVersion = Literal["1.0", "1.1"]
+Inner = TypeVar("Inner")
 
 
 class HostLanguage(Enum):
@@ -42,8 +49,8 @@ class Source(msgspec.Struct, frozen=True, dict=True):
     """Whether @role states facts (Role Attribute 1.0): not in a crawl, because ARIA has it on every other element."""
     is_thorough: bool = False
     """Whether a syntax is also searched for without cheap signs of it: for single pages, not in a crawl."""
-    takes_notes: bool = False
-    """Whether to collect notices, which takes time."""
+    collects_notices: bool = False
+    """It takes time."""
     rdfa_version: RdfaVersion | None = None
     """The RDFa version to use; None: the one that the page declares, or 1.1."""
     contexts: Contexts = msgspec.field(default_factory=lambda: HELD)
@@ -52,10 +59,6 @@ class Source(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def metas(self) -> list[ElementParts]:
         return [one for one in self.survey.elements if one[1] == "meta"]
-
-
-MOST_NOTICES = 1000
-"""Per page."""
 
 
 class Notice(NamedTuple):
@@ -77,25 +80,41 @@ class FoundFacts(msgspec.Struct):
     flags: list[str] = []
     notices: list[Notice] = []
 
-    def state(self, place: Element, subject: str, predicate: str, thing: str) -> None:
+    def state(self, place: Element, subject: str, predicate: str, value: str) -> None:
         """Add a fact, unless a limit left one of its terms unknown. REQUIRES: `predicate` is an IRI."""
-        if is_unnamed(subject, thing):
+        if is_unknown(subject, value):
             self.flag(NAME_TOO_LONG)
             return
-        self.triples.append(Triple(subject, predicate, thing))
+        self.triples.append(Triple(subject, predicate, value))
         self.places.append(place)
 
     def flag(self, flag: str) -> None:
         if flag not in self.flags:
             self.flags.append(flag)
 
+    def cut(self, at_most: int) -> None:
+        """Drop the facts beyond the limit, and flag that."""
+        self.flag("too-many-facts")
+        del self.triples[at_most:], self.places[at_most:]
 
-NAME_TOO_LONG = "name-too-long"
+
+class Extraction(NamedTuple):
+    """Facts in document order within each syntax, each once. The first three lists are parallel."""
+
+    triples: list[Triple]
+    places: list[Element]
+    """The element that states each fact."""
+    stated_in: list[int]
+    """The syntaxes that state each fact: bit n is SYNTAXES[n]."""
+    syntaxes: tuple[str, ...]
+    """Those that state something; RDFa only if it states more than Open Graph and Twitter cards."""
+    flags: tuple[str, ...]
+    notices: tuple[Notice, ...] = ()
 
 
-def is_unnamed(subject: str, thing: str) -> bool:
-    """Whether a term of the fact, or its language, is unknown: no other term ends like this."""
-    return thing[-1] == UNNAMED or subject == UNNAMED
+def is_unknown(subject: str, value: str) -> bool:
+    """Whether subject, value, or the value's language is unknown because of a limit: no other term ends like this."""
+    return value[-1] == UNKNOWN_TERM or subject == UNKNOWN_TERM
 
 
 class LengthAllowance:
@@ -106,7 +125,35 @@ class LengthAllowance:
     def __init__(self, left: int) -> None:
         self.left = left
 
-    def spend(self, letters: int) -> bool:
+    def spend(self, length: int) -> bool:
         """Whether there was enough left. Called before the work, if its length is known."""
-        self.left -= letters
+        self.left -= length
         return self.left > 0
+
+
+class Inherited(Generic[Inner]):
+    """What applies inside elements, inherited from those around them; each element is looked at once.
+
+    `inside` makes it of what applies around an element and the element's attributes.
+    """
+
+    def __init__(self, outermost: Inner, inside: Callable[[Inner, Attributes], Inner]) -> None:
+        self._outermost = outermost
+        self._inside = inside
+        self.known: dict[int, Inner] = {}
+        """By `mem_id`."""
+
+    def within(self, element: Element | None) -> Inner:
+        """What applies inside `element`, found by climbing to the nearest known one."""
+        chain: list[tuple[Element, int]] = []
+        found = self._outermost
+        while element is not None:
+            element_id = element.mem_id
+            if element_id in self.known:
+                found = self.known[element_id]
+                break
+            chain.append((element, element_id))
+            element = element.parent
+        for one, one_id in reversed(chain):
+            found = self.known[one_id] = self._inside(found, one.attributes)
+        return found

@@ -14,7 +14,7 @@ from gossamer.extract.vocabularies import UCS, iri_of
 
 LONGEST_IRI = 8192
 LONGEST_LITERAL = 1 << 20
-UNNAMED = "?"
+UNKNOWN_TERM = "?"
 """A term that is unknown because a limit was reached: facts with it are not stated. Unlike None, which means that the
 page names nothing, so that another subject applies."""
 
@@ -39,9 +39,13 @@ _ESCAPES = {
         for char, escape in zip('\t\b\n\r\f"\\', (r"\t", r"\b", r"\n", r"\r", r"\f", r"\"", r"\\"), strict=True)
     },
 }
+_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
+_PLAIN_ESCAPES = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+XML_LITERAL = f"<{RDF}XMLLiteral>"
+HTML_LITERAL = f"<{RDF}HTML>"
 RDF_TYPE = f"<{RDF}type>"
 RDF_FIRST = f"<{RDF}first>"
 RDF_REST = f"<{RDF}rest>"
@@ -115,24 +119,24 @@ def iri_term(text: str) -> str | None:
     try:
         NamedNode(text)
     except ValueError:
-        mended = mended_iri(text)
-        return None if mended is None else f"<{mended}>"
+        repaired = repaired_iri(text)
+        return None if repaired is None else f"<{repaired}>"
     return f"<{text}>"
 
 
-def mended_iri(text: str) -> str | None:
+def repaired_iri(text: str) -> str | None:
     """Percent-encode what RFC 3987 forbids after the authority; None if that is not enough."""
     text = _DROPPED.sub("", text.strip(_WHITE))
     head = _HEAD.match(text)
     if head is None or len(text) > LONGEST_IRI:
         return None
     path, mark, fragment = text[head.end() :].partition("#")
-    mended = f"{head[0]}{_NOT_ALLOWED.sub(_percent, path)}{mark}{_NOT_ALLOWED.sub(_percent, fragment)}"
+    repaired = f"{head[0]}{_NOT_ALLOWED.sub(_percent, path)}{mark}{_NOT_ALLOWED.sub(_percent, fragment)}"
     try:
-        NamedNode(mended)
+        NamedNode(repaired)
     except ValueError:
         return None
-    return mended
+    return repaired
 
 
 def _percent(found: re.Match[str]) -> str:
@@ -144,6 +148,17 @@ def quoted(text: str) -> str:
     if text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
     return f'"{text.translate(_ESCAPES)}"'
+
+
+def literal_text(term: str) -> str:
+    """The text of a literal, unescaped. REQUIRES: an N-Triples literal."""
+    inside = term[1 : term.rindex('"')]
+    return _ESCAPE.sub(_unescaped, inside) if "\\" in inside else inside
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    code = found[1] or found[2]
+    return chr(int(code, 16)) if code else _PLAIN_ESCAPES.get(found[3], found[3])
 
 
 def typed_literal(text: str, datatype: str) -> str:
@@ -187,6 +202,6 @@ _FORMS = tuple(
 )
 
 
-def kind_of_moment(text: str) -> str | None:
+def time_datatype(text: str) -> str | None:
     """The datatype of a time or duration, as an IRI term; None for other texts."""
     return next((kind for form, kind in _FORMS if form.fullmatch(text)), None)

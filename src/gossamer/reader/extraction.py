@@ -12,14 +12,13 @@ from functools import cached_property
 from typing import NamedTuple
 
 from gossamer.base.errors import ConfigError
-from gossamer.extract.entities import Thing, entities_of
+from gossamer.extract.entities import EntityDict, entities_of
 from gossamer.extract.jsonld.contexts import HELD, Contexts, checked
-from gossamer.extract.page import SYNTAXES, Extraction
 from gossamer.extract.page import extract as extract_facts
-from gossamer.extract.rdfa.entailment import FORMATS, KNOWN, USES_VOCABULARY, expanded, relations_in
-from gossamer.extract.rdfa.prefixes import NOT_WELL_FORMED, base_of, host_of
+from gossamer.extract.rdfa.entailment import FORMATS, KNOWN, expanded, relations_in
+from gossamer.extract.rdfa.prefixes import NOT_WELL_FORMED, USES_VOCABULARY, base_of, host_of
 from gossamer.extract.rdfa.reader import ROLE
-from gossamer.extract.source import HostLanguage, Notice, RdfaVersion
+from gossamer.extract.source import SYNTAXES, Extraction, HostLanguage, Notice, RdfaVersion
 from gossamer.extract.terms import RDF_TYPE, Labels, iri_term, quoted
 from gossamer.extract.vocabularies import iri_of
 from gossamer.parse.charset import Charset, as_utf8, charset_of
@@ -122,14 +121,14 @@ class Extracted:
         """One line per fact, with its graph."""
         return "".join([f"{s} {p} {o} {g} .\n" for s, p, o, g in self])
 
-    def items(self) -> list[Thing]:
+    def items(self) -> list[EntityDict]:
         """The entities of the page as nested plain dicts: see `gossamer.extract.entities`."""
         return entities_of(self.facts)
 
     @cached_property
     def notices(self) -> tuple[Remark, ...]:
         """Messages for the author of the markup. The page is read again for them, as most callers do not need them."""
-        read = _read(self._asked, takes_notes=True)
+        read = _read(self._asked, collects_notices=True)
         return remarks_of(read.notices, read.survey, read.markup)
 
 
@@ -158,7 +157,7 @@ def extract(
     documents = (vocabularies or {}) if expand_vocabularies else None
     held = HELD if contexts is None else checked(contexts)
     asked = _Asked(data, _address(url), media_type, _chosen(syntaxes), documents, rdfa_version, held)
-    read = _read(asked, takes_notes=processor_graph)
+    read = _read(asked, collects_notices=processor_graph)
     labels = Labels(id_of(f"{PROCESSOR_GRAPH} {asked.address.text}"))
     return Extracted(
         address=asked.address.text,
@@ -199,7 +198,7 @@ def _counted(facts: Extraction) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
-def _read(asked: _Asked, takes_notes: bool) -> _Read:
+def _read(asked: _Asked, collects_notices: bool) -> _Read:
     kind = essence(asked.media_type)
     if kind not in HTML and not is_xml(kind):
         return _Read(Extraction([], [], [], (), ()), [], (NOT_MARKUP,), (), None, b"")
@@ -216,7 +215,7 @@ def _read(asked: _Asked, takes_notes: bool) -> _Read:
         syntaxes=asked.syntaxes,
         reads_roles=True,
         is_thorough=True,
-        takes_notes=takes_notes,
+        collects_notices=collects_notices,
         rdfa_version=asked.rdfa_version,
         contexts=asked.contexts,
     )
@@ -230,7 +229,7 @@ def _read(asked: _Asked, takes_notes: bool) -> _Read:
         *facts.flags,
         *[notice.kind for notice in more],
     )
-    notices = (*odd, *facts.notices, *more) if takes_notes else ()
+    notices = (*odd, *facts.notices, *more) if collects_notices else ()
     return _Read(facts, triples, tuple(dict.fromkeys(flags)), notices, survey, markup, charset)
 
 
@@ -274,7 +273,7 @@ def _relations(document: bytes, iri: str) -> list[Triple]:
     address = url_of(iri)
     if address is None:
         return []
-    return _read(_Asked(document, address, kind, ("rdfa", "json-ld"), None), takes_notes=False).triples
+    return _read(_Asked(document, address, kind, ("rdfa", "json-ld"), None), collects_notices=False).triples
 
 
 def _kind_of(document: bytes) -> str:
@@ -374,7 +373,7 @@ class Inspected:
     address: str
     facts: int
     facts_by_syntax: dict[str, int]
-    items: list[Thing]
+    items: list[EntityDict]
     notices: tuple[Remark, ...]
     unread: str = ""
     """Why it could not be read."""
@@ -394,7 +393,7 @@ def inspected(name: str, body: bytes, address: str, media_type: str) -> Inspecte
     return Inspected(name, found.address, len(found), dict(found.facts_by_syntax), things, in_order(notices), **charset)
 
 
-def is_furniture(thing: Thing) -> bool:
+def is_furniture(thing: EntityDict) -> bool:
     """Whether it has nothing but a @role, as every other element does for screen readers (ARIA)."""
     return not thing["type"] and thing["properties"].keys() == {ROLE[1:-1]}
 

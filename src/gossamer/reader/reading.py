@@ -10,11 +10,11 @@ import msgspec
 from gossamer.archive.record import metadata_record, response_record, revisit_record, stored
 from gossamer.archive.versions import fact_changes, kinds_of, text_changes
 from gossamer.base.clock import in_words
-from gossamer.extract.entities import said_of
 from gossamer.extract.jsonld.contexts import hold
-from gossamer.extract.page import Extraction, extract, unified
-from gossamer.extract.places import packed
+from gossamer.extract.origins import packed
+from gossamer.extract.page import extract, properties_and_entities, unified
 from gossamer.extract.rdfa.prefixes import host_of
+from gossamer.extract.source import Extraction
 from gossamer.extract.terms import RDF_TYPE
 from gossamer.parse.charset import as_utf8, charset_of
 from gossamer.parse.coding import CodingProblem, decode
@@ -325,7 +325,7 @@ _NO_FACTS = Extraction([], [], [], (), ())
 def _reading(
     capture: Capture, page: Page, facts: Extraction, flags: tuple[str, ...], lines: bytes, sources: bytes
 ) -> Reading:
-    properties, things = said_of(facts.triples)
+    properties, things = properties_and_entities(facts.triples)
     return Reading(
         capture_id=capture.id,
         fetched_at=capture.fetched_at,

@@ -10,8 +10,8 @@ from gossamer.base.clock import SystemClock
 from gossamer.base.errors import ViewDamaged
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
+from gossamer.extract.origins import packed
 from gossamer.extract.page import extract
-from gossamer.extract.places import packed
 from gossamer.parse.html.tree import parse_html, seen_in
 from gossamer.values.messages import PageFacts
 from gossamer.values.page import ntriples

@@ -18,7 +18,7 @@ from gossamer.cli.flags import NO_FETCH_FLAGS, ContextFolder, FetchFlags, Json
 from gossamer.cli.output import Progress, console, plain, table
 from gossamer.cli.tools.single_page import BY_SUFFIX, NOWHERE, NotRead, own_contexts, page_in, page_of
 from gossamer.config.settings import Settings
-from gossamer.extract.entities import Thing
+from gossamer.extract.entities import EntityDict
 from gossamer.extract.jsonld.contexts import hold
 from gossamer.extract.rdfa.prefixes import PREFIXES
 from gossamer.reader.extraction import Inspected, Remark, inspected
@@ -167,7 +167,7 @@ def tree_of(page: Inspected) -> Tree:
         head.append(f"  {charset_in_words(page.charset, page.charset_from)}", style="not bold dim")
     tree = Tree(head)
     left = MOST_SHOWN
-    waiting: list[tuple[Tree, Iterator[tuple[Text, Thing | None]]]] = [(tree, _tops(page.items))]
+    waiting: list[tuple[Tree, Iterator[tuple[Text, EntityDict | None]]]] = [(tree, _tops(page.items))]
     while waiting:
         branch, lines = waiting[-1]
         label, inner = next(lines, (None, None))
@@ -184,18 +184,18 @@ def tree_of(page: Inspected) -> Tree:
     return tree
 
 
-def _tops(items: Sequence[Thing]) -> Iterator[tuple[Text, Thing | None]]:
+def _tops(items: Sequence[EntityDict]) -> Iterator[tuple[Text, EntityDict | None]]:
     for item in items:
         yield _named(item), item
 
 
-def _inside(thing: Thing) -> Iterator[tuple[Text, Thing | None]]:
+def _inside(thing: EntityDict) -> Iterator[tuple[Text, EntityDict | None]]:
     for name, values in thing["properties"].items():
         for value in values:
             yield from _valued(name, value)
 
 
-def _valued(name: str, value: Any) -> Iterator[tuple[Text, Thing | None]]:
+def _valued(name: str, value: Any) -> Iterator[tuple[Text, EntityDict | None]]:
     label = Text(f"{short(name)}: ", style="green")
     if isinstance(value, dict) and "list" in value:
         yield label + Text(f"a list of {len(value['list'])}", style="dim"), None
@@ -216,7 +216,7 @@ def _simple(value: str | dict[str, str]) -> Text:
     return Text(plain(value["value"]), style="default") + Text(kind, style="dim")
 
 
-def _named(thing: Thing) -> Text:
+def _named(thing: EntityDict) -> Text:
     text = Text(", ".join(short(kind) for kind in thing["type"]) or "an entity", style="bold")
     if "id" in thing:
         text.append(f"  {plain(thing['id'])}", style="not bold cyan")

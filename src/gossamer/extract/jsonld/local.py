@@ -24,7 +24,7 @@ from gossamer.extract.jsonld.contexts import (
     key_of,
 )
 from gossamer.extract.rdfa.prefixes import PREFIXES
-from gossamer.extract.terms import joined, mended_iri
+from gossamer.extract.terms import joined, repaired_iri
 
 DEEPEST = 64
 LONGEST_CHAIN = 64
@@ -146,7 +146,7 @@ class Localising:
         if _FORBIDDEN_IN_IRI(value):
             self._remarks.add("warning", "jsonld-bad-address", f"{value[:200]!r} is not a valid URL.")
             value = value.strip()
-            value = mended_iri(value) or value.replace(" ", "%20")
+            value = repaired_iri(value) or value.replace(" ", "%20")
         self._names.add(value)
         return value
 

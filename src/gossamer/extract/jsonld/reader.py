@@ -55,7 +55,7 @@ def read_jsonld(source: Source) -> FoundFacts:
         found.triples.extend(triples)
         found.places.extend([script] * len(triples))
         found.flags.extend(remarks.flags)
-        if source.takes_notes:
+        if source.collects_notices:
             found.notices.extend([Notice(level, kind, says, script) for level, kind, says in remarks.sentences])
     return found
 

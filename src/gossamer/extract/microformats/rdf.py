@@ -7,14 +7,14 @@ from gossamer.extract.microformats.tree import resolved
 from gossamer.extract.microformats.values import Html, Image, Value
 from gossamer.extract.source import FoundFacts, HostLanguage, Notice, Source
 from gossamer.extract.terms import (
+    HTML_LITERAL,
     LONGEST_IRI,
     LONGEST_LITERAL,
-    RDF,
     RDF_TYPE,
-    UNNAMED,
+    UNKNOWN_TERM,
     iri_term,
-    kind_of_moment,
     quoted,
+    time_datatype,
     typed_literal,
 )
 
@@ -66,7 +66,6 @@ def property_term(name: str) -> str:
     return f"<{SCHEMA}{known}>" if known else f"<{OWN}{name}>"
 
 
-HTML_LITERAL = f"<{RDF}HTML>"
 ALT = f"<{OWN}alt>"
 
 _SIGN_WORDS = """
@@ -123,7 +122,7 @@ class _Stating:
         for item in stated:
             self._state_item(item)
             if len(self.found.triples) >= self._source.at_most:
-                self.found.flags.append("too-many-facts")
+                self.found.flag("too-many-facts")
                 break
         if stated:
             self._state_relations()
@@ -136,7 +135,7 @@ class _Stating:
             return True
         if not item.old and not KNOWN.isdisjoint(item.types):
             return bool(item.properties)
-        if self._source.takes_notes:
+        if self._source.collects_notices:
             says = f"This {' '.join(item.types)} has no properties, so it is left out."
             self.found.notices.append(Notice("warning", "microformat-without-properties", says, item.element))
         return False
@@ -146,7 +145,7 @@ class _Stating:
         for one in item.properties:
             if one.prefix == "u" and one.name == "uid" and one.nested is None:
                 named = self._address(one.value)
-                if named[0] == "<" or named == UNNAMED:
+                if named[0] == "<" or named == UNKNOWN_TERM:
                     return named
         return self._source.labels.new()
 
@@ -158,7 +157,7 @@ class _Stating:
             name = _card_type(item) if kind == "h-card" else CLASSES.get(kind)
             if name:
                 state(element, subject, RDF_TYPE, f"<{SCHEMA}{name}>")
-        if self._source.takes_notes and item.old:
+        if self._source.collects_notices and item.old:
             says = f"Class names of the first microformats ({', '.join(item.old)}), read as {' '.join(item.types)}."
             self.found.notices.append(Notice("info", "microformat-of-old", says, element))
         for one in item.properties:
@@ -190,7 +189,7 @@ class _Stating:
     def _address(self, value: Value) -> str:
         """Text that is no IRI even after repair stays a literal."""
         words = _words(value)
-        return UNNAMED if len(words) > LONGEST_IRI else iri_term(words) or quoted(words)
+        return UNKNOWN_TERM if len(words) > LONGEST_IRI else iri_term(words) or quoted(words)
 
     def _state_relations(self) -> None:
         for element, tag, attributes in self._source.survey.elements:
@@ -225,5 +224,5 @@ def moment_term(text: str) -> str:
         whole = f"{date}T{time}{seconds or ':00'}{zone}"
     else:
         whole = text
-    kind = kind_of_moment(whole)
+    kind = time_datatype(whole)
     return quoted(text) if kind is None else typed_literal(whole, kind)

@@ -1,4 +1,8 @@
-"""Facts that follow from those of a page: RDFa property copying and vocabulary expansion."""
+"""RDFa vocabulary expansion (RDFa Core 1.1, 10): the facts of a page in the wider terms of the vocabularies it uses.
+
+Nothing is fetched: the relations are given, as `relations_in` reads them from documents. Only facts about entities are
+inferred, not relations among classes and properties (10.1.1).
+"""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -6,74 +10,9 @@ from itertools import islice
 
 from pyoxigraph import RdfFormat, parse
 
-from gossamer.extract.source import FoundFacts
+from gossamer.extract.rdfa.prefixes import USES_VOCABULARY
 from gossamer.extract.terms import RDF_TYPE
 from gossamer.values.page import MOST_TRIPLES, Triple
-from gossamer.values.tree import Element
-
-# Property copying (HTML+RDFa 1.1, 3.5): `rdfa:copy` copies what a `rdfa:Pattern` states.
-
-COPY = "<http://www.w3.org/ns/rdfa#copy>"
-PATTERN = "<http://www.w3.org/ns/rdfa#Pattern>"
-MOST_COPIES = MOST_TRIPLES
-"""Facts of patterns, each counted as often as it is copied: patterns may copy one another."""
-
-
-def copied(found: FoundFacts) -> FoundFacts:
-    """The facts after copying, to a fixed point, without copied patterns and copy links.
-
-    The place of a copied fact is that of the pattern's fact.
-    """
-    triples = found.triples
-    if not any(predicate == COPY or kind == PATTERN for _, predicate, kind in triples):
-        return found
-    if found.flags:
-        return _without_patterns(found)
-    patterns = {subject for subject, predicate, kind in triples if predicate == RDF_TYPE and kind == PATTERN}
-    stated: dict[str, list[tuple[Triple, Element]]] = {}
-    facts: dict[Triple, Element] = {}
-    for triple, place in zip(triples, found.places, strict=True):
-        stated.setdefault(triple.subject, []).append((triple, place))
-        facts.setdefault(triple, place)
-    links = [triple for triple in triples if triple.predicate == COPY and triple.object in patterns]
-    gone = {link.object for link in links}
-    waiting = [link for link in links if link.subject not in gone]  # what a pattern copies is removed with it
-    used = {(link.subject, link.object) for link in waiting}
-    left = MOST_COPIES
-    while waiting:
-        target, _, pattern = waiting.pop()
-        left -= len(stated[pattern])
-        if left < 0:
-            found.flags.append("too-many-copies")
-            break
-        for (_, predicate, thing), place in stated[pattern]:
-            if predicate == RDF_TYPE and thing == PATTERN:
-                continue
-            if predicate == COPY and thing in patterns and (target, thing) not in used:
-                used.add((target, thing))
-                waiting.append(Triple(target, COPY, thing))
-            facts.setdefault(Triple(target, predicate, thing), place)
-    kept = {
-        fact: place
-        for fact, place in facts.items()
-        if fact.subject not in gone and not (fact.predicate == COPY and fact.object in gone)
-    }
-    return FoundFacts(list(kept), list(kept.values()), found.flags, found.notices)
-
-
-def _without_patterns(found: FoundFacts) -> FoundFacts:
-    """If a limit was reached, patterns and their copies are not fully known: everything that may be a pattern is left
-    out, so that none is taken for facts."""
-    gone = {subject for subject, predicate, kind in found.triples if predicate == RDF_TYPE and kind == PATTERN}
-    gone.update(thing for _, predicate, thing in found.triples if predicate == COPY)
-    pairs = zip(found.triples, found.places, strict=True)
-    kept = [(fact, place) for fact, place in pairs if fact.subject not in gone and fact.predicate != COPY]
-    return FoundFacts([fact for fact, _ in kept], [place for _, place in kept], found.flags, found.notices)
-
-
-# Vocabulary expansion (RDFa Core 1.1, 10): the facts of a page in the wider terms of the vocabularies it uses. Nothing
-# is fetched: the relations are given, as `relations_in` reads them from documents. Only facts about entities are
-# inferred, not relations among classes and properties (10.1.1).
 
 MOST_ADDED = MOST_TRIPLES
 """Inferred facts, whatever the vocabularies are."""
@@ -82,7 +21,6 @@ MOST_RELATIONS = 50_000
 LARGEST = 16 << 20
 MOST_GROWTH = 1 << 20
 """Characters that the entities of an RDF/XML document may add to it."""
-USES_VOCABULARY = "<http://www.w3.org/ns/rdfa#usesVocabulary>"
 SUB_CLASS = "<http://www.w3.org/2000/01/rdf-schema#subClassOf>"
 SUB_PROPERTY = "<http://www.w3.org/2000/01/rdf-schema#subPropertyOf>"
 SAME_CLASS = "<http://www.w3.org/2002/07/owl#equivalentClass>"

@@ -5,13 +5,12 @@ added there; when they are, add them here too.
 """
 
 import re
-from collections.abc import Mapping
-from typing import NamedTuple
 
-from gossamer.extract.source import HostLanguage, Notice, RdfaVersion, Source
+from gossamer.extract.source import HostLanguage, Notice, RdfaVersion
 from gossamer.values.tree import Survey
 from gossamer.values.url import Url, url_of
 
+USES_VOCABULARY = "<http://www.w3.org/ns/rdfa#usesVocabulary>"
 XHV = "http://www.w3.org/1999/xhtml/vocab#"
 
 PREFIXES: dict[str, str] = {
@@ -66,82 +65,7 @@ NOT_WELL_FORMED = Notice(
 """For a caller whose XML parser failed (RDFa Core 1.1, 7.6.1)."""
 
 _XHTML1 = re.compile(rb"-//W3C//DTD XHTML(?: 1\.|\+RDFa| Basic)", re.IGNORECASE)
-_OLD_DOCTYPE = re.compile(
-    rb"(?:\s++|<\?[^>]*+>|<!--.*?-->)*+<!DOCTYPE[^>]*?XHTML\+RDFa 1\.0", re.IGNORECASE | re.DOTALL
-)
-_LOOKED_AT = 4096
 _XHTML1_VERSION = re.compile(r"XHTML(?: 1\.|\+RDFa)", re.IGNORECASE)
-
-
-class HostRules(NamedTuple):
-    """REQUIRES: the names in `languages` are those that `scope.SCOPING` lists."""
-
-    terms: Mapping[str, str]
-    """Words that are names without a vocabulary."""
-    languages: tuple[str, ...]
-    """Attributes that give the language; the first present one counts."""
-    speaks_of_around: frozenset[str]
-    """Elements that, without a subject of their own, have that of the enclosing ones (HTML+RDFa 1.1, 3.1)."""
-    has_moments: bool
-    """Whether `<time>` and @datetime count (HTML+RDFa 1.1, 3.1)."""
-    drops_plain_relations: bool
-    """Whether plain words in @rel and @rev are ignored beside @property (HTML+RDFa 1.1, 3.1)."""
-    heeds_xml_base: bool
-    is_xml: bool
-    """Whether prefixes are namespaces: a markup literal then declares them."""
-    is_old: bool = False
-    """Whether these are the rules of RDFa 1.0 (RDFa in XHTML, 5.5)."""
-    namespace: str = ""
-    """The default namespace of a markup literal, if the page declares none."""
-    folds_prefixes: bool = True
-    """Whether prefixes are case-insensitive."""
-
-
-_AROUND = frozenset(("head", "body"))
-
-RULES: dict[HostLanguage, HostRules] = {
-    HostLanguage.HTML: HostRules(TERMS, ("lang", "xml:lang"), _AROUND, True, True, False, False),
-    HostLanguage.XHTML5: HostRules(TERMS, ("xml:lang", "lang"), _AROUND, True, True, False, True),
-    HostLanguage.XHTML1: HostRules(XHTML_TERMS, ("xml:lang", "lang"), _AROUND, False, False, False, True),
-    HostLanguage.SVG: HostRules(TERMS, ("xml:lang",), frozenset(), False, False, True, True),
-    HostLanguage.XML: HostRules(TERMS, ("xml:lang",), frozenset(), False, False, True, True),
-}
-
-
-OLD_RULES: dict[HostLanguage, HostRules] = {
-    host: rules._replace(
-        terms=OLD_TERMS,
-        has_moments=False,
-        drops_plain_relations=False,
-        is_old=True,
-        namespace="" if host is HostLanguage.SVG else XHTML,
-        folds_prefixes=host is HostLanguage.HTML,  # its parser has lower-cased the names of attributes
-    )
-    for host, rules in RULES.items()
-}
-"""RDFa 1.0 is defined for XHTML; XML that declares it is treated as XHTML."""
-
-
-def rules_for(source: Source) -> HostRules:
-    """The rules of RDFa 1.0 if the page declares it and uses no names that only 1.1 has."""
-    version = source.rdfa_version
-    if version is None and b"RDFa 1.0" in source.body[:_LOOKED_AT]:
-        version = "1.0" if _declares_old(source) and not _names_by_vocabulary(source) else "1.1"
-    return (OLD_RULES if version == "1.0" else RULES)[source.host]
-
-
-def _declares_old(source: Source) -> bool:
-    """Whether it declares RDFa 1.0 by @version, or else by its document type."""
-    version = (source.survey.root.attributes.get("version") or "") if source.survey.root is not None else ""
-    return "RDFa 1.0" in version if "RDFa" in version else _OLD_DOCTYPE.match(source.body) is not None
-
-
-def _names_by_vocabulary(source: Source) -> bool:
-    """Whether there is a @vocab and a name without a colon that needs it."""
-    said = [attributes for _, _, attributes in source.survey.elements]
-    return any(one.get("vocab") for one in said) and any(
-        ":" not in name for one in said for about in ("property", "typeof") for name in (one.get(about) or "").split()
-    )
 
 
 def host_of(media_type: str, survey: Survey, doctype: bytes = b"") -> HostLanguage:

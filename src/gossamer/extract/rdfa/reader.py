@@ -9,54 +9,55 @@ from collections.abc import Iterable
 from itertools import islice
 
 from gossamer.extract.markup import MOST_MARKUP, inner_html, inner_xml
-from gossamer.extract.rdfa.entailment import USES_VOCABULARY, copied
-from gossamer.extract.rdfa.prefixes import PREFIXES, RULES, XHV, HostRules, rules_for
+from gossamer.extract.rdfa.notices import notices_on
+from gossamer.extract.rdfa.prefixes import PREFIXES, USES_VOCABULARY, XHV
 from gossamer.extract.rdfa.scope import (
     OLD_POINTING,
     POINTING,
+    RULES,
     SCOPING,
     Direction,
+    ElementSubjects,
     Evaluation,
+    HostRules,
     Incomplete,
     Lists,
     OldSubjects,
     RdfaVocabulary,
-    Spoken,
     Subjects,
     TermResolver,
-    notices_on,
     outermost,
     rescoped,
+    rules_for,
 )
 from gossamer.extract.source import (
     MOST_NOTICES,
     NAME_TOO_LONG,
     FoundFacts,
     HostLanguage,
+    Inherited,
     LengthAllowance,
     Source,
-    is_unnamed,
+    is_unknown,
 )
 from gossamer.extract.terms import (
+    HTML_LITERAL,
     LONGEST_LITERAL,
-    RDF,
     RDF_FIRST,
     RDF_NIL,
     RDF_REST,
     RDF_TYPE,
-    UNNAMED,
-    kind_of_moment,
+    UNKNOWN_TERM,
+    XML_LITERAL,
     quoted,
+    time_datatype,
     typed_literal,
 )
-from gossamer.values.page import Triple, new_tuple
+from gossamer.values.page import MOST_TRIPLES, Triple, new_tuple
 from gossamer.values.tree import Attributes, Element, ElementParts
 
 # The literal value of an element with @property (RDFa Core 1.1, 7.5, step 11; HTML+RDFa 1.1, 3.1).
 # In RDFa 1.0 a text with elements in it is an XML literal, unless a datatype is given (RDFa in XHTML, 5.5, step 9).
-
-XML_LITERAL = f"<{RDF}XMLLiteral>"
-HTML_LITERAL = f"<{RDF}HTML>"
 
 
 def literal_of(
@@ -69,34 +70,31 @@ def literal_of(
 ) -> str:
     """`language` is from `language_suffix`. `datatype`: an IRI term; empty if @datatype names none; None without
     @datatype. `markup`: the remaining allowance; once it is spent, the literal is incomplete."""
+    is_time = False
     if "content" in attributes:
-        text, is_moment = attributes["content"] or "", False
-    elif rules.has_moments and "datetime" in attributes:
-        text, is_moment = attributes["datetime"] or "", True
+        text = attributes["content"] or ""
+    elif rules.reads_datetime and "datetime" in attributes:
+        text, is_time = attributes["datetime"] or "", True
     elif datatype == XML_LITERAL or (datatype is None and rules.is_old and next(element.iter(), None) is not None):
-        text, is_moment, datatype = inner_xml(element, markup, rules.is_xml, rules.namespace), False, XML_LITERAL
+        text, datatype = inner_xml(element, markup, rules.is_xml, rules.namespace), XML_LITERAL
     elif datatype == HTML_LITERAL:
-        text, is_moment = inner_html(element, markup), False
+        text = inner_html(element, markup)
     else:
-        text, is_moment = element.text(), rules.has_moments and element.tag == "time"
-    if datatype:
-        return typed_literal(text, datatype)
-    if is_moment and datatype is None:
-        kind = kind_of_moment(text)
-        if kind is not None:
-            return typed_literal(text, kind)
-    return quoted(text) + language
+        text, is_time = element.text(), rules.reads_datetime and element.tag == "time"
+    if is_time and datatype is None:
+        datatype = time_datatype(text)
+    return typed_literal(text, datatype) if datatype else quoted(text) + language
 
 
-MOST_LETTERS = 32 << 20
+MOST_CHARACTERS = 32 << 20
 """Characters of all literals of a page together: nested properties would otherwise repeat a long text."""
 
 STATING = frozenset(("property", "typeof", "vocab", "rel", "rev"))
 COMPLETING = STATING | {"about", "resource", "href", "src"}
 
 _ALWAYS_STATING = frozenset(("property", "typeof", "vocab"))
-_SPEAKING = _ALWAYS_STATING | SCOPING | POINTING | {"rel", "rev", "about"}
-_BEYOND_WORDS = (_SPEAKING | {"datatype", "datetime", "inlist"}) - {"property"}
+_RDFA = _ALWAYS_STATING | SCOPING | POINTING | {"rel", "rev", "about"}
+_BEYOND_TEXT = (_RDFA | {"datatype", "datetime", "inlist"}) - {"property"}
 
 
 def read_rdfa(source: Source) -> FoundFacts:
@@ -109,14 +107,14 @@ def read_rdfa(source: Source) -> FoundFacts:
 
 def _walked(source: Source, rules: HostRules) -> FoundFacts:
     root = source.survey.root
-    met, hangs = _stating(source.survey.elements, rules)
-    if root is None or not met:
+    elements, is_incomplete = _stating(source.survey.elements, rules)
+    if root is None or not elements:
         return FoundFacts()
-    if hangs:
-        met = [one for one in source.survey.every() if not COMPLETING.isdisjoint(one[2])]
+    if is_incomplete:
+        elements = [one for one in source.survey.every() if not COMPLETING.isdisjoint(one[2])]
     walk = _Walk(root, source, rules)
-    walk.over(met)
-    return walk.found if rules.is_old else copied(walk.found)
+    walk.over(elements)
+    return walk.found if rules.is_old else with_copies(walk.found)
 
 
 def _stating(elements: Iterable[ElementParts], rules: HostRules) -> tuple[list[ElementParts], bool]:
@@ -125,31 +123,33 @@ def _stating(elements: Iterable[ElementParts], rules: HostRules) -> tuple[list[E
 
     Most @rel are those of HTML (`stylesheet`, `nofollow`), which only count if there is a vocabulary.
     """
-    met: list[ElementParts] = []
+    stating: list[ElementParts] = []
     terms, pointing = rules.terms, OLD_POINTING if rules.is_old else POINTING
-    hangs = has_vocabulary = False
+    is_incomplete = has_vocabulary = False
     for one in [one for one in elements if not STATING.isdisjoint(one[2])]:
         attributes = one[2]
         if "rel" in attributes or "rev" in attributes:
             if _ALWAYS_STATING.isdisjoint(attributes) and not has_vocabulary and not _names_anyway(attributes, terms):
                 continue
-            hangs = hangs or pointing.isdisjoint(attributes) or "[" in (attributes.get("resource") or "")
+            is_incomplete = (
+                is_incomplete or pointing.isdisjoint(attributes) or "[" in (attributes.get("resource") or "")
+            )
         has_vocabulary = has_vocabulary or "vocab" in attributes
-        met.append(one)
-    return met, hangs
+        stating.append(one)
+    return stating, is_incomplete
 
 
-def _speaking(attributes: Attributes) -> Attributes:
+def _rdfa_attributes(attributes: Attributes) -> Attributes:
     """The attributes if RDFa uses any, else none."""
-    if attributes and (not _SPEAKING.isdisjoint(attributes) or "xmlns:" in " ".join(attributes)):
+    if attributes and (not _RDFA.isdisjoint(attributes) or "xmlns:" in " ".join(attributes)):
         return attributes
     return {}
 
 
 def _names_anyway(attributes: Attributes, terms: Iterable[str]) -> bool:
     """Whether @rel or @rev contains a CURIE, an IRI, or a term that needs no vocabulary."""
-    said = f"{attributes.get('rel') or ''} {attributes.get('rev') or ''}".lower()
-    return ":" in said or any(term in said for term in terms)
+    text = f"{attributes.get('rel') or ''} {attributes.get('rev') or ''}".lower()
+    return ":" in text or any(term in text for term in terms)
 
 
 Ending = tuple[tuple[str, Lists], ...]
@@ -162,33 +162,33 @@ class _Walk:
         self._triples = self.found.triples
         self._places = self.found.places
         self._place = root
-        self._naming = TermResolver(source.base, source.address, source.labels, rules, self.found.flags)
+        self._resolver = TermResolver(source.base, source.address, source.labels, rules, self.found.flags)
         self._rules = rules
-        self._document = self._naming.document
+        self._document = self._resolver.document
         self._at_most = source.at_most
-        self._takes_notes = source.takes_notes
+        self._collects_notices = source.collects_notices
         self._above = root.parent.mem_id if root.parent is not None else 0
         self._is_old = rules.is_old
-        self._mute = outermost(self._naming)
+        self._ignored = outermost(self._resolver)
         """The scope in an XML literal of RDFa 1.0, where nothing is read (RDFa in XHTML, 5.5, steps 9 and 11)."""
-        self._subjects = (OldSubjects if rules.is_old else Subjects)(root.mem_id, rules.speaks_of_around)
+        self._subjects = (OldSubjects if rules.is_old else Subjects)(root.mem_id, rules.inherits_subject)
         self._listed = 0
-        self._letters = MOST_LETTERS
+        self._characters = MOST_CHARACTERS
         self._markup = LengthAllowance(MOST_MARKUP)
 
-    def over(self, met: Iterable[ElementParts]) -> None:
+    def over(self, elements: Iterable[ElementParts]) -> None:
         """REQUIRES: document order. The stack has the open elements that changed the scope; a new element closes those
         it is outside of. `depth_of` has the scope inside each visited element; those of closed ones are not used
         again."""
-        scope = outermost(self._naming)
+        scope = outermost(self._resolver)
         stack: list[tuple[Evaluation, Ending]] = [(scope, ((self._document, scope.lists),))]
         depth_of = {self._above: 0}
-        for first, _, said in met:
+        for first, _, own in elements:
             if (first_id := first.mem_id) in depth_of:
                 continue
-            chain, up = [(first, first_id, said)], first.parent
+            chain, up = [(first, first_id, own)], first.parent
             while up is not None and (up_id := up.mem_id) not in depth_of:
-                chain.append((up, up_id, _speaking(up.attributes)))
+                chain.append((up, up_id, _rdfa_attributes(up.attributes)))
                 up = up.parent
             depth = 1 + (depth_of[up_id] if up is not None else 0)
             if len(stack) > depth:
@@ -204,13 +204,12 @@ class _Walk:
             if self._is_full():
                 break
         if self._is_full():
-            self.found.flags.append("too-many-facts")
-            del self.found.triples[self._at_most :], self.found.places[self._at_most :]
+            self.found.cut(self._at_most)
         else:  # a list that may be incomplete is not stated
             self._close(stack, 0)
 
     def _is_full(self) -> bool:
-        return len(self._triples) + self._listed >= self._at_most or self._letters <= 0
+        return len(self._triples) + self._listed >= self._at_most or self._characters <= 0
 
     def _close(self, stack: list[tuple[Evaluation, Ending]], depth: int) -> None:
         while len(stack) > depth:
@@ -220,23 +219,23 @@ class _Walk:
 
     def _opened(self, element: Element, attributes: Attributes, scope: Evaluation) -> tuple[Evaluation, Ending] | None:
         """State the facts of the element. None if the scope inside it is the same."""
-        if scope is self._mute:
+        if scope is self._ignored:
             return None
-        if self._takes_notes:
+        if self._collects_notices:
             self._note(element, attributes, scope)
         declares = "xmlns:" in " ".join(attributes)
         if (
             # By far the most frequent: @property, perhaps @content, and nothing else that matters.
-            _BEYOND_WORDS.isdisjoint(attributes)
+            _BEYOND_TEXT.isdisjoint(attributes)
             and scope.subject == scope.object
             and not declares
             and not scope.incomplete
             and element.tag != "time"
             and not self._is_old
         ):
-            predicates = self._naming.names(attributes["property"], scope.vocabulary)
-            words = (attributes["content"] or "") if "content" in attributes else element.text()
-            self._state_each(scope.object, predicates, quoted(words) + scope.language)
+            predicates = self._resolver.names(attributes["property"], scope.vocabulary)
+            text = (attributes["content"] or "") if "content" in attributes else element.text()
+            self._state_each(scope.object, predicates, quoted(text) + scope.language)
             return None
         if declares or not SCOPING.isdisjoint(attributes):
             scope = self._rescoped(attributes, scope)
@@ -252,25 +251,27 @@ class _Walk:
             for kind in self._names(attributes["typeof"], scope):
                 self._state(found.typed, RDF_TYPE, kind)
         lists: Lists = scope.lists if found.subject == scope.object else {}
+        into = lists if "inlist" in attributes and not self._is_old else None
         incomplete: tuple[Incomplete, ...] = ()
-        thing = found.object
-        if related:
-            into = lists if "inlist" in attributes and not self._is_old else None
-            if thing is not None:
-                self._state_relations(found.subject, thing, rel or (), rev or (), into)
-            else:
-                incomplete = _hanging(rel or (), rev or (), into)
-                thing = self._naming.labels.new()
+        target = found.object
+        if related and target is None:
+            incomplete = _incomplete(rel or (), rev or (), into)
+            target = self._resolver.labels.new()
+        elif related and target is not None:
+            self._state_each(found.subject, rel or (), target, into)
+            if target[0] != '"':
+                self._state_each(target, rev or (), found.subject)
         value = ""
-        if "property" in attributes:
-            value = self._state_property(element, attributes, scope, found, related, lists)
+        if "property" in attributes and (predicates := self._names(attributes["property"], scope)):
+            value = self._value(element, attributes, scope, found, related)
+            self._state_each(found.subject, predicates, value, into)
         if found.skips:
             return scope, ()
         if scope.incomplete:
             self._complete(scope, found.subject)
         if self._is_old and value.endswith(XML_LITERAL):
-            return self._mute, ()
-        return _inside(scope, found.subject, thing or found.subject, incomplete, lists)
+            return self._ignored, ()
+        return _inside(scope, found.subject, target or found.subject, incomplete, lists)
 
     def _note(self, element: Element, attributes: Attributes, scope: Evaluation) -> None:
         notices = notices_on(element, attributes, rescoped(attributes, scope))
@@ -281,58 +282,35 @@ class _Walk:
         inner = rescoped(attributes, scope)
         default = inner.vocabulary.default
         if "vocab" in attributes and default and (attributes["vocab"] or "").strip():
-            self._state(self._document, USES_VOCABULARY, UNNAMED if default == UNNAMED else f"<{default}>")
+            self._state(self._document, USES_VOCABULARY, UNKNOWN_TERM if default == UNKNOWN_TERM else f"<{default}>")
         return inner
 
     def _relation(self, name: str, attributes: Attributes, scope: Evaluation) -> tuple[str, ...] | None:
-        """Beside @property plain words do not count, and without others the attribute counts as missing (HTML+RDFa 3.1,
-        7): they are those of HTML, as in `<link rel="icon" property="image">`."""
-        said = attributes[name] or ""
+        """On an element with @property plain words do not count, and without others the attribute counts as missing
+        (HTML+RDFa 3.1, 7): they are those of HTML, as in `<link rel="icon" property="image">`."""
+        text = attributes[name] or ""
         if "property" in attributes and self._rules.drops_plain_relations:
-            said = " ".join(word for word in said.split() if ":" in word)
-            if not said:
+            text = " ".join(word for word in text.split() if ":" in word)
+            if not text:
                 return None
-        return self._naming.names(said, scope.vocabulary)
+        return self._resolver.names(text, scope.vocabulary)
 
-    def _state_relations(
-        self, subject: str, thing: str, rel: tuple[str, ...], rev: tuple[str, ...], into: Lists | None
-    ) -> None:
-        """Step 9."""
-        if into is None:
-            self._state_each(subject, rel, thing)
-        else:
-            self._list_each(rel, thing, into)
-        if thing[0] != '"':
-            self._state_each(thing, rev, subject)
-
-    def _state_property(
-        self, element: Element, attributes: Attributes, scope: Evaluation, found: Spoken, related: bool, lists: Lists
-    ) -> str:
-        """Step 11. The value that was stated; empty if none."""
-        predicates = self._names(attributes["property"], scope)
-        if not predicates:
-            return ""
-        value = self._value(element, attributes, scope, found, related)
-        if "inlist" in attributes and not self._is_old:
-            self._list_each(predicates, value, lists)
-        else:
-            self._state_each(found.subject, predicates, value)
-        return value
-
-    def _names(self, said: str | None, scope: Evaluation) -> tuple[str, ...]:
+    def _names(self, text: str | None, scope: Evaluation) -> tuple[str, ...]:
         """Names of properties and classes; in RDFa 1.0 only CURIEs count."""
         if self._is_old:
-            said = " ".join([word for word in (said or "").split() if ":" in word])
-        return self._naming.names(said, scope.vocabulary)
+            text = " ".join([word for word in (text or "").split() if ":" in word])
+        return self._resolver.names(text, scope.vocabulary)
 
-    def _value(self, element: Element, attributes: Attributes, scope: Evaluation, found: Spoken, related: bool) -> str:
+    def _value(
+        self, element: Element, attributes: Attributes, scope: Evaluation, found: ElementSubjects, related: bool
+    ) -> str:
         datatype = None
         if "datatype" in attributes:
             kinds = self._names(attributes["datatype"], scope)
             datatype = next((kind for kind in kinds if kind[0] != "_"), "")
-            if datatype == UNNAMED:
-                return UNNAMED
-        elif not (self._is_old or "content" in attributes or ("datetime" in attributes and self._rules.has_moments)):
+            if datatype == UNKNOWN_TERM:
+                return UNKNOWN_TERM
+        elif not (self._is_old or "content" in attributes or ("datetime" in attributes and self._rules.reads_datetime)):
             pointed_at = None if related else self._subjects.pointed_at(attributes, scope)
             if pointed_at is not None:
                 return pointed_at
@@ -340,7 +318,7 @@ class _Walk:
                 return found.typed
         literal = literal_of(element, attributes, scope.language, datatype, self._rules, self._markup)
         if self._markup.left <= 0:
-            self._letters = 0
+            self._characters = 0
         return literal
 
     def _complete(self, scope: Evaluation, subject: str) -> None:
@@ -357,43 +335,42 @@ class _Walk:
     def _state_lists(self, subject: str, lists: Lists) -> None:
         """Step 14. A list with an unknown part is not stated."""
         for predicate, values in lists.items():
-            if UNNAMED in (subject, predicate) or UNNAMED in [value[-1] for value in values]:
+            if UNKNOWN_TERM in (subject, predicate) or UNKNOWN_TERM in [value[-1] for value in values]:
                 self.found.flag(NAME_TOO_LONG)
                 continue
-            cells = [self._naming.labels.new() for _ in values]
+            cells = [self._resolver.labels.new() for _ in values]
             self._state_each(subject, (predicate,), cells[0] if cells else RDF_NIL)
-            for value, cell, rest in zip(values, cells, [*cells[1:], RDF_NIL][: len(cells)], strict=True):
+            for value, cell, rest in zip(values, cells, [*cells[1:], RDF_NIL], strict=False):
                 self._state(cell, RDF_FIRST, value)
                 self._state(cell, RDF_REST, rest)
 
-    def _state_each(self, subject: str, predicates: tuple[str, ...], thing: str) -> None:
-        """Facts with a blank node as predicate, which RDF does not allow, are not stated."""
-        self._letters -= len(thing) * len(predicates)
-        if len(thing) > LONGEST_LITERAL:
-            self.found.flags.append("literal-too-long")
-        elif self._letters > 0:
-            for predicate in predicates:
-                if predicate[0] == "<":
-                    self._state(subject, predicate, thing)
-
-    def _state(self, subject: str, predicate: str, thing: str) -> None:
-        if is_unnamed(subject, thing):
-            self.found.flag(NAME_TOO_LONG)
-            return
-        self._triples.append(new_tuple(Triple, (subject, predicate, thing)))
-        self._places.append(self._place)
-
-    def _list_each(self, predicates: tuple[str, ...], value: str, into: Lists) -> None:
-        self._letters -= len(value) * len(predicates)
+    def _state_each(self, subject: str, predicates: tuple[str, ...], value: str, into: Lists | None = None) -> None:
+        """State facts, or add the value to lists. Facts with a blank node as predicate, which RDF does not allow, are
+        not stated."""
+        self._characters -= len(value) * len(predicates)
         if len(value) > LONGEST_LITERAL:
             self.found.flags.append("literal-too-long")
-            value = UNNAMED
-        for predicate in predicates:
-            self._listed += 1
-            into.setdefault(predicate, []).append(value)
+            if into is None:
+                return
+            value = UNKNOWN_TERM
+        if into is not None:
+            self._listed += len(predicates)
+            for predicate in predicates:
+                into.setdefault(predicate, []).append(value)
+        elif self._characters > 0:
+            for predicate in predicates:
+                if predicate[0] == "<":
+                    self._state(subject, predicate, value)
+
+    def _state(self, subject: str, predicate: str, value: str) -> None:
+        if is_unknown(subject, value):
+            self.found.flag(NAME_TOO_LONG)
+            return
+        self._triples.append(new_tuple(Triple, (subject, predicate, value)))
+        self._places.append(self._place)
 
 
-def _hanging(rel: Iterable[str], rev: Iterable[str], lists: Lists | None) -> tuple[Incomplete, ...]:
+def _incomplete(rel: Iterable[str], rev: Iterable[str], lists: Lists | None) -> tuple[Incomplete, ...]:
     """Step 10."""
     back: list[Incomplete] = [(predicate, Direction.REVERSE, []) for predicate in rev]
     if lists is None:
@@ -402,14 +379,14 @@ def _hanging(rel: Iterable[str], rev: Iterable[str], lists: Lists | None) -> tup
 
 
 def _inside(
-    scope: Evaluation, subject: str, thing: str, incomplete: tuple[Incomplete, ...], lists: Lists
+    scope: Evaluation, subject: str, target: str, incomplete: tuple[Incomplete, ...], lists: Lists
 ) -> tuple[Evaluation, Ending]:
     """Step 13: the scope of the children. A new entity has lists of its own, which end with this element."""
     ending: Ending = () if lists is scope.lists else ((subject, lists),)
-    if thing != subject:
+    if target != subject:
         lists = {}
-        ending = (*ending, (thing, lists))
-    return Evaluation(subject, thing, scope.language, scope.vocabulary, incomplete, lists, scope.naming), ending
+        ending = (*ending, (target, lists))
+    return Evaluation(subject, target, scope.language, scope.vocabulary, incomplete, lists, scope.resolver), ending
 
 
 ROLE = f"<{XHV}role>"
@@ -417,7 +394,8 @@ ROLE = f"<{XHV}role>"
 
 def add_roles(source: Source, found: FoundFacts) -> None:
     """Facts from @role. An element without @id is a blank node. Bare words are always in the XHTML vocabulary."""
-    scopes = _Scopes(source, found.flags)
+    resolver = TermResolver(source.base, source.address, source.labels, RULES[source.host], found.flags)
+    scopes = Inherited(outermost(resolver, RdfaVocabulary(XHV, PREFIXES, {})), _role_scope)
     root = source.survey.root
     if source.host is HostLanguage.HTML and root is not None:
         elements: Iterable[Element] = root.css("[role]")
@@ -425,11 +403,11 @@ def add_roles(source: Source, found: FoundFacts) -> None:
         elements = [element for element, _, attributes in source.survey.every() if "role" in attributes]
     for element in elements:
         attributes = element.attributes
-        scope = scopes.of(element)
-        names = scope.naming.names(attributes.get("role"), scope.vocabulary)
+        scope = scopes.within(element)
+        names = scope.resolver.names(attributes.get("role"), scope.vocabulary)
         own = attributes.get("id")
         if names:
-            subject = (scope.naming.address(f"#{own}") if own else None) or scope.naming.labels.new()
+            subject = (scope.resolver.iri(f"#{own}") if own else None) or scope.resolver.labels.new()
             for name in names:
                 found.state(element, subject, ROLE, name)
         if len(found.triples) >= source.at_most:
@@ -437,25 +415,61 @@ def add_roles(source: Source, found: FoundFacts) -> None:
             return
 
 
-class _Scopes:
-    """The scope at an element; climbing stops at the first whose scope is known."""
+def _role_scope(around: Evaluation, attributes: Attributes) -> Evaluation:
+    if SCOPING.isdisjoint(attributes) and "xmlns:" not in " ".join(attributes):
+        return around
+    return rescoped({name: value for name, value in attributes.items() if name != "vocab"}, around)
 
-    def __init__(self, source: Source, flags: list[str]) -> None:
-        naming = TermResolver(source.base, source.address, source.labels, RULES[source.host], flags)
-        self._outer = outermost(naming, RdfaVocabulary(XHV, PREFIXES, {}))
-        self._known: dict[int, Evaluation] = {}
 
-    def of(self, element: Element) -> Evaluation:
-        chain: list[Element] = []
-        up: Element | None = element
-        while up is not None and up.mem_id not in self._known:
-            chain.append(up)
-            up = up.parent
-        scope = self._outer if up is None else self._known[up.mem_id]
-        for one in reversed(chain):
-            attributes = one.attributes
-            if not SCOPING.isdisjoint(attributes) or "xmlns:" in " ".join(attributes):
-                said = {name: value for name, value in attributes.items() if name != "vocab"}
-                scope = rescoped(said, scope)
-            self._known[one.mem_id] = scope
-        return scope
+# Property copying (HTML+RDFa 1.1, 3.5): `rdfa:copy` copies what a `rdfa:Pattern` states.
+
+COPY = "<http://www.w3.org/ns/rdfa#copy>"
+PATTERN = "<http://www.w3.org/ns/rdfa#Pattern>"
+MOST_COPIES = MOST_TRIPLES
+"""Facts of patterns, each counted as often as it is copied: patterns may copy one another."""
+
+
+def with_copies(found: FoundFacts) -> FoundFacts:
+    """The facts after copying, to a fixed point, without copied patterns and copy links.
+
+    The place of a copied fact is that of the pattern's fact.
+    """
+    triples = found.triples
+    if not any(predicate == COPY or value == PATTERN for _, predicate, value in triples):
+        return found
+    patterns = {subject for subject, predicate, kind in triples if predicate == RDF_TYPE and kind == PATTERN}
+    if found.flags:
+        # A limit was reached, so patterns and their copies are not fully known: all that may be patterns is left out.
+        patterns.update(value for _, predicate, value in triples if predicate == COPY)
+        pairs = zip(triples, found.places, strict=True)
+        rest = [(fact, place) for fact, place in pairs if fact.subject not in patterns and fact.predicate != COPY]
+        return FoundFacts([fact for fact, _ in rest], [place for _, place in rest], found.flags, found.notices)
+    stated: dict[str, list[tuple[Triple, Element]]] = {}
+    facts: dict[Triple, Element] = {}
+    for triple, place in zip(triples, found.places, strict=True):
+        stated.setdefault(triple.subject, []).append((triple, place))
+        facts.setdefault(triple, place)
+    links = [triple for triple in triples if triple.predicate == COPY and triple.object in patterns]
+    removed = {link.object for link in links}
+    waiting = [link for link in links if link.subject not in removed]  # what a pattern copies is removed with it
+    used = {(link.subject, link.object) for link in waiting}
+    left = MOST_COPIES
+    while waiting:
+        target, _, pattern = waiting.pop()
+        left -= len(stated[pattern])
+        if left < 0:
+            found.flags.append("too-many-copies")
+            break
+        for (_, predicate, value), place in stated[pattern]:
+            if predicate == RDF_TYPE and value == PATTERN:
+                continue
+            if predicate == COPY and value in patterns and (target, value) not in used:
+                used.add((target, value))
+                waiting.append(Triple(target, COPY, value))
+            facts.setdefault(Triple(target, predicate, value), place)
+    kept = {
+        fact: place
+        for fact, place in facts.items()
+        if fact.subject not in removed and not (fact.predicate == COPY and fact.object in removed)
+    }
+    return FoundFacts(list(kept), list(kept.values()), found.flags, found.notices)

@@ -1,21 +1,23 @@
 """The RDFa evaluation context (RDFa Core 1.1, 7.2): subjects, language, vocabulary and prefixes at an element.
 
-It is frozen, and shared by all elements that change nothing. Also: how attributes become terms, and notices on them.
+It is frozen, and shared by all elements that change nothing. Also: the rules of each host language and version, and how
+attributes become terms, subjects and objects.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from enum import Enum
 from functools import lru_cache, partial
 from itertools import islice
+from typing import NamedTuple
 
 import msgspec
 
-from gossamer.extract.rdfa.prefixes import OLD_PREFIXES, OLD_TERMS, PREFIXES, TERMS, XHTML_TERMS, HostRules
-from gossamer.extract.source import Notice
+from gossamer.extract.rdfa.prefixes import OLD_PREFIXES, OLD_TERMS, PREFIXES, TERMS, XHTML, XHTML_TERMS
+from gossamer.extract.source import HostLanguage, Source
 from gossamer.extract.terms import (
     LONGEST_IRI,
-    UNNAMED,
+    UNKNOWN_TERM,
     Labels,
     absolute,
     has_scheme,
@@ -37,6 +39,78 @@ _HTTP = re.compile(r"https?://[^/?#]", re.IGNORECASE)
 
 SCOPING = frozenset(("prefix", "vocab", "lang", "xml:lang", "xml:base"))
 """Attributes that change the scope; @xmlns:* do too."""
+
+
+class HostRules(NamedTuple):
+    """REQUIRES: the names in `languages` are in SCOPING."""
+
+    terms: Mapping[str, str]
+    """Words that are names without a vocabulary."""
+    languages: tuple[str, ...]
+    """Attributes that give the language; the first present one counts."""
+    inherits_subject: frozenset[str]
+    """Elements that, without a subject of their own, have that of the enclosing ones (HTML+RDFa 1.1, 3.1)."""
+    reads_datetime: bool
+    """Whether `<time>` and @datetime count (HTML+RDFa 1.1, 3.1)."""
+    drops_plain_relations: bool
+    """Whether plain words in @rel and @rev are ignored on elements with @property (HTML+RDFa 1.1, 3.1)."""
+    reads_xml_base: bool
+    is_xml: bool
+    """Whether prefixes are namespaces: a markup literal then declares them."""
+    is_old: bool = False
+    """Whether these are the rules of RDFa 1.0 (RDFa in XHTML, 5.5)."""
+    namespace: str = ""
+    """The default namespace of a markup literal, if the page declares none."""
+    folds_prefixes: bool = True
+    """Whether prefixes are case-insensitive."""
+
+
+_HEAD_AND_BODY = frozenset(("head", "body"))
+RULES: dict[HostLanguage, HostRules] = {
+    HostLanguage.HTML: HostRules(TERMS, ("lang", "xml:lang"), _HEAD_AND_BODY, True, True, False, False),
+    HostLanguage.XHTML5: HostRules(TERMS, ("xml:lang", "lang"), _HEAD_AND_BODY, True, True, False, True),
+    HostLanguage.XHTML1: HostRules(XHTML_TERMS, ("xml:lang", "lang"), _HEAD_AND_BODY, False, False, False, True),
+    HostLanguage.SVG: HostRules(TERMS, ("xml:lang",), frozenset(), False, False, True, True),
+    HostLanguage.XML: HostRules(TERMS, ("xml:lang",), frozenset(), False, False, True, True),
+}
+OLD_RULES: dict[HostLanguage, HostRules] = {
+    host: rules._replace(
+        terms=OLD_TERMS,
+        reads_datetime=False,
+        drops_plain_relations=False,
+        is_old=True,
+        namespace="" if host is HostLanguage.SVG else XHTML,
+        folds_prefixes=host is HostLanguage.HTML,  # its parser has lower-cased the names of attributes
+    )
+    for host, rules in RULES.items()
+}
+"""RDFa 1.0 is defined for XHTML; XML that declares it is treated as XHTML."""
+_OLD_DOCTYPE = re.compile(
+    rb"(?:\s++|<\?[^>]*+>|<!--.*?-->)*+<!DOCTYPE[^>]*?XHTML\+RDFa 1\.0", re.IGNORECASE | re.DOTALL
+)
+_LOOKED_AT = 4096
+
+
+def rules_for(source: Source) -> HostRules:
+    """The rules of RDFa 1.0 if the page declares it and uses no names that only 1.1 has."""
+    version = source.rdfa_version
+    if version is None and b"RDFa 1.0" in source.body[:_LOOKED_AT]:
+        version = "1.0" if _declares_old(source) and not _names_by_vocabulary(source) else "1.1"
+    return (OLD_RULES if version == "1.0" else RULES)[source.host]
+
+
+def _declares_old(source: Source) -> bool:
+    """Whether it declares RDFa 1.0 by @version, or else by its document type."""
+    version = (source.survey.root.attributes.get("version") or "") if source.survey.root is not None else ""
+    return "RDFa 1.0" in version if "RDFa" in version else _OLD_DOCTYPE.match(source.body) is not None
+
+
+def _names_by_vocabulary(source: Source) -> bool:
+    """Whether there is a @vocab and a name without a colon that needs it."""
+    every = [attributes for _, _, attributes in source.survey.elements]
+    return any(one.get("vocab") for one in every) and any(
+        ":" not in name for one in every for key in ("property", "typeof") for name in (one.get(key) or "").split()
+    )
 
 
 class Direction(Enum):
@@ -73,29 +147,29 @@ class Evaluation(msgspec.Struct, frozen=True):
     vocabulary: RdfaVocabulary
     incomplete: tuple[Incomplete, ...]
     lists: Lists
-    naming: "TermResolver"
+    resolver: "TermResolver"
     """Resolves names here; @xml:base may change it from element to element."""
 
 
-def outermost(naming: "TermResolver", vocabulary: RdfaVocabulary | None = None) -> Evaluation:
+def outermost(resolver: "TermResolver", vocabulary: RdfaVocabulary | None = None) -> Evaluation:
     """The scope around the root element, by default without a vocabulary."""
     if vocabulary is None:
-        vocabulary = RdfaVocabulary("", OLD_PREFIXES if naming.rules.is_old else PREFIXES, {})
-    return Evaluation(naming.document, naming.document, "", vocabulary, (), {}, naming)
+        vocabulary = RdfaVocabulary("", OLD_PREFIXES if resolver.rules.is_old else PREFIXES, {})
+    return Evaluation(resolver.document, resolver.document, "", vocabulary, (), {}, resolver)
 
 
 def rescoped(attributes: Attributes, scope: Evaluation) -> Evaluation:
     """The scope with what an element declares: base, vocabulary, prefixes, language (RDFa Core 7.5, steps 2 to 4).
     RDFa 1.0 has neither @vocab nor @prefix."""
-    naming, vocabulary, language = scope.naming, scope.vocabulary, scope.language
-    rules = naming.rules
-    if rules.heeds_xml_base and "xml:base" in attributes:
-        naming = naming.based_on(attributes["xml:base"] or "")
+    resolver, vocabulary, language = scope.resolver, scope.vocabulary, scope.language
+    rules = resolver.rules
+    if rules.reads_xml_base and "xml:base" in attributes:
+        resolver = resolver.based_on(attributes["xml:base"] or "")
     default, prefixes = vocabulary.default, vocabulary.prefixes
     if "vocab" in attributes and not rules.is_old:
         given = (attributes["vocab"] or "").strip()
-        named = naming.address(given) if given else "<>"
-        default = default if named is None else UNNAMED if named == UNNAMED else named[1:-1]
+        named = resolver.iri(given) if given else "<>"
+        default = default if named is None else UNKNOWN_TERM if named == UNKNOWN_TERM else named[1:-1]
     is_cut = vocabulary.is_cut
     declares = "prefix" in attributes or "xmlns:" in " ".join(attributes)
     declared = declarations(attributes, rules.is_old, rules.folds_prefixes) if declares else {}
@@ -103,14 +177,14 @@ def rescoped(attributes: Attributes, scope: Evaluation) -> Evaluation:
         prefixes, left_out = with_declared(prefixes, declared)
         is_cut = is_cut or left_out
         if left_out:
-            naming.flags.append("too-many-prefixes")
+            resolver.flags.append("too-many-prefixes")
     for name in rules.languages:
         if name in attributes:
             language = language_suffix(attributes[name] or "")
             break
     if declared or default != vocabulary.default:
         vocabulary = RdfaVocabulary(default, prefixes, {}, is_cut)
-    return Evaluation(scope.subject, scope.object, language, vocabulary, scope.incomplete, scope.lists, naming)
+    return Evaluation(scope.subject, scope.object, language, vocabulary, scope.incomplete, scope.lists, resolver)
 
 
 def with_declared(prefixes: Mapping[str, str], declared: Mapping[str, str]) -> tuple[Mapping[str, str], bool]:
@@ -130,21 +204,21 @@ def declarations(attributes: Attributes, only_xmlns: bool = False, folds: bool =
     for name, value in attributes.items():
         if name.startswith("xmlns:"):
             found[name[6:].lower() if folds else name[6:]] = (value or "").strip()
-    said = "" if only_xmlns else attributes.get("prefix") or ""
-    if not found and len(said) <= _SHORT:
-        return _declared(said)
-    return _with_pairs(found, said)
+    text = "" if only_xmlns else attributes.get("prefix") or ""
+    if not found and len(text) <= _SHORT:
+        return _declared(text)
+    return _with_pairs(found, text)
 
 
 @lru_cache(maxsize=256)
-def _declared(said: str) -> Mapping[str, str]:
+def _declared(text: str) -> Mapping[str, str]:
     """Cached across pages: most pages of a site declare the same."""
-    return _with_pairs({}, said)
+    return _with_pairs({}, text)
 
 
-def _with_pairs(found: dict[str, str], said: str) -> Mapping[str, str]:
+def _with_pairs(found: dict[str, str], text: str) -> Mapping[str, str]:
     """`found`, and the pairs of `prefix: IRI` in @prefix."""
-    words = iter(said.split())
+    words = iter(text.split())
     for word in words:
         if not word.endswith(":"):
             continue  # a stray word: look for the next that can be a prefix
@@ -166,7 +240,7 @@ class TermResolver:
         self._bare = old_terms_named if rules.is_old else terms_named if rules.terms is TERMS else xhtml_terms_named
         self.rules = rules
         self._blank: dict[str, str] = {}
-        self.document = f"<{base}>" if base else UNNAMED
+        self.document = f"<{base}>" if base else UNKNOWN_TERM
         """The page itself, as an IRI term."""
         self.labels = labels
         self.flags = flags
@@ -175,23 +249,25 @@ class TermResolver:
         """The same with another base (XML Base, 3.1), which may be relative to this one."""
         text = text.partition("#")[0]
         whole = self._absolute(text)
-        if whole != UNNAMED and (whole is None or _HTTP.match(whole) is None):
+        if whole != UNKNOWN_TERM and (whole is None or _HTTP.match(whole) is None):
             return self
-        term = UNNAMED if whole == UNNAMED else _named(whole)
+        term = UNKNOWN_TERM if whole == UNKNOWN_TERM else _known(whole)
         if term is None:
             return self
-        based = TermResolver("" if term == UNNAMED else term[1:-1], self._address, self.labels, self.rules, self.flags)
+        based = TermResolver(
+            "" if term == UNKNOWN_TERM else term[1:-1], self._address, self.labels, self.rules, self.flags
+        )
         based._blank = self._blank
         return based
 
-    def address(self, text: str) -> str | None:
+    def iri(self, text: str) -> str | None:
         """@href, @src: an IRI, perhaps relative."""
         whole = self._absolute(text)
-        return whole if whole is None or whole == UNNAMED else _named(whole)
+        return whole if whole is None or whole == UNKNOWN_TERM else _known(whole)
 
     def _absolute(self, text: str) -> str | None:
-        """UNNAMED if it needs the base, and that is unknown."""
-        return absolute(text, self._base) if self._base or has_scheme(text) else UNNAMED
+        """UNKNOWN_TERM if it needs the base, and that is unknown."""
+        return absolute(text, self._base) if self._base or has_scheme(text) else UNKNOWN_TERM
 
     def resource(self, text: str, vocabulary: RdfaVocabulary) -> str | None:
         """@about, @resource: SafeCURIEorCURIEorIRI; in RDFa 1.0 URIorSafeCURIE. None: as if the attribute were
@@ -200,7 +276,7 @@ class TermResolver:
         if text.startswith("[") and text.endswith("]"):
             return self._curie(text[1:-1], vocabulary)
         named = self._curie(text, vocabulary) if ":" in text and not self.rules.is_old else None
-        return named or self.address(text)
+        return named or self.iri(text)
 
     def names(self, text: str | None, vocabulary: RdfaVocabulary) -> tuple[str, ...]:
         """@property, @typeof, @rel, @rev, @datatype: TERMorCURIEorAbsIRI, several; unknown terms are left out."""
@@ -219,8 +295,8 @@ class TermResolver:
 
     def _name(self, word: str, vocabulary: RdfaVocabulary) -> str | None:
         if ":" in word:
-            return self._curie(word, vocabulary) or (None if self.rules.is_old else _named(word))
-        return next(iter(self._bare(vocabulary.default, word)), None) if len(word) <= _SHORT else UNNAMED
+            return self._curie(word, vocabulary) or (None if self.rules.is_old else _known(word))
+        return next(iter(self._bare(vocabulary.default, word)), None) if len(word) <= _SHORT else UNKNOWN_TERM
 
     def _curie(self, text: str, vocabulary: RdfaVocabulary) -> str | None:
         prefix, colon, reference = text.partition(":")
@@ -232,24 +308,24 @@ class TermResolver:
             return self._blank[reference]
         start = vocabulary.prefixes.get(prefix.lower() if self.rules.folds_prefixes else prefix)
         if start is None:
-            return UNNAMED if vocabulary.is_cut else None
+            return UNKNOWN_TERM if vocabulary.is_cut else None
         # A relative IRI of a prefix is relative to the page, not to `<base>`.
         whole = absolute(start + reference, self._address)
-        return None if whole is None else _named(whole)
+        return None if whole is None else _known(whole)
 
 
-def _named(iri: str) -> str | None:
-    """Like `iri_term`, but UNNAMED if it is too long."""
-    return UNNAMED if len(iri) > LONGEST_IRI else iri_term(iri)
+def _known(iri: str) -> str | None:
+    """Like `iri_term`, but UNKNOWN_TERM if it is too long."""
+    return UNKNOWN_TERM if len(iri) > LONGEST_IRI else iri_term(iri)
 
 
 def _terms_named(terms: Mapping[str, str], vocabulary: str, text: str) -> tuple[str, ...]:
     """Bare words: names in the vocabulary, or the few terms that need none (RDFa Core 7.4.3); others are left out."""
     words = [word for word in text.split(None, MOST_NAMES)[:MOST_NAMES] if _TERM.fullmatch(word)]
-    if vocabulary == UNNAMED:
-        named: list[str | None] = [UNNAMED for _ in words]
+    if vocabulary == UNKNOWN_TERM:
+        named: list[str | None] = [UNKNOWN_TERM for _ in words]
     elif vocabulary:
-        named = [_named(vocabulary + word) for word in words]
+        named = [_known(vocabulary + word) for word in words]
     else:
         named = [iri_term(terms.get(word) or terms.get(word.lower()) or "") for word in words]
     return tuple([name for name in named if name is not None])
@@ -265,7 +341,9 @@ OLD_POINTING = frozenset(("resource", "href"))
 """In RDFa 1.0 @src is a subject, as @about is."""
 
 
-class Spoken(msgspec.Struct, frozen=True, gc=False):
+class ElementSubjects(msgspec.Struct, frozen=True, gc=False):
+    """What an element is about."""
+
     subject: str
     object: str | None = None
     typed: str | None = None
@@ -284,57 +362,57 @@ class Subjects:
         self._root_id = root_id
         self._around = around
 
-    def alone(self, element: Element, attributes: Attributes, scope: Evaluation) -> Spoken:
+    def alone(self, element: Element, attributes: Attributes, scope: Evaluation) -> ElementSubjects:
         """Step 5: no @rel and no @rev."""
         about = self._about(element, attributes, scope)
         typed = "typeof" in attributes
         if "property" in attributes and "content" not in attributes and "datatype" not in attributes:
             if not typed:
-                return Spoken(about or scope.object)
+                return ElementSubjects(about or scope.object)
             if about is not None:
-                return Spoken(about, None, about)
-            thing = self.pointed_at(attributes, scope) or scope.naming.labels.new()
-            return Spoken(scope.object, thing, thing)
+                return ElementSubjects(about, None, about)
+            target = self.pointed_at(attributes, scope) or scope.resolver.labels.new()
+            return ElementSubjects(scope.object, target, target)
         subject = about or self.pointed_at(attributes, scope)
         if subject is None and typed:
-            subject = scope.naming.labels.new()
+            subject = scope.resolver.labels.new()
         if subject is not None:
-            return Spoken(subject, None, subject if typed else None)
-        return Spoken(scope.object, skips="property" not in attributes)
+            return ElementSubjects(subject, None, subject if typed else None)
+        return ElementSubjects(scope.object, skips="property" not in attributes)
 
-    def related(self, element: Element, attributes: Attributes, scope: Evaluation) -> Spoken:
+    def related(self, element: Element, attributes: Attributes, scope: Evaluation) -> ElementSubjects:
         """Step 6: @rel or @rev."""
         about = self._about(element, attributes, scope)
-        thing = self.pointed_at(attributes, scope)
+        target = self.pointed_at(attributes, scope)
         if "typeof" not in attributes:
-            return Spoken(about or scope.object, thing)
+            return ElementSubjects(about or scope.object, target)
         if about is not None:
-            return Spoken(about, thing, about)
-        thing = thing or scope.naming.labels.new()
-        return Spoken(scope.object, thing, thing)
+            return ElementSubjects(about, target, about)
+        target = target or scope.resolver.labels.new()
+        return ElementSubjects(scope.object, target, target)
 
     def pointed_at(self, attributes: Attributes, scope: Evaluation) -> str | None:
         """@resource, else @href, else (in RDFa 1.1) @src."""
         if "resource" in attributes:
-            found = scope.naming.resource(attributes["resource"] or "", scope.vocabulary)
+            found = scope.resolver.resource(attributes["resource"] or "", scope.vocabulary)
             if found is not None:
                 return found
         for name in self._ADDRESSES:
             if name in attributes:
-                return scope.naming.address(attributes[name] or "")
+                return scope.resolver.iri(attributes[name] or "")
         return None
 
     def _about(self, element: Element, attributes: Attributes, scope: Evaluation) -> str | None:
         """@about; the root, head and body have one by default."""
         if "about" in attributes:
-            about = scope.naming.resource(attributes["about"] or "", scope.vocabulary)
+            about = scope.resolver.resource(attributes["about"] or "", scope.vocabulary)
             if about is not None:
                 return about
         if POINTING.isdisjoint(attributes):
             if element.tag in self._around:
                 return scope.object
             if element.mem_id == self._root_id:
-                return scope.naming.document
+                return scope.resolver.document
         return None
 
 
@@ -344,104 +422,27 @@ class OldSubjects(Subjects):
     __slots__ = ()
     _ADDRESSES = ("href",)
 
-    def alone(self, element: Element, attributes: Attributes, scope: Evaluation) -> Spoken:
+    def alone(self, element: Element, attributes: Attributes, scope: Evaluation) -> ElementSubjects:
         subject = self._named(attributes, scope) or self.pointed_at(attributes, scope)
-        return self._spoken(subject, None, element, attributes, scope)
+        return self._subjects(subject, None, element, attributes, scope)
 
-    def related(self, element: Element, attributes: Attributes, scope: Evaluation) -> Spoken:
-        thing = self.pointed_at(attributes, scope)
-        return self._spoken(self._named(attributes, scope), thing, element, attributes, scope)
+    def related(self, element: Element, attributes: Attributes, scope: Evaluation) -> ElementSubjects:
+        target = self.pointed_at(attributes, scope)
+        return self._subjects(self._named(attributes, scope), target, element, attributes, scope)
 
-    def _spoken(
-        self, subject: str | None, thing: str | None, element: Element, attributes: Attributes, scope: Evaluation
-    ) -> Spoken:
+    def _subjects(
+        self, subject: str | None, target: str | None, element: Element, attributes: Attributes, scope: Evaluation
+    ) -> ElementSubjects:
         if subject is None and (element.tag in self._around or element.mem_id == self._root_id):
-            subject = scope.naming.document
+            subject = scope.resolver.document
         typed = "typeof" in attributes
         if subject is None and typed:
-            subject = scope.naming.labels.new()
+            subject = scope.resolver.labels.new()
         skips = subject is None and attributes.keys().isdisjoint(("property", "rel", "rev"))
         subject = subject or scope.object
-        return Spoken(subject, thing, subject if typed else None, skips)
+        return ElementSubjects(subject, target, subject if typed else None, skips)
 
     def _named(self, attributes: Attributes, scope: Evaluation) -> str | None:
         """@about, else @src."""
-        named = scope.naming.resource(attributes["about"] or "", scope.vocabulary) if "about" in attributes else None
-        return named or (scope.naming.address(attributes["src"] or "") if "src" in attributes else None)
-
-
-# Notices for authors of RDFa: names that mean nothing, and prefixes that mean something else. The conditions are those
-# of RDFa Core 1.1, 7.6.1, and a few of our own. Collected only on request.
-
-_NAMING = ("property", "typeof", "rel", "rev", "datatype")
-_SCHEMES = frozenset(
-    ("data", "doi", "ftp", "geo", "http", "https", "info", "isbn", "javascript", "mailto", "sms", "tag", "tel", "urn")
-)
-"""Schemes of IRIs without `//`; other words before a colon look like prefixes."""
-
-
-def notices_on(element: Element, attributes: Attributes, scope: Evaluation) -> Iterator[Notice]:
-    """REQUIRES: `scope` includes the element's own prefixes and vocabulary."""
-    for name in _NAMING:
-        if name in attributes:
-            yield from _unresolved(name, attributes[name] or "", element, scope)
-    for name in ("about", "resource"):
-        if name in attributes:
-            yield from _unsafe(name, (attributes[name] or "").strip(), element, scope)
-    if scope.naming.rules.is_old:
-        for name in ("vocab", "prefix", "inlist"):
-            if name in attributes:
-                says = f"@{name} is part of RDFa 1.1; the page declares RDFa 1.0, so it was ignored."
-                yield Notice("warning", "rdfa-version", says, element)
-    else:
-        yield from _redefined(element, attributes)
-    said = attributes.get("xml:lang") or attributes.get("lang")
-    if said and not language_suffix(said):
-        yield Notice("warning", "unknown-language", f'"{said[:80]}" is not a valid language tag.', element)
-
-
-def _unresolved(name: str, text: str, element: Element, scope: Evaluation) -> Iterator[Notice]:
-    for word in text.split(None, MOST_NAMES)[:MOST_NAMES]:
-        prefix, colon, reference = word.partition(":")
-        is_old = scope.naming.rules.is_old
-        if not colon:
-            if is_old and name not in ("rel", "rev"):
-                says = f'"{word[:80]}" in @{name} is no CURIE; RDFa 1.0, which the page declares, has no terms there.'
-                yield Notice("warning", "unresolved-term", says, element)
-            elif not scope.naming.names(word, scope.vocabulary):
-                says = f'"{word[:80]}" in @{name} is no known term, and there is no vocabulary.'
-                yield Notice("warning", "unresolved-term", says, element)
-        elif not _is_known(prefix, scope) and (
-            is_old or (not reference.startswith("//") and prefix.lower() not in _SCHEMES)
-        ):
-            became = "RDFa 1.0 ignores it" if is_old else "it was read as an IRI"
-            says = f'The prefix of "{word[:80]}" in @{name} is not declared; {became}.'
-            yield Notice("warning", "unresolved-curie", says, element)
-
-
-def _unsafe(name: str, text: str, element: Element, scope: Evaluation) -> Iterator[Notice]:
-    if text.startswith("[") and text.endswith("]"):
-        prefix, colon, _ = text[1:-1].partition(":")
-        if text != "[]" and not (colon and _is_known(prefix, scope)):
-            says = f'The prefix of "{text[:80]}" in @{name} is not declared; the attribute was ignored.'
-            yield Notice("warning", "unresolved-curie", says, element)
-    elif ":" not in text and scope.naming.address(text) is None:
-        yield Notice("warning", "unusable-address", f'"{text[:80]}" in @{name} cannot be made an IRI.', element)
-
-
-def _is_known(prefix: str, scope: Evaluation) -> bool:
-    folded = prefix.lower() if scope.naming.rules.folds_prefixes else prefix
-    return prefix == "_" or folded in scope.vocabulary.prefixes
-
-
-def _redefined(element: Element, attributes: Attributes) -> Iterator[Notice]:
-    declared = declarations(attributes)
-    for prefix, iri in declared.items():
-        if PREFIXES.get(prefix, iri) != iri:
-            says = f'The prefix "{prefix[:80]}" usually means {PREFIXES[prefix]} and is redefined as {iri[:200]}.'
-            yield Notice("warning", "prefix-redefinition", says, element)
-    words = (attributes.get("prefix") or "").split(None, MOST_NAMES)[:MOST_NAMES]
-    names = [word for word in words if word.endswith(":")]
-    if len(words) != 2 * len(names) or any(name[:-1].lower() not in declared for name in names):
-        says = f'@prefix "{" ".join(words)[:200]}" is not a list of names, each with a colon, and IRIs.'
-        yield Notice("warning", "malformed-prefix", says, element)
+        named = scope.resolver.resource(attributes["about"] or "", scope.vocabulary) if "about" in attributes else None
+        return named or (scope.resolver.iri(attributes["src"] or "") if "src" in attributes else None)
