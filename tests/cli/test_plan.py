@@ -9,7 +9,7 @@ from tests.cli.site import gossamer
 from gossamer.base.errors import ConfigError
 from gossamer.cli import main as cli
 from gossamer.cli.tools.plan import plan
-from gossamer.lab.plan import KB, CrawlPlan, Shares, Wish, connections, hosts_for, planned
+from gossamer.lab.plan import KB, CrawlPlan, Shares, Wish, in_progress, planned
 
 
 def bottleneck(found: CrawlPlan) -> str:
@@ -17,7 +17,7 @@ def bottleneck(found: CrawlPlan) -> str:
 
 
 def test_M_Z11_a_hundred_pages_a_second_at_one_page_in_thirty_seconds_need_three_thousand_hosts() -> None:
-    assert hosts_for(100, 30.0) == 3000
+    assert in_progress(100, 30.0) == 3000
 
 
 @pytest.mark.parametrize(
@@ -28,11 +28,11 @@ def test_M_Z11_connections_follow_from_the_rate_and_how_long_an_answer_lasts(
     pages_per_s: int, latency_s: float, page_bytes: int, rate_bytes: float, wanted: int
 ) -> None:
     """The mission's second case names 30 connections where latency and transfer together make 35."""
-    assert connections(pages_per_s, latency_s + page_bytes / rate_bytes) == pytest.approx(wanted, rel=1e-6)
+    assert in_progress(pages_per_s, latency_s + page_bytes / rate_bytes) == pytest.approx(wanted, rel=1e-6)
 
 
 def test_M_Z11_ten_megabytes_a_second_of_ten_kilobyte_pages_every_ten_seconds_need_ten_thousand_hosts() -> None:
-    assert hosts_for(10_000 * KB / (10 * KB), 10.0) == 10_000
+    assert in_progress(10_000 * KB / (10 * KB), 10.0) == 10_000
 
 
 def test_politeness_is_the_bottleneck_of_few_hosts_and_more_hosts_the_advice() -> None:

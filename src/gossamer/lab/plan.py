@@ -1,7 +1,7 @@
-"""What a crawl of a given size needs, before it starts. Pure: numbers in, numbers and sentences out.
+"""What a crawl of a given size needs, before it starts.
 
-Each constant was measured; docs/benchmarks.md says how. Estimates are within a factor of two on machines like that
-one, which is what decides whether a crawl takes an hour, a day or a month.
+Each constant was measured, as docs/benchmarks.md describes. Estimates are within a factor of two on such a machine:
+enough to tell whether a crawl takes an hour, a day or a month.
 """
 
 import math
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from gossamer.base.clock import DAY_S
 from gossamer.base.environment import Outside
 from gossamer.base.files import size_below
 from gossamer.config.slices import Politeness
@@ -18,77 +19,89 @@ from gossamer.store import captures, tallies
 from gossamer.store.directory import Directory
 from gossamer.store.state import open_state
 
-DAY_S = 86_400.0
 KB = 1_000
 MIB = 1 << 20
 
 MEASURED_PAGE_BYTES = 30_000
-"""The pages of the crawl benchmark, whose figures the next ones are ("Crawling", 100,000 pages, everything on)."""
+"""A page of the crawl benchmark, where the next figures were measured ("Crawling", 100,000 pages, everything on)."""
 CRAWLER_CPU_S = 0.0014
 READER_CPU_S = 0.0028
 INDEXER_CPU_S = 0.0025
 CRAWL_MEMORY_BYTES = 561 * MIB
-"""All processes together with two readers; the frontier's tables in memory are bounded."""
+"""All processes with two readers; the frontier's tables in memory are bounded."""
 READER_MEMORY_BYTES = 110 * MIB
 READERS_MEASURED = 2
 ADDRESS_BYTES = 186
-"""One address in the frontier, its text and its place in the queue included ("Sizes")."""
+"""One URL in the frontier, with its text and its place in the queue ("Sizes")."""
 CAPTURE_BYTES = 170
-"""One capture in the catalogue: what is left of 357 bytes of state.db a benchmark page without its address."""
-ARCHIVE_SHARE = 0.23
-WORDS_SHARE = 0.13
-GRAPH_SHARE = 0.18
-LINKS_SHARE = 0.06
-SPOOL_SHARE = 0.34
-"""Bytes on disk beside the bytes of the bodies, 3,000 benchmark pages: compressed records; index; graph with its
-checkpoints; links; readings on their way to the views, which go once the views have passed their volume."""
+"""One capture in the catalogue: the 357 bytes of state.db per benchmark page, less its URL."""
 MOST_SPOOL_BYTES = 3_200_000_000
 """The readings of two volumes of 1 GiB."""
+SPOOL_SHARE = 0.34
 ROBOTS_VISITS = 1
 HEADERS_BYTES = 1_000
-"""Request and header fields of one visit, and the packets around them."""
-INDEXER = "indexer"
+"""Request and header fields of one fetch, and packet headers."""
 CORE_USE = 0.8
-"""Of a core's time that can be planned with; the rest is merging, compacting and the system's own."""
+"""The usable share of a core's time; merging, compaction and the system need the rest."""
+
+
+class Shares(msgspec.Struct, frozen=True):
+    """Disk usage relative to the size of the bodies, from 3,000 benchmark pages."""
+
+    archive: float = 0.23
+    """Compressed records."""
+    words: float = 0.13
+    graph: float = 0.18
+    """With its checkpoints."""
+    links: float = 0.06
 
 
 class Wish(msgspec.Struct, frozen=True):
-    """What somebody wants to crawl, and with what."""
+    """The crawl that is planned, and what is available for it."""
 
     pages: int
     hosts: int
     delay_s: float = 1.0
     times_took: float = 10.0
-    """The rest of a host is at least this many times as long as its answer took."""
+    """The gap between two requests to a host is at least this many times the response time."""
     page_bytes: int = 80 * KB
     latency_s: float = 0.2
-    """From the request to the first byte, as a mean."""
+    """Mean time from the request to the first byte."""
     rate_bytes: float = 1_000.0 * KB
-    """Bytes a second that one answer comes at."""
+    """Bytes per second of one response."""
     addresses_per_page: float = 10.0
-    """New addresses met on a page."""
+    """New URLs found per page."""
     largest: int | None = None
-    """Pages of the largest host; None: all hosts have about as many."""
+    """Pages of the largest host; None: all hosts have the same number."""
     cores: int = 2
     days: float | None = None
-    """The time there is."""
+    """The time available."""
     bandwidth_bits: float | None = None
     at_once: int = 128
-    disk_share: "Shares | None" = None
+    disk_share: Shares | None = None
     """As measured in a data directory."""
 
+    @property
+    def response_s(self) -> float:
+        return self.latency_s + self.page_bytes / self.rate_bytes
 
-class Shares(msgspec.Struct, frozen=True):
-    """Bytes on disk beside the bytes of the pages' bodies."""
+    @property
+    def gap_s(self) -> float:
+        """The pause of a host after each response."""
+        return gap_s(Politeness(delay_s=self.delay_s, times_took=self.times_took), None, self.response_s)
 
-    archive: float = ARCHIVE_SHARE
-    words: float = WORDS_SHARE
-    graph: float = GRAPH_SHARE
-    links: float = LINKS_SHARE
+    @property
+    def every_s(self) -> float:
+        """From one request to a host to the next: the gap starts when the response is complete."""
+        return self.gap_s + self.response_s
+
+    @property
+    def fetch_bytes(self) -> int:
+        return self.page_bytes + HEADERS_BYTES
 
 
 class Limit(msgspec.Struct, frozen=True):
-    """One thing that the crawl cannot be faster than."""
+    """How long the crawl takes at least because of one limit."""
 
     name: str
     takes_s: float
@@ -102,10 +115,11 @@ class Disk(msgspec.Struct, frozen=True):
     links: int
     state: int
     spool: int
+    """Readings not yet in the views; a volume of them is deleted once the views have passed it."""
 
     @property
     def total(self) -> int:
-        return self.archive + self.words + self.graph + self.links + self.state + self.spool
+        return sum(msgspec.structs.astuple(self))
 
 
 class CrawlPlan(msgspec.Struct, frozen=True):
@@ -113,172 +127,122 @@ class CrawlPlan(msgspec.Struct, frozen=True):
     takes_s: float
     pages_per_s: float
     limits: tuple[Limit, ...]
-    """The tightest first: it is the bottleneck."""
+    """The tightest first: the bottleneck."""
     connections: int
-    """Open at one time, as a mean."""
+    """Open at the same time, on average."""
     bandwidth_bits: float
     disk: Disk
     disk_bytes: int
     memory_bytes: int
     hosts_wanted: int
-    """Hosts over which so many pages a second can be had politely."""
+    """Hosts needed for this many pages per second within politeness."""
     fits: bool | None
-    """Whether it is done in the days given; None when none were."""
+    """Whether it ends in the time available; None if that is not given."""
     advice: tuple[str, ...]
 
 
 def planned(wish: Wish) -> CrawlPlan:
-    """REQUIRES: pages, hosts, cores and at_once are at least 1; what is measured in time or bytes is not negative."""
-    limits = tuple(sorted(limits_of(wish), key=lambda limit: -limit.takes_s))
+    """REQUIRES: pages, hosts, cores and at_once are at least 1; durations and sizes are not negative."""
+    limits = tuple(sorted(_limits(wish), key=lambda limit: -limit.takes_s))
     takes_s = max(limits[0].takes_s, 1.0)
     pages_per_s = wish.pages / takes_s
-    disk = disk_of(wish)
+    disk = _disk(wish)
     fits = None if wish.days is None else takes_s <= wish.days * DAY_S
     return CrawlPlan(
         wish,
         takes_s,
         pages_per_s,
         limits,
-        connections=max(1, math.ceil(connections(pages_per_s, answer_s(wish)) - 1e-9)),
-        bandwidth_bits=pages_per_s * (wish.page_bytes + HEADERS_BYTES) * 8,
+        connections=max(1, math.ceil(in_progress(pages_per_s, wish.response_s) - 1e-9)),
+        bandwidth_bits=pages_per_s * wish.fetch_bytes * 8,
         disk=disk,
         disk_bytes=disk.total,
-        memory_bytes=memory_of(wish),
-        hosts_wanted=min(wish.pages, math.ceil(hosts_for(pages_per_s, visit_s(wish)) - 1e-9)),
+        memory_bytes=CRAWL_MEMORY_BYTES + max(0, wish.cores - READERS_MEASURED) * READER_MEMORY_BYTES,
+        hosts_wanted=min(wish.pages, math.ceil(in_progress(pages_per_s, wish.every_s) - 1e-9)),
         fits=fits,
-        advice=tuple(advice_of(wish, limits, fits)),
+        advice=() if fits else _advice(wish, limits),
     )
 
 
-def answer_s(wish: Wish) -> float:
-    """How long one visit lasts."""
-    return wish.latency_s + wish.page_bytes / wish.rate_bytes
-
-
-def rest_s(wish: Wish) -> float:
-    """How long a host is left alone after an answer."""
-    return gap_s(Politeness(delay_s=wish.delay_s, times_took=wish.times_took), None, answer_s(wish))
-
-
-def visit_s(wish: Wish) -> float:
-    """How often one host can be visited: the gap starts when the answer is in."""
-    return rest_s(wish) + answer_s(wish)
-
-
-def connections(pages_per_s: float, lasts_s: float) -> float:
-    """Visits under way at one time, as a mean (Little's law)."""
+def in_progress(pages_per_s: float, lasts_s: float) -> float:
+    """Fetches in progress on average (Little's law): as many connections are open if `lasts_s` is the response time; as
+    many hosts are busy if it is the time between two requests to a host."""
     return pages_per_s * lasts_s
 
 
-def hosts_for(pages_per_s: float, every_s: float) -> float:
-    """Hosts needed for so many pages a second when each may be visited once in so long."""
-    return pages_per_s * every_s
-
-
-def limits_of(wish: Wish) -> list[Limit]:
+def _limits(wish: Wish) -> list[Limit]:
+    """Readers are as many as cores; crawler and indexer are one process each."""
     largest = wish.largest or math.ceil(wish.pages / wish.hosts)
-    visits = largest + ROBOTS_VISITS
-    return [
+    weight = wish.page_bytes / MEASURED_PAGE_BYTES
+    alone = max(CRAWLER_CPU_S, INDEXER_CPU_S * weight)
+    whole = CRAWLER_CPU_S + (READER_CPU_S + INDEXER_CPU_S) * weight
+    if alone > whole / wish.cores:
+        name, says = "indexer", f"{alone * 1000:.2g} ms a page in the one process that writes the views"
+    else:
+        cores = "1 core" if wish.cores == 1 else f"{wish.cores} cores"
+        name, says = "processor", f"{whole * 1000:.2g} ms of CPU time a page, on {cores}"
+    limits = [
         Limit(
             "politeness",
-            visits * visit_s(wish),
-            f"the largest host has {largest:,} pages, one every {visit_s(wish):.3g} s "
-            f"({rest_s(wish):.3g} s of rest and {answer_s(wish):.2g} s for the answer)",
+            (largest + ROBOTS_VISITS) * wish.every_s,
+            f"the largest host has {largest:,} pages, one every {wish.every_s:.3g} s "
+            f"(a gap of {wish.gap_s:.3g} s after a response of {wish.response_s:.2g} s)",
         ),
         Limit(
             "connections",
-            (wish.pages + wish.hosts) * answer_s(wish) / wish.at_once,
-            f"{wish.at_once} visits under way at one time, {answer_s(wish):.2g} s each",
+            (wish.pages + wish.hosts) * wish.response_s / wish.at_once,
+            f"{wish.at_once} concurrent fetches, {wish.response_s:.2g} s each",
         ),
-        _processor(wish),
-        *_bandwidth(wish),
+        Limit(name, wish.pages * max(alone, whole / wish.cores) / CORE_USE, says),
     ]
+    if wish.bandwidth_bits is not None:
+        takes_s = wish.pages * wish.fetch_bytes * 8 / wish.bandwidth_bits
+        limits.append(Limit("bandwidth", takes_s, f"a connection of {wish.bandwidth_bits / 1e6:g} Mbit/s"))
+    return limits
 
 
-def _processor(wish: Wish) -> Limit:
-    """Readers are as many as there are cores; crawler and indexer are one process each."""
-    weight = wish.page_bytes / MEASURED_PAGE_BYTES
-    alone = max(CRAWLER_CPU_S, INDEXER_CPU_S * weight)
-    shared = (CRAWLER_CPU_S + (READER_CPU_S + INDEXER_CPU_S) * weight) / wish.cores
-    takes_s = wish.pages * max(alone, shared) / CORE_USE
-    if alone > shared:
-        return Limit(INDEXER, takes_s, f"{alone * 1000:.2g} ms a page in the one process that writes the views")
-    whole = shared * wish.cores * 1000
-    return Limit("processor", takes_s, f"{whole:.2g} ms of processor time a page, on {_cores(wish.cores)}")
-
-
-def _cores(number: int) -> str:
-    return "1 core" if number == 1 else f"{number} cores"
-
-
-def _bandwidth(wish: Wish) -> list[Limit]:
-    if wish.bandwidth_bits is None:
-        return []
-    takes_s = wish.pages * (wish.page_bytes + HEADERS_BYTES) * 8 / wish.bandwidth_bits
-    return [Limit("bandwidth", takes_s, f"a line of {wish.bandwidth_bits / 1e6:g} Mbit/s")]
-
-
-def disk_of(wish: Wish) -> Disk:
+def _disk(wish: Wish) -> Disk:
     bodies = wish.pages * wish.page_bytes
     shares = wish.disk_share or Shares()
     addresses = math.ceil(wish.pages * max(1.0, wish.addresses_per_page))
     return Disk(
-        archive=round(bodies * shares.archive),
-        words=round(bodies * shares.words),
-        graph=round(bodies * shares.graph),
-        links=round(bodies * shares.links),
+        **{name: round(bodies * share) for name, share in msgspec.structs.asdict(shares).items()},
         state=addresses * ADDRESS_BYTES + (wish.pages + wish.hosts) * CAPTURE_BYTES,
         spool=min(MOST_SPOOL_BYTES, round(bodies * SPOOL_SHARE)),
     )
 
 
-def memory_of(wish: Wish) -> int:
-    return CRAWL_MEMORY_BYTES + max(0, wish.cores - READERS_MEASURED) * READER_MEMORY_BYTES
-
-
-def advice_of(wish: Wish, limits: tuple[Limit, ...], fits: bool | None) -> list[str]:
-    """What to change, for the bottleneck; nothing when it fits the time that there is."""
-    first = limits[0]
-    if fits:
-        return []
-    said = []
-    within_s = wish.days * DAY_S if wish.days is not None else None
-    match first.name:
-        case "politeness" if wish.largest is None:
-            said.append(_more_hosts(wish, within_s))
+def _advice(wish: Wish, limits: tuple[Limit, ...]) -> tuple[str, ...]:
+    """What to change about the bottleneck."""
+    within_s = None if wish.days is None else wish.days * DAY_S
+    match limits[0].name:
         case "politeness":
-            said.append("fewer pages of the largest host (a budget, or --max-depth), or more time: its gap is its own")
+            if wish.largest is not None:
+                more = "fewer pages of the largest host (a budget, or --max-depth), or more time: the gap is per host"
+            elif within_s is None:
+                more = "more hosts: twice as many take half the time"
+            else:
+                hosts = math.ceil(wish.pages * wish.every_s / within_s)
+                more = f"at least {hosts:,} hosts for {wish.days:g} days, or more days: politeness allows nothing else"
+            return more, "a shorter --delay only if the sites are your own: the delay protects other people's servers"
         case "connections":
-            said.append(f"more visits at one time: crawl.at_once = {_at_once(wish, limits, within_s)}")
+            goal_s = max(within_s or limits[1].takes_s, 1.0)
+            at_once = math.ceil((wish.pages + wish.hosts) * wish.response_s / goal_s)
+            return (f"more concurrent fetches: crawl.at_once = {at_once}",)
         case "indexer":
-            said.append("several data directories, each with a part of the hosts: one indexer writes one directory")
+            return ("several data directories, each for some of the hosts: one indexer writes one directory",)
         case "processor":
-            said.append('more cores; or keep = "structured", which indexes fewer pages')
+            return ('more cores; or keep = "structured", which indexes fewer pages',)
         case _:
-            said.append("a faster line, or fewer and smaller pages")
-    if first.name == "politeness":
-        said.append("a shorter --delay only where the sites are your own: the delay is what they are owed")
-    return said
-
-
-def _more_hosts(wish: Wish, within_s: float | None) -> str:
-    if within_s is None:
-        return "more hosts: twice as many take half as long"
-    wanted = math.ceil(wish.pages * visit_s(wish) / within_s)
-    return f"at least {wanted:,} hosts for {wish.days:g} days, or more days: nothing else makes it faster politely"
-
-
-def _at_once(wish: Wish, limits: tuple[Limit, ...], within_s: float | None) -> int:
-    goal_s = within_s or limits[1].takes_s
-    return math.ceil((wish.pages + wish.hosts) * answer_s(wish) / max(goal_s, 1.0))
+            return ("a faster connection, or fewer and smaller pages",)
 
 
 ENOUGH_PAGES = 20
-"""Fewer say nothing about the next million."""
+"""Averages of fewer pages say nothing about a crawl."""
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """Averages of a data directory, where there are enough pages to speak of."""
+    """Averages of a data directory, if it has enough pages."""
 
     pages: int = 0
     queued: int | None = None
@@ -292,28 +256,21 @@ def measured_in(directory: Directory, outside: Outside) -> Measured:
     with closing(open_state(directory)) as state:
         counts = tallies.counts(state)
         captured, bodies = captures.totals(state)
+    found = Measured(counts.pages, counts.queued or None, counts.hosts or None)
     if captured < ENOUGH_PAGES or not bodies:
-        return Measured(counts.pages, counts.queued or None, counts.hosts or None)
-    sizes = {folder: size_below(path, outside.files) for folder, path in _folders(directory).items()}
-    return Measured(
-        counts.pages,
-        counts.queued or None,
-        counts.hosts or None,
+        return found
+
+    def share(*paths: Path) -> float:
+        return size_below(paths, outside.files) / bodies
+
+    return msgspec.structs.replace(
+        found,
         page_bytes=max(1, bodies // captured),
-        addresses_per_page=counts.known / max(1, captured),
+        addresses_per_page=counts.known / captured,
         shares=Shares(
-            archive=sizes["archive"] / bodies,
-            words=sizes["words"] / bodies,
-            graph=sizes["graph"] / bodies,
-            links=sizes["links"] / bodies,
+            share(directory.archive),
+            share(directory.index),
+            share(directory.graph, directory.checkpoints),
+            share(directory.links),
         ),
     )
-
-
-def _folders(directory: Directory) -> dict[str, list[Path]]:
-    return {
-        "archive": [directory.archive],
-        "words": [directory.index],
-        "graph": [directory.graph, directory.checkpoints],
-        "links": [directory.links],
-    }

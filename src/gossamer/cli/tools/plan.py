@@ -8,12 +8,13 @@ from typing import Annotated
 from cyclopts import Parameter
 from msgspec import structs
 
+from gossamer.base.clock import DAY_S
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.cli.flags import Json
 from gossamer.cli.output import console, figures
 from gossamer.collection.directory import existing
-from gossamer.lab.plan import DAY_S, KB, CrawlPlan, Measured, Wish, measured_in, planned
+from gossamer.lab.plan import KB, CrawlPlan, Measured, Wish, measured_in, planned
 from gossamer.values.format import as_json, counted, lasting
 
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)([kmgb]?)", re.IGNORECASE)
