@@ -16,12 +16,12 @@ from gossamer.cli.tools.sitemap import earlier, home_of
 from gossamer.lab.sitemap import (
     FoundFile,
     SitemapPage,
-    address_of,
-    chosen_from,
+    choose,
     files_of,
     frequency_of,
     interval_of,
     reason_against,
+    url_at,
 )
 from gossamer.parse.sitemaps import parse_sitemap
 from gossamer.values.url import Url
@@ -87,7 +87,7 @@ def test_addresses_are_those_of_the_server() -> None:
     docs = home_of("example.org/docs")
     assert docs.text == "https://example.org/docs/"
     told = {
-        path: url.text if (url := address_of(path, docs)) else None
+        path: url.text if (url := url_at(path, docs)) else None
         for path in ("index.html", "a/INDEX.HTML", "a b.html", "100%.txt", "a?b#c.html")
     }
     assert told == {
@@ -126,8 +126,8 @@ def test_without_an_earlier_version_the_dates_of_the_folder_tell() -> None:
 
 def test_a_second_index_and_a_date_to_come_are_put_right() -> None:
     left_out: Counter[str] = Counter()
-    met = [FoundFile("index.htm", NOW - DAY), FoundFile("index.html", NOW + DAY), FoundFile("b.html", NOW - 9 * DAY)]
-    choice = chosen_from(met, SITE, NOW, left_out)
+    files = [FoundFile("index.htm", NOW - DAY), FoundFile("index.html", NOW + DAY), FoundFile("b.html", NOW - 9 * DAY)]
+    choice = choose(files, SITE, NOW, left_out)
     assert [(page.url.text, page.changed_at) for page in choice.pages] == [
         ("https://example.org/", NOW),
         ("https://example.org/b.html", NOW - 9 * DAY),

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.cli.output import note
-from gossamer.lab.sitemap import SitemapChoice, choose, earlier, files_of
+from gossamer.lab.sitemap import SitemapChoice, earlier, files_of, sitemap_of
 from gossamer.values.format import as_json, counted
 from gossamer.values.url import Url, url_of
 
@@ -35,7 +35,7 @@ def sitemap(
     if not target.parent.is_dir():
         raise ConfigError(f"there is no folder {target.parent}")
     outside = real_outside()
-    choice = choose(directory, home, outside, earlier(previous, home))
+    choice = sitemap_of(directory, home, outside, earlier(previous, home))
     if not choice.pages:
         note(f"gossamer: nothing to list in {directory}{_left_out(choice)}")
         return 1
