@@ -39,9 +39,7 @@ def plan(
 
 
 def grown(pages: int, web: str = "measured") -> SyntheticWeb:
-    found = SyntheticWeb(seeded(1), 180.0)
-    found.grow(pages, WEBS[web])
-    return found
+    return SyntheticWeb(seeded(1), 180.0, pages, WEBS[web])
 
 
 @pytest.mark.parametrize("every", [10.0, 30.0])
@@ -67,9 +65,11 @@ def test_the_simulation_agrees_with_the_closed_form() -> None:
     web = grown(PAGES)
     result = simulated("uniform", asked)
     assert result.average_age_days == pytest.approx(
-        math.fsum(average_age(rate, 3.0) for rate in web.rates) / PAGES, rel=0.03
+        math.fsum(average_age(page.rate, 3.0) for page in web.pages) / PAGES, rel=0.03
     )
-    assert result.freshness == pytest.approx(math.fsum(freshness(rate, 3.0) for rate in web.rates) / PAGES, rel=0.02)
+    assert result.freshness == pytest.approx(
+        math.fsum(freshness(page.rate, 3.0) for page in web.pages) / PAGES, rel=0.02
+    )
 
 
 @pytest.mark.parametrize(("every", "wins"), WINS.items())
@@ -85,22 +85,22 @@ def test_the_measured_web_is_the_one_whose_optimum_is_known(every: float, wins: 
 def test_pages_change_at_the_rates_that_were_measured() -> None:
     web = grown(10_000)
     for share, slowest, fastest in CLASSES:
-        found = sum(slowest <= rate < fastest for rate in web.rates) / 10_000
+        found = sum(slowest <= page.rate < fastest for page in web.pages) / 10_000
         assert found == pytest.approx(share, abs=0.02)
-    daily = sum(web.visit(page, 1.0) for page in range(10_000)) / 10_000
-    assert daily == pytest.approx(sum(-math.expm1(-rate) for rate in web.rates) / 10_000, abs=0.02)
+    daily = sum(web.visit(page, 1.0) for page in web.pages) / 10_000
+    assert daily == pytest.approx(sum(-math.expm1(-page.rate) for page in web.pages) / 10_000, abs=0.02)
 
 
 def test_a_mixed_web_has_pages_of_every_nature_that_change_as_they_should() -> None:
     web = grown(2_000, "mixed")
     changes = dict.fromkeys(Nature, 0.0)
     for step in range(1, 1441):
-        for page in range(0, 2_000, 10):
-            changes[web.natures[page]] += web.visit(page, step / 8)
-    counts = {nature: sum(one is nature for one in web.natures[::10]) for nature in Nature}
+        for page in web.pages[::10]:
+            changes[page.nature] += web.visit(page, step / 8)
+    counts = {nature: sum(page.nature is nature for page in web.pages[::10]) for nature in Nature}
     assert changes[Nature.DAILY] / counts[Nature.DAILY] == pytest.approx(180, abs=1)
     assert 20 < changes[Nature.BURSTY] / counts[Nature.BURSTY] < 100
-    late = {web.natures[page] for page in range(2_000) if math.isinf(web.stale_at[page])}
+    late = {page.nature for page in web.pages if math.isinf(page.stale_at)}
     assert late == {Nature.DEAD}
 
 

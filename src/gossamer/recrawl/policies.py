@@ -31,12 +31,9 @@ _LARGEST_SHARE = 0.25
 class Policy(Protocol):
     """When to visit a page again. Real ones: `Age`, `Uniform`, `Paper`, `Tree`."""
 
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def keeps_time(self) -> bool:
-        """Whether `Due.at` is a time; otherwise it is only an order, and crawls follow each other without a pause."""
+    name: str
+    keeps_time: bool = False
+    """Whether `Due.at` is a time; otherwise it is only an order, and crawls follow each other without a pause."""
 
     def first_due(self, page: PolicyPage, now: Instant, chance_number: float) -> Due:
         """After the first visit; pages found together are spread over the interval. REQUIRES: 0 <= chance_number <
@@ -46,10 +43,14 @@ class Policy(Protocol):
         """After every further visit. REQUIRES: 0 <= chance_number < 1; the caller draws it."""
 
     def allow(self, per_page: float) -> None:
-        """Set the budget in visits per page and day, which may fall as pages are added. REQUIRES: above 0."""
+        """Set the budget in visits per page and day, which may fall as pages are added. Ignored by policies without a
+        budget. REQUIRES: above 0."""
+        return
 
     def report_load(self, used: float, days_behind: float, now: Instant) -> None:
-        """Report the share of the budget that was used recently, and how late due pages are visited."""
+        """Report the share of the budget that was used recently, and how late due pages are visited. Ignored by
+        policies whose intervals do not depend on it."""
+        return
 
 
 def varied(days: float, chance_number: float) -> float:
@@ -65,9 +66,8 @@ def in_days(now: Instant, days: float, why: Why) -> Due:
 # Every page alike: the fallback when nothing is known.
 
 
-class Uniform:
+class Uniform(Policy):
     name = "uniform"
-    keeps_time = False
 
     def __init__(self, per_page: float) -> None:
         """`per_page`: visits per page and day. REQUIRES: above 0."""
@@ -82,9 +82,6 @@ class Uniform:
 
     def allow(self, per_page: float) -> None:
         self._every_days = 1.0 / per_page
-
-    def report_load(self, used: float, days_behind: float, now: Instant) -> None:
-        """Its interval follows from the budget; there is nothing to adjust."""
 
 
 LEAST_THRESHOLD, MOST_THRESHOLD, STEP = 10, 90, 5
@@ -135,21 +132,13 @@ def after_look(history: History, changed: int, links: int, turns: PaperTurns) ->
     return called, msgspec.structs.replace(history, threshold=threshold)
 
 
-class _ByCrawls:
-    """A policy that counts in crawls."""
-
-    keeps_time = False
+class _ByCrawls(Policy):
+    """A policy that counts in crawls and knows no budget: a crawl takes as long as it takes."""
 
     def __init__(self, crawl_days: float = 1.0, turns: PaperTurns | None = None) -> None:
         """`crawl_days`: the length of one crawl."""
         self._crawl_days = crawl_days
         self._turns = turns or PaperTurns()
-
-    def allow(self, per_page: float) -> None:
-        """It counts in crawls, not in days."""
-
-    def report_load(self, used: float, days_behind: float, now: Instant) -> None:
-        """It knows no budget: a crawl takes as long as it takes."""
 
 
 class Paper(_ByCrawls):
@@ -279,7 +268,7 @@ _AT_ONCE, _LASTING, _MOST_TRIM = 0.5, 0.5, 0.3
 """How strongly the budget is corrected for current and for lasting deviations, and the maximum correction."""
 
 
-class Age:
+class Age(Policy):
     """The least average age, weighted by importance, within a budget of visits.
 
     Each page is visited when that is worth the price of a visit; the price is what just uses up the budget. Its memory
