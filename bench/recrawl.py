@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from gossamer.base.clock import DAY_S, SECOND
 from gossamer.lab.simulation import BEST, CLASSES, Result, Simulation, simulated
 from gossamer.recrawl.policies import Age
-from gossamer.recrawl.rates import IGNORANT, Panels, learnt, likely_rate, observed, posterior
+from gossamer.recrawl.rates import IGNORANT, PANEL_OF_ALL, PULL_OF_ALL, learnt, likely_rate, observed, posterior
 from gossamer.store.given import stored_seeds
 from gossamer.values.history import History, PolicyPage, VisitFinding, packed, unpacked
 
@@ -137,8 +137,7 @@ def median_errors(prior: Prior, pages: int, visits: int, seed: int) -> dict[str,
     """The median of |ln(estimate / rate)| for each estimator."""
     seen = observations(prior, pages, visits, seed)
     histories = [page.history() for page in seen]
-    panels = Panels()
-    ours = learnt(histories[: panels.pages_of_all], IGNORANT, IGNORANT, panels.pull_of_all, 20)
+    ours = learnt(histories[:PANEL_OF_ALL], IGNORANT, IGNORANT, PULL_OF_ALL, 20)
     estimates = {
         "knows the prior": [knowing(page, prior) for page in seen],
         "ours": [likely_rate(posterior(history, ours)) for history in histories],

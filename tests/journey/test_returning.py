@@ -222,17 +222,17 @@ def test_without_returning_a_crawl_ends_and_remembers_nothing(tmp_path: Path) ->
 
 def test_half_of_what_politeness_leaves_room_for_is_kept_for_new_pages() -> None:
     calendar = Calendar(VisitBudget(gap_s=10_000.0))
-    assert [calendar.room(0, "one.test", 0) // DAY for _ in range(9)] == [0] * 5 + [1] * 4
-    assert [calendar.room(0, "slow.test", 0, 43_200.0) // DAY for _ in range(3)] == [0, 1, 2]
+    assert [calendar.reserve(0, "one.test", 0) // DAY for _ in range(9)] == [0] * 5 + [1] * 4
+    assert [calendar.reserve(0, "slow.test", 0, 43_200.0) // DAY for _ in range(3)] == [0, 1, 2]
 
 
 @pytest.mark.parametrize("allowance", [VisitBudget(in_all=2.0), VisitBudget(per_site=2.0)])
 def test_no_day_gets_more_than_its_allowance(allowance: VisitBudget) -> None:
     calendar = Calendar(allowance)
-    days = [calendar.room(5 * DAY + 7, "one.test", 0) for _ in range(7)]
+    days = [calendar.reserve(5 * DAY + 7, "one.test", 0) for _ in range(7)]
     assert sorted(day // DAY for day in days) == [5, 5, 6, 6, 7, 7, 8]
     assert all(day % DAY == 7 for day in days), "at the hour it was due"
-    other = calendar.room(5 * DAY, "two.test", 0) // DAY
+    other = calendar.reserve(5 * DAY, "two.test", 0) // DAY
     assert other == (5 if allowance.per_site else 8)
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from gossamer.base.clock import DAY_S, from_words
 from gossamer.recrawl.change import Hints, hinted, importance_of, published
-from gossamer.recrawl.policies import Age, IntervalLimits
+from gossamer.recrawl.policies import LEAST_DAYS, Age
 from gossamer.recrawl.rates import FASTEST, IGNORANT, likely_rate, observed, posterior
 from gossamer.values.history import History, PolicyPage, VisitFinding
 
@@ -45,7 +45,7 @@ def test_F_S4_always_cannot_raise_the_rate_above_the_policy() -> None:
     always = hinted(History(), Hints(every_s=0.0), NOW)
     assert rate(always) <= FASTEST
     due = Age(1 / 3).first_due(PolicyPage(1, history=always), NOW, 0.999)
-    assert (due.at - NOW) / 1e6 / DAY_S > IntervalLimits().least_days
+    assert (due.at - NOW) / 1e6 / DAY_S > LEAST_DAYS
 
 
 def test_M_E7_importance_grows_with_links_and_wishes_and_little_with_the_site_s_own_priority() -> None:

@@ -12,9 +12,10 @@ from gossamer.base.clock import DAY_S, SECOND
 from gossamer.recrawl.freshness import best_interval, gain
 from gossamer.recrawl.policies import (
     DEFAULT,
+    LEAST_DAYS,
+    MOST_DAYS,
     POLICIES,
     Age,
-    IntervalLimits,
     Policy,
     interval_worth,
     policy_named,
@@ -98,13 +99,13 @@ def settled(policy: Age, has_changed: bool, importance: float = 1.0) -> tuple[fl
     return days, why
 
 
-def test_a_changing_page_comes_often_and_a_still_one_seldom_but_for_ever() -> None:
+def test_a_changing_page_is_fetched_often_and_a_still_one_rarely_but_forever() -> None:
     often, why = settled(Age(1 / 3), True)
     assert often < 2.0 and why is Why.RATE
-    seldom, why = settled(Age(1 / 3, IntervalLimits(most_days=8.0)), False)
-    assert seldom == 8.0 and why is Why.LONGEST
-    least, why = settled(Age(1 / 3, IntervalLimits(least_days=2.0)), True)
-    assert least == 2.0 and why is Why.SHORTEST
+    rarely, why = settled(Age(1 / 300), False)
+    assert rarely == MOST_DAYS and why is Why.LONGEST
+    least, why = settled(Age(48.0), True)
+    assert least == LEAST_DAYS and why is Why.SHORTEST
 
 
 def test_M_E7_important_pages_are_revisited_more() -> None:
@@ -113,9 +114,8 @@ def test_M_E7_important_pages_are_revisited_more() -> None:
 
 @pytest.mark.parametrize("importance", [1e9, math.inf, 0.0])
 def test_F_S4_no_importance_buys_a_crawler(importance: float) -> None:
-    patience = IntervalLimits()
     days, _ = settled(Age(1 / 3), True, importance)
-    assert patience.least_days <= days <= patience.most_days
+    assert LEAST_DAYS <= days <= MOST_DAYS
 
 
 def test_falling_behind_raises_the_price_and_idleness_lowers_it() -> None:
@@ -135,7 +135,7 @@ def test_falling_behind_raises_the_price_and_idleness_lowers_it() -> None:
 def test_F_P10_a_clock_that_steps_back_brings_no_storm() -> None:
     policy = Age(1 / 3)
     planned = policy.next_due(PolicyPage(1), VisitFinding(5 * DAY, -3 * DAY_S, True), 0.5)
-    assert planned.due.at >= 5 * DAY + round(IntervalLimits().least_days * DAY * 0.8)
+    assert planned.due.at >= 5 * DAY + round(LEAST_DAYS * DAY * 0.8)
 
 
 def test_every_reason_has_words() -> None:

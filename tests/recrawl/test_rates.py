@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.base.clock import DAY_S, SECOND
+from gossamer.recrawl import rates
 from gossamer.recrawl.rates import (
     IGNORANT,
     MOST_CHANGES,
     RATES,
     STEPS,
-    Panels,
     PriorLearning,
     learnt,
     likely_rate,
@@ -170,8 +170,10 @@ def test_pages_of_a_known_site_are_judged_by_it_from_the_first_visit() -> None:
     assert learning.prior_for(("unknown.example",)) == learning.all
 
 
-def test_a_panel_is_a_fair_sample_of_pages_and_stays_small() -> None:
-    learning = PriorLearning(Panels(pages_of_all=50, pages=10, groups=3))
+def test_a_panel_is_a_fair_sample_of_pages_and_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, most in (("PANEL_OF_ALL", 50), ("PANEL", 10), ("MOST_GROUPS", 3)):
+        monkeypatch.setattr(rates, name, most)
+    learning = PriorLearning()
     for turn in range(3):
         for page in range(1000):
             learning.followed(page, (f"site {page % 7}",), History(visits=page, quiet_days=float(turn)))

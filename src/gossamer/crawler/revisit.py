@@ -110,7 +110,7 @@ class Returning:
         self._pages = pages
         if self._per_day is not None and not self._told_pages / GROWN <= pages <= self._told_pages * GROWN:
             self._told_pages = pages
-            self._policy.allow(self._per_page())
+            self._policy.set_budget(self._per_page())
 
     def expect(self, plans: Mapping[tuple[str, int], int]) -> None:
         """What waits for which day, after a restart."""
@@ -124,7 +124,7 @@ class Returning:
     def sooner(self, url: Url, past: Past, now: Instant) -> Instant:
         """The earliest moment that the budget leaves for a page that is to come before its time. REQUIRES: `turn` is
         held."""
-        return self._calendar.sooner(past.due_at, url.host.name, now, past.free_at)
+        return self._calendar.bring_forward(past.due_at, url.host.name, now, past.free_at)
 
     def change(self, past: Past, read: ReadDone) -> Change:
         return compared(past.prints, read.prints or UNKNOWN)
@@ -249,7 +249,7 @@ class Returning:
         free_at = free_after(visit, end.done_at)
         if free_at > due_at:
             due_at, why = free_at, Why.ASKED
-        due_at = self._calendar.room(max(due_at, end.done_at + 1), visit.url.host.name, end.done_at, delay_s)
+        due_at = self._calendar.reserve(max(due_at, end.done_at + 1), visit.url.host.name, end.done_at, delay_s)
         return NextFetch(msgspec.structs.replace(now, due_at=due_at, why=why.value, free_at=free_at), due_at)
 
     def _known(self, visit: Visit, past: Past | None) -> PolicyPage:
@@ -348,5 +348,5 @@ def counted_changes(names: Sequence[str]) -> Change:
 
 def at_its_level(visit: Visit, known: PolicyPage) -> PolicyPage:
     """For `tree`: starting points come at each crawl."""
-    history = Tree().shallow(known.history, visit.depth == 0)
+    history = Tree().at_depth(known.history, visit.depth)
     return msgspec.structs.replace(known, history=history)

@@ -14,7 +14,7 @@ import msgspec
 from gossamer.base.clock import DAY, DAY_S, Instant
 from gossamer.base.environment import Chance, seeded
 from gossamer.recrawl.freshness import PageKind, optimum
-from gossamer.recrawl.policies import Paper, PaperTurns, Policy, Tree, after_look, in_days, policy_named
+from gossamer.recrawl.policies import Paper, Policy, Tree, in_days, is_due_by_links, moved_threshold, policy_named
 from gossamer.values.history import Due, History, Planned, PolicyPage, VisitFinding, Why
 
 NEVER = math.inf
@@ -221,7 +221,7 @@ class _Run:
         for page in range(plan.pages):
             history = History()
             if isinstance(policy, Tree):
-                history = policy.shallow(history, parent_of(page) is None)
+                history = policy.at_depth(history, page % SITE_PAGES)
             self.known.append(PolicyPage(page, (f"site {page // SITE_PAGES}",), history))
             self.due.append(policy.first_due(self.known[page], 0, chance.random()).at / DAY)
         self.heap = [(due, page) for page, due in enumerate(self.due)]
@@ -287,10 +287,11 @@ class _Run:
         if not has_changed or above is None:
             return
         changed = self.changed_links[above] = self.changed_links.get(above, 0) + 1
-        known = self.known[above]
-        is_called, history = after_look(known.history, changed, len(links_of(above, self.plan.pages)), PaperTurns())
+        known, links = self.known[above], len(links_of(above, self.plan.pages))
+        threshold = moved_threshold(known.history.threshold, changed, links)
+        history = msgspec.structs.replace(known.history, threshold=threshold)
         self.known[above] = PolicyPage(above, known.group, history)
-        if is_called:
+        if is_due_by_links(known.history.threshold, changed, links):
             self._push(above, min(due, self.due[above]))
 
     def _end_of_day(self, day: int, progress: Progress) -> None:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from gossamer.base.clock import DAY_S, SECOND, Instant
-from gossamer.recrawl.policies import is_called_by_links, moved_threshold
+from gossamer.recrawl.policies import is_due_by_links, moved_threshold
 from gossamer.values.history import COUNTS, Change, History, Look, Past, Prints
 from gossamer.values.page import Reading
 from gossamer.values.url import Url
@@ -249,7 +249,7 @@ def judged(page: Past, linked: Sequence[Past], now: Instant) -> Judged:
     links = [one for one in linked if not one.gone]
     changed = sum(one.changed_at > page.visited_at for one in links)
     threshold = page.known.threshold
-    is_called = is_called_by_links(threshold, changed, len(links))
+    is_called = is_due_by_links(threshold, changed, len(links))
     is_new_crawl = page.look is None or now - page.look.at >= CRAWL
     if not links or not (is_called or is_new_crawl):
         return Judged(False)

@@ -1,9 +1,9 @@
-"""The revisit policies `age`, `uniform`, `paper` and `tree`, and the calendar of their budget.
+"""The revisit policies `age`, `uniform`, `paper` and `tree`, and the calendar of the budget.
 
-`paper` and `tree` are those of an adaptive, selective and incremental crawler (MISSION B2, B3). `paper` counts in
-crawls: a page is visited each `every` crawls (`fr_max`), and each visit moves `every` half way to the average number of
-crawls between two changes. Between its turns a page is still visited if enough of the internal pages it links to have
-changed, which is known without a request.
+`paper` and `tree` are those of an adaptive, selective and incremental crawler (MISSION B2, B3). They know no budget and
+count in crawls of a day: `paper` visits a page each `every` crawls (`fr_max`), and each visit moves `every` half way to
+the average number of crawls between two changes. A page is also visited if enough of the internal pages it links to
+have changed, which is known without a request.
 """
 
 import math
@@ -18,8 +18,8 @@ import msgspec
 
 from gossamer.base.clock import DAY, DAY_S, SECOND, Instant
 from gossamer.recrawl.freshness import gain
-from gossamer.recrawl.rates import IGNORANT, RATES, Panels, Prior, PriorLearning, likelihoods, observed
-from gossamer.values.history import MOST_RECENT, Due, History, Planned, PolicyPage, VisitFinding, Why
+from gossamer.recrawl.rates import RATES, PriorLearning, likelihoods, observed
+from gossamer.values.history import Due, History, Planned, PolicyPage, VisitFinding, Why
 
 _MOST_OFF = 0.1
 """Share of the interval by which a visit is early or late at the most ..."""
@@ -42,7 +42,7 @@ class Policy(Protocol):
     def next_due(self, page: PolicyPage, seen: VisitFinding, chance_number: float) -> Planned:
         """After every further visit. REQUIRES: 0 <= chance_number < 1; the caller draws it."""
 
-    def allow(self, per_page: float) -> None:
+    def set_budget(self, per_page: float) -> None:
         """Set the budget in visits per page and day, which may fall as pages are added. Ignored by policies without a
         budget. REQUIRES: above 0."""
         return
@@ -63,7 +63,7 @@ def in_days(now: Instant, days: float, why: Why) -> Due:
     return Due(now + round(days * DAY_S * SECOND), why)
 
 
-# Every page alike: the fallback when nothing is known.
+# All pages alike: the fallback when nothing is known.
 
 
 class Uniform(Policy):
@@ -80,101 +80,74 @@ class Uniform(Policy):
         days = varied(self._every_days, chance_number)
         return Planned(observed(page.history, seen), in_days(seen.at, days, Why.EVEN))
 
-    def allow(self, per_page: float) -> None:
+    def set_budget(self, per_page: float) -> None:
         self._every_days = 1.0 / per_page
 
 
+MOST_CRAWLS = 20
+"""Visits considered; no page waits for more crawls than this. REQUIRES: at most `MOST_RECENT`."""
+FEW_VISITS = 3
+"""Until there are this many visits, the frequency stays the same."""
 LEAST_THRESHOLD, MOST_THRESHOLD, STEP = 10, 90, 5
+"""Percent of the links, and the points by which it moves when all linked pages had changed (up), or none (down)."""
 
 
-@dataclass(frozen=True, slots=True)
-class PaperTurns:
-    limit: int = 20
-    """Visits considered; no page waits for more crawls than this."""
-    few: int = 3
-    """Until there are this many visits, the frequency stays the same."""
-    step: int = STEP
-    """Percentage points by which a threshold moves when all linked pages had changed (up), or none had (down)."""
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.few <= self.limit <= MOST_RECENT:
-            raise ValueError(f"turns need 1 <= few <= limit <= {MOST_RECENT}, not {self}")
-
-
-def every_after(every: int, visits: int, recent: int, turns: PaperTurns) -> int:
+def every_after(every: int, visits: int, recent: int) -> int:
     """`fr_max` after a visit. `recent`: a bit for each of the last visits, set if there was a change."""
-    if visits < turns.few:
+    if visits < FEW_VISITS:
         return every
-    looked_at = min(visits, turns.limit)
-    changes = (recent & ((1 << looked_at) - 1)).bit_count()
-    apart = looked_at // changes if changes else looked_at
-    return max(1, (every + apart) // 2)
+    considered = min(visits, MOST_CRAWLS)
+    changes = (recent & ((1 << considered) - 1)).bit_count()
+    return max(1, (every + considered // max(changes, 1)) // 2)
 
 
-def is_called_by_links(threshold: int, changed: int, links: int) -> bool:
+def is_due_by_links(threshold: int, changed: int, links: int) -> bool:
     """Whether enough of the pages it links to have changed since its own last visit (40 % at first)."""
     return links > 0 and 100 * changed >= threshold * links
 
 
-def moved_threshold(threshold: int, changed: int, links: int, step: int = STEP) -> int:
-    """The threshold after a check: up with the share of pages that had changed, down with the share that had not, by
-    `step` points for all of either. So busy neighbours soon no longer matter, and quiet ones begin to."""
+def moved_threshold(threshold: int, changed: int, links: int) -> int:
+    """The threshold after a check: up with the share of pages that had changed, down with the share that had not. So
+    busy neighbours soon no longer matter, and quiet ones begin to."""
     if links <= 0:
         return threshold
-    moved = threshold + round(step * (2 * changed - links) / links)
+    moved = threshold + round(STEP * (2 * changed - links) / links)
     return min(max(moved, LEAST_THRESHOLD), MOST_THRESHOLD)
 
 
-def after_look(history: History, changed: int, links: int, turns: PaperTurns) -> tuple[bool, History]:
-    """B3 for one page in one crawl: whether it is visited out of turn, and what it remembers of the check."""
-    called = is_called_by_links(history.threshold, changed, links)
-    threshold = moved_threshold(history.threshold, changed, links, turns.step)
-    return called, msgspec.structs.replace(history, threshold=threshold)
-
-
-class _ByCrawls(Policy):
-    """A policy that counts in crawls and knows no budget: a crawl takes as long as it takes."""
-
-    def __init__(self, crawl_days: float = 1.0, turns: PaperTurns | None = None) -> None:
-        """`crawl_days`: the length of one crawl."""
-        self._crawl_days = crawl_days
-        self._turns = turns or PaperTurns()
-
-
-class Paper(_ByCrawls):
+class Paper(Policy):
     name = "paper"
 
     def first_due(self, page: PolicyPage, now: Instant, chance_number: float) -> Due:
-        return in_days(now, page.history.every * self._crawl_days * (0.5 + chance_number / 2), Why.FIRST)
+        return in_days(now, page.history.every * (0.5 + chance_number / 2), Why.FIRST)
 
     def next_due(self, page: PolicyPage, seen: VisitFinding, chance_number: float) -> Planned:
         history = observed(page.history, seen)
-        every = every_after(history.every, history.visits, history.recent, self._turns)
-        history = msgspec.structs.replace(history, every=every)
-        # Its turn is sometime within that crawl, at varying times, so the hour varies too (B1).
-        days = (every - 0.5 + chance_number) * self._crawl_days
-        return Planned(history, in_days(seen.at, days, Why.TURN))
+        every = every_after(history.every, history.visits, history.recent)
+        # The visit is at any time within that crawl, so the hour varies too (B1).
+        due = in_days(seen.at, every - 0.5 + chance_number, Why.TURN)
+        return Planned(msgspec.structs.replace(history, every=every), due)
 
 
-class Tree(_ByCrawls):
+class Tree(Policy):
     """Top down: when a page has changed, the pages it links to are visited at once; if not, they are not.
 
-    Start pages are visited in each crawl (`shallow` says which these are); every other page at least in each
-    `limit`-th, so that none is forgotten.
+    Start pages are visited in each crawl (`at_depth`), every other page at least in each `MOST_CRAWLS`-th: none is
+    forgotten.
     """
 
     name = "tree"
 
     def first_due(self, page: PolicyPage, now: Instant, chance_number: float) -> Due:
-        return in_days(now, self._crawl_days * (page.history.every - 1 + chance_number), Why.FIRST)
+        return in_days(now, page.history.every - 1 + chance_number, Why.FIRST)
 
     def next_due(self, page: PolicyPage, seen: VisitFinding, chance_number: float) -> Planned:
         history = observed(page.history, seen)
-        days = (history.every - 0.5 + chance_number) * self._crawl_days
-        return Planned(history, in_days(seen.at, days, Why.TURN), checks_links=seen.has_changed)
+        due = in_days(seen.at, history.every - 0.5 + chance_number, Why.TURN)
+        return Planned(history, due, checks_links=seen.has_changed)
 
-    def shallow(self, history: History, is_start: bool) -> History:
-        return msgspec.structs.replace(history, every=1 if is_start else self._turns.limit)
+    def at_depth(self, history: History, depth: int) -> History:
+        return msgspec.structs.replace(history, every=MOST_CRAWLS if depth else 1)
 
 
 # The value of a visit when the rate is uncertain, and the interval at which it is worth its price. With a posterior
@@ -250,17 +223,10 @@ def price_for(
     return price
 
 
-@dataclass(frozen=True, slots=True)
-class IntervalLimits:
-    """Bounds of all intervals, whatever a page is worth."""
-
-    least_days: float = 1.0 / 24.0
-    most_days: float = 120.0
-    """No page is given up: one that never changed is still visited this often."""
-    most_importance: float = 100.0
-    """Importance is limited to this, and to its inverse: no hint can take over a crawler."""
-
-
+LEAST_DAYS, MOST_DAYS = 1.0 / 24.0, 120.0
+"""Bounds of all intervals: no page is given up, and one that never changed is still visited."""
+MOST_IMPORTANCE = 100.0
+"""Importance is limited to this, and to its inverse: no hint can take over a crawler."""
 _ENOUGH_FOLLOWED = 30
 _BEHIND = 0.02
 """How late visits may be, as a share of an average interval."""
@@ -278,27 +244,15 @@ class Age(Policy):
     name = "age"
     keeps_time = True
 
-    def __init__(
-        self,
-        per_page: float,
-        patience: IntervalLimits | None = None,
-        panels: Panels | None = None,
-        start: Prior = IGNORANT,
-    ) -> None:
+    def __init__(self, per_page: float) -> None:
         """`per_page`: visits per page and day. REQUIRES: above 0."""
-        self._per_page = per_page
-        self._patience = patience or IntervalLimits()
-        self._learning = PriorLearning(panels, start)
+        self._learning = PriorLearning()
         self._off = self._bias = 0.0
-        self._told_at: Instant | None = None
+        self._reported_at: Instant | None = None
         self._priced_at: Instant | None = None
-        self.price = price_for(per_page, [start.weights], per_page**-2, 0.0, float("inf"))
+        self.price = 0.0
         """In days squared: what a visit to a page of importance 1 must be worth."""
-
-    @property
-    def prior(self) -> Prior:
-        """What was learned about the whole collection: `start` of the next instance, after a restart."""
-        return self._learning.all
+        self.set_budget(per_page)
 
     def first_due(self, page: PolicyPage, now: Instant, chance_number: float) -> Due:
         shares = likelihoods(page.history, self._learning.prior_for(page.group))
@@ -313,28 +267,27 @@ class Age(Policy):
         days, why = self._interval(shares, page.importance, max(seen.elapsed_s / DAY_S, 0.01))
         return Planned(history, in_days(seen.at, varied(days, chance_number), why))
 
-    def allow(self, per_page: float) -> None:
-        """The price starts anew from what was learned; the panel corrects it at the next visit."""
+    def set_budget(self, per_page: float) -> None:
+        """The price is computed from what was learned; the panel corrects it at the next visit."""
         self._per_page, self._priced_at = per_page, None
-        self.price = price_for(per_page, [self._learning.all.weights], per_page**-2, 0.0, float("inf"))
+        self.price = price_for(per_page, [self._learning.all.weights], per_page**-2, 0.0, math.inf)
 
     def report_load(self, used: float, days_behind: float, now: Instant) -> None:
         """A little late is best: then no visit is wasted. Lasting deviations are corrected slowly, as intervals are
         long."""
         off = min(used - 1.0, 0.0) + days_behind * self._per_page - _BEHIND
         off = min(max(off, -_MOST_TRIM), _MOST_TRIM)
-        if self._told_at is not None:
-            passed = (now - self._told_at) / SECOND / DAY_S * self._per_page
+        if self._reported_at is not None:
+            passed = (now - self._reported_at) / SECOND / DAY_S * self._per_page
             self._bias = min(max(self._bias + _LASTING * passed * off, -_MOST_TRIM), _MOST_TRIM)
-        self._off, self._told_at = off, now
+        self._off, self._reported_at = off, now
 
     def _interval(self, shares: list[float], importance: float, near_days: float) -> tuple[float, Why]:
-        patience = self._patience
-        weight = min(max(importance, 1.0 / patience.most_importance), patience.most_importance)
+        weight = min(max(importance, 1.0 / MOST_IMPORTANCE), MOST_IMPORTANCE)
         days = interval_worth(shares, self.price / weight, near_days)
-        if days < patience.least_days:
-            return patience.least_days, Why.SHORTEST
-        return (patience.most_days, Why.LONGEST) if days > patience.most_days else (days, Why.RATE)
+        if days < LEAST_DAYS:
+            return LEAST_DAYS, Why.SHORTEST
+        return (MOST_DAYS, Why.LONGEST) if days > MOST_DAYS else (days, Why.RATE)
 
     def _reprice(self, now: Instant) -> None:
         """Four times per interval of an average page."""
@@ -346,9 +299,7 @@ class Age(Policy):
         self._priced_at = now
         posteriors = [likelihoods(history, self._learning.all) for history in followed]
         trim = min(max(self._bias + _AT_ONCE * self._off, -_MOST_TRIM), _MOST_TRIM)
-        patience = self._patience
-        wanted = self._per_page * (1.0 - trim)
-        self.price = price_for(wanted, posteriors, self.price, patience.least_days, patience.most_days)
+        self.price = price_for(self._per_page * (1.0 - trim), posteriors, self.price, LEAST_DAYS, MOST_DAYS)
 
 
 POLICIES: dict[str, Callable[[float], Policy]] = {
@@ -397,8 +348,8 @@ class Calendar:
         self._site_days: Counter[tuple[str, int]] = Counter()
         self._today = 0
 
-    def room(self, due_at: Instant, site: str, now: Instant, delay_s: float | None = None) -> Instant:
-        """Reserve the first moment, from `due_at` on and at that hour, on a day with room."""
+    def reserve(self, due_at: Instant, site: str, now: Instant, delay_s: float | None = None) -> Instant:
+        """Reserve a visit at `due_at`, or at that hour on the first later day that has visits left."""
         self._forget_before(now // DAY)
         in_all = math.inf if self._allowance.in_all is None else max(1.0, self._allowance.in_all)
         at_site = self._allowance.at_site(delay_s)
@@ -410,13 +361,12 @@ class Calendar:
             self._site_days[site, due_at // DAY] += 1
         return due_at
 
-    def sooner(self, was_due_at: Instant, site: str, now: Instant, free_at: Instant = 0) -> Instant:
-        """Reserve the first moment from now on with room, not before `free_at`, for a visit that had a later one, which
-        is released."""
-        due_at = self.room(max(now, free_at), site, now)
+    def bring_forward(self, was_due_at: Instant, site: str, now: Instant, free_at: Instant = 0) -> Instant:
+        """Move the reservation of a visit to the first day with visits left, from now on and not before `free_at`."""
+        due_at = self.reserve(max(now, free_at), site, now)
         if due_at >= was_due_at:
-            was_due_at = due_at  # nothing gained: release the moment just reserved
-        self._give_back(was_due_at, site)
+            was_due_at = due_at  # no gain: release the new reservation
+        self._release(was_due_at, site)
         return due_at
 
     def expect(self, plans: Mapping[tuple[str, int], int]) -> None:
@@ -425,7 +375,7 @@ class Calendar:
             self._days[day] += many
             self._site_days[site, day] += many
 
-    def _give_back(self, due_at: Instant, site: str) -> None:
+    def _release(self, due_at: Instant, site: str) -> None:
         day = due_at // DAY
         self._days[day] = max(0, self._days[day] - 1)
         self._site_days[site, day] = max(0, self._site_days[site, day] - 1)

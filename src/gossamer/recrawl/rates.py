@@ -124,24 +124,16 @@ Group = tuple[str, ...]
 _MIXING, _MASK = 0x9E3779B97F4A7C15, (1 << 64) - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Panels:
-    """How many pages are followed to know a group."""
-
-    pages: int = 48
-    """Per group."""
-    pages_of_all: int = 600
-    """For the whole collection."""
-    enough: int = 8
-    """Fewer pages say nothing about a group."""
-    pull: float = 16.0
-    """The prior of the next larger group counts as this many pages."""
-    pull_of_all: float = 30.0
-    """For the whole collection: the ignorant prior counts as this many."""
-    groups: int = 4_000
-    """Maximum; the one seen longest ago is forgotten, and learned anew if needed."""
-    rounds: int = 2
-    """Of expectation maximisation, each time; the next time continues from there."""
+PANEL, PANEL_OF_ALL = 48, 600
+"""Pages followed for a group, and for the whole collection."""
+ENOUGH = 8
+"""Fewer pages say nothing about a group."""
+PULL, PULL_OF_ALL = 16.0, 30.0
+"""The prior of the next larger group counts as this many pages; for the whole collection, the ignorant prior does."""
+MOST_GROUPS = 4_000
+"""More are forgotten, the one seen longest ago first, and learned again if needed."""
+ROUNDS = 2
+"""Of expectation maximisation, each time; the next time continues from there."""
 
 
 def learnt(histories: Iterable[History], start: Prior, parent: Prior, pull: float, rounds: int) -> Prior:
@@ -176,30 +168,34 @@ class _Panel:
     """The pages with the lowest hashes of all seen: a uniform sample."""
 
     prior: Prior
+    most: int
     pages: dict[int, History] = field(default_factory=dict)
     highest: int = -1
     visits: int = 0
     learn_at: int = 0
 
-    def wants(self, key: int, most: int) -> bool:
-        return key <= self.highest or len(self.pages) < most
+    def wants(self, key: int) -> bool:
+        return key <= self.highest or len(self.pages) < self.most
 
-    def keep(self, key: int, history: History, most: int) -> None:
+    def follow(self, key: int, history: History, parent: Prior, pull: float) -> None:
         self.pages[key] = history
-        if len(self.pages) > most:
+        if len(self.pages) > self.most:
             del self.pages[self.highest]
             self.highest = max(self.pages)
         elif key > self.highest:
             self.highest = key
+        self.visits += 1
+        if len(self.pages) >= ENOUGH and self.visits >= self.learn_at:
+            self.prior = learnt(self.pages.values(), self.prior, parent, pull, ROUNDS)
+            # Often while every visit teaches something, rarely later: learning costs as much as a panel's visits.
+            self.learn_at = self.visits + max(len(self.pages), min(self.visits // 2, 16 * self.most))
 
 
 class PriorLearning:
     """The priors of all groups, and their panels. `()` is the group of all pages."""
 
-    def __init__(self, settings: Panels | None = None, start: Prior = IGNORANT) -> None:
-        self._settings = settings or Panels()
-        self._start = start
-        self._all = _Panel(start)
+    def __init__(self) -> None:
+        self._all = _Panel(IGNORANT, PANEL_OF_ALL)
         self._groups: OrderedDict[Group, _Panel] = OrderedDict()
 
     @property
@@ -220,27 +216,19 @@ class PriorLearning:
 
     def followed(self, page: int, group: Group, history: History) -> None:
         """Update a page after a revisit."""
-        settings, key = self._settings, page * _MIXING & _MASK
-        if self._all.wants(key, settings.pages_of_all):
-            self._follow(self._all, key, history, settings.pages_of_all, self._start, settings.pull_of_all)
+        key = page * _MIXING & _MASK
+        if self._all.wants(key):
+            self._all.follow(key, history, IGNORANT, PULL_OF_ALL)
         for depth in range(1, len(group) + 1):
             panel = self._panel(group[:depth])
-            if panel.wants(key, settings.pages):
-                self._follow(panel, key, history, settings.pages, self.prior_for(group[: depth - 1]), settings.pull)
+            if panel.wants(key):
+                panel.follow(key, history, self.prior_for(group[: depth - 1]), PULL)
 
     def _panel(self, group: Group) -> _Panel:
         if (found := self._groups.get(group)) is None:
-            found = self._groups[group] = _Panel(self._all.prior)
-            if len(self._groups) > self._settings.groups:
+            found = self._groups[group] = _Panel(self._all.prior, PANEL)
+            if len(self._groups) > MOST_GROUPS:
                 self._groups.popitem(last=False)
         else:
             self._groups.move_to_end(group)
         return found
-
-    def _follow(self, panel: _Panel, key: int, history: History, most: int, parent: Prior, pull: float) -> None:
-        panel.keep(key, history, most)
-        panel.visits += 1
-        if len(panel.pages) >= self._settings.enough and panel.visits >= panel.learn_at:
-            panel.prior = learnt(panel.pages.values(), panel.prior, parent, pull, self._settings.rounds)
-            # Often while every visit teaches something, rarely later: learning costs as much as a panel's visits.
-            panel.learn_at = panel.visits + max(len(panel.pages), min(panel.visits // 2, 16 * most))
