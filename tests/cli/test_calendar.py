@@ -35,7 +35,9 @@ def test_another_process_sees_the_same_date_while_the_demonstration_runs(tmp_pat
 def test_after_its_end_the_days_stand_where_it_was_last_heard_of(tmp_path: Path) -> None:
     clock = FakeClock(START_AT + 400 * DAY)
     outside = replace(real_outside(), clock=clock)
-    chronicle.write(DiskFiles(), tmp_path, Chronicle().begun(START_AT, True).heard(START_AT + 9 * DAY, 5, is_over=True))
+    chronicle.write(
+        DiskFiles(), tmp_path, Chronicle().with_run(START_AT, True).with_heartbeat(START_AT + 9 * DAY, 5, is_over=True)
+    )
     ended = resumed(KeptCalendar(START_AT, clock.now() - DAY, DAY_S, NOBODY), Directory(tmp_path), outside)
     assert ended.now() == START_AT + 9 * DAY and ended.lasting_s(60.0) == 60.0
 

@@ -20,7 +20,7 @@ from gossamer.cli.ask.freshness import freshness, in_words_of
 from gossamer.frontier.politeness import Steps
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Visits
-from gossamer.monitor.samples import Keeper, chronicling, standing_now
+from gossamer.monitor.samples import ChronicleWriter, chronicling, current_sample
 from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import read_only
 from gossamer.testing import FakeClock, Fault, FaultyFiles
@@ -92,9 +92,9 @@ def test_samples_are_taken_often_at_first_and_seldom_later_and_once_at_the_end(k
 
 
 def test_a_crawl_that_does_not_come_back_leaves_only_that_it_was(kept: Directory) -> None:
-    keeper = Keeper(kept, outside_at(FakeClock(NOW)), False, Heard())
+    keeper = ChronicleWriter(kept, outside_at(FakeClock(NOW)), False, Heard())
     keeper.begin()
-    keeper.look(is_over=True)
+    keeper.add_sample(is_over=True)
     known = chronicle.read(DiskFiles(), kept.root)
     assert known.samples == () and known.runs[0].is_over and not known.runs[0].comes_back
 
@@ -103,23 +103,23 @@ def test_a_damaged_chronicle_and_a_full_disk_stop_nobody(kept: Directory) -> Non
     (kept.root / chronicle.NAME).write_bytes(b"torn")
     files = FaultyFiles(DiskFiles(), fail_at=1, fault=Fault(errno.ENOSPC), on=("write",))
     told = Heard()
-    keeper = Keeper(kept, replace(outside_at(FakeClock(NOW)), files=files), True, told)
+    keeper = ChronicleWriter(kept, replace(outside_at(FakeClock(NOW)), files=files), True, told)
     keeper.begin()
-    keeper.look()
+    keeper.add_sample()
     assert [name for name, _ in told.events] == ["chronicle.unreadable", "chronicle.unkept", "chronicle.kept"]
     assert len(chronicle.read(DiskFiles(), kept.root).samples) == 1
 
 
 def test_a_database_that_cannot_be_read_costs_a_sample(tmp_path: Path) -> None:
     told = Heard()
-    keeper = Keeper(Directory(tmp_path), outside_at(FakeClock(NOW)), True, told)
+    keeper = ChronicleWriter(Directory(tmp_path), outside_at(FakeClock(NOW)), True, told)
     keeper.begin()
-    keeper.look()
+    keeper.add_sample()
     assert [name for name, _ in told.events] == ["chronicle.kept", "chronicle.unkept"]
 
 
 def test_how_it_stands_now_needs_no_crawl(kept: Directory) -> None:
-    found = standing_now(kept, outside_at(FakeClock(NOW)))
+    found = current_sample(kept, outside_at(FakeClock(NOW)))
     assert found is not None and found.all.pages == 14
     with closing(read_only(kept.state)) as state:
         assert state.execute("SELECT count(*) FROM revisits").fetchone() == (15,)

@@ -32,7 +32,7 @@ from gossamer.base.tuning import (
 from gossamer.indexer.graph_client import AT_A_TIME, MODULE, MOST_BYTES, FactsApart, facts_apart, in_messages
 from gossamer.monitor.control import Control
 from gossamer.monitor.supervisor import MODULE as INDEXER
-from gossamer.monitor.supervisor import become_the_one
+from gossamer.monitor.supervisor import lock_views
 from gossamer.store.directory import Directory
 from gossamer.values.messages import PageFacts
 from gossamer.views.facts.checkpoints import newest
@@ -94,7 +94,7 @@ def test_a_store_that_cannot_be_opened_is_told_with_what_to_do(tmp_path: Path, c
     with pytest.raises(WorkerLost), facts_apart(directory, SystemProcesses()):
         pass
     said = capfd.readouterr().err
-    assert "graph is damaged" in said and "made again from the archive" in said and "Traceback" not in said
+    assert "graph is damaged" in said and "built again from the archive" in said and "Traceback" not in said
 
 
 def test_who_fails_does_not_wait_for_it(tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_it_dies_with_the_indexer_and_whoever_comes_next_waits_for_that(
     wait_until(lambda: has_beaten(directory), "the indexer is not at work")
     keeper = started_keeper(indexer.pid)
     indexer.kill()
-    asyncio.run(become_the_one(directory, real_outside(), "the next")).release()
+    asyncio.run(lock_views(directory, real_outside(), "the next")).release()
     with graph_in(directory.graph) as graph:
         assert graph.is_empty()
     wait_until(lambda: not keeper.is_running() or keeper.status() == psutil.STATUS_ZOMBIE, "it outlived the indexer")
@@ -200,7 +200,7 @@ def test_whoever_comes_next_waits_until_it_lets_go(tmp_path: Path) -> None:
     assert not isinstance(held, str)
 
     async def come() -> None:
-        coming = asyncio.ensure_future(become_the_one(directory, real_outside(), "the next"))
+        coming = asyncio.ensure_future(lock_views(directory, real_outside(), "the next"))
         await asyncio.sleep(0.3)
         assert not coming.done()
         held.release()

@@ -25,10 +25,10 @@ def sample(at: Instant, age: float = 0.5, sites: Sequence[str] = ("a.test", "b.t
 
 
 def chronicle_of(minutes: Sequence[int], sites: Sequence[str] = ("a.test", "b.test")) -> Chronicle:
-    known = Chronicle().begun(START_AT, comes_back=True)
+    known = Chronicle().with_run(START_AT, comes_back=True)
     for minute in minutes:
         at = START_AT + minute * MINUTE
-        known = known.heard(at, 100).with_sample(sample(at, 0.2 + minute % 7 / 10, sites), "v", minute)
+        known = known.with_heartbeat(at, 100).with_sample(sample(at, 0.2 + minute % 7 / 10, sites), "v", minute)
     return known
 
 

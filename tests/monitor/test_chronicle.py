@@ -87,6 +87,11 @@ def test_a_moment_belongs_to_the_run_that_was_under_way() -> None:
 
 
 def test_runs_are_begun_heard_of_and_ended() -> None:
-    known = Chronicle().begun(START_AT, False).heard(START_AT + MINUTE, 7, is_over=True).begun(START_AT + DAY, True)
+    known = (
+        Chronicle()
+        .with_run(START_AT, False)
+        .with_heartbeat(START_AT + MINUTE, 7, is_over=True)
+        .with_run(START_AT + DAY, True)
+    )
     assert [run.is_over for run in known.runs] == [True, False] and known.runs[0].pages == 7
     assert [run.comes_back for run in known.runs] == [False, True]

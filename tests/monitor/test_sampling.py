@@ -13,7 +13,7 @@ from tests.archive.past import DAY, SHOP, START_AT, captured, collection, kettle
 from gossamer.base.clock import DAY_S, SystemClock
 from gossamer.base.tell import silent
 from gossamer.monitor.chronicle import Visits
-from gossamer.monitor.samples import newest_place, sampled, step_for, visits_since
+from gossamer.monitor.samples import newest_place, step_for, take_sample, visits_since
 from gossamer.recrawl.rates import observed
 from gossamer.store.sqlite.database import Database, read_only
 from gossamer.values.history import History, Past, VisitFinding, encoded, packed
@@ -53,7 +53,7 @@ BUSY, QUIET, GONE = past(2.0, 1.0, True), past(2.0, 9.0, False), past(1.0, 1.0, 
 
 def test_M_C2_sites_are_told_apart_the_oldest_copies_first(tmp_path: Path) -> None:
     state = remembering(tmp_path, [("quiet.test", [QUIET] * 9), ("busy.test", [BUSY] * 5 + [GONE]), ("no.test", [])])
-    found = sampled(partial(read_only, state), NOW, Visits())
+    found = take_sample(partial(read_only, state), NOW, Visits())
     assert found is not None and found.all.pages == 14 and found.gone == 1 and found.overdue == 5
     assert [one.site for one in found.sites] == ["busy.test", "quiet.test"] and found.site_count == 2
     busy, quiet = found.sites
@@ -64,12 +64,12 @@ def test_M_C2_sites_are_told_apart_the_oldest_copies_first(tmp_path: Path) -> No
 
 
 def test_nothing_is_said_where_no_page_comes_again(tmp_path: Path) -> None:
-    assert sampled(partial(read_only, remembering(tmp_path, [("a.test", [GONE])])), NOW, Visits()) is None
+    assert take_sample(partial(read_only, remembering(tmp_path, [("a.test", [GONE])])), NOW, Visits()) is None
 
 
 def test_of_very_many_pages_a_part_is_looked_at_and_speaks_for_all(tmp_path: Path) -> None:
     connect = partial(read_only, remembering(tmp_path, [("a.test", [BUSY, QUIET] * 1_500)]))
-    whole, part = sampled(connect, NOW, Visits()), sampled(connect, NOW, Visits(), enough=500)
+    whole, part = take_sample(connect, NOW, Visits()), take_sample(connect, NOW, Visits(), enough=500)
     assert step_for(connect, 500) == 8 and whole is not None and part is not None
     assert whole.estimated_from == 3_000 and 300 < part.estimated_from < 450
     assert part.all.pages == 8 * part.estimated_from

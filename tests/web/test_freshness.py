@@ -17,7 +17,7 @@ from gossamer.base.files import DiskFiles
 from gossamer.cli.ask.freshness import curve, in_words_of
 from gossamer.cli.crawl.demo import line_of
 from gossamer.monitor import chronicle
-from gossamer.monitor.chronicle import MEANINGS, Chronicle, CrawlRun, told, visits_in
+from gossamer.monitor.chronicle import MEANINGS, Chronicle, CrawlRun, freshness_report, visits_in
 from gossamer.monitor.samples import newest_place, visits_since
 from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import read_only
@@ -73,7 +73,7 @@ def test_one_visit_of_22_that_found_a_change_is_told_as_that(
     answers = [(kettle(), 200), *[("", 304)] * 21, (kettle("9"), 200)]
     taken = [captured(SHOP, START_AT + day * DAY, body, status) for day, (body, status) in enumerate(answers)]
     directory = collection(tmp_path / "c", taken)
-    known = Chronicle().begun(START_AT, comes_back=True)
+    known = Chronicle().with_run(START_AT, comes_back=True)
     for until in (START_AT + 9 * DAY, START_AT + 30 * DAY):  # looked at twice: none is counted twice
         with closing(read_only(directory.state)) as state:
             found = visits_since(state, known.volume, known.number, known.samples[-1].at if known.samples else 0)
@@ -94,7 +94,7 @@ def test_samples_a_moment_apart_are_no_curve_and_nobody_reads_of_no_time(
     apart_s: float, is_told: bool, tmp_path: Path
 ) -> None:
     samples = (sample(START_AT), sample(START_AT + round(apart_s * SECOND)))
-    found = told(Chronicle(samples=samples), None, START_AT)
+    found = freshness_report(Chronicle(samples=samples), None, START_AT)
     lines = " ".join(curve(found))
     assert ("The last" in lines) == bool(pictures_of(found.samples)) == is_told
     assert "not a date or time" not in lines and not re.search(r"\b0 seconds", lines)

@@ -18,7 +18,7 @@ from gossamer.base.files import DiskFiles
 from gossamer.base.tell import CRASH_VARIABLE, Tell, crashing, silent
 from gossamer.base.tuning import GRAPH_MERGES, GRAPH_MERGES_NICENESS, lower_session_priority, relax_garbage_collection
 from gossamer.indexer.graph_client import NAME, Commit, MakeCheckpoint, Order, Pages, orders
-from gossamer.monitor.supervisor import dropped, only_one
+from gossamer.monitor.supervisor import remove_view, wait_for_lock
 from gossamer.store.directory import Directory, keep_private
 from gossamer.values.format import error_in_words
 from gossamer.values.messages import PageFacts
@@ -44,13 +44,13 @@ def main() -> None:
         return
     except (ViewDamaged, RuntimeError) as trouble:  # the store reports corruption by the latter
         damage = trouble if isinstance(trouble, ViewDamaged) else ViewDamaged(directory.graph, trouble)
-        sys.exit(f"{damage}; {dropped(damage.path, DiskFiles())}")
+        sys.exit(f"{damage}; {remove_view(damage.path, DiskFiles())}")
     except (GossamerError, OSError) as trouble:
         sys.exit(f"the facts cannot be kept: {error_in_words(trouble)}")
 
 
 async def keep(directory: Directory, channel: socket.socket, outside: Outside, tell: Tell) -> None:
-    lock = await only_one(directory.facts_lock, directory, outside, NAME)
+    lock = await wait_for_lock(directory.facts_lock, directory, outside, NAME)
     try:
         with channel, Graph(directory.graph, outside.files, outside.clock, tell) as graph:
             checkpoints = Checkpoints(directory.checkpoints, outside.files, outside.clock, tell)

@@ -48,7 +48,7 @@ from gossamer.indexer.updates import (
 )
 from gossamer.monitor.control import Control
 from gossamer.monitor.pulse import ProcessReport, Pulse, ThisMachine, beating_in_thread
-from gossamer.monitor.supervisor import become_the_one, dropped
+from gossamer.monitor.supervisor import lock_views, remove_view
 from gossamer.plugins.code import reopened
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.scope import NOTHING, Forgotten
@@ -98,7 +98,7 @@ def drop_damaged(troubles: BaseException) -> None:
         for one in troubles.exceptions:
             drop_damaged(one)
     elif isinstance(troubles, ViewDamaged):
-        print(dropped(troubles.path, DiskFiles()), file=sys.stderr)
+        print(remove_view(troubles.path, DiskFiles()), file=sys.stderr)
 
 
 def in_one_line(troubles: BaseException) -> str:
@@ -111,7 +111,7 @@ def in_one_line(troubles: BaseException) -> str:
 async def index(directory: Directory, agent: str, channel: socket.socket, outside: Outside, tell: Tell) -> None:
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    lock = await become_the_one(directory, outside, NAME)
+    lock = await lock_views(directory, outside, NAME)
     try:
         async with AsyncExitStack() as opened:
             control = opened.enter_context(Control(directory.control, outside.clock))

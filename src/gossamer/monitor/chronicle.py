@@ -1,14 +1,16 @@
-"""How a collection fared: when it was crawled, and how fresh it was then; and the report of that over time.
+"""The history of a collection: when it was crawled, how fresh it was then, and the report of that over time.
 
     chronicle   a line that names the format, 16 bytes of xxh3 over the rest, and the rest: MessagePack, compressed
 
-The file is written by the crawl, thinned with age, and read by any process. Its content cannot be had from elsewhere,
+The crawl writes the file, thinned with age, and any process reads it. Its content cannot be restored from elsewhere,
 but nothing depends on it: if it is missing or torn, the curve of the past is lost, and an export's folders are days.
 """
 
 import zlib
 from bisect import bisect_right
 from collections.abc import Collection, Sequence
+from functools import reduce
+from operator import add
 from pathlib import Path
 
 import msgspec
@@ -19,7 +21,7 @@ from gossamer.recrawl.freshness import Freshness
 
 NAME = "chronicle"
 APART = 60
-"""Two samples are kept only when they are further apart than their age, divided by this: some hundreds in all."""
+"""Two samples are kept only if they are further apart than their age divided by this: some hundreds in all."""
 MOST_RUNS = 5_000
 SITES_NOW, SITES_THEN = 200, 12
 """Sites of the newest sample, and of the others."""
@@ -28,31 +30,31 @@ _FORMAT = b"gossamer chronicle 1\n"
 
 
 class Visits(msgspec.Struct, frozen=True):
-    """What visits found in some time."""
+    """What the fetches of some period found."""
 
     visits: int = 0
-    """To pages that had been seen before, and answered."""
+    """Of pages that were known before, with an answer."""
     changed: int = 0
-    """Of them, those that found text or facts changed."""
+    """Of them, those that found changed text or facts."""
     unmodified: int = 0
-    """Those that the server answered with "not modified" (304): nothing was sent."""
+    """Those answered with "not modified" (304): no body was sent."""
     identical: int = 0
-    """Those that were sent the same bytes again: kept once."""
+    """Those that got the same bytes again: they are stored once."""
     passed_over: int = 0
-    """Those that found other bytes, and nothing in them that counts."""
+    """Those that found other bytes, but no relevant change in them."""
     appeared: int = 0
     """Pages seen for the first time."""
     vanished: int = 0
     """Pages that were gone for the first time."""
     back: int = 0
-    """Pages that were gone, and are there again."""
+    """Pages that were gone, and exist again."""
     received_bytes: int = 0
     """Bodies of pages that were sent."""
     spared_bytes: int = 0
-    """Bodies that needed not be sent again."""
+    """Bodies that did not have to be sent again."""
 
     def plus(self, other: "Visits") -> "Visits":
-        return Visits(*[mine + theirs for mine, theirs in zip(_numbers(self), _numbers(other), strict=True)])
+        return Visits(*map(add, msgspec.structs.astuple(self), msgspec.structs.astuple(other)))
 
     @property
     def changed_share(self) -> float | None:
@@ -60,13 +62,13 @@ class Visits(msgspec.Struct, frozen=True):
 
     @property
     def spared_share(self) -> float | None:
-        """Of the bytes that visits to known pages would have cost."""
+        """Of the bytes that fetching the known pages would have cost."""
         whole = self.received_bytes + self.spared_bytes
         return self.spared_bytes / whole if whole else None
 
 
 class SiteSample(msgspec.Struct, frozen=True):
-    """One site at a moment; the words are those of `Freshness`."""
+    """One site at a moment, in the terms of `Freshness`."""
 
     site: str
     pages: int
@@ -85,17 +87,17 @@ class FreshnessSample(msgspec.Struct, frozen=True):
     at: Instant
     all: Freshness
     gone: int = 0
-    """Pages that are gone, and still looked for now and then."""
+    """Pages that are gone, and still fetched from time to time."""
     overdue: int = 0
-    """Pages whose visit should have been."""
+    """Pages whose revisit is overdue."""
     hubs: int = 0
-    """Pages whose visits lead to new pages."""
+    """Pages whose fetches lead to new pages."""
     estimated_from: int = 0
     """Pages that this was estimated from."""
     visits: Visits = Visits()
-    """Since the sample before."""
+    """Since the previous sample."""
     sites: tuple[SiteSample, ...] = ()
-    """Those with most age together first; not all where there are many."""
+    """Those with the largest total age first; not all if there are many."""
     site_count: int = 0
 
 
@@ -104,13 +106,13 @@ class CrawlRun(msgspec.Struct, frozen=True):
 
     started_at: Instant
     heard_at: Instant
-    """Its end; of one that was killed, the last that is known of it."""
+    """Its end; if it was killed, its last heartbeat."""
     is_over: bool = False
     """It ended in order."""
     comes_back: bool = False
-    """It had no end of its own."""
+    """It revisited pages, so it had no end of its own."""
     pages: int = 0
-    """That the collection held when it was last heard of."""
+    """In the collection at `heard_at`."""
 
 
 class Chronicle(msgspec.Struct, frozen=True):
@@ -120,13 +122,13 @@ class Chronicle(msgspec.Struct, frozen=True):
     """Oldest first."""
     volume: str = ""
     number: int = -1
-    """How far visits have been counted: the last capture."""
+    """Up to where fetches have been counted: the last capture."""
 
-    def begun(self, at: Instant, comes_back: bool) -> "Chronicle":
+    def with_run(self, at: Instant, comes_back: bool) -> "Chronicle":
         return msgspec.structs.replace(self, runs=(*self.runs, CrawlRun(at, at, comes_back=comes_back))[-MOST_RUNS:])
 
-    def heard(self, at: Instant, pages: int, is_over: bool = False) -> "Chronicle":
-        """REQUIRES: a run was begun."""
+    def with_heartbeat(self, at: Instant, pages: int, is_over: bool = False) -> "Chronicle":
+        """Updates the last run. REQUIRES: `with_run` was called."""
         last = msgspec.structs.replace(self.runs[-1], heard_at=at, pages=pages, is_over=is_over)
         return msgspec.structs.replace(self, runs=(*self.runs[:-1], last))
 
@@ -136,7 +138,7 @@ class Chronicle(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, samples=(*samples, sample), volume=volume, number=number)
 
     def without(self, sites: Collection[str]) -> "Chronicle":
-        """Nothing names them any more."""
+        """Without the names of these sites."""
         samples = [
             msgspec.structs.replace(one, sites=tuple([each for each in one.sites if each.site not in sites]))
             for one in self.samples
@@ -145,30 +147,27 @@ class Chronicle(msgspec.Struct, frozen=True):
 
 
 def thinned(samples: Sequence[FreshnessSample], now: Instant) -> list[FreshnessSample]:
-    """The older, the fewer. The visits of one that goes are counted with the next, so that none is lost; the first and
-    the last stay. REQUIRES: oldest first."""
+    """Fewer of the older samples. The visits of a dropped one are added to the next, so that none is lost; the first
+    and the last stay. REQUIRES: oldest first."""
     kept: list[FreshnessSample] = []
-    owed = Visits()
+    carried = Visits()
     for place, one in enumerate(samples):
         is_end = place in (0, len(samples) - 1)
         if is_end or one.at - kept[-1].at > (now - one.at) / APART:
-            kept.append(msgspec.structs.replace(one, visits=owed.plus(one.visits)))
-            owed = Visits()
+            kept.append(msgspec.structs.replace(one, visits=carried.plus(one.visits)))
+            carried = Visits()
         else:
-            owed = owed.plus(one.visits)
+            carried = carried.plus(one.visits)
     return kept
 
 
 def visits_in(samples: Sequence[FreshnessSample]) -> Visits:
-    total = Visits()
-    for one in samples:
-        total = total.plus(one.visits)
-    return total
+    return reduce(Visits.plus, [one.visits for one in samples], Visits())
 
 
 def run_at(runs: Sequence[CrawlRun], at: Instant, slack_s: float = 120.0) -> CrawlRun | None:
-    """The crawl that was under way at that moment, as far as one was recorded. What was fetched outlives its run by
-    moments; a run that was killed is believed until the next one began."""
+    """The crawl that ran at that moment, if one was recorded. Fetches may end shortly after their run, hence `slack_s`;
+    a run that was killed counts until the next one began."""
     place = bisect_right(runs, at, key=lambda run: run.started_at)
     if not place:
         return None
@@ -181,23 +180,23 @@ def packed(chronicle: Chronicle) -> bytes:
 
 
 def unpacked(content: bytes) -> Chronicle:
-    """Raises ValueError, saying why, for anything that `packed` has not made."""
+    """Raises ValueError, with the reason, for anything that `packed` has not made."""
     body = unsealed(_FORMAT, content)
     try:
         return _DECODER.decode(zlib.decompress(body))
-    except (zlib.error, msgspec.MsgspecError) as trouble:
-        raise ValueError(f"it cannot be read: {trouble}") from trouble
+    except (zlib.error, msgspec.MsgspecError) as error:
+        raise ValueError(f"it cannot be read: {error}") from error
 
 
 def read(files: Files, folder: Path) -> Chronicle:
-    """As it stands; an empty one when there is none, or none that can be read."""
+    """An empty one if there is none, or none that can be read."""
     try:
-        return opened(files, folder)
+        return load(files, folder)
     except (OSError, ValueError):
         return Chronicle()
 
 
-def opened(files: Files, folder: Path) -> Chronicle:
+def load(files: Files, folder: Path) -> Chronicle:
     """Raises OSError and ValueError."""
     size = files.size(folder / NAME)
     if size is None:
@@ -213,13 +212,9 @@ def write(files: Files, folder: Path, chronicle: Chronicle) -> None:
 
 
 def forget(files: Files, folder: Path, sites: Collection[str]) -> None:
-    """These sites are named no more. Raises OSError. REQUIRES: the caller holds the directory's lock."""
+    """Delete the names of these sites. Raises OSError. REQUIRES: the caller holds the directory's lock."""
     if sites and files.size(folder / NAME) is not None:
         write(files, folder, read(files, folder).without(sites))
-
-
-def _numbers(visits: Visits) -> list[int]:
-    return [getattr(visits, name) for name in Visits.__struct_fields__]
 
 
 _ENCODER = msgspec.msgpack.Encoder()
@@ -245,7 +240,7 @@ MEANINGS = {
 
 
 class Point(msgspec.Struct, frozen=True):
-    """One moment of the curve; of the whole collection, or of one site."""
+    """One moment of the curve, of the whole collection or of one site."""
 
     at: str
     pages: int
@@ -257,13 +252,13 @@ class Point(msgspec.Struct, frozen=True):
     gone: int
     overdue: int
     visits: Visits | None = None
-    """Since the point before; None for a site."""
+    """Since the previous point; None for a site."""
 
 
-class ToldRun(msgspec.Struct, frozen=True):
+class RunReport(msgspec.Struct, frozen=True):
     started_at: str
     heard_at: str
-    """Its end; of one that goes on or was killed, when it was last heard of."""
+    """Its end; while it runs, or if it was killed, its last heartbeat."""
     is_over: bool
     comes_back: bool
     pages: int
@@ -274,16 +269,16 @@ class FreshnessReport(msgspec.Struct, frozen=True):
 
     at: str
     all: Freshness | None
-    """None: no page comes again here."""
+    """None: no page is revisited here."""
     gone: int = 0
     overdue: int = 0
     hubs: int = 0
-    """Pages whose visits lead to new pages."""
+    """Pages whose fetches lead to new pages."""
     estimated_from: int = 0
-    """Pages that this was estimated from: all, or a part of very many."""
+    """Pages that this was estimated from: all, or a sample of very many."""
     site_count: int = 0
     sites: tuple[SiteSample, ...] = ()
-    """Those with most age together first."""
+    """Those with the largest total age first."""
     visits: Visits = Visits()
     """Since the first sample."""
     changed_share: float | None = None
@@ -291,19 +286,19 @@ class FreshnessReport(msgspec.Struct, frozen=True):
     since: str = ""
     """When the first sample was taken."""
     site: str = ""
-    """Whose curve it is, when it is that of one site."""
+    """If the curve is that of one site."""
     samples: tuple[Point, ...] = ()
-    """Oldest first; the older, the fewer."""
-    runs: tuple[ToldRun, ...] = ()
+    """Oldest first; the older ones are further apart."""
+    runs: tuple[RunReport, ...] = ()
     """The last crawls, oldest first."""
 
 
-def told(
+def freshness_report(
     known: Chronicle, now: FreshnessSample | None, at: Instant, site: str = "", most_runs: int = 20
 ) -> FreshnessReport:
-    """`now`: how it stands, when somebody has looked; else the last sample speaks."""
+    """`now`: a current sample; None: the last recorded one counts."""
     samples = [*known.samples, now] if now is not None else list(known.samples)
-    runs = tuple([told_run(run) for run in known.runs[-most_runs:]])
+    runs = tuple([run_report(run) for run in known.runs[-most_runs:]])
     if not samples:
         return FreshnessReport(in_words(at), None, site=site, runs=runs)
     last, visits = samples[-1], visits_in(samples)
@@ -321,53 +316,43 @@ def told(
         spared_share=visits.spared_share,
         since=in_words(samples[0].at),
         site=site,
-        samples=tuple(points_of(samples, site)),
+        samples=tuple([point for sample in samples for point in points_of(sample, site)]),
         runs=runs,
     )
 
 
-def told_run(run: CrawlRun) -> ToldRun:
-    return ToldRun(in_words(run.started_at), in_words(run.heard_at), run.is_over, run.comes_back, run.pages)
+def run_report(run: CrawlRun) -> RunReport:
+    return RunReport(in_words(run.started_at), in_words(run.heard_at), run.is_over, run.comes_back, run.pages)
 
 
-def points_of(samples: Sequence[FreshnessSample], site: str = "") -> list[Point]:
+def points_of(sample: FreshnessSample, site: str = "") -> list[Point]:
+    """That of the whole collection; or of `site`, if the sample has it."""
     if not site:
-        return [_of_all(sample) for sample in samples]
-    return [_of_site(sample.at, one) for sample in samples for one in sample.sites if one.site == site]
+        return [_point(sample.at, site_sample("", sample.all, sample.gone, sample.overdue), sample.visits)]
+    return [_point(sample.at, one) for one in sample.sites if one.site == site]
 
 
-def _of_all(sample: FreshnessSample) -> Point:
-    found = sample.all
-    return Point(
-        at=in_words(sample.at),
+def site_sample(site: str, found: Freshness, gone: int, overdue: int) -> SiteSample:
+    return SiteSample(
+        site=site,
         pages=found.pages,
         age_days=found.average_age_days,
         freshness=found.freshness,
         planned_age_days=found.planned_age_days,
         possible_age_days=found.possible_age_days,
         visits_a_day=found.visits_a_day,
-        gone=sample.gone,
-        overdue=sample.overdue,
-        visits=sample.visits,
+        gone=gone,
+        overdue=overdue,
     )
 
 
-def _of_site(at: Instant, one: SiteSample) -> Point:
-    return Point(
-        at=in_words(at),
-        pages=one.pages,
-        age_days=one.age_days,
-        freshness=one.freshness,
-        planned_age_days=one.planned_age_days,
-        possible_age_days=one.possible_age_days,
-        visits_a_day=one.visits_a_day,
-        gone=one.gone,
-        overdue=one.overdue,
-    )
+def _point(at: Instant, one: SiteSample, visits: Visits | None = None) -> Point:
+    figures = {name: value for name, value in msgspec.structs.asdict(one).items() if name != "site"}
+    return Point(at=in_words(at), visits=visits, **figures)
 
 
-def even(instants: Sequence[Instant], values: Sequence[float], width: int) -> list[float]:
-    """At so many moments, evenly spaced from the first to the last, the value that held then."""
+def resampled(instants: Sequence[Instant], values: Sequence[float], width: int) -> list[float]:
+    """The values at `width` moments, evenly spaced from the first to the last."""
     if not values:
         return []
     first, span = instants[0], instants[-1] - instants[0]
@@ -381,13 +366,13 @@ def even(instants: Sequence[Instant], values: Sequence[float], width: int) -> li
 
 
 def sparkline(values: Sequence[float], top: float | None = None) -> str:
-    """From nothing to `top`, or to the greatest of them."""
+    """Bars from 0 to `top`, or to the largest value."""
     most = top or max(values, default=0.0) or 1.0
     return "".join([BLOCKS[min(int(max(value, 0.0) / most * len(BLOCKS)), len(BLOCKS) - 1)] for value in values])
 
 
 def days_in_words(days: float) -> str:
-    """An age, or how long something is ago: no more digits than it deserves."""
+    """An age in a readable unit, with few digits."""
     if days < 2.0 / 24.0:
         return f"{days * 1440:.0f} minutes" if days * 1440 >= 1.5 else f"{days * 86_400:.0f} seconds"
     if days < 2.0:
@@ -396,7 +381,7 @@ def days_in_words(days: float) -> str:
 
 
 class Box(msgspec.Struct, frozen=True):
-    """Where in a picture curves are drawn, in its own units."""
+    """The area of a picture in which curves are drawn, in its own units."""
 
     left: float
     top: float
@@ -404,7 +389,7 @@ class Box(msgspec.Struct, frozen=True):
     height: float
 
     def points(self, instants: Sequence[Instant], values: Sequence[float], most: float) -> str:
-        """For a polyline: time from left to right, 0 at the foot."""
+        """For a polyline: time from left to right, 0 at the bottom."""
         span = max(1, instants[-1] - instants[0]) if instants else 1
         placed = [
             (self.left + self.width * (at - instants[0]) / span, self.top + self.height * (1 - min(value / most, 1.0)))
@@ -414,7 +399,7 @@ class Box(msgspec.Struct, frozen=True):
 
 
 def rounded_up(value: float) -> float:
-    """The end of a scale: 1, 2 or 5 times a power of ten, and not below the value."""
+    """The end of a scale: 1, 2 or 5 times a power of ten, at least the value."""
     step = 1e-4
     while True:
         for part in (1, 2, 5):
@@ -424,7 +409,7 @@ def rounded_up(value: float) -> float:
 
 
 def is_curve(instants: Sequence[Instant]) -> bool:
-    """Whether there is anything to compare: two samples, and time between them."""
+    """Whether there is a curve: two samples, with time between them."""
     return len(instants) > 1 and instants[-1] - instants[0] >= LEAST_SPAN
 
 

@@ -1,7 +1,7 @@
-"""How a collection stands at a moment: its pages' ages, estimated, and what visits found since the last look.
+"""Samples of the freshness of a collection, and the task that writes them to its chronicle during a crawl.
 
-It only reads, through any connection to the state. Where there are very many pages a part of them is looked at, chosen
-by their ids, which are hashes: a look takes a second or so of computing however large the collection is.
+Taking one only reads, through any connection to the state. Of very many pages it takes a random part, chosen by their
+ids, which are hashes: it needs about a second of CPU however large the collection is.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from gossamer.base.errors import GossamerError
 from gossamer.base.tasks import background
 from gossamer.base.tell import Tell
 from gossamer.monitor import chronicle
-from gossamer.monitor.chronicle import SITES_NOW, Chronicle, FreshnessSample, SiteSample, Visits
+from gossamer.monitor.chronicle import SITES_NOW, Chronicle, FreshnessSample, Visits, site_sample
 from gossamer.recrawl.freshness import Freshness, HeldCopy, Sums, first_days, in_short, prior_from, summed, together
 from gossamer.store import tallies
 from gossamer.store.directory import Directory
@@ -30,12 +30,12 @@ from gossamer.values.history import Past, decoded
 
 DAY = DAY_S * SECOND
 ENOUGH = 10_000
-"""Pages that are looked at, about."""
+"""Pages in a sample, about."""
 LEADS = 0.5
-"""New pages that a page's visits led to of late, from which it counts as a hub."""
+"""New pages that a page's recent fetches led to, from which it counts as a hub."""
 AT_ONCE = 1_000
 OVERLAP: Instant = 3600 * SECOND
-"""What was fetched so long before the last sample may not have been settled by then."""
+"""What was fetched so shortly before the last sample may not have been settled by then."""
 _LOWEST = -(1 << 63)
 _SQL = load("gossamer.monitor", "samples.sql")
 Connect = Callable[[], State]
@@ -48,19 +48,20 @@ class _Site(msgspec.Struct):
     hubs: int = 0
 
 
-def sampled(
+def take_sample(
     connect: Connect, now: Instant, visits: Visits, enough: int = ENOUGH, most_sites: int = SITES_NOW
 ) -> FreshnessSample | None:
-    """None where no page comes again. `most_sites`: so many are told of; what as many visits could lead to takes
-    longer to work out for each than the rest."""
+    """None if no page is revisited. `most_sites`: so many are reported; what the same number of fetches could achieve
+    takes longer to compute for each of them than all the rest."""
     step = step_for(connect, enough)
     sites: dict[str, _Site] = defaultdict(_Site)
-    for name, past in pasts(connect, step):
+    for name, past in page_histories(connect, step):
         site = sites[name]
         if past.gone:
             site.gone += step
         elif past.is_page:
-            site.copies.append(copy_of(past, now))
+            held = HeldCopy(past.known, (now - past.visited_at) / DAY, (past.due_at - past.visited_at) / DAY)
+            site.copies.append(held)
             site.overdue += step * (past.due_at < now)
             site.hubs += step * (past.new_pages >= LEADS)
     every = [copy for site in sites.values() for copy in site.copies]
@@ -68,24 +69,24 @@ def sampled(
         return None
     prior, first = prior_from(every), first_days(every)
     sums = {name: summed(site.copies, prior, first) for name, site in sites.items() if site.copies}
-    whole = in_short(together(list(sums.values())))
-    assert whole is not None, "there is a page"
     worst = sorted(sums, key=lambda name: -sums[name].age)[:most_sites]
     return FreshnessSample(
         at=now,
-        all=grown(whole, step),
+        all=scaled(together(list(sums.values())), step),
         gone=sum(site.gone for site in sites.values()),
         overdue=sum(site.overdue for site in sites.values()),
         hubs=sum(site.hubs for site in sites.values()),
         estimated_from=len(every),
         visits=visits,
-        sites=tuple([site_sample(name, sums[name], sites[name], step) for name in worst]),
+        sites=tuple(
+            [site_sample(name, scaled(sums[name], step), sites[name].gone, sites[name].overdue) for name in worst]
+        ),
         site_count=len(sums),
     )
 
 
 def step_for(connect: Connect, enough: int) -> int:
-    """One page of so many is looked at: a power of two."""
+    """One of so many pages is in the sample: a power of two."""
     with closing(connect()) as connection:
         (amount,) = connection.execute(_SQL["amount"]).fetchone()
     step = 1
@@ -94,8 +95,8 @@ def step_for(connect: Connect, enough: int) -> int:
     return step
 
 
-def pasts(connect: Connect, step: int) -> Iterator[tuple[str, Past]]:
-    """With the name of its host. The connection is closed after each group: it keeps nobody from tidying up."""
+def page_histories(connect: Connect, step: int) -> Iterator[tuple[str, Past]]:
+    """Each with the name of its host. The connection is closed after each batch, so that it blocks no checkpoint."""
     last, is_more = (_LOWEST, _LOWEST), True
     while is_more:
         with closing(connect()) as connection:
@@ -107,59 +108,41 @@ def pasts(connect: Connect, step: int) -> Iterator[tuple[str, Past]]:
         is_more = len(rows) == AT_ONCE
 
 
-def copy_of(past: Past, now: Instant) -> HeldCopy:
-    return HeldCopy(past.known, (now - past.visited_at) / DAY, (past.due_at - past.visited_at) / DAY)
-
-
-def grown(found: Freshness, step: int) -> Freshness:
-    """Of all pages, where one in `step` was looked at."""
+def scaled(sums: Sums, step: int) -> Freshness:
+    """That of all pages, from one in `step`. REQUIRES: there is a page."""
+    found = in_short(sums)
+    assert found is not None
     return msgspec.structs.replace(found, pages=found.pages * step, visits_a_day=found.visits_a_day * step)
 
 
-def site_sample(name: str, sums: Sums, site: _Site, step: int) -> SiteSample:
-    found = in_short(sums)
-    assert found is not None, "it has a page"
-    return SiteSample(
-        site=name,
-        pages=found.pages * step,
-        age_days=found.average_age_days,
-        freshness=found.freshness,
-        planned_age_days=found.planned_age_days,
-        possible_age_days=found.possible_age_days,
-        visits_a_day=found.visits_a_day * step,
-        gone=site.gone,
-        overdue=site.overdue,
-    )
-
-
 def newest_place(connection: State) -> tuple[str, int]:
-    """Up to where captures are catalogued; before all of them when there are none."""
+    """The last catalogued capture; a place before all others if there is none."""
     row = connection.execute(_SQL["newest"]).fetchone()
     return (str(row[0]), int(row[1])) if row is not None else ("", -1)
 
 
 def visits_since(connection: State, volume: str, number: int, since_at: Instant) -> Visits:
-    """What was captured behind that place. Volumes that were rewritten since hold older captures behind it too: what
-    was fetched well before `since_at` is not counted again."""
-    asked = {"volume": volume, "number": number, "since_at": max(0, since_at - OVERLAP)}
-    return Visits(*connection.execute(_SQL["visits"], asked).fetchone())
+    """From the captures after that place. Volumes rewritten meanwhile have older captures there too: what was fetched
+    well before `since_at` is not counted again."""
+    values = {"volume": volume, "number": number, "since_at": max(0, since_at - OVERLAP)}
+    return Visits(*connection.execute(_SQL["visits"], values).fetchone())
 
 
 SOON_S, EVERY_S = 5.0, 600.0
 PART = 20
-"""Of the time that a crawl has run, one part in so many passes between two samples, within these bounds."""
+"""The time between two samples is this part of the time that the crawl has run, within these bounds."""
 SHARE = 50
-"""Of the time, one part in so many at most is spent on looking: a very large collection is looked at less often."""
-_PASSING = (OSError, sqlite3.Error, GossamerError)
+"""At most this part of the time is spent on taking samples: a very large collection is sampled less often."""
+_MAY_PASS = (OSError, sqlite3.Error, GossamerError)
 
 
 @dataclass(slots=True)
-class Keeper:
+class ChronicleWriter:
     """One for a crawl. REQUIRES: the directory's lock is held. Threads take turns."""
 
     directory: Directory
     outside: Outside
-    comes_back: bool
+    revisits: bool
     tell: Tell
     _chronicle: Chronicle = field(default_factory=Chronicle)
     _turn: threading.Lock = field(default_factory=threading.Lock)
@@ -167,38 +150,38 @@ class Keeper:
 
     def begin(self) -> None:
         try:
-            self._chronicle = chronicle.opened(self.outside.files, self.directory.root)
+            self._chronicle = chronicle.load(self.outside.files, self.directory.root)
         except (OSError, ValueError) as trouble:
             self.tell("chronicle.unreadable", why=str(trouble))
-        self._chronicle = self._chronicle.begun(self.outside.dates.now(), self.comes_back)
+        self._chronicle = self._chronicle.with_run(self.outside.dates.now(), self.revisits)
         self._write()
 
-    def look(self, is_over: bool = False) -> None:
-        """A disk without room, or a busy database, costs this sample and nothing else."""
+    def add_sample(self, is_over: bool = False) -> None:
+        """A full disk or a busy database costs this sample, and nothing else."""
         with self._turn:
             if self._is_over:
                 return
             self._is_over = is_over
             try:
-                self._chronicle = self._looked(is_over)
-            except _PASSING as trouble:
+                self._chronicle = self._updated(is_over)
+            except _MAY_PASS as trouble:
                 self.tell("chronicle.unkept", why=str(trouble))
                 return
             self._write()
 
-    def _looked(self, is_over: bool) -> Chronicle:
+    def _updated(self, is_over: bool) -> Chronicle:
         now = self.outside.dates.now()
         with closing(self._connect()) as state:
             pages = tallies.counts(state).pages
-        found = self._chronicle.heard(now, pages, is_over)
-        if not self.comes_back:
+        found = self._chronicle.with_heartbeat(now, pages, is_over)
+        if not self.revisits:
             return found
         visits, (volume, number) = self._visits()
-        sample = sampled(self._connect, now, visits)
+        sample = take_sample(self._connect, now, visits)
         return found if sample is None else found.with_sample(sample, volume, number)
 
     def _visits(self) -> tuple[Visits, tuple[str, int]]:
-        """Since the last sample; with none, since the first capture."""
+        """Since the last sample; if there is none, since the first capture."""
         known = self._chronicle
         since_at = known.samples[-1].at if known.samples else 0
         with closing(self._connect()) as state:
@@ -217,34 +200,33 @@ class Keeper:
 
 
 @asynccontextmanager
-async def chronicling(directory: Directory, outside: Outside, comes_back: bool, tell: Tell) -> AsyncIterator[None]:
-    """While it is open, the chronicle is written now and then, and once more at the end."""
-    keeper = Keeper(directory, outside, comes_back, tell)
-    await asyncio.to_thread(keeper.begin)
+async def chronicling(directory: Directory, outside: Outside, revisits: bool, tell: Tell) -> AsyncIterator[None]:
+    """While the block runs, the chronicle is written from time to time, and once more at the end."""
+    writer = ChronicleWriter(directory, outside, revisits, tell)
+    await asyncio.to_thread(writer.begin)
     try:
-        async with background(_now_and_then(keeper, outside)):
+        async with background(_write_regularly(writer, outside)):
             yield
     finally:
-        await asyncio.to_thread(keeper.look, True)
+        await asyncio.to_thread(writer.add_sample, True)
 
 
-async def _now_and_then(keeper: Keeper, outside: Outside) -> None:
+async def _write_regularly(writer: ChronicleWriter, outside: Outside) -> None:
     began_s, took_s = outside.clock.elapsed_s(), 0.0
     while True:
         ran_s = outside.clock.elapsed_s() - began_s
         await outside.clock.sleep(max(min(max(ran_s / PART, SOON_S), EVERY_S), SHARE * took_s))
-        looked_s = outside.clock.elapsed_s()
-        await asyncio.to_thread(keeper.look)
-        took_s = outside.clock.elapsed_s() - looked_s
+        started_s = outside.clock.elapsed_s()
+        await asyncio.to_thread(writer.add_sample)
+        took_s = outside.clock.elapsed_s() - started_s
 
 
-def standing_now(
+def current_sample(
     directory: Directory, outside: Outside, enough: int = 20 * ENOUGH, sites: int = 200
 ) -> FreshnessSample | None:
-    """How the collection stands at this moment, whether or not anybody crawls it; with the visits since the last
-    sample. None where no page comes again."""
+    """With the visits since the last recorded sample, whether or not a crawl runs. None if no page is revisited."""
     known = chronicle.read(outside.files, directory.root)
     with closing(open_state(directory)) as state:
         since_at = known.samples[-1].at if known.samples else 0
         visits = visits_since(state, known.volume, known.number, since_at)
-    return sampled(lambda: open_state(directory), outside.dates.now(), visits, enough, sites)
+    return take_sample(lambda: open_state(directory), outside.dates.now(), visits, enough, sites)

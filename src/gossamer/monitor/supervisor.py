@@ -1,4 +1,4 @@
-"""The indexer as a child of whoever writes: started, watched, started again when it dies, and let finish at the end."""
+"""The indexer as a child of the process that writes: started, restarted when it dies, and finished at the end."""
 
 import asyncio
 import socket
@@ -22,25 +22,25 @@ STEADY_S = 30.0
 MOST_DEATHS = 6
 REST_S = (0.0, 0.5, 1.0, 2.0, 5.0)
 STOPPED_PATIENCE_S = 2.5
-"""How long an indexer may go on after a person asked to stop; then it is killed, and catches up the next time."""
+"""How long an indexer may continue after a user asked to stop; then it is killed, and catches up the next time."""
 PREDECESSOR_S = 60.0
 NO_ROOM_BYTES = 32 << 20
-"""With less free the engines of the views may fail at any write, and cannot go on afterwards but by being reopened: an
-indexer that dies then is started again for as long as it takes."""
+"""With less free space the engines of the views may fail at any write, and must be reopened to continue: an indexer
+that dies then is restarted without limit."""
 NO_ROOM_REST_S = 5.0
 
 
 @dataclass(slots=True)
 class Indexer:
-    """Keeps one indexer process alive. Closing the channel asks it to finish what there is and end."""
+    """Keeps one indexer process alive. Closing the channel asks it to index what is left, and end."""
 
     directory: Directory
     outside: Outside
     tell: Tell
     agent: str = ""
-    """What pages may call us when they ask not to be indexed; for those that are read again."""
+    """Our name in robots directives; for pages that are read again."""
     given_up: bool = False
-    """It died too often to be started again; what is archived waits for `gossamer rebuild`."""
+    """It died too often to be restarted; the archive has what `gossamer rebuild` needs."""
     _child: Child | None = None
     _channel: socket.socket | None = None
 
@@ -56,11 +56,11 @@ class Indexer:
         self._channel = ours
 
     async def watch(self) -> None:
-        """Until cancelled: a dead indexer is replaced, after a rest that grows while it keeps dying."""
+        """Until cancelled: a dead indexer is restarted, after a pause that grows while it keeps dying."""
         deaths, started = 0, self.outside.clock.elapsed_s()
         while True:
             await self.outside.clock.sleep(LOOK_EVERY_S)
-            if self._channel is None:  # it was asked to finish: its end is no death
+            if self._channel is None:  # it was asked to finish, so it may end
                 return
             if self._child is not None and (code := self._child.exit_code()) is not None:
                 self.tell("views.restarted", exit_code=code)
@@ -73,22 +73,16 @@ class Indexer:
                 await self.outside.clock.sleep(NO_ROOM_REST_S if self.lacks_room() else rest_s)
                 started = self.outside.clock.elapsed_s()
                 if self._channel is not None:
-                    self._hang_up()
+                    self._close_channel()
                     self.start()
 
     def lacks_room(self) -> bool:
         return self.outside.files.room(self.directory.root) < NO_ROOM_BYTES
 
-    async def wait_for_room(self, stop: asyncio.Event | None) -> None:
-        """Until there is some, or a person has asked to stop."""
-        while self.lacks_room() and not (stop is not None and stop.is_set()):
-            self.tell("disk.full", detail="the indexer waits for room")
-            await self.outside.clock.sleep(1.0)
-
     async def finish(self, stop: asyncio.Event | None = None) -> int | None:
-        """Let it catch up with the archive, make a last checkpoint, and end. Its exit code; None: it was still at it
-        a while after `stop` was set."""
-        self._hang_up()
+        """Let it catch up with the archive, make a last checkpoint, and end. Returns its exit code; None: it was still
+        running some time after `stop` was set."""
+        self._close_channel()
         patience_s = STOPPED_PATIENCE_S
         while self._child is not None and self._child.exit_code() is None:
             await self.outside.clock.sleep(0.05)
@@ -99,11 +93,11 @@ class Indexer:
         return self._child.exit_code() if self._child else None
 
     def kill(self) -> None:
-        self._hang_up()
+        self._close_channel()
         if self._child is not None:
             self._child.kill()
 
-    def _hang_up(self) -> None:
+    def _close_channel(self) -> None:
         if self._channel is not None:
             self._channel.close()
             self._channel = None
@@ -113,61 +107,67 @@ class Indexer:
 async def indexer_running(
     directory: Directory, outside: Outside, tell: Tell, agent: str, stop: asyncio.Event | None = None
 ) -> AsyncIterator[Indexer]:
-    """While the block runs, so does the indexer; at its end it finishes what there is to index, and, once `stop` is
-    set, what it can in a moment."""
+    """Runs the indexer during the block, and lets it index the rest at the end; for only a moment once `stop` is
+    set."""
     indexer = Indexer(directory, outside, tell, agent)
     indexer.start()
     try:
         async with background(indexer.watch()):
             yield indexer
         if not indexer.given_up and await indexer.finish(stop) not in (0, None):
-            indexer.given_up = not await once_more(indexer, stop)
+            indexer.given_up = not await finish_again(indexer, stop)
         if indexer.given_up:
             raise GossamerError(
                 f"what was fetched is safe in the archive, but the indexer failed: not all of it can be found yet. "
-                f"See what it said above; `gossamer rebuild --dir {directory.root}` makes the views anew"
+                f"See its messages above; `gossamer rebuild --dir {directory.root}` builds the views again"
             )
     finally:
         indexer.kill()
 
 
-async def once_more(indexer: Indexer, stop: asyncio.Event | None) -> bool:
-    """After a last turn that failed: it may have been killed, or the disk was full. Whether it has ended well now."""
+async def finish_again(indexer: Indexer, stop: asyncio.Event | None) -> bool:
+    """After a failed end: it may have been killed, or the disk was full. Returns whether it has ended in order now."""
+
+    def must_wait() -> bool:
+        return indexer.lacks_room() and not (stop is not None and stop.is_set())
+
     while True:
-        await indexer.wait_for_room(stop)
+        while must_wait():
+            indexer.tell("disk.full", detail="the indexer waits for room")
+            await indexer.outside.clock.sleep(1.0)
         indexer.start()
         if await indexer.finish(stop) in (0, None):
             return True
-        if not indexer.lacks_room() or (stop is not None and stop.is_set()):
+        if not must_wait():
             return False
 
 
-def dropped(view: Path, files: Files) -> str:
-    """Remove a damaged view, which the next indexer makes again; says in words what has become of it."""
+def remove_view(view: Path, files: Files) -> str:
+    """Remove a damaged view, which the next indexer builds again; returns the outcome in words."""
     try:
         for tail in ("", "-wal", "-shm"):
             files.remove(view.with_name(view.name + tail))
     except OSError as trouble:
         return f"{view} cannot be removed: {error_in_words(trouble)}"
-    return f"{view} is removed, and made again from the archive"
+    return f"{view} is removed, and built again from the archive"
 
 
-async def become_the_one(directory: Directory, outside: Outside, words: str) -> Lock:
-    """The one that may write the views. A predecessor whose crawler was killed may still be finishing, and so may the
-    process that kept its facts: wait for both."""
+async def lock_views(directory: Directory, outside: Outside, holder: str) -> Lock:
+    """The right to write the views. An earlier indexer whose crawler was killed may still be finishing, and so may its
+    graph process: wait for both."""
     with ExitStack() as undo:
-        lock = await only_one(directory.indexer_lock, directory, outside, words)
+        lock = await wait_for_lock(directory.indexer_lock, directory, outside, holder)
         undo.callback(lock.release)
-        (await only_one(directory.facts_lock, directory, outside, words)).release()
+        (await wait_for_lock(directory.facts_lock, directory, outside, holder)).release()
         undo.pop_all()
     return lock
 
 
-async def only_one(path: Path, directory: Directory, outside: Outside, words: str) -> Lock:
-    """The lock at that path, once whoever has it lets go; not for ever."""
+async def wait_for_lock(path: Path, directory: Directory, outside: Outside, holder: str) -> Lock:
+    """The lock at that path, once its holder releases it, or DirectoryBusy after PREDECESSOR_S."""
     until = outside.clock.elapsed_s() + PREDECESSOR_S
     while True:
-        found = outside.files.lock(path, f"{words}, pid {outside.processes.own_pid()}")
+        found = outside.files.lock(path, f"{holder}, pid {outside.processes.own_pid()}")
         if not isinstance(found, str):
             return found
         if outside.clock.elapsed_s() > until:

@@ -20,13 +20,13 @@ from gossamer.monitor.chronicle import (
     FreshnessReport,
     Visits,
     days_in_words,
-    even,
+    freshness_report,
     is_curve,
+    resampled,
     span_in_words,
     sparkline,
-    told,
 )
-from gossamer.monitor.samples import standing_now
+from gossamer.monitor.samples import current_sample
 from gossamer.recrawl.freshness import Freshness
 from gossamer.store.directory import DEFAULT, Directory
 from gossamer.values.format import as_json, counted, harmless
@@ -61,8 +61,8 @@ def freshness(
 
 def looked_at(directory: Directory, outside: Outside, most_sites: int, site: str = "") -> FreshnessReport:
     """Raises GossamerError for a site that is not among those the samples tell of."""
-    now = standing_now(directory, outside, sites=EVERY_SITE if site else most_sites)
-    found = told(chronicle.read(outside.files, directory.root), now, outside.dates.now(), site)
+    now = current_sample(directory, outside, sites=EVERY_SITE if site else most_sites)
+    found = freshness_report(chronicle.read(outside.files, directory.root), now, outside.dates.now(), site)
     if site and not found.samples:
         raise GossamerError(f"the freshness of {site} is unknown; gossamer freshness lists sites")
     return msgspec.structs.replace(found, sites=found.sites[:most_sites])
@@ -121,7 +121,7 @@ def curve(found: FreshnessReport) -> list[str]:
 
 
 def _line(name: str, instants: list[Instant], values: list[float], says: str, top: float | None = None) -> str:
-    return f"  {name:<6}{sparkline(even(instants, values, WIDTH), top)}  {says}"
+    return f"  {name:<6}{sparkline(resampled(instants, values, WIDTH), top)}  {says}"
 
 
 def in_words_of(visits: Visits, since: str) -> str:

@@ -14,7 +14,7 @@ from gossamer.base.tell import Says, Tell
 from gossamer.collection.maintenance.rebuild import followed, mark_finished
 from gossamer.config.slices import Retain
 from gossamer.crawler.damage import noting_damage
-from gossamer.monitor.supervisor import become_the_one
+from gossamer.monitor.supervisor import lock_views
 from gossamer.store.directory import Directory, lock_directory
 from gossamer.store.state import open_database, open_state
 from gossamer.store.statements import StateWriter
@@ -65,7 +65,7 @@ async def compact(
             going = await database.read(partial(retired, retain=retain, now=outside.clock.now()))
             if not going:
                 return Compacted(damaged=tuple(damage))
-            (await become_the_one(directory, outside, "compact")).release()
+            (await lock_views(directory, outside, "compact")).release()
             await asyncio.to_thread(mark_finished, directory, outside)
             await followed(directory, agent, outside, says)  # a view must not look for a record that is elsewhere now
             done = gone(await compaction(directory, database, outside, tell).rewrite(going, says))

@@ -32,7 +32,7 @@ from gossamer.crawler.seeds import checked_seeds
 from gossamer.frontier.sqlite.maintenance import forget as forget_addresses
 from gossamer.monitor import chronicle
 from gossamer.monitor.control import Control
-from gossamer.monitor.supervisor import become_the_one
+from gossamer.monitor.supervisor import lock_views
 from gossamer.rules.learned.traps import template_of
 from gossamer.rules.scope import Forgotten, is_like
 from gossamer.store import captures, forgotten
@@ -141,7 +141,7 @@ async def forget(
     tell = noting_damage(tell, damage)
     lock = lock_directory(directory, outside, "forget")
     try:
-        (await become_the_one(directory, outside, "forget")).release()
+        (await lock_views(directory, outside, "forget")).release()
         if not is_quick:
             refuse_without_room(directory, outside)
         async with open_database(directory, outside.clock, tell) as database:
@@ -200,7 +200,7 @@ async def take_out(
     mark_finished(directory, outside)
     await followed(directory, agent, outside, says)
     kept = await database.read(lambda c: [url for name in block.at for url in captures.urls_at(c, Host(name))])
-    lock = await become_the_one(directory, outside, "forget")
+    lock = await lock_views(directory, outside, "forget")
     try:
         remove_from_views(directory, [url for url in kept if block.has(url)], outside, tell)
     finally:

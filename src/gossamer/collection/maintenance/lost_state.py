@@ -24,7 +24,7 @@ from gossamer.crawler.damage import noting_damage
 from gossamer.frontier.rows import UrlKeys
 from gossamer.frontier.sqlite.maintenance import enter_found, enter_visited, settle_restored
 from gossamer.frontier.sqlite.sieve import IncomingKeys
-from gossamer.monitor.supervisor import become_the_one
+from gossamer.monitor.supervisor import lock_views
 from gossamer.rules.canonical import identity_of
 from gossamer.store import captures, forgotten, tallies
 from gossamer.store.directory import Directory, lock_directory
@@ -87,7 +87,7 @@ async def restore_state(
         )
     lock = lock_directory(directory, outside, "rebuild")
     try:
-        (await become_the_one(directory, outside, "rebuild")).release()
+        (await lock_views(directory, outside, "rebuild")).release()
         aside = set_aside(directory, outside)
         salvaged = salvaged_from(directory.root / aside) if aside else _Salvaged()
         making = directory.state.with_name(directory.state.name + ".new")

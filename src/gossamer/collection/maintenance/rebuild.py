@@ -26,7 +26,7 @@ from gossamer.collection.history.reader import batches
 from gossamer.config.settings import Settings
 from gossamer.indexer.updates import omissions
 from gossamer.monitor.control import Control
-from gossamer.monitor.supervisor import become_the_one, indexer_running
+from gossamer.monitor.supervisor import indexer_running, lock_views
 from gossamer.plugins import code as plugged
 from gossamer.plugins.code import FOLDER, contexts_in, reopened
 from gossamer.spool.frames import SpoolWriter
@@ -67,7 +67,7 @@ async def build_again(
     or the other, and is gone on with when it is asked for again, unless the archive was rewritten meanwhile."""
     lock = lock_directory(directory, outside, "rebuild")
     try:
-        (await become_the_one(directory, outside, "rebuild")).release()  # an indexer may still be at the old views
+        (await lock_views(directory, outside, "rebuild")).release()  # an indexer may still be at the old views
         async with open_database(directory, outside.clock, silent) as database:
             await tidy(database, outside.files, directory.archive, silent)
             read_now = await read_again(directory, outside, database, tell)

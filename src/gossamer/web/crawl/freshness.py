@@ -14,10 +14,10 @@ from gossamer.monitor.chronicle import (
     FreshnessReport,
     Point,
     days_in_words,
+    freshness_report,
     is_curve,
     rounded_up,
     span_in_words,
-    told,
 )
 from gossamer.web.crawl.status import LISTS
 from gossamer.web.responses import Show, json_answer
@@ -58,7 +58,9 @@ def router(site: WebSite, show: Show) -> Routes:
     routes = Routes()
 
     def looked_at(site: str) -> FreshnessReport:
-        found = told(collection.watch.chronicle(), None, collection.outside.dates.now(), site.strip().lower())
+        found = freshness_report(
+            collection.watch.chronicle(), None, collection.outside.dates.now(), site.strip().lower()
+        )
         return msgspec.structs.replace(found, sites=found.sites[:MOST_SITES])
 
     @routes.get("/crawl/freshness")
