@@ -20,12 +20,29 @@ class Collection:
         return [event for event in self.events if event["event"] == "visit.settled"]
 
 
-@pytest.fixture(scope="session", params=["sqlite", "postgres"])
-def collection(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]:
-    """Once with its state in the directory, once in PostgreSQL: whatever reads it answers the same."""
-    root = tmp_path_factory.mktemp("collection") / "harbour"
-    database = ("--database", server().conninfo_for(root)) if request.param == "postgres" else ()
+def crawled(root: Path, *more: object) -> Iterator[Collection]:
     with Site(harbour()).serving() as site:
-        done = gossamer("crawl", site.root, "--dir", root, *QUICK, *database, "--json")
+        done = gossamer("crawl", site.root, "--dir", root, *QUICK, *more, "--json")
         assert done.returncode == 0, done.stderr
         yield Collection(root, site.root, json_lines(done.stdout), list(site.hits))
+
+
+@pytest.fixture(scope="session")
+def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]:
+    """With its state in state.db."""
+    yield from crawled(tmp_path_factory.mktemp("collection") / "harbour")
+
+
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]:
+    """With its state in PostgreSQL."""
+    root = tmp_path_factory.mktemp("collection") / "harbour"
+    yield from crawled(root, "--database", server().conninfo_for(root))
+
+
+@pytest.fixture(scope="session", params=["embedded", "shared"])
+def collection(request: pytest.FixtureRequest) -> Collection:
+    """Both: commands that read answer the same."""
+    found = request.getfixturevalue(request.param)
+    assert isinstance(found, Collection)
+    return found

@@ -139,11 +139,11 @@ def facts_of(root: Path, pages: set[str]) -> set[str]:
 
 
 def test_a_backup_of_a_finished_crawl_rebuilds_to_equal_views(
-    collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    embedded: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert left(monkeypatch, "backup", tmp_path / "copy", "--dir", collection.root) == 0
+    assert left(monkeypatch, "backup", tmp_path / "copy", "--dir", embedded.root) == 0
     assert left(monkeypatch, "rebuild", "--dir", tmp_path / "copy") == 0
-    assert held(tmp_path / "copy") == held(collection.root)
+    assert held(tmp_path / "copy") == held(embedded.root)
 
 
 @pytest.mark.parametrize(
@@ -155,11 +155,11 @@ def test_a_backup_of_a_finished_crawl_rebuilds_to_equal_views(
     ],
 )
 def test_F_P8_deleted_views_are_rebuilt_equal_by_rebuild_and_by_the_next_crawl(
-    collection: Collection, tmp_path: Path, lost: tuple[str, ...], mends: tuple[str, ...]
+    embedded: Collection, tmp_path: Path, lost: tuple[str, ...], mends: tuple[str, ...]
 ) -> None:
     root = tmp_path / "c"
-    shutil.copytree(collection.root, root)
-    directory, whole = Directory(root), held(collection.root)
+    shutil.copytree(embedded.root, root)
+    directory, whole = Directory(root), held(embedded.root)
     for view in lost:
         path: Path = getattr(directory, view)
         path.unlink() if path.is_file() else shutil.rmtree(path)

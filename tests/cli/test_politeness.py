@@ -80,16 +80,16 @@ def test_M_Z4_the_ledger_of_a_real_crawl_is_proved_by_its_archive(collection: Co
     assert "every minimum gap was kept, and the catalogue of the archive agrees" in " ".join(done.stdout.split())
 
 
-def test_M_Z4_a_broken_promise_ends_with_four(collection: Collection, tmp_path: Path) -> None:
-    root = spoilt(collection, tmp_path, "UPDATE hosts SET broken = 3")
+def test_M_Z4_a_broken_promise_ends_with_four(embedded: Collection, tmp_path: Path) -> None:
+    root = spoilt(embedded, tmp_path, "UPDATE hosts SET broken = 3")
     done = gossamer("politeness", "--dir", root)
     assert done.returncode == 4 and "3 gaps too short" in done.stdout
 
 
 def test_M_Z4_a_ledger_that_claims_more_than_the_archive_shows_ends_with_four(
-    collection: Collection, tmp_path: Path
+    embedded: Collection, tmp_path: Path
 ) -> None:
-    root = spoilt(collection, tmp_path, "UPDATE hosts SET least_gap = 60000000")
+    root = spoilt(embedded, tmp_path, "UPDATE hosts SET least_gap = 60000000")
     done = gossamer("politeness", "--dir", root)
     assert done.returncode == 4 and "the archive contradicts the ledger at 1 host" in done.stdout
     assert "and the ledger at least 60.000 s" in " ".join(done.stdout.split())

@@ -1,5 +1,5 @@
 """The crawled harbour of the command line's tests, for this folder too."""
 
-from tests.cli.conftest import collection
+from tests.cli.conftest import collection, embedded, shared
 
-__all__ = ["collection"]
+__all__ = ["collection", "embedded", "shared"]

@@ -26,6 +26,12 @@ from gossamer.store.directory import Directory
 AGENT = "Gossamer"
 
 
+@pytest.fixture(scope="session")
+def collection(embedded: Collection) -> Collection:
+    """Copied and damaged as files: only with its state in state.db."""
+    return embedded
+
+
 def dump(root: Path) -> list[str]:
     with closing(sqlite3.connect(root / "state.db")) as state:
         return list(state.iterdump())

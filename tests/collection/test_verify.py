@@ -33,6 +33,12 @@ FILES = DiskFiles()
 DAYS = 12
 
 
+@pytest.fixture(scope="session")
+def collection(embedded: Collection) -> Collection:
+    """Copied and damaged as files: only with its state in state.db."""
+    return embedded
+
+
 def shop(root: Path) -> tuple[Directory, list[Kept]]:
     taken = [past.captured(past.SHOP, past.START_AT + day * past.DAY, past.kettle(f"{day}.00")) for day in range(DAYS)]
     directory = past.collection(root, taken)

@@ -31,6 +31,12 @@ FILES = DiskFiles()
 VIEWS = ("index", "links.db", "graph", "checkpoints")
 
 
+@pytest.fixture(scope="session")
+def collection(embedded: Collection) -> Collection:
+    """Copied and damaged as files: only with its state in state.db."""
+    return embedded
+
+
 @pytest.fixture
 def directory(collection: Collection, tmp_path: Path) -> Directory:
     return Directory(Path(shutil.copytree(collection.root, tmp_path / "data")))

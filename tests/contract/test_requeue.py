@@ -6,6 +6,7 @@ from tests.contract.test_frontier import Opener, entry, opened, run, seed, settl
 from gossamer.base.clock import SECOND
 from gossamer.frontier.api import Frontier
 from gossamer.testing import FakeClock
+from gossamer.values.history import Past, Validators
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import RobotsState
 from gossamer.values.url import Url
@@ -150,5 +151,27 @@ def test_a_visit_that_ends_well_writes_no_failure(opened: Opener) -> None:
                 await frontier.settle([settled(visit, clock, due_at=clock.now() + SECOND)])
                 clock.advance(3600)
             assert await frontier.failures(url) == []
+
+    run(story())
+
+
+def test_damaged_pages_are_due_and_their_next_response_is_stored_whole(opened: Opener) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        async with opened(clock) as frontier:
+            await frontier.offer([seed(url.text) for url in urls(2)])
+            later = clock.now() + 86_400 * SECOND
+            known = Past(clock.now(), later, clock.now(), b"\1" * 32, '"tag"', is_page=True)
+            for due_at in (later, None):
+                visit = await take_page(frontier, clock)
+                await frontier.settle([settled(visit, clock, due_at=due_at, past=known)])
+                clock.advance(60)
+            assert await frontier.take(1) == []
+            assert await frontier.refetch([*urls(2), Url("http://one.test/unknown")]) == 2
+            for _ in range(2):
+                visit = await take_page(frontier, clock)
+                assert visit.past is not None and visit.past.validators == Validators() and not visit.past.digest
+                await frontier.settle([settled(visit, clock)])
+                clock.advance(60)
 
     run(story())

@@ -8,28 +8,25 @@ from enum import Enum, auto
 
 import msgspec
 
-from gossamer.base.clock import Clock, Instant
+from gossamer.base.clock import Clock
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError, DirectoryBusy, GossamerError
 from gossamer.base.tell import Says, silent, unheard
 from gossamer.config.settings import Settings
-from gossamer.config.slices import budget, politeness
+from gossamer.crawler.process import idle_frontier
 from gossamer.crawler.seeds import WANTS_CONTACT, admitted, checked_seeds, remembered
 from gossamer.fetch.dns import real_network
 from gossamer.frontier import reports
-from gossamer.frontier.api import FrontierRules
-from gossamer.frontier.choice import frontier_on
+from gossamer.frontier.api import Frontier
 from gossamer.frontier.rows import UrlKeys
-from gossamer.frontier.sqlite import hosts as stored
-from gossamer.frontier.sqlite.requeue import ended, requeue
+from gossamer.frontier.sqlite.requeue import ended
 from gossamer.monitor.control import REINSTATE, RELEASE, REQUEUE, RETIRE, SEED, Control
 from gossamer.rules.canonical import identity_of, stripped
-from gossamer.rules.learned.traps import template_of
 from gossamer.rules.scope import Reach
 from gossamer.store import forgotten
 from gossamer.store.directory import Directory, lock_directory
+from gossamer.store.options import config_of
 from gossamer.store.state import choose_database, open_database, open_snapshot, open_state
-from gossamer.store.statements import State
 from gossamer.values.format import counted
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Denied
@@ -103,8 +100,12 @@ async def bring_back(directory: Directory, outside: Outside, selection: Selectio
                 raise GossamerError(NO_RESPONSE) from None
         return sum(one.urls for one in groups_in(directory, selection))
     try:
-        async with open_database(directory, outside.clock, silent) as database:
-            return await requeue(database, selection, KEYS, outside.clock, lambda _: None)
+        settings = config_of(directory.root).settings
+        async with (
+            open_database(directory, outside.clock, silent) as database,
+            idle_frontier(database, settings, outside) as frontier,
+        ):
+            return await frontier.requeue(selection)
     finally:
         lock.release()
 
@@ -118,8 +119,12 @@ async def change_host(
     except DirectoryBusy:
         return await _host_asked(directory, outside, action, name, words, says)
     try:
-        async with open_database(directory, outside.clock, silent) as database:
-            done = await database.run(lambda state: _change(state, action, name, words, outside.clock.now()))
+        settings = config_of(directory.root).settings
+        async with (
+            open_database(directory, outside.clock, silent) as database,
+            idle_frontier(database, settings, outside) as frontier,
+        ):
+            done = await _change(frontier, action, name, words)
     finally:
         lock.release()
     if not done:
@@ -127,14 +132,14 @@ async def change_host(
     return f"{name} {DONE[action]}"
 
 
-def _change(state: State, action: str, name: str, words: str, now: Instant) -> bool:
+async def _change(frontier: Frontier, action: str, name: str, words: str) -> bool:
     match action:
         case "retire":
-            return stored.retire(state, name, words, now) is not None
+            return await frontier.retire(name, words)
         case "reinstate":
-            return stored.reinstate(state, name) is not None
+            return await frontier.reinstate(name)
         case _:
-            return stored.release(state, name, words, lambda text: template_of(Url(text)))[1] > 0
+            return await frontier.release(name, words) > 0
 
 
 async def _host_asked(directory: Directory, outside: Outside, action: str, name: str, words: str, says: Says) -> str:
@@ -229,15 +234,7 @@ class SeedIntake:
             choose_database(self.directory, settings.frontier.database, self.outside.files)
             async with open_database(self.directory, clock, silent) as database:
                 await remembered(database, good, reach)
-                rules = FrontierRules(
-                    politeness(settings),
-                    may_enter=lambda _: True,  # seeds are always accepted
-                    keys=UrlKeys(identity_of),
-                    template_of=lambda text: template_of(Url(text)),
-                    budget=budget(settings),
-                    chance=self.outside.chance,
-                )
-                async with frontier_on(database, rules, clock, silent) as frontier:
+                async with idle_frontier(database, settings, self.outside) as frontier:
                     await frontier.offer([Offer(seed, How.SEED) for seed in good])
                     await frontier.revive(good)
         finally:

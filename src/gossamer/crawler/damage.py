@@ -1,4 +1,4 @@
-"""Damage of the archive that a command finds: collected from events, and marked in state.db."""
+"""Damage of the archive: collected from events, marked in the state, and its pages fetched again."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,12 +7,11 @@ from gossamer.archive.verify import Finding
 from gossamer.base.clock import Instant
 from gossamer.base.files import Files
 from gossamer.base.tell import Tell
-from gossamer.frontier.rows import UrlKeys
-from gossamer.frontier.sqlite.requeue import fetch_again
-from gossamer.rules.canonical import identity_of
+from gossamer.frontier.api import Frontier
 from gossamer.store import captures, damage
 from gossamer.store.damage import DamageMark
-from gossamer.store.statements import State
+from gossamer.store.statements import State, StateWriter
+from gossamer.values.url import Url
 
 DAMAGED = 4
 """The exit code of a command that did its work and found damage."""
@@ -39,11 +38,29 @@ def mark_of(one: Finding) -> DamageMark:
     return DamageMark(one.volume, one.number, one.kept.capture_id if one.kept is not None else None, one.why)
 
 
-def mark_lost(connection: State, files: Files, folder: Path, now: Instant) -> int:
-    """Mark the captures of the last volume that lie beyond its end; says how many pages are due again."""
-    found = beyond_end(connection, files, folder, max(captures.volume_names(connection), default=""))
-    new = {mark.key for mark in damage.add(connection, list(map(mark_of, found)), now)}
-    return revive(connection, [one for one in found if mark_of(one).key in new], now)
+async def refetch_lost_end(database: StateWriter, frontier: Frontier, files: Files, folder: Path, now: Instant) -> None:
+    """Mark the captures of the last volume that lie beyond its end; their pages are due again."""
+
+    def find(state: State) -> list[Finding]:
+        return beyond_end(state, files, folder, max(captures.volume_names(state), default=""))
+
+    found = await database.read(find)
+    await refetch_damaged(database, frontier, found)
+    await database.run(lambda state: damage.add(state, list(map(mark_of, found)), now))
+
+
+async def refetch_damaged(database: StateWriter, frontier: Frontier, found: Sequence[Finding]) -> int:
+    """Make pages due whose newest content is damaged, and not marked so far. Returns how many.
+
+    Mark the damage after that, not before: a crash between the two then only repeats this.
+    """
+
+    def pages(state: State) -> list[Url]:
+        new = damage.unmarked(state, list(map(mark_of, found)))
+        lost = [one.kept for one in found if mark_of(one).key in new and one.kept is not None and one.kept.is_page]
+        return sorted({kept.url for kept in lost if captures.latest(state, kept.url) == kept}, key=lambda url: url.text)
+
+    return await frontier.refetch(await database.read(pages))
 
 
 def beyond_end(connection: State, files: Files, folder: Path, volume: str) -> list[Finding]:
@@ -54,10 +71,3 @@ def beyond_end(connection: State, files: Files, folder: Path, volume: str) -> li
         kept for kept in captures.in_volume(connection, volume) if kept.place.offset + kept.place.length > (size or 0)
     ]
     return [Finding(volume, kept.place.number, kept.place.offset, kept.place.length, why, kept) for kept in lost]
-
-
-def revive(connection: State, new: Sequence[Finding], now: Instant) -> int:
-    """Make the pages due again whose newest content is among what is newly found damaged; says how many."""
-    lost = [one.kept for one in new if one.kept is not None and one.kept.is_page]
-    urls = {kept.url for kept in lost if captures.latest(connection, kept.url) == kept}
-    return fetch_again(connection, sorted(urls, key=lambda url: url.text), UrlKeys(identity_of), now)

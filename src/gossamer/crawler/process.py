@@ -13,12 +13,12 @@ from gossamer.archive.compaction import tidy
 from gossamer.archive.volumes import Volumes, room_left
 from gossamer.base.clock import CalendarClock
 from gossamer.base.environment import Network, Outside
-from gossamer.base.tell import Tell
+from gossamer.base.tell import Tell, silent
 from gossamer.config.settings import Settings
 from gossamer.config.slices import budget, fetch_settings, politeness, robots_keeping
 from gossamer.crawler.admission import Admission, open_ruling
 from gossamer.crawler.commands import CRAWLER, Steering
-from gossamer.crawler.damage import mark_lost
+from gossamer.crawler.damage import refetch_lost_end
 from gossamer.crawler.journey import Crawl, Rooms
 from gossamer.crawler.learned import remembering
 from gossamer.crawler.pace import Backlog, Pace
@@ -192,6 +192,19 @@ def the_frontier(
     return frontier_on(database, rules, clock, tell)
 
 
+def idle_frontier(database: StateWriter, settings: Settings, outside: Outside) -> Frontier:
+    """The frontier while nothing crawls, to steer it. REQUIRES: the directory's lock is held."""
+    rules = FrontierRules(
+        politeness(settings),
+        may_enter=lambda _: True,  # seeds are always accepted
+        keys=UrlKeys(identity_of),
+        template_of=lambda text: template_of(Url(text)),
+        budget=budget(settings),
+        chance=outside.chance,
+    )
+    return frontier_on(database, rules, outside.clock, silent)
+
+
 def noting(backlogs: Sequence[Backlog], tell: Tell) -> Tell:
     """Also keeps the backlogs: which groups have been settled since when."""
 
@@ -212,14 +225,14 @@ async def open_archive(
     outside: Outside,
     tell: Tell,
 ) -> tuple[Volumes, SpoolWriter]:
-    """The archive and the spool, mended after an unclean stop; both are closed when the stack is."""
+    """The archive and the spool, repaired after an unclean stop. Both are closed with the stack."""
     files = outside.files
     volumes = Volumes(files, directory.archive, outside.clock, tell, settings.archive.volume_mib * MIB)
     await tidy(database, files, directory.archive, tell)
     recovered = volumes.open(await acknowledged(database))
     if recovered.damaged:
-        now = outside.clock.now()
-        await database.run(lambda connection: mark_lost(connection, files, directory.archive, now))
+        async with idle_frontier(database, settings, outside) as frontier:
+            await refetch_lost_end(database, frontier, files, directory.archive, outside.clock.now())
     await adopt(database, files, directory.archive, tell)
     spool = SpoolWriter(files, directory.spool, tell)
     spool.open(recovered.last_volume)

@@ -68,6 +68,11 @@ class Frontier(Protocol):
         not touched; what is held in quarantine or at a retired host stays there."""
         ...
 
+    async def refetch(self, urls: Sequence[Url]) -> int:
+        """Pages whose stored content is damaged are due; the next response is stored whole, even if it is unchanged.
+        Returns how many of them were known and not due already."""
+        ...
+
     async def ended(self, selection: Selection) -> list[EndedGroup]:
         """How the URLs of a selection ended: what `requeue` would move, and some that wait already."""
         ...

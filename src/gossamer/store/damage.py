@@ -29,26 +29,23 @@ class MarkCounts(msgspec.Struct, frozen=True):
     """Those that nobody has acknowledged."""
 
 
-def replace(connection: State, volumes: Iterable[str], marks: Sequence[DamageMark], now: Instant) -> list[DamageMark]:
-    """These are the damaged records of these volumes; what was marked there before and is not among them is whole
-    again. Inside the caller's transaction. Says which marks are new."""
-    damaged = {mark.key for mark in marks}
-    known = {(volume, number) for volume in volumes for (number,) in connection.execute(_SQL["in_volume"], (volume,))}
-    connection.executemany(_SQL["clear"], list(known - damaged))
-    _mark(connection, marks, now)
-    return [mark for mark in marks if mark.key not in known]
+def replace(connection: State, volumes: Iterable[str], marks: Sequence[DamageMark], now: Instant) -> None:
+    """Mark the damaged records of these volumes. Other marks there are removed: those records are whole again."""
+    connection.executemany(_SQL["clear"], list(_marked(connection, volumes) - {mark.key for mark in marks}))
+    add(connection, marks, now)
 
 
-def add(connection: State, marks: Sequence[DamageMark], now: Instant) -> list[DamageMark]:
-    """These are damaged too; those that were marked before stay so. Inside the caller's transaction. Says which are
-    new."""
-    volumes = {mark.volume for mark in marks}
-    known = {(volume, number) for volume in volumes for (number,) in connection.execute(_SQL["in_volume"], (volume,))}
-    _mark(connection, marks, now)
-    return [mark for mark in marks if mark.key not in known]
+def unmarked(connection: State, marks: Sequence[DamageMark]) -> set[Key]:
+    """Those that are not in the state yet."""
+    return {mark.key for mark in marks} - _marked(connection, {mark.volume for mark in marks})
 
 
-def _mark(connection: State, marks: Sequence[DamageMark], now: Instant) -> None:
+def _marked(connection: State, volumes: Iterable[str]) -> set[Key]:
+    return {(volume, number) for volume in volumes for (number,) in connection.execute(_SQL["in_volume"], (volume,))}
+
+
+def add(connection: State, marks: Sequence[DamageMark], now: Instant) -> None:
+    """Mark these too."""
     rows = [(mark.volume, mark.number, mark.capture_id, mark.why, now) for mark in marks]
     connection.executemany(_SQL["mark"], rows)
 

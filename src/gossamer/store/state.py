@@ -6,7 +6,7 @@ from typing import NamedTuple, cast
 
 from gossamer.base.clock import Clock
 from gossamer.base.environment import random_token
-from gossamer.base.errors import ConfigError, GossamerError
+from gossamer.base.errors import ConfigError, DirectoryUnusable, GossamerError
 from gossamer.base.files import Files
 from gossamer.base.tell import Tell
 from gossamer.store.directory import Directory, refuse_lost_state
@@ -93,6 +93,15 @@ def choose_database(directory: Directory, url: str, files: Files) -> None:
     if place is None:
         refuse_lost_state(directory)
         files.write(directory.database, f"{url}\n{random_token(12)}\n".encode())
+
+
+def refuse_shared_state(directory: Directory, command: str, instead: str) -> None:
+    """Raises DirectoryUnusable for a command that needs the state in `state.db`. `instead`: what the user can do."""
+    if written_place(directory) is not None:
+        raise DirectoryUnusable(
+            f"the state of {directory.root} is in a PostgreSQL database, and `gossamer {command}` needs it "
+            f"in {directory.state.name}: {instead}"
+        )
 
 
 def written_place(directory: Directory) -> SharedPlace | None:

@@ -16,7 +16,7 @@ from gossamer.plugins import code as plugged
 from gossamer.store import captures
 from gossamer.store.directory import USERS, Directory, is_ours, keep_private
 from gossamer.store.sqlite.database import read_only
-from gossamer.store.state import open_state
+from gossamer.store.state import open_state, refuse_shared_state
 
 TRIES = 5
 
@@ -36,6 +36,7 @@ def back_up(source: Directory, target: Directory, outside: Outside, says: Says =
     beyond what was copied before. The copy has its name only once it is complete and verified: until then it is
     called `NAME.part`, and one that was cut short is removed by the next.
     """
+    refuse_shared_state(source, "backup", f"copy the database with pg_dump, and the folder {source.archive.name}")
     files = outside.files
     if files.names(target.root):
         raise DirectoryUnusable(f"{target.root} is not empty; name a new directory for the backup")

@@ -38,7 +38,7 @@ from gossamer.rules.scope import Forgotten, is_like
 from gossamer.store import captures, forgotten
 from gossamer.store.directory import LOG_NAME, Directory, lock_directory
 from gossamer.store.forgotten import ForgottenEntry, scrub
-from gossamer.store.state import open_database, open_state
+from gossamer.store.state import open_database, open_state, refuse_shared_state
 from gossamer.store.statements import State, StateWriter
 from gossamer.values.page import empty_page_reading
 from gossamer.values.url import Host, Url, url_of
@@ -137,6 +137,7 @@ async def forget(
 
     `is_quick`: they are deleted from the views, and the views are not made again.
     """
+    refuse_shared_state(directory, "forget", "other directories may share it, and their archives would keep the pages")
     damage: dict[str, None] = {}
     tell = noting_damage(tell, damage)
     lock = lock_directory(directory, outside, "forget")

@@ -31,6 +31,7 @@ from gossamer.store.directory import Directory, lock_directory
 from gossamer.store.forgotten import ForgottenEntry
 from gossamer.store.given import Option, put_options, put_seeds, stored_options, stored_seeds
 from gossamer.store.sqlite.database import Database
+from gossamer.store.state import refuse_shared_state
 from gossamer.store.statements import State, StateWriter
 from gossamer.values.capture import Kept
 from gossamer.values.format import counted
@@ -80,6 +81,7 @@ async def restore_state(
     directory: Directory, settings: Settings, starts: Sequence[Url], outside: Outside, says: Says
 ) -> Restored:
     """`starts` are named as seeds anew. Raises DirectoryUnusable when there is no archive."""
+    refuse_shared_state(directory, "rebuild --state", "restore the database from its own backup")
     if not outside.files.names(directory.archive):
         raise DirectoryUnusable(
             f"there is nothing in {directory.archive} to make a state from. Put its volumes back from a backup that "

@@ -15,10 +15,12 @@ from gossamer.base.errors import ConfigError, DirectoryBusy
 from gossamer.base.tell import Says, silent
 from gossamer.collection.maintenance.rebuild import unfinished
 from gossamer.collection.maintenance.view_check import ViewCheck, ViewState, checked_databases
-from gossamer.crawler.damage import mark_of, revive
+from gossamer.crawler.damage import mark_of, refetch_damaged
+from gossamer.crawler.process import idle_frontier
 from gossamer.indexer.process import rereading
 from gossamer.store import damage
 from gossamer.store.directory import Directory, lock_directory
+from gossamer.store.options import config_of
 from gossamer.store.state import open_database, open_state
 from gossamer.store.statements import State
 from gossamer.values.format import counted, harmless
@@ -133,18 +135,21 @@ class Verification:
             return await ViewCheck(self._directory, self._outside, reread, is_alone).run(self._says)
 
     async def _mark(self, found: Checked, is_accepted: bool) -> int:
-        """How many pages are due again: those whose newest content is among what is newly found damaged."""
+        """How many pages are due again: those whose newest content is among the damage found now."""
         now = self._outside.clock.now()
-        marks = {mark_of(one).key: one for one in found.findings}
 
-        def marked(connection: State) -> int:
-            new = damage.replace(connection, found.volumes, list(map(mark_of, found.findings)), now)
+        def mark(state: State) -> None:
+            damage.replace(state, found.volumes, list(map(mark_of, found.findings)), now)
             if is_accepted:
-                damage.acknowledge(connection, found.volumes, now)
-            return revive(connection, [marks[mark.key] for mark in new], now)
+                damage.acknowledge(state, found.volumes, now)
 
         async with open_database(self._directory, self._outside.clock, silent) as database:
-            return await database.run(marked)
+            due_again = 0
+            if found.findings:
+                async with idle_frontier(database, config_of(self._directory.root).settings, self._outside) as frontier:
+                    due_again = await refetch_damaged(database, frontier, found.findings)
+            await database.run(mark)
+        return due_again
 
     def _report(
         self,

@@ -91,7 +91,9 @@ class ViewTally:
 
 
 def checked_databases(directory: Directory) -> list[ViewState]:
-    """By SQLite's own check, which reads every page of the file."""
+    """By SQLite's own check, which reads every page of the file. PostgreSQL checks its files itself."""
+    if directory.database.is_file():
+        return [ViewState(directory.database.name, says="the state is in PostgreSQL, and is not checked here")]
     path = directory.state
     mend = f"make it again from the archive:  gossamer rebuild --state --dir {directory.root}"
     if not path.is_file():

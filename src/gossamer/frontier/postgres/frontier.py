@@ -27,6 +27,7 @@ from gossamer.frontier.postgres.requeue import (
     START,
     ended,
     failures_of,
+    fetch_again,
     hasten,
     key_of,
     pasts_of,
@@ -245,6 +246,9 @@ class PostgresFrontier:
     ) -> Callable[[Connection, SharedMoment], tuple[int, AddressKey | None]]:
         rules = self._rules
         return lambda connection, now: requeue_some(connection, self._me(), selection, after, rules, now)
+
+    async def refetch(self, urls: Sequence[Url]) -> int:
+        return await self._run(lambda connection, now: fetch_again(connection, self._me(), urls, self._rules, now))
 
     async def ended(self, selection: Selection) -> list[EndedGroup]:
         return await self._database.run(lambda connection, _: ended(connection, selection, self._rules))

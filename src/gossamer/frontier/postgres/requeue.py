@@ -174,6 +174,18 @@ def requeue_some(
     return amount, None if is_whole else (rows[-1].host_id, rows[-1].id)
 
 
+def fetch_again(
+    connection: Connection, worker_id: int, urls: Sequence[Url], rules: FrontierRules, now: SharedMoment
+) -> int:
+    """Make pages due whose stored content is damaged; the next response is stored whole. Returns how many were not."""
+    pasts = _found(connection, _keys(connection, urls, rules))
+    if pasts:
+        whole = [encoded(past.without_body()) for past in pasts.values()]
+        given = {"host_ids": [key[0] for key in pasts], "ids": [key[1] for key in pasts], "pasts": whole}
+        connection.execute(_SQL["pasts_noted"], given)
+    return requeue_some(connection, worker_id, Selection(urls=tuple(urls)), START, rules, now)[0]
+
+
 def _rows(connection: Connection, selection: Selection, after: Key, rules: FrontierRules) -> list[SharedEndRow]:
     reasons = [reason.value for reason in selection.reasons] or None
     if selection.urls:

@@ -24,6 +24,7 @@ from gossamer.frontier.sqlite.requeue import (
     Requeued,
     ended,
     failures_of,
+    fetch_again,
     hasten,
     pasts_of,
     plans,
@@ -180,6 +181,12 @@ class SqliteFrontier:
 
         await self._keep_step()
         return await requeue(self._database, selection, self._rules.keys, self._clock, moved)
+
+    async def refetch(self, urls: Sequence[Url]) -> int:
+        await self._keep_step()
+        return await self._database.run(
+            lambda connection: fetch_again(connection, urls, self._rules.keys, self._clock.now()), self._look_anew
+        )
 
     async def ended(self, selection: Selection) -> list[EndedGroup]:
         return await self._database.read(lambda connection: ended(connection, selection, self._rules.keys))
