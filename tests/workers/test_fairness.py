@@ -16,7 +16,7 @@ from gossamer.config.settings import Settings
 from gossamer.workers.jobs import reader_pool
 from gossamer.workers.pool import Pool
 from gossamer.workers.protocol import Limits
-from gossamer.workers.worker import HEAVY_BYTES, HEAVY_S, PASSED_OVER, PROVEN_S, SMALL_BYTES, Costs, Lines, Queue
+from gossamer.workers.worker import HEAVY_BYTES, HEAVY_S, PASSED_OVER, PROVEN_S, SMALL_BYTES, Costs, JobQueues, Queue
 
 EASY = Limits(wall_s=600.0, cpu_s=600.0, ahead=4)
 
@@ -165,57 +165,57 @@ def test_F_X8_a_worker_at_a_job_that_takes_long_is_given_no_other() -> None:
 
 
 class Waiting(NamedTuple):
-    line: Queue
+    queue: Queue
     number: int = 0
 
 
 def test_F_X8_the_cheapest_line_goes_first_and_none_starves() -> None:
-    lines: Lines[Waiting] = Lines()
+    queues = JobQueues()
     for line in (Queue.LARGE, Queue.SMALL, Queue.PROVEN):
         for number in range(100):
-            lines.append(Waiting(line, number))
-    taken = [lines.take(Queue.LARGE) for _ in range(100)]
-    counts = [sum(one is not None and one.line is line for one in taken) for line in Queue]
+            queues.append(Waiting(line, number))
+    taken = [queues.take(Queue.LARGE) for _ in range(100)]
+    counts = [sum(one is not None and one.queue is line for one in taken) for line in Queue]
     assert taken[0] == Waiting(Queue.PROVEN) and counts[3] == 0
     assert counts[0] > counts[1] >= counts[2] >= 100 // (PASSED_OVER + 1) // (PASSED_OVER + 1)
     for line in (Queue.PROVEN, Queue.SMALL, Queue.LARGE):
-        numbers = [one.number for one in taken if one is not None and one.line is line]
+        numbers = [one.number for one in taken if one is not None and one.queue is line]
         assert numbers == list(range(len(numbers)))
 
 
 def test_lines_give_only_what_is_asked_for() -> None:
-    lines: Lines[Waiting] = Lines()
+    queues = JobQueues()
     for line in (Queue.HEAVY, Queue.SMALL):
-        lines.append(Waiting(line))
-    assert lines.take(Queue.PROVEN) is None and len(lines) == 2
-    assert lines.take(Queue.LARGE) == Waiting(Queue.SMALL) and lines.take(Queue.LARGE) is None
-    lines.appendleft(Waiting(Queue.HEAVY, 7))
-    lines.discard(Waiting(Queue.HEAVY))
-    lines.discard(Waiting(Queue.SMALL))
-    assert lines.take_heavy() == Waiting(Queue.HEAVY, 7) and lines.take_heavy() is None
+        queues.append(Waiting(line))
+    assert queues.take(Queue.PROVEN) is None and len(queues) == 2
+    assert queues.take(Queue.LARGE) == Waiting(Queue.SMALL) and queues.take(Queue.LARGE) is None
+    queues.appendleft(Waiting(Queue.HEAVY, 7))
+    queues.discard(Waiting(Queue.HEAVY))
+    queues.discard(Waiting(Queue.SMALL))
+    assert queues.take_heavy() == Waiting(Queue.HEAVY, 7) and queues.take_heavy() is None
 
 
 def test_F_X8_a_page_waits_in_the_line_that_its_size_and_its_host_deserve() -> None:
     costs = Costs()
-    assert costs.line("a", 1000) is Queue.SMALL and costs.line("a", SMALL_BYTES + 1) is Queue.LARGE
-    assert costs.line("a", HEAVY_BYTES + 1) is Queue.HEAVY
+    assert costs.queue("a", 1000) is Queue.SMALL and costs.queue("a", SMALL_BYTES + 1) is Queue.LARGE
+    assert costs.queue("a", HEAVY_BYTES + 1) is Queue.HEAVY
     costs.note("a", PROVEN_S / 10)
-    assert costs.line("a", 1000) is costs.line("a", HEAVY_BYTES) is Queue.PROVEN
-    assert costs.line("b", 1000) is Queue.SMALL
+    assert costs.queue("a", 1000) is costs.queue("a", HEAVY_BYTES) is Queue.PROVEN
+    assert costs.queue("b", 1000) is Queue.SMALL
     costs.note("a", HEAVY_S)
-    assert costs.line("a", 1000) is Queue.HEAVY
+    assert costs.queue("a", 1000) is Queue.HEAVY
     costs.note("c", 2 * PROVEN_S)
-    assert costs.line("c", 1000) is costs.line("c", HEAVY_BYTES) is Queue.SMALL
+    assert costs.queue("c", 1000) is costs.queue("c", HEAVY_BYTES) is Queue.SMALL
 
 
 def test_F_X8_a_host_cannot_earn_the_quick_line_with_every_other_page() -> None:
     costs = Costs()
     for _ in range(50):
         costs.note("a", 0.002)
-        assert _ == 0 or costs.line("a", 1000) is Queue.HEAVY
+        assert _ == 0 or costs.queue("a", 1000) is Queue.HEAVY
         costs.note("a", 5.0)
     cheap = 0
-    while costs.line("a", 1000) is not Queue.PROVEN:
+    while costs.queue("a", 1000) is not Queue.PROVEN:
         costs.note("a", 0.002)
         cheap += 1
     assert 10 < cheap < 30
@@ -224,8 +224,8 @@ def test_F_X8_a_host_cannot_earn_the_quick_line_with_every_other_page() -> None:
 def test_F_X8_what_is_no_page_is_as_cheap_as_it_is_small() -> None:
     costs = Costs()
     costs.note("a", 5.0)
-    assert costs.line("a", SMALL_BYTES, is_page=False) is Queue.PROVEN
-    assert costs.line("a", HEAVY_BYTES + 1, is_page=False) is Queue.LARGE
+    assert costs.queue("a", SMALL_BYTES, is_page=False) is Queue.PROVEN
+    assert costs.queue("a", HEAVY_BYTES + 1, is_page=False) is Queue.LARGE
 
 
 def test_the_hosts_remembered_are_bounded_and_the_longest_unseen_goes_first() -> None:
@@ -233,5 +233,5 @@ def test_the_hosts_remembered_are_bounded_and_the_longest_unseen_goes_first() ->
     for number in range(40_000):
         costs.note(f"h{number}", 3.0)
         costs.note("seen", 0.002)
-    assert costs.line("h0", 1) is Queue.SMALL and costs.line("h39999", 1) is Queue.HEAVY
-    assert costs.line("seen", 1) is Queue.PROVEN
+    assert costs.queue("h0", 1) is Queue.SMALL and costs.queue("h39999", 1) is Queue.HEAVY
+    assert costs.queue("seen", 1) is Queue.PROVEN

@@ -185,9 +185,9 @@ async def in_reader(job: ReadJob, rooms: Rooms) -> tuple[ReadDone, Reason | None
         if task != "store" and is_hopeless:
             continue
         try:
-            line = rooms.costs.line(host, len(job.capture.body), is_page=task == "read")
+            queue = rooms.costs.queue(host, len(job.capture.body), is_page=task == "read")
             parts = parts_of(msgspec.structs.replace(job, task=task))
-            answer = await rooms.read(parts, partial(rooms.budget.answer, host), line)
+            answer = await rooms.read(parts, partial(rooms.budget.answer, host), queue)
             done, cpu_s = _READ_DONE.decode(answer.body), spent_s + answer.cpu_s
             return (done, None, cpu_s) if task == job.task else (unread(done, job), lost, cpu_s)
         except WorkerLost as trouble:

@@ -24,7 +24,7 @@ from gossamer.values.format import error_in_words
 from gossamer.values.messages import PageFacts
 from gossamer.views.facts.checkpoints import Checkpoints
 from gossamer.views.facts.store import Graph, LocalFacts
-from gossamer.workers.child import leave_with_parent
+from gossamer.workers.child import die_with_parent
 from gossamer.workers.protocol import MessageKind, frame
 
 
@@ -33,7 +33,7 @@ def main() -> None:
     root, views, indexer, channel = sys.argv[1:]
     tell = crashing(silent, os.environ.get(CRASH_VARIABLE))
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the indexer gets it too, and lets this process finish
-    leave_with_parent()
+    die_with_parent()
     if os.getppid() != int(indexer):  # it died before this process could ask to be killed with it
         return
     lower_session_priority()  # it has the indexer's niceness, but a session of its own

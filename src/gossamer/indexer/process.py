@@ -65,7 +65,7 @@ from gossamer.values.page import Reading, empty_reading
 from gossamer.views.facts.checkpoints import Checkpoints
 from gossamer.views.links.store import LinksWriter
 from gossamer.views.words.writer import IndexWriter
-from gossamer.workers.child import leave_with_parent
+from gossamer.workers.child import die_with_parent
 from gossamer.workers.jobs import asked_twice, job_for, lazy_readers
 
 NAME = "indexer"
@@ -80,7 +80,7 @@ def main() -> None:
     told = ""
     lower_priority(INDEXER_NICENESS)
     if views:
-        leave_with_parent()  # a rebuild that was killed is started again, and continues from the last commit
+        die_with_parent()  # a rebuild that was killed is started again, and continues from the last commit
     try:
         asyncio.run(
             index(Directory(Path(root), views), agent, socket.socket(fileno=int(channel)), real_outside(), tell)

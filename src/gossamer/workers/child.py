@@ -1,9 +1,9 @@
 """The worker process, `python -m gossamer.workers.child module:function limits descriptor`, and its sandbox.
 
-It answers jobs one after the other until the channel ends, and imports nothing but the job's module. Hostile bytes are
+It does jobs one after the other until the channel ends, and imports nothing but the job's module. Hostile bytes are
 parsed here, so it has resource limits, no network, and may neither write nor start processes. What the kernel enforces
 (namespace, limits, seccomp) always holds; the refusals in Python stop an honest library, not machine code that an
-attacker has taken over. A barrier that cannot be set up is reported as missing (`Barriers`), and the worker goes on.
+attacker has taken over. A barrier that cannot be set up is reported as missing (`Barriers`), and the worker continues.
 """
 
 import contextlib
@@ -74,21 +74,17 @@ RENEWED_S = 1.0
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
-def leave_with_parent() -> None:
-    """Die when the parent process dies, even during a job. Linux only; elsewhere the end of the channel does it."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    with contextlib.suppress(AttributeError):
+def die_with_parent() -> None:
+    """End when the parent process dies, even during a job. Linux only; elsewhere the end of the channel ends it."""
+    if (libc := _libc()) is not None:
         libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def close_network() -> bool:
     """Move to a network namespace without interfaces; False where the kernel does not allow it. REQUIRES: a process
     with one thread, as a fresh interpreter has."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    try:
-        return any(libc.unshare(flags) == 0 for flags in (CLONE_NEWNET, CLONE_NEWUSER | CLONE_NEWNET))
-    except AttributeError:  # not Linux
-        return False
+    libc = _libc()
+    return libc is not None and any(libc.unshare(flags) == 0 for flags in (CLONE_NEWNET, CLONE_NEWUSER | CLONE_NEWNET))
 
 
 def limit_resources(limits: Limits) -> tuple[bool, bool]:
@@ -98,15 +94,15 @@ def limit_resources(limits: Limits) -> tuple[bool, bool]:
     keep_one_arena()
     if limits.niceness:
         lower_priority(limits.niceness)
-    _lower(resource.RLIMIT_CORE, 0)
-    has_files = _lower(resource.RLIMIT_NOFILE, limits.open_files) and _lower(resource.RLIMIT_FSIZE, limits.file_bytes)
-    if limits.maps_files:
-        return _lower(resource.RLIMIT_DATA, _taken(WRITABLE) + limits.memory_bytes), has_files
-    return _lower(resource.RLIMIT_AS, _taken(ADDRESS_SPACE) + limits.memory_bytes), has_files
+    _set_limit(resource.RLIMIT_CORE, 0)
+    has_files = _set_limit(resource.RLIMIT_NOFILE, limits.open_files)
+    has_files = _set_limit(resource.RLIMIT_FSIZE, limits.file_bytes) and has_files
+    what, column = (resource.RLIMIT_DATA, WRITABLE) if limits.maps_files else (resource.RLIMIT_AS, ADDRESS_SPACE)
+    return _set_limit(what, _in_use(column) + limits.memory_bytes), has_files
 
 
 class CpuShare:
-    """Gives each job its own CPU time; exceeding it ends the process (SIGXCPU)."""
+    """Limits the CPU time of each job; exceeding it ends the process (SIGXCPU)."""
 
     def __init__(self, cpu_s: float, clock: Clock) -> None:
         self._cpu_s, self._clock = cpu_s, clock
@@ -118,7 +114,7 @@ class CpuShare:
         return resource.getrlimit(resource.RLIMIT_CPU)[0] != resource.RLIM_INFINITY
 
     def renew(self) -> None:
-        """Before every job. These system calls cost as much as to hash a page: the limit is set to a second more, and
+        """Before every job. These system calls cost as much as hashing a page: the limit is set to a second more, and
         not again before that has passed, since one thread cannot have used more in it."""
         now_s = self._clock.elapsed_s()
         if now_s < self._enough_until_s:
@@ -131,13 +127,8 @@ class CpuShare:
         self._enough_until_s = now_s + RENEWED_S
 
 
-def close_doors() -> bool:
-    """From here on Python code in this process may not connect, write, delete or start anything."""
-    sys.addaudithook(_refuse)
-    return True
-
-
 def _refuse(event: str, arguments: tuple[object, ...]) -> None:
+    """An audit hook: Python code may not connect, write, delete or start anything."""
     if event in REFUSED:
         raise PermissionError(f"a worker may not use {event}")
     if event == "open":
@@ -146,15 +137,15 @@ def _refuse(event: str, arguments: tuple[object, ...]) -> None:
             raise PermissionError("a worker may not write files")
 
 
-def _lower(what: int, value: int) -> bool:
+def _set_limit(what: int, value: int) -> bool:
     _, hard = resource.getrlimit(what)
     lowered = value if hard == resource.RLIM_INFINITY else min(value, hard)
-    with contextlib.suppress(ValueError, OSError):  # macOS knows some of them in name only
+    with contextlib.suppress(ValueError, OSError):  # macOS has some of them without effect
         resource.setrlimit(what, (lowered, lowered))
     return resource.getrlimit(what)[0] <= lowered
 
 
-def _taken(what: int) -> int:
+def _in_use(what: int) -> int:
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[what])
     except FileNotFoundError:  # not Linux
@@ -240,7 +231,7 @@ def program(abi: Abi) -> list[Instruction]:
     code: list[Instruction] = [
         (LOAD, 0, 0, ARCH_AT),
         (JUMP_EQ, 1, 0, abi.audit),
-        (RETURN, 0, 0, refusal),  # 32-bit calls have other numbers, which this filter does not know
+        (RETURN, 0, 0, refusal),  # 32-bit calls have other numbers, which are not in this filter
         (LOAD, 0, 0, NUMBER_AT),
     ]
     if abi is X86_64:
@@ -260,13 +251,13 @@ def program(abi: Abi) -> list[Instruction]:
 
 
 def forbid_new_privileges() -> bool:
-    """From here on no program gains rights by being started (setuid). The kernel requires it before a filter."""
+    """No program started from now on gains rights (setuid). The kernel requires this before a filter."""
     libc = _libc()
     return libc is not None and libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
 
 
 def install() -> bool:
-    """Put the filter on this thread and all it starts; False where there is none or the kernel refuses it.
+    """Put the filter on this thread and all that it starts; False if there is none here or the kernel refuses it.
 
     REQUIRES: `forbid_new_privileges()`, and one thread."""
     libc, abi = _libc(), ABIS.get(platform.machine())
@@ -288,21 +279,21 @@ def _libc() -> ctypes.CDLL | None:
     return ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 
-MANY_WORDS = 2_000
+LONGEST_MESSAGE = 2_000
 
 
 def main(job_name: str, limits_json: str, descriptor: str) -> None:
     limits = msgspec.json.decode(limits_json, type=Limits)
     channel = socket.socket(fileno=int(descriptor))
     channel.set_inheritable(False)
-    os.dup2(2, 1)  # what a library prints is no answer
-    leave_with_parent()
+    os.dup2(2, 1)  # what a library prints is not an answer
+    die_with_parent()
     has_network = close_network()
     keep_freed_memory()
     job: Callable[[bytes], bytes] | None = _named(job_name)
     collect_between_jobs()
     if limits.is_silent:
-        _fall_silent()
+        _discard_output()
     share = CpuShare(limits.cpu_s, SystemClock())
     share.renew()
     has_memory, has_files = limit_resources(limits)
@@ -314,8 +305,9 @@ def main(job_name: str, limits_json: str, descriptor: str) -> None:
         memory=has_memory,
         cpu=share.holds,
         files=has_files,
-        audit=close_doors(),
+        audit=True,
     )
+    sys.addaudithook(_refuse)
     if limits.needs_closed_network and not held.is_network_closed:
         job = None
     with contextlib.suppress(BrokenPipeError, ConnectionResetError), channel:
@@ -324,7 +316,7 @@ def main(job_name: str, limits_json: str, descriptor: str) -> None:
         _serve(job, jobs, channel, share)
 
 
-def _fall_silent() -> None:
+def _discard_output() -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
@@ -332,7 +324,7 @@ def _fall_silent() -> None:
 
 
 def _serve(job: Callable[[bytes], bytes] | None, jobs: BinaryIO, channel: socket.socket, share: CpuShare) -> None:
-    """Without a job every request is refused: the sandbox is not safe enough for it."""
+    """`job` None: every request is refused, because the sandbox is not safe enough."""
     done, clock = 0, SystemClock()
     while (payload := received(jobs)) is not None:
         share.renew()
@@ -346,7 +338,7 @@ def _serve(job: Callable[[bytes], bytes] | None, jobs: BinaryIO, channel: socket
 
 
 def _answer(job: Callable[[bytes], bytes], payload: bytes) -> tuple[MessageKind, bytes]:
-    """Whatever a job raises is an answer, not the worker's end."""
+    """An exception of the job is an answer too, not the worker's end."""
     try:
         answer = job(payload)
         if not isinstance(answer, bytes):
@@ -354,8 +346,8 @@ def _answer(job: Callable[[bytes], bytes], payload: bytes) -> tuple[MessageKind,
     except MemoryError:
         return MessageKind.NO_MEMORY, b""
     except Exception as trouble:  # noqa: BLE001 - a plug-in may raise anything
-        words = f"{type(trouble).__name__}: {trouble}"
-        return MessageKind.RAISED, words[:MANY_WORDS].encode("utf-8", "replace")
+        message = f"{type(trouble).__name__}: {trouble}"
+        return MessageKind.RAISED, message[:LONGEST_MESSAGE].encode("utf-8", "replace")
     return MessageKind.ANSWER, answer
 
 
@@ -368,7 +360,7 @@ def _named(job_name: str) -> Callable[[bytes], bytes]:
     if not callable(found):
         raise TypeError(f"{job_name} is not a function")
     if space:
-        found = found(argument)  # one that makes the job
+        found = found(argument)  # it makes the job
     job: Callable[[bytes], bytes] = found
     return job
 

@@ -1,15 +1,20 @@
-"""The jobs that worker processes run, by name: their callers need not load what the jobs need."""
+"""The jobs of worker processes, by name, and pools of readers.
 
-import asyncio
+One rule keeps parsers out of the processes of the crawl, the indexer and the web site: a job on the bytes of a page is
+named here, its messages are defined in `values/messages.py`, and its callers import these two and never the module
+that does the work. `tests/reader/test_messages.py` and `tests/cli/test_start_up.py` check it.
+"""
+
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from typing import TypeVar
 
 import msgspec
 
 from gossamer.base.environment import Outside
 from gossamer.base.errors import WorkerLost
+from gossamer.base.tasks import OnDemand
 from gossamer.base.tell import Tell
 from gossamer.base.tuning import READER_NICENESS
 from gossamer.config.settings import Settings
@@ -27,17 +32,17 @@ _WITH_PLUGINS = {READ: "gossamer.reader.reading:reader", VERSIONS: "gossamer.rea
 
 
 def job_for(plugged: Plugged, job: str = READ) -> str:
-    """The job of a worker for a collection with these plug-ins."""
+    """The name of a job with the plugins of a collection."""
     return job if plugged == NOTHING else f"{_WITH_PLUGINS[job]} {msgspec.json.encode(plugged).decode()}"
 
 
 T = TypeVar("T")
 AHEAD = 4
-"""Some milliseconds of work, so that a reader need not wait for the crawl, which pauses now and then (`journey`)."""
+"""Some milliseconds of work, so that a reader need not wait while the crawler's event loop is busy."""
 
 
 def reader_pool(settings: Settings, outside: Outside, tell: Tell, job: str = READ) -> Pool:
-    """`job` differs from the default where there are plug-ins (`job_for`)."""
+    """`job`: as from `job_for` if there are plugins."""
     limits = Limits(
         wall_s=settings.readers.wall_s,
         cpu_s=settings.readers.cpu_s,
@@ -51,8 +56,8 @@ def reader_pool(settings: Settings, outside: Outside, tell: Tell, job: str = REA
 
 
 async def asked_twice(ask: Callable[[], Awaitable[T]]) -> T:
-    """A reader's answer. If the reader is lost, which may happen on a busy machine, a second one is tried, unless the
-    page used up its CPU time."""
+    """A reader's answer. If the reader is lost, as may happen on a busy machine, a second one is tried, unless the page
+    used up its CPU time."""
     try:
         return await ask()
     except WorkerLost as lost:
@@ -66,15 +71,12 @@ async def lazy_readers(
     settings: Callable[[], Settings], outside: Outside, tell: Tell, job: str = READ
 ) -> AsyncIterator[Callable[[bytes], Awaitable[bytes]]]:
     """A reader pool that is started, and its settings read, with its first job."""
-    async with AsyncExitStack() as opened:
-        pool: Pool | None = None
-        starting = asyncio.Lock()
+    pool = OnDemand(lambda: reader_pool(settings(), outside, tell, job))
 
-        async def call(payload: bytes) -> bytes:
-            nonlocal pool
-            async with starting:
-                if pool is None:
-                    pool = await opened.enter_async_context(reader_pool(settings(), outside, tell, job))
-            return await pool.call(payload)
+    async def call(payload: bytes) -> bytes:
+        return await (await pool.get()).call(payload)
 
+    try:
         yield call
+    finally:
+        await pool.close()

@@ -1,7 +1,7 @@
 """A pool of killable processes, each running one function from bytes to bytes.
 
-For work on hostile bytes that may hang, crash or use up memory: whatever a job does to its process, the call ends in an
-answer or in `WorkerLost`, the process is replaced, and the jobs behind it go to another.
+For work on hostile bytes that may hang, crash or use up memory: every call ends in an answer or in `WorkerLost`, a lost
+process is replaced, and the jobs behind the one that ended it go to another.
 """
 
 import asyncio
@@ -17,19 +17,19 @@ from gossamer.base.errors import WorkerLost
 from gossamer.base.processes import Processes
 from gossamer.base.tell import Tell
 from gossamer.workers.protocol import Barriers, Limits, weakest
-from gossamer.workers.worker import Admit, Job, Lines, Queue, Worker, WorkerAnswer, lost_by_itself
+from gossamer.workers.worker import Admit, Job, JobQueues, Queue, Worker, WorkerAnswer, lost_by_itself
 
 CHILD = "gossamer.workers.child"
-FIRST_REST_S = 0.1
-LONGEST_REST_S = 5.0
-STARTS_TO_DESPAIR = 3
+FIRST_PAUSE_S = 0.1
+LONGEST_PAUSE_S = 5.0
+MOST_FAILED_STARTS = 3
 """Starts that fail in a row, each after a longer pause, before waiting calls fail."""
 
 
 class Pool:
     """`async with Pool(...) as pool: await pool.call(payload)`.
 
-    `job` is a function of a module, or its name, `module:function`: then its module is loaded by the workers alone.
+    `job` is a function of a module, or its name, `module:function`: then only the workers load its module.
     """
 
     def __init__(
@@ -47,9 +47,9 @@ class Pool:
         self._processes = processes
         self._clock = clock
         self._tell = tell
-        self._waiting: Lines[Job] = Lines()
+        self._waiting = JobQueues()
         self._places = size
-        """The wanted number of workers: `size`, and spare ones once they were needed."""
+        """The number of workers to keep: `size`, and spare ones once they were needed."""
         self._workers: list[Worker] = []
         self._is_open = False
         self._failed_starts = 0
@@ -77,7 +77,7 @@ class Pool:
         self._refuse_waiting(WorkerLost("closed", "the pool was closed"))
         if isinstance(trouble, asyncio.CancelledError):
             await self._crew.__aexit__(kind, trouble, trace)
-        else:  # what the body raised is not to be wrapped in a group
+        else:  # an exception of the body must not be wrapped in a group
             await self._crew.__aexit__(None, None, None)
         self._crew = None
 
@@ -86,24 +86,29 @@ class Pool:
         "unguarded" (`Limits.needs_closed_network`), or "closed". A caller that is cancelled takes the job with it."""
         return (await self.ask((payload,))).body
 
-    async def ask(self, parts: Sequence[bytes], admit: Admit | None = None, line: Queue = Queue.PROVEN) -> WorkerAnswer:
-        """The same for a payload in parts. A large answer is received once `admit` has returned. `line`: its likely
+    async def ask(
+        self, parts: Sequence[bytes], admit: Admit | None = None, queue: Queue = Queue.PROVEN
+    ) -> WorkerAnswer:
+        """The same for a payload in parts. A large answer is received once `admit` has returned. `queue`: its likely
         cost; a heavy job waits until a worker is idle, and never gets the last one."""
         if not self._is_open:
             raise WorkerLost("closed", "the pool is not open")
-        line = min(line, Queue.LARGE) if self._size == 1 else line
-        job = Job(parts, asyncio.get_running_loop().create_future(), admit, line)
+        queue = min(queue, Queue.LARGE) if self._size == 1 else queue
+        job = Job(parts, asyncio.get_running_loop().create_future(), admit, queue)
         self._waiting.append(job)
         self._feed()
         try:
             return await job.answer
         finally:
             if job.answer.cancelled():
-                self._give_up(job)
+                if job.worker is not None:
+                    job.worker.abandon(job)
+                else:
+                    self._waiting.discard(job)
 
     async def call_each(self, payload: bytes) -> None:
-        """Each worker does this job, one after the other: for what each caches by itself. Answers are ignored, and so
-        are workers that are lost, which the pool replaces."""
+        """Each worker does this job, one after the other: for what each of them caches. Answers and lost workers are
+        ignored: the pool replaces these."""
         for worker in [worker for worker in self._workers if worker.is_ready]:
             if not worker.ended.is_set():
                 job = Job((payload,), asyncio.get_running_loop().create_future())
@@ -113,7 +118,7 @@ class Pool:
 
     @property
     def waiting(self) -> int:
-        """Jobs that no worker has yet."""
+        """Jobs that were not given to a worker yet."""
         return len(self._waiting)
 
     @property
@@ -128,43 +133,35 @@ class Pool:
 
     @property
     def barriers(self) -> Barriers | None:
-        """What the sandbox of every worker has; None while none is ready."""
+        """The barriers that every worker has; None while none is ready."""
         every = [worker.barriers for worker in self._workers if worker.barriers is not None]
         return weakest(every) if every else None
-
-    def _give_up(self, job: Job) -> None:
-        """Its caller was cancelled: it leaves its worker or its queue."""
-        if job.worker is not None:
-            job.worker.abandon(job)
-        else:
-            self._waiting.discard(job)
 
     def _feed(self) -> None:
         """Give waiting jobs to workers, idle ones first."""
         kept_free = self._feed_heavy() if self._waiting.count(Queue.HEAVY) else None
         while len(self._waiting) > self._waiting.count(Queue.HEAVY):
             able = [worker for worker in self._workers if worker is not kept_free and worker.room() > 0]
-            open_to_all = self._open_to_all(able)
-            job = self._waiting.take(Queue.LARGE if open_to_all else Queue.PROVEN) if able else None
+            unreserved = self._unreserved(able)
+            job = self._waiting.take(Queue.LARGE if unreserved else Queue.PROVEN) if able else None
             if job is None:
                 return
             if not job.answer.done():
-                max(able if job.line is Queue.PROVEN else open_to_all, key=Worker.room).give(job)
+                max(able if job.queue is Queue.PROVEN else unreserved, key=Worker.room).give(job)
 
-    def _open_to_all(self, able: list[Worker]) -> list[Worker]:
-        """The workers among them that may get a job that is not proven to be cheap: while there is a spare worker, all
-        but one."""
+    def _unreserved(self, able: list[Worker]) -> list[Worker]:
+        """Those that may get a job that is not proven to be cheap: while there is a spare worker, all but one."""
         if len(self._workers) <= self._size:
             return able
-        held = sum(1 for worker in self._workers if worker.holds(Queue.SMALL))
+        held = sum(worker.holds(Queue.SMALL) for worker in self._workers)
         return [worker for worker in able if held < len(self._workers) - 1 or worker.holds(Queue.SMALL)]
 
     def _feed_heavy(self) -> Worker | None:
         """Give heavy jobs to idle workers; returns the worker that is kept free for the next."""
         while True:
-            at_it = sum(1 for worker in self._workers if worker.holds(Queue.HEAVY))
-            able = self._open_to_all([worker for worker in self._workers if worker.room() > 0])
-            if at_it >= self._size - 1 or not able:
+            busy = sum(worker.holds(Queue.HEAVY) for worker in self._workers)
+            able = self._unreserved([worker for worker in self._workers if worker.room() > 0])
+            if busy >= self._size - 1 or not able:
                 return None
             worker = min(able, key=lambda one: len(one.jobs))
             if worker.jobs:
@@ -190,8 +187,8 @@ class Pool:
         while self._is_open:
             try:
                 worker = await self._start()
-            except OSError as trouble:  # no descriptors or processes left: that may pass
-                await self._rest_after_failed_start(str(trouble))
+            except OSError as trouble:  # out of descriptors or processes, which may pass
+                await self._pause_after_failed_start(str(trouble))
                 continue
             self._workers.append(worker)
             if self._closing.is_set():  # while it was being started
@@ -200,9 +197,9 @@ class Pool:
                 await worker.ended.wait()
             finally:
                 self._workers.remove(worker)
-                await self._bury(worker)
+                await self._remove(worker)
             if not worker.is_ready and self._is_open:
-                await self._rest_after_failed_start(str(self._fate_of(worker)))
+                await self._pause_after_failed_start(str(self._fate_of(worker)))
 
     async def _start(self) -> Worker:
         ours, theirs = socket.socketpair()
@@ -224,8 +221,8 @@ class Pool:
         self._failed_starts = 0
         self._feed()
 
-    async def _bury(self, worker: Worker) -> None:
-        """Kill and reap it, fail its first job, and give the others to other workers. Never left half done."""
+    async def _remove(self, worker: Worker) -> None:
+        """Kill and reap it, fail its first job, and give the others to other workers; even when cancelled."""
         end = asyncio.get_running_loop().run_in_executor(None, worker.child.kill)  # it waits for the kernel
         interrupted = False
         while not end.done():
@@ -235,11 +232,11 @@ class Pool:
                 interrupted = True
         end.result()
         worker.close()
-        self._share_out(worker)
+        self._redistribute(worker)
         if interrupted:
             raise asyncio.CancelledError
 
-    def _share_out(self, worker: Worker) -> None:
+    def _redistribute(self, worker: Worker) -> None:
         why = self._fate_of(worker)
         held = [job for job in worker.jobs if not job.answer.done() and job.worker is worker]
         self._tell("worker.ended", pid=worker.child.pid, why=str(why), jobs=len(worker.jobs))
@@ -256,29 +253,27 @@ class Pool:
     def _fate_of(self, worker: Worker) -> WorkerLost:
         return worker.fate or lost_by_itself(worker.child.exit_code(), self._limits)
 
-    async def _rest_after_failed_start(self, why: str) -> None:
+    async def _pause_after_failed_start(self, why: str) -> None:
         self._failed_starts += 1
         self._tell("worker.failed-to-start", job=self._job_name, why=why, in_a_row=self._failed_starts)
-        if self._failed_starts >= STARTS_TO_DESPAIR and not self._workers:
+        if self._failed_starts >= MOST_FAILED_STARTS and not self._workers:
             self._refuse_waiting(WorkerLost("crash", f"no worker could be started: {why}"))
-        rest_s = min(FIRST_REST_S * 2 ** min(self._failed_starts - 1, 10), LONGEST_REST_S)
+        pause_s = min(FIRST_PAUSE_S * 2 ** min(self._failed_starts - 1, 10), LONGEST_PAUSE_S)
         async with asyncio.TaskGroup() as either:
-            rest = either.create_task(self._clock.sleep(rest_s))
+            pause = either.create_task(self._clock.sleep(pause_s))
             closing = either.create_task(self._closing.wait())
-            await asyncio.wait({rest, closing}, return_when=asyncio.FIRST_COMPLETED)
-            rest.cancel()
+            await asyncio.wait({pause, closing}, return_when=asyncio.FIRST_COMPLETED)
+            pause.cancel()
             closing.cancel()
 
     def _refuse_waiting(self, why: WorkerLost) -> None:
-        refused = list(self._waiting)
-        self._waiting.clear()
-        for job in refused:
+        for job in self._waiting.take_all():
             if not job.answer.done():
                 job.answer.set_exception(why)
 
 
 def name_of(job: Callable[[bytes], bytes]) -> str:
-    """`module:function`, by which another process finds the job."""
+    """`module:function`, by which a worker process finds the job."""
     module, name = job.__module__, job.__qualname__
     if "<" in name or module == "__main__":
         raise ValueError(f"{module}:{name} cannot be imported by a worker; a job is a plain function of a module")

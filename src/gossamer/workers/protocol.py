@@ -1,4 +1,7 @@
-"""Frames on the channel between the pool and a worker: length, kind and cost in microseconds of CPU, then the body."""
+"""What pool and worker send each other, the limits of a worker, and the barriers of its sandbox.
+
+A frame is the length, kind and cost in microseconds of CPU, then the body.
+"""
 
 import struct
 from enum import IntEnum
@@ -13,7 +16,7 @@ MOST_COST = (1 << 32) - 1
 class MessageKind(IntEnum):
     JOB = 0
     READY = 1
-    """The body says which barriers hold: `Barriers`, as JSON."""
+    """The body has the barriers that hold: `Barriers`, as JSON."""
     ANSWER = 2
     RAISED = 3
     """The job raised; the body is the exception's type and message."""
@@ -31,7 +34,7 @@ def frame(kind: MessageKind, body: bytes, cpu_s: float = 0.0) -> bytes:
 
 
 def received(stream: BinaryIO) -> bytes | None:
-    """The body of the next message; None when the other side is gone."""
+    """The body of the next message; None when the other side has closed the channel."""
     head = stream.read(HEADER.size)
     if len(head) < HEADER.size:
         return None
@@ -47,11 +50,11 @@ class Limits(msgspec.Struct, frozen=True):
     wall_s: float = 5.0
     """Per job, from the moment it is the worker's first."""
     cpu_s: float = 5.0
-    """Per job; the limit is in whole seconds and set once a second, so up to two more may pass."""
+    """Per job; the limit is in whole seconds and set once a second, so a job may get up to two more."""
     memory_bytes: int = 512 * MIB
-    """Address space beyond what the loaded libraries take."""
+    """Address space beyond that of the loaded libraries."""
     recycle_after: int = 10_000
-    """Jobs after which a worker is replaced by a fresh one, so that slow leaks stay small."""
+    """Jobs after which a worker is replaced, so that slow leaks stay small."""
     open_files: int = 64
     file_bytes: int = MIB
     """The largest file a worker's libraries may write; its own code may write none."""
@@ -59,18 +62,17 @@ class Limits(msgspec.Struct, frozen=True):
     ahead: int = 1
     """Jobs given to a busy worker in advance, so that it never idles between two. 0 where jobs are long."""
     spare: int = 0
-    """Workers that are started in addition once all others are busy with jobs that take long. One is then kept for jobs
-    that are likely to be cheap."""
+    """Additional workers, started once all others have jobs that take long. One is then reserved for jobs that are
+    likely to be cheap."""
     niceness: int = 0
-    """Its niceness, as of nice(2)."""
+    """As of nice(2)."""
     is_silent: bool = False
-    """Discard what its libraries print: where running out of memory is normal, they report it at length, and the caller
-    learns of it anyway."""
+    """Discard what its libraries print: they report running out of memory at length, and the caller gets that error
+    anyway."""
     needs_closed_network: bool = False
-    """Its jobs could be made to dial: without a barrier that the kernel enforces they are refused."""
+    """Its jobs could be tricked into connecting: without a barrier that the kernel enforces they are refused."""
     maps_files: bool = False
-    """It reads large files by mapping them, which uses no memory of its own: only writable memory counts against
-    `memory_bytes`."""
+    """It maps large files, which uses no memory of its own: only writable memory counts against `memory_bytes`."""
 
 
 MEANINGS = {
@@ -82,7 +84,7 @@ MEANINGS = {
     "files": "open files and file size are not limited",
     "audit": "Python code may write and connect",
 }
-"""By name of the barrier: what its absence means. The order gives each its bit in `missing_bits`."""
+"""What the absence of each barrier means. The order determines the bits of `missing_bits`."""
 
 
 class Barriers(msgspec.Struct, frozen=True):
@@ -95,11 +97,11 @@ class Barriers(msgspec.Struct, frozen=True):
     cpu: bool = False
     files: bool = False
     audit: bool = False
-    """Python's audit hook: stops an honest library, not machine code."""
+    """Python's audit hook: it stops an honest library, not machine code."""
 
     @property
     def is_network_closed(self) -> bool:
-        """Either of the two prevents connections."""
+        """Either of the two barriers prevents connections."""
         return self.network or self.seccomp
 
     @property
@@ -108,7 +110,7 @@ class Barriers(msgspec.Struct, frozen=True):
 
     @property
     def missing_bits(self) -> int:
-        """As one number, which is how it travels in a heartbeat."""
+        """As one number, for a heartbeat."""
         return sum(1 << place for place, name in enumerate(MEANINGS) if not getattr(self, name))
 
 
@@ -122,7 +124,7 @@ def weakest(every: list[Barriers]) -> Barriers:
 
 
 def in_words(held: Barriers) -> str:
-    """One line for a person."""
+    """One line for people."""
     parts = [
         "network closed" if held.is_network_closed else "network OPEN",
         "memory and CPU limited" if held.memory and held.cpu else "memory or CPU NOT limited",
@@ -134,5 +136,5 @@ def in_words(held: Barriers) -> str:
 
 
 def echo(payload: bytes) -> bytes:
-    """A job for a worker that is started only to see which barriers it can put up."""
+    """A job for a worker that is only started to find out which barriers it can set up."""
     return payload

@@ -1,13 +1,12 @@
-"""One worker process as the pool sees it: jobs down the channel, answers up, a deadline for the first job in its queue;
-and the queues in front of the workers, by what a job is likely to cost.
-"""
+"""One worker process as the pool sees it: its jobs, answers and deadline; and the queues of jobs, by likely cost."""
 
 import asyncio
 import signal
 from collections import OrderedDict, deque
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from enum import IntEnum
-from typing import Generic, NamedTuple, Protocol, TypeVar, cast
+from typing import NamedTuple, cast
 
 import msgspec
 
@@ -31,64 +30,7 @@ class Queue(IntEnum):
 
 
 PASSED_OVER = 3
-"""To the power of the queue: jobs of cheaper queues that go before its next one, so that no queue starves."""
-
-
-class Lined(Protocol):
-    line: Queue
-
-
-J = TypeVar("J", bound=Lined)
-
-
-class Lines(Generic[J]):
-    """All queues. The cheapest goes first, but each of them advances even while the cheaper ones are never empty."""
-
-    def __init__(self) -> None:
-        self._queues: tuple[deque[J], ...] = tuple(deque() for _ in Queue)
-        self._passed_over = [0] * len(Queue)
-
-    def __len__(self) -> int:
-        return sum(map(len, self._queues))
-
-    def __iter__(self) -> Iterator[J]:
-        for queue in self._queues:
-            yield from queue
-
-    def count(self, line: Queue) -> int:
-        return len(self._queues[line])
-
-    def append(self, job: J) -> None:
-        self._queues[job.line].append(job)
-
-    def appendleft(self, job: J) -> None:
-        """It was taken before, and is the next of its queue."""
-        self._queues[job.line].appendleft(job)
-
-    def discard(self, job: J) -> None:
-        if job in (queue := self._queues[job.line]):
-            queue.remove(job)
-
-    def take(self, dearest: Queue) -> J | None:
-        """The next job of this queue or a cheaper one, if there is any."""
-        waiting = [line for line in Queue if line <= dearest and self._queues[line]]
-        if not waiting:
-            return None
-        overdue = (line for line in reversed(waiting) if self._passed_over[line] >= PASSED_OVER**line)
-        chosen = next(overdue, waiting[0])
-        self._passed_over[chosen] = 0
-        for line in waiting:
-            if line > chosen:
-                self._passed_over[line] += 1
-        return self._queues[chosen].popleft()
-
-    def take_heavy(self) -> J | None:
-        queue = self._queues[Queue.HEAVY]
-        return queue.popleft() if queue else None
-
-    def clear(self) -> None:
-        for queue in self._queues:
-            queue.clear()
+"""To the power of a queue's number: so many jobs of cheaper queues go before its next one, so that none starves."""
 
 
 PROVEN_S = 0.05
@@ -109,13 +51,13 @@ class Costs:
         self._expected_s: OrderedDict[str, float] = OrderedDict()
 
     def note(self, host: str, cpu_s: float) -> None:
-        """A page of this host took this much CPU time, whether it could be read or not."""
+        """A page of this host took so much CPU time, whether it could be read or not."""
         before_s = self._expected_s.pop(host, cpu_s)
         self._expected_s[host] = max(cpu_s, before_s + FADES * (cpu_s - before_s))
         if len(self._expected_s) > _MOST_HOSTS:
             self._expected_s.popitem(last=False)
 
-    def line(self, host: str, size: int, is_page: bool = True) -> Queue:
+    def queue(self, host: str, size: int, is_page: bool = True) -> Queue:
         """The queue for a body of `size` bytes from there. The cost of what is not a page depends on its size only."""
         expected_s = self._expected_s.get(host) if is_page else 0.0
         if is_page and (size > HEAVY_BYTES or (expected_s is not None and expected_s >= HEAVY_S)):
@@ -125,16 +67,16 @@ class Costs:
         return Queue.PROVEN if expected_s is not None and expected_s < PROVEN_S else Queue.SMALL
 
 
-ROOM = 1 << 18
+BUFFER_BYTES = 1 << 18
 START_S = 120.0
-"""A busy machine may need long to import the job's libraries; after this the worker counts as hung."""
+"""A busy machine may take long to import the job's libraries; after this the worker counts as hung."""
 LATE_S = 0.25
-"""A job that runs longer than this holds up those given to the worker in advance: other workers get them too."""
+"""A job that runs longer than this delays those behind it in its worker: other workers get them too."""
 _barriers = msgspec.json.Decoder(Barriers)
 CANCEL_GRACE_S = 0.1
 """Most jobs end by themselves before a new worker would be ready."""
 Admit = Callable[[int], Awaitable[None]]
-"""Waits until there is room for an answer of so many bytes."""
+"""Waits until there is memory for an answer of so many bytes."""
 
 
 class WorkerAnswer(NamedTuple):
@@ -143,28 +85,68 @@ class WorkerAnswer(NamedTuple):
     """CPU time the job took."""
 
 
+@dataclass(slots=True, eq=False)
 class Job:
-    __slots__ = ("admit", "answer", "line", "parts", "worker")
+    parts: Sequence[bytes]
+    """They make up the payload, and are not joined, so that a large one is not in memory twice."""
+    answer: "asyncio.Future[WorkerAnswer]"
+    admit: Admit | None = None
+    queue: Queue = Queue.PROVEN
+    worker: "Worker | None" = None
+    """The worker that has it; None: it waits, perhaps for a second worker because the first is late."""
 
-    def __init__(
-        self,
-        parts: Sequence[bytes],
-        answer: "asyncio.Future[WorkerAnswer]",
-        admit: Admit | None = None,
-        line: Queue = Queue.PROVEN,
-    ) -> None:
-        """`parts` make up the payload; they are not joined, so that a large one is not in memory twice."""
-        self.parts = parts
-        self.answer = answer
-        self.admit = admit
-        self.line = line
-        self.worker: Worker | None = None
-        """The worker that has it; None: it waits, perhaps for a second worker because the first is late."""
+
+class JobQueues:
+    """The cheapest queue goes first, but each of them advances even while the cheaper ones are never empty."""
+
+    def __init__(self) -> None:
+        self._queues: tuple[deque[Job], ...] = tuple(deque() for _ in Queue)
+        self._passed_over = [0] * len(Queue)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._queues))
+
+    def count(self, queue: Queue) -> int:
+        return len(self._queues[queue])
+
+    def append(self, job: Job) -> None:
+        self._queues[job.queue].append(job)
+
+    def appendleft(self, job: Job) -> None:
+        """It was taken before, and is the next of its queue."""
+        self._queues[job.queue].appendleft(job)
+
+    def discard(self, job: Job) -> None:
+        if job in (queue := self._queues[job.queue]):
+            queue.remove(job)
+
+    def take(self, costliest: Queue) -> Job | None:
+        """The next job of this queue or a cheaper one, if there is any."""
+        waiting = [queue for queue in Queue if queue <= costliest and self._queues[queue]]
+        if not waiting:
+            return None
+        overdue = (queue for queue in reversed(waiting) if self._passed_over[queue] >= PASSED_OVER**queue)
+        chosen = next(overdue, waiting[0])
+        self._passed_over[chosen] = 0
+        for queue in waiting:
+            if queue > chosen:
+                self._passed_over[queue] += 1
+        return self._queues[chosen].popleft()
+
+    def take_heavy(self) -> Job | None:
+        queue = self._queues[Queue.HEAVY]
+        return queue.popleft() if queue else None
+
+    def take_all(self) -> list[Job]:
+        jobs = [job for queue in self._queues for job in queue]
+        for queue in self._queues:
+            queue.clear()
+        return jobs
 
 
 class Worker(asyncio.BufferedProtocol):
-    """It lives from the start of its process until `ended` is set; then the pool removes it. `changed` is called when
-    it can take another job, `late` when its first job takes long."""
+    """From the start of its process until `ended` is set; then the pool removes it. `changed` is called when it can
+    take another job, `late` when its first job takes long."""
 
     def __init__(
         self, child: Child, limits: Limits, changed: Callable[[], None], late: Callable[["Worker"], None]
@@ -181,17 +163,17 @@ class Worker(asyncio.BufferedProtocol):
         self._late = late
         self._late_at = 0.0
         self.is_late = False
-        """Its first job takes long: it gets no other until that is done."""
+        """Its first job takes long: it gets no others until that is done."""
         self._admission: asyncio.Future[None] | None = None
-        """While a large answer waits for memory, its bytes stay in the worker."""
+        """While a large answer waits for memory, its bytes stay in the worker process."""
         self._is_admitted = False
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.WriteTransport | None = None
         self._left = limits.recycle_after
         self._is_spent = False
         self._deadline = self._loop.time() + START_S
-        self._timer: asyncio.TimerHandle | None = self._loop.call_at(self._deadline, self._look_at_the_clock)
-        self._buffer = bytearray(ROOM)
+        self._timer: asyncio.TimerHandle | None = self._loop.call_at(self._deadline, self._check_deadline)
+        self._buffer = bytearray(BUFFER_BYTES)
         self._view = memoryview(self._buffer)
         self._filled = 0
 
@@ -203,13 +185,13 @@ class Worker(asyncio.BufferedProtocol):
         """How many more jobs it may get now."""
         if not self.is_ready or self.ended.is_set() or self._is_spent or self.is_late:
             return 0
-        if self.jobs and self.jobs[-1].line is Queue.HEAVY:
+        if self.jobs and self.jobs[-1].queue is Queue.HEAVY:
             return 0
         return 1 + self._limits.ahead - len(self.jobs)
 
-    def holds(self, line: Queue) -> bool:
+    def holds(self, queue: Queue) -> bool:
         """Whether it has a job of this queue or a costlier one."""
-        return any(job.line >= line for job in self.jobs)
+        return any(job.queue >= queue for job in self.jobs)
 
     def give(self, job: Job) -> None:
         """REQUIRES: it is ready and has not ended. Jobs are done in order."""
@@ -223,12 +205,12 @@ class Worker(asyncio.BufferedProtocol):
             self._watch_head()
 
     def abandon(self, job: Job) -> None:
-        """Nobody waits for the job any more: when it is the one running, it has a moment to end."""
+        """The job's caller is gone: if it is the one running, it has a moment to end."""
         if self.jobs and self.jobs[0] is job:
             self._watch_head()
 
     def end(self, why: WorkerLost | None = None) -> None:
-        """Give the process up; the pool kills it and starts another."""
+        """Abandon the process; the pool kills it and starts another."""
         if not self.ended.is_set():
             self.fate = why
             self.ended.set()
@@ -244,7 +226,7 @@ class Worker(asyncio.BufferedProtocol):
     # What asyncio calls.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.WriteTransport, transport)  # uvloop's are so in all but name
+        self._transport = cast(asyncio.WriteTransport, transport)  # uvloop's have the methods, but not the base class
 
     def get_buffer(self, sizehint: int) -> memoryview:
         if self._filled == len(self._buffer):
@@ -260,8 +242,8 @@ class Worker(asyncio.BufferedProtocol):
                 self.end(WorkerLost("crash", f"an answer of {length} bytes is more than is allowed"))
                 return
             first, past = start + HEADER.size, start + HEADER.size + length
-            if length > ROOM and not self._is_admitted and self.jobs and self.jobs[0].admit is not None:
-                self._wait_for_room(self.jobs[0].admit, length)
+            if length > BUFFER_BYTES and not self._is_admitted and self.jobs and self.jobs[0].admit is not None:
+                self._wait_for_memory(self.jobs[0].admit, length)
             if past > filled:
                 break
             self._receive(kind, bytes(self._view[first:past]), cost / 1e6)
@@ -272,32 +254,30 @@ class Worker(asyncio.BufferedProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self.end()
 
-    # Its own affairs.
-
-    def _wait_for_room(self, admit: Admit, length: int) -> None:
-        """Pause reading until there is room for the answer; meanwhile the worker waits, without a deadline."""
+    def _wait_for_memory(self, admit: Admit, length: int) -> None:
+        """Pause reading until there is memory for the answer; meanwhile the worker waits, without a deadline."""
         assert self._transport is not None
         transport = cast(asyncio.ReadTransport, self._transport)
         transport.pause_reading()
         self._is_admitted = True
 
-        def go_on(admission: "asyncio.Future[None]") -> None:
+        def resume(admission: "asyncio.Future[None]") -> None:
             self._admission = None
             if not admission.cancelled() and (trouble := admission.exception()) is not None:
-                self.end(WorkerLost("crash", f"no room could be made for its answer: {trouble!r}"))
+                self.end(WorkerLost("crash", f"no memory could be granted for its answer: {trouble!r}"))
             elif not admission.cancelled() and not self.ended.is_set():
                 if self.jobs:
                     self._watch_head()
                 transport.resume_reading()
 
-        self._admission = begin(admit(length), go_on)
+        self._admission = begin(admit(length), resume)
 
     def _receive(self, kind: int, body: bytes, cpu_s: float) -> None:
         if kind == MessageKind.READY:
             try:
                 self.barriers = _barriers.decode(body)
             except msgspec.DecodeError as trouble:
-                self.end(WorkerLost("crash", f"the worker's greeting cannot be read: {trouble}"))
+                self.end(WorkerLost("crash", f"the worker's first message cannot be read: {trouble}"))
             else:
                 self._changed()
             return
@@ -323,18 +303,18 @@ class Worker(asyncio.BufferedProtocol):
         self.is_late = False
         if self._timer is None or self._timer.when() > self._late_at:
             self._stop_timer()
-            self._timer = self._loop.call_at(self._late_at, self._look_at_the_clock)
+            self._timer = self._loop.call_at(self._late_at, self._check_deadline)
 
-    def _look_at_the_clock(self) -> None:
+    def _check_deadline(self) -> None:
         self._timer = None
         if self.is_ready and not self.jobs:
             return
         now = self._loop.time()
         if now < self._late_at:
-            self._timer = self._loop.call_at(self._late_at, self._look_at_the_clock)
+            self._timer = self._loop.call_at(self._late_at, self._check_deadline)
             return
         if now < self._deadline or self._admission is not None:
-            self._timer = self._loop.call_at(max(self._deadline, now + LATE_S), self._look_at_the_clock)
+            self._timer = self._loop.call_at(max(self._deadline, now + LATE_S), self._check_deadline)
             if self.is_ready:
                 self.is_late = True
                 self._late(self)
@@ -351,7 +331,7 @@ class Worker(asyncio.BufferedProtocol):
 
     def _wanted(self) -> int:
         if self._filled < HEADER.size:
-            return ROOM
+            return BUFFER_BYTES
         length, _, _ = HEADER.unpack_from(self._buffer, 0)
         return int(length) + HEADER.size
 
@@ -360,8 +340,8 @@ class Worker(asyncio.BufferedProtocol):
         if start and rest:
             self._view[:rest] = self._view[start : self._filled]
         self._filled = rest
-        if not rest and len(self._buffer) > 4 * ROOM:
-            self._resize(ROOM)
+        if not rest and len(self._buffer) > 4 * BUFFER_BYTES:
+            self._resize(BUFFER_BYTES)
 
     def _resize(self, size: int) -> None:
         fresh = bytearray(size)
@@ -381,7 +361,7 @@ def _settle(answer: "asyncio.Future[WorkerAnswer]", kind: int, body: bytes, cpu_
 
 
 def lost_by_itself(exit_code: int | None, limits: Limits) -> WorkerLost:
-    """What the exit code of a worker that ended by itself says about its job."""
+    """The failure of its job, from the exit code of a worker that ended by itself."""
     if exit_code == -signal.SIGXCPU:
         return WorkerLost("timeout", f"stopped after {limits.cpu_s:g} s of CPU time", limits.cpu_s, used_up=True)
     if exit_code is None or exit_code >= 0:
