@@ -5,7 +5,7 @@ from tests.contract.test_frontier import Opener, opened, run, seed, settled, tak
 from gossamer.base.clock import SECOND
 from gossamer.frontier.api import Frontier
 from gossamer.testing import FakeClock
-from gossamer.values.history import Look, Past, Reschedule, Why
+from gossamer.values.history import LinkCheck, Past, Reschedule, Why
 from gossamer.values.link import How, ListClaim, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.url import Url
@@ -30,7 +30,7 @@ def test_a_page_that_waits_comes_sooner_and_says_why(opened: Opener) -> None:
         async with opened(clock) as frontier:
             await frontier.offer([seed(HOME.text)])
             await visited(frontier, clock, etag='"tag"')
-            look = Look(clock.now(), 4, 9, 40)
+            look = LinkCheck(clock.now(), 4, 9, 40)
             clock.advance(3600)
             assert await frontier.take(1) == []
             wanted = Reschedule(HOME, clock.now() + 60 * SECOND, Why.LINKS, look, threshold=45)
@@ -42,7 +42,7 @@ def test_a_page_that_waits_comes_sooner_and_says_why(opened: Opener) -> None:
             again = await take_page(frontier, clock)
             past = again.past
             assert past is not None and past.etag == '"tag"' and past.is_page, "the rest is remembered as before"
-            assert (past.due_at, past.why, past.look) == (wanted.due_at, "links", look)
+            assert (past.due_at, past.why, past.link_check) == (wanted.due_at, "links", look)
             assert past.known.threshold == 45
 
     run(story())
@@ -69,7 +69,7 @@ def test_a_look_is_noted_without_a_page_coming_sooner(opened: Opener) -> None:
         async with opened(clock) as frontier:
             await frontier.offer([seed(HOME.text)])
             await visited(frontier, clock)
-            assert await frontier.hasten([Reschedule(HOME, None, look=Look(5, 0, 3, 40), threshold=35)]) == 0
+            assert await frontier.hasten([Reschedule(HOME, None, link_check=LinkCheck(5, 0, 3, 40), threshold=35)]) == 0
             (past,) = await frontier.pasts([HOME])
             assert past is not None and past.known.threshold == 35 and past.why == "rate"
             assert past.due_at == past.visited_at + 9 * DAY
@@ -200,10 +200,10 @@ def test_M_C5_what_a_sitemap_says_of_a_page_comes_with_its_visits(opened: Opener
 
         def listed(visit: Visit) -> Settled:
             here = [
-                Offer(Url(f"http://one.test/{name}"), How.SITEMAP, visit.url.id, 1, said=word)
+                Offer(Url(f"http://one.test/{name}"), How.SITEMAP, visit.url.id, 1, claim=word)
                 for name, word in said.items()
             ]
-            away = Offer(Url("http://two.test/a"), How.SITEMAP, visit.url.id, 1, said=ListClaim(7 * SECOND))
+            away = Offer(Url("http://two.test/a"), How.SITEMAP, visit.url.id, 1, claim=ListClaim(7 * SECOND))
             return settled(visit, clock, offers=(*here, away), due_at=clock.now() + DAY, past=Past(1, 2))
 
         async with opened(clock) as frontier:
@@ -214,7 +214,7 @@ def test_M_C5_what_a_sitemap_says_of_a_page_comes_with_its_visits(opened: Opener
                 clock.advance(1)
                 for visit in await frontier.take(5):
                     if visit.kind is VisitKind.PAGE:
-                        met[visit.url.text] = visit.said
+                        met[visit.url.text] = visit.claim
                     await frontier.settle([settled(visit, clock)])
             assert met.pop("http://two.test/a") is None, "nobody speaks for another host"
             assert met == {f"http://one.test/{name}": word for name, word in said.items()}
@@ -228,7 +228,7 @@ def test_M_C5_what_a_sitemap_says_of_a_page_comes_with_its_visits(opened: Opener
                 clock.advance(1)
                 for visit in await frontier.take(5):
                     if visit.kind is VisitKind.PAGE:
-                        again[visit.url.text] = visit.said
+                        again[visit.url.text] = visit.claim
                     await frontier.settle([settled(visit, clock)])
             assert again["http://one.test/a"] == ListClaim(9 * SECOND, 60.0), "the last word counts"
 

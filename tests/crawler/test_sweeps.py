@@ -28,7 +28,7 @@ from gossamer.recrawl.retry import Retry
 from gossamer.store.sqlite.database import Database
 from gossamer.testing import FakeClock
 from gossamer.values.capture import Capture
-from gossamer.values.history import Look, Past, Prints, Reschedule
+from gossamer.values.history import LinkCheck, Past, Prints, Reschedule
 from gossamer.values.link import How, Link, Offer
 from gossamer.values.messages import Listed, Listing, ReadDone
 from gossamer.values.outcome import Fetched, Reason, Unchanged
@@ -126,8 +126,8 @@ def test_M_B3_a_page_comes_sooner_when_enough_of_what_it_links_to_has_changed(tm
             assert await work.sweep() == Swept(1, 1)
             called = await there.past(HUB)
             assert called.due_at <= there.clock.now() and called.why == "links"
-            assert called.look is not None
-            assert (called.look.changed, called.look.links, called.look.threshold) == (4, 9, 40)
+            assert called.link_check is not None
+            assert (called.link_check.changed, called.link_check.links, called.link_check.threshold) == (4, 9, 40)
             assert called.known.threshold == 39, "five points, times the share that had changed less the rest"
             assert await there.visit() == [HUB], "and nothing else"
             await there.find_changed(LEAVES[8])
@@ -227,11 +227,11 @@ def test_sweeps_are_made_when_the_crawl_has_nothing_due(tmp_path: Path) -> None:
 
 
 def test_why_says_what_called_a_page() -> None:
-    called = Past(1, 2, why="links", look=Look(1, 4, 9, 40), leads=320)
+    called = Past(1, 2, why="links", link_check=LinkCheck(1, 4, 9, 40), leads=320)
     lines = in_words(revisit_plan(called), 5)
     assert "revisited sooner: 4 of 9 pages it links to have changed (threshold 40 %)" in lines[0]
     assert "a hub" in lines[-1] and "3.2" in lines[-1]
-    usual = in_words(revisit_plan(Past(1, 2, why="rate", look=Look(1, 0, 3, 40))), 5)
+    usual = in_words(revisit_plan(Past(1, 2, why="rate", link_check=LinkCheck(1, 0, 3, 40))), 5)
     assert "0 of 3 pages it links to had changed" in usual[1] and len(usual) == 3
     assert all(revisit_plan(Past(1, 2, why=why)).says for why in ("vanished", "broken", "refused", "", "unheard-of"))
 

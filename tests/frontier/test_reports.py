@@ -181,7 +181,7 @@ def test_what_is_noted_of_a_page_that_may_come_sooner(is_moved: bool) -> None:
     due = noted(past, Reschedule(url, due_at=15, why=why), is_moved)
     assert due == (msgspec.structs.replace(past, due_at=15, why=why.value) if is_moved else past)
     known_then = noted(past, Reschedule(url, due_at=None, threshold=3), is_moved)
-    assert known_then.known.threshold == 3 and (known_then.due_at, known_then.look) == (20, past.look)
+    assert known_then.known.threshold == 3 and (known_then.due_at, known_then.link_check) == (20, past.link_check)
 
 
 def test_a_url_that_was_met_several_times_counts_from_where_it_is_nearest_and_keeps_its_turn(tmp_path: Path) -> None:

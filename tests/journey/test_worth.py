@@ -169,7 +169,7 @@ def test_M_C5_what_a_sitemap_says_is_evidence_until_visits_say_otherwise() -> No
     for name, word in said.items():
         again = Returning(lambda per_page: policy_named("age", per_page), _Same())
         url = f"http://one.test/{name}"
-        plan = again.plan(end(made(url, START, said=word, how=How.SITEMAP), START))
+        plan = again.plan(end(made(url, START, claim=word, how=How.SITEMAP), START))
         assert plan.due_at is not None
         found[name] = plan.due_at - START
     assert found["often"] < found["unsaid"] < found["seldom"]
@@ -188,7 +188,7 @@ def test_a_date_that_can_be_true_tells_when_a_page_changed(source: str) -> None:
     assert past is not None
     now, changed_at = START + 10 * DAY, START + 6 * DAY
     sent = (("Last-Modified", "Mon, 20 Nov 2023 22:13:20 GMT"),) if source == "server" else ()
-    visit = made(url, now, past, said=ListClaim(changed_at) if source == "sitemap" else None)
+    visit = made(url, now, past, claim=ListClaim(changed_at) if source == "sitemap" else None)
     done = end(visit, now, "two", modified_at=changed_at if source == "page" else None)
     done = msgspec.structs.replace(done, outcome=Fetched(Capture(visit.url, now, 200, "OK", sent, b"")))
     found = again.plan(done).past

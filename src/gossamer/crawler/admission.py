@@ -111,7 +111,7 @@ class Admission:
         return self.learning.is_trap(tally.host, tally.template, tally.fetched, tally.fruitful)
 
     def learn(self, visit: Visit, read: ReadDone) -> Learned | None:
-        found = read.learnt
+        found = read.signs
         if found is None:
             return None
         robots = visit.robots.rules if visit.robots is not None else ()

@@ -117,7 +117,7 @@ async def follow(visit: Visit, rooms: Rooms, arrived: Callable[[], None] = lambd
     if task == "read":
         rooms.costs.note(visit.url.host.name, cpu_s)
     if visit.how in MAPS and done.is_page and rooms.judge(msgspec.structs.replace(visit, how=How.LINK)) is not None:
-        done = msgspec.structs.replace(done, reading=b"", is_page=False, links=(), learnt=None)
+        done = msgspec.structs.replace(done, reading=b"", is_page=False, links=(), signs=None)
     return Followed(visit, outcome, done_at, done, lost, cpu_s=cpu_s)
 
 
@@ -126,7 +126,7 @@ def learning(followed: Followed, rooms: Rooms) -> Followed:
     if isinstance(followed.outcome, Gone) and followed.visit.kind is VisitKind.PAGE:
         rooms.missed(followed.visit.url)
     read = followed.read
-    if read is None or read.learnt is None or not isinstance(followed.outcome, Fetched) or not brings_news(followed):
+    if read is None or read.signs is None or not isinstance(followed.outcome, Fetched) or not brings_news(followed):
         return followed
     learned = rooms.learn(followed.visit, read)
     if learned is not None and followed.visit.past is not None:  # its yield was counted when it was new

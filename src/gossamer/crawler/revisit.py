@@ -174,10 +174,10 @@ class Returning:
             prints=prints,
             history=past.history if past is not None else packed(self._known(end.visit, None).history),
             changed_at=past.changed_at if past is not None else 0,
-            look=past.look if past is not None else None,
+            link_check=past.link_check if past is not None else None,
             leads=past.leads if past is not None else 0,
             links=links_print(read.links, end.visit.url.host.name),
-            said_at=(end.visit.said.changed_at or 0) if end.visit.said is not None else 0,
+            said_at=(end.visit.claim.changed_at or 0) if end.visit.claim is not None else 0,
         )
         if read.listing is not None:
             own = [one for one in news_in(end.visit, read.listing) if not one.is_foreign]
@@ -201,7 +201,7 @@ class Returning:
         if visit.past is None:
             self.holds(self._pages + 1)
         known = self._start(visit, self._known(visit, now))
-        every_s = visit.said.every_s if visit.said is not None else None
+        every_s = visit.claim.every_s if visit.claim is not None else None
         history = hinted(known.history, Hints(every_s, dates[0] if dates else None), end.done_at)
         if is_item(visit, now):
             history = published(history)
@@ -223,7 +223,7 @@ class Returning:
             gone=0,
             changed_at=at if has_changed else before.changed_at,
             leads=before.leads * kept // whole,
-            said_at=(end.visit.said.changed_at or 0) if end.visit.said is not None else 0,
+            said_at=(end.visit.claim.changed_at or 0) if end.visit.claim is not None else 0,
         )
         if has_changed:
             self._novelties.found(end.visit.url, end.read.links if planned.checks_links and end.read else ())
@@ -311,7 +311,7 @@ def is_item(visit: Visit, past: Past) -> bool:
 def dates_of(visit: Visit, read: ReadDone, last_modified: str) -> tuple[Instant, ...]:
     """When the page last changed, as a sitemap or feed, the page itself and its server say: in the order of trust.
     Servers stamp what they make up on the way out; people and their tools write the other two."""
-    said_at = visit.said.changed_at if visit.said is not None else None
+    said_at = visit.claim.changed_at if visit.claim is not None else None
     sent_at = moment_of(last_modified) if last_modified else None
     return tuple([at for at in (said_at, read.modified_at, sent_at) if at is not None])
 

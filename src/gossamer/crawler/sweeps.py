@@ -368,9 +368,9 @@ class Hastening:
                     continue
                 linked = [pasts[link] for link in dict.fromkeys(links) if link in pasts and link != url]
                 found = judged(past, linked, now)
-                if found.look is not None:
+                if found.link_check is not None:
                     due_at = self._returning.sooner(url, past, now) if found.is_called else None
-                    sooner.append(Reschedule(url, due_at, Why.LINKS, found.look, found.threshold))
+                    sooner.append(Reschedule(url, due_at, Why.LINKS, found.link_check, found.threshold))
         return len(around), sooner
 
     async def _pasts(self, urls: Iterable[Url]) -> dict[Url, Past]:

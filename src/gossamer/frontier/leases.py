@@ -6,7 +6,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import msgspec
 
 from gossamer.base.clock import Instant
-from gossamer.frontier.rows import said_of
+from gossamer.frontier.rows import claim_of
 from gossamer.values.history import Past
 from gossamer.values.link import How
 from gossamer.values.outcome import Reason
@@ -67,7 +67,7 @@ class DuePage(NamedTuple):
             is_followed=self.last_detail is not None and self.last_detail.startswith(FOLLOWED),
             past=past,
             priority=self.priority,
-            said=said_of(self.said_at, self.said_every_s),
+            claim=claim_of(self.said_at, self.said_every_s),
         )
 
 

@@ -96,8 +96,8 @@ def noted(past: Past, sooner: Reschedule, is_moved: bool) -> Past:
     if sooner.threshold is not None:
         history = msgspec.structs.replace(past.known, threshold=sooner.threshold)
         past = msgspec.structs.replace(past, history=packed(history))
-    if sooner.look is not None:
-        past = msgspec.structs.replace(past, look=sooner.look)
+    if sooner.link_check is not None:
+        past = msgspec.structs.replace(past, link_check=sooner.link_check)
     if is_moved and sooner.due_at is not None:
         past = msgspec.structs.replace(past, due_at=sooner.due_at, why=sooner.why.value)
     return past

@@ -118,13 +118,13 @@ def said_rows(offers: Sequence[Offer], host: str, key_of: Callable[[str], int]) 
     """Of a list's own host, sorted by id: nobody speaks here for another host."""
     found: dict[int, SaidRow] = {}
     for offer in offers:
-        said = offer.said
-        if said is not None and offer.url.host.name == host:
-            every_s = None if said.every_s is None else round(max(0.0, min(said.every_s, LONGEST_S)))
+        claim = offer.claim
+        if claim is not None and offer.url.host.name == host:
+            every_s = None if claim.every_s is None else round(max(0.0, min(claim.every_s, LONGEST_S)))
             number = key_of(offer.url.text)
-            found[number] = (number, said.changed_at, every_s)
+            found[number] = (number, claim.changed_at, every_s)
     return sorted(found.values(), key=lambda row: row[0])
 
 
-def said_of(changed_at: Instant | None, every_s: int | None) -> ListClaim | None:
+def claim_of(changed_at: Instant | None, every_s: int | None) -> ListClaim | None:
     return None if changed_at is None and every_s is None else ListClaim(changed_at, every_s)

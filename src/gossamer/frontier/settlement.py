@@ -121,14 +121,14 @@ def is_trap(
     judge: Callable[[TemplateTally], bool] | None,
     host: str,
     template: str,
-    learned: tuple[int, int, int, Instant | None],
+    learned: tuple[int, int, Instant | None],
 ) -> bool:
-    """Whether a template is to be quarantined now. `learned`: what it has brought, how many of its URLs are held, and
+    """Whether a template is to be quarantined now. `learned`: pages fetched, those of them that brought something, and
     since when it is quarantined."""
-    fetched, fruitful, held, quarantined_at = learned
+    fetched, fruitful, quarantined_at = learned
     if judge is None or quarantined_at is not None:
         return False
-    return judge(TemplateTally(host, template, fetched, fruitful, fetched + held))
+    return judge(TemplateTally(host, template, fetched, fruitful))
 
 
 def check_entry(settled: Settled) -> None:

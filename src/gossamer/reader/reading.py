@@ -111,7 +111,7 @@ def _read(asked: ReadJob, digest: bytes, own: Own) -> ReadDone:
         may_follow=page.directives.may_follow,
         flags=reading.flags if listing is None else (*reading.flags, *listing.flags),
         listing=listing,
-        learnt=learnt,
+        signs=learnt,
         prints=prints_of(reading, capture.body) if asked.prints else None,
         modified_at=modified_at(reading.facts, capture.fetched_at) if asked.prints else None,
         is_whole=is_kept,
@@ -399,7 +399,7 @@ def version_done(asked: HistoryJob, own: Own = NO_OWN) -> HistoryDone:
     if asked.task == "body":
         decoded = decode(asked.capture.body, asked.capture.joined("content-encoding"), LARGEST)
         return HistoryDone(body=None if decoded.problem in UNREADABLE else decoded.body)
-    return HistoryDone(said=_version_of(asked.capture, asked.agent, own))
+    return HistoryDone(version=_version_of(asked.capture, asked.agent, own))
 
 
 def _version_of(capture: Capture, agent: str, own: Own) -> ReadVersion:

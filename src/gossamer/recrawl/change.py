@@ -10,7 +10,7 @@ import msgspec
 
 from gossamer.base.clock import DAY_S, SECOND, Instant
 from gossamer.recrawl.policies import is_due_by_links, moved_threshold
-from gossamer.values.history import COUNTS, Change, History, Look, Past, Prints
+from gossamer.values.history import COUNTS, Change, History, LinkCheck, Past, Prints
 from gossamer.values.page import Reading
 from gossamer.values.url import Url
 
@@ -233,7 +233,7 @@ SOON = 600 * SECOND
 
 class Judged(msgspec.Struct, frozen=True):
     is_called: bool
-    look: Look | None = None
+    link_check: LinkCheck | None = None
     """To be noted if the page is rescheduled or its threshold moves."""
     threshold: int | None = None
     """From now on; None: as before."""
@@ -250,11 +250,11 @@ def judged(page: Past, linked: Sequence[Past], now: Instant) -> Judged:
     changed = sum(one.changed_at > page.visited_at for one in links)
     threshold = page.known.threshold
     is_called = is_due_by_links(threshold, changed, len(links))
-    is_new_crawl = page.look is None or now - page.look.at >= CRAWL
+    is_new_crawl = page.link_check is None or now - page.link_check.at >= CRAWL
     if not links or not (is_called or is_new_crawl):
         return Judged(False)
-    look = Look(now, changed, len(links), threshold)
-    return Judged(is_called, look, moved_threshold(threshold, changed, len(links)) if is_new_crawl else None)
+    check = LinkCheck(now, changed, len(links), threshold)
+    return Judged(is_called, check, moved_threshold(threshold, changed, len(links)) if is_new_crawl else None)
 
 
 def is_older(page: Past, changed_at: Instant, now: Instant) -> bool:

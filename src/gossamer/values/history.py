@@ -122,7 +122,7 @@ class Original(msgspec.Struct, frozen=True):
     is_page: bool = True
 
 
-class Look(msgspec.Struct, frozen=True, array_like=True):
+class LinkCheck(msgspec.Struct, frozen=True, array_like=True):
     """One check of the pages that a page links to: how many had changed since its own last visit (B3)."""
 
     at: Instant
@@ -157,7 +157,7 @@ class Past(msgspec.Struct, frozen=True, array_like=True):
     """Why it is due then (`values.history.Why`), or how its absence is handled."""
     changed_at: Instant = 0
     """The last visit that found a relevant change; 0: none has."""
-    look: Look | None = None
+    link_check: LinkCheck | None = None
     """The last check of the pages it links to."""
     leads: int = 0
     """New pages its visits have led to, in hundredths; old visits count less (`led`)."""
@@ -272,6 +272,6 @@ class Reschedule(msgspec.Struct, frozen=True):
     due_at: Instant | None
     """None: the due time stays, and only the check is noted."""
     why: Why = Why.LINKS
-    look: Look | None = None
+    link_check: LinkCheck | None = None
     threshold: int | None = None
     """Percentage of links that must have changed from now on; None: as before."""

@@ -53,5 +53,5 @@ class Offer(msgspec.Struct, frozen=True, array_like=True, gc=False):
     via: Url | None = None
     """The sitemap that lists it, if on another host: it counts only if the robots.txt of the URL's own origin names
     it."""
-    said: ListClaim | None = None
+    claim: ListClaim | None = None
     """What that list says about its changes, in a crawl that revisits pages."""

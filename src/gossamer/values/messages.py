@@ -111,7 +111,7 @@ class ReadDone(msgspec.Struct, frozen=True):
     robots: ParsedRobots | None = None
     listing: Listing | None = None
     """What it lists, if it is a sitemap or feed."""
-    learnt: PageSigns | None = None
+    signs: PageSigns | None = None
     """HTML pages only."""
     prints: Prints | None = None
     is_shown: bool = True
@@ -300,7 +300,7 @@ class HistoryJob(msgspec.Struct, frozen=True):
 
 
 class HistoryDone(msgspec.Struct, frozen=True):
-    said: ReadVersion | None = None
+    version: ReadVersion | None = None
     body: bytes | None = None
     """Without its content coding; None if that could not be decoded."""
     difference: Difference | None = None

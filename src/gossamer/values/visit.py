@@ -45,7 +45,7 @@ class Visit(msgspec.Struct, frozen=True):
     """What is remembered from earlier visits, if it is revisited."""
     priority: int | None = None
     """Its rank among the waiting pages of its host, which reflects links, sitemaps and the user's rules."""
-    said: ListClaim | None = None
+    claim: ListClaim | None = None
     """What a sitemap or feed says about its changes."""
 
     @property
@@ -131,8 +131,6 @@ class TemplateTally(msgspec.Struct, frozen=True):
     """Visits that were read."""
     fruitful: int
     """Those of them with new text or facts."""
-    met: int
-    """URLs of this template so far: visited and quarantined."""
 
 
 class Selection(msgspec.Struct, frozen=True):

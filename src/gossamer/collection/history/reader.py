@@ -95,7 +95,7 @@ class HistoryReader:
     async def said(self, kept: Kept) -> ReadVersion | str:
         """What a capture says, or why that cannot be had."""
         done = await self._asked(kept, "read")
-        return done if isinstance(done, str) else done.said or NO_BODY
+        return done if isinstance(done, str) else done.version or NO_BODY
 
     async def body(self, kept: Kept) -> bytes | None:
         """As it was received, without its content coding; None when it was not kept or cannot be read."""

@@ -331,26 +331,26 @@ HUB = 0.5
 
 
 def revisit_plan(past: Past) -> RevisitPlan:
-    look = past.look
+    check = past.link_check
     return RevisitPlan(
         due_at=past.due_at,
         why=past.why,
         says=due_because(past),
         visits=past.known.visits,
         changed_at=past.changed_at or None,
-        links_changed=look.changed if look is not None else None,
-        links=look.links if look is not None else None,
-        threshold=look.threshold if look is not None else None,
+        links_changed=check.changed if check is not None else None,
+        links=check.links if check is not None else None,
+        threshold=check.threshold if check is not None else None,
         new_pages=past.new_pages,
     )
 
 
 def due_because(past: Past) -> str:
-    look = past.look
-    if past.why == Why.LINKS and look is not None:
+    check = past.link_check
+    if past.why == Why.LINKS and check is not None:
         return (
-            f"revisited sooner: {look.changed} of {counted(look.links, 'page')} it links to "
-            f"{'has' if look.changed == 1 else 'have'} changed (threshold {look.threshold} %)"
+            f"revisited sooner: {check.changed} of {counted(check.links, 'page')} it links to "
+            f"{'has' if check.changed == 1 else 'have'} changed (threshold {check.threshold} %)"
         )
     if past.why in WAITED_FOR:
         return WAITED_FOR[past.why]

@@ -107,7 +107,7 @@ UPDATE hosts SET held = held + %(more)s WHERE id = %(host_id)s;
 INSERT INTO templates AS t (host_id, id, template, fetched, fruitful)
 VALUES (%(host_id)s, %(id)s, %(template)s, %(fetched)s, %(fruitful)s)
 ON CONFLICT (host_id, id) DO UPDATE SET fetched = t.fetched + excluded.fetched, fruitful = t.fruitful + excluded.fruitful
-RETURNING fetched, fruitful, held, quarantined_at;
+RETURNING fetched, fruitful, quarantined_at;
 
 -- template_judged: A template goes into quarantine, or comes out.
 UPDATE templates SET quarantined_at = %(at)s, held = held + %(held)s WHERE host_id = %(host_id)s AND id = %(id)s;

@@ -185,7 +185,7 @@ SELECT host_id, name, template FROM templates JOIN hosts ON hosts.id = host_id W
 -- learned: A visit was read: what its template has brought so far.
 INSERT INTO templates (host_id, id, template, fetched, fruitful) VALUES (?1, ?2, ?3, 1, ?4)
 ON CONFLICT (host_id, id) DO UPDATE SET fetched = fetched + 1, fruitful = fruitful + ?4
-RETURNING fetched, fruitful, held, quarantined_at;
+RETURNING fetched, fruitful, quarantined_at;
 
 -- template_quarantined: Addresses of a template are held from now on.
 INSERT INTO templates (host_id, id, template, quarantined_at) VALUES (?1, ?2, ?3, ?4)
