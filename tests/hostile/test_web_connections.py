@@ -262,7 +262,7 @@ def wait_until(happens: Callable[[], bool], what: str) -> None:
 def test_F_W16_too_many_at_once_are_told_to_come_back(
     server: uvicorn.Server, port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gate_behind(server)._under_way, "most", 1)
+    monkeypatch.setattr(gate_behind(server)._making, "most", 1)
     with closing(line_to(port)) as busy:
         busy.sendall(b"POST /sparql HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 3\r\n\r\nab")
         wait_until(lambda: gate_behind(server).load == (1, 0), "the first is being answered")
@@ -302,7 +302,7 @@ def test_F_W16_every_counter_returns_to_nothing(
     """Three rounds with room for two: a counter that leaks would refuse the third."""
     gate, config = gate_behind(server), server.config
     assert isinstance(config, Serving)
-    monkeypatch.setattr(gate._under_way, "most", 2)
+    monkeypatch.setattr(gate._making, "most", 2)
     monkeypatch.setattr(gate._long, "most", 2)
     for _ in range(3):
         line = line_to(port)

@@ -3,13 +3,13 @@
 import os
 from collections.abc import Callable
 
-from gossamer.web.search import job as search_job
+from gossamer.web.search import answer as search_answer
 
 DEADLY = b"deadlynightshade"
 
 
 def search_in(argument: str) -> Callable[[bytes], bytes]:
-    search = search_job.search_in(argument)
+    search = search_answer.search_in(argument)
 
     def job(payload: bytes) -> bytes:
         if DEADLY in payload:

@@ -110,8 +110,8 @@ def test_a_value_that_cannot_be_is_refused_in_words(site: Site, asked: str) -> N
 
 @pytest.mark.parametrize("at_once", [1, 7, 500])
 def test_a_list_as_csv_is_whole_whatever_its_length(site: Site, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(visit_pages, "AT_ONCE", at_once)
-    monkeypatch.setattr(host_pages, "AT_ONCE", at_once)
+    monkeypatch.setattr(visit_pages, "ROWS_AT_ONCE", at_once)
+    monkeypatch.setattr(host_pages, "ROWS_AT_ONCE", at_once)
     by_url, by_host = visits(site).visits, hosts(site).hosts
     assert len(by_url) > 50 and len(by_host) > 8
     for path, column, wanted in (

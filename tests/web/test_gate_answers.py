@@ -12,7 +12,7 @@ from tests.web.gate import BEARER, COOKIE, KEYS, PORT, ask, gate_of, role_of_ask
 from gossamer.testing import FakeClock
 from gossamer.web.access.connections import WebConnection, server_of
 from gossamer.web.access.guard import LONG, Gate, RequestBody
-from gossamer.web.access.login import cookie_name, is_led_here
+from gossamer.web.access.login import cookie_name, is_from_another_site
 from gossamer.web.access.tokens import SESSION_S, Access, AccessTokens, Role, Sessions, may_change
 from gossamer.web.streams import MOST_LONG, PIECE
 
@@ -267,9 +267,9 @@ def test_F_W7_a_page_of_another_site_may_lead_here_and_read_only_what_is_public(
         ({"sec-fetch-site": "cross-site"}, True),
     ],
 )
-def test_F_X14_whoever_comes_from_a_page_of_another_site_is_led_here(headers: dict[str, str], is_led: bool) -> None:
+def test_F_X14_requests_caused_by_another_site_are_recognised(headers: dict[str, str], is_led: bool) -> None:
     given = [(name.encode(), value.encode()) for name, value in {"host": OURS, **headers}.items()]
-    assert is_led_here(Request({"type": "http", "headers": given})) is is_led
+    assert is_from_another_site(Request({"type": "http", "headers": given})) is is_led
 
 
 def test_who_sends_no_token_where_one_is_needed_is_told_how() -> None:

@@ -16,7 +16,7 @@ from gossamer.cli.crawl.demo import settings_for
 from gossamer.cli.serve import open_site
 from gossamer.store.directory import Directory
 from gossamer.testing import FakeClock
-from gossamer.web.access.guard import ASKING, CHANGING, READING, UNLOCKED
+from gossamer.web.access.guard import CHANGING, POSTABLE, READING, UNLOCKED
 from gossamer.web.access.login import Entrance
 from gossamer.web.app import make_routes
 from gossamer.web.responses import make_show
@@ -51,7 +51,7 @@ def expected(method: str, path: str, role: str, is_open: bool) -> int:
     is_free = is_open or path in UNLOCKED or path.startswith("/static/")
     if role == "anonymous" and not is_free:
         return 401
-    if method in CHANGING and not (method == "POST" and path in ASKING) and role != "admin":
+    if method in CHANGING and not (method == "POST" and path in POSTABLE) and role != "admin":
         return 403
     return 200
 
@@ -69,7 +69,7 @@ def test_F_W8_every_route_opens_to_those_it_should_and_to_nobody_else(
 
 
 def test_all_but_one_of_what_changes_something_is_below_crawl_or_nodes(table: list[tuple[str, str]]) -> None:
-    changing = [path for method, path in table if method in CHANGING and path not in ASKING]
+    changing = [path for method, path in table if method in CHANGING and path not in POSTABLE]
     assert [path for path in changing if not path.startswith(("/crawl", "/nodes"))] == ["/page/again"]
 
 

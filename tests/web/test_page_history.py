@@ -19,7 +19,7 @@ from gossamer.collection.collection import Collection
 from gossamer.collection.history.reader import HistoryReader
 from gossamer.store.directory import Directory
 from gossamer.values.url import Url
-from gossamer.web.page.history import NOT_YET, badges_of, dots_of, line_of
+from gossamer.web.page.history import NOT_YET, badges_of, dots_of, timeline_of
 
 HOSTILE = Url("https://hostile.test/page")
 SPOILT = Url("https://shop.test/spoilt")
@@ -163,6 +163,6 @@ def test_a_reader_that_takes_its_time_does_not_hold_up_the_page(
 
     versions = past(directory).versions(SHOP)[::-1]
     monkeypatch.setattr(HistoryReader, "timeline", never)
-    found = asyncio.run(line_of(Collection(directory, real_outside()), SHOP, versions))
+    found = asyncio.run(timeline_of(Collection(directory, real_outside()), SHOP, versions))
     assert [(one.number, one.note) for one in found.versions] == [(1, NOT_YET), (2, NOT_YET), (3, NOT_YET)]
     assert badges_of(found.versions[0]) == [("warn", NOT_YET)] and {dot.kind for dot in dots_of(found)} == {"same"}

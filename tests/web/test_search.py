@@ -15,9 +15,9 @@ from gossamer.base.clock import SystemClock
 from gossamer.monitor.control import Control
 from gossamer.store.directory import Directory
 from gossamer.values.query import DEEPEST_HIT, MOST_HITS
-from gossamer.web.search.address import SearchAddress
-from gossamer.web.search.page import HEAD, Reply, SearchQuestion
+from gossamer.web.search.answer import HEAD, Reply, SearchQuestion
 from gossamer.web.search.routes import SearchDispatcher
+from gossamer.web.search.state import SearchState
 
 PERSON = "http://schema.org/Person"
 RECIPE = "http://schema.org/Recipe"
@@ -216,7 +216,7 @@ def test_a_table_of_more_results_than_can_be_paged_to_says_in_its_last_line_wher
             return Reply(HEAD + b"x\r\n" * question.limit, is_full=True)
 
     async def whole() -> bytes:
-        desk, asked = Endless(), SearchAddress("x")
+        desk, asked = Endless(), SearchState("x")
         first = await desk._reply(SearchQuestion("csv", asked, MOST_HITS))
         return b"".join([piece async for piece in desk._rows(asked, first)])
 

@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 from gossamer.web.crawl.lists import VisitsParameters
 from gossamer.web.crawl.routes import RulesParameters
 from gossamer.web.routes import InvalidParameter, read
-from gossamer.web.search.address import (
+from gossamer.web.search.routes import LONGEST_TYPED, SearchCsvParameters, SearchJsonParameters, SuggestParameters
+from gossamer.web.search.state import (
     DEEPEST,
     GROUPS,
     LONGEST_DAY,
     LONGEST_VALUE,
     MOST_VALUES,
-    SearchAddress,
     SearchParameters,
+    SearchState,
 )
-from gossamer.web.search.routes import LONGEST_TYPED, SearchCsvParameters, SearchJsonParameters, SuggestParameters
 
 FILTERS = [name for group in GROUPS for name in (group.name, f"not_{group.name}")]
 NAMES = st.sampled_from(["q", "since", "until", "sort", "from", "limit", "other", *FILTERS])
@@ -28,11 +28,11 @@ VALUES = st.one_of(
 )
 
 
-def search_of(query_string: bytes) -> SearchAddress | None:
+def search_of(query_string: bytes) -> SearchState | None:
     """None when it is refused."""
     try:
         pairs = parse_qsl(query_string.decode("latin-1"), keep_blank_values=True)
-        return read(SearchParameters, pairs, {}).address()
+        return read(SearchParameters, pairs, {}).state()
     except InvalidParameter:
         return None
 

@@ -22,17 +22,16 @@ from gossamer.search.find import SearchAnswer
 from gossamer.store.directory import Directory
 from gossamer.testing import FakeClock
 from gossamer.web.render import make_templates
-from gossamer.web.search.address import asked_of
-from gossamer.web.search.job import NO_ANSWER, RENEW, search_in
-from gossamer.web.search.page import Answering, CrawlPulse, Kind, Reply, SearchQuestion
-from gossamer.web.search.processes import REST_S, Searchers
+from gossamer.web.search.answer import NO_ANSWER, RENEW, Answering, CrawlPulse, Kind, Reply, SearchQuestion, search_in
+from gossamer.web.search.processes import START_AFTER_S, Searchers
+from gossamer.web.search.state import search_state
 
 PULSE = CrawlPulse(0, {"pages": 40, "queued": 0}, "at rest")
 UP_S = 300.0
 
 
 def question(kind: Kind, words: str) -> SearchQuestion:
-    return SearchQuestion(kind, asked_of(words, {"lang": ("en",)} if " " in words else {}, {}), 10, PULSE)
+    return SearchQuestion(kind, search_state(words, {"lang": ("en",)} if " " in words else {}, {}), 10, PULSE)
 
 
 class Told:
@@ -116,12 +115,12 @@ def test_they_are_started_a_moment_after_the_server_though_nobody_asks(collectio
         async with Searchers(collection, 1, SystemProcesses(), clock, Told()) as searchers:
             await asyncio.sleep(0)
             assert not searchers.pids, "not at once"
-            clock.advance(REST_S)
+            clock.advance(START_AFTER_S)
             async with asyncio.timeout(UP_S):
                 while not searchers.pids:
                     await asyncio.sleep(0.02)
             (pid,) = searchers.pids
-            assert "gossamer.web.search.job:search_in" in " ".join(psutil.Process(pid).cmdline())
+            assert "gossamer.web.search.answer:search_in" in " ".join(psutil.Process(pid).cmdline())
 
     asyncio.run(scene())
 
@@ -154,7 +153,7 @@ def test_a_collection_that_is_not_there_yet_is_an_answer_without_pages(tmp_path:
 
 
 def test_the_process_loads_nothing_of_the_web_framework() -> None:
-    asked = "import sys, gossamer.web.search.job; print(*{name.partition('.')[0] for name in sys.modules})"
+    asked = "import sys, gossamer.web.search.answer; print(*{name.partition('.')[0] for name in sys.modules})"
     loaded = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout.split()
     assert not {"starlette", "uvicorn", "httptools", "cyclopts", "rich", "lxml"} & set(loaded)
 
@@ -169,7 +168,7 @@ def test_they_end_with_the_server_whatever_ends_it(collection: Directory) -> Non
         for _ in range(600):
             assert Site(int(found[1])).ask("/search.json?q=harbour").status == 200
             children = psutil.Process(server.pid).children()
-            searchers = [child for child in children if any("web.search.job" in word for word in child.cmdline())]
+            searchers = [child for child in children if any("web.search.answer" in word for word in child.cmdline())]
             if searchers:
                 break
         server.kill()

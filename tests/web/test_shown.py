@@ -1,6 +1,6 @@
 """Facts, names and numbers as people see them; pure."""
 
-from gossamer.web.entities.facts import things_of
+from gossamer.web.entities.facts import entities_of
 from gossamer.web.names import named, short, term_of
 from gossamer.web.render import ago, moment, number, size
 
@@ -52,9 +52,9 @@ def test_facts_are_gathered_by_thing_and_the_page_comes_last() -> None:
         fact("http://a.test/page#it", NAME, "A thing"),
         fact("http://a.test/page#it", TYPE, "http://schema.org/Book"),
     ]
-    first, place, page = things_of(rows, PAGE, set())
+    first, place, page = entities_of(rows, PAGE, set())
     assert (first.name, place.name, page.name) == ("A thing", "Entity 2", "This page")
-    assert first.facts[0].property == "is a" and first.types == ["schema:Book"]
+    assert (first.facts[0].property, first.facts[0].value.text) == ("is a", "schema:Book")
     where = next(one for one in first.facts if one.property == "schema:location")
     assert where.value.href == f"#{place.anchor}" and where.value.text == "Entity 2"
 

@@ -12,7 +12,7 @@ import pytest
 from tests.web.site import LONG_S, SPARQL_S, Answer, Site
 
 from gossamer.web.sparql.console import EXAMPLES
-from gossamer.web.sparql.protocol import Declined, ProtocolQuery, from_address, from_body
+from gossamer.web.sparql.protocol import Declined, ProtocolQuery, from_body, from_url
 
 FORM = "application/x-www-form-urlencoded"
 COUNT = "SELECT (COUNT(*) AS ?n) WHERE { ?s ?p ?o }"
@@ -255,8 +255,8 @@ def test_a_form_without_a_query_is_refused(site: Site) -> None:
 
 
 def test_what_a_request_asks_is_decided_without_a_server() -> None:
-    assert from_address([("query", "ASK {}"), ("default-graph-uri", "a:b")]) == ProtocolQuery("ASK {}", ("a:b",), ())
-    assert from_address([]) == ProtocolQuery("")
+    assert from_url([("query", "ASK {}"), ("default-graph-uri", "a:b")]) == ProtocolQuery("ASK {}", ("a:b",), ())
+    assert from_url([]) == ProtocolQuery("")
     assert from_body("APPLICATION/SPARQL-QUERY", "ASK {} # é".encode(), []) == ProtocolQuery("ASK {} # é")
     assert isinstance(from_body(FORM, b"query=a&query=b", []), Declined)
     assert isinstance(from_body(FORM, b"using-graph-uri=a&query=b", []), Declined)

@@ -11,9 +11,9 @@ from pyoxigraph import NamedNode, RdfFormat, parse
 from tests.web.site import LONG_S, Site
 
 from gossamer.web.entities.queries import NAMING
-from gossamer.web.sparql.console import LONGEST_SHARED, address_of, query_for, stated_in
+from gossamer.web.sparql.console import LONGEST_SHARED, parameters_of, query_for, stated_in
 from gossamer.web.sparql.description import TermCounts, suggested
-from gossamer.web.sparql.protocol import Declined, ProtocolQuery, from_address
+from gossamer.web.sparql.protocol import Declined, ProtocolQuery, from_url
 
 SCHEMA = "http://schema.org/"
 THINGS = f"SELECT DISTINCT ?x WHERE {{ ?x a <{SCHEMA}CreativeWork> }}"
@@ -43,9 +43,9 @@ def test_M_A7_inference_is_asked_for_and_said(site: Site) -> None:
 
 def test_an_unknown_kind_of_inference_is_refused(site: Site) -> None:
     assert site.sparql(THINGS, inference="owl").status == 400
-    assert from_address([("query", "ASK {}"), ("inference", "rdfs")]) == ProtocolQuery("ASK {}", has_inference=True)
-    assert from_address([("inference", "none")]) == ProtocolQuery("")
-    assert isinstance(from_address([("inference", "magic")]), Declined)
+    assert from_url([("query", "ASK {}"), ("inference", "rdfs")]) == ProtocolQuery("ASK {}", has_inference=True)
+    assert from_url([("inference", "none")]) == ProtocolQuery("")
+    assert isinstance(from_url([("inference", "magic")]), Declined)
 
 
 def test_a_graph_is_a_table_of_facts_with_files_beside_it(site: Site) -> None:
@@ -184,9 +184,8 @@ def test_a_query_too_long_for_a_link_is_answered_by_post_and_says_so(site: Site)
         headers={"Content-Type": "application/x-www-form-urlencoded"},
     ).page
     assert "too long for a link" in page.css_first("#answer").text() and page.css("#answer .files a") == []
-    assert address_of(ProtocolQuery(long)) == "" and address_of(ProtocolQuery("ASK {}", has_inference=True)).endswith(
-        "&inference=rdfs"
-    )
+    with_inference = ProtocolQuery("ASK {}", has_inference=True)
+    assert parameters_of(ProtocolQuery(long)) == "" and parameters_of(with_inference).endswith("&inference=rdfs")
 
 
 def test_F_W2_what_was_typed_is_only_text(site: Site) -> None:

@@ -44,7 +44,7 @@ def address(number: int) -> Url:
 
 
 def odd_addresses() -> list[Url]:
-    """Addresses whose answers are faults, or redirects to a payload."""
+    """URLs whose answers are faults, or redirects to a payload."""
     return [Url(f"http://{kind}.hostile.test/{kind}/{number}") for kind in ODD for number in range(0, 100, 12)]
 
 

@@ -1,4 +1,4 @@
-"""The API described: for programs as OpenAPI 3.1, for people as a page made from it."""
+"""The description of the API: OpenAPI 3.1 for programs, and a page made from it for people."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -22,21 +22,12 @@ ABOUT = (
 
 
 class Parameter(NamedTuple):
+    """A parameter or form field, as a row of the table on the page."""
+
     name: str
     kind: str
     words: str
     is_needed: bool
-
-
-class Operation(NamedTuple):
-    method: str
-    path: str
-    summary: str
-    words: str
-    parameters: list[Parameter]
-    answers: list[tuple[str, str]]
-    """Media types, and the name of what comes."""
-    needs_token: bool
 
 
 class ApiExample(NamedTuple):
@@ -46,12 +37,10 @@ class ApiExample(NamedTuple):
 
 
 def router(site: Routes, show: Show) -> Routes:
-    """REQUIRES: every other route is in `site` before the first request comes."""
+    """REQUIRES: every other route is in `site` before the first request."""
     routes = Routes()
 
-    @cache
-    def described() -> dict[str, Any]:
-        return document(site.table)
+    described = cache(lambda: document(site.table))
 
     @routes.get("/openapi.json")
     def openapi() -> Response:
@@ -60,16 +49,15 @@ def router(site: Routes, show: Show) -> Routes:
     @routes.get("/api")
     def page(request: Request) -> Response:
         here = f"{request.url.scheme}://{request.headers['host']}"
-        operations = list(operations_in(described()))
-        return show("api.html", operations=operations, examples=examples(here), about=ABOUT)
+        return show("api.html", operations=operations_in(described()), examples=examples(here), about=ABOUT)
 
     return routes
 
 
 def document(table: Sequence[WebRoute]) -> dict[str, Any]:
-    """OpenAPI of every route for programs; pages for people have no responses described."""
+    """OpenAPI of every route for programs; pages for people have no documented responses."""
     for_programs = [route for route in table if route.responses]
-    # All schemas are made at once: two types of one name get longer names.
+    # All schemas are made at once, so that two types of one name get longer names.
     kinds = [kind for route in for_programs for one in route.responses.values() for kind in one.kinds]
     schemas, components = schemas_of([*kinds, ErrorMessage])
     each = iter(schemas)
@@ -92,7 +80,7 @@ def operation_of(
     found = {str(code): _response(ResponseKind(words), [of_errors]) for code, words in ERRORS.items()}
     found |= {str(status): _response(one, bodies[status]) for status, one in route.responses.items()}
     if not route.path.endswith(".json"):
-        for status in found.keys() - {"200", "303"}:  # to those who do not say that they like JSON
+        for status in found.keys() - {"200", "303"}:  # for clients that do not accept JSON
             found[status]["content"]["text/plain"] = {"schema": {"type": "string"}}
     name = "".join(letter if letter.isalnum() else "_" for letter in f"{route.method.lower()}{route.path}")
     words = getdoc(route.handler)
@@ -132,13 +120,13 @@ def _parameters(route: WebRoute) -> list[dict[str, Any]]:
 
 
 def schemas_of(kinds: Sequence[Any]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """The JSON schemas of these types, and the components they refer to; instants are text (`values.format`)."""
+    """The JSON schemas of these types, and their components; instants are text (`values.format`)."""
     schemas, components = msgspec.json.schema_components(kinds, ref_template=REF)
-    return [_with_text(one) for one in schemas], _with_text(components)
+    return _with_text(schemas), _with_text(components)
 
 
 def _with_text(schema: Any) -> Any:
-    if isinstance(schema, list):
+    if isinstance(schema, list | tuple):
         return [_with_text(one) for one in schema]
     if not isinstance(schema, dict):
         return schema
@@ -146,48 +134,32 @@ def _with_text(schema: Any) -> Any:
     return {name: "string" if is_instant and name == "type" else _with_text(one) for name, one in schema.items()}
 
 
-def operations_in(whole: Mapping[str, Any]) -> Iterator[Operation]:
+def operations_in(whole: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Every operation with the values that the page adds to it."""
     for path, operations in sorted(whole["paths"].items()):
         for method, one in operations.items():
-            content: dict[str, Any] = next(
-                (answer for code, answer in one["responses"].items() if code.startswith("2")), {}
-            )
-            yield Operation(
-                method.upper(),
-                path,
-                one.get("summary", ""),
-                one.get("description", ""),
-                [*map(parameter_of, one.get("parameters", [])), *fields_of(one.get("requestBody", {}))],
-                [
-                    (media_type, name_of(body.get("schema", {})))
-                    for media_type, body in content.get("content", {}).items()
-                ],
-                "security" in one,
-            )
+            content = one["responses"]["200"].get("content", {})
+            form = one.get("requestBody", {}).get("content", {}).get(FORM, {}).get("schema", {})
+            fields = [
+                {"name": name, "schema": schema, "required": name in form.get("required", ())}
+                for name, schema in form.get("properties", {}).items()
+            ]
+            yield one | {
+                "method": method.upper(),
+                "path": path,
+                "parameters": [parameter_of(given) for given in (*one.get("parameters", ()), *fields)],
+                "answers": [(media_type, name_of(body.get("schema", {}))) for media_type, body in content.items()],
+            }
 
 
 def parameter_of(given: Mapping[str, Any]) -> Parameter:
     schema = given.get("schema", {})
-    return Parameter(
-        given["name"],
-        kind_of(schema),
-        given.get("description") or schema.get("description", ""),
-        bool(given.get("required")),
-    )
-
-
-def fields_of(body: Mapping[str, Any]) -> list[Parameter]:
-    """Of a form that is sent there."""
-    schema = body.get("content", {}).get(FORM, {}).get("schema", {})
-    needed = schema.get("required", ())
-    return [
-        Parameter(name, kind_of(one), one.get("description", ""), name in needed)
-        for name, one in schema.get("properties", {}).items()
-    ]
+    words = given.get("description") or schema.get("description", "")
+    return Parameter(given["name"], kind_of(schema), words, bool(given.get("required")))
 
 
 def kind_of(schema: Mapping[str, Any]) -> str:
-    """In few words, with its bounds."""
+    """The type in words, with its bounds."""
     if "enum" in schema:
         return ", ".join(str(one) for one in schema["enum"] if one != "")
     if "anyOf" in schema:
@@ -210,7 +182,7 @@ def name_of(schema: Mapping[str, Any]) -> str:
 
 
 def examples(here: str) -> list[ApiExample]:
-    """They can be copied and run as they stand."""
+    """They run as they are."""
     query = "SELECT DISTINCT ?type WHERE { ?entity a ?type } LIMIT 20"
     return [
         ApiExample(

@@ -73,7 +73,7 @@ _WEB = re.compile(r"https?://[^/?#@]+(?:[/?#]|$)", re.IGNORECASE)
 _STRING = "http://www.w3.org/2001/XMLSchema#string"
 
 
-class ShownTerm(NamedTuple):
+class TermView(NamedTuple):
     text: str
     title: str = ""
     """The whole of what `text` is short for."""
@@ -84,21 +84,21 @@ class ShownTerm(NamedTuple):
     is_number: bool = False
 
 
-NOTHING = ShownTerm("")
+NOTHING = TermView("")
 
 
-def term_of(cell: Mapping[str, str], pages: Collection[str] = ()) -> ShownTerm:
+def term_of(cell: Mapping[str, str], pages: Collection[str] = ()) -> TermView:
     """`cell` as in SPARQL 1.1 Query Results JSON, 3.2.2; `pages` are the addresses we can show more of."""
     match cell.get("type"):
         case "uri":
             iri = cell["value"]
-            return ShownTerm(short(iri), iri, href_of(iri, pages))
+            return TermView(short(iri), iri, href_of(iri, pages))
         case "bnode":
-            return ShownTerm("_:" + cell["value"])
+            return TermView("_:" + cell["value"])
         case "literal" | "typed-literal":
             return _literal(cell)
         case "triple":
-            return ShownTerm(str(cell["value"]))
+            return TermView(str(cell["value"]))
         case _:
             return NOTHING
 
@@ -139,8 +139,8 @@ def facts_about(iri: str) -> str:
     )
 
 
-def _literal(cell: Mapping[str, str]) -> ShownTerm:
+def _literal(cell: Mapping[str, str]) -> TermView:
     text, language, datatype = cell["value"], cell.get("xml:lang", ""), cell.get("datatype", "")
     is_number = bool(_NUMERIC.fullmatch(datatype) and _NUMBER.fullmatch(text))
     note = language if language else named(datatype).name if datatype not in ("", _STRING) and not is_number else ""
-    return ShownTerm(text, note=note, language=language, is_number=is_number)
+    return TermView(text, note=note, language=language, is_number=is_number)

@@ -1,4 +1,4 @@
-"""The table of routes: how the parameters of a request are read, and what each route answers."""
+"""The route table: how the parameters of a request are read, and what each route responds with."""
 
 import inspect
 import re
@@ -14,9 +14,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from gossamer.web.responses import NOT_UNDERSTOOD, WebError
+from gossamer.web.responses import NOT_UNDERSTOOD, WebError, json_answer
 
-JSON, HTML, FORM = "application/json", "text/html", "application/x-www-form-urlencoded"
+JSON, HTML, CSV, FORM = "application/json", "text/html", "text/csv", "application/x-www-form-urlencoded"
 ERRORS = {
     400: "Invalid request: a value is missing, unknown or out of range.",
     401: "This server requires a token.",
@@ -27,9 +27,7 @@ ERRORS = {
     429: "Too many wrong tokens from this client.",
     503: "Temporarily unavailable: the collection is busy or the request took too long. Try again.",
 }
-"""Any route may answer with these."""
-
-
+"""Any route may respond with these."""
 TOO_LONG = "The request is larger than this server accepts."
 
 
@@ -44,12 +42,12 @@ class ResponseKind(NamedTuple):
 
     words: str
     kind: Any = ErrorMessage
-    """What msgspec can describe; a union when any of several may come; None: there is no body."""
+    """A type that msgspec can describe; None: no body."""
     media_type: str = JSON
 
     @property
     def kinds(self) -> tuple[Any, ...]:
-        """msgspec itself wants the members of such a union tagged."""
+        """The members of a union one by one: msgspec describes a union only if its members are tagged."""
         if self.kind is None:
             return ()
         return get_args(self.kind) if isinstance(self.kind, UnionType) else (self.kind,)
@@ -67,64 +65,73 @@ class WebRoute(NamedTuple):
     method: str
     path: str
     handler: Callable[..., Any]
-    parameters: type[msgspec.Struct] | None
-    """Of the query string and the path."""
+    kinds: Sequence[type]
+    """The types of the handler's arguments."""
     responses: Responses
-    """None: a page for people, which the API document leaves out."""
+    """Empty for a page for people, which the API document leaves out."""
     summary: str
     extra: Mapping[str, Any]
-    """What the API document says besides."""
+    """More fields of the operation in the API document."""
+
+    @property
+    def parameters(self) -> type[msgspec.Struct] | None:
+        """The parameters in the query string and the path."""
+        return next((kind for kind in self.kinds if kind is not Request), None)
+
+    async def respond(self, request: Request) -> Response:
+        given = [request if kind is Request else parameters_in(request, kind) for kind in self.kinds]
+        if inspect.iscoroutinefunction(self.handler):
+            return _as_response(await self.handler(*given))
+        return await run_in_threadpool(lambda: _as_response(self.handler(*given)))
+
+
+def _as_response(found: Any) -> Response:
+    return found if isinstance(found, Response) else json_answer(found)
 
 
 class Routes:
-    """Handlers take what they have arguments for: the request, and a struct of its parameters. Those that are not
-    `async` run on a thread."""
+    """Routes by decorator. A handler declares what it takes: the request, a struct of parameters, both or neither.
+
+    One that is not `async` runs on a thread. A result that is not a Response is sent as JSON; the API document takes
+    its type from the return annotation.
+    """
 
     def __init__(self) -> None:
         self.table: list[WebRoute] = []
 
     def get(
-        self, path: str, responses: Responses | None = None, summary: str = "", **extra: Any
+        self, path: str, summary: str = "", responses: Responses | None = None, **extra: Any
     ) -> Callable[[Handler], Handler]:
-        return self._adding("GET", path, responses, summary, extra)
+        return self._adding("GET", path, summary, responses, extra)
 
     def post(
-        self, path: str, responses: Responses | None = None, summary: str = "", **extra: Any
+        self, path: str, summary: str = "", responses: Responses | None = None, **extra: Any
     ) -> Callable[[Handler], Handler]:
-        return self._adding("POST", path, responses, summary, extra)
+        return self._adding("POST", path, summary, responses, extra)
 
-    def include(self, others: "Routes") -> None:
-        self.table += others.table
+    def include(self, *others: "Routes") -> None:
+        for other in others:
+            self.table += other.table
 
     def _adding(
-        self, method: str, path: str, responses: Responses | None, summary: str, extra: Mapping[str, Any]
+        self, method: str, path: str, summary: str, responses: Responses | None, extra: Mapping[str, Any]
     ) -> Callable[[Handler], Handler]:
         def add(handler: Handler) -> Handler:
-            kinds = [one.annotation for one in inspect.signature(handler).parameters.values()]
-            parameters = next((kind for kind in kinds if kind is not Request), None)
-            self.table.append(WebRoute(method, path, handler, parameters, responses or {}, summary, extra))
+            signature = inspect.signature(handler)
+            kinds = [one.annotation for one in signature.parameters.values()]
+            returned = signature.return_annotation
+            documented = responses or ({} if returned is Response else answers_with(returned))
+            self.table.append(WebRoute(method, path, handler, kinds, documented, summary, extra))
             return handler
 
         return add
 
     def for_starlette(self) -> Iterator[Route]:
-        return (Route(one.path, _endpoint(one.handler), methods=[one.method]) for one in self.table)
-
-
-def _endpoint(handler: Callable[..., Any]) -> Callable[[Request], Any]:
-    kinds = [one.annotation for one in inspect.signature(handler).parameters.values()]
-    is_async = inspect.iscoroutinefunction(handler)
-
-    async def answer(request: Request) -> Response:
-        given = [request if kind is Request else parameters_in(request, kind) for kind in kinds]
-        found: Response = await (handler(*given) if is_async else run_in_threadpool(handler, *given))
-        return found
-
-    return answer
+        return (Route(one.path, one.respond, methods=[one.method]) for one in self.table)
 
 
 class InvalidParameter(ValueError):
-    """A parameter that is not as its struct wants it; the message is for the person who sent it."""
+    """A parameter does not have the type its struct declares; the message is for the person who sent it."""
 
 
 Parameters = TypeVar("Parameters", bound=msgspec.Struct)
@@ -137,11 +144,13 @@ def parameters_in(request: Request, kind: type[Parameters]) -> Parameters:
 
 
 def read(kind: type[Parameters], pairs: Sequence[tuple[str, str]], path: Mapping[str, str]) -> Parameters:
-    """What the struct does not have is ignored; of a parameter given twice the last counts, unless it may be repeated.
-    Raises InvalidParameter."""
-    repeated, given = _repeated(kind), dict[str, Any]()
+    """Unknown parameters are ignored; the last value of a repeated one wins, unless its type is a tuple.
+
+    Raises InvalidParameter.
+    """
+    types, given = _types(kind), dict[str, Any]()
     for name, value in pairs:
-        if name in repeated:
+        if isinstance(types.get(name), msgspec.inspect.VarTupleType):
             given.setdefault(name, []).append(value)
         else:
             given[name] = value
@@ -153,20 +162,13 @@ def read(kind: type[Parameters], pairs: Sequence[tuple[str, str]], path: Mapping
 
 @cache
 def _types(kind: type[msgspec.Struct]) -> dict[str, msgspec.inspect.Type]:
-    """The type of each parameter, by its name in a URL."""
+    """The type of each parameter, without its description, by its name in a URL."""
     info = msgspec.inspect.type_info(kind)
     assert isinstance(info, msgspec.inspect.StructType)
-    return {one.encode_name: _plain(one.type) for one in info.fields}
-
-
-def _plain(kind: msgspec.inspect.Type) -> msgspec.inspect.Type:
-    """Without its description."""
-    return kind.type if isinstance(kind, msgspec.inspect.Metadata) else kind
-
-
-@cache
-def _repeated(kind: type[msgspec.Struct]) -> frozenset[str]:
-    return frozenset(name for name, one in _types(kind).items() if isinstance(one, msgspec.inspect.VarTupleType))
+    return {
+        one.encode_name: one.type.type if isinstance(one.type, msgspec.inspect.Metadata) else one.type
+        for one in info.fields
+    }
 
 
 _TROUBLE = re.compile(r"(?P<what>.*) - at `\$\.(?P<name>[^`\[]+)(\[.*\])?`", re.DOTALL)
@@ -181,7 +183,7 @@ _WORDS = (
 
 
 def _in_words(trouble: str, kind: type[msgspec.Struct]) -> str:
-    """What msgspec says of a value, for whoever typed the URL."""
+    """An error of msgspec, for the person who typed the URL."""
     found = _TROUBLE.fullmatch(trouble)
     if found is None:
         return "The URL has an invalid parameter."
@@ -204,7 +206,7 @@ def _choices(kind: msgspec.inspect.Type) -> list[str]:
 
 
 async def body_of(request: Request, at_most: int, too_long: str = TOO_LONG) -> bytes:
-    """Raises WebError when it is longer; it is then not read to its end."""
+    """Raises WebError as soon as the body is longer, without reading the rest."""
     body = bytearray()
     async for piece in request.stream():
         body += piece
@@ -214,7 +216,7 @@ async def body_of(request: Request, at_most: int, too_long: str = TOO_LONG) -> b
 
 
 async def form_of(request: Request, at_most: int, too_long: str = TOO_LONG) -> dict[str, str]:
-    """As browsers send it. Raises WebError when it is too long, or has too many fields."""
+    """The fields of a form, URL-encoded. Raises WebError if it is too long or has too many fields."""
     body = await body_of(request, at_most, too_long)
     try:
         return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=20))

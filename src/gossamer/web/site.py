@@ -1,4 +1,4 @@
-"""What the web site is made of: one collection, who may enter, and what only a site has."""
+"""The web site of one collection: its access rules, its settings, and the numbers every page shares."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -7,11 +7,10 @@ from gossamer.base.clock import SECOND
 from gossamer.base.tell import Tell, silent
 from gossamer.collection.collection import Collection
 from gossamer.web.access.tokens import Access
-from gossamer.web.search.page import Reply, SearchQuestion
+from gossamer.web.search.answer import Reply, SearchQuestion
 
 
-async def nowhere(_question: SearchQuestion) -> Reply | None:
-    """There is no process that does nothing but search."""
+async def no_search_process(_question: SearchQuestion) -> Reply | None:
     return None
 
 
@@ -20,22 +19,22 @@ class WebSite:
     collection: Collection
     door: Access = field(default_factory=Access)
     hosts: tuple[str, ...] = ("127.0.0.1", "localhost", "[::1]")
-    """Names this site answers to; anything else is refused (DNS rebinding)."""
+    """The host names of this site; requests for any other are refused (DNS rebinding)."""
     suggestions: tuple[str, ...] = ()
-    search_elsewhere: Callable[[SearchQuestion], Awaitable[Reply | None]] = nowhere
-    """The answer of a process that does nothing but search; None while there is none."""
+    search_elsewhere: Callable[[SearchQuestion], Awaitable[Reply | None]] = no_search_process
+    """The reply of a search process; None if there is none."""
     tell: Tell = silent
     is_ending: Callable[[], bool] = lambda: False
-    """Whether the server has been asked to stop: streams without an end look."""
+    """Whether the server is stopping; endless streams check it."""
 
 
 SILENT_AFTER_S = 5.0
 LAGGING = ("crawler", "indexer")
-"""The crawler knows since when pages wait for the indexer, the indexer since when they wait for a commit."""
+"""The crawler measures how long pages wait for the indexer, the indexer how long they wait for a commit."""
 
 
 def state_of(collection: Collection) -> str:
-    """In a word or two, from the crawler's last beat."""
+    """The state of the crawl as a label, from the crawler's last heartbeat."""
     for beat in collection.beats():
         if beat.name == "crawler" and beat.facts.get("state") != "ended":
             return "running" if collection.outside.clock.now() - beat.at < SILENT_AFTER_S * SECOND else "interrupted"

@@ -1,4 +1,4 @@
-"""Long answers, made while they are sent: few at a time, bounded in memory, and given up when the asker leaves."""
+"""Long responses, made while they are sent: few at a time, bounded in memory, dropped when the client leaves."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Generator
@@ -14,23 +14,23 @@ from gossamer.base.tasks import background
 from gossamer.web.responses import WebError
 
 MOST_EXPORTS = 8
-"""Made at one time: each has a thread, and reads the whole collection."""
+"""At one time: each has a thread and reads the whole collection."""
 MOST_LONG = 32
-"""Other answers longer than a piece that are being sent; each is held whole until its reader has taken it."""
+"""Other responses longer than a piece, each of which stays in memory until its client has read it."""
 PIECE = 1 << 16
-"""Bytes handed to a connection at one time; the next when these have been taken."""
+"""Bytes given to a connection at one time; more once the client has read them."""
 FULL = "Too many exports are running. Please try again in a minute."
 Pieces = Callable[[], Generator[bytes, None, None]]
 
 
 class Slots:
-    """How many of a kind may be under way at one time."""
+    """A limit on how many of a kind may run at one time."""
 
     def __init__(self, most: int) -> None:
         self.most, self.taken = most, 0
 
     def take(self) -> bool:
-        """False when all are taken. Whoever got one gives it back."""
+        """False if all are taken. REQUIRES: a slot taken is given back."""
         if self.taken >= self.most:
             return False
         self.taken += 1
@@ -41,10 +41,12 @@ class Slots:
 
 
 class Stream(Response):
-    """Pieces are drawn one at a time, and only when the last has been taken; all on one thread, since what they come
-    from may belong to it (SQLite's connections and Oxigraph's iterators do). What goes wrong before the first has its
-    ordinary page; later, the answer breaks off, which a client sees (RFC 9112, 8). A reader that is too slow is cut
-    off by `connections`. Nothing is begun while no slot is free: raises WebError."""
+    """A file made piece by piece, each once the client has read the one before.
+
+    All pieces are made on one thread, as SQLite connections and Oxigraph iterators require. An error before the first
+    piece becomes an error page; a later one breaks the response off, which the client notices (RFC 9112, 8). A client
+    that reads too slowly is disconnected by `access.connections`. Raises WebError if no slot is free.
+    """
 
     def __init__(self, pieces: Pieces, media_type: str, file_name: str, slots: Slots) -> None:
         super().__init__(media_type=media_type)
@@ -64,7 +66,7 @@ class Stream(Response):
         loop, thread = asyncio.get_running_loop(), ThreadPoolExecutor(1, "a stream")
         pieces = self._pieces()
         try:
-            async with background(_left(receive)) as leaving:
+            async with background(_disconnected(receive)) as leaving:
                 piece = await loop.run_in_executor(thread, next, pieces, None)
                 await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
                 while piece is not None and not leaving.done() and not scope.get("is_head"):
@@ -85,9 +87,9 @@ def status_of(trouble: QueryRefused) -> int:
     return 503 if isinstance(trouble, QueryTooLong) else 400
 
 
-async def unless_left(request: Request, work: Awaitable[T]) -> T:
-    """The work's result. A query whose asker has gone is dropped, and its worker freed (FAULTS W12)."""
-    async with background(_left(request.receive)) as leaving, background(work) as working:
+async def unless_disconnected(request: Request, work: Awaitable[T]) -> T:
+    """The result of the work, which is cancelled when the client disconnects, to free its worker (FAULTS W12)."""
+    async with background(_disconnected(request.receive)) as leaving, background(work) as working:
         either: set[asyncio.Future[Any]] = {working, leaving}
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if not working.done():
@@ -95,6 +97,6 @@ async def unless_left(request: Request, work: Awaitable[T]) -> T:
         return working.result()
 
 
-async def _left(receive: Receive) -> None:
+async def _disconnected(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -27,7 +27,7 @@ READ = "gossamer.reader.reading:job"
 VERSIONS = "gossamer.reader.reading:version_job"
 COPY = "gossamer.reader.documents:copy_job"
 SURVEY = "gossamer.reader.documents:survey_job"
-SEARCH = "gossamer.web.search.job:search_in"
+SEARCH = "gossamer.web.search.answer:search_in"
 _WITH_PLUGINS = {READ: "gossamer.reader.reading:reader", VERSIONS: "gossamer.reader.reading:version_reader"}
 
 

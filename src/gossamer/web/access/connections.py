@@ -1,9 +1,8 @@
-"""Connections that cannot be held for nothing: a request must come soon and whole, and the idle make room (FAULTS W16).
+"""Time and memory limits for connections: slow clients are cut off, and idle ones make room (FAULTS W16, X10).
 
-uvicorn limits how long a connection rests between two requests, not how long the first or any request's head may take
-to arrive, and counts idle connections against the busy ones. It hands the system whatever is to be sent, and waits for
-ever until the other side has read it: a reader slower than LEAST_RATE is cut off here, and what all of them together
-have not read yet is bounded (FAULTS X10).
+uvicorn limits the time between two requests of a connection, but not the time that a request's head may take, and it
+counts idle connections against the busy ones. It waits forever for a client to read its response. Here a client that
+reads slower than LEAST_RATE is cut off, and the bytes that all clients together have not read are limited.
 """
 
 import asyncio
@@ -21,55 +20,55 @@ from gossamer.base.tuning import allow_open_files
 from gossamer.web.access.guard import HEADERS
 
 LONGEST_HEAD = 1 << 20
-"""Of a request. Addresses too long for us are far shorter than this, and get a page that says so."""
+"""Bytes of a request's head. A URL that is too long for us is far shorter, and gets an error page."""
 HEAD_S = 10.0
-"""From a connection's start, or a request's first byte, to the end of its head."""
+"""From the start of a connection, or the first byte of a request, to the end of the request's head."""
 REST_S = 5
 """Between two requests of one connection."""
 STOP_S = 2
-"""That a stop waits for answers under way."""
+"""How long a stop waits for responses in progress."""
 MOST_CONNECTIONS = 4_000
-"""At one time; some 7 kB each while they are idle."""
+"""At one time; about 7 kB each while idle."""
 MOST_FILES = 16_384
-"""What we ask the system for: each connection is an open file, and so is much else."""
+"""Requested from the system: each connection is an open file, and so is much else."""
 BACKLOG = 400
-"""Connections that may wait to be taken, and are taken in one go before any other can be closed."""
+"""Connections that may wait to be accepted; they are all accepted before any other can be closed."""
 FILES_KEPT = BACKLOG + 200
-"""Of the files we may have open, those that are not for idle connections: databases, index, workers."""
+"""Open files reserved for databases, the index and workers, not for idle connections."""
 LEAST_RATE = 4_096
-"""Bytes a second that a reader must take, on average over RATE_S, while there is something to take."""
+"""Bytes a second that a client must read, on average over RATE_S, while there is something to read."""
 RATE_S = 15.0
 MOST_UNREAD = 16 << 10
-"""Bytes that may wait for one reader before the answer has to wait too."""
+"""Bytes that may wait for one client before its response is paused."""
 MOST_UNREAD_IN_ALL = 64 << 20
-"""Then the reader that has kept an answer waiting longest is cut off."""
+"""Beyond this the client that has paused its response longest is cut off."""
 REASONS = {400: b"Bad Request", 408: b"Request Timeout"}
 
 
 class Serving(uvicorn.Config):
-    """How one server serves, and which of its connections wait for a request, those that began to wait first first."""
+    """The settings of one server, and its connections that wait for a request, longest waiting first."""
 
     def __init__(self, app: ASGIApp, most_connections: int, **more: Any) -> None:
         super().__init__(app, **more)
         self.most_connections = most_connections
         self.waiting: dict[WebConnection, None] = {}
         self.slow: dict[WebConnection, None] = {}
-        """Those that have not read what was sent, longest first."""
+        """Connections whose client has not read what was sent, longest first."""
 
 
 class Metered:
-    """A transport that counts what it was given to send."""
+    """A transport that counts the bytes to send."""
 
     def __init__(self, inner: asyncio.Transport) -> None:
-        self._inner, self._given = inner, 0
+        self._inner, self._written = inner, 0
 
     def write(self, data: bytes) -> None:
-        self._given += len(data)
+        self._written += len(data)
         self._inner.write(data)
 
-    def taken(self) -> int:
-        """How much of it the system has taken over."""
-        return self._given - self._inner.get_write_buffer_size()
+    def sent(self) -> int:
+        """How many bytes the system has taken over."""
+        return self._written - self._inner.get_write_buffer_size()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
@@ -85,7 +84,7 @@ class WebConnection(H11Protocol):
         transport.set_write_buffer_limits(MOST_UNREAD)
         self._meter = Metered(transport)
         super().connection_made(cast(asyncio.Transport, self._meter))
-        self._look_later(None)
+        self._check_rate_later(None)
         if len(self.connections) > self.config.most_connections:
             self._make_room()
         if not transport.is_closing():
@@ -109,20 +108,20 @@ class WebConnection(H11Protocol):
         super().resume_writing()
         self.config.slow.pop(self, None)
 
-    def _look_later(self, taken: int | None) -> None:
-        """`taken`: as much as had been taken by now, when more waited to be; None when nothing did."""
-        self._rate_timer = self.loop.call_later(RATE_S, self._look, taken, self.loop.time())
+    def _check_rate_later(self, sent: int | None) -> None:
+        """`sent`: the bytes sent so far if more are waiting, else None."""
+        self._rate_timer = self.loop.call_later(RATE_S, self._check_rate, sent, self.loop.time())
 
-    def _look(self, before: int | None, since_s: float) -> None:
-        """Whoever left something unread then and now, and took too little between, is too slow."""
-        taken = self._meter.taken() if self.transport.get_write_buffer_size() else None
-        if before is not None and taken is not None and taken - before < LEAST_RATE * (self.loop.time() - since_s):
+    def _check_rate(self, before: int | None, since_s: float) -> None:
+        """A client is too slow if bytes waited at both checks and too few were sent in between."""
+        sent = self._meter.sent() if self.transport.get_write_buffer_size() else None
+        if before is not None and sent is not None and sent - before < LEAST_RATE * (self.loop.time() - since_s):
             self.cut_off()
         else:
-            self._look_later(taken)
+            self._check_rate_later(sent)
 
     def cut_off(self) -> None:
-        """At once, with a reset: the system would keep what is unread for as long as the other side says it is there
+        """Closes with a reset. Otherwise the system would keep unread bytes for as long as the client acknowledges
         (SO_LINGER, socket(7))."""
         fd = self.transport.get_extra_info("socket").fileno()
         with contextlib.suppress(OSError), socket.fromfd(fd, socket.AF_INET, socket.SOCK_STREAM) as same:
@@ -140,7 +139,7 @@ class WebConnection(H11Protocol):
     def on_response_complete(self) -> None:
         self._wait()
         super().on_response_complete()
-        if self._is_answering():  # the next request was there already
+        if self._is_answering():  # the next request had already arrived
             self.config.waiting.pop(self, None)
 
     def send_400_response(self, msg: str) -> None:
@@ -169,16 +168,16 @@ class WebConnection(H11Protocol):
         self.config.waiting[self] = None  # last in line
 
     def _make_room(self) -> None:
-        """The one that has waited longest goes; the newcomer, when everybody is busy."""
+        """Closes the connection that has waited longest; the new one if all others are busy."""
         oldest = next(iter(self.config.waiting), self)
         self.config.waiting.pop(oldest, None)
         if oldest.transport.get_write_buffer_size():
-            oldest.cut_off()  # to close it would wait until everything is read
+            oldest.cut_off()  # closing would wait until everything is read
         else:
             oldest.transport.close()
 
     def _refuse(self, status: int, words: str) -> None:
-        """What never became a request gets the headers of every other answer."""
+        """The response to an invalid request, with the headers of every other response."""
         if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
             self.transport.close()
             return
@@ -190,7 +189,7 @@ class WebConnection(H11Protocol):
 
 
 def connections_allowed() -> int:
-    """How many we may hold, once the system has been asked for as many open files as it lets us have."""
+    """How many connections fit, once the limit on open files has been raised as far as possible."""
     files = allow_open_files(MOST_FILES)
     return max(16, min(MOST_CONNECTIONS, files - FILES_KEPT, files // 2))
 
@@ -202,12 +201,12 @@ def server_of(app: ASGIApp, host: str, port: int) -> uvicorn.Server:
             connections_allowed(),
             host=host,
             port=port,
-            http=WebConnection,  # h11: stricter than the others, and it tells an absolute-form target from a path
+            http=WebConnection,  # h11: stricter than the others, and keeps absolute-form targets apart
             h11_max_incomplete_event_size=LONGEST_HEAD,
             ws="none",
             lifespan="off",
             log_level="error",
-            access_log=False,  # it would hold tokens
+            access_log=False,  # it would contain tokens
             proxy_headers=False,
             server_header=False,
             backlog=BACKLOG,

@@ -1,4 +1,4 @@
-"""What stands before every page: whom we answer, who may change anything, and what is put on every answer."""
+"""Checks before every page: host names, origins, tokens and sizes; and the headers of every response."""
 
 import asyncio
 from collections.abc import Sequence
@@ -19,8 +19,8 @@ HEADERS = {
     "connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    # Nobody else learns where we were; our own forms are told from a stranger's by their Origin, which "no-referrer"
-    # would make "null", and Sec-Fetch-Site is not sent over plain HTTP beyond this machine (Fetch, 3.2; FAULTS W6).
+    # Other sites do not learn our URLs. Our own forms are recognised by their Origin, which "no-referrer" would make
+    # "null"; Sec-Fetch-Site is not sent over plain HTTP beyond this machine (Fetch, 3.2; FAULTS W6).
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -28,24 +28,22 @@ HEADERS = {
     "X-Robots-Tag": "noindex, nofollow",
     "Cache-Control": "no-cache",
 }
-
-
 LONGEST_TARGET = 64 * 1024
 LONGEST_BODY = 2 << 20
-"""Of any request; a route may want less."""
+"""Bytes of any request; a route may allow less."""
 BODY_S = 30.0
-"""A body must be there within this time."""
+"""The time a body may take to arrive."""
 MOST_AT_ONCE = 256
-"""Answers being made at one time. Once one is being sent, its length is what is bounded: see `streams`."""
+"""Responses being made at one time. Once one is being sent, its length is limited instead: see `streams`."""
 LONG = 4 * PIECE
-"""Bytes of a whole answer above which it is sent in pieces."""
+"""Bytes of a response above which it is sent in pieces."""
 CROWDED = "Too many long responses are being sent to slow clients. Please try again in a minute, or request less."
 READING = ("GET", "HEAD")
 CHANGING = ("POST", "PUT", "DELETE", "PATCH")
-ASKING = ("/sparql", "/door", "/door/leave")
-"""What is posted there changes nothing in the collection: queries, which may be too long for an address, and tokens."""
+POSTABLE = ("/sparql", "/door", "/door/leave")
+"""Posting there changes nothing in the collection: queries too long for a URL, and tokens."""
 UNLOCKED = ("/door", "/door/leave", "/robots.txt")
-"""Without a token even where everything else needs one: one must be able to come in."""
+"""Accessible without a token even if everything else requires one, so that people can sign in."""
 NO_CHANGE = (
     "Changes need the administrator's token. Open the link with the token that `gossamer serve` printed, "
     "or send the token in the file `token` of the data directory as `Authorization: Bearer`."
@@ -55,7 +53,7 @@ FACTS_STAY = "This endpoint is read-only: facts come only from crawled pages."
 
 
 def answers_to(host_header: str | None, names: Sequence[str]) -> bool:
-    """Whether the Host header is one of ours, whatever its port: a foreign name means DNS rebinding (FAULTS W7)."""
+    """Whether the Host header is one of ours, on any port; any other name means DNS rebinding (FAULTS W7)."""
     if not host_header:
         return False
     name = host_header.rpartition("]")[0] + "]" if host_header.startswith("[") else host_header.partition(":")[0]
@@ -63,35 +61,35 @@ def answers_to(host_header: str | None, names: Sequence[str]) -> bool:
 
 
 class Gate:
-    """An ASGI application round another: it lets pass what may, and puts HEADERS on every answer, ours or not."""
+    """An ASGI application around another: it refuses what is not allowed and puts HEADERS on every response."""
 
     def __init__(self, inner: ASGIApp, names: Sequence[str], show: Show, entrance: Entrance) -> None:
         self._inner, self._names, self._show = inner, names, show
         self._entrance, self._door = entrance, entrance.door
-        self._under_way = Slots(MOST_AT_ONCE)
+        self._making = Slots(MOST_AT_ONCE)
         self._long = Slots(MOST_LONG)
 
     @property
     def load(self) -> tuple[int, int]:
-        """Answers being made, and long ones being sent."""
-        return self._under_way.taken, self._long.taken
+        """The number of responses being made, and of long ones being sent."""
+        return self._making.taken, self._long.taken
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            return  # no other protocol is spoken here
+            return  # no other protocol is supported
         if self._door.is_behind_tls:
             scope = {**scope, "scheme": "https"}
         request = Request(scope)
         body = RequestBody(request, receive)
         ROLE.set(Role.ANONYMOUS)
-        if not self._under_way.take():
+        if not self._making.take():
             full = error_response(
                 request, self._show, 503, "Too many requests at once. Please try again in a few seconds."
             )
             await full(scope, body.receive, self._dressed(request, body, send))
             return
-        sending = Sending(self._dressed(request, body, send), self._under_way, self._long)
-        # A HEAD is answered like a GET, and the server leaves the body out; what is long need not be made for that.
+        sending = Sending(self._dressed(request, body, send), self._making, self._long)
+        # A HEAD is handled as a GET; the server leaves the body out, and streams do not make theirs.
         asked = {**scope, "method": "GET", "is_head": True} if scope["method"] == "HEAD" else scope
         try:
             await (self._refusal(request) or self._inner)(asked, body.receive, sending.send)
@@ -105,7 +103,7 @@ class Gate:
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 self._dress(MutableHeaders(scope=message), request)
-                if body.is_unread:  # nobody will read it: the connection cannot be used again
+                if body.is_unread:  # it stays unread, so the connection cannot be reused
                     MutableHeaders(scope=message)["Connection"] = "close"
             await send(message)
 
@@ -120,7 +118,7 @@ class Gate:
             headers["Cross-Origin-Resource-Policy"] = "cross-origin"
 
     def _refusal(self, request: Request) -> Response | None:
-        """None lets it pass. Who asks is known afterwards: ROLE."""
+        """None if the request is allowed. Sets ROLE to the role of the client."""
         return (
             self._misdirected(request)
             or self._malformed(request)
@@ -130,7 +128,7 @@ class Gate:
         )
 
     def _misdirected(self, request: Request) -> Response | None:
-        # An absolute-form target (RFC 9112, 3.2.2) is how one asks a proxy; we are none.
+        # An absolute-form target (RFC 9112, 3.2.2) is for proxies; this is none.
         is_ours = request.scope["path"].startswith("/") and answers_to(request.headers.get("host"), self._names)
         if not is_ours or len(request.headers.getlist("host")) > 1:
             return error_response(request, self._show, 421, NOT_OURS)
@@ -139,7 +137,7 @@ class Gate:
     def _malformed(self, request: Request) -> Response | None:
         length = request.headers.get("content-length", "0")
         if "transfer-encoding" in request.headers and "content-length" in request.headers:
-            # Two lengths are how one request is smuggled inside another (RFC 9112, 6.3).
+            # Two lengths allow request smuggling (RFC 9112, 6.3).
             return error_response(request, self._show, 400, "The request has two different body lengths.")
         if not length.isdigit() or len(length) > 9 or int(length) > LONGEST_BODY:
             return error_response(request, self._show, 413, f"Send at most {LONGEST_BODY:,} bytes.")
@@ -151,12 +149,12 @@ class Gate:
         return None
 
     def _of_another_site(self, request: Request) -> Response | None:
-        """Browsers say where a request comes from; other programs do not (FAULTS W6)."""
+        """Browsers report where a request comes from; other programs do not (FAULTS W6)."""
         origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site")
         host = request.headers["host"].lower()
         if request.method in CHANGING:
-            # A browser set to withhold every referrer posts with the origin "null" (Fetch, 3.2): only its other word
-            # then tells a form of ours from a stranger's.
+            # A browser set to withhold every referrer posts with the origin "null" (Fetch, 3.2): then only
+            # Sec-Fetch-Site distinguishes our forms from those of other sites.
             is_our_form = origin == "null" and site == "same-origin"
             ours = (("https",) if self._door.is_behind_tls else ("http", "https"), host)
             is_foreign = origin is not None and not is_of(origin, *ours) and not is_our_form
@@ -169,7 +167,7 @@ class Gate:
         return None
 
     def _identified(self, request: Request) -> Response | None:
-        """Sets ROLE, or answers itself: a link with a token becomes a session, a wrong token is refused."""
+        """Sets ROLE. A link with a token starts a session; a wrong token is refused."""
         scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
             return self._entrance.refusal_of(request, bearer.strip())
@@ -197,30 +195,36 @@ class Gate:
                 here = path + (f"?{query}" if (query := request.url.query) else "")
                 return RedirectResponse("/door?" + urlencode({"next": same_site(here)}), 303)
             return unauthorized(request, self._show, "This server requires a token.")
-        if request.method in CHANGING and not (request.method == "POST" and path in ASKING) and role is not Role.ADMIN:
+        if (
+            request.method in CHANGING
+            and not (request.method == "POST" and path in POSTABLE)
+            and role is not Role.ADMIN
+        ):
             return error_response(request, self._show, 403, FACTS_STAY if path.startswith("/sparql") else NO_CHANGE)
         return None
 
 
 SANDBOXED_OWN = ("Content-Security-Policy", "X-Frame-Options")
-"""A copy of a page out of the archive is shown inside ours, sealed off by a policy of its own."""
+"""A stored copy is shown inside our page, isolated by a policy of its own."""
 
 
 class Sending:
-    """The way out of one answer. While it is made it takes one of `making`; from its first bytes on it does not any
-    more, so that those who read slowly keep nobody from asking. A body longer than a piece takes one of `long`, and
-    goes out in pieces, each when the last has been taken."""
+    """The sending of one response.
+
+    It holds a slot of `making` until its first bytes, so that slow clients do not block other requests. A long body
+    holds a slot of `long` and is sent in pieces, each once the client has read the one before.
+    """
 
     def __init__(self, send: Send, making: Slots, long: Slots) -> None:
         self._send, self._making, self._long = send, making, long
         self._start: Message | None = None
         self._is_made = self._is_long = False
         self.is_crowded_out = False
-        """Its body was too long for now, and nothing was sent."""
+        """No slot was free for its long body, and nothing was sent."""
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            self._start = message  # kept until the length of the first piece is known
+            self._start = message  # held back until the length of the first piece is known
             return
         body = message.get("body", b"")
         is_whole = self._start is not None and not message.get("more_body", False)
@@ -252,7 +256,7 @@ class Sending:
 
 
 class RequestBody:
-    """The body of one request, cut off when it is too long or too slow."""
+    """The body of one request, cut off if it is too long or too slow."""
 
     def __init__(self, request: Request, receive: Receive) -> None:
         self._receive = receive
@@ -261,7 +265,7 @@ class RequestBody:
         self.is_unread = "transfer-encoding" in request.headers or request.headers.get("content-length", "0") != "0"
 
     async def receive(self) -> Message:
-        """Once the body is whole, what comes is the asker's leaving, and one may wait for that as long as one likes."""
+        """After the whole body, the next message is the disconnect of the client, which has no time limit."""
         if not self.is_unread:
             return await self._receive()
         if self._until_s is None:

@@ -1,4 +1,4 @@
-"""Coming in: a token becomes a session. Programs send the token itself, each time."""
+"""Sign-in: a token starts a session. Programs send the token itself with each request."""
 
 from collections.abc import Sequence
 from urllib.parse import urlsplit
@@ -18,24 +18,24 @@ LONGEST_FORM = 8192
 
 
 def same_site(target: str) -> str:
-    """The target if it is a path of ours, else the first page. Browsers read `//x` and `/\\x` as other hosts, and drop
-    tabs and line ends before they do (WHATWG URL, 4.4)."""
+    """The target if it is a path on this site, else `/`. Browsers read `//x` and `/\\x` as other hosts, after dropping
+    tabs and newlines (WHATWG URL, 4.4)."""
     is_path = target.startswith("/") and target[1:2] not in ("/", "\\")
     return target if is_path and target.isprintable() else "/"
 
 
 def cookie_name(request: Request, door: Access) -> str:
-    """With the port: cookies are shared by all servers on one host. Browsers take one that is called __Host- from that
-    host alone, and by HTTPS alone (RFC 6265bis, 4.1.3)."""
+    """With the port, as all servers on a host share cookies. Browsers accept a name with the prefix `__Host-` only from
+    that host and over HTTPS (RFC 6265bis, 4.1.3)."""
     return f"{'__Host-' if door.is_behind_tls else ''}gossamer-{(request.scope.get('server') or ('', 0))[1]}"
 
 
 def client_of(request: Request, door: Access) -> str:
-    """The address that asks. A proxy on this machine says last for whom it does; nobody else is believed."""
+    """The IP address of the client. X-Forwarded-For is only believed from a proxy on this machine, its last entry."""
     peer = request.client.host if request.client else ""
     if door.is_behind_tls and is_near(peer):
-        told = ",".join(request.headers.getlist("x-forwarded-for")).rpartition(",")[2].strip()
-        return told if address_in(told) is not None else peer
+        forwarded = ",".join(request.headers.getlist("x-forwarded-for")).rpartition(",")[2].strip()
+        return forwarded if address_in(forwarded) is not None else peer
     return peer
 
 
@@ -47,12 +47,12 @@ def is_of(origin: str, schemes: Sequence[str], host: str) -> bool:
     return parts.scheme in schemes and parts.netloc.lower() == host
 
 
-def is_led_here(request: Request) -> bool:
-    """By a page of another site, as far as the browser tells: a link or picture there with a wrong token in it is no
-    try of the person who is led here (FAULTS X14)."""
-    told = [request.headers.get(name) for name in ("origin", "referer")]
+def is_from_another_site(request: Request) -> bool:
+    """Whether another site's page caused the request, as far as the browser reports it. A link or image there with a
+    wrong token does not count as an attempt of its visitor (FAULTS X14)."""
+    origins = [request.headers.get(name) for name in ("origin", "referer")]
     host = request.headers.get("host", "").lower()
-    is_foreign = any(one is not None and not is_of(one, ("http", "https"), host) for one in told)
+    is_foreign = any(one is not None and not is_of(one, ("http", "https"), host) for one in origins)
     return is_foreign or request.headers.get("sec-fetch-site") not in (None, "same-origin", "none")
 
 
@@ -63,7 +63,7 @@ def unauthorized(request: Request, show: Show, words: str) -> Response:
 
 
 class Entrance:
-    """Where tokens are looked at."""
+    """Checks tokens, counts wrong ones, and starts and ends sessions."""
 
     def __init__(self, door: Access, clock: Clock, show: Show) -> None:
         self.door, self._show = door, show
@@ -71,12 +71,12 @@ class Entrance:
         self.tries = Tries(clock)
 
     def role_in(self, request: Request) -> Role:
-        """By its session. One that is wrong is no try: a browser keeps sending the cookie of an earlier token."""
+        """The role of its session. A wrong one is not counted: browsers keep sending the cookie of an earlier token."""
         return self.sessions.role_in(self._session_id(request))
 
     def refusal_of(self, request: Request, token: str) -> Response | None:
-        """None admits, and sets ROLE. The right token is admitted whatever was tried before: it is too long to be
-        guessed, and whoever sends wrong ones must not be able to lock its owner out."""
+        """None if the token is valid; sets ROLE. A valid token is accepted after any number of wrong ones: it is too
+        long to be guessed, and wrong ones sent by others must not lock its owner out."""
         role = self.door.keys().role_of(token)
         ROLE.set(role)
         if role is not Role.ANONYMOUS:
@@ -86,13 +86,12 @@ class Entrance:
             answer = error_response(request, self._show, 429, WAIT)
             answer.headers["Retry-After"] = "60"
             return answer
-        if not is_led_here(request):
+        if not is_from_another_site(request):
             self.tries.add(client)
         return unauthorized(request, self._show, WRONG)
 
     def welcome(self, request: Request, target: str) -> Response:
-        """A session for whoever was admitted, in the place of the one they had; and on to where they wanted to go.
-        REQUIRES: a path of ours."""
+        """Starts a session in place of an earlier one, and redirects to the target. REQUIRES: a path on this site."""
         self.sessions.end(self._session_id(request))
         answer = RedirectResponse(target, 303)
         id = self.sessions.begin(ROLE.get())

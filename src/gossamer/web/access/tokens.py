@@ -1,4 +1,4 @@
-"""Who is asking: nobody in particular, a reader, or the administrator; and how often a wrong token was tried."""
+"""Tokens, roles and sessions, and the count of wrong tokens from each client."""
 
 import hmac
 from collections.abc import Callable
@@ -16,11 +16,11 @@ from gossamer.store.directory import Directory
 
 WINDOW_S = 60.0
 MOST_WRONG = 10
-"""Wrong tokens from one source in a window of time."""
+"""Wrong tokens from one source within WINDOW_S."""
 MOST_SOURCES = 10_000
-"""Remembered at one time; the one that began its window first is forgotten first."""
+"""Remembered at one time; the one with the oldest window is forgotten first."""
 IPV6_SOURCE = 64
-"""Bits of an IPv6 address that name a source: one customer owns all addresses of such a network (RFC 6177)."""
+"""Bits of an IPv6 address that identify a source: one customer has all addresses of a network (RFC 6177)."""
 
 
 class Role(IntEnum):
@@ -30,7 +30,7 @@ class Role(IntEnum):
 
 
 ROLE: ContextVar[Role] = ContextVar("gossamer.web.role", default=Role.ANONYMOUS)
-"""Of whoever the current answer is for. Set anew by the Gate for each request; threads that answer one get a copy."""
+"""The role of the current client. The Gate sets it for each request; a thread that handles one gets a copy."""
 
 
 def may_change() -> bool:
@@ -39,13 +39,13 @@ def may_change() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class AccessTokens:
-    """The two tokens. One that is empty opens nothing."""
+    """The two tokens. An empty one grants nothing."""
 
     admin: str = ""
     reader: str = ""
 
     def role_of(self, token: str) -> Role:
-        """Compared in constant time, and with both whatever the first says."""
+        """Compares in constant time, and always with both."""
         is_admin, is_reader = _same(token, self.admin), _same(token, self.reader)
         return Role.ADMIN if is_admin else Role.USER if is_reader else Role.ANONYMOUS
 
@@ -56,20 +56,20 @@ def _same(given: str, right: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Who may come in, and how."""
+    """The access rules of the site."""
 
     keys: Callable[[], AccessTokens] = AccessTokens
-    """The tokens that hold now: a token file that changes takes effect at once."""
+    """The valid tokens. A change of a token file takes effect at once."""
     is_open: bool = True
-    """Reading needs no token."""
+    """Reading requires no token."""
     is_public: bool = False
     """Scripts of other sites may read too (CORS). REQUIRES: is_open."""
     is_behind_tls: bool = False
-    """People come by HTTPS, to a proxy on this machine that speaks to us."""
+    """People connect by HTTPS to a proxy on this machine."""
 
 
 class Tries:
-    """Wrong tokens of each source, in a window that begins with its first. At most MOST_SOURCES are remembered."""
+    """The number of wrong tokens from each source, in a window that begins with the first one."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -93,7 +93,7 @@ class Tries:
 
 
 def address_in(text: str) -> IPv4Address | IPv6Address | None:
-    """An IPv4 address in the form of an IPv6 one (RFC 4291, 2.5.5.2) is the IPv4 address."""
+    """None if it is none. An IPv4-mapped IPv6 address (RFC 4291, 2.5.5.2) becomes the IPv4 address."""
     try:
         found = ip_address(text.partition("%")[0])
     except ValueError:
@@ -102,7 +102,7 @@ def address_in(text: str) -> IPv4Address | IPv6Address | None:
 
 
 def source_of(client: str) -> str:
-    """What wrong tokens are counted for: an IPv4 address, or the network of an IPv6 one."""
+    """The unit for counting wrong tokens: an IPv4 address, or the network of an IPv6 address."""
     address = address_in(client)
     if isinstance(address, IPv6Address) and not address.is_loopback:
         return str(ip_network((address, IPV6_SOURCE), strict=False))
@@ -116,7 +116,7 @@ def is_near(client: str) -> bool:
 
 
 SESSION_S = 7 * 24 * 3600.0
-"""How long a browser stays signed in."""
+"""Seconds that a browser stays signed in."""
 MOST_SESSIONS = 1_000
 """At one time; the oldest ends when there are more."""
 
@@ -125,11 +125,11 @@ MOST_SESSIONS = 1_000
 class Session:
     role: Role
     until_s: float
-    """By the clock that only goes forward: setting the system's time ends or lengthens no session."""
+    """By the monotonic clock, so that setting the system time does not end or extend a session."""
 
 
 class Sessions:
-    """By the digest of their ids: looking one up takes the same time however much of an id was guessed."""
+    """Sessions by the digest of their id, so that the time of a lookup reveals nothing about an id."""
 
     def __init__(self, keys: Callable[[], AccessTokens], clock: Clock, draw: Callable[[], str] = random_token) -> None:
         self._keys, self._clock, self._draw = keys, clock, draw
@@ -140,8 +140,8 @@ class Sessions:
         return len(self._known)
 
     def begin(self, role: Role) -> str:
-        """The id, for a cookie. It is random: it does not tell the token to other servers on this host, which are
-        sent our cookies whatever their port (RFC 6265, 8.5)."""
+        """The id for a cookie. It is random, so that the token stays hidden from other servers on this host, which also
+        receive our cookies (RFC 6265, 8.5)."""
         self._forget_outdated()
         while len(self._known) >= MOST_SESSIONS:
             self._known.pop(next(iter(self._known)))
@@ -174,13 +174,13 @@ def _digest(id: str) -> bytes:
 
 ADMIN, READER = "token", "reader-token"
 SHORTEST = 16
-"""A shorter one was not made by us, and could be guessed."""
+"""A shorter one is not ours, and could be guessed."""
 
 
 def keys_of(
     directory: Directory, files: Files, *, are_new: bool = False, draw: Callable[[], str] = random_token
 ) -> AccessTokens:
-    """Those in the data directory; made now where there are none, and with `are_new` in any case."""
+    """The tokens in the data directory. Missing ones are created; with `are_new` both are replaced."""
     return AccessTokens(
         admin=_token(directory.root / ADMIN, files, are_new, draw),
         reader=_token(directory.root / READER, files, are_new, draw),
@@ -188,8 +188,8 @@ def keys_of(
 
 
 def kept_keys(directory: Directory, files: Files) -> AccessTokens:
-    """Those in the data directory now. A file that is missing or too short gives an empty token, which opens nothing;
-    one that cannot be read, such as half of one that is being written, does so too."""
+    """The tokens in the data directory. A missing, unreadable, incomplete or too short file gives an empty token, which
+    grants nothing."""
     return AccessTokens(admin=_kept(directory.root / ADMIN, files), reader=_kept(directory.root / READER, files))
 
 

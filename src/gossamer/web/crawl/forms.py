@@ -1,6 +1,6 @@
-"""What the crawl's pages are sent, and what they say about it: a change is posted, then a page is shown that tells."""
+"""Forms that change the crawl: how they are documented, carried out, and answered with a notice."""
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Literal
 from urllib.parse import urlencode
 
@@ -10,15 +10,15 @@ from starlette.responses import RedirectResponse, Response
 
 from gossamer.base.errors import GossamerError
 from gossamer.web.responses import json_answer
-from gossamer.web.routes import FORM, ResponseKind, Responses
+from gossamer.web.routes import FORM, ResponseKind, Responses, Routes, form_of
 
 LONGEST_FORM = 1_500_000
-"""Bytes of a form; the rules are the longest text that is sent, and each letter may take three."""
+"""Bytes of a form. The rules are the longest text sent, and URL-encoding may triple each letter."""
 MOST_KEPT = 100
 
 
 class FormNotice(msgspec.Struct, frozen=True):
-    """What became of a change."""
+    """The outcome of a change."""
 
     words: str
     kind: Literal["good", "bad"] = "good"
@@ -26,7 +26,7 @@ class FormNotice(msgspec.Struct, frozen=True):
 
 
 class Notices:
-    """The last of them, by number: the page after a change names one in its address."""
+    """The latest notices by number: the page after a change has the number in its URL."""
 
     def __init__(self) -> None:
         self._kept: dict[str, FormNotice] = {}
@@ -39,14 +39,14 @@ class Notices:
             del self._kept[next(iter(self._kept))]
         return str(self._number)
 
-    def named(self, number: str) -> FormNotice | None:
+    def get(self, number: str) -> FormNotice | None:
         return self._kept.get(number)
 
 
-async def told(doing: Awaitable[str]) -> FormNotice:
-    """Our own errors have words for the person who asked."""
+async def notice_of(change: Awaitable[str]) -> FormNotice:
+    """Our own errors have messages for the person who sent the form."""
     try:
-        return FormNotice(await doing)
+        return FormNotice(await change)
     except GossamerError as trouble:
         return refusal(trouble)
 
@@ -57,40 +57,62 @@ def refusal(trouble: GossamerError) -> FormNotice:
 
 
 def is_program(request: Request) -> bool:
-    """Browsers say that they like HTML whenever they send a form."""
+    """Browsers accept HTML whenever they send a form."""
     return "text/html" not in request.headers.get("accept", "")
 
 
-def then(request: Request, notices: Notices, notice: FormNotice, path: str, **state: str) -> Response:
-    """On to a page that says it; a program gets it at once."""
+def respond(request: Request, notices: Notices, notice: FormNotice, path: str, **state: str) -> Response:
+    """A browser is redirected to a page that shows the notice; a program receives it as JSON."""
     if is_program(request):
         return json_answer(notice, 200 if notice.kind == "good" else 409)
     parameters = {name: value for name, value in state.items() if value}
     return RedirectResponse(f"{path}?{urlencode(parameters | {'said': notices.keep(notice)})}", 303)
 
 
-DONE = "It is done, and in words what became of it."
-NOT_DONE = "It could not be done, and in words why."
-SHOWN = "To whoever likes HTML: on to the page that says what became of it."
+Fields = Mapping[str, str]
+FieldDocs = dict[str, Any]
+
+
+def add_change(
+    routes: Routes,
+    notices: Notices,
+    path: str,
+    summary: str,
+    change: Callable[[Fields], Awaitable[str]],
+    back: str,
+    *,
+    state: Callable[[Fields], Fields] = lambda _: {},
+    description: str = "",
+    **docs: FieldDocs,
+) -> None:
+    """A route that makes one change and redirects to the page `back`, in the state computed from the form."""
+
+    @routes.post(path, summary, **form_docs(**docs))
+    async def changed(request: Request) -> Response:
+        fields = await form_of(request, LONGEST_FORM)
+        return respond(request, notices, await notice_of(change(fields)), back, **state(fields))
+
+    changed.__doc__ = description
+
+
 ANSWERS: Responses = {
-    200: ResponseKind(DONE, FormNotice),
-    303: ResponseKind(SHOWN, None),
-    409: ResponseKind(NOT_DONE, FormNotice),
+    200: ResponseKind("Done. The message gives the result.", FormNotice),
+    303: ResponseKind("For clients that accept HTML: a redirect to the page that shows the result.", None),
+    409: ResponseKind("Not done. The message gives the reason.", FormNotice),
     413: ResponseKind("The form is too long."),
 }
-NEEDS_TOKEN: list[dict[str, list[str]]] = [{"token": []}]
 
 
-def field(words: str, *choices: str, needed: bool = False) -> dict[str, Any]:
-    """One field of a form: a text, or one of some."""
-    found: dict[str, Any] = {"type": "string", "description": words, "x-needed": needed}
+def field(words: str, *choices: str, needed: bool = False) -> FieldDocs:
+    """A field of a form for the API document: a text, or one of several choices."""
+    found: FieldDocs = {"type": "string", "description": words, "x-needed": needed}
     return found | ({"enum": list(choices)} if choices else {})
 
 
-def change(**fields: dict[str, Any]) -> dict[str, Any]:
-    """`responses=` and more of a route to which these fields are posted; see `crawl_forms.then` for its answers."""
+def form_docs(**fields: FieldDocs) -> dict[str, Any]:
+    """The arguments of `Routes.post` for a route that accepts these fields and uses `respond`."""
     needed = [name for name, one in fields.items() if one["x-needed"]]
     properties = {name: {key: one[key] for key in one if key != "x-needed"} for name, one in fields.items()}
     schema = {"type": "object", "properties": properties} | ({"required": needed} if needed else {})
     body = {"required": bool(needed), "content": {FORM: {"schema": schema}}}
-    return {"responses": ANSWERS, "security": NEEDS_TOKEN} | ({"requestBody": body} if fields else {})
+    return {"responses": ANSWERS, "security": [{"token": []}]} | ({"requestBody": body} if fields else {})

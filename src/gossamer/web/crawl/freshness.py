@@ -1,4 +1,4 @@
-"""How fresh the collection is and was: the age of its copies over time, by collection, against what was possible."""
+"""The freshness page: the age of the copies over time and by site, and the lowest age possible."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -20,12 +20,12 @@ from gossamer.monitor.chronicle import (
     span_in_words,
 )
 from gossamer.web.crawl.status import LISTS
-from gossamer.web.responses import Show, json_answer
-from gossamer.web.routes import Routes, answers_with
+from gossamer.web.responses import Show
+from gossamer.web.routes import Routes
 from gossamer.web.site import WebSite
 
 BOX = Box(52, 12, 530, 136)
-"""Where in a picture of 600 by 180 the curves are drawn."""
+"""The plot area within a chart of 600 by 180."""
 SITES = "#sites-name"
 MOST_SITES = 100
 MOST_ROWS = 24
@@ -41,15 +41,15 @@ class Curve(msgspec.Struct, frozen=True):
     points: str
 
 
-class Picture(msgspec.Struct, frozen=True):
-    """What is drawn: curves, and where their scale has lines."""
+class FreshnessChart(msgspec.Struct, frozen=True):
+    """A chart: its curves and the lines of its scale."""
 
     title: str
     summary: str
-    """In a sentence, for those who do not see it."""
+    """The chart in a sentence, for screen readers."""
     curves: tuple[Curve, ...]
     lines: tuple[tuple[float, str], ...]
-    """Height in the picture, and what it stands for."""
+    """Vertical position and label of each."""
     ends: tuple[str, str]
 
 
@@ -57,22 +57,19 @@ def router(site: WebSite, show: Show) -> Routes:
     collection = site.collection
     routes = Routes()
 
-    def looked_at(site: str) -> FreshnessReport:
+    @routes.get("/crawl/freshness.json", "The freshness of the collection")
+    def freshness(params: FreshnessParameters) -> FreshnessReport:
+        """How old the copies are and how many are fresh, now and over time, by site; what the same number of fetches
+        could achieve at best; what revisits found. Samples are taken while a crawl that revisits pages is running."""
         found = freshness_report(
-            collection.watch.chronicle(), None, collection.outside.dates.now(), site.strip().lower()
+            collection.watch.chronicle(), None, collection.outside.dates.now(), params.site.strip().lower()
         )
         return msgspec.structs.replace(found, sites=found.sites[:MOST_SITES])
 
     @routes.get("/crawl/freshness")
-    def page(wanted: FreshnessParameters) -> Response:
+    def page(params: FreshnessParameters) -> Response:
         runs = collection.watch.chronicle().runs
-        return show("freshness.html", **page_of(looked_at(wanted.site)), is_over=bool(runs) and runs[-1].is_over)
-
-    @routes.get("/crawl/freshness.json", answers_with(FreshnessReport), "The freshness of the collection")
-    def as_json(wanted: FreshnessParameters) -> Response:
-        """How old the copies are and how many are fresh, now and over time, by site; what the same number of fetches
-        could achieve at best; what revisits found. Samples are taken while a crawl that revisits pages is running."""
-        return json_answer(looked_at(wanted.site))
+        return show("freshness.html", **page_of(freshness(params)), is_over=bool(runs) and runs[-1].is_over)
 
     return routes
 
@@ -92,9 +89,9 @@ def page_of(found: FreshnessReport) -> dict[str, Any]:
 
 
 def cards_of(found: FreshnessReport) -> list[tuple[str, str, str]]:
-    """Each with the list behind it; none is kept of what is counted as it happens."""
+    """Figure, label and the list behind it; empty for what is only counted, not listed."""
     whole, visits = found.all, found.visits
-    assert whole is not None, "the caller has seen to that"
+    assert whole is not None, "checked by the caller"
     return [
         (f"{whole.freshness:.0%}", "of the copies are fresh", SITES),
         (days_in_words(whole.average_age_days), "average age", SITES),
@@ -111,8 +108,8 @@ def share(part: float | None) -> str:
     return "–" if part is None else f"{part:.0%}"
 
 
-def pictures_of(points: Sequence[Point]) -> list[Picture]:
-    """None before there is anything to compare."""
+def pictures_of(points: Sequence[Point]) -> list[FreshnessChart]:
+    """Empty until there are two samples to compare."""
     instants = [from_words(point.at) for point in points]
     if not is_curve(instants):
         return []
@@ -123,22 +120,27 @@ def pictures_of(points: Sequence[Point]) -> list[Picture]:
     span = span_in_words(instants[0], instants[-1])
     ends = points[0].at[:16].replace("T", " "), points[-1].at[:16].replace("T", " ")
     return [
-        Picture(
+        FreshnessChart(
             "Average age of the copies",
             f"Over {span} the age changed from {days_in_words(ages[0])} to {days_in_words(ages[-1])}, "
             f"at most {days_in_words(max(ages))}; the lowest possible is {days_in_words(least[-1])} now.",
             (curve("age", "age", instants, ages, most), curve("lowest possible", "least", instants, least, most)),
-            tuple([(BOX.top + BOX.height * (1 - part / 2), days_short(most * part / 2)) for part in range(3)]),
+            scale([days_short(most * part / 2) for part in range(3)]),
             ends,
         ),
-        Picture(
+        FreshnessChart(
             "Share of fresh copies",
             f"Over {span} the share changed from {shares[0]:.0%} to {shares[-1]:.0%}, at least {min(shares):.0%}.",
             (curve("fresh", "fresh", instants, shares, 1.0),),
-            tuple([(BOX.top + BOX.height * (1 - part / 2), f"{part / 2:.0%}") for part in range(3)]),
+            scale(["0%", "50%", "100%"]),
             ends,
         ),
     ]
+
+
+def scale(labels: Sequence[str]) -> tuple[tuple[float, str], ...]:
+    """Three lines, from the bottom to the top."""
+    return tuple([(BOX.top + BOX.height * (1 - part / 2), label) for part, label in enumerate(labels)])
 
 
 def curve(name: str, look: str, instants: Sequence[Instant], values: Sequence[float], most: float) -> Curve:
@@ -152,7 +154,7 @@ def days_short(days: float) -> str:
 
 
 def spread(points: Sequence[Point], most: int) -> list[Point]:
-    """At most so many of them, evenly chosen, the last among them."""
+    """At most so many, evenly spread, including the last."""
     if len(points) <= most:
         return list(points)
     return [points[round(place * (len(points) - 1) / (most - 1))] for place in range(most)]

@@ -1,31 +1,30 @@
-"""The lists of a crawl: every fetched URL, every host, every page; with filters, and as files."""
+"""Lists of the crawl: every fetched URL, every host, every page; with filters, and as CSV."""
 
 from collections.abc import Callable, Generator, Sequence
-from typing import Annotated, Literal, TypeVar, cast, get_args
+from typing import Annotated, ClassVar, Literal, TypeVar, cast, get_args
 from urllib.parse import urlencode
 
 import msgspec
 from msgspec import Meta
-from starlette.requests import Request
 from starlette.responses import Response
 
 from gossamer.base.clock import DAY, SECOND, Instant, from_words, in_words
-from gossamer.base.errors import QueryRefused
+from gossamer.base.errors import GossamerError, QueryRefused
 from gossamer.collection.collection import Collection
 from gossamer.collection.control import HostAction
 from gossamer.collection.lists import HostListQuery, HostsFound, PageListQuery, PagesFound, VisitListQuery, VisitsFound
 from gossamer.frontier.reports import STATES, Order
 from gossamer.values.format import csv_line
-from gossamer.values.outcome import GROUP_OF, GROUPS, IN_WORDS, Reason
-from gossamer.web.crawl.forms import LONGEST_FORM, FormNotice, Notices, change, field, then, told
-from gossamer.web.responses import Show, json_answer
-from gossamer.web.routes import Routes, answers_with, form_of
+from gossamer.values.outcome import GROUP_OF, GROUPS, Reason
+from gossamer.web.crawl.forms import Fields, Notices, add_change, field
+from gossamer.web.responses import Show
+from gossamer.web.routes import CSV, Routes, answers_with
 from gossamer.web.streams import MOST_EXPORTS, Slots, Stream
 
-CSV = "text/csv"
-AT_ONCE = 500
+ROWS_AT_ONCE = 500
+"""Rows of a CSV file read in one query."""
 LATEST = 253_402_300_799 * SECOND
-"""The end of the year 9999: no calendar here goes further."""
+"""The end of the year 9999, the last one datetime knows."""
 HEADINGS = {
     "found": "Fetched",
     "redirected": "Redirected",
@@ -70,7 +69,21 @@ Sort = Literal["newest", "oldest"]
 State = Literal["", "under-way", "ready", "waiting", "backing-off", "over-budget", "retired", "done"]
 
 
-class VisitsFilter(msgspec.Struct, frozen=True):
+class ListFilter(msgspec.Struct, frozen=True):
+    """The parameters of a list, which links on its page change one by one."""
+
+    page: ClassVar[str]
+
+    def href(self, path: str = "", **changes: object) -> str:
+        """Without parameters that have their default, and without the notice, which is shown once."""
+        default = msgspec.structs.asdict(type(self)())
+        values = msgspec.structs.asdict(self) | changes
+        changed = {name: one for name, one in values.items() if one != default[name] and name != "said"}
+        return f"{path or self.page}?{urlencode(changed, doseq=True)}"
+
+
+class VisitsFilter(ListFilter, frozen=True):
+    page = "/crawl/visits"
     reason: Annotated[
         tuple[Annotated[str, Meta(max_length=40)], ...],
         Meta(max_length=40, description="Outcome groups or reason codes."),
@@ -88,15 +101,17 @@ class VisitsFilter(msgspec.Struct, frozen=True):
 class VisitsParameters(VisitsFilter, frozen=True):
     most: Most = 50
 
-    def href(self, path: str = "/crawl/visits", **other: object) -> str:
-        return href_of(path, self, VisitsParameters(), other)
+    @property
+    def is_filtered(self) -> bool:
+        return msgspec.structs.replace(self, after="", most=50, sort="newest") != VisitsParameters()
 
 
 class VisitsCsvParameters(VisitsFilter, frozen=True):
     most: Most | None = None
 
 
-class HostsFilter(msgspec.Struct, frozen=True):
+class HostsFilter(ListFilter, frozen=True):
+    page = "/crawl/hosts"
     text: Annotated[str, Meta(max_length=300, description="Text in the host name.")] = ""
     state: State = ""
     sort: Order = "queued"
@@ -105,9 +120,6 @@ class HostsFilter(msgspec.Struct, frozen=True):
 
 class HostsParameters(HostsFilter, frozen=True):
     most: Most = 50
-
-    def href(self, path: str = "/crawl/hosts", **other: object) -> str:
-        return href_of(path, self, HostsParameters(), other)
 
 
 class HostsCsvParameters(HostsFilter, frozen=True):
@@ -118,7 +130,8 @@ class HostsPageParameters(HostsParameters, frozen=True):
     said: Annotated[str, Meta(max_length=20)] = ""
 
 
-class PagesParameters(msgspec.Struct, frozen=True):
+class PagesParameters(ListFilter, frozen=True):
+    page = "/crawl/pages"
     host: Annotated[str, Meta(max_length=300, description="Only pages of this host.")] = ""
     after: Annotated[str, Meta(max_length=9000, description="A position: that of the last page listed.")] = ""
     most: Most = 50
@@ -126,60 +139,42 @@ class PagesParameters(msgspec.Struct, frozen=True):
 
 class ListedPages(msgspec.Struct, frozen=True):
     total: int | None
-    """How many there are in all; None: nobody counts those of one host."""
+    """None for the pages of one host, which are not counted."""
     found: PagesFound
-
-
-CHANGE_FORM = {
-    "action": field("What to do with the host.", *get_args(HostAction), needed=True),
-    "host": field("Host name, with its port if it has one.", needed=True),
-    "words": field("The reason, for the record."),
-}
-
-
-def href_of(path: str, wanted: msgspec.Struct, plain: msgspec.Struct, other: dict[str, object]) -> str:
-    """A list in another of its states; parameters that are as always are left out."""
-    default = msgspec.structs.asdict(plain)
-    values = {name: getattr(wanted, name) for name in default} | other
-    return f"{path}?" + urlencode({name: one for name, one in values.items() if one != default[name]}, doseq=True)
 
 
 def visits_router(collection: Collection, show: Show) -> Routes:
     routes, slots = Routes(), Slots(MOST_EXPORTS)
 
+    @routes.get("/crawl/visits.json", "Fetched URLs")
+    def visits(given: VisitsParameters) -> VisitsFound:
+        """Every fetched URL and the outcome of its last fetch, newest first; `next`: position of the next part."""
+        return collection.lists.visits(query_of(normalized(given), given.most))
+
     @routes.get("/crawl/visits")
     def page(given: VisitsParameters) -> Response:
-        wanted = tidied(given)
-        found = collection.lists.visits(meant(wanted, wanted.most))
+        wanted = normalized(given)
         return show(
             "visits.html",
-            found=found,
+            found=visits(wanted),
             total=total(collection, wanted),
             wanted=wanted,
             groups=[(key, HEADINGS[key], reasons) for key, reasons in GROUPS.items()],
-            words=IN_WORDS,
             badges={code: BADGES[group] for code, group in GROUP_OF.items()},
             types=TYPES,
-            is_filtered=wanted.href(after="", most=50, sort="newest") != VisitsParameters().href(),
         )
 
-    @routes.get("/crawl/visits.json", answers_with(VisitsFound), "Fetched URLs")
-    def as_json(given: VisitsParameters) -> Response:
-        """Every fetched URL and the outcome of its last fetch, newest first; `next`: position of the next part."""
-        return json_answer(collection.lists.visits(meant(tidied(given), given.most)))
-
-    @routes.get("/crawl/visits.csv", answers_with(str, CSV), "Fetched URLs as CSV")
+    @routes.get("/crawl/visits.csv", "Fetched URLs as CSV", answers_with(str, CSV))
     def as_csv(given: VisitsCsvParameters) -> Response:
         """The same as CSV, complete; with `most`, at most so many lines. `/export/visits.csv` has every
         fetch, unordered, with fewer columns."""
-        asked = meant(tidied(given), AT_ONCE)
+        query = query_of(normalized(given), ROWS_AT_ONCE)
 
-        def look(after: str, most: int) -> tuple[list[Row], str]:
-            found = collection.lists.visits(msgspec.structs.replace(asked, after=after, most=most))
-            return [row_of(one, COLUMNS) for one in found.visits], found.next
+        def rows(after: str, most: int) -> tuple[Sequence[msgspec.Struct], str]:
+            found = collection.lists.visits(msgspec.structs.replace(query, after=after, most=most))
+            return found.visits, found.next
 
-        look(asked.after, 1)  # what is wrong with the question is said before the file begins
-        return Stream(lambda: every_line(COLUMNS, look, asked.after, given.most), CSV, "visits.csv", slots)
+        return csv_stream(COLUMNS, rows, given.after, given.most, "visits.csv", slots=slots)
 
     return routes
 
@@ -190,12 +185,17 @@ def hosts_router(collection: Collection, show: Show, notices: Notices) -> Routes
     def found_of(wanted: HostsFilter, after: str, most: int) -> HostsFound:
         return collection.lists.hosts(HostListQuery(wanted.text.strip(), wanted.state, wanted.sort, after, most))
 
+    @routes.get("/crawl/hosts.json", "Hosts")
+    def hosts(wanted: HostsParameters) -> HostsFound:
+        """Hosts and their state; `next` is the position of the next part."""
+        return found_of(wanted, wanted.after, wanted.most)
+
     @routes.get("/crawl/hosts")
     def page(wanted: HostsPageParameters) -> Response:
         return show(
             "hosts.html",
-            found=found_of(wanted, wanted.after, wanted.most),
-            said=notices.named(wanted.said),
+            found=hosts(wanted),
+            said=notices.get(wanted.said),
             wanted=wanted,
             states=STATES,
             orders=HOST_ORDERS,
@@ -204,54 +204,51 @@ def hosts_router(collection: Collection, show: Show, notices: Notices) -> Routes
             is_filtered=bool(wanted.text.strip() or wanted.state),
         )
 
-    @routes.get("/crawl/hosts.json", answers_with(HostsFound), "Hosts")
-    def as_json(wanted: HostsParameters) -> Response:
-        """Hosts and their state; `next` is the position of the next part."""
-        return json_answer(found_of(wanted, wanted.after, wanted.most))
-
-    @routes.get("/crawl/hosts.csv", answers_with(str, CSV), "Hosts as CSV")
+    @routes.get("/crawl/hosts.csv", "Hosts as CSV", answers_with(str, CSV))
     def as_csv(wanted: HostsCsvParameters) -> Response:
         """The same as CSV, complete; with `most`, at most so many lines."""
 
-        def look(after: str, most: int) -> tuple[list[Row], str]:
+        def rows(after: str, most: int) -> tuple[Sequence[msgspec.Struct], str]:
             found = found_of(wanted, after, most)
-            return [row_of(one, HOST_COLUMNS) for one in found.hosts], found.next
+            return found.hosts, found.next
 
-        look(wanted.after, 1)
-        return Stream(lambda: every_line(HOST_COLUMNS, look, wanted.after, wanted.most), CSV, "hosts.csv", slots)
+        return csv_stream(HOST_COLUMNS, rows, wanted.after, wanted.most, "hosts.csv", slots=slots)
 
-    @routes.post("/crawl/hosts/change", summary="Retire, reinstate, release or exclude a host", **change(**CHANGE_FORM))
-    async def changed(request: Request) -> Response:
-        fields = await form_of(request, LONGEST_FORM)
+    async def change(fields: Fields) -> str:
         action, host = fields.get("action", ""), fields.get("host", "")
         if action not in get_args(HostAction) or not host:
-            notice = FormNotice("Say which host, and whether to retire, reinstate, release or exclude it.", "bad")
-        else:
-            notice = await told(collection.control.change_host(cast(HostAction, action), host, fields.get("words", "")))
-        state = {name: fields.get(name, "") for name in ("text", "state", "sort", "after")}
-        return then(request, notices, notice, "/crawl/hosts", **state)
+            raise GossamerError("Say which host, and whether to retire, reinstate, release or exclude it.")
+        return await collection.control.change_host(cast(HostAction, action), host, fields.get("words", ""))
 
+    add_change(
+        routes,
+        notices,
+        "/crawl/hosts/change",
+        "Retire, reinstate, release or exclude a host",
+        change,
+        "/crawl/hosts",
+        state=lambda fields: {name: fields.get(name, "") for name in ("text", "state", "sort", "after")},
+        action=field("What to do with the host.", *get_args(HostAction), needed=True),
+        host=field("Host name, with its port if it has one.", needed=True),
+        words=field("The reason, for the record."),
+    )
     return routes
 
 
 def pages_router(collection: Collection, show: Show) -> Routes:
-    """Every URL whose document was fetched, is kept and can be found."""
     routes = Routes()
 
-    def listed(wanted: PagesParameters) -> ListedPages:
+    @routes.get("/crawl/pages.json", "Stored pages")
+    def pages(wanted: PagesParameters) -> ListedPages:
+        """Every page that is stored and searchable; `next` is the position of the next part. All of them at once,
+        with their texts, are in /export/pages.jsonl and /export/pages.csv."""
         host = wanted.host.strip().lower()
         total = None if host else collection.counts().pages
         return ListedPages(total, collection.lists.pages(PageListQuery(host, wanted.after, wanted.most)))
 
     @routes.get("/crawl/pages")
     def page(wanted: PagesParameters) -> Response:
-        return show("pages.html", known=listed(wanted), host=wanted.host, after=wanted.after)
-
-    @routes.get("/crawl/pages.json", answers_with(ListedPages), "Stored pages")
-    def as_json(wanted: PagesParameters) -> Response:
-        """Every page that is stored and searchable; `next` is the position of the next part. All of them at once,
-        with their texts, are in /export/pages.jsonl and /export/pages.csv."""
-        return json_answer(listed(wanted))
+        return show("pages.html", known=pages(wanted), wanted=wanted)
 
     return routes
 
@@ -259,7 +256,7 @@ def pages_router(collection: Collection, show: Show) -> Routes:
 Filter = TypeVar("Filter", bound=VisitsFilter)
 
 
-def tidied(given: Filter) -> Filter:
+def normalized(given: Filter) -> Filter:
     return msgspec.structs.replace(
         given,
         reason=tuple(filter(None, given.reason)),
@@ -270,11 +267,11 @@ def tidied(given: Filter) -> Filter:
     )
 
 
-def meant(wanted: VisitsFilter, most: int) -> VisitListQuery:
-    """Raises QueryRefused for a value that cannot be."""
+def query_of(wanted: VisitsFilter, most: int) -> VisitListQuery:
+    """Raises QueryRefused for an unknown outcome or an invalid date."""
     reasons: dict[Reason, None] = {}
     for code in wanted.reason:
-        reasons |= dict.fromkeys(GROUPS.get(code) or (known(code),))
+        reasons |= dict.fromkeys(GROUPS.get(code) or (reason_of(code),))
     return VisitListQuery(
         reasons=tuple(reasons),
         host=wanted.host,
@@ -289,7 +286,7 @@ def meant(wanted: VisitsFilter, most: int) -> VisitListQuery:
     )
 
 
-def known(code: str) -> Reason:
+def reason_of(code: str) -> Reason:
     try:
         return Reason(code)
     except ValueError:
@@ -297,7 +294,7 @@ def known(code: str) -> Reason:
 
 
 def instant(text: str, *, is_end: bool = False) -> Instant | None:
-    """Raises QueryRefused. A day as an end means all of it."""
+    """A date as an end includes that whole day. Raises QueryRefused."""
     if not text.strip():
         return None
     try:
@@ -308,32 +305,36 @@ def instant(text: str, *, is_end: bool = False) -> Instant | None:
 
 
 def total(collection: Collection, wanted: VisitsParameters) -> int | None:
-    """How many there are in all, where counters know it; None: nobody counts them."""
-    if wanted.href(after="", most=50, sort="newest", reason=()) != VisitsParameters().href():
+    """How many URLs match, if a counter knows: it does when they are filtered by outcome only, or not at all."""
+    if msgspec.structs.replace(wanted, reason=()).is_filtered:
         return None
     counts = collection.counts().by_reason
-    reasons = meant(wanted, 1).reasons
+    reasons = query_of(wanted, 1).reasons
     return sum(counts.get(reason, 0) for reason in reasons) if reasons else sum(counts.values())
 
 
-Row = list[object]
-Look = Callable[[str, int], tuple[list[Row], str]]
-"""From a position on, at most so many rows; and the position to go on from, empty at the end."""
+Rows = Callable[[str, int], tuple[Sequence[msgspec.Struct], str]]
+"""At most so many rows from a position on, and the position of the next row; empty at the end."""
 
 
-def every_line(columns: Sequence[str], look: Look, after: str, most: int | None) -> Generator[bytes, None, None]:
-    """Some hundred rows at a time; each group is asked for when the one before has been taken."""
+def csv_stream(columns: Sequence[str], rows: Rows, after: str, most: int | None, name: str, *, slots: Slots) -> Stream:
+    rows(after, 1)  # an invalid query is refused before the file begins
+    return Stream(lambda: csv_lines(columns, rows, after, most), CSV, name, slots)
+
+
+def csv_lines(columns: Sequence[str], rows: Rows, after: str, most: int | None) -> Generator[bytes, None, None]:
+    """Some hundred rows at a time; the next are read once the client has taken those."""
     yield csv_line(columns)
     left = most
     while left is None or left > 0:
-        rows, after = look(after, AT_ONCE if left is None else min(left, AT_ONCE))
-        yield b"".join(map(csv_line, rows))
-        left = None if left is None else left - len(rows)
+        found, after = rows(after, ROWS_AT_ONCE if left is None else min(left, ROWS_AT_ONCE))
+        yield b"".join(csv_line(cells_of(one, columns)) for one in found)
+        left = None if left is None else left - len(found)
         if not after:
             return
 
 
-def row_of(one: msgspec.Struct, columns: Sequence[str]) -> Row:
-    """Instants, which are called `..._at`, as text."""
+def cells_of(one: msgspec.Struct, columns: Sequence[str]) -> list[object]:
+    """Instants, whose names end in `_at`, become text."""
     cells = msgspec.structs.asdict(one)
     return [(in_words(cells[name]) if cells[name] else "") if name.endswith("_at") else cells[name] for name in columns]

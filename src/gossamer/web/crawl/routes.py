@@ -1,7 +1,6 @@
-"""The crawl for people: how it stands, what is wrong, and starting, pausing, stopping it; its seeds."""
+"""The crawl pages: its state, problems, seeds and rules, and the forms that start, pause and stop it."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 
@@ -21,13 +20,24 @@ from gossamer.monitor.chronicle import Chronicle, days_in_words
 from gossamer.monitor.hints import Hint
 from gossamer.monitor.system import System
 from gossamer.values.format import fitted
-from gossamer.values.outcome import GROUPS, IN_WORDS, in_group
-from gossamer.web.crawl.forms import LONGEST_FORM, FormNotice, Notices, change, field, is_program, refusal, then, told
+from gossamer.values.outcome import GROUPS, in_group
+from gossamer.web.crawl.forms import (
+    LONGEST_FORM,
+    FormNotice,
+    Notices,
+    add_change,
+    field,
+    form_docs,
+    is_program,
+    notice_of,
+    refusal,
+    respond,
+)
 from gossamer.web.crawl.lists import hosts_router, pages_router, visits_router
-from gossamer.web.crawl.status import LISTS
+from gossamer.web.crawl.status import LISTS, outcomes_in
 from gossamer.web.nodes.routes import pieces
 from gossamer.web.responses import Show, json_answer
-from gossamer.web.routes import Routes, answers_with, form_of
+from gossamer.web.routes import Routes, form_of
 from gossamer.web.site import WebSite
 
 NEWEST = 8
@@ -98,60 +108,51 @@ def router(site: WebSite, show: Show) -> Routes:
     routes, notices = Routes(), Notices()
 
     @routes.get("/crawl")
-    async def page(wanted: CrawlParameters) -> Response:
-        if wanted.reason:  # the hints name what they speak of so
-            return RedirectResponse("/crawl/visits?" + urlencode({"reason": wanted.reason}), 303)
-        now, standing, newest = await run_in_threadpool(looked_at, collection)
-        said, refill = notices.named(wanted.said), notices.named(wanted.seeds)
-        return show("crawl.html", confirm=wanted.confirm, said=said, refill=refill, **page_of(now, standing, newest))
+    async def page(params: CrawlParameters) -> Response:
+        if params.reason:  # the links of hints
+            return RedirectResponse("/crawl/visits?" + urlencode({"reason": params.reason}), 303)
+        now, state, newest = await run_in_threadpool(snapshot, collection)
+        said, refill = notices.get(params.said), notices.get(params.seeds)
+        return show("crawl.html", confirm=params.confirm, said=said, refill=refill, **page_of(now, state, newest))
 
-    @routes.get("/crawl.json", answers_with(CrawlNow), "The crawl")
-    def as_json() -> Response:
+    @routes.get("/crawl.json", "The crawl")
+    def as_json() -> CrawlNow:
         """Crawl status: its state, numbers, seeds and problems."""
-        return json_answer(looked_at(collection)[0])
+        return snapshot(collection)[0]
 
-    routes.include(controls(collection, notices))
-    for others in (visits_router(collection, show), pages_router(collection, show)):
-        routes.include(others)
-    for others in (hosts_router(collection, show, notices), rules_router(collection, show, notices)):
-        routes.include(others)
+    add_controls(routes, collection, notices)
+    routes.include(visits_router(collection, show), pages_router(collection, show))
+    routes.include(hosts_router(collection, show, notices), rules_router(collection, show, notices))
     return routes
 
 
-def controls(collection: Collection, notices: Notices) -> Routes:
-    routes = Routes()
+def add_controls(routes: Routes, collection: Collection, notices: Notices) -> None:
+    control = collection.control
+    add_change(
+        routes,
+        notices,
+        "/crawl/start",
+        "Start the crawl",
+        lambda fields: control.start(fields.get("contact", "")),
+        "/crawl",
+        description="The crawl continues where it stopped. Responds after its first heartbeat.",
+        contact=CONTACT,
+    )
+    add_change(routes, notices, "/crawl/pause", "Pause the crawl", lambda _: control.ask("pause"), "/crawl")
+    add_change(routes, notices, "/crawl/resume", "Resume the crawl", lambda _: control.ask("resume"), "/crawl")
+    add_change(routes, notices, "/crawl/stop", "Stop the crawl", lambda _: control.ask("stop"), "/crawl")
 
-    @routes.post("/crawl/start", summary="Start the crawl", **change(contact=CONTACT))
-    async def start(request: Request) -> Response:
-        """The crawl continues where it stopped. Responds after its first heartbeat."""
-        fields = await form_of(request, LONGEST_FORM)
-        return then(request, notices, await told(collection.control.start(fields.get("contact", ""))), "/crawl")
-
-    @routes.post("/crawl/pause", summary="Pause the crawl", **change())
-    async def pause(request: Request) -> Response:
-        return then(request, notices, await told(collection.control.ask("pause")), "/crawl")
-
-    @routes.post("/crawl/resume", summary="Resume the crawl", **change())
-    async def resume(request: Request) -> Response:
-        return then(request, notices, await told(collection.control.ask("resume")), "/crawl")
-
-    @routes.post("/crawl/stop", summary="Stop the crawl", **change())
-    async def stop(request: Request) -> Response:
-        return then(request, notices, await told(collection.control.ask("stop")), "/crawl")
-
-    @routes.post("/crawl/seeds", summary="Add seed URLs", **change(**SEEDS_FORM))
+    @routes.post("/crawl/seeds", "Add seed URLs", **form_docs(**SEEDS_FORM))
     async def seeds_added(request: Request) -> Response:
         """URLs that cannot be fetched are rejected, each with a reason."""
         fields = await form_of(request, LONGEST_FORM)
         typed = fields.get("seeds", "")
         notice, are_added = await added(collection, typed, fields.get("reach", "host"), fields.get("contact", ""))
         if are_added and fields.get("then") == "start":
-            begun = await told(collection.control.start(fields.get("contact", "")))
+            begun = await notice_of(control.start(fields.get("contact", "")))
             notice = FormNotice(f"{notice.words} {begun.words}", begun.kind, (*notice.lines, *begun.lines))
         refill = notices.keep(FormNotice(typed[:20_000])) if not are_added and typed.strip() else ""
-        return then(request, notices, notice, "/crawl", seeds=refill)
-
-    return routes
+        return respond(request, notices, notice, "/crawl", seeds=refill)
 
 
 async def added(collection: Collection, typed: str, reach: str, contact: str) -> tuple[FormNotice, bool]:
@@ -168,24 +169,24 @@ async def added(collection: Collection, typed: str, reach: str, contact: str) ->
     return FormNotice(words, "good" if taken.taken else "bad", taken.left_out[:50]), bool(taken.taken)
 
 
-def looked_at(collection: Collection) -> tuple[CrawlNow, CrawlState, tuple[ListedVisit, ...]]:
-    system, standing = collection.watch.system(), collection.control.state()
-    state = state_of(system, standing.crawler)
-    says = standing.crawler.ended if state == "at rest" and standing.crawler.ended else SENTENCES.get(state, "")
+def snapshot(collection: Collection) -> tuple[CrawlNow, CrawlState, tuple[ListedVisit, ...]]:
+    system, control = collection.watch.system(), collection.control.state()
+    state = state_of(system, control.crawler)
+    says = control.crawler.ended if state == "at rest" and control.crawler.ended else SENTENCES.get(state, "")
     now = CrawlNow(
         state=state,
         says=says,
         numbers=numbers_of(system) | freshness_of(collection.watch.chronicle()),
         outcomes=system.outcomes,
-        crawler=standing.crawler,
-        seeds=standing.seeds,
-        seed_count=standing.seed_count,
-        contact=standing.contact,
-        rules=standing.rules,
+        crawler=control.crawler,
+        seeds=control.seeds,
+        seed_count=control.seed_count,
+        contact=control.contact,
+        rules=control.rules,
         hints=system.hints,
         as_of=in_words(system.at),
     )
-    return now, standing, collection.lists.visits(VisitListQuery(most=NEWEST)).visits
+    return now, control, collection.lists.visits(VisitListQuery(most=NEWEST)).visits
 
 
 def state_of(system: System, crawler: Crawler) -> str:
@@ -201,21 +202,19 @@ def state_of(system: System, crawler: Crawler) -> str:
 def numbers_of(system: System) -> dict[str, float]:
     numbers: dict[str, float] = {name: value for name, value in system.counters.items() if not name.endswith("_bytes")}
     numbers |= {group: in_group(group, system.outcomes) for group in GROUPS}
-    numbers["failed"] += numbers.pop("unread")  # kept, and not read: of no more use
+    numbers["failed"] += numbers.pop("unread")  # stored but unreadable: as useless to people as a failure
     return numbers | {"pages_s": round(system.totals.get("pages_s", 0.0), 1)}
 
 
 def freshness_of(known: Chronicle) -> dict[str, float]:
-    """By the last sample; nothing where no page comes again."""
+    """From the last sample; empty if no page is revisited."""
     if not known.samples:
         return {}
     last = known.samples[-1].all
     return {"freshness": last.freshness, "age_days": last.average_age_days}
 
 
-def page_of(now: CrawlNow, standing: CrawlState, newest: tuple[ListedVisit, ...]) -> dict[str, Any]:
-    words = {reason.value: text for reason, text in IN_WORDS.items()}
-    ends = sorted(now.outcomes.items(), key=lambda one: -one[1])
+def page_of(now: CrawlNow, state: CrawlState, newest: tuple[ListedVisit, ...]) -> dict[str, Any]:
     return {
         "now": now,
         "badge": "bad" if now.state == "interrupted" or now.crawler.has_failed else BADGES.get(now.state, "idle"),
@@ -224,10 +223,10 @@ def page_of(now: CrawlNow, standing: CrawlState, newest: tuple[ListedVisit, ...]
             for name, label in CARDS
             for number in (now.numbers.get(name, 0),)
         ],
-        "ends": [(code, number, words.get(code, "")) for code, number in ends],
+        "ends": outcomes_in(now.outcomes),
         "hints": [(hint, pieces(hint.fix)) for hint in now.hints],
         "reaches": REACHES,
-        "reach": standing.reach,
+        "reach": state.reach,
         "newest": newest,
         "fresh": f"{now.numbers['freshness']:.0%}" if "freshness" in now.numbers else "",
         "age": days_in_words(now.numbers.get("age_days", 0.0)),
@@ -237,7 +236,7 @@ def page_of(now: CrawlNow, standing: CrawlState, newest: tuple[ListedVisit, ...]
 SECONDS = 2.0
 MOST_SECONDS = 20.0
 LONGEST = 48_000
-"""Of rules that are tried out: they stand in the address."""
+"""Characters of rules to preview, which are in the URL."""
 RULE_EXAMPLES = (
     ('exclude path ~ "/calendar/"', "exclude URLs whose path matches this pattern"),
     ("exclude host = shop.example.org", "exclude a site"),
@@ -256,15 +255,15 @@ SAVE_FORM = {
 
 
 class RulesNow(msgspec.Struct, frozen=True):
-    """The rules in force; or rules that are tried out, and what they would do."""
+    """The rules in force, or a draft of rules with a preview of its effect."""
 
     text: str
     is_draft: bool
     mark: str
-    """Of the rules in force: whoever saves others sends it along, so that nobody's change is lost unseen."""
+    """Version of the rules in force. Sent along when saving, so that no other change is overwritten unseen."""
     wrong: tuple[Wrong, ...]
     effect: RulesPreview | None
-    """What a draft would do to what waits; None without one, or when something is wrong with it."""
+    """The effect of a draft on the waiting URLs; None without a draft, or if it has an invalid line."""
 
 
 class RulesParameters(msgspec.Struct, frozen=True):
@@ -283,66 +282,51 @@ class RulesPageParameters(RulesParameters, frozen=True):
 
 
 def rules_router(collection: Collection, show: Show, notices: Notices) -> Routes:
-    routes = Routes()
-    rules_shown = partial(rules_page, show)
+    routes, control = Routes(), collection.control
+
+    @routes.get("/crawl/rules.json", "The rules of the crawl")
+    def rules_json(params: RulesParameters) -> RulesNow:
+        """The rules in force, or the effect of others: which of the waiting URLs they would exclude."""
+        return rules_now(collection, control.rules(), params)
 
     @routes.get("/crawl/rules")
-    def page(wanted: RulesPageParameters) -> Response:
-        rules, said = collection.control.rules(), notices.named(wanted.said)
-        return rules_shown(rules, now_of(collection, rules, wanted), wanted.mark or rules.mark, wanted.seconds, said)
+    def page(params: RulesPageParameters) -> Response:
+        rules, said = control.rules(), notices.get(params.said)
+        now = rules_now(collection, rules, params)
+        return rules_page(show, rules, now, params.mark or rules.mark, params.seconds, said)
 
-    @routes.get("/crawl/rules.json", answers_with(RulesNow), "The rules of the crawl")
-    def as_json(wanted: RulesParameters) -> Response:
-        """The rules in force, or the effect of others: which of the waiting URLs they would exclude."""
-        return json_answer(now_of(collection, collection.control.rules(), wanted))
-
-    @routes.post("/crawl/rules/save", summary="Save the rules of the crawl", **change(**SAVE_FORM))
+    @routes.post("/crawl/rules/save", "Save the rules of the crawl", **form_docs(**SAVE_FORM))
     async def save(request: Request) -> Response:
         """All or nothing: if a line is not a valid rule, it is reported and the rules stay as they were."""
         fields = await form_of(request, LONGEST_FORM)
         text, mark = fields.get("draft", "").replace("\r\n", "\n"), fields.get("mark", "")
+        rules = await run_in_threadpool(control.rules)
         wrong = wrong_in(text)
-        rules = await run_in_threadpool(collection.control.rules)
-        now = RulesNow(text, True, rules.mark, wrong, None)
         if wrong:
-            said = not_saved(wrong)
-            if is_program(request):
-                return json_answer(said, 409)
-            return rules_shown(
-                rules, now, mark, SECONDS, FormNotice(said.words, "bad"), 400
-            )  # the page points at the lines
-        try:
-            notice = FormNotice(await collection.control.save_rules(text, mark))
-        except RulesChanged as trouble:
-            said = FormNotice(refusal(trouble).words, "bad", (BOTH,))
-            return (
-                json_answer(said, 409)
-                if is_program(request)
-                else rules_shown(rules, now, rules.mark, SECONDS, said, 409)
-            )
-        return then(request, notices, notice, "/crawl/rules")
+            refused, status = not_saved(wrong), 400
+        else:
+            try:
+                notice = FormNotice(await control.save_rules(text, mark))
+                return respond(request, notices, notice, "/crawl/rules")
+            except RulesChanged as trouble:
+                refused, status, mark = FormNotice(refusal(trouble).words, "bad", (BOTH,)), 409, rules.mark
+        if is_program(request):
+            return json_answer(refused, 409)
+        # The page itself points at each invalid line.
+        said = FormNotice(refused.words, "bad") if wrong else refused
+        return rules_page(show, rules, RulesNow(text, True, rules.mark, wrong, None), mark, SECONDS, said, status)
 
-    @routes.post("/crawl/rules/undo", summary="Undo the last change to the rules", **change())
-    async def undo(request: Request) -> Response:
-        return then(request, notices, await told(collection.control.undo_rules()), "/crawl/rules")
-
+    undo, summary = "/crawl/rules/undo", "Undo the last change to the rules"
+    add_change(routes, notices, undo, summary, lambda _: control.undo_rules(), "/crawl/rules")
     return routes
 
 
 def rules_page(
     show: Show, rules: RuleSet, now: RulesNow, mark: str, seconds: float, said: FormNotice | None, status: int = 200
 ) -> Response:
-    return show(
-        "rules.html",
-        status,
-        rules=rules,
-        now=now,
-        mark=mark,
-        seconds=seconds,
-        said=said,
-        examples=RULE_EXAMPLES,
-        longer=min(MOST_SECONDS, seconds * 5),
-    )
+    longer = min(MOST_SECONDS, seconds * 5)
+    values = {"mark": mark, "seconds": seconds, "longer": longer, "said": said, "examples": RULE_EXAMPLES}
+    return show("rules.html", status, rules=rules, now=now, **values)
 
 
 def not_saved(wrong: Sequence[Wrong]) -> FormNotice:
@@ -351,11 +335,11 @@ def not_saved(wrong: Sequence[Wrong]) -> FormNotice:
     return FormNotice(words, "bad", tuple(lines))
 
 
-def now_of(collection: Collection, rules: RuleSet, wanted: RulesParameters) -> RulesNow:
-    if wanted.draft is None and not wanted.add.strip():
+def rules_now(collection: Collection, rules: RuleSet, params: RulesParameters) -> RulesNow:
+    if params.draft is None and not params.add.strip():
         return RulesNow(rules.text, False, rules.mark, rules.wrong, None)
-    text = (rules.text if wanted.draft is None else wanted.draft).replace("\r\n", "\n")
-    if wanted.add.strip():
-        text = (text.rstrip() + "\n" if text.strip() else "") + " ".join(wanted.add.split()) + "\n"
+    text = (rules.text if params.draft is None else params.draft).replace("\r\n", "\n")
+    if params.add.strip():
+        text = (text.rstrip() + "\n" if text.strip() else "") + " ".join(params.add.split()) + "\n"
     wrong = wrong_in(text)
-    return RulesNow(text, True, rules.mark, wrong, None if wrong else collection.control.effect(text, wanted.seconds))
+    return RulesNow(text, True, rules.mark, wrong, None if wrong else collection.control.effect(text, params.seconds))

@@ -1,4 +1,4 @@
-"""The numbers of a crawl, its processes, and which list stands behind which number."""
+"""The numbers of a crawl, its processes, and the list behind each number."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,10 +7,9 @@ import msgspec
 from starlette.responses import Response
 
 from gossamer.base.clock import SECOND
-from gossamer.monitor.control import Beat
 from gossamer.values.outcome import IN_WORDS
-from gossamer.web.responses import Show, json_answer
-from gossamer.web.routes import Routes, answers_with
+from gossamer.web.responses import Show
+from gossamer.web.routes import Routes
 from gossamer.web.site import SILENT_AFTER_S, WebSite, numbers_of, state_of
 
 CARDS = [
@@ -22,7 +21,7 @@ CARDS = [
     ("captures", "captures stored"),
 ]
 MEANING = {reason.value: words for reason, words in IN_WORDS.items()}
-SAID = {
+WORK = {
     "pages": "{} pages",
     "rate": "{} per second",
     "queued": "{} waiting",
@@ -33,7 +32,7 @@ SAID = {
 
 
 class BeatNow(msgspec.Struct, frozen=True):
-    """A process, and how long ago it was heard of."""
+    """A process, and the age of its last heartbeat."""
 
     name: str
     pid: int
@@ -53,47 +52,35 @@ def router(site: WebSite, show: Show) -> Routes:
     collection = site.collection
     routes = Routes()
 
+    @routes.get("/status.json", "Crawl status")
+    def status() -> Status:
+        now = collection.outside.clock.now()
+        beats = [
+            BeatNow(beat.name, beat.pid, max(0.0, (now - beat.at) / SECOND), dict(beat.facts))
+            for beat in collection.beats()
+        ]
+        return Status(state_of(collection), numbers_of(collection), collection.counts().by_reason, beats)
+
     @routes.get("/status")
     def page() -> Response:
-        reasons = [
-            {"code": code, "number": number, "words": MEANING.get(code, "")}
-            for code, number in sorted(collection.counts().by_reason.items(), key=lambda one: -one[1])
-        ]
-        return show(
-            "status.html",
-            state=state_of(collection),
-            numbers=numbers_of(collection),
-            cards=CARDS,
-            lists=LISTS,
-            reasons=reasons,
-            beats=[shown(beat, collection.outside.clock.now()) for beat in collection.beats()],
-        )
-
-    @routes.get("/status.json", answers_with(Status), "Crawl status")
-    def as_json() -> Response:
-        now = collection.outside.clock.now()
-        beats = [BeatNow(beat.name, beat.pid, age_s(beat, now), dict(beat.facts)) for beat in collection.beats()]
-        return json_answer(Status(state_of(collection), numbers_of(collection), collection.counts().by_reason, beats))
+        now = status()
+        beats = [(beat, *state_and_work(beat)) for beat in now.processes]
+        return show("status.html", now=now, cards=CARDS, lists=LISTS, outcomes=outcomes_in(now.outcomes), beats=beats)
 
     return routes
 
 
-def age_s(beat: Beat, now: int) -> float:
-    return max(0.0, (now - beat.at) / SECOND)
+def outcomes_in(counts: Mapping[str, int]) -> list[tuple[str, int, str]]:
+    """Reason codes with the number of URLs and the meaning, most frequent first."""
+    return [(code, counts[code], MEANING.get(code, "")) for code in sorted(counts, key=lambda code: -counts[code])]
 
 
-def shown(beat: Beat, now: int) -> dict[str, object]:
-    age = age_s(beat, now)
-    has_ended = beat.facts.get("state") == "ended"
-    facts = [(text, beat.facts.get(name)) for name, text in SAID.items()]
-    words = [text.format(f"{round(value, 1):,}") for text, value in facts if isinstance(value, int | float)]
-    return {
-        "name": beat.name,
-        "pid": beat.pid,
-        "age_s": age,
-        "state": "ended" if has_ended else "not responding" if age > SILENT_AFTER_S else "alive",
-        "says": ", ".join(words),
-    }
+def state_and_work(beat: BeatNow) -> tuple[str, str]:
+    facts = [(text, beat.facts.get(name)) for name, text in WORK.items()]
+    work = ", ".join(text.format(f"{round(value, 1):,}") for text, value in facts if isinstance(value, int | float))
+    if beat.facts.get("state") == "ended":
+        return "ended", work
+    return "not responding" if beat.age_s > SILENT_AFTER_S else "alive", work
 
 
 LISTS: Mapping[str, str] = {

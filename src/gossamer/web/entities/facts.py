@@ -1,20 +1,20 @@
-"""Facts as values: the rows of query results, gathered by entity, property, value and page. Pure."""
+"""Facts from the rows of query results, grouped by entity, property, value and page. Pure."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Literal, NamedTuple, TypeVar, cast
 
 import msgspec
 
 from gossamer.values.url import id_of
 from gossamer.web.entities.queries import MOST_FACTS, NAMING, PER_PAGE, TYPE
-from gossamer.web.names import ShownTerm, named, named_in, outside_href, short, term_of
+from gossamer.web.names import TermView, named, named_in, outside_href, short, term_of
 
 Row = Mapping[str, Mapping[str, str]]
-"""One fact: `thing`, `property` and `value`, as in SPARQL 1.1 Query Results JSON; and, where known, its `syntax` and
-the `path` of its element."""
-
-
+"""One fact: `thing`, `property` and `value`, as in SPARQL 1.1 Query Results JSON; if known, also its `syntax` and the
+`path` of its element."""
 Cell = Mapping[str, str]
+Key = TypeVar("Key", bound=Hashable)
 SAME = ("http://www.w3.org/2002/07/owl#sameAs", "http://schema.org/sameAs")
 PICTURES = (
     "http://schema.org/image",
@@ -26,62 +26,61 @@ PICTURES = (
 )
 DEEPEST = 3
 MOST_DRAWN = 24
-"""Neighbours on each side of the drawing, and of the table beside it."""
+"""Neighbours in each direction, in the graph and in its table."""
 
 
 class StatedBy(msgspec.Struct, frozen=True):
-    """One page that states a fact, and where in it."""
+    """A page that states a fact, and the place on it."""
 
     page: str
     fetched_at: str = ""
-    """RFC 3339; empty when it is not known."""
+    """RFC 3339; empty if unknown."""
     syntaxes: tuple[str, ...] = ()
     path: str = ""
-    """The element, as a path; empty when it is not known."""
+    """The path of the element; empty if unknown."""
     anchor: str = ""
-    """Of the thing, on the page view of that page."""
+    """The anchor of the entity in that page's page view."""
 
 
 class FactValue(msgspec.Struct, frozen=True):
     kind: Literal["iri", "blank", "literal"]
     text: str
-    """The IRI, the label of a nameless thing, or the words."""
+    """The IRI, the label of a blank node, or the text."""
     name: str = ""
-    """What the thing is called, if it has a name."""
     language: str = ""
     datatype: str = ""
     stated_by: tuple[StatedBy, ...] = ()
-    says: tuple["SaidOf", ...] = ()
-    """What is said of a thing without an IRI: it has no page of its own."""
+    says: tuple["PropertyValues", ...] = ()
+    """The facts about a blank node, which has no page of its own."""
 
     @property
     def pages(self) -> int:
         return len({one.page for one in self.stated_by})
 
 
-class SaidOf(msgspec.Struct, frozen=True):
-    """One property and all its values; the value that most pages state comes first."""
+class PropertyValues(msgspec.Struct, frozen=True):
+    """One property and all its values; the one that most pages state comes first."""
 
     property: str
     values: tuple[FactValue, ...]
     pages: int
-    """How many state any of them."""
+    """The pages that state any of them."""
     differ: bool = False
-    """Each page states one value, and not all the same."""
+    """Each page states one value, and they are not all the same."""
     follows: tuple[str, ...] = ()
-    """Properties it implies by the vocabulary: the facts hold for these too, but no page says so."""
+    """Properties it implies by its vocabulary: the facts hold for these too, though no page states them."""
 
 
 class TypeOf(msgspec.Struct, frozen=True):
     iri: str
     pages: int
-    """How many state it; 0 when it is inferred."""
+    """The pages that state it; 0 if it is inferred."""
     because: str = ""
-    """The stated class it follows from; empty when it is stated itself."""
+    """The stated class it follows from; empty if it is stated itself."""
 
 
-class Pointing(msgspec.Struct, frozen=True):
-    """A thing that points here, or an instance of this class."""
+class Reference(msgspec.Struct, frozen=True):
+    """An entity that refers to this one, or an instance of this class."""
 
     thing: FactValue
     type: str
@@ -90,7 +89,7 @@ class Pointing(msgspec.Struct, frozen=True):
 
 
 class TermUse(msgspec.Struct, frozen=True):
-    """A property, class or value, and how much it is used here."""
+    """A property, class or value, and how often it is used."""
 
     term: FactValue
     facts: int
@@ -105,121 +104,124 @@ class Neighbour(msgspec.Struct, frozen=True):
     pages: int
 
 
-def facts_in(rows: Sequence[Row], iri: str) -> tuple[tuple[SaidOf, ...], bool]:
-    """All that is said of it, and whether there is more than was asked for."""
-    by_thing: dict[tuple[str, str], list[Row]] = {}
-    for row in rows[:MOST_FACTS]:
-        by_thing.setdefault((row["thing"]["type"], row["thing"]["value"]), []).append(row)
-    return _said(by_thing, ("uri", iri), ()), len(rows) > MOST_FACTS
+def facts_in(rows: Sequence[Row], iri: str) -> tuple[tuple[PropertyValues, ...], bool]:
+    """All facts about it, and whether there are more than the limit."""
+    by_entity = grouped(rows[:MOST_FACTS], lambda row: key_of(row["thing"]))
+    return _properties(by_entity, ("uri", iri), ()), len(rows) > MOST_FACTS
 
 
-def _said(
-    by_thing: Mapping[tuple[str, str], list[Row]], of: tuple[str, str], above: tuple[str, ...]
-) -> tuple[SaidOf, ...]:
-    by_property: dict[str, list[Row]] = {}
-    for row in by_thing.get(of, ()):
-        by_property.setdefault(row["property"]["value"], []).append(row)
-    return tuple(_property(by_thing, name, by_property[name], above) for name in sorted(by_property, key=_order))
+def grouped(rows: Iterable[Row], key: Callable[[Row], Key]) -> dict[Key, list[Row]]:
+    found: dict[Key, list[Row]] = {}
+    for row in rows:
+        found.setdefault(key(row), []).append(row)
+    return found
+
+
+def key_of(cell: Cell) -> tuple[str, str]:
+    return cell["type"], cell["value"]
+
+
+def text_in(row: Row, name: str) -> str:
+    return row[name]["value"] if name in row else ""
+
+
+def _properties(
+    by_entity: Mapping[tuple[str, str], list[Row]], key: tuple[str, str], above: tuple[str, ...]
+) -> tuple[PropertyValues, ...]:
+    by_property = grouped(by_entity.get(key, ()), lambda row: row["property"]["value"])
+    return tuple(_property(by_entity, name, by_property[name], above) for name in sorted(by_property, key=_order))
 
 
 def _order(property: str) -> tuple[int, str]:
-    """What it is called and what it is first, then by the name people see."""
+    """Names and types first, the rest by the name people see."""
     return (0 if property in NAMING else 1 if property == TYPE else 2, short(property).lower())
 
 
 def _property(
-    by_thing: Mapping[tuple[str, str], list[Row]], property: str, rows: Sequence[Row], above: tuple[str, ...]
-) -> SaidOf:
-    by_value: dict[tuple[str, ...], list[Row]] = {}
-    for row in rows:
-        cell = row["value"]
-        key = (cell["type"], str(cell["value"]), cell.get("xml:lang", ""), cell.get("datatype", ""))
-        by_value.setdefault(key, []).append(row)
-    values = [_value(by_thing, group, above) for group in by_value.values()]
+    by_entity: Mapping[tuple[str, str], list[Row]], property: str, rows: Sequence[Row], above: tuple[str, ...]
+) -> PropertyValues:
+    by_value = grouped(rows, lambda row: _same_value(row["value"]))
+    values = [_value(by_entity, group, above) for group in by_value.values()]
     values.sort(key=lambda one: (-one.pages, one.text))
     pages = {row["page"]["value"] for row in rows}
-    return SaidOf(property, tuple(values), len(pages), _differ(values))
+    return PropertyValues(property, tuple(values), len(pages), _differ(values))
+
+
+def _same_value(cell: Cell) -> tuple[str, ...]:
+    return cell["type"], str(cell["value"]), cell.get("xml:lang", ""), cell.get("datatype", "")
 
 
 def _differ(values: Sequence[FactValue]) -> bool:
-    """Several values in one page are a list, and other languages are translations; neither is a disagreement."""
+    """Several values on one page are a list, and other languages are translations; neither is a disagreement."""
     if len(values) < 2 or any(value.kind != "literal" for value in values):
         return False
     pages = [page for value in values for page in {one.page for one in value.stated_by}]
     return len(pages) == len(set(pages)) and len({value.language for value in values}) == 1
 
 
-def _value(by_thing: Mapping[tuple[str, str], list[Row]], rows: Sequence[Row], above: tuple[str, ...]) -> FactValue:
-    cell, called = rows[0]["value"], rows[0].get("name", {}).get("value", "")
-    stated_by = tuple(sorted((_stated_by(row) for row in rows), key=lambda one: one.page))
-    value = value_of(cell, called)
+def _value(by_entity: Mapping[tuple[str, str], list[Row]], rows: Sequence[Row], above: tuple[str, ...]) -> FactValue:
+    value = value_of(rows[0]["value"], text_in(rows[0], "name"))
+    says: tuple[PropertyValues, ...] = ()
     if value.kind == "blank" and value.text not in above and len(above) < DEEPEST:
-        says = _said(by_thing, ("bnode", value.text), (*above, value.text))
-        return msgspec.structs.replace(value, stated_by=stated_by, says=says)
-    return msgspec.structs.replace(value, stated_by=stated_by)
+        says = _properties(by_entity, ("bnode", value.text), (*above, value.text))
+    stated_by = tuple(sorted(map(_stated_by, rows), key=lambda one: one.page))
+    return msgspec.structs.replace(value, stated_by=stated_by, says=says)
 
 
 def _stated_by(row: Row) -> StatedBy:
-    at, syntax, path = (row.get(name, {}).get("value", "") for name in ("at", "syntax", "path"))
+    at, syntax, path = (text_in(row, name) for name in ("at", "syntax", "path"))
     return StatedBy(row["page"]["value"], at, tuple(syntax.split()), path, anchor_of(row["thing"]))
 
 
-def value_of(cell: Cell, called: str = "") -> FactValue:
-    """A cell of an answer. A triple as a value, which RDF 1.2 allows, is shown as its text."""
+def value_of(cell: Cell, name: str = "") -> FactValue:
+    """A cell of a result. A triple as a value, which RDF 1.2 allows, becomes its text."""
     match cell["type"]:
         case "uri":
-            return FactValue("iri", cell["value"], called)
+            return FactValue("iri", cell["value"], name)
         case "bnode":
-            return FactValue("blank", cell["value"], called)
+            return FactValue("blank", cell["value"], name)
         case "literal":
             return FactValue("literal", cell["value"], "", cell.get("xml:lang", ""), cell.get("datatype", ""))
         case _:
             return FactValue("literal", str(cell["value"]))
 
 
-def name_in(said: Iterable[SaidOf]) -> str:
-    """What most pages call it, by the first naming property there is; empty when nobody names it."""
-    by_property = {one.property: one for one in said}
-    for property in NAMING:
-        for value in by_property[property].values if property in by_property else ():
-            if value.kind == "literal" and value.text.strip():
-                return value.text.strip()
+def values_of(said: Iterable[PropertyValues], properties: Sequence[str]) -> Iterator[FactValue]:
+    """The values of these properties, in the order of `properties`."""
+    by_property = {one.property: one.values for one in said}
+    return chain.from_iterable(by_property.get(property, ()) for property in properties)
+
+
+def name_in(said: Iterable[PropertyValues]) -> str:
+    """The name most pages give it, by the first naming property present; empty if it has none."""
+    values = values_of(said, NAMING)
+    return next((name for value in values if value.kind == "literal" and (name := value.text.strip())), "")
+
+
+def types_in(said: Iterable[PropertyValues]) -> tuple[TypeOf, ...]:
+    return tuple(TypeOf(value.text, value.pages) for value in values_of(said, (TYPE,)) if value.kind == "iri")
+
+
+def same_in(said: Iterable[PropertyValues]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(value.text for value in values_of(said, SAME) if value.kind != "blank"))
+
+
+def picture_in(said: Iterable[PropertyValues]) -> str:
+    """The URL of its image, if that is an HTTP URL. It is never loaded."""
+    for value in values_of(said, PICTURES):
+        inner = (one.text for part in value.says for one in part.values)  # of an ImageObject
+        if found := next(filter(outside_href, (value.text, *inner)), ""):
+            return found
     return ""
 
 
-def types_in(said: Iterable[SaidOf]) -> tuple[TypeOf, ...]:
-    values = [value for one in said if one.property == TYPE for value in one.values]
-    return tuple(TypeOf(value.text, value.pages) for value in values if value.kind == "iri")
-
-
-def same_in(said: Iterable[SaidOf]) -> tuple[str, ...]:
-    values = [value.text for one in said if one.property in SAME for value in one.values if value.kind != "blank"]
-    return tuple(dict.fromkeys(values))
-
-
-def picture_in(said: Iterable[SaidOf]) -> str:
-    """The address of an image of it, if that is a web address. It is never loaded."""
-    by_property = {one.property: one for one in said}
-    for property in PICTURES:
-        for value in by_property[property].values if property in by_property else ():
-            if outside_href(value.text):
-                return value.text
-            for inner in value.says:  # an ImageObject
-                if found := next((one.text for one in inner.values if outside_href(one.text)), ""):
-                    return found
-    return ""
-
-
-def pointing_in(rows: Sequence[Row]) -> tuple[tuple[Pointing, ...], bool]:
-    """One a thing and property, by name; and whether there are more."""
-    found: dict[tuple[str, str, str], list[Row]] = {}
-    for row in rows[:PER_PAGE]:
-        key = (row["thing"]["type"], row["thing"]["value"], row["property"]["value"])
-        found.setdefault(key, []).append(row)
+def references_in(rows: Sequence[Row]) -> tuple[tuple[Reference, ...], bool]:
+    """One per entity and property, sorted by name; and whether there are more."""
+    found = grouped(rows[:PER_PAGE], lambda row: (*key_of(row["thing"]), row["property"]["value"]))
     listed = [
-        Pointing(
-            value_of(group[0]["thing"], group[0].get("name", {}).get("value", "")),
-            group[0].get("type", {}).get("value", ""),
+        Reference(
+            value_of(group[0]["thing"], text_in(group[0], "name")),
+            text_in(group[0], "type"),
             group[0]["property"]["value"],
             tuple(dict.fromkeys(row["page"]["value"] for row in group)),
         )
@@ -231,121 +233,104 @@ def pointing_in(rows: Sequence[Row]) -> tuple[tuple[Pointing, ...], bool]:
 
 def uses_in(rows: Sequence[Row], what: str) -> tuple[TermUse, ...]:
     return tuple(
-        TermUse(value_of(row["term"]), *(int(row[name]["value"]) for name in ("facts", "things", "pages")))
-        for row in rows
-        if row["what"]["value"] == what and "term" in row
+        TermUse(value_of(row["term"]), *_counts(row)) for row in rows if row["what"]["value"] == what and "term" in row
     )
 
 
 def total_in(rows: Sequence[Row]) -> tuple[int, int, int]:
-    """Facts, things and pages with this property, as far as they were counted."""
-    for row in rows:
-        if row["what"]["value"] == "all":
-            return int(row["facts"]["value"]), int(row["things"]["value"]), int(row["pages"]["value"])
-    return 0, 0, 0
+    """Facts, entities and pages with this property, as far as they were counted."""
+    return next((_counts(row) for row in rows if row["what"]["value"] == "all"), (0, 0, 0))
 
 
-def neighbours_in(said: Iterable[SaidOf], pointing: Iterable[Pointing]) -> tuple[Neighbour, ...]:
-    """What a drawing shows: things this one leads to, then things that lead here. Classes and literals are not
-    neighbours."""
+def _counts(row: Row) -> tuple[int, int, int]:
+    return int(row["facts"]["value"]), int(row["things"]["value"]), int(row["pages"]["value"])
+
+
+def neighbours_in(said: Iterable[PropertyValues], references: Iterable[Reference]) -> tuple[Neighbour, ...]:
+    """The entities it refers to, then those that refer to it; without classes and literals."""
     out = [
-        Neighbour("out", one.property, msgspec.structs.replace(value, name=_called(value), stated_by=(), says=()),
+        Neighbour("out", one.property, msgspec.structs.replace(value, name=_name(value), stated_by=(), says=()),
                   value.pages)
         for one in said
         if one.property != TYPE
         for value in one.values
         if value.kind != "literal"
     ]  # fmt: skip
-    into = [Neighbour("in", one.property, one.thing, len(one.pages)) for one in pointing if one.property != TYPE]
+    into = [Neighbour("in", one.property, one.thing, len(one.pages)) for one in references if one.property != TYPE]
     return (*out[:MOST_DRAWN], *into[:MOST_DRAWN])
 
 
-def _called(value: FactValue) -> str:
-    return value.name or name_in(value.says) or named_in(_first_type(value.says))
-
-
-def _first_type(said: Sequence[SaidOf]) -> str:
-    return next((one.iri for one in types_in(said)), "")
+def _name(value: FactValue) -> str:
+    first = next((one.iri for one in types_in(value.says)), "")
+    return value.name or name_in(value.says) or named_in(first)
 
 
 def bindings(body: bytes) -> list[Row]:
     """The rows of SPARQL 1.1 Query Results JSON."""
-    found: dict[str, Any] = msgspec.json.decode(body)
-    rows: list[Row] = found["results"]["bindings"]
-    return rows
+    return cast(list[Row], msgspec.json.decode(body)["results"]["bindings"])
 
 
-CALLED = ("name", "title", "headline", "label", "legalName")
-"""Last parts of properties that say what a thing is called; the first of them that is there wins."""
+NAME_PARTS = ("name", "title", "headline", "label", "legalName")
+"""Last parts of properties that name an entity; the first one present counts."""
 
 
-class Stated(NamedTuple):
+class PageFact(NamedTuple):
     predicate: str
     property: str
-    value: ShownTerm
+    value: TermView
     syntax: str
     path: str
-    """Which syntaxes state it, and which element; empty when that is not known."""
+    """The syntaxes and the element that state it; empty if unknown."""
     spelling: str = ""
-    """The fact as the page spells it, as N-Triples, where that is another spelling."""
+    """The fact as N-Triples in the page's own spelling, if that differs."""
 
 
 class PageEntity(NamedTuple):
     anchor: str
     name: str
     title: str
-    types: list[str]
-    facts: list[Stated]
+    facts: list[PageFact]
 
 
-def things_of(rows: Sequence[Row], page: str, pages: Collection[str]) -> list[PageEntity]:
-    """Things with a class first, in the order of their names; what is said of the page itself last."""
-    facts: dict[tuple[str, str], list[Row]] = {}
-    for row in sorted(rows, key=lambda one: (one["property"]["value"] != TYPE, one["property"]["value"])):
-        facts.setdefault(_key(row["thing"]), []).append(row)
+def entities_of(rows: Sequence[Row], page: str, pages: Collection[str]) -> list[PageEntity]:
+    """Entities with an IRI first, then nameless ones, then the page itself; the types of each come first."""
+    ordered = sorted(rows, key=lambda one: (one["property"]["value"] != TYPE, one["property"]["value"]))
+    facts = grouped(ordered, lambda row: key_of(row["thing"]))
     order = sorted(facts, key=lambda key: (key[1] == page, key[0] == "bnode", key[1]))
-    anchors = {key: anchor_of({"type": key[0], "value": key[1]}) for key in order}
-    names = {key: _name_on_page(key, facts[key], page, number) for number, key in enumerate(order, 1)}
-    return [
-        PageEntity(
-            anchors[key],
-            names[key],
+    links = {
+        key: TermView(
+            _name_on_page(key, facts[key], page, number),
             key[1] if key[0] == "uri" else "",
-            [short(row["value"]["value"]) for row in facts[key] if row["property"]["value"] == TYPE],
-            [_stated_fact(row, pages, anchors, names) for row in facts[key]],
+            "#" + anchor_of({"type": key[0], "value": key[1]}),
         )
-        for key in order
+        for number, key in enumerate(order, 1)
+    }
+    return [
+        PageEntity(link.href[1:], link.text, link.title, [_page_fact(row, pages, links) for row in facts[key]])
+        for key, link in links.items()
     ]
 
 
-def anchor_of(cell: Mapping[str, str]) -> str:
-    """Where a thing stands on the page view of any page: the same for the same thing, so that others can lead there."""
+def anchor_of(cell: Cell) -> str:
+    """The entity's anchor on the page view, the same on every page, so that other pages can link to it."""
     number = id_of(f"{cell['type']} {cell['value']}") & (1 << 64) - 1
     return f"thing-{number:016x}"
-
-
-def _key(cell: Mapping[str, str]) -> tuple[str, str]:
-    return cell["type"], cell["value"]
 
 
 def _name_on_page(key: tuple[str, str], rows: Sequence[Row], page: str, number: int) -> str:
     kind, value = key
     if value == page:
         return "This page"
-    for wanted in CALLED:
+    for wanted in NAME_PARTS:
         for row in rows:
             if named(row["property"]["value"]).name == wanted and row["value"]["type"] == "literal":
                 return row["value"]["value"]
     return value if kind == "uri" else f"Entity {number}"
 
 
-def _stated_fact(
-    row: Row, pages: Collection[str], anchors: Mapping[tuple[str, str], str], names: Mapping[tuple[str, str], str]
-) -> Stated:
-    predicate, key = row["property"]["value"], _key(row["value"])
-    value = term_of(row["value"], pages)
-    if key in anchors and not value.href.startswith("/page"):
-        value = ShownTerm(names[key], key[1] if key[0] == "uri" else "", "#" + anchors[key])
-    told = "is a" if predicate == TYPE else short(predicate)
-    syntax, path, spelling = [row[name]["value"] if name in row else "" for name in ("syntax", "path", "spelling")]
-    return Stated(predicate, told, value, syntax, path, spelling)
+def _page_fact(row: Row, pages: Collection[str], links: Mapping[tuple[str, str], TermView]) -> PageFact:
+    predicate, value = row["property"]["value"], term_of(row["value"], pages)
+    if not value.href.startswith("/page"):
+        value = links.get(key_of(row["value"]), value)
+    syntax, path, spelling = (text_in(row, name) for name in ("syntax", "path", "spelling"))
+    return PageFact(predicate, "is a" if predicate == TYPE else short(predicate), value, syntax, path, spelling)

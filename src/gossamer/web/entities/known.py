@@ -1,4 +1,4 @@
-"""Everything known of one thing, class or property, gathered from the graph, the index and the vocabularies."""
+"""Everything known about one entity, class or property, from the graph, the index and the vocabularies."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -14,11 +14,10 @@ from gossamer.extract.vocabularies import bundled
 from gossamer.values.query import Query
 from gossamer.values.url import url_of
 from gossamer.web.entities.facts import (
-    FactValue,
     Neighbour,
-    Pointing,
+    PropertyValues,
+    Reference,
     Row,
-    SaidOf,
     TermUse,
     TypeOf,
     bindings,
@@ -26,17 +25,17 @@ from gossamer.web.entities.facts import (
     name_in,
     neighbours_in,
     picture_in,
-    pointing_in,
+    references_in,
     same_in,
     total_in,
     types_in,
     uses_in,
 )
-from gossamer.web.entities.queries import SAMPLE, WINDOW, Iri, facts_of, instances_of, pointing_to, uses_of
+from gossamer.web.entities.queries import SAMPLE, TYPE, WINDOW, Iri, facts_of, instances_of, pointing_to, uses_of
 from gossamer.web.names import named, short
 
 PATIENCE_S = 4.0
-"""A page does not wait longer for any of its parts: it shows what it has, and says what is missing."""
+"""The limit of each query; the page shows the parts that are ready and names the missing ones."""
 PARTS = {
     "facts": "its properties",
     "pointing": "the entities that refer to it",
@@ -48,8 +47,8 @@ LONGEST_NAME = 300
 
 class ClassUse(msgspec.Struct, frozen=True):
     pages: int
-    """Pages that state something of this class, or of one below it."""
-    instances: tuple[Pointing, ...]
+    """Pages with an entity of this class or of a subclass."""
+    instances: tuple[Reference, ...]
     instances_from: int
     has_more: bool
     properties: tuple[TermUse, ...]
@@ -57,9 +56,9 @@ class ClassUse(msgspec.Struct, frozen=True):
     sampled: int
     superclasses: tuple[str, ...]
     subclasses: tuple[str, ...]
-    """Those that most pages use first; most are not in use at all."""
+    """Most used first; most are not in use at all."""
     in_use: dict[str, int]
-    """Pages that state something of a class below this one, by class."""
+    """Pages by subclass."""
 
 
 class PropertyUse(msgspec.Struct, frozen=True):
@@ -67,50 +66,48 @@ class PropertyUse(msgspec.Struct, frozen=True):
     things: int
     pages: int
     is_at_least: bool
-    """The three numbers, and those of the values, are of the first facts only: there are more."""
+    """All numbers cover only the first facts: there are more."""
     values: tuple[TermUse, ...]
-    """The most frequent."""
+    """Most frequent first."""
     on: tuple[TermUse, ...]
-    """The classes of the things that have it."""
+    """The classes of the entities that have it."""
     superproperties: tuple[str, ...]
     subproperties: tuple[str, ...]
     in_use: dict[str, int]
-    """Pages that use a property below this one, by property."""
+    """Pages by subproperty."""
 
 
-class KnownThing(msgspec.Struct, frozen=True):
+class KnownEntity(msgspec.Struct, frozen=True):
     iri: str
     name: str
-    """What most pages call it, or the vocabulary, or the last part of its IRI."""
+    """The name from most pages, or from its vocabulary, or the last part of its IRI."""
     is_page: bool
-    """It is the address of a page of this collection."""
+    """Its IRI is the URL of a page of this collection."""
     picture: str
-    """The address of an image of it; empty when none is stated."""
+    """The URL of its image; empty if none is stated."""
     types: tuple[TypeOf, ...]
-    says: tuple[SaidOf, ...]
+    says: tuple[PropertyValues, ...]
     is_cut: bool
-    """More is said of it than `says` holds; the files have more of it."""
+    """There are more facts than in `says`; the files have more."""
     same_as: tuple[str, ...]
     pointing: tuple[TermUse, ...]
-    """The properties by which things point here, and how many things."""
-    points_here: tuple[Pointing, ...]
+    """The properties by which entities refer to this one, with the number of entities."""
+    points_here: tuple[Reference, ...]
     points_here_from: int
     via: str
-    """Only those by this property; empty for all."""
+    """Only references by this property; empty for all."""
     has_more: bool
     neighbours: tuple[Neighbour, ...]
     as_class: ClassUse | None
     as_property: PropertyUse | None
     missing: tuple[str, ...]
-    """Parts that took too long just now, in words."""
+    """The parts that took too long, in words."""
     as_of: str
 
     @property
     def is_known(self) -> bool:
-        """Whether anything at all speaks of it."""
-        return bool(
-            self.says or self.pointing or self.points_here or self.is_page or self.as_class or self.as_property
-        ) or bool(self.missing)
+        stated = self.says or self.pointing or self.points_here
+        return bool(stated or self.is_page or self.as_class or self.as_property or self.missing)
 
     @property
     def pages(self) -> int:
@@ -121,8 +118,8 @@ class KnownThing(msgspec.Struct, frozen=True):
         return sum(len(value.stated_by) for said in self.says for value in said.values)
 
 
-class Wanted(msgspec.Struct, frozen=True):
-    """Which part of the long lists to show."""
+class EntityQuery(msgspec.Struct, frozen=True):
+    """An entity, and the part of its long lists to show."""
 
     iri: Iri
     via: Iri | None = None
@@ -130,27 +127,26 @@ class Wanted(msgspec.Struct, frozen=True):
     instances_from: int = 0
 
 
-async def known_of(collection: Collection, wanted: Wanted) -> KnownThing:
-    """Four questions at once, each bounded; never raises because one of them was too much."""
-    iri = wanted.iri
-    asked = {
+async def known_of(collection: Collection, query: EntityQuery) -> KnownEntity:
+    """Runs four queries at once, each with a time limit; one that exceeds it is reported as missing."""
+    iri = query.iri
+    queries = {
         "facts": facts_of(iri),
-        "pointing": pointing_to(iri, wanted.via, wanted.start),
-        "instances": instances_of(iri, wanted.instances_from),
+        "pointing": pointing_to(iri, query.via, query.start),
+        "instances": instances_of(iri, query.instances_from),
         "uses": uses_of(iri),
     }
-    found = dict(
-        zip(asked, await asyncio.gather(*(rows_of(collection, query) for query in asked.values())), strict=True)
-    )
+    results = await asyncio.gather(*(rows_of(collection, text) for text in queries.values()))
+    found = dict(zip(queries, results, strict=True))
     rows = {part: answer[0] if answer else [] for part, answer in found.items()}
     missing = tuple(PARTS[part] for part, answer in found.items() if answer is None)
     as_of = min((answer[1] for answer in found.values() if answer), default=collection.outside.clock.now())
     indexed = await run_in_threadpool(_indexed, collection, iri.text, bool(rows["instances"]))
-    return _gathered(wanted, rows, missing, as_of, indexed)
+    return _gathered(query, rows, missing, as_of, indexed)
 
 
 async def rows_of(collection: Collection, query: str) -> tuple[list[Row], Instant] | None:
-    """None when it took too long."""
+    """None if it took too long."""
     try:
         async with asyncio.timeout(PATIENCE_S):
             result = await collection.ask(query, "json")
@@ -160,10 +156,10 @@ async def rows_of(collection: Collection, query: str) -> tuple[list[Row], Instan
 
 
 class Indexed(msgspec.Struct, frozen=True):
-    """What the index and the archive know of an IRI."""
+    """What the index and the archive know about an IRI."""
 
     pages: int
-    """With something of this class, or of one below it."""
+    """Pages with an entity of this class or of a subclass."""
     is_page: bool
     terms: TermsInUse
 
@@ -177,14 +173,14 @@ def _indexed(collection: Collection, iri: str, has_instances: bool) -> Indexed:
 
 
 def _gathered(
-    wanted: Wanted, rows: Mapping[str, list[Row]], missing: tuple[str, ...], as_of: Instant, indexed: Indexed
-) -> KnownThing:
-    iri = wanted.iri.text
+    query: EntityQuery, rows: Mapping[str, list[Row]], missing: tuple[str, ...], as_of: Instant, indexed: Indexed
+) -> KnownEntity:
+    iri = query.iri.text
     said, is_cut = facts_in(rows["facts"], iri)
     said = tuple(msgspec.structs.replace(one, follows=bundled().superproperties(one.property)) for one in said)
-    pointing, has_more = pointing_in(rows["pointing"])
+    references, has_more = references_in(rows["pointing"])
     uses = rows["uses"]
-    return KnownThing(
+    return KnownEntity(
         iri=iri,
         name=_name(iri, said),
         is_page=indexed.is_page,
@@ -193,30 +189,26 @@ def _gathered(
         says=said,
         is_cut=is_cut,
         same_as=same_in(said),
-        pointing=tuple(one for one in uses_in(uses, "points") if not _is_type(one.term)),
-        points_here=pointing,
-        points_here_from=wanted.start,
-        via=wanted.via.text if wanted.via else "",
+        pointing=tuple(one for one in uses_in(uses, "points") if one.term.text != TYPE),
+        points_here=references,
+        points_here_from=query.start,
+        via=query.via.text if query.via else "",
         has_more=has_more,
-        neighbours=neighbours_in(said, pointing),
-        as_class=_as_class(wanted, rows["instances"], uses, indexed),
+        neighbours=neighbours_in(said, references),
+        as_class=_as_class(query, rows["instances"], uses, indexed),
         as_property=_as_property(iri, uses, indexed.terms.properties),
         missing=missing,
         as_of=in_words(as_of),
     )
 
 
-def _is_type(term: FactValue) -> bool:
-    return named(term.text).name == "type" and term.text.endswith("rdf-syntax-ns#type")
-
-
-def _name(iri: str, said: Sequence[SaidOf]) -> str:
+def _name(iri: str, said: Sequence[PropertyValues]) -> str:
     known = bundled().term(iri)
     return (name_in(said) or (known.name if known else "") or named(iri).name or short(iri))[:LONGEST_NAME]
 
 
 def with_inferred(types: tuple[TypeOf, ...]) -> tuple[TypeOf, ...]:
-    """And the classes above them that no page states, each with the stated one it follows from."""
+    """Adds their superclasses that no page states, each with the stated class it follows from."""
     stated = {one.iri for one in types}
     inferred: dict[str, TypeOf] = {}
     for one in types:
@@ -226,24 +218,22 @@ def with_inferred(types: tuple[TypeOf, ...]) -> tuple[TypeOf, ...]:
     return (*types, *inferred.values())
 
 
-def _as_class(wanted: Wanted, instances: Sequence[Row], uses: Sequence[Row], indexed: Indexed) -> ClassUse | None:
-    """None when nothing is of this class and no vocabulary knows it as one."""
-    iri = wanted.iri.text
+def _as_class(query: EntityQuery, instances: Sequence[Row], uses: Sequence[Row], indexed: Indexed) -> ClassUse | None:
+    """None if it has no instances and no vocabulary defines it as a class."""
+    iri = query.iri.text
     known = bundled().term(iri)
-    if not instances and not wanted.instances_from and (known is None or known.kind != "class"):
+    if not instances and not query.instances_from and (known is None or known.kind != "class"):
         return None
-    listed, has_more = pointing_in(instances)
+    listed, has_more = references_in(instances)
     below, in_use = _by_use(bundled().subclasses(iri), indexed.terms.classes)
-    above = bundled().superclasses(iri)
-    has = tuple(one for one in uses_in(uses, "has") if not _is_type(one.term))
     return ClassUse(
         pages=indexed.pages,
         instances=listed,
-        instances_from=wanted.instances_from,
+        instances_from=query.instances_from,
         has_more=has_more,
-        properties=has,
+        properties=tuple(one for one in uses_in(uses, "has") if one.term.text != TYPE),
         sampled=SAMPLE,
-        superclasses=above,
+        superclasses=bundled().superclasses(iri),
         subclasses=below,
         in_use=in_use,
     )

@@ -1,7 +1,7 @@
-"""The questions behind the pages for things. Only a whole IRI can be put into one, so nothing can be smuggled in.
+"""The SPARQL queries of the entity pages. Only a valid IRI can be put into one, which rules out injection.
 
-Each is bounded from the inside: a class may have a million instances. What is counted is counted among the first
-`WINDOW` facts, in the order of the store, and pages say so when there are more.
+Each limits its inner patterns, as a class may have a million instances. Counts cover the first `WINDOW` facts in the
+order of the store, and the pages say so if there are more.
 """
 
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ from gossamer.web.names import PREFIXES, is_whole_iri
 LONGEST_IRI = 8 * 1024
 MOST_FACTS = 1_000
 MOST_DESCRIBED = 10_000
-"""Facts in a file; a page shows MOST_FACTS."""
+"""Facts in a file; a page has MOST_FACTS."""
 WINDOW = 20_000
 SAMPLE = 1_000
-"""Things of a class, or with a property, whose other facts are looked at."""
+"""Entities of a class, or with a property, whose other facts are examined."""
 PER_PAGE = 50
 TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 NAMING = (
@@ -32,7 +32,7 @@ NAMING = (
     "http://ogp.me/ns#title",
     "http://microformats.org/profile/hcard#fn",
 )
-"""Properties that say what a thing is called; the first of them that is there wins."""
+"""Properties that name an entity; the first one present counts."""
 NO_IRI = "Which entity? Put its IRI after /entity?iri= or open it from a search, a page or a query result."
 TOO_LONG = f"That IRI is longer than {LONGEST_IRI:,} characters."
 NOT_WHOLE = (
@@ -46,7 +46,7 @@ _LONG = {prefix: namespace for namespace, prefix in reversed(PREFIXES.items())}
 
 @dataclass(frozen=True, slots=True)
 class Iri:
-    """One that may stand between < and > of a query. Building it from anything else raises ValueError, in words."""
+    """An IRI that is valid in a query. Anything else raises ValueError, with words for people."""
 
     text: str
 
@@ -56,14 +56,13 @@ class Iri:
         if not is_whole_iri(self.text):
             raise ValueError(NOT_WHOLE)
         try:
-            NamedNode(self.text)  # the reader of queries is as strict as this
+            NamedNode(self.text)  # as strict as the query parser
         except ValueError:
             raise ValueError(NOT_WHOLE) from None
 
 
 def iri_of(text: str) -> Iri:
-    """What a person typed or a link holds, in its canonical spelling; `schema:Person` is understood. Raises ValueError,
-    in words for them."""
+    """The canonical IRI for typed text, also with a prefix: `schema:Person`. Raises ValueError, in words."""
     text = text.strip().removeprefix("<").removesuffix(">")
     if not text:
         raise ValueError(NO_IRI)
@@ -74,8 +73,10 @@ def iri_of(text: str) -> Iri:
 
 
 def facts_of(iri: Iri) -> str:
-    """What is said of it, with the page, the moment, the syntax and the element; and what is said of the nameless
-    things it leads to, two steps deep. `name` is what a value is called."""
+    """Its facts with page, time, syntax and element, and those of blank nodes up to two steps away.
+
+    `name` is the name of a value.
+    """
     return f"""SELECT ?page ?at ?thing ?property ?value (SAMPLE(?called) AS ?name)
   (<{SYNTAX}>(?page, ?thing, ?property, ?value) AS ?syntax) (<{PATH}>(?page, ?thing, ?property, ?value) AS ?path)
 WHERE {{
@@ -87,14 +88,14 @@ WHERE {{
 
 
 def description_of(iri: Iri) -> str:
-    """The same facts, and nothing else, for a file."""
+    """The same facts without their context, for a file."""
     return f"""SELECT ?page ?thing ?property ?value
 WHERE {{ {{ SELECT ?page ?thing ?property ?value WHERE {{ {_described(iri)} }} LIMIT {MOST_DESCRIBED + 1} }}
   FILTER(?page != <{PROVENANCE}>) }}"""
 
 
 def _described(iri: Iri) -> str:
-    """Three patterns apart, each with its graph: joined inside one GRAPH they would walk the whole store."""
+    """Three patterns, each with its own GRAPH: joined inside one they would scan the whole store."""
     thing = f"<{iri.text}>"
     return f"""
     {{ GRAPH ?page {{ ?thing ?property ?value }} VALUES ?thing {{ {thing} }} }}
@@ -104,7 +105,7 @@ def _described(iri: Iri) -> str:
 
 
 def pointing_to(iri: Iri, via: Iri | None, start: int) -> str:
-    """The things that point to it, one row a thing, property and page; from the `start`th on, one more than shown."""
+    """The entities that refer to it, a row per entity, property and page, from `start` on; one more than a page has."""
     property = "?property" if via is None else f"<{via.text}>"
     chosen = f"FILTER(?property != <{TYPE}>)" if via is None else f"BIND({property} AS ?property)"
     return _listed(f"?thing {property} <{iri.text}>", chosen, "" if via else "?property", start)
@@ -128,9 +129,8 @@ WHERE {{
 
 
 def uses_of(iri: Iri) -> str:
-    """Numbers, by `what`: the properties that point to it ("points"); of a class, the properties its instances have
-    ("has"); of a property, its values ("value"), the classes of what has it ("on"), and how often it is used
-    ("all")."""
+    """Counts by `what`: properties that refer to it ("points"); of a class, the properties of its instances ("has"); of
+    a property, its values ("value"), the classes of the entities that have it ("on"), and all its uses ("all")."""
     me = f"<{iri.text}>"
     used = (
         f"SELECT ?thing ?value ?page WHERE {{ GRAPH ?page {{ ?thing {me} ?value }} FILTER(?page != <{PROVENANCE}>) }}"

@@ -1,6 +1,6 @@
-"""A page for every thing, class and property: what is said of it and by whom, what points to it, and its files."""
+"""The page of an entity, class or property: its facts and their sources, what refers to it, and its files."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
@@ -15,27 +15,20 @@ from gossamer.base.clock import in_words
 from gossamer.base.errors import QueryRefused
 from gossamer.collection.collection import Collection
 from gossamer.values.format import csv_line
-from gossamer.views.facts.results import JSON, media_type_for
+from gossamer.views.facts.results import CSV, JSON, JSON_LD, TURTLE, media_type_for
 from gossamer.web.entities.facts import Row, bindings
-from gossamer.web.entities.known import KnownThing, Wanted, known_of
+from gossamer.web.entities.known import EntityQuery, KnownEntity, known_of
 from gossamer.web.entities.queries import MOST_DESCRIBED, PER_PAGE, WINDOW, description_of, iri_of
 from gossamer.web.names import PREFIXES, entity_href, facts_about, named, outside_href, page_href, short
 from gossamer.web.responses import Show, WebError, json_answer
-from gossamer.web.routes import Routes, answers_with
+from gossamer.web.routes import HTML, Routes, answers_with
 from gossamer.web.site import WebSite
-from gossamer.web.streams import unless_left
+from gossamer.web.streams import unless_disconnected
 
-TURTLE, N_QUADS, JSON_LD, CSV = "text/turtle", "application/n-quads", "application/ld+json", "text/csv"
-TURTLE, N_QUADS, JSON_LD, CSV = "text/turtle", "application/n-quads", "application/ld+json", "text/csv"
-TURTLE, N_QUADS, JSON_LD, CSV = "text/turtle", "application/n-quads", "application/ld+json", "text/csv"
-TURTLE, N_QUADS, JSON_LD, CSV = "text/turtle", "application/n-quads", "application/ld+json", "text/csv"
+N_QUADS = "application/n-quads"
 FORMATS = {"ttl": TURTLE, "nq": N_QUADS, "jsonld": JSON_LD, "csv": CSV}
-"""By the ending of the address."""
+"""By the ending of the URL."""
 COLUMNS = ["thing", "property", "value", "language", "datatype", "page"]
-Cell = Mapping[str, str]
-
-
-HTML = "text/html"
 KINDS = (HTML, JSON, TURTLE, N_QUADS, JSON_LD, CSV)
 UNKNOWN = (
     "This entity is not in the collection: no page states a fact about it, and none refers to it. "
@@ -55,11 +48,11 @@ class EntityParameters(msgspec.Struct, frozen=True):
     start: Annotated[int, Meta(ge=0, le=WINDOW)] = msgspec.field(name="from", default=0)
     instances_from: Annotated[int, Meta(ge=0, le=WINDOW)] = 0
 
-    def read(self) -> Wanted:
+    def query(self) -> EntityQuery:
         """Raises WebError."""
         try:
             via = iri_of(self.via) if self.via.strip() else None
-            return Wanted(iri_of(self.iri), via, self.start, self.instances_from)
+            return EntityQuery(iri_of(self.iri), via, self.start, self.instances_from)
         except ValueError as trouble:
             raise WebError(400, str(trouble)) from None
 
@@ -68,54 +61,47 @@ def router(site: WebSite, show: Show) -> Routes:
     collection = site.collection
     routes = Routes()
 
-    @routes.get(
-        "/entity", answers_with(Any, "*/*", "In the format preferred by the Accept header."), "Facts about an entity"
-    )
-    async def entity(request: Request, wanted: EntityParameters) -> Response:
+    @routes.get("/entity.json", "Everything known about an entity")
+    async def entity_json(request: Request, params: EntityParameters) -> KnownEntity:
+        try:
+            known = await unless_disconnected(request, known_of(collection, params.query()))
+        except QueryRefused:
+            raise WebError(503, TOO_SLOW) from None
+        if not known.is_known:
+            raise WebError(404, UNKNOWN)
+        return known
+
+    any_format = answers_with(Any, "*/*", "In the format preferred by the Accept header.")
+
+    @routes.get("/entity", "Facts about an entity", any_format)
+    async def entity(request: Request, params: EntityParameters) -> Response:
         """Everything known about an IRI. The Accept header chooses: HTML, JSON, Turtle, N-Quads, JSON-LD or CSV."""
         kind = media_type_for(request.headers.get("accept", HTML), KINDS)
         if kind in FORMATS.values():
-            answer = await described(collection, request, wanted.read(), kind)
-        elif kind == JSON:
-            answer = json_answer(await known_to(collection, request, wanted.read()))
+            answer = await described(collection, request, params.query(), kind)
         else:
-            known = await known_to(collection, request, wanted.read())
-            answer = await run_in_threadpool(lambda: show("entity.html", **values(known)))
+            known = await entity_json(request, params)
+            answer = json_answer(known) if kind == JSON else await run_in_threadpool(entity_page, show, known)
         answer.headers["Vary"] = "Accept"
         return answer
 
-    @routes.get("/entity.json", answers_with(KnownThing), "Everything known about an entity")
-    async def as_json(request: Request, wanted: EntityParameters) -> Response:
-        return json_answer(await known_to(collection, request, wanted.read()))
+    a_file = answers_with(str, "*/*", "The facts as a file.")
 
-    @routes.get(
-        "/entity.{ending}", answers_with(str, "*/*", "The facts as a file."), "Facts about an entity, as a file"
-    )
-    async def as_file(request: Request, wanted: EntityFileParameters) -> Response:
+    @routes.get("/entity.{ending}", "Facts about an entity, as a file", a_file)
+    async def as_file(request: Request, params: EntityFileParameters) -> Response:
         """The facts about it, as Turtle (ttl), N-Quads with the pages as graphs (nq), JSON-LD (jsonld) or CSV."""
-        if wanted.ending not in FORMATS:
+        if params.ending not in FORMATS:
             raise WebError(404, f"Entities are available as json, {', '.join(FORMATS)}.")
-        return await described(collection, request, EntityParameters(wanted.iri).read(), FORMATS[wanted.ending])
+        return await described(collection, request, EntityParameters(params.iri).query(), FORMATS[params.ending])
 
     return routes
 
 
-async def known_to(collection: Collection, request: Request, wanted: Wanted) -> KnownThing:
-    """Raises WebError."""
-    try:
-        known = await unless_left(request, known_of(collection, wanted))
-    except QueryRefused:
-        raise WebError(503, TOO_SLOW) from None
-    if not known.is_known:
-        raise WebError(404, UNKNOWN)
-    return known
-
-
-async def described(collection: Collection, request: Request, wanted: Wanted, kind: str) -> Response:
+async def described(collection: Collection, request: Request, query: EntityQuery, kind: str) -> Response:
     """Its facts as a file. Raises WebError."""
     try:
-        asking = collection.ask(description_of(wanted.iri), "json", most_rows=MOST_DESCRIBED + 1)
-        result = await unless_left(request, asking)
+        running = collection.ask(description_of(query.iri), "json", most_rows=MOST_DESCRIBED + 1)
+        result = await unless_disconnected(request, running)
     except QueryRefused:
         raise WebError(503, TOO_SLOW) from None
     rows = bindings(result.body)
@@ -128,9 +114,8 @@ async def described(collection: Collection, request: Request, wanted: Wanted, ki
     return Response(body, media_type=kind, headers=headers)
 
 
-def values(known: KnownThing) -> dict[str, object]:
-    """What the template needs besides: links, each made here."""
-    return {
+def entity_page(show: Show, known: KnownEntity) -> Response:
+    values = {
         "it": known,
         "here": "vocabularies" if known.as_class or known.as_property else "",
         "short": short,
@@ -145,10 +130,11 @@ def values(known: KnownThing) -> dict[str, object]:
         "per_page": PER_PAGE,
         "window": WINDOW,
     }
+    return show("entity.html", **values)
 
 
-def link(known: KnownThing, **changes: str | int) -> str:
-    """This page in another of its states."""
+def link(known: KnownEntity, **changes: str | int) -> str:
+    """A link to this page in another state."""
     state: dict[str, str | int] = {"iri": known.iri, "via": known.via, "from": known.points_here_from}
     if known.as_class:
         state["instances_from"] = known.as_class.instances_from
@@ -158,41 +144,25 @@ def link(known: KnownThing, **changes: str | int) -> str:
 
 
 def written(rows: Sequence[Row], media_type: str) -> bytes:
-    """REQUIRES: rows with `page`, `thing`, `property` and `value`. Turtle has no graphs: it says what, not who."""
-    match media_type:
-        case "text/turtle":
-            return _turtle(rows)
-        case "application/n-quads":
-            return serialize(_quads(rows), format=RdfFormat.N_QUADS) or b""
-        case "application/ld+json":
-            return serialize(_quads(rows), format=RdfFormat.JSON_LD) or b""
-        case _:
-            return b"".join(map(csv_line, (COLUMNS, *map(_csv_row, rows))))
-
-
-def _turtle(rows: Sequence[Row]) -> bytes:
-    triples = dict.fromkeys(Triple(*_terms(row)) for row in rows)
-    used = {namespace: prefix for namespace, prefix in PREFIXES.items() if _is_used(namespace, rows)}
-    prefixes = {prefix: namespace for namespace, prefix in reversed(used.items())}
-    return serialize(triples, format=RdfFormat.TURTLE, prefixes=prefixes) or b""
-
-
-def _is_used(namespace: str, rows: Iterable[Row]) -> bool:
-    cells = (row[name] for row in rows for name in ("property", "value"))
-    return any(str(cell["value"]).startswith(namespace) for cell in cells)
-
-
-def _quads(rows: Iterable[Row]) -> list[Quad]:
-    return [Quad(*_terms(row), NamedNode(row["page"]["value"])) for row in rows]
+    """REQUIRES: rows with `page`, `thing`, `property` and `value`. Turtle has no graphs, so it lacks the pages."""
+    if media_type == CSV:
+        return b"".join(map(csv_line, (COLUMNS, *map(_csv_row, rows))))
+    if media_type == TURTLE:
+        triples = dict.fromkeys(Triple(*_terms(row)) for row in rows)
+        iris = {str(row[name]["value"]) for row in rows for name in ("property", "value")}
+        used = [(prefix, start) for start, prefix in PREFIXES.items() if any(iri.startswith(start) for iri in iris)]
+        return serialize(triples, format=RdfFormat.TURTLE, prefixes=dict(reversed(used))) or b""
+    quads = [Quad(*_terms(row), NamedNode(row["page"]["value"])) for row in rows]
+    return serialize(quads, format=RdfFormat.from_media_type(media_type)) or b""
 
 
 def _terms(row: Row) -> tuple[NamedNode | BlankNode, NamedNode, NamedNode | BlankNode | Literal]:
-    thing = row["thing"]
-    subject = BlankNode(thing["value"]) if thing["type"] == "bnode" else NamedNode(thing["value"])
+    entity = row["thing"]
+    subject = BlankNode(entity["value"]) if entity["type"] == "bnode" else NamedNode(entity["value"])
     return subject, NamedNode(row["property"]["value"]), _term(row["value"])
 
 
-def _term(cell: Cell) -> NamedNode | BlankNode | Literal:
+def _term(cell: Mapping[str, str]) -> NamedNode | BlankNode | Literal:
     match cell["type"]:
         case "uri":
             return NamedNode(cell["value"])
@@ -205,13 +175,6 @@ def _term(cell: Cell) -> NamedNode | BlankNode | Literal:
 
 def _csv_row(row: Row) -> list[str]:
     value = row["value"]
-    thing = ("_:" if row["thing"]["type"] == "bnode" else "") + row["thing"]["value"]
-    shown = ("_:" if value["type"] == "bnode" else "") + str(value["value"])
-    return [
-        thing,
-        row["property"]["value"],
-        shown,
-        value.get("xml:lang", ""),
-        value.get("datatype", ""),
-        row["page"]["value"],
-    ]
+    entity, text = (("_:" if cell["type"] == "bnode" else "") + str(cell["value"]) for cell in (row["thing"], value))
+    tags = value.get("xml:lang", ""), value.get("datatype", "")
+    return [entity, row["property"]["value"], text, *tags, row["page"]["value"]]

@@ -1,4 +1,4 @@
-"""The vocabularies in use: which there are, and which of their classes and properties pages use, how much."""
+"""The vocabularies in use, and how often pages use each of their classes and properties."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -12,27 +12,24 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from gossamer.base.clock import in_words
-from gossamer.collection.collection import Collection
 from gossamer.collection.vocabulary import FactsInUse, TermsInUse
 from gossamer.extract.vocabularies import bundled, canonical
 from gossamer.values.format import csv_line
 from gossamer.web.names import PREFIXES, entity_href, short
-from gossamer.web.responses import Show, WebError, json_answer
-from gossamer.web.routes import Routes, answers_with
+from gossamer.web.responses import Show, WebError
+from gossamer.web.routes import CSV, Routes, answers_with
 from gossamer.web.site import WebSite
 
-CSV = "text/csv"
 NOT_USED = "No page uses a vocabulary with that name. A namespace usually ends in / or #: http://schema.org/"
 
 
 class UsedTerm(msgspec.Struct, frozen=True):
     iri: str
     label: str
-    """In plain words, if the vocabulary is one we know."""
+    """In plain words, if the vocabulary is bundled."""
     pages: int
     facts: int | None
-    """Facts with this property, or facts that something is of this class; None while they are being counted: never 0,
-    for a page uses it."""
+    """Facts with this property or type; None until they are counted, never 0, as a page uses it."""
 
 
 class UsedVocabulary(msgspec.Struct, frozen=True):
@@ -42,9 +39,9 @@ class UsedVocabulary(msgspec.Struct, frozen=True):
     classes: int
     properties: int
     facts: int | None
-    """With its properties; None while they are not counted."""
+    """Facts with its properties; None until they are counted."""
     known_terms: int
-    """How many classes and properties the bundled copy of it has; 0 when we have none."""
+    """Classes and properties of the bundled copy; 0 if there is none."""
 
 
 class VocabularyTerms(msgspec.Struct, frozen=True, tag_field="kind", tag="vocabulary"):
@@ -63,9 +60,9 @@ class UsedVocabularies(msgspec.Struct, frozen=True, tag_field="kind", tag="vocab
     """In the whole collection."""
     as_of: str
     facts_as_of: str | None
-    """Facts are counted apart from the rest, and less often; None while they are not."""
+    """Facts are counted separately and less often; None until then."""
     is_cut: bool
-    """There are more terms than were counted; the rarest are left out."""
+    """The rarest terms were not counted."""
 
 
 class VocabulariesParameters(msgspec.Struct, frozen=True):
@@ -78,35 +75,31 @@ def router(site: WebSite, show: Show) -> Routes:
     collection = site.collection
     routes = Routes()
 
+    @routes.get("/vocabularies.json", "Vocabularies in use")
+    async def as_json(params: VocabulariesParameters) -> UsedVocabularies | VocabularyTerms:
+        namespace = params.namespace.strip()
+        facts = await collection.fact_counter.latest()
+        terms = await run_in_threadpool(collection.terms.count)
+        known = one_of(terms, facts, full(namespace)) if namespace else all_of(terms, facts)
+        if known is None:
+            raise WebError(404, NOT_USED)
+        return known
+
     @routes.get("/vocabularies")
-    async def page(wanted: VocabulariesParameters) -> Response:
-        known = await known_of(collection, wanted.namespace)
+    async def page(params: VocabulariesParameters) -> Response:
+        known = await as_json(params)
         template = "vocabulary.html" if isinstance(known, VocabularyTerms) else "vocabularies.html"
         return await run_in_threadpool(lambda: show(template, known=known, href=entity_href, short=short, to=to))
 
-    @routes.get("/vocabularies.json", answers_with(UsedVocabularies | VocabularyTerms), "Vocabularies in use")
-    async def as_json(wanted: VocabulariesParameters) -> Response:
-        return json_answer(await known_of(collection, wanted.namespace))
-
-    @routes.get("/vocabularies.csv", answers_with(str, CSV), "Vocabularies in use, as CSV")
-    async def as_csv(wanted: VocabulariesParameters) -> Response:
-        return Response(b"".join(map(csv_line, table(await known_of(collection, wanted.namespace)))), media_type=CSV)
+    @routes.get("/vocabularies.csv", "Vocabularies in use, as CSV", answers_with(str, CSV))
+    async def as_csv(params: VocabulariesParameters) -> Response:
+        return Response(b"".join(map(csv_line, table(await as_json(params)))), media_type=CSV)
 
     return routes
 
 
-async def known_of(collection: Collection, namespace: str) -> UsedVocabularies | VocabularyTerms:
-    """Raises WebError when no page uses it."""
-    facts = await collection.fact_counter.latest()
-    terms = await run_in_threadpool(collection.terms.count)
-    known = one_of(terms, facts, full(namespace.strip())) if namespace.strip() else all_of(terms, facts)
-    if known is None:
-        raise WebError(404, NOT_USED)
-    return known
-
-
 def full(namespace: str) -> str:
-    """`schema` or `schema:` is understood."""
+    """The namespace of a prefix, `schema` or `schema:`, or the canonical namespace."""
     return bundled().prefixes.get(namespace.removesuffix(":")) or canonical(namespace)
 
 
@@ -119,17 +112,15 @@ def all_of(terms: TermsInUse, facts: FactsInUse | None) -> UsedVocabularies:
     for iri in terms.properties:
         number, namespace = (facts.properties.get(iri, 0) if facts else 0), bundled().namespace_of(iri)
         counts[namespace][2] += number
-        if not number:  # a page uses it, so there is a fact: the count is older than the page
+        if not number:  # a page uses it, so the count is older than the page
             uncounted.add(namespace)
-    found = [
-        _vocabulary(namespace, terms, numbers, namespace not in uncounted) for namespace, numbers in counts.items()
-    ]
+    found = [_vocabulary(name, terms, numbers, name not in uncounted) for name, numbers in counts.items()]
     found.sort(key=lambda one: (-one.pages, one.namespace))
     return UsedVocabularies(tuple(found), terms.pages, in_words(terms.as_of), _as_of(facts), terms.is_cut)
 
 
 def one_of(terms: TermsInUse, facts: FactsInUse | None, namespace: str) -> VocabularyTerms | None:
-    """None when no page uses it."""
+    """None if no page uses it."""
     everything = {one.namespace: one for one in all_of(terms, facts).vocabularies}
     if namespace not in everything:
         return None
@@ -152,7 +143,6 @@ def _vocabulary(namespace: str, terms: TermsInUse, numbers: list[int], has_facts
 
 @cache
 def known_terms() -> Counter[str]:
-    """How many terms each bundled vocabulary has."""
     return Counter(term.namespace for term in bundled().terms_by_iri.values())
 
 
@@ -160,13 +150,9 @@ def _terms(pages: Mapping[str, int], facts: Mapping[str, int] | None, namespace:
     ours = [iri for iri in pages if bundled().namespace_of(iri) == namespace]
     ours.sort(key=lambda iri: (-pages[iri], iri))
     return tuple(
-        UsedTerm(iri, _label(iri), pages[iri], None if facts is None else facts.get(iri) or None) for iri in ours
+        UsedTerm(iri, known.label if (known := bundled().term(iri)) else "", pages[iri], (facts or {}).get(iri) or None)
+        for iri in ours
     )
-
-
-def _label(iri: str) -> str:
-    known = bundled().term(iri)
-    return known.label if known else ""
 
 
 def _as_of(facts: FactsInUse | None) -> str | None:
@@ -174,7 +160,7 @@ def _as_of(facts: FactsInUse | None) -> str | None:
 
 
 def to(parameter: str, iri: str) -> str:
-    """A search for, or without, what has this IRI."""
+    """A link to a search filtered by this IRI."""
     return "/?" + urlencode({parameter: iri})
 
 

@@ -1,4 +1,4 @@
-"""`/metrics`: the same figures for Prometheus, in its text format 0.0.4 or as OpenMetrics 1.0."""
+"""`/metrics` for Prometheus, in its text format 0.0.4 or as OpenMetrics 1.0."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -22,7 +22,7 @@ Labels = Mapping[str, str]
 
 class Metric(NamedTuple):
     name: str
-    """Without the `_total` that a counter's samples carry."""
+    """Without the suffix `_total` of a counter's samples."""
     kind: str
     """"counter" or "gauge"."""
     says: str
@@ -63,16 +63,14 @@ NODE = (
 
 def router(site: WebSite, show: Show) -> Routes:
     del show
-    collection = site.collection
     routes = Routes()
 
-    @routes.get("/metrics", answers_with(str, "text/plain"), "Metrics for Prometheus")
+    @routes.get("/metrics", "Metrics for Prometheus", answers_with(str, "text/plain"))
     def metrics(request: Request) -> Response:
         """Prometheus metrics: the figures of every process and machine, and the counters of the collection."""
         is_open = "application/openmetrics-text" in request.headers.get("accept", "")
-        every = (*metrics_of(collection.watch.system()), *freshness_of(collection.watch.chronicle()))
-        text = written(every, is_open)
-        return Response(text, headers={"Content-Type": OPEN if is_open else TEXT})
+        metrics = (*metrics_of(site.collection.watch.system()), *freshness_of(site.collection.watch.chronicle()))
+        return Response(written(metrics, is_open), headers={"Content-Type": OPEN if is_open else TEXT})
 
     return routes
 
@@ -80,57 +78,48 @@ def router(site: WebSite, show: Show) -> Routes:
 def metrics_of(system: System) -> Iterator[Metric]:
     yield Metric("build", "gauge", "The running version.", [({"version": __version__}, 1)])
     every = system.processes
-    yield Metric(
-        "process_up", "gauge", "1 while a process sends heartbeats, 0 when it stopped responding or ended.",
-        [(labels_of(one), float(one.is_alive)) for one in every],
-    )  # fmt: skip
+    words = "1 while a process sends heartbeats, 0 when it stopped responding or ended."
+    yield Metric("process_up", "gauge", words, [(labels_of(one), float(one.is_alive)) for one in every])
     ages = [(labels_of(one), one.age_s) for one in every]
     yield Metric("process_beat_age_seconds", "gauge", "Seconds since the last heartbeat of a process.", ages)
     starts = [(labels_of(one), round((one.at / SECOND) - one.uptime_s, 1)) for one in every if one.is_alive]
     yield Metric("process_start_time_seconds", "gauge", "Time of the first heartbeat of a process.", starts)
     for name, kind, figure, says in PROCESS:
-        yield Metric(name, kind, says, told(every, figure))
+        yield Metric(name, kind, says, samples_of(every, figure))
     for name, figure, says in NODE:
-        yield Metric(name, "gauge", says, told(system.nodes, figure))
-    counters = system.counters
+        yield Metric(name, "gauge", says, samples_of(system.nodes, figure))
+    sizes = {name.removesuffix("_bytes"): n for name, n in system.counters.items() if name.endswith("_bytes")}
+    counts = {name: number for name, number in system.counters.items() if not name.endswith("_bytes")}
     yield Metric(
-        "collection", "gauge", "Size of the collection: URLs, pages, captures, hosts.",
-        [({"of": name}, value) for name, value in counters.items() if not name.endswith("_bytes")],
-    )  # fmt: skip
-    yield Metric(
-        "collection_bytes", "gauge", "Its sizes on disk.",
-        [({"of": name.removesuffix("_bytes")}, value) for name, value in counters.items() if name.endswith("_bytes")],
-    )  # fmt: skip
-    outcomes = [({"reason": reason}, value) for reason, value in system.outcomes.items()]
+        "collection", "gauge", "Size of the collection: URLs, pages, captures, hosts.", labelled_by("of", counts)
+    )
+    yield Metric("collection_bytes", "gauge", "Its sizes on disk.", labelled_by("of", sizes))
+    outcomes = labelled_by("reason", system.outcomes)
     yield Metric("addresses", "gauge", "URLs by the outcome of their last fetch.", outcomes)
     hints = [({"code": hint.code, "severity": hint.severity}, 1) for hint in system.hints]
     yield Metric("hint", "gauge", "1 for each problem or hint.", hints)
 
 
 def freshness_of(known: Chronicle) -> Iterator[Metric]:
-    """Of a collection that is come back to, by its last sample."""
+    """From the last sample; none if no page is revisited."""
     if not known.samples:
         return
     last, visits = known.samples[-1], visits_in(known.samples)
-    ages = [("now", last.all.average_age_days), ("planned", last.all.planned_age_days)]
-    ages.append(("possible", last.all.possible_age_days))
-    yield Metric(
-        "freshness", "gauge", "Estimated share of copies that match the live pages.", [({}, last.all.freshness)]
-    )
-    yield Metric(
-        "age_days", "gauge", "Estimated average age of the copies.", [({"of": name}, age) for name, age in ages]
-    )
+    whole, sampled_at = last.all, last.at / SECOND
+    ages = {"now": whole.average_age_days, "planned": whole.planned_age_days, "possible": whole.possible_age_days}
+    found = {name: getattr(visits, name) for name in REVISITS}
+    yield Metric("freshness", "gauge", "Estimated share of copies that match the live pages.", [({}, whole.freshness)])
+    yield Metric("age_days", "gauge", "Estimated average age of the copies.", labelled_by("of", ages))
     yield Metric("pages_overdue", "gauge", "Pages whose revisit is overdue.", [({}, last.overdue)])
-    sampled_at = last.at / SECOND
     yield Metric("freshness_sampled_time_seconds", "gauge", "Time of the freshness estimate.", [({}, sampled_at)])
-    found = [(name, getattr(visits, name)) for name in REVISITS]
-    yield Metric(
-        "revisits", "gauge", "Results of revisits since the first sample.",
-        [({"found": name}, value) for name, value in found],
-    )  # fmt: skip
+    yield Metric("revisits", "gauge", "Results of revisits since the first sample.", labelled_by("found", found))
 
 
-def told(every: Sequence[ProcessStatus], figure: str) -> list[tuple[Labels, float]]:
+def labelled_by(label: str, values: Mapping[str, float]) -> list[tuple[Labels, float]]:
+    return [({label: name}, value) for name, value in values.items()]
+
+
+def samples_of(every: Sequence[ProcessStatus], figure: str) -> list[tuple[Labels, float]]:
     return [(labels_of(one), one.figures[figure]) for one in every if figure in one.figures and one.is_alive]
 
 
@@ -139,7 +128,7 @@ def labels_of(one: ProcessStatus) -> Labels:
 
 
 def written(metrics: Iterable[Metric], is_open: bool) -> str:
-    """The two forms differ in what a counter's family is called, and in the last line."""
+    """The formats differ in the name of a counter's family and in the last line."""
     lines = []
     for metric in metrics:
         sample = f"gossamer_{metric.name}" + "_total" * (metric.kind == "counter")

@@ -1,4 +1,4 @@
-"""The system manager: every machine and process, live, with an hour of history."""
+"""The page of machines and processes, live, with an hour of history."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -33,8 +33,8 @@ from gossamer.monitor.system import (
 )
 from gossamer.values.format import json_bytes
 from gossamer.web.crawl.status import LISTS
-from gossamer.web.responses import Show, json_answer
-from gossamer.web.routes import Routes, answers_with
+from gossamer.web.responses import Show
+from gossamer.web.routes import CSV, Routes, answers_with
 from gossamer.web.site import WebSite
 from gossamer.web.streams import MOST_EXPORTS, Slots, Stream
 
@@ -67,7 +67,7 @@ class NodesParameters(msgspec.Struct, frozen=True):
 
 
 class NodesEvent(msgspec.Struct, frozen=True):
-    """One live event: texts by the key of the cell they belong to. A page whose shape is another one is old."""
+    """One live event: texts by the key of their table cell. A page with another `shape` must reload its rows."""
 
     at: Instant
     shape: str
@@ -80,26 +80,20 @@ class NodesEvent(msgspec.Struct, frozen=True):
 
 def router(site: WebSite, show: Show) -> Routes:
     routes = Routes()
-    watch, slots = site.collection.watch, Slots(MOST_EXPORTS)
+    watch, clock, slots = site.collection.watch, site.collection.outside.clock, Slots(MOST_EXPORTS)
+    feed = LiveFeed(lambda: json_bytes(live_of(watch.system())), clock, site.is_ending, watched=watch.watched)
 
-    def event() -> bytes:
-        return json_bytes(live_of(watch.system()))
-
-    feed = LiveFeed(event, site.collection.outside.clock, site.is_ending, watched=watch.watched)
-
-    def recent(minutes: int, step_s: int | None = None) -> HourHistory:
-        now = site.collection.outside.clock.now()
+    def recent(minutes: int, step_s: int) -> HourHistory:
+        now = clock.now()
         since_at = since(now, minutes)
-        return history_of(watch.history(since_at), since_at, now, step_s or step_for(minutes))
+        return history_of(watch.history(since_at), since_at, now, step_s)
 
     @routes.get("/nodes")
-    def page(wanted: NodesParameters) -> Response:
+    def page(params: NodesParameters) -> Response:
         system = watch.system()
-        nodes, processes = rows_of(system)
-        cells = cells_of(system)
+        (nodes, processes), cells = rows_of(system), cells_of(system)
         return show(
             "nodes.html",
-            system=system,
             nodes=nodes,
             processes=processes,
             cells=cells,
@@ -110,29 +104,29 @@ def router(site: WebSite, show: Show) -> Routes:
             plots=PLOTS,
             names=MINUTES,
             hints=[(hint, pieces(hint.fix)) for hint in system.hints],
-            minutes=list(minutes_of(recent(wanted.minutes, 60))),
-            span=wanted.minutes,
-            spans=sorted({*SPANS, wanted.minutes}),
+            minutes=list(minutes_of(recent(params.minutes, 60))),
+            span=params.minutes,
+            spans=sorted({*SPANS, params.minutes}),
         )
 
-    @routes.get("/nodes.json", answers_with(System), "Machines and processes")
-    def as_json() -> Response:
+    @routes.get("/nodes.json", "Machines and processes")
+    def as_json() -> System:
         """Every machine and process with its last figures, totals and averages, counters, and hints."""
-        return json_answer(watch.system())
+        return watch.system()
 
     @routes.get("/nodes/live")
     async def live(request: Request) -> Response:
         return LiveStream(feed, request)
 
-    @routes.get("/nodes/history.json", answers_with(HourHistory), "The last hour")
-    def history(wanted: NodesParameters) -> Response:
+    @routes.get("/nodes/history.json", "The last hour")
+    def history(params: NodesParameters) -> HourHistory:
         """Totals over all processes, at most an hour back; longer ranges have longer steps."""
-        return json_answer(recent(wanted.minutes))
+        return recent(params.minutes, step_for(params.minutes))
 
-    @routes.get("/nodes/history.csv", answers_with(str, "text/csv"), "The last hour as CSV")
-    def history_csv(wanted: NodesParameters) -> Response:
+    @routes.get("/nodes/history.csv", "The last hour as CSV", answers_with(str, CSV))
+    def history_csv(params: NodesParameters) -> Response:
         """Every second of every process and machine."""
-        since_at = since(site.collection.outside.clock.now(), wanted.minutes)
+        since_at = since(clock.now(), params.minutes)
         lines = as_csv(watch.history(since_at))
         kind = "text/csv; charset=utf-8; header=present"
         return Stream(lambda: in_pieces(lines), kind, "gossamer-history.csv", slots)
@@ -141,7 +135,7 @@ def router(site: WebSite, show: Show) -> Routes:
 
 
 def pieces(words: str) -> list[tuple[str, bool]]:
-    """Text, and commands, which stand between backquotes."""
+    """Pieces of text; True marks a command, which is between backquotes."""
     return [(piece, place % 2 == 1) for place, piece in enumerate(words.split("`")) if piece]
 
 
@@ -152,7 +146,7 @@ def live_of(system: System) -> NodesEvent:
 
 
 def shape_of(system: System) -> str:
-    """Which rows and hints there are."""
+    """The rows and hints of the page."""
     return " ".join([*(key_of(one) for one in (*system.nodes, *system.processes)), *(one.code for one in system.hints)])
 
 
@@ -165,7 +159,7 @@ def points_of(system: System) -> Figures:
 
 
 def minutes_of(history: HourHistory) -> Iterator[tuple[str, Sequence[str]]]:
-    """The newest first; minutes in which nothing ran are left out."""
+    """Newest first, without minutes in which nothing ran."""
     columns = [(name, history.series[name]) for name, _ in MINUTES]
     for place in range(len(history.at) - 1, -1, -1):
         values = [(name, column[place]) for name, column in columns]
@@ -176,15 +170,15 @@ def minutes_of(history: HourHistory) -> Iterator[tuple[str, Sequence[str]]]:
 
 MOST_STREAMS = 32
 LOOK_S = 0.25
-"""How soon a stream notices that its reader has left, or that the server stops."""
+"""Interval at which a stream checks whether its client has left or the server is stopping."""
 RETRY_MS = 2000
 LIVE_FULL = "Too many live connections are open. The page itself can still be read.\n"
-STILL_HERE = b": not just now\n\n"
+KEEP_ALIVE = b": not just now\n\n"
 
 
 @dataclass(slots=True)
 class LiveFeed:
-    """What is new, at most once in `every_s` seconds however many ask. `make` is run on a thread."""
+    """The latest event, made at most once in `every_s` seconds for all streams together; `make` runs on a thread."""
 
     make: Callable[[], bytes]
     clock: Clock
@@ -198,7 +192,7 @@ class LiveFeed:
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def latest(self) -> bytes:
-        """As an event; a comment when it cannot be had, so that the line stays open."""
+        """The event, or a comment that keeps the connection open when it cannot be made."""
         async with self._turn:
             now_s = self.clock.elapsed_s()
             if self._made_s is None or now_s - self._made_s >= self.every_s - LOOK_S / 2:
@@ -206,11 +200,11 @@ class LiveFeed:
                 try:
                     self._made = b"data: " + await asyncio.to_thread(self.make) + b"\n\n"
                 except GossamerError:
-                    self._made = STILL_HERE
+                    self._made = KEEP_ALIVE
             return self._made
 
     async def follow(self, request: Request) -> AsyncIterator[bytes]:
-        """Until the reader leaves or the server stops."""
+        """Events until the client leaves or the server stops."""
         yield b"retry: %d\n\n" % RETRY_MS
         looks = max(1, round(self.every_s / LOOK_S))
         while True:
@@ -222,7 +216,7 @@ class LiveFeed:
 
 
 class LiveStream(StreamingResponse):
-    """One reader's stream of a feed; refused when too many watch."""
+    """The stream of one client; refused when too many are open."""
 
     def __init__(self, feed: LiveFeed, request: Request) -> None:
         super().__init__(feed.follow(request), media_type="text/event-stream")

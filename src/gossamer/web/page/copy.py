@@ -1,9 +1,8 @@
-"""The copy of a page as it was kept, served so that it can do nothing: see `parse.harmless` for what is in it."""
+"""The stored copy of a page, served in a sandbox; `parse.safe_copy` says what is removed from it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 from itertools import islice
-from urllib.parse import quote
 
 import msgspec
 from starlette.concurrency import run_in_threadpool
@@ -17,24 +16,25 @@ from gossamer.values.capture import Kept
 from gossamer.values.format import counted
 from gossamer.values.messages import CopyJob
 from gossamer.values.url import Url, id_of, url_of
+from gossamer.web.names import page_href
 from gossamer.web.page.known import chosen, instant_of
 from gossamer.web.responses import Show, error_response
 from gossamer.web.routes import Routes
 from gossamer.web.site import WebSite
-from gossamer.web.streams import unless_left
+from gossamer.web.streams import unless_disconnected
 
 MOST_AT_ONCE = 2
-"""Copies being made: each holds a whole kept answer in memory, and there is one worker."""
+"""Copies rendered at one time: each holds a whole stored response in memory, and there is one worker."""
 MOST_WAITING = 32
 MOST_MARKS = 2_000
 POLICY = (
     "sandbox allow-top-navigation-by-user-activation; default-src 'none'; style-src 'unsafe-inline'; "
     "form-action 'none'; base-uri 'none'; frame-ancestors 'self'"
 )
-"""An origin of its own that nothing shares, no scripts, no forms, nothing loaded. A person's click on a link may lead
-on, and every link in a copy leads to our own page about that address."""
+"""An origin of its own, no scripts, no forms, nothing loaded. A click on a link may navigate, and every link in a copy
+leads to our own page about its target."""
 NO_VERSION = "No copy of that URL was stored at that time."
-NO_MOMENT = "Invalid time: write it as 2026-11-15T08:30:00Z."
+INVALID_TIME = "Invalid time: write it as 2026-11-15T08:30:00Z."
 NO_BODY = "Only the headers of that response were stored, not its body."
 WITHHELD = "The site asks not to show a copy of this page (noarchive)."
 NO_TEXT = "The stored copy is not text, so it is not shown here."
@@ -55,19 +55,18 @@ def router(site: WebSite, show: Show) -> Routes:
     turns = CopyTurns()
 
     @routes.get("/page/cached")
-    async def cached(request: Request, wanted: CopyParameters) -> Response:
+    async def cached(request: Request, params: CopyParameters) -> Response:
         try:
-            moment = instant_of(wanted.at)
+            moment = instant_of(params.at)
         except ValueError:
-            return refused(request, show, 400, NO_MOMENT)
-        url = url_of(wanted.url.strip())
-        if url is None:
-            return refused(request, show, 404, NO_VERSION)
-        kept = chosen(await run_in_threadpool(site.collection.versions, url), moment)
+            return refused(request, show, 400, INVALID_TIME)
+        url = url_of(params.url.strip())
+        versions = await run_in_threadpool(site.collection.versions, url) if url is not None else ()
+        kept = chosen(versions, moment)
         if kept is None:
             return refused(request, show, 404, NO_VERSION)
         try:
-            html = await unless_left(request, turns.take(lambda: copy_of(site, kept)))
+            html = await unless_disconnected(request, turns.take(lambda: copy_of(site, kept)))
         except QueryTooLong:
             return refused(request, show, 503, TOO_MANY)
         if isinstance(html, str):
@@ -78,14 +77,14 @@ def router(site: WebSite, show: Show) -> Routes:
 
 
 class CopyTurns:
-    """Copies are made a few at a time; whoever waits holds nothing yet."""
+    """Limits how many copies are rendered at one time; a waiting request holds nothing yet."""
 
     def __init__(self) -> None:
         self._free = asyncio.Semaphore(MOST_AT_ONCE)
         self._waiting = 0
 
     async def take(self, make: Callable[[], Awaitable[bytes | str]]) -> bytes | str:
-        """Raises QueryTooLong when too many wait."""
+        """Raises QueryTooLong if too many requests wait."""
         if self._waiting >= MOST_WAITING:
             raise QueryTooLong(TOO_MANY)
         self._waiting += 1
@@ -115,7 +114,7 @@ async def copy_of(site: WebSite, kept: Kept) -> bytes | str:
 
 
 def job_of(collection: Collection, kept: Kept) -> bytes | None:
-    """A capture, and where in it facts are stated, packed for the worker; None when its body was not kept."""
+    """A capture and the places of its facts, packed for the worker; None if its body was not stored."""
     capture = read_capture(collection.outside.files, collection.directory.archive, kept.place)
     if capture is None:
         return None
@@ -126,17 +125,17 @@ def job_of(collection: Collection, kept: Kept) -> bytes | None:
 
 def _mark(url: Url, path: str, times: int) -> tuple[str, str, str]:
     place = place_of(path)
-    href = f"/page?url={quote(url.text, safe='')}&show=copy&fact={place}#at-{place}"
+    href = f"{page_href(url.text)}&show=copy&fact={place}#at-{place}"
     return f"gossamer-{place}", href, f"{counted(times, 'fact')} stated here"
 
 
 def place_of(path: str) -> str:
-    """A short name for an element of a page, the same on the list of facts and in the copy."""
+    """A short name for an element of a page, shared by the list of facts and the copy."""
     return f"{id_of(path) & (1 << 64) - 1:016x}" if path else ""
 
 
 def refused(request: Request, show: Show, status: int, words: str) -> Response:
-    """Inside the frame there is no room for a page of ours."""
+    """In a frame, a bare message instead of a page of ours."""
     if request.headers.get("sec-fetch-dest") != "iframe":
         return error_response(request, show, status, words)
     answer = show("page_uncopied.html", status, words=words)

@@ -1,12 +1,11 @@
-"""The versions of a page as a time line, and what changed between two of them."""
+"""The versions of a page as a timeline, and the difference between two of them."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import Response
 
 from gossamer.archive.versions import CaptureVersion, Timeline
 from gossamer.base.clock import Instant, from_words, in_words
@@ -15,22 +14,21 @@ from gossamer.collection.collection import Collection
 from gossamer.values.capture import Kept
 from gossamer.values.messages import Difference, ReadVersion
 from gossamer.values.url import Url
-from gossamer.web.page.copy import NO_MOMENT, NO_VERSION
+from gossamer.web.page.copy import INVALID_TIME, NO_VERSION
 from gossamer.web.page.known import PageJson, chosen, gathered, instant_of
-from gossamer.web.responses import Show, WebError, json_answer
-from gossamer.web.routes import Routes, answers_with
-from gossamer.web.site import WebSite
+from gossamer.web.responses import WebError
+from gossamer.web.routes import Routes
 
 MOST_VERSIONS = 100
 PATIENCE_S = 4.0
-"""What is read by then is shown, and remembered: the next to ask gets further."""
+"""Versions read by then are shown and cached, so the next request gets further."""
 COMPARING_S = 10.0
 TOO_SLOW = "comparing them takes too long right now; try again in a minute"
 NOT_YET = "not compared yet"
 WITHHELD = "the site asks not to show copies of this page, so versions of it are not compared here"
 UNKNOWN = "No copy of that URL was stored."
 WIDTH, EDGE = 600, 14
-"""Of the picture, and where its line begins and ends, in its own units."""
+"""The width of the chart and the margin at both ends of its line, in its own units."""
 LOOKS = {
     "gone": ("bad", "gone"),
     "back": ("good", "back"),
@@ -41,19 +39,19 @@ LOOKS = {
     "facts": ("calm", "facts changed"),
     "note": ("warn", ""),
 }
-"""The look of a badge, and its word."""
+"""The style and text of a badge."""
 
 
 class PageHistory(msgspec.Struct, frozen=True):
     timeline: Timeline
     difference: Difference | None = None
-    """When two versions were named."""
+    """If two versions were requested."""
     trouble: str = ""
     """Why they could not be compared."""
 
 
-class Dot(msgspec.Struct, frozen=True):
-    """A version in the picture."""
+class VersionDot(msgspec.Struct, frozen=True):
+    """A version in the chart."""
 
     x: int
     kind: str
@@ -66,17 +64,15 @@ class HistoryParameters(msgspec.Struct, frozen=True):
     until: str = msgspec.field(name="to", default="")
 
 
-def router(site: WebSite, show: Show) -> Routes:
-    del show
-    collection = site.collection
+def router(collection: Collection) -> Routes:
     routes = Routes()
 
-    @routes.get("/page/versions.json", answers_with(PageHistory), "The versions of a page")
-    async def versions_json(wanted: HistoryParameters) -> Response:
-        known = await run_in_threadpool(gathered, collection, wanted.url)
+    @routes.get("/page/versions.json", "The versions of a page")
+    async def versions_json(params: HistoryParameters) -> PageHistory:
+        known = await run_in_threadpool(gathered, collection, params.url)
         if known is None or not known.versions:
             raise WebError(404, UNKNOWN)
-        return json_answer(await history_of(collection, Url(known.url), wanted.since, wanted.until))
+        return await history_of(collection, Url(known.url), params.since, params.until)
 
     return routes
 
@@ -86,12 +82,12 @@ async def history_of(collection: Collection, url: Url, since: str, until: str) -
     try:
         moments = instant_of(since), instant_of(until)
     except ValueError:
-        raise WebError(400, NO_MOMENT) from None
+        raise WebError(400, INVALID_TIME) from None
     versions = await run_in_threadpool(collection.versions, url)
     pair = two_of(versions, *moments) if since or until else None
     if pair is None and (since or until):
         raise WebError(404, NO_VERSION)
-    timeline = await line_of(collection, url, versions)
+    timeline = await timeline_of(collection, url, versions)
     if pair is None:
         return PageHistory(timeline)
     try:
@@ -112,7 +108,7 @@ async def compared(collection: Collection, before: Kept, after: Kept) -> Differe
     return await collection.past.difference(before, after)
 
 
-async def line_of(collection: Collection, url: Url, versions: Sequence[Kept]) -> Timeline:
+async def timeline_of(collection: Collection, url: Url, versions: Sequence[Kept]) -> Timeline:
     try:
         async with asyncio.timeout(PATIENCE_S):
             return await collection.past.timeline(url, MOST_VERSIONS)
@@ -123,23 +119,24 @@ async def line_of(collection: Collection, url: Url, versions: Sequence[Kept]) ->
 
 
 def _plain(kept: Kept, number: int) -> CaptureVersion:
-    at, note = in_words(kept.fetched_at), NOT_YET
     return CaptureVersion(
-        number,
-        at,
-        kept.status,
-        kept.media_type,
-        kept.size,
-        kept.is_page,
-        note=note,
+        number=number,
+        fetched_at=in_words(kept.fetched_at),
+        status=kept.status,
+        media_type=kept.media_type,
+        size=kept.size,
+        is_page=kept.is_page,
+        note=NOT_YET,
         charset=kept.charset,
         charset_from=kept.charset_from,
     )
 
 
 def two_of(versions: Sequence[Kept], since: Instant | None, until: Instant | None) -> tuple[Kept, Kept] | None:
-    """The versions of two moments, the older first; without the earlier one, the last before the later that was an
-    answer worth comparing. REQUIRES: `versions` newest first."""
+    """The versions at two instants, the older first. Without `since`, the successful one before `until`.
+
+    REQUIRES: `versions` newest first.
+    """
     after = chosen(versions, until)
     if after is None:
         return None
@@ -152,8 +149,8 @@ def two_of(versions: Sequence[Kept], since: Instant | None, until: Instant | Non
     return (before, after) if before.fetched_at <= after.fetched_at else (after, before)
 
 
-def drawing(known: PageJson, history: PageHistory) -> dict[str, Any]:
-    """What the template is given."""
+def timeline_values(known: PageJson, history: PageHistory) -> dict[str, Any]:
+    """The values of page_versions.html."""
     line = history.timeline
     return {
         "history": history,
@@ -179,30 +176,31 @@ def change_of(version: CaptureVersion) -> list[tuple[str, str]]:
     return strong or [LOOKS["bytes" if version.changes else "same"]]
 
 
-def dots_of(timeline: Timeline) -> list[Dot]:
-    """Where each version stands on a line from the first to the last; none for a line without length."""
-    instants = [from_words(version.fetched_at) for version in timeline.versions]
-    if len(instants) < 2 or instants[0] == instants[-1]:
+def positions(timeline: Timeline, times: Iterable[str]) -> list[int]:
+    """The times on a line from the first version to the last; empty if those are the same."""
+    if not timeline.versions:
         return []
-    span = instants[-1] - instants[0]
+    first, last = (from_words(timeline.versions[at].fetched_at) for at in (0, -1))
+    places = [(from_words(at) - first) / (last - first) for at in times] if last > first else []
+    return [EDGE + round(place * (WIDTH - 2 * EDGE)) for place in places]
+
+
+def dots_of(timeline: Timeline) -> list[VersionDot]:
+    """Empty if the first version is the last."""
+    xs = positions(timeline, [version.fetched_at for version in timeline.versions])
     return [
-        Dot(
-            EDGE + round((at - instants[0]) / span * (WIDTH - 2 * EDGE)),
+        VersionDot(
+            x,
             _kind(version),
             f"{version.fetched_at[:16].replace('T', ' ')}: {', '.join(word for _, word in badges_of(version))}",
         )
-        for at, version in zip(instants, timeline.versions, strict=True)
+        for x, version in zip(xs, timeline.versions if xs else (), strict=True)
     ]
 
 
 def ticks_of(timeline: Timeline) -> list[int]:
-    """Where on that line visits found nothing new; each place once."""
-    instants = [from_words(version.fetched_at) for version in timeline.versions]
-    if len(instants) < 2 or instants[0] == instants[-1]:
-        return []
-    span = instants[-1] - instants[0]
-    places = [(from_words(at) - instants[0]) / span for at in timeline.seen_again]
-    return sorted({EDGE + round(place * (WIDTH - 2 * EDGE)) for place in places if 0 <= place <= 1})
+    """Positions of the fetches that found no change, each once."""
+    return sorted({x for x in positions(timeline, timeline.seen_again) if EDGE <= x <= WIDTH - EDGE})
 
 
 def _kind(version: CaptureVersion) -> str:
@@ -216,10 +214,10 @@ def _kind(version: CaptureVersion) -> str:
 
 
 def summary_of(timeline: Timeline) -> str:
-    """The picture in a sentence."""
+    """The chart in a sentence, for screen readers."""
     changed = sum(_kind(version) == "changed" for version in timeline.versions)
     first, last = timeline.versions[0].fetched_at[:10], timeline.versions[-1].fetched_at[:10]
     times = "once" if changed == 1 else f"{changed} times"
     gone = sum(version.is_gone for version in timeline.versions)
-    told = f"{len(timeline.versions)} versions from {first} to {last}; text or facts changed {times}"
-    return f"{told}; gone {'once' if gone == 1 else f'{gone} times'}" if gone else told
+    words = f"{len(timeline.versions)} versions from {first} to {last}; text or facts changed {times}"
+    return f"{words}; gone {'once' if gone == 1 else f'{gone} times'}" if gone else words

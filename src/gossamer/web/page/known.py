@@ -1,9 +1,9 @@
-"""All that is known of one URL, and of one host, gathered for their pages."""
+"""Everything known about one URL, and about one host."""
 
 import asyncio
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -24,7 +24,7 @@ MOST_FACTS = 200
 MOST_LINKS = 500
 MOST_SOURCES = 100
 PATIENCE_S = 3.0
-"""The rest of the page does not wait longer for its facts: every worker may be busy with long queries."""
+"""The page waits no longer for its facts: all workers may be busy with long queries."""
 ALL_FACTS = f"""SELECT ?thing ?property ?value
   (<{SYNTAX}>(<page>, ?thing, ?property, ?value) AS ?syntax) (<{PATH}>(<page>, ?thing, ?property, ?value) AS ?path)
   (<{SPELLING}>(<page>, ?thing, ?property, ?value) AS ?spelling)
@@ -37,7 +37,7 @@ class WhySection(msgspec.Struct, frozen=True):
 
 
 class WhyAnswer(msgspec.Struct, frozen=True):
-    """The whole trail of an address: in sentences, and as `gossamer why --json` has it."""
+    """The history of a URL in sentences, and as `gossamer why --json` prints it."""
 
     url: str
     is_known: bool
@@ -47,11 +47,11 @@ class WhyAnswer(msgspec.Struct, frozen=True):
 
 
 class Promise(msgspec.Struct, frozen=True):
-    """What a host was promised, and what it got: seconds from the end of one visit to the start of the next."""
+    """The gaps between fetches from a host, promised and kept: seconds from the end of one to the start of the next."""
 
     visits: int
     promised_s: float
-    """After the last visit; it may have been less before."""
+    """Since the last fetch; it may have been shorter before."""
     least_s: float | None
     mean_s: float | None
     broken: int
@@ -66,7 +66,7 @@ class HostWhy(msgspec.Struct, frozen=True):
 
 
 class PageAnchor(msgspec.Struct, frozen=True):
-    """Words that pages of one site link here with."""
+    """Link text that pages of one site use for this page."""
 
     text: str
     site: str
@@ -78,7 +78,7 @@ class PageLink(msgspec.Struct, frozen=True):
     url: str
     text: str
     state: TargetState = "unknown"
-    """What became of the address it leads to."""
+    """The state of the target."""
 
 
 class PageType(msgspec.Struct, frozen=True):
@@ -87,7 +87,7 @@ class PageType(msgspec.Struct, frozen=True):
 
 
 class PageVersion(msgspec.Struct, frozen=True):
-    """One capture, and where in the archive it lies."""
+    """One capture, and its place in the archive."""
 
     fetched_at: str
     status: int
@@ -96,14 +96,14 @@ class PageVersion(msgspec.Struct, frozen=True):
     volume: str
     offset: int
     is_page: bool = False
-    """Whether it can be searched."""
+    """Whether it is searchable."""
     charset: str = ""
     charset_from: str = ""
-    """The encoding its text was read in, and what told it: bom, header, meta, zeros, escapes, utf-8, guess, reader."""
+    """The encoding of the text, and its source: bom, header, meta, zeros, escapes, utf-8, guess, reader."""
 
 
 class PageCopy(msgspec.Struct, frozen=True):
-    """Another page with the very same text."""
+    """Another page with exactly the same text."""
 
     url: str
     title: str
@@ -131,14 +131,18 @@ class PageJson(msgspec.Struct, frozen=True):
     """Newest first."""
     copies: list[PageCopy]
     facts: list[dict[str, dict[str, Any]]] | None
-    """Each as in SPARQL 1.1 Query Results JSON; None when they cannot be had just now."""
+    """Rows of SPARQL 1.1 Query Results JSON; None if they are not available right now."""
     facts_cut: bool
     facts_as_of: str | None
     why: WhyAnswer | None
     words: list[WordCount] | None = None
-    """Its words and how often each stands in it, when they were asked for."""
+    """Its words and how often each occurs, if requested."""
     may_cache: bool = True
-    """False: the site asks not to show a copy, so there is neither text nor copy."""
+    """False: the site asks not to show copies, so there is neither text nor copy."""
+
+    @property
+    def is_known(self) -> bool:
+        return bool(self.versions) or (self.why is not None and self.why.is_known)
 
 
 def why_of(collection: Collection, url: Url) -> WhyAnswer | None:
@@ -153,7 +157,6 @@ def why_of(collection: Collection, url: Url) -> WhyAnswer | None:
 
 def host_of(collection: Collection, name: str) -> HostWhy | None:
     """None while there is no collection. REQUIRES: a host name as a Url has it."""
-    collection = collection
     if not collection.directory.is_begun:
         return None
     trail, entry = collection.why_host(f"http://{name}/"), collection.promise(name)
@@ -168,20 +171,18 @@ def _sections(sections: Sequence[Section]) -> tuple[WhySection, ...]:
 
 
 def _plain(trail: Trail | HostTrail) -> dict[str, Any]:
-    """As the JSON of `gossamer why` has it."""
-    plain: dict[str, Any] = json.loads(as_json(trail))
-    return plain
+    return cast(dict[str, Any], json.loads(as_json(trail)))
 
 
 def gathered(collection: Collection, text: str, wants_words: bool = False) -> PageJson | None:
-    """All that can be had without asking the graph; None for what is no address. A page whose address is merely
-    spelt otherwise than it was fetched is found too."""
-    asked = url_of(text.strip())
-    if asked is None:
+    """Everything but the facts; None for an invalid URL. Another spelling of a fetched URL is recognised."""
+    url = url_of(text.strip())
+    if url is None:
         return None
-    why = why_of(collection, asked)
-    url = _fetched_as(asked, why, collection)
-    versions = collection.versions(url)
+    why, versions = why_of(collection, url), collection.versions(url)
+    if why is not None and not versions:  # it was fetched without irrelevant parameters, or as first seen
+        url = Url(why.trail.get("known_as") or why.url)
+        versions = collection.versions(url)
     stored = collection.index.stored(url)
     incoming, anchors = collection.index.about(url)
     outgoing = collection.index.outgoing(url)
@@ -214,22 +215,14 @@ def gathered(collection: Collection, text: str, wants_words: bool = False) -> Pa
     )
 
 
-def _fetched_as(url: Url, why: WhyAnswer | None, collection: Collection) -> Url:
-    """The spelling under which it is fetched: without what does not select content, or as it was met first."""
-    if why is None or collection.versions(url):
-        return url
-    return Url(why.trail.get("known_as") or why.url)
-
-
 def version_of(kept: Kept) -> PageVersion:
-    place = kept.place
     return PageVersion(
         fetched_at=in_words(kept.fetched_at),
         status=kept.status,
         media_type=kept.media_type,
         size=kept.size,
-        volume=place.volume,
-        offset=place.offset,
+        volume=kept.place.volume,
+        offset=kept.place.offset,
         is_page=kept.is_page,
         charset=kept.charset,
         charset_from=kept.charset_from,
@@ -237,14 +230,14 @@ def version_of(kept: Kept) -> PageVersion:
 
 
 def chosen(versions: Sequence[Kept], at: Instant | None) -> Kept | None:
-    """The version of a moment: the newest that is not younger. Without one, the newest that can be searched."""
+    """The newest version not after `at`; without a time, the newest searchable version."""
     if at is None:
         return next((kept for kept in versions if kept.is_page), versions[0] if versions else None)
     return next((kept for kept in versions if kept.fetched_at <= at), None)
 
 
 def instant_of(text: str) -> Instant | None:
-    """RFC 3339 text, or nothing. Raises ValueError on anything else."""
+    """None for empty text. Raises ValueError on anything but RFC 3339."""
     if not text.strip():
         return None
     try:
@@ -254,7 +247,7 @@ def instant_of(text: str) -> Instant | None:
 
 
 async def with_facts(collection: Collection, known: PageJson) -> PageJson:
-    """The same with what the page states, or with None for that: no checkpoint holds it yet, or no worker is free."""
+    """With the facts the page states; with None if no checkpoint has them yet, or no worker is free."""
     if not known.fact_count:
         return known
     try:

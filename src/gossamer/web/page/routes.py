@@ -1,25 +1,24 @@
-"""What is known of one address: its facts, copy, text, links, words and versions, and why it is as it is."""
+"""The page view: the facts, copy, text, links, words and versions of one URL, and why it is in its state."""
 
 from functools import partial
 from typing import Annotated, Any
-from urllib.parse import quote
 
 import msgspec
 from msgspec import Meta
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
 from starlette.responses import Response
 
+from gossamer.base.errors import GossamerError
 from gossamer.collection.collection import Collection
 from gossamer.values.url import Url, url_of
 from gossamer.views.words.searcher import WordCount
-from gossamer.web.crawl.forms import LONGEST_FORM, FormNotice, Notices, change, field, then, told
-from gossamer.web.entities.facts import things_of
+from gossamer.web.crawl.forms import Fields, Notices, add_change, field
+from gossamer.web.entities.facts import entities_of
+from gossamer.web.names import page_href
 from gossamer.web.page import copy
 from gossamer.web.page import history as page_history
 from gossamer.web.page.copy import place_of
 from gossamer.web.page.known import (
-    MOST_LINKS,
     HostWhy,
     PageJson,
     WhyAnswer,
@@ -30,8 +29,8 @@ from gossamer.web.page.known import (
     version_of,
     with_facts,
 )
-from gossamer.web.responses import Show, WebError, json_answer
-from gossamer.web.routes import Routes, answers_with, form_of
+from gossamer.web.responses import Show, WebError
+from gossamer.web.routes import Routes
 from gossamer.web.site import WebSite
 from gossamer.web.sparql.console import pages_in
 
@@ -53,15 +52,13 @@ STATES = {
     "failed": ("bad", "failed"),
     "unknown": ("idle", "unknown"),
 }
-"""How the state of an address is shown: the look of its badge, and the word."""
+"""The style and text of the badge for each state of a URL."""
 MOST_WORDS = 300
-NO_ADDRESS = "Which page? Put its URL after /page?url= or open it from the search results."
+NO_URL = "Which page? Put its URL after /page?url= or open it from the search results."
 UNKNOWN = (
     "No page with that URL is in the collection. It may still be waiting, be outside the scope of the crawl, "
     "or be disallowed by the site's robots.txt. To add it: gossamer crawl with that URL and this collection's --dir."
 )
-
-
 NO_HOST_NAME = "Which host? Put its name after /host?name= or open it from a page on that host."
 UNKNOWN_HOST = "No URL on that host is known. Hosts are found through seeds, links, sitemaps and feeds."
 
@@ -94,128 +91,124 @@ class HostParameters(msgspec.Struct, frozen=True):
 def router(site: WebSite, show: Show) -> Routes:
     collection = site.collection
     routes, notices = Routes(), Notices()
-    for part in (copy.router(site, show), page_history.router(site, show), host_router(collection, show)):
-        routes.include(part)
-    routes.include(for_programs(collection))
+    routes.include(copy.router(site, show), page_history.router(collection))
+    routes.include(host_router(collection, show), json_router(collection))
 
     @routes.get("/page")
-    async def page(wanted: PageParameters) -> Response:
-        return await shown(collection, partial(show, said=notices.named(wanted.said)), wanted)
-
-    @routes.post("/page/again", summary="Fetch a page again", **change(url=field("Its URL.", needed=True)))
-    async def again(request: Request) -> Response:
-        url = (await form_of(request, LONGEST_FORM)).get("url", "")
-        notice = (
-            await told(collection.control.fetch_again(url))
-            if url
-            else FormNotice("Say which page: send its URL.", "bad")
-        )
-        return then(request, notices, notice, "/page", url=url, show="why")
+    async def page(params: PageParameters) -> Response:
+        return await page_response(collection, partial(show, said=notices.get(params.said)), params)
 
     @routes.get("/page/words")
-    async def words(wanted: UrlParameters) -> Response:
-        return await shown(collection, show, PageParameters(wanted.url, "words"))
+    async def words(params: UrlParameters) -> Response:
+        return await page_response(collection, show, PageParameters(params.url, "words"))
 
     @routes.get("/page/why")
-    async def why(wanted: UrlParameters) -> Response:
-        return await shown(collection, show, PageParameters(wanted.url, "why"))
+    async def why(params: UrlParameters) -> Response:
+        return await page_response(collection, show, PageParameters(params.url, "why"))
 
+    async def fetch_again(fields: Fields) -> str:
+        if not fields.get("url"):
+            raise GossamerError("Say which page: send its URL.")
+        return await collection.control.fetch_again(fields["url"])
+
+    add_change(
+        routes,
+        notices,
+        "/page/again",
+        "Fetch a page again",
+        fetch_again,
+        "/page",
+        state=lambda fields: {"url": fields.get("url", ""), "show": "why"},
+        url=field("Its URL.", needed=True),
+    )
     return routes
 
 
-def for_programs(collection: Collection) -> Routes:
+def json_router(collection: Collection) -> Routes:
     routes = Routes()
 
-    @routes.get("/page.json", answers_with(PageJson), "What is known about one page")
-    async def page_json(wanted: UrlParameters) -> Response:
-        known = await run_in_threadpool(gathered, collection, wanted.url)
-        if known is None or not is_known(known):
-            raise missing(wanted.url)
-        return json_answer(await with_facts(collection, known))
+    async def known_page(text: str, wants_words: bool = False) -> PageJson:
+        """Raises WebError."""
+        known = await run_in_threadpool(gathered, collection, text, wants_words=wants_words)
+        if known is None or not known.is_known:
+            raise missing(text)
+        return known
 
-    @routes.get("/page/words.json", answers_with(PageWords), "The words of a page and their counts")
-    async def words_json(wanted: UrlParameters) -> Response:
-        known = await run_in_threadpool(gathered, collection, wanted.url, wants_words=True)
-        if known is None or not is_known(known):
-            raise missing(wanted.url)
-        return json_answer(PageWords(known.url, known.words or []))
+    @routes.get("/page.json", "What is known about one page")
+    async def page_json(params: UrlParameters) -> PageJson:
+        return await with_facts(collection, await known_page(params.url))
 
-    @routes.get("/page/why.json", answers_with(WhyAnswer), "Why a page is, or is not, in the collection")
-    async def why_json(wanted: UrlParameters) -> Response:
-        known = await run_in_threadpool(gathered, collection, wanted.url)
+    @routes.get("/page/words.json", "The words of a page and their counts")
+    async def words_json(params: UrlParameters) -> PageWords:
+        known = await known_page(params.url, wants_words=True)
+        return PageWords(known.url, known.words or [])
+
+    @routes.get("/page/why.json", "Why a page is, or is not, in the collection")
+    async def why_json(params: UrlParameters) -> WhyAnswer:
+        known = await run_in_threadpool(gathered, collection, params.url)
         if known is None or known.why is None:
-            raise missing(wanted.url)
-        return json_answer(known.why)
+            raise missing(params.url)
+        return known.why
 
     return routes
 
 
 def host_router(collection: Collection, show: Show) -> Routes:
-    """One host: what it was promised and what it got, and why nothing is being fetched there."""
     routes = Routes()
 
-    @routes.get("/host")
-    def host(wanted: HostParameters) -> Response:
-        return show("page_host.html", host=known_host(collection, wanted.name))
+    @routes.get("/host.json", "One host: its fetches, the gaps, and what it is waiting for")
+    def host_json(params: HostParameters) -> HostWhy:
+        name = params.name.strip()  # a URL on the host will do
+        url = url_of(name if "://" in name else f"http://{name}/")
+        known = host_of(collection, url.host.name) if url is not None else None
+        if known is not None and known.is_known:
+            return known
+        raise WebError(404, UNKNOWN_HOST) if name else WebError(400, NO_HOST_NAME)
 
-    @routes.get("/host.json", answers_with(HostWhy), "One host: its fetches, the gaps, and what it is waiting for")
-    def host_json(wanted: HostParameters) -> Response:
-        return json_answer(known_host(collection, wanted.name))
+    @routes.get("/host")
+    def host(params: HostParameters) -> Response:
+        return show("page_host.html", host=host_json(params))
 
     return routes
 
 
-def known_host(collection: Collection, text: str) -> HostWhy:
-    """By its name, or by any URL there. Raises WebError."""
-    url = url_of(text.strip() if "://" in text else f"http://{text.strip()}/")
-    known = host_of(collection, url.host.name) if url is not None else None
-    if known is not None and known.is_known:
-        return known
-    raise WebError(404, UNKNOWN_HOST) if text.strip() else WebError(400, NO_HOST_NAME)
-
-
-def is_known(known: PageJson) -> bool:
-    return bool(known.versions) or (known.why is not None and known.why.is_known)
-
-
 def missing(text: str) -> WebError:
-    return WebError(404, UNKNOWN) if text.strip() else WebError(400, NO_ADDRESS)
+    return WebError(404, UNKNOWN) if text.strip() else WebError(400, NO_URL)
 
 
-async def shown(collection: Collection, show: Show, wanted: PageParameters) -> Response:
-    known = await run_in_threadpool(gathered, collection, wanted.url, wanted.tab == "words")
+async def page_response(collection: Collection, show: Show, params: PageParameters) -> Response:
+    known = await run_in_threadpool(gathered, collection, params.url, params.tab == "words")
     if known is None or (known.why is None and not known.versions):
-        raise missing(wanted.url)
+        raise missing(params.url)
     try:
-        moment = instant_of(wanted.at)
+        moment = instant_of(params.at)
     except ValueError:
-        raise WebError(400, copy.NO_MOMENT) from None
-    tab = wanted.tab if wanted.tab in TABS else "facts" if known.versions else "why"
+        raise WebError(400, copy.INVALID_TIME) from None
+    tab = params.tab if params.tab in TABS else "facts" if known.versions else "why"
     if tab in ("facts", "copy"):
         known = await with_facts(collection, known)
     history = None
     if tab == "versions":
-        history = await page_history.history_of(collection, Url(known.url), wanted.since, wanted.until)
+        history = await page_history.history_of(collection, Url(known.url), params.since, params.until)
 
-    def drawn() -> Response:
+    def render() -> Response:
         kept = chosen(collection.versions(Url(known.url)), moment) if tab == "copy" else None
+        facts = known.facts or []
         values: dict[str, Any] = {
             "page": known,
-            "known": is_known(known),
             "unknown": UNKNOWN,
             "tab": tab,
             "tabs": TABS,
-            "here_href": f"/page?url={quote(known.url, safe='')}",
+            "here_href": page_href(known.url),
             "states": STATES,
-            "things": things_of(known.facts or [], known.graph, pages_in(collection, known.facts or [])),
+            "entities": entities_of(facts, known.graph, pages_in(collection, facts)),
             "place_of": place_of,
             "version": version_of(kept) if kept is not None else None,
-            "fact": wanted.fact if len(wanted.fact) == 16 and wanted.fact.isalnum() else "",
+            "fact": params.fact if len(params.fact) == 16 and params.fact.isalnum() else "",
             "host": Url(known.url).host.name,
-            "most_links": MOST_LINKS,
             "most_words": MOST_WORDS,
-            **(page_history.drawing(known, history) if history is not None else {}),
+            **(page_history.timeline_values(known, history) if history is not None else {}),
         }
-        return show("page.html", 200 if is_known(known) else 404, **values)
+        return show("page.html", 200 if known.is_known else 404, **values)
 
-    return await run_in_threadpool(drawn)
+    return await run_in_threadpool(render)

@@ -1,7 +1,7 @@
-"""An answer made fit for people: results, and the filters beside them. Templates escape these texts."""
+"""Results and filters of a search, prepared for the templates, which escape all texts."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Collection, Sequence
+from functools import lru_cache, partial
 from itertools import islice
 from typing import NamedTuple
 from urllib.parse import quote
@@ -16,20 +16,18 @@ from gossamer.search.query import parse, text_of, toggled
 from gossamer.values.query import Query
 from gossamer.views.words.entities import Entity
 from gossamer.views.words.facets import Facet, Span
-from gossamer.web.names import PREFIXES, ShortName, language, named, short
+from gossamer.web.names import PREFIXES, ShortName, entity_href, language, named, page_href, short
 from gossamer.web.render import number, shortened
-from gossamer.web.search.address import DEEPEST, GROUPS, ORDERS, PER_PAGE, Addresses, FilterGroup, SearchAddress
+from gossamer.web.search.state import DEEPEST, GROUPS, ORDERS, PER_PAGE, FilterGroup, SearchLinks, SearchState
 
-SHOWN = 8
-"""Values of a group that are always in sight; the rest unfolds."""
-DEEPEST_SHOWN = 4
+ALWAYS_VISIBLE = 8
+"""Values of a group; the rest unfolds."""
+DEEPEST_INDENT = 4
 LONGEST_LABEL = 60
 MOST_SPANS = 12
-
-
 ENDS = tuple(".!?…。！？»”\"'")
 STALE_S = 10.0
-"""Search is promised to be 5 s behind the crawl at most; beyond twice that the page says so."""
+"""The index should lag the crawl by 5 s at most; the page warns beyond twice that."""
 MOST_ENTITIES = 6
 MOST_KINDS = 6
 
@@ -38,14 +36,14 @@ class EntityKind(NamedTuple):
     iri: str
     name: str
     href: str
-    """The same question, for things of this kind only."""
+    """The same search, for entities of this class only."""
     is_inferred: bool = False
 
 
-class ShownHit(NamedTuple):
+class HitView(NamedTuple):
     url: str
     href: str
-    """Of the view of the page."""
+    """The page view."""
     title: str
     snippet: list[tuple[str, bool]]
     kinds: list[EntityKind]
@@ -60,10 +58,10 @@ class ShownHit(NamedTuple):
     linked_from: int
     why_href: str
     is_withheld: bool
-    """The site asks not to show a copy."""
+    """The site asks not to show copies."""
 
 
-class ShownThing(NamedTuple):
+class EntityCard(NamedTuple):
     name: str
     types: list[ShortName]
     pages: int
@@ -77,67 +75,58 @@ class SortOrder(NamedTuple):
     is_chosen: bool
 
 
-class Meant(NamedTuple):
+class Correction(NamedTuple):
     text: str
     href: str
 
 
-def shown_answer(asked: SearchAddress, answer: SearchAnswer) -> dict[str, object]:
+def results_view(search: SearchState, answer: SearchAnswer) -> dict[str, object]:
     """The values of search_found.html."""
     # The total counts copies, which are folded: a page that is not full is the last one.
-    addresses = Addresses(asked)
-    more = len(answer.hits) == PER_PAGE and asked.start + PER_PAGE < min(answer.total, DEEPEST)
+    links = SearchLinks(search)
+    more = len(answer.hits) == PER_PAGE and search.start + PER_PAGE < min(answer.total, DEEPEST)
     return {
-        "hits": shown_hits(asked, answer.hits, addresses),
-        "groups": groups_of(asked, answer, addresses),
-        "dates": spans_of(asked, answer, addresses),
-        "entities": [shown_thing(thing, addresses) for thing in answer.entities[:MOST_ENTITIES]],
-        "meant": meant_by(asked, answer.did_you_mean) if answer.did_you_mean else None,
+        "hits": hits_of(search, answer.hits, links),
+        "groups": groups_of(search, answer, links),
+        "dates": spans_of(search, answer, links),
+        "entities": [entity_card(entity, links) for entity in answer.entities[:MOST_ENTITIES]],
+        "correction": correction_of(search, answer.did_you_mean) if answer.did_you_mean else None,
         "orders": [
-            SortOrder(words, addresses.instead({"sort": "" if sort == "best" else sort}), sort == asked.sort)
+            SortOrder(words, links.replacing({"sort": "" if sort == "best" else sort}), sort == search.sort)
             for sort, words in ORDERS.items()
         ],
-        "previous": _page_from(addresses, max(0, asked.start - PER_PAGE)) if asked.start else "",
-        "following": _page_from(addresses, asked.start + PER_PAGE) if more else "",
+        "previous": links.replacing({"from": str(max(0, search.start - PER_PAGE) or "")}) if search.start else "",
+        "following": links.replacing({"from": str(search.start + PER_PAGE)}) if more else "",
         "took": f"{answer.took_s * 1000:.0f} ms",
     }
 
 
-def _page_from(addresses: Addresses, start: int) -> str:
-    return addresses.instead({"from": str(start) if start else ""})
+def correction_of(search: SearchState, better: str) -> Correction:
+    """`better` is the whole query, with the clicked filters, which stay as they are."""
+    words = text_of(msgspec.structs.replace(parse(search.words), wanted=parse(better).wanted))
+    return Correction(words, search.with_words(words).href)
 
 
-def meant_by(asked: SearchAddress, better: str) -> Meant:
-    """`better` is the whole question, clicked filters included; those stay where they are."""
-    words = text_of(msgspec.structs.replace(parse(asked.words), wanted=parse(better).wanted))
-    return Meant(words, asked.saying(words).href)
+def carried(search: SearchState, *without: str) -> list[tuple[str, str]]:
+    """The hidden fields that keep a form's result as narrow as this one."""
+    return [(name, value) for name, value in search.pairs() if name not in ("from", *without)]
 
 
-def carried(asked: SearchAddress, *without: str) -> list[tuple[str, str]]:
-    """What a form must send along so that its answer stays as narrow as this one."""
-    return [(name, value) for name, value in asked.pairs() if name not in ("from", *without)]
-
-
-def plain(asked: SearchAddress) -> str:
-    """The same words without the filters beside them."""
-    return SearchAddress(words=asked.words, sort=asked.sort).href
-
-
-def shown_hits(asked: SearchAddress, hits: Sequence[Hit], addresses: Addresses) -> list[ShownHit]:
-    chosen = set(asked.only.get("type", ()))
+def hits_of(search: SearchState, hits: Sequence[Hit], links: SearchLinks) -> list[HitView]:
+    chosen = set(search.only.get("type", ()))
 
     def narrowed(iri: str) -> str:
-        return addresses.instead({}) if iri in chosen else addresses.adding("type", iri)
+        return links.replacing({}) if iri in chosen else links.adding("type", iri)
 
-    return [shown_hit(hit, kinds_of(hit, chosen, narrowed), addresses.parameters) for hit in hits]
+    return [hit_view(hit, kinds_of(hit, chosen, narrowed), links.parameters) for hit in hits]
 
 
-def shown_hit(hit: Hit, kinds: list[EntityKind], question: str) -> ShownHit:
-    address = quote(hit.url, errors="replace")
-    whole, fetched = address.replace("/", "%2F"), in_words(hit.fetched_at)
-    return ShownHit(
+def hit_view(hit: Hit, kinds: list[EntityKind], parameters: str) -> HitView:
+    url = quote(hit.url, errors="replace")
+    whole, fetched = url.replace("/", "%2F"), in_words(hit.fetched_at)
+    return HitView(
         url=hit.url,
-        href=f"/page?url={address}",
+        href=f"/page?url={url}",
         title=hit.title,
         snippet=pieces(hit),
         kinds=kinds,
@@ -150,27 +139,27 @@ def shown_hit(hit: Hit, kinds: list[EntityKind], question: str) -> ShownHit:
         copies=hit.copies - 1,
         copies_href=f"/search/copies?url={whole}",
         linked_from=hit.linked_from,
-        why_href=f"/search/why?{question}&url={whole}",
+        why_href=f"/search/why?{parameters}&url={whole}",
         is_withheld=not hit.may_cache,
     )
 
 
 def other_names(hit: Hit) -> list[str]:
-    """What other sites call it and its title does not."""
+    """Link texts of other sites that are not in the title."""
     title = hit.title.casefold()
     return list(dict.fromkeys(one.text for one in hit.anchors if one.text.casefold() not in title))[:2]
 
 
 def pieces(hit: Hit) -> list[tuple[str, bool]]:
-    """The snippet; it breaks off somewhere, and then says so."""
-    shown = [(piece.text, piece.is_match) for piece in hit.snippet]
-    if shown and not shown[-1][0].rstrip().endswith(ENDS):
-        shown.append((" …", False))
-    return shown
+    """The snippet in pieces; True marks a match. It ends in “…” unless a sentence ends there."""
+    found = [(piece.text, piece.is_match) for piece in hit.snippet]
+    if found and not found[-1][0].rstrip().endswith(ENDS):
+        found.append((" …", False))
+    return found
 
 
 def kinds_of(hit: Hit, chosen: Collection[str], narrowed: Callable[[str], str]) -> list[EntityKind]:
-    """One a name: two vocabularies may both have a Person. Of the inferred ones, those that were asked for."""
+    """One per name, as two vocabularies may both have a Person; of inferred classes only those searched for."""
     by_name: dict[str, EntityKind] = {}
     inferred = [iri for iri in hit.inferred if iri in chosen]
     for iri, is_inferred in [*((iri, True) for iri in inferred), *((iri, False) for iri in hit.types)]:
@@ -180,44 +169,41 @@ def kinds_of(hit: Hit, chosen: Collection[str], narrowed: Callable[[str], str]) 
     return list(by_name.values())[:MOST_KINDS]
 
 
-def shown_thing(thing: Entity, addresses: Addresses) -> ShownThing:
-    """A thing without an IRI has no page of its own: the page that speaks of it stands for it."""
-    href = f"/entity?iri={quote(thing.iri, safe='')}" if thing.iri else f"/page?url={quote(thing.page, safe='')}"
-    pages_href = addresses.instead({"q": f'"{thing.name.replace(chr(34), " ")}"'})
-    return ShownThing(thing.name, unique(thing.types), thing.pages, href, pages_href)
+def entity_card(entity: Entity, links: SearchLinks) -> EntityCard:
+    """An entity without an IRI has no page of its own and links to the page that describes it."""
+    href = entity_href(entity.iri) if entity.iri else page_href(entity.page)
+    pages_href = links.replacing({"q": f'"{entity.name.replace(chr(34), " ")}"'})
+    types = list({named(iri).name: named(iri) for iri in entity.types}.values())[:4]
+    return EntityCard(entity.name, types, entity.pages, href, pages_href)
 
 
-def unique(iris: Sequence[str]) -> list[ShortName]:
-    return list({named(iri).name: named(iri) for iri in iris}.values())[:4]
-
-
-class ShownFacet(NamedTuple):
-    """Its fields are named by the loop of the template, in this order."""
+class FacetView(NamedTuple):
+    """The loop in search_found.html unpacks the fields in this order."""
 
     id: str
-    """Stays the same while the answer changes, so that the focus does too."""
+    """The same in every answer, so that the element keeps the focus."""
     look: str
-    """The classes of its element: how deep it stands, and whether it is chosen."""
+    """CSS classes: its depth, and whether it is chosen."""
     label: str
     title: str
-    """What it stands for, where the label does not say it."""
+    """The whole value, if the label is not it."""
     pages: str
     href: str
-    """Chooses it, or lets go of it."""
+    """Chooses the value, or removes it."""
     not_href: str
     is_chosen: bool
     is_unwanted: bool
     is_inferred: bool
 
 
-class ShownGroup(NamedTuple):
+class FacetGroup(NamedTuple):
     name: str
     heading: str
-    first: list[ShownFacet]
-    rest: list[ShownFacet]
+    first: list[FacetView]
+    rest: list[FacetView]
 
 
-class ShownSpan(NamedTuple):
+class SpanView(NamedTuple):
     id: str
     label: str
     pages: str
@@ -233,59 +219,52 @@ class Chip(NamedTuple):
     href: str
 
 
-def groups_of(asked: SearchAddress, answer: SearchAnswer, addresses: Addresses) -> list[ShownGroup]:
-    """Those with something to choose."""
-    typed = parse(asked.words)
-    found = [(group, _in_order(group, answer.facets.get(group.name, ()))) for group in GROUPS]
+def groups_of(search: SearchState, answer: SearchAnswer, links: SearchLinks) -> list[FacetGroup]:
+    """The groups that have values."""
+    typed = parse(search.words)
     about = "≈" if answer.counted < answer.total else ""
-    return [_group(asked, typed, group, values, addresses, about) for group, values in found if values]
+    return [
+        _group(group, _in_order(group, facets), partial(_hrefs, search, typed, group, links), about)
+        for group in GROUPS
+        if (facets := answer.facets.get(group.name))
+    ]
 
 
 def _group(
-    asked: SearchAddress,
-    typed: Query,
-    group: FilterGroup,
-    values: Sequence[tuple[Facet, int]],
-    addresses: Addresses,
-    about: str,
-) -> ShownGroup:
+    group: FilterGroup, values: Sequence[tuple[Facet, int]], hrefs: Callable[[Facet], tuple[str, str]], about: str
+) -> FacetGroup:
     labels = labels_of(group, [facet.value for facet, _ in values])
-    shown = [
-        _shown(*_turns(asked, typed, group, facet, addresses), group, facet, depth, labels[facet.value], about)
-        for facet, depth in values
-    ]
-    in_sight = len(shown) if len(shown) <= SHOWN + 2 else SHOWN
-    chosen_below = [one for one in shown[in_sight:] if one.is_chosen or one.is_unwanted]
-    rest = [one for one in shown[in_sight:] if one not in chosen_below]
-    return ShownGroup(group.name, group.heading, [*chosen_below, *shown[:in_sight]], rest)
+    views = [_facet_view(hrefs(facet), group, facet, depth, labels[facet.value], about) for facet, depth in values]
+    visible = len(views) if len(views) <= ALWAYS_VISIBLE + 2 else ALWAYS_VISIBLE
+    selected = [one for one in views[visible:] if one.is_chosen or one.is_unwanted]
+    rest = [one for one in views[visible:] if one not in selected]
+    return FacetGroup(group.name, group.heading, [*selected, *views[:visible]], rest)
 
 
-def _turns(
-    asked: SearchAddress, typed: Query, group: FilterGroup, facet: Facet, addresses: Addresses
-) -> tuple[str, str]:
-    """Where a click on the value leads, and one on its `not`."""
+def _hrefs(search: SearchState, typed: Query, group: FilterGroup, links: SearchLinks, facet: Facet) -> tuple[str, str]:
+    """The links of the value and of its `not`."""
     value, name = facet.value, group.name
     if not (facet.is_chosen or facet.is_excluded):
-        return addresses.adding(name, value), addresses.adding(f"not_{name}", value)
-    let_go = released(asked, typed, group, value)
+        return links.adding(name, value), links.adding(f"not_{name}", value)
+    without = released(search, typed, group, value)
     return (
-        (let_go if facet.is_chosen else let_go.with_only(name, value)).href,
-        (let_go if facet.is_excluded else let_go.with_never(name, value)).href,
+        (without if facet.is_chosen else without.with_only(name, value)).href,
+        (without if facet.is_excluded else without.with_never(name, value)).href,
     )
 
 
-def _shown(
-    href: str, not_href: str, group: FilterGroup, facet: Facet, depth: int, label: str, about: str
-) -> ShownFacet:
-    look = f"depth-{min(depth, DEEPEST_SHOWN)}"
-    return ShownFacet(
+def _facet_view(
+    hrefs: tuple[str, str], group: FilterGroup, facet: Facet, depth: int, label: str, about: str
+) -> FacetView:
+    look = f"depth-{min(depth, DEEPEST_INDENT)}"
+    return FacetView(
         id=id_of(group.name, facet.value),
         look=f"{look} chosen" if facet.is_chosen else f"{look} unwanted" if facet.is_excluded else look,
         label=shortened(label, LONGEST_LABEL),
         title=facet.value if facet.value != label else "",
         pages=about + number(facet.count),
-        href=href,
-        not_href=not_href,
+        href=hrefs[0],
+        not_href=hrefs[1],
         is_chosen=facet.is_chosen,
         is_unwanted=facet.is_excluded,
         is_inferred=facet.inferred == facet.count > 0,
@@ -297,23 +276,22 @@ def id_of(group: str, value: str) -> str:
     return f"f-{group}-{crc32(value.encode('utf-8', 'replace')):08x}"
 
 
-def released(asked: SearchAddress, typed: Query, group: FilterGroup, value: str) -> SearchAddress:
-    """The same question without this value, clicked or typed, by whichever of its names."""
+def released(search: SearchState, typed: Query, group: FilterGroup, value: str) -> SearchState:
+    """The same search without this value, clicked or typed, under any of its names."""
     names = {value, named(value).name, short(value)} if group.name in ("type", "property") else {value}
     if group.name == "ontology":
         names.add(bundled().prefix_of(value) or value)
-    freed = asked
+    query = typed
     for name in names:
-        freed = freed.without(group.name, name)
-    mended = typed
-    for is_unwanted, field in ((False, group.field), (True, f"without_{group.field}")):
+        search = search.without(group.name, name)
+    for is_not, field in ((False, group.field), (True, f"without_{group.field}")):
         for name in names.intersection(getattr(typed, field)):
-            mended = toggled(mended, group.name, name, is_unwanted)
-    return freed if mended == typed else freed.saying(text_of(mended))
+            query = toggled(query, group.name, name, is_not)
+    return search if query == typed else search.with_words(text_of(query))
 
 
 def labels_of(group: FilterGroup, values: Sequence[str]) -> dict[str, str]:
-    """One name may stand for terms of two vocabularies; then each is told with its prefix."""
+    """A name shared by terms of two vocabularies gets their prefixes."""
     match group.name:
         case "type":
             names = [named(value).name for value in values]
@@ -338,69 +316,64 @@ def _in_order(group: FilterGroup, facets: Sequence[Facet]) -> list[tuple[Facet, 
 
 
 def as_tree(facets: Sequence[Facet], above: Callable[[str], Sequence[str]]) -> list[tuple[Facet, int]]:
-    """Each value with its depth, below the nearest wider one that is there; the order of siblings is kept.
+    """Each value with its depth, below the nearest wider value present; siblings keep their order.
 
-    A vocabulary may go in circles: what no root leads to is told at the end.
+    A vocabulary may have circles: values that no root leads to come last.
     """
     present = {facet.value for facet in facets}
     below: dict[str, list[Facet]] = {}
     for facet in facets:
         parent = next((iri for iri in above(facet.value) if iri in present and iri != facet.value), "")
         below.setdefault(parent, []).append(facet)
-    told: dict[str, tuple[Facet, int]] = {}
-    _descend(below, "", 0, told)
-    return [*told.values(), *((facet, 0) for facet in facets if facet.value not in told)]
+    placed: dict[str, tuple[Facet, int]] = {}
+
+    def descend(parent: str, depth: int) -> None:
+        for facet in below.get(parent, ()):
+            if facet.value not in placed:
+                placed[facet.value] = (facet, depth)
+                descend(facet.value, depth + 1)
+
+    descend("", 0)
+    return [*placed.values(), *((facet, 0) for facet in facets if facet.value not in placed)]
 
 
-def _descend(below: Mapping[str, list[Facet]], parent: str, depth: int, told: dict[str, tuple[Facet, int]]) -> None:
-    for facet in below.get(parent, ()):
-        if facet.value not in told:
-            told[facet.value] = (facet, depth)
-            _descend(below, facet.value, depth + 1, told)
-
-
-def spans_of(asked: SearchAddress, answer: SearchAnswer, addresses: Addresses) -> list[ShownSpan]:
-    """Newest first; those without a page are left out."""
+def spans_of(search: SearchState, answer: SearchAnswer, links: SearchLinks) -> list[SpanView]:
+    """Newest first, without those that have no page."""
     about = "≈" if answer.counted < answer.total else ""
     some = islice((span for span in reversed(answer.dates) if span.count), MOST_SPANS)
-    return [_span(asked, span, addresses, about) for span in some]
+    return [_span_view(search, span, links, about) for span in some]
 
 
-def _span(asked: SearchAddress, span: Span, addresses: Addresses, about: str) -> ShownSpan:
+def _span_view(search: SearchState, span: Span, links: SearchLinks, about: str) -> SpanView:
     since, until = in_short(span.since), in_short(span.until)
-    is_chosen = (asked.since, asked.until) == (since, until)
-    href = addresses.instead({"since": "" if is_chosen else since, "until": "" if is_chosen else until})
-    return ShownSpan(f"f-date-{span.label}", span.label, about + number(span.count), href, is_chosen)
+    is_chosen = (search.since, search.until) == (since, until)
+    href = links.replacing({"since": "" if is_chosen else since, "until": "" if is_chosen else until})
+    return SpanView(f"f-date-{span.label}", span.label, about + number(span.count), href, is_chosen)
 
 
 def in_short(at: Instant) -> str:
-    """As a day where it is the beginning of one."""
+    """As a date if a day begins at this instant."""
     return in_words(at).removesuffix("T00:00:00.000000Z")
 
 
-def chips_of(asked: SearchAddress) -> list[Chip]:
-    """Every filter in use, typed or clicked, each with the address of the same question without it."""
-    typed = parse(asked.words)
+def chips_of(search: SearchState) -> list[Chip]:
+    """Every filter in use, typed or clicked, each with a link to the same search without it."""
+    typed = parse(search.words)
     chips = []
     for group in GROUPS:
         for is_not, clicked, field in (
-            (False, asked.only, group.field),
-            (True, asked.never, f"without_{group.field}"),
+            (False, search.only, group.field),
+            (True, search.never, f"without_{group.field}"),
         ):
             values = dict.fromkeys((*getattr(typed, field), *clicked.get(group.name, ())))
             labels = labels_of(group, list(values))
             for value in values:
-                free = asked.without(group.name, value)
+                free = search.without(group.name, value)
                 if value in getattr(typed, field):
-                    free = free.saying(text_of(toggled(typed, group.name, value, is_not)))
+                    free = free.with_words(text_of(toggled(typed, group.name, value, is_not)))
                 chips.append(Chip(group.heading, labels[value], value, is_not, free.href))
-    return chips + _date_chips(asked)
-
-
-def _date_chips(asked: SearchAddress) -> list[Chip]:
-    chips = []
-    if asked.since:
-        chips.append(Chip("Fetched from", asked.since, asked.since, False, asked.between("", asked.until).href))
-    if asked.until:
-        chips.append(Chip("Fetched before", asked.until, asked.until, False, asked.between(asked.since, "").href))
-    return chips
+    dates = (
+        ("Fetched from", search.since, search.with_dates("", search.until)),
+        ("Fetched before", search.until, search.with_dates(search.since, "")),
+    )
+    return chips + [Chip(heading, day, day, False, free.href) for heading, day, free in dates if day]

@@ -1,6 +1,6 @@
-"""The search page, and the same as JSON and CSV; suggestions for what one types; why a page was found."""
+"""Routes of the search: results as a page, JSON and CSV; suggestions; why a page was found; copies."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Annotated
 
@@ -11,17 +11,15 @@ from starlette.responses import Response, StreamingResponse
 
 from gossamer.base.clock import SECOND
 from gossamer.base.errors import WorkerLost
-from gossamer.collection.collection import Collection
 from gossamer.search.find import SearchAnswer
 from gossamer.values.query import DEEPEST_HIT, MOST_HITS
 from gossamer.values.url import url_of
 from gossamer.views.words.explanation import Explanation
 from gossamer.views.words.searcher import SameText
 from gossamer.web.render import make_templates
-from gossamer.web.responses import Show, WebError, json_answer
-from gossamer.web.routes import JSON, Routes, answers_with
-from gossamer.web.search.address import PER_PAGE, SearchAddress, SearchParameters, query_of
-from gossamer.web.search.page import (
+from gossamer.web.responses import Show, WebError
+from gossamer.web.routes import CSV, JSON, Routes, answers_with
+from gossamer.web.search.answer import (
     HEAD,
     UNAVAILABLE,
     Answering,
@@ -32,6 +30,7 @@ from gossamer.web.search.page import (
     SearchSuggestions,
     cut_line,
 )
+from gossamer.web.search.state import PER_PAGE, SearchParameters, SearchState, query_of
 from gossamer.web.site import WebSite, numbers_of, state_of
 
 RETRY_AFTER_S = "5"
@@ -44,50 +43,49 @@ LOST = {
     "closed": "The server is shutting down. Please try again when it is back.",
 }
 """By the reason code of `WorkerLost`; DIED for all others."""
-MEDIA_TYPES: dict[Kind, str] = {"page": "text/html", "json": JSON, "csv": "text/csv", "suggest": JSON}
+MEDIA_TYPES: dict[Kind, str] = {"page": "text/html", "json": JSON, "csv": CSV, "suggest": JSON}
 
 
 class SearchDispatcher:
-    """Has searches answered by a process that does nothing else, if there is one, or else on a thread of this one."""
+    """Has searches answered by a search process, or by a thread of this process if there is none."""
 
     def __init__(self, site: WebSite) -> None:
         self._site = site
         index = site.collection.index
         self._answering = Answering(index.find, index.is_found, index.suggest, make_templates(), site.suggestions)
-        self._status: CrawlPulse | None = None
-        self._is_asking = False
+        self._pulse: CrawlPulse | None = None
+        self._is_refreshing = False
 
-    async def answer(self, kind: Kind, asked: SearchAddress, limit: int = PER_PAGE) -> Response:
+    async def answer(self, kind: Kind, search: SearchState, limit: int = PER_PAGE) -> Response:
         began_s = self._site.collection.outside.clock.elapsed_s()
-        question = SearchQuestion(kind, asked, limit, await self._status_now() if kind == "page" else None)
+        question = SearchQuestion(kind, search, limit, await self._pulse_now() if kind == "page" else None)
         reply = await self._reply(question)
         if reply.refused:
             raise WebError(reply.status, reply.refused)
         took_ms = 1000 * (self._site.collection.outside.clock.elapsed_s() - began_s)
-        headers = {"Server-Timing": f"search;dur={took_ms:.1f}"}  # its waiting for a turn included
+        headers = {"Server-Timing": f"search;dur={took_ms:.1f}"}  # including the time in the queue
         if reply.status == UNAVAILABLE:
             headers["Retry-After"] = RETRY_AFTER_S
         return Response(reply.body, reply.status, headers, MEDIA_TYPES[kind])
 
-    async def table(self, asked: SearchAddress) -> Response:
-        """All results as CSV, some at a time, up to the last one that can be paged to; a table that is cut says so in
-        its last line."""
-        first = await self._reply(SearchQuestion("csv", asked, MOST_HITS))
+    async def table(self, search: SearchState) -> Response:
+        """Results as CSV, some at a time, up to the deepest one; the last line says if there are more."""
+        first = await self._reply(SearchQuestion("csv", search, MOST_HITS))
         if first.refused:
             raise WebError(first.status, first.refused)
         headers = {"Content-Disposition": 'attachment; filename="results.csv"'}
-        return StreamingResponse(self._rows(asked, first), headers=headers, media_type=MEDIA_TYPES["csv"])
+        return StreamingResponse(self._rows(search, first), headers=headers, media_type=MEDIA_TYPES["csv"])
 
-    async def _rows(self, asked: SearchAddress, reply: Reply) -> AsyncIterator[bytes]:
+    async def _rows(self, search: SearchState, reply: Reply) -> AsyncIterator[bytes]:
         yield reply.body
-        start = asked.start
+        start = search.start
         while reply.is_full:
             start += MOST_HITS
-            rows = start - asked.start
+            rows = start - search.start
             if start + MOST_HITS > DEEPEST_HIT:
                 yield cut_line(rows, "/export/pages.csv with the same parameters has every matching page")
                 return
-            reply = await self._reply(SearchQuestion("csv", replace(asked, start=start), MOST_HITS))
+            reply = await self._reply(SearchQuestion("csv", replace(search, start=start), MOST_HITS))
             if reply.refused:
                 yield cut_line(rows, reply.refused)
                 return
@@ -95,31 +93,30 @@ class SearchDispatcher:
 
     async def _reply(self, question: SearchQuestion) -> Reply:
         try:
-            reply = None if question.asked.is_empty else await self._site.search_elsewhere(question)
+            reply = None if question.search.is_empty else await self._site.search_elsewhere(question)
         except WorkerLost as lost:
             self._site.tell("web.search-lost", kind=question.kind, why=str(lost))
-            return self._answering.sorry(question, LOST.get(lost.why, DIED))
+            return self._answering.unavailable(question, LOST.get(lost.why, DIED))
         return reply if reply is not None else await run_in_threadpool(self._answering, question)
 
-    async def _status_now(self) -> CrawlPulse:
-        """How the crawl goes, asked at most once a second: results come with every letter typed. While one asks, the
-        last one will do for the others."""
-        last, now = self._status, self._site.collection.outside.clock.now()
-        if last is not None and (self._is_asking or 0 <= now - last.at < SECOND):
+    async def _pulse_now(self) -> CrawlPulse:
+        """The state of the crawl, read at most once a second as results come with every letter typed; requests that
+        arrive while it is read get the last one."""
+        last, now = self._pulse, self._site.collection.outside.clock.now()
+        if last is not None and (self._is_refreshing or 0 <= now - last.at < SECOND):
             return last
-        self._is_asking = True
+        self._is_refreshing = True
         try:
-            numbers, state = await run_in_threadpool(
-                lambda: (numbers_of(self._site.collection), state_of(self._site.collection))
-            )
+            collection = self._site.collection
+            numbers, state = await run_in_threadpool(lambda: (numbers_of(collection), state_of(collection)))
         finally:
-            self._is_asking = False
-        self._status = CrawlPulse(now, numbers, state)
-        return self._status
+            self._is_refreshing = False
+        self._pulse = CrawlPulse(now, numbers, state)
+        return self._pulse
 
 
 LONGEST_TYPED = 1_000
-"""Characters that suggestions are asked for."""
+"""Characters of a query to complete."""
 NOT_IN_INDEX = "That page is not in the index."
 PLACES = {
     "title": "in the title",
@@ -133,7 +130,7 @@ PLACES = {
 
 class CopiesAnswer(msgspec.Struct, frozen=True):
     copies: tuple[SameText, ...]
-    """Pages with one text, in the order of their addresses; at most 100."""
+    """Pages with the same text, in the order of their URLs; at most 100."""
 
 
 class SearchJsonParameters(SearchParameters, frozen=True):
@@ -157,62 +154,52 @@ class CopiesParameters(msgspec.Struct, frozen=True):
 
 
 def router(site: WebSite, show: Show) -> Routes:
-    routes, searches = Routes(), SearchDispatcher(site)
+    routes, searches, index = Routes(), SearchDispatcher(site), site.collection.index
 
     @routes.get("/")
-    async def search(wanted: SearchParameters) -> Response:
-        return await searches.answer("page", wanted.address())
+    async def search(params: SearchParameters) -> Response:
+        return await searches.answer("page", params.state())
 
-    @routes.get("/search.json", answers_with(SearchAnswer), "Search")
-    async def search_json(wanted: SearchJsonParameters) -> Response:
-        return await searches.answer("json", wanted.address(), wanted.limit)
+    @routes.get("/search.json", "Search", answers_with(SearchAnswer))
+    async def search_json(params: SearchJsonParameters) -> Response:
+        return await searches.answer("json", params.state(), params.limit)
 
-    @routes.get("/search.csv", answers_with(str, "text/csv"), "Search results as CSV")
-    async def search_csv(wanted: SearchCsvParameters) -> Response:
+    @routes.get("/search.csv", "Search results as CSV", answers_with(str, CSV))
+    async def search_csv(params: SearchCsvParameters) -> Response:
         """All results as CSV, one line for pages with the same text (`copies` says how many), or as many as `limit`
         says. Beyond the 10,000th it ends with a line that says so; /export/pages.csv has every matching page."""
-        if wanted.limit is None:
-            return await searches.table(wanted.address())
-        return await searches.answer("csv", wanted.address(), wanted.limit)
+        if params.limit is None:
+            return await searches.table(params.state())
+        return await searches.answer("csv", params.state(), params.limit)
 
-    @routes.get("/suggest.json", answers_with(SearchSuggestions), "Suggestions for the beginning of a query")
-    async def suggest(wanted: SuggestParameters) -> Response:
-        return await searches.answer("suggest", SearchAddress(wanted.q))
+    @routes.get("/suggest.json", "Suggestions for the beginning of a query", answers_with(SearchSuggestions))
+    async def suggest(params: SuggestParameters) -> Response:
+        return await searches.answer("suggest", SearchState(params.q))
+
+    @routes.get("/search/why.json", "Why a page was found, and why it is ranked there")
+    def why_json(params: SearchWhyParameters) -> Explanation:
+        url, search = url_of(params.url.strip()), params.state()
+        if url is None or search.is_empty:
+            raise WebError(400, "Which page, and which words? Open this page from the search results.")
+        reasons = index.explain(query_of(search), url)
+        if reasons is None:
+            raise WebError(400, NOT_IN_INDEX)
+        return reasons
 
     @routes.get("/search/why")
-    def why(wanted: SearchWhyParameters) -> Response:
-        asked, reasons = wanted.address(), reasons_of(site.collection, wanted)
-        return show("search_why.html", asked=asked, url=wanted.url, reasons=reasons, places=PLACES)
+    def why(params: SearchWhyParameters) -> Response:
+        reasons = why_json(params)
+        return show("search_why.html", search=params.state(), url=params.url, reasons=reasons, places=PLACES)
 
-    @routes.get("/search/why.json", answers_with(Explanation), "Why a page was found, and why it is ranked there")
-    def why_json(wanted: SearchWhyParameters) -> Response:
-        return json_answer(reasons_of(site.collection, wanted))
+    @routes.get("/search/copies.json", "Pages with the same text")
+    def copies_json(params: CopiesParameters) -> CopiesAnswer:
+        url = url_of(params.url.strip())
+        if url is None or not (found := index.copies(url)):
+            raise WebError(404, NOT_IN_INDEX)
+        return CopiesAnswer(tuple(found))
 
     @routes.get("/search/copies")
-    def copies(wanted: CopiesParameters) -> Response:
-        return show("search_copies.html", url=wanted.url, copies=copies_of(site.collection, wanted.url))
-
-    @routes.get("/search/copies.json", answers_with(CopiesAnswer), "Pages with the same text")
-    def copies_json(wanted: CopiesParameters) -> Response:
-        return json_answer(CopiesAnswer(tuple(copies_of(site.collection, wanted.url))))
+    def copies(params: CopiesParameters) -> Response:
+        return show("search_copies.html", url=params.url, copies=copies_json(params).copies)
 
     return routes
-
-
-def reasons_of(collection: Collection, wanted: SearchWhyParameters) -> Explanation:
-    """Raises WebError."""
-    url, asked = url_of(wanted.url.strip()), wanted.address()
-    if url is None or asked.is_empty:
-        raise WebError(400, "Which page, and which words? Open this page from the search results.")
-    reasons = collection.index.explain(query_of(asked), url)
-    if reasons is None:
-        raise WebError(400, NOT_IN_INDEX)
-    return reasons
-
-
-def copies_of(collection: Collection, text: str) -> Sequence[SameText]:
-    """Raises WebError."""
-    url = url_of(text.strip())
-    if url is None or not (found := collection.index.copies(url)):
-        raise WebError(404, NOT_IN_INDEX)
-    return found

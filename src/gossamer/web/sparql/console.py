@@ -1,8 +1,9 @@
-"""The SPARQL console: example queries, results as a table or a drawing, and files to download."""
+"""The SPARQL console: example queries, results as a table or a graph, and files to download."""
 
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -13,23 +14,24 @@ from starlette.responses import Response
 
 from gossamer.base.errors import QueryRefused
 from gossamer.collection.collection import Collection
-from gossamer.values.url import Url, url_of
+from gossamer.values.url import url_of
 from gossamer.views.facts.query_job import SparqlResult
 from gossamer.views.facts.results import JSON, N_TRIPLES
 from gossamer.views.facts.sparql import MOST_ROWS
 from gossamer.web.entities.facts import bindings
 from gossamer.web.entities.queries import NAMING, TYPE, Iri
-from gossamer.web.names import ShownTerm, named, short, term_of
+from gossamer.web.names import TermView, named, short, term_of
 from gossamer.web.responses import Show
 from gossamer.web.sparql.protocol import ProtocolQuery
-from gossamer.web.streams import status_of, unless_left
+from gossamer.web.streams import status_of, unless_disconnected
 
 Cell = Mapping[str, str]
 Fact = Sequence[Cell]
 """Subject, property and value, as in SPARQL 1.1 Query Results JSON, 3.2.2."""
-MOST_ASKED = 200
-"""IRIs whose names the collection is asked for."""
-LONGEST_ASKED = 48 * 1024
+MOST_NAMED = 200
+"""IRIs whose names are looked up in the collection."""
+LONGEST_VALUES = 48 * 1024
+"""Characters of IRIs in that query."""
 LONGEST_NAME = 300
 
 
@@ -107,12 +109,10 @@ EXAMPLES = (
         "ORDER BY DESC(?seen)\nLIMIT 20",
     ),
 )
-
-
 MOST_SHOWN = 1000
-"""Rows on a page; the whole answer is there as a file."""
+"""Rows on a page; the file has the whole result."""
 LONGEST_SHARED = 6000
-"""Of an address. Longer ones are cut by some programs that pass links on."""
+"""Characters of a URL; some programs cut longer links."""
 FILES = {
     "rows": (("csv", "CSV"), ("tsv", "TSV"), ("json", "JSON"), ("xml", "XML")),
     "truth": (("json", "JSON"), ("xml", "XML")),
@@ -123,17 +123,17 @@ _IRI = re.compile(r"<([^<>]+)>")
 _PLACE = re.compile(r"line (\d+), column (\d+)")
 
 
-class ShownResult(NamedTuple):
-    """One answer, laid out."""
+class ResultView(NamedTuple):
+    """A result, prepared for the template."""
 
     form: str
     """rows, truth or graph."""
     names: Sequence[str] = ()
-    rows: Sequence[Sequence[ShownTerm]] = ()
+    rows: Sequence[Sequence[TermView]] = ()
     facts: Sequence[Fact] = ()
-    """Of a graph: its cells, which a drawing joins by their keys."""
+    """The cells of a graph, which the drawing joins by their keys."""
     pages: frozenset[str] = frozenset()
-    """The IRIs in it that are addresses of pages we hold."""
+    """The IRIs in it that are URLs of stored pages."""
     truth: bool = False
 
 
@@ -141,15 +141,15 @@ class Mistake(NamedTuple):
     words: str
     line: int = 0
     column: int = 0
-    """Where it is; 0: nowhere in particular."""
+    """Its position; 0 if unknown."""
 
 
-async def console(collection: Collection, show: Show, request: Request, asked: ProtocolQuery) -> Response:
+async def console(collection: Collection, show: Show, request: Request, query: ProtocolQuery) -> Response:
     values: dict[str, object] = {
-        "query": asked.query,
-        "has_inference": asked.has_inference,
-        "has_exact_names": asked.has_exact_names,
-        "address": address_of(asked),
+        "query": query.query,
+        "has_inference": query.has_inference,
+        "has_exact_names": query.has_exact_names,
+        "address": parameters_of(query),
         "examples": EXAMPLES,
         "most_rows": MOST_ROWS,
         "most_shown": MOST_SHOWN,
@@ -162,67 +162,63 @@ async def console(collection: Collection, show: Show, request: Request, asked: P
         "files": (),
         "called": {},
     }
-    if not asked.query.strip():
+    if not query.query.strip():
         return await run_in_threadpool(show, "sparql.html", **values | {"query": EXAMPLES[0].query})
     began_s = collection.outside.clock.elapsed_s()
-    graphs = (asked.default_graphs, asked.named_graphs)
-    choices = (asked.has_inference, asked.has_exact_names)
+    graphs = (query.default_graphs, query.named_graphs)
+    options = (query.has_inference, query.has_exact_names)
     try:
-        asking = collection.ask(asked.query, f"{N_TRIPLES}, {JSON};q=0.9", *graphs, MOST_SHOWN, *choices)
-        result = await unless_left(request, asking)
+        running = collection.ask(query.query, f"{N_TRIPLES}, {JSON};q=0.9", *graphs, MOST_SHOWN, *options)
+        result = await unless_disconnected(request, running)
     except QueryRefused as trouble:
-        return await run_in_threadpool(show, "sparql.html", status_of(trouble), **values | {"mistake": placed(trouble)})
+        return await run_in_threadpool(
+            show, "sparql.html", status_of(trouble), **values | {"mistake": mistake_in(trouble)}
+        )
     values |= {
         "took_s": collection.outside.clock.elapsed_s() - began_s,
         "result": result,
-        "notes": readable(result.notes),
+        "notes": [_IRI.sub(lambda found: short(found[1]), note) for note in result.notes],
     }
-
-    shown = await run_in_threadpool(shown_of, collection, result)
+    shown = await run_in_threadpool(view_of, collection, result)
     values |= {"shown": shown, "files": FILES[shown.form], "key_of": key_of}
-    called = await unless_left(request, names_in(collection, shown.facts, shown.pages)) if shown.facts else {}
+    called = await unless_disconnected(request, names_in(collection, shown.facts, shown.pages)) if shown.facts else {}
     return await run_in_threadpool(show, "sparql.html", **values | {"called": called})
 
 
-def address_of(asked: ProtocolQuery) -> str:
-    """What follows `?` in an address that asks the same; empty when it would be too long to pass on."""
-    pairs = [("query", asked.query)]
-    pairs += [("default-graph-uri", graph) for graph in asked.default_graphs]
-    pairs += [("named-graph-uri", graph) for graph in asked.named_graphs]
-    pairs += [("inference", "rdfs")] if asked.has_inference else []
-    pairs += [("names", "exact")] if asked.has_exact_names else []
-    address = urlencode(pairs, errors="replace")
-    return address if asked.query.strip() and len(address) <= LONGEST_SHARED else ""
+def parameters_of(query: ProtocolQuery) -> str:
+    """The query string of a link to this query; empty if it would be too long to pass on."""
+    pairs = [("query", query.query)]
+    pairs += [("default-graph-uri", graph) for graph in query.default_graphs]
+    pairs += [("named-graph-uri", graph) for graph in query.named_graphs]
+    pairs += [("inference", "rdfs")] if query.has_inference else []
+    pairs += [("names", "exact")] if query.has_exact_names else []
+    text = urlencode(pairs, errors="replace")
+    return text if query.query.strip() and len(text) <= LONGEST_SHARED else ""
 
 
-def placed(trouble: QueryRefused) -> Mistake:
+def mistake_in(trouble: QueryRefused) -> Mistake:
     words = str(trouble)
     place = _PLACE.search(words)
     return Mistake(words, int(place[1]), int(place[2])) if place else Mistake(words)
 
 
-def readable(notes: Sequence[str]) -> list[str]:
-    """With the short names of things."""
-    return [_IRI.sub(lambda found: short(found[1]), note) for note in notes]
-
-
-def shown_of(collection: Collection, result: SparqlResult) -> ShownResult:
+def view_of(collection: Collection, result: SparqlResult) -> ResultView:
     if result.media_type != JSON:
         return _graph(collection, result.body)
     found: dict[str, Any] = json.loads(result.body)
     if "boolean" in found:
-        return ShownResult("truth", truth=found["boolean"])
+        return ResultView("truth", truth=found["boolean"])
     names, bindings = found["head"]["vars"], found["results"]["bindings"]
     pages = pages_in(collection, bindings)
-    return ShownResult("rows", names, [[term_of(row.get(name, {}), pages) for name in names] for row in bindings])
+    return ResultView("rows", names, [[term_of(row.get(name, {}), pages) for name in names] for row in bindings])
 
 
-def _graph(collection: Collection, body: bytes) -> ShownResult:
+def _graph(collection: Collection, body: bytes) -> ResultView:
     triples = [(quad.subject, quad.predicate, quad.object) for quad in parse(body, RdfFormat.N_TRIPLES)]
     cells = [[_cell(term) for term in triple] for triple in triples]
     pages = pages_in(collection, [dict(zip(GRAPH_NAMES, row, strict=True)) for row in cells])
     rows = [[term_of(cell, pages) for cell in row] for row in cells]
-    return ShownResult("graph", GRAPH_NAMES, rows, cells, frozenset(pages))
+    return ResultView("graph", GRAPH_NAMES, rows, cells, frozenset(pages))
 
 
 def _cell(term: object) -> Cell:
@@ -239,27 +235,26 @@ def _cell(term: object) -> Cell:
 
 
 def pages_in(collection: Collection, bindings: Sequence[Mapping[str, Cell]]) -> set[str]:
-    """The IRIs in an answer that are addresses of pages we hold."""
+    """The IRIs in a result that are URLs of stored pages."""
     iris = {cell["value"] for row in bindings for cell in row.values() if cell["type"] == "uri"}
-    urls: dict[Url, str] = {}
-    for iri in iris:
-        if "#" not in iri and (url := url_of(iri)) is not None:
-            urls[url] = iri
+    urls = {url: iri for iri in iris if "#" not in iri and (url := url_of(iri)) is not None}
     return {urls[url] for url in collection.pages_among(urls)}
 
 
 def key_of(cell: Cell) -> str:
-    """What tells each thing of a drawing from the others."""
+    """The key of a node in the graph."""
     return f"{cell['type']} {cell['value']}"
 
 
 async def names_in(collection: Collection, facts: Sequence[Fact], pages: frozenset[str]) -> dict[str, str]:
-    """By key. Names that the answer itself states come first, then what the collection calls a thing, then the title
-    of a page; what has no name at all has its class or a number. What is not in here is called by its own text."""
+    """Names by key: those in the result itself, then those in the collection, then the titles of pages.
+
+    A blank node without a name gets its class and a number; anything else that is missing keeps its own text.
+    """
     found = stated_in(facts)
     ends = {key_of(cell): cell for fact in facts for cell in (fact[0], fact[2])}
     unnamed = [cell["value"] for key, cell in ends.items() if cell["type"] == "uri" and key not in found]
-    iris = [iri for iri in unnamed if short(iri) == iri][:MOST_ASKED]
+    iris = [iri for iri in unnamed if short(iri) == iri][:MOST_NAMED]
     try:
         rows = bindings((await collection.ask(query_for(iris), JSON)).body) if iris else []
     except QueryRefused:
@@ -270,28 +265,26 @@ async def names_in(collection: Collection, facts: Sequence[Fact], pages: frozens
 
 
 def query_for(iris: Sequence[str]) -> str:
-    things: list[str] = []
+    entities: list[str] = []
     for iri in iris:
-        try:
-            things.append(f"<{Iri(iri).text}>")
-        except ValueError:
-            continue
-    while sum(map(len, things)) > LONGEST_ASKED:
-        things.pop()
+        with suppress(ValueError):
+            entities.append(f"<{Iri(iri).text}>")
+    while sum(map(len, entities)) > LONGEST_VALUES:
+        entities.pop()
     naming = " ".join(f"<{iri}>" for iri in NAMING)
     return f"""SELECT DISTINCT ?thing ?property ?name
-WHERE {{ VALUES ?thing {{ {" ".join(things)} }} VALUES ?property {{ {naming} }} ?thing ?property ?name }}"""
+WHERE {{ VALUES ?thing {{ {" ".join(entities)} }} VALUES ?property {{ {naming} }} ?thing ?property ?name }}"""
 
 
 def stated_in(facts: Sequence[Fact]) -> dict[str, str]:
-    """The best name of each thing: by the order of `NAMING`, in English first."""
+    """The best name of each entity: in the order of `NAMING`, English first."""
     best: dict[str, tuple[int, bool, str]] = {}
-    for thing, property, value in facts:
+    for entity, property, value in facts:
         text = " ".join(value["value"].split())
         if property["value"] not in NAMING or value["type"] != "literal" or not text:
             continue
         rank = NAMING.index(property["value"]), not value.get("xml:lang", "en").startswith("en"), text[:LONGEST_NAME]
-        best[key_of(thing)] = min(rank, best.get(key_of(thing), rank))
+        best[key_of(entity)] = min(rank, best.get(key_of(entity), rank))
     return {key: name for key, (_, _, name) in best.items()}
 
 
@@ -306,8 +299,8 @@ def titles_of(collection: Collection, iris: Sequence[str]) -> dict[str, str]:
 
 
 def nameless(facts: Sequence[Fact], found: Mapping[str, str]) -> dict[str, str]:
-    """Blank nodes without a name: their labels say nothing to people."""
-    kinds = {key_of(thing): named(value["value"]).name for thing, property, value in facts if property["value"] == TYPE}
+    """Blank nodes without a name, as their labels mean nothing to people."""
+    kinds = {key_of(one): named(value["value"]).name for one, property, value in facts if property["value"] == TYPE}
     blank = dict.fromkeys(key_of(cell) for fact in facts for cell in fact if cell["type"] == "bnode")
     unknown = [key for key in blank if key not in found]
     return {key: f"unnamed {kinds.get(key, 'entity')} {number}" for number, key in enumerate(unknown, 1)}

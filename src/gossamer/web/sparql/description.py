@@ -1,9 +1,9 @@
-"""What the endpoint says of itself and of its data: classes and properties in use, Service Description, VoID."""
+"""Descriptions of the SPARQL endpoint and its data: Service Description, VoID, classes and properties in use."""
 
 import asyncio
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from typing import Annotated, Literal
@@ -21,12 +21,11 @@ from gossamer.collection.collection import Collection
 from gossamer.collection.vocabulary import Ask
 from gossamer.extract.vocabularies import Kind, bundled, label_of
 from gossamer.views.facts.query_job import IS_A, SPECIALISES
-from gossamer.views.facts.results import JSON, JSON_LD, N_TRIPLES, RDF_XML, ROWS, TRIPLES, TURTLE, media_type_for
+from gossamer.views.facts.results import JSON, RDF_XML, ROWS, TRIPLES, TURTLE, media_type_for
 from gossamer.views.facts.sources import CAPTURE, FETCHED_AT, PATH, SYNTAX
 from gossamer.views.facts.sparql import MOST_BYTES, MOST_ROWS
 from gossamer.web.names import PREFIXES, named
-from gossamer.web.responses import json_answer
-from gossamer.web.routes import Routes, answers_with
+from gossamer.web.routes import Routes
 
 FRESH_S = 60.0
 MOST_TERMS = 5_000
@@ -41,20 +40,20 @@ _LOCAL = re.compile(r"\w(?:[\w.-]*[\w-])?")
 class TermSuggestion(msgspec.Struct, frozen=True):
     iri: str
     short: str
-    """As one writes it in a query: `schema:Person`, or `<the IRI>` when nobody has a prefix for it."""
+    """As written in a query: `schema:Person`, or `<IRI>` if no prefix is known."""
     prefix: str
     namespace: str
-    """What the prefix stands for; both are empty when there is none."""
+    """The namespace of the prefix; both are empty if there is none."""
     kind: Literal["class", "property"]
     label: str
     times: int
-    """How often the collection's pages use it; 0: it is only known from its vocabulary."""
+    """How often the pages use it; 0 if it is only known from its vocabulary."""
 
 
 class TermSuggestions(msgspec.Struct, frozen=True):
     terms: list[TermSuggestion]
     prefixes: dict[str, str]
-    """The namespace of each prefix that the terms use."""
+    """The namespaces of the prefixes that the terms use."""
 
 
 class TermCounts(msgspec.Struct, frozen=True):
@@ -72,7 +71,7 @@ NO_COUNTS = TermCounts({}, {}, 0, 0)
 
 
 class UsedTerms:
-    """Counted when first asked for, and again when that is older than FRESH_S. One count at a time."""
+    """The classes and properties in use, counted on demand if the last count is older than FRESH_S; one at a time."""
 
     def __init__(self, ask: Ask, clock: Clock) -> None:
         self._ask, self._clock = ask, clock
@@ -81,7 +80,7 @@ class UsedTerms:
         self._turn = asyncio.Lock()
 
     async def counted(self) -> TermCounts:
-        """What was counted last when counting takes longer than a query may."""
+        """The last count, if counting exceeds the time limit of a query."""
         async with self._turn:
             if self._clock.now() >= self._until:
                 with suppress(QueryRefused):
@@ -92,7 +91,7 @@ class UsedTerms:
     async def _count(self) -> TermCounts:
         classes, as_of = await self._times("class")
         properties, _ = await self._times("property")
-        pages = properties.pop(CAPTURE, 0)  # each page has one of these, and a moment, in the graph of provenance
+        pages = properties.pop(CAPTURE, 0)  # the provenance graph has one, and a time, for each page
         if FETCHED_AT in properties:
             properties[FETCHED_AT] -= pages
         return TermCounts(classes, {iri: times for iri, times in properties.items() if times > 0}, pages, as_of)
@@ -113,19 +112,13 @@ RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 XSD = "http://www.w3.org/2001/XMLSchema#"
 NAMES = ("SPARQL_Results_JSON", "SPARQL_Results_XML", "SPARQL_Results_CSV", "SPARQL_Results_TSV",
          "Turtle", "N-Triples", "JSON-LD", "RDF_XML")  # fmt: skip
-"""Of the formats ROWS and TRIPLES, at www.w3.org/ns/formats."""
-SERIALISERS = {
-    TURTLE: RdfFormat.TURTLE,
-    N_TRIPLES: RdfFormat.N_TRIPLES,
-    JSON_LD: RdfFormat.JSON_LD,
-    RDF_XML: RdfFormat.RDF_XML,
-}
+"""The names of the formats ROWS and TRIPLES at www.w3.org/ns/formats."""
 MOST_PARTS = 500
-"""Classes and properties that VoID lists, the most frequent ones."""
+"""The most frequent classes and properties, which VoID lists."""
 
 
 def describes(accept: str) -> bool:
-    """Whether somebody who asks the endpoint without a query wants its description, not the page to type one."""
+    """Whether a request without a query prefers the description to the page for typing one."""
     return media_type_for(accept, (*TRIPLES, "text/html")) != "text/html"
 
 
@@ -157,13 +150,13 @@ async def described(
         triples = [*service(origin, collection.settings.web.sparql_s), *triples]
     chosen = media_type or media_type_for(request.headers.get("accept", "*/*"), TRIPLES)
     prefixes = {"sd": SD, "void": VOID, "formats": FORMATS, "dcterms": DCTERMS, "rdfs": RDFS, "xsd": XSD}
-    has_prefixes = chosen in (TURTLE, RDF_XML)
-    body = serialize(triples, format=SERIALISERS[chosen], prefixes=prefixes if has_prefixes else None) or b""
+    declared = prefixes if chosen in (TURTLE, RDF_XML) else None
+    body = serialize(triples, format=RdfFormat.from_media_type(chosen), prefixes=declared) or b""
     return Response(body, media_type=chosen, headers={"Vary": "Accept"})
 
 
 def service(origin: str, limit_s: float) -> Iterator[Triple]:
-    """Service Description, section 3. REQUIRES: `origin` was compared with the names that we answer to."""
+    """Service Description, section 3. REQUIRES: `origin` is one of our own host names."""
     it = NamedNode(f"{origin}/sparql#service")
     yield _fact(it, RDF + "type", SD + "Service")
     yield _fact(it, SD + "endpoint", f"{origin}/sparql")
@@ -178,27 +171,23 @@ def service(origin: str, limit_s: float) -> Iterator[Triple]:
         f"Read-only. At most {limit_s:g} seconds, {MOST_ROWS} rows and {MOST_BYTES} bytes; truncated results have the "
         "header X-Gossamer-Truncated. With inference=rdfs, facts inferred from the vocabularies are found too."
     )
-    yield Triple(it, NamedNode(RDFS + "comment"), RdfLiteral(words, language="en"))
+    yield _fact(it, RDFS + "comment", RdfLiteral(words, language="en"))
 
 
 def dataset(origin: str, counted: TermCounts, has_parts: bool) -> Iterator[Triple]:
-    """VoID, sections 2 and 4. Without a count it says only that the facts are there."""
+    """VoID, sections 2 and 4. Without a count it only says where the dataset is."""
     it = NamedNode(f"{origin}/void.ttl#facts")
     yield _fact(it, RDF + "type", VOID + "Dataset")
     yield _fact(it, RDF + "type", SD + "Dataset")
     yield _fact(it, VOID + "sparqlEndpoint", f"{origin}/sparql")
-    yield Triple(
-        it, NamedNode(DCTERMS + "title"), RdfLiteral("Facts that pages of this collection state", language="en")
-    )
+    yield _fact(it, DCTERMS + "title", RdfLiteral("Facts that pages of this collection state", language="en"))
     if not counted.as_of:
         return
-    yield Triple(
-        it, NamedNode(DCTERMS + "modified"), RdfLiteral(in_words(counted.as_of), datatype=NamedNode(XSD + "dateTime"))
-    )
-    yield _number(it, "triples", counted.facts)
-    yield _number(it, "classes", len(counted.classes))
-    yield _number(it, "properties", len(counted.properties))
-    yield _number(it, "documents", counted.pages)
+    modified = RdfLiteral(in_words(counted.as_of), datatype=NamedNode(XSD + "dateTime"))
+    yield _fact(it, DCTERMS + "modified", modified)
+    numbers = {"classes": len(counted.classes), "properties": len(counted.properties), "documents": counted.pages}
+    for name, number in ({"triples": counted.facts} | numbers).items():
+        yield _fact(it, VOID + name, RdfLiteral(number))
     if has_parts:
         yield from _parts(it, "classPartition", "class", "entities", counted.classes)
         yield from _parts(it, "propertyPartition", "property", "triples", counted.properties)
@@ -207,17 +196,14 @@ def dataset(origin: str, counted: TermCounts, has_parts: bool) -> Iterator[Tripl
 def _parts(it: NamedNode, relation: str, kind: str, measure: str, counts: Mapping[str, int]) -> Iterator[Triple]:
     for number, (iri, times) in enumerate(islice(counts.items(), MOST_PARTS)):
         part = BlankNode(f"{kind}{number}")
-        yield Triple(it, NamedNode(VOID + relation), part)
-        yield Triple(part, NamedNode(VOID + kind), NamedNode(iri))
-        yield _number(part, measure, times)
+        yield _fact(it, VOID + relation, part)
+        yield _fact(part, VOID + kind, iri)
+        yield _fact(part, VOID + measure, RdfLiteral(times))
 
 
-def _fact(subject: NamedNode, predicate: str, value: str) -> Triple:
-    return Triple(subject, NamedNode(predicate), NamedNode(value))
-
-
-def _number(subject: NamedNode | BlankNode, name: str, value: int) -> Triple:
-    return Triple(subject, NamedNode(VOID + name), RdfLiteral(value))
+def _fact(subject: NamedNode | BlankNode, predicate: str, value: str | BlankNode | RdfLiteral) -> Triple:
+    """`value`: a string is an IRI."""
+    return Triple(subject, NamedNode(predicate), NamedNode(value) if isinstance(value, str) else value)
 
 
 class TermsParameters(msgspec.Struct, frozen=True):
@@ -229,16 +215,16 @@ class TermsParameters(msgspec.Struct, frozen=True):
 def terms_router(used: UsedTerms) -> Routes:
     routes = Routes()
 
-    @routes.get("/sparql/terms.json", answers_with(TermSuggestions), "Classes and properties by their beginning")
-    async def terms(wanted: TermsParameters) -> Response:
+    @routes.get("/sparql/terms.json", "Classes and properties by their beginning")
+    async def terms(params: TermsParameters) -> TermSuggestions:
         """Classes and properties that start with this (`schema:Per`, `per`): those in use first, by frequency, then
         those of the bundled vocabularies."""
-        return json_answer(suggested(await used.counted(), wanted.prefix, wanted.kind, wanted.at_most))
+        return suggested(await used.counted(), params.prefix, params.kind, params.at_most)
 
-    @routes.get("/sparql/prefixes.json", answers_with(dict[str, str]), "Namespace prefixes")
-    def prefixes() -> Response:
+    @routes.get("/sparql/prefixes.json", "Namespace prefixes")
+    def prefixes() -> dict[str, str]:
         """The prefixes that the console knows, and what each stands for."""
-        return json_answer(all_prefixes())
+        return {prefix: namespace for namespace, prefix in PREFIXES.items()} | dict(bundled().prefixes)
 
     return routes
 
@@ -246,11 +232,8 @@ def terms_router(used: UsedTerms) -> Routes:
 def suggested(counted: TermCounts, text: str, kind: Kind | None, at_most: int) -> TermSuggestions:
     found: dict[tuple[Kind, str], TermSuggestion] = {}
     kinds: tuple[Kind, ...] = ("class", "property") if kind is None else (kind,)
-    in_use = [
-        (times, one, iri)
-        for one in kinds
-        for iri, times in (counted.classes if one == "class" else counted.properties).items()
-    ]
+    counts = {"class": counted.classes, "property": counted.properties}
+    in_use = [(times, one, iri) for one in kinds for iri, times in counts[one].items()]
     for times, one, iri in sorted(in_use, key=lambda used: (-used[0], used[2])):
         suggestion = suggestion_of(iri, one, times)
         if begins(suggestion, text):
@@ -258,7 +241,7 @@ def suggested(counted: TermCounts, text: str, kind: Kind | None, at_most: int) -
     for known in bundled().terms(text, kind, at_most):
         found.setdefault((known.kind, known.iri), suggestion_of(known.iri, known.kind, 0))
     terms = list(found.values())[:at_most]
-    return TermSuggestions(terms, prefixes_of(terms))
+    return TermSuggestions(terms, {term.prefix: term.namespace for term in terms if term.prefix})
 
 
 def begins(suggestion: TermSuggestion, text: str) -> bool:
@@ -274,12 +257,3 @@ def suggestion_of(iri: str, kind: Kind, times: int) -> TermSuggestion:
     if not prefix or not _LOCAL.fullmatch(local):
         return TermSuggestion(iri, f"<{iri}>", "", "", kind, label_of(named(iri).name), times)
     return TermSuggestion(iri, f"{prefix}:{local}", prefix, namespace, kind, label_of(local), times)
-
-
-def prefixes_of(terms: Iterable[TermSuggestion]) -> dict[str, str]:
-    return {term.prefix: term.namespace for term in terms if term.prefix}
-
-
-def all_prefixes() -> dict[str, str]:
-    """Those that the console puts into a query by itself."""
-    return {prefix: namespace for namespace, prefix in PREFIXES.items()} | dict(bundled().prefixes)

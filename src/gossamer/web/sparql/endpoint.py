@@ -1,4 +1,4 @@
-"""The SPARQL endpoint: queries by every way of the protocol, answers in every form, limits said and kept."""
+"""The SPARQL endpoint: every kind of request in the protocol, every result format, with limits in the headers."""
 
 from typing import Any
 
@@ -14,8 +14,8 @@ from gossamer.web.routes import FORM, HTML, ResponseKind, Responses, Routes, ans
 from gossamer.web.site import WebSite
 from gossamer.web.sparql.console import console
 from gossamer.web.sparql.description import UsedTerms, described, describes, description_router, terms_router
-from gossamer.web.sparql.protocol import DIRECT, LONGEST_BODY, Declined, ProtocolQuery, from_address, from_body
-from gossamer.web.streams import unless_left
+from gossamer.web.sparql.protocol import DIRECT, LONGEST_BODY, Declined, ProtocolQuery, from_body, from_url
+from gossamer.web.streams import unless_disconnected
 
 KINDS = ("json", "xml", "csv", "tsv", "ttl", "nt", "jsonld", "rdf")
 NO_QUERY = "Send a SPARQL query in the parameter “query”, or open /sparql in a browser and type one."
@@ -65,54 +65,53 @@ def router(site: WebSite, show: Show) -> Routes:
     collection = site.collection
     routes = Routes()
     used = UsedTerms(collection.ask, collection.outside.clock)
-    routes.include(terms_router(used))
-    routes.include(description_router(collection, used))
+    routes.include(terms_router(used), description_router(collection, used))
 
-    @routes.get("/sparql", ANSWERS, "A SPARQL query", **PARAMETERS)
+    @routes.get("/sparql", "A SPARQL query", ANSWERS, **PARAMETERS)
     async def ask(request: Request) -> Response:
-        asked = from_address(request.query_params.multi_items())
+        query = from_url(request.query_params.multi_items())
         accept = request.headers.get("accept", "*/*")
-        if isinstance(asked, ProtocolQuery) and "query" not in request.query_params and describes(accept):
+        if isinstance(query, ProtocolQuery) and "query" not in request.query_params and describes(accept):
             return await described(request, collection, used)
-        return await answer(collection, show, request, asked, accept)
+        return await answer(collection, show, request, query, accept)
 
-    @routes.post("/sparql", ANSWERS, "A SPARQL query in the body", **BODY)
+    @routes.post("/sparql", "A SPARQL query in the body", ANSWERS, **BODY)
     async def post(request: Request) -> Response:
         body = await body_of(request, LONGEST_BODY, f"A query may be at most {LONGEST_BODY:,} bytes long.")
         given = request.headers.get("content-type", "")
-        asked = from_body(given, body, request.query_params.multi_items())
-        return await answer(collection, show, request, asked, request.headers.get("accept", "*/*"))
+        query = from_body(given, body, request.query_params.multi_items())
+        return await answer(collection, show, request, query, request.headers.get("accept", "*/*"))
 
-    @routes.get("/sparql.{kind}", ANSWERS, "A SPARQL query, its result as a file", **PARAMETERS)
-    async def as_file(request: Request, wanted: ResultFileParameters) -> Response:
-        if wanted.kind not in KINDS:
+    @routes.get("/sparql.{kind}", "A SPARQL query, its result as a file", ANSWERS, **PARAMETERS)
+    async def as_file(request: Request, params: ResultFileParameters) -> Response:
+        if params.kind not in KINDS:
             raise WebError(404, f"Supported formats: {', '.join(KINDS)}.")
-        return await answer(collection, show, request, from_address(request.query_params.multi_items()), wanted.kind)
+        return await answer(collection, show, request, from_url(request.query_params.multi_items()), params.kind)
 
     return routes
 
 
 async def answer(
-    collection: Collection, show: Show, request: Request, asked: ProtocolQuery | Declined, accept: str
+    collection: Collection, show: Show, request: Request, query: ProtocolQuery | Declined, accept: str
 ) -> Response:
-    if isinstance(asked, Declined):
-        raise WebError(asked.status, asked.words)
+    if isinstance(query, Declined):
+        raise WebError(query.status, query.words)
     if media_type_for(accept, (*ROWS, *TRIPLES, HTML)) == HTML:
-        return await console(collection, show, request, asked)
-    if not asked.query.strip():
+        return await console(collection, show, request, query)
+    if not query.query.strip():
         raise WebError(400, NO_QUERY)
-    asking = collection.ask(
-        asked.query,
+    running = collection.ask(
+        query.query,
         accept,
-        asked.default_graphs,
-        asked.named_graphs,
-        has_inference=asked.has_inference,
-        has_exact_names=asked.has_exact_names,
+        query.default_graphs,
+        query.named_graphs,
+        has_inference=query.has_inference,
+        has_exact_names=query.has_exact_names,
     )
-    result = await unless_left(request, asking)
+    result = await unless_disconnected(request, running)
     headers = {"X-Gossamer-As-Of": in_words(result.as_of), "Vary": "Accept"}
     if result.truncated:
         headers["X-Gossamer-Truncated"] = "yes"
-    if asked.has_inference:
+    if query.has_inference:
         headers["X-Gossamer-Inference"] = "rdfs"
     return Response(result.body, media_type=result.media_type, headers=headers)

@@ -1,4 +1,4 @@
-"""SPARQL 1.1 Protocol, the query operation (section 2.1): what an HTTP request asks. There is no update operation."""
+"""The query operation of the SPARQL 1.1 Protocol (section 2.1), from HTTP requests. There is no update operation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ class ProtocolQuery:
     default_graphs: tuple[str, ...] = ()
     named_graphs: tuple[str, ...] = ()
     has_inference: bool = False
-    """Not of the protocol: whether what follows from the vocabularies counts too (`inference=rdfs`)."""
+    """An extension: also find facts inferred from the vocabularies (`inference=rdfs`)."""
     has_exact_names: bool = False
-    """Nor is this: whether names match only as the query spells them (`names=exact`)."""
+    """An extension: names match only as the query spells them (`names=exact`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,27 +32,27 @@ class Declined:
 Pairs = Sequence[tuple[str, str]]
 
 
-def from_address(parameters: Pairs) -> ProtocolQuery | Declined:
-    """Query via GET (2.1.1). An address without a query is not refused here: people come to type one."""
-    return _asked(parameters, [value for name, value in parameters if name == "query"])
+def from_url(parameters: Pairs) -> ProtocolQuery | Declined:
+    """Query via GET (2.1.1). A URL without a query is accepted: people open it to type one."""
+    return _query(parameters, [value for name, value in parameters if name == "query"])
 
 
 def from_body(content_type: str, body: bytes, parameters: Pairs) -> ProtocolQuery | Declined:
-    """Query via POST, as a form (2.1.2) or as it is, the graphs in the address (2.1.3)."""
+    """Query via POST, as a form (2.1.2), or directly with the graphs in the URL (2.1.3)."""
     kind = content_type.partition(";")[0].strip().lower()
     text = body.decode("utf-8", "replace")
     if kind == UPDATE:
         return Declined(403, NO_UPDATE)
     if kind == DIRECT:
-        return _asked(parameters, [text])
+        return _query(parameters, [text])
     if kind != FORM:
         return Declined(415, f"Send the query as {DIRECT}, or as a form ({FORM}) with the field “query”.")
     fields = [*parameters, *parse_qsl(text, keep_blank_values=True)]
     queries = [value for name, value in fields if name == "query"]
-    return _asked(fields, queries)
+    return _query(fields, queries)
 
 
-def _asked(parameters: Pairs, queries: list[str]) -> ProtocolQuery | Declined:
+def _query(parameters: Pairs, queries: list[str]) -> ProtocolQuery | Declined:
     if any(name in ("update", "using-graph-uri", "using-named-graph-uri") for name, _ in parameters):
         return Declined(403, NO_UPDATE)
     if len(queries) > 1:

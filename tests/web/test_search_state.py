@@ -12,42 +12,44 @@ from gossamer.values.format import csv_safe
 from gossamer.views.words.facets import Facet, Span
 from gossamer.web.names import language
 from gossamer.web.render import shortened
-from gossamer.web.search.address import LONGEST_FILTERS, MOST_FILTERS, Addresses, SearchAddress, query_of, with_open_end
-from gossamer.web.search.results import as_tree, groups_of, meant_by, spans_of
+from gossamer.web.search.results import as_tree, correction_of, groups_of, spans_of
+from gossamer.web.search.state import LONGEST_FILTERS, MOST_FILTERS, SearchLinks, SearchState, query_of, with_prefix
 
 
 def test_the_same_question_has_one_address() -> None:
-    one = SearchAddress("fish").with_only("lang", "de").with_never("type", "http://a.test/T")
-    other = SearchAddress("fish").with_never("type", "http://a.test/T").with_only("lang", "de")
+    one = SearchState("fish").with_only("lang", "de").with_never("type", "http://a.test/T")
+    other = SearchState("fish").with_never("type", "http://a.test/T").with_only("lang", "de")
     assert one.href == other.href == "/?q=fish&not_type=http%3A%2F%2Fa.test%2FT&lang=de"
 
 
 def test_a_value_is_either_wanted_or_not_and_choosing_begins_at_the_first_result() -> None:
-    asked = SearchAddress("fish", start=30).with_only("site", "a.test").with_never("site", "a.test")
+    asked = SearchState("fish", start=30).with_only("site", "a.test").with_never("site", "a.test")
     assert asked.href == "/?q=fish&not_site=a.test"
-    assert asked.without("site", "a.test") == SearchAddress("fish", {"site": ()}, {"site": ()})
+    assert asked.without("site", "a.test") == SearchState("fish", {"site": ()}, {"site": ()})
 
 
 def test_what_is_typed_and_what_is_clicked_make_one_query() -> None:
-    asked = SearchAddress(
+    asked = SearchState(
         "fish lang:de", {"lang": ("en",)}, {"site": ("a.test",)}, since="2026", until="2026-02", sort="newest"
     )
     query = query_of(asked)
     assert query.languages == ("de", "en") and query.without_sites == ("a.test",) and query.sort == "newest"
     assert (query.since, query.until) == (from_words("2026-01-01T00:00:00Z"), from_words("2026-02-01T00:00:00Z"))
     with pytest.raises(QueryRefused, match="not a date"):
-        query_of(SearchAddress("fish", since="soon"))
+        query_of(SearchState("fish", since="soon"))
 
 
 def test_only_a_plain_last_word_may_be_unfinished() -> None:
-    longer = with_open_end(SearchAddress("red harb lang:en"))
+    longer = with_prefix(SearchState("red harb lang:en"))
     assert longer is not None and longer.words == "red harb* lang:en"
     for words in ('"red harb"', "harb*", "harb~", "h", "lang:en", "", '"harb"'):
-        assert with_open_end(SearchAddress(words)) is None, words
+        assert with_prefix(SearchState(words)) is None, words
 
 
 def test_what_was_meant_keeps_typed_and_clicked_filters_apart() -> None:
-    meant = meant_by(SearchAddress("harbuor -soup lang:en", {"site": ("a.test",)}), "harbour -soup site:a.test lang:en")
+    meant = correction_of(
+        SearchState("harbuor -soup lang:en", {"site": ("a.test",)}), "harbour -soup site:a.test lang:en"
+    )
     assert (meant.text, meant.href) == ("harbour -soup lang:en", "/?q=harbour+-soup+lang%3Aen&site=a.test")
 
 
@@ -70,11 +72,11 @@ def test_F_X15_a_number_stays_a_number(number: str) -> None:
 
 def test_F_X15_a_search_has_so_many_filters_and_no_more() -> None:
     words = " ".join(f"site:a{number}.test" for number in range(MOST_FILTERS))
-    assert len(query_of(SearchAddress(words)).sites) == MOST_FILTERS
+    assert len(query_of(SearchState(words)).sites) == MOST_FILTERS
     for asked in (
-        SearchAddress(words, {"type": ("x",)}),
-        SearchAddress("", {"type": tuple(f"t{n}" for n in range(20)), "site": tuple(f"s{n}" for n in range(21))}),
-        SearchAddress("", {"type": ("x" * LONGEST_FILTERS, "y")}),
+        SearchState(words, {"type": ("x",)}),
+        SearchState("", {"type": tuple(f"t{n}" for n in range(20)), "site": tuple(f"s{n}" for n in range(21))}),
+        SearchState("", {"type": ("x" * LONGEST_FILTERS, "y")}),
     ):
         with pytest.raises(QueryRefused, match="at most 40 filters"):
             query_of(asked)
@@ -86,18 +88,18 @@ def test_languages_have_names() -> None:
 
 def test_an_address_written_fast_is_the_address() -> None:
     for asked in (
-        SearchAddress(),
-        SearchAddress("a b", {"type": ("x",), "site": ("s",)}, {"type": ("y",)}, "2026", "", "newest", 20),
+        SearchState(),
+        SearchState("a b", {"type": ("x",), "site": ("s",)}, {"type": ("y",)}, "2026", "", "newest", 20),
     ):
-        addresses = Addresses(asked)
+        addresses = SearchLinks(asked)
         for name in ("type", "ontology", "syntax"):
             assert addresses.adding(name, "http://a.test/é &") == asked.with_only(name, "http://a.test/é &").href
             assert addresses.adding(f"not_{name}", "<&>") == asked.with_never(name, "<&>").href
-        assert addresses.instead({"since": "2027", "until": ""}) == asked.between("2027", "").href
-        assert addresses.instead({"sort": ""}) == replace(asked, sort="best", start=0).href
-        assert addresses.instead({"q": "c & d"}) == asked.saying("c & d").href
-        assert addresses.instead({"from": "30"}) == asked.at(30).href
-        assert "/?" + addresses.parameters == asked.at(0).href
+        assert addresses.replacing({"since": "2027", "until": ""}) == asked.with_dates("2027", "").href
+        assert addresses.replacing({"sort": ""}) == replace(asked, sort="best", start=0).href
+        assert addresses.replacing({"q": "c & d"}) == asked.with_words("c & d").href
+        assert addresses.replacing({"from": "30"}) == replace(asked, start=30).href
+        assert "/?" + addresses.parameters == replace(asked, start=0).href
 
 
 def test_a_text_is_shortened_as_templates_shorten_it() -> None:
@@ -111,9 +113,9 @@ def test_a_count_that_is_an_estimate_says_so() -> None:
     dates = (Span(0, 86_400_000_000, "1970-01-01", 40),)
     for counted, shown in ((90_000, ("1,200", "40")), (2_500, ("≈1,200", "≈40"))):
         asked, answer = (
-            SearchAddress("fish"),
+            SearchState("fish"),
             SearchAnswer((), 90_000, 0.0, 0, facets=facets, dates=dates, counted=counted),
         )
-        [group] = groups_of(asked, answer, Addresses(asked))
-        [span] = spans_of(asked, answer, Addresses(asked))
+        [group] = groups_of(asked, answer, SearchLinks(asked))
+        [span] = spans_of(asked, answer, SearchLinks(asked))
         assert (group.first[0].pages, span.pages) == shown
