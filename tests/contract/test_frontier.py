@@ -424,7 +424,7 @@ def test_a_visit_is_settled_only_once(opened: Opener) -> None:
             await frontier.offer([seed("https://a.test/1")])
             page = await take_page(frontier, clock)
             await frontier.settle([settled(page, clock)])
-            with pytest.raises(ValueError, match="not out"):
+            with pytest.raises(ValueError, match="not leased"):
                 await frontier.settle([settled(page, clock)])
 
     run(story())

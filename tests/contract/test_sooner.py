@@ -34,7 +34,7 @@ def test_a_page_that_waits_comes_sooner_and_says_why(opened: Opener) -> None:
             clock.advance(3600)
             assert await frontier.take(1) == []
             wanted = Reschedule(HOME, clock.now() + 60 * SECOND, Why.LINKS, look, threshold=45)
-            assert await frontier.hasten([wanted]) == 1
+            assert await frontier.reschedule([wanted]) == 1
             next_at = await frontier.next_at()
             assert next_at is not None and next_at <= clock.now() + 60 * SECOND
             assert await frontier.take(1) == []
@@ -55,7 +55,7 @@ def test_what_was_hastened_stays_so_after_a_restart(opened: Opener) -> None:
             await frontier.offer([seed(HOME.text)])
             await visited(frontier, clock)
             clock.advance(3600)
-            assert await frontier.hasten([Reschedule(HOME, clock.now())]) == 1
+            assert await frontier.reschedule([Reschedule(HOME, clock.now())]) == 1
         async with opened(clock) as frontier:
             clock.advance(30)
             assert (await take_page(frontier, clock)).url == HOME
@@ -69,7 +69,10 @@ def test_a_look_is_noted_without_a_page_coming_sooner(opened: Opener) -> None:
         async with opened(clock) as frontier:
             await frontier.offer([seed(HOME.text)])
             await visited(frontier, clock)
-            assert await frontier.hasten([Reschedule(HOME, None, link_check=LinkCheck(5, 0, 3, 40), threshold=35)]) == 0
+            assert (
+                await frontier.reschedule([Reschedule(HOME, None, link_check=LinkCheck(5, 0, 3, 40), threshold=35)])
+                == 0
+            )
             (past,) = await frontier.pasts([HOME])
             assert past is not None and past.known.threshold == 35 and past.why == "rate"
             assert past.due_at == past.visited_at + 9 * DAY
@@ -85,14 +88,14 @@ def test_nothing_is_delayed_and_what_is_out_due_or_unknown_stays_where_it_is(ope
         async with opened(clock) as frontier:
             await frontier.offer([seed(HOME.text)])
             await visited(frontier, clock)
-            assert await frontier.hasten([Reschedule(HOME, clock.now() + 20 * DAY)]) == 0, "no page is put off"
+            assert await frontier.reschedule([Reschedule(HOME, clock.now() + 20 * DAY)]) == 0, "no page is put off"
             stranger = Reschedule(Url("http://two.test/"), clock.now())
-            assert await frontier.hasten([stranger, Reschedule(Url("http://one.test/never-met"), clock.now())]) == 0
+            assert await frontier.reschedule([stranger, Reschedule(Url("http://one.test/never-met"), clock.now())]) == 0
             assert await frontier.pasts([stranger.url, HOME, Url("http://one.test/x")]) != [None, None, None]
             clock.advance(9 * 86_400)
             out = await take_page(frontier, clock)
             assert out.url == HOME
-            assert await frontier.hasten([Reschedule(HOME, clock.now() - DAY)]) == 0, "it is on lease"
+            assert await frontier.reschedule([Reschedule(HOME, clock.now() - DAY)]) == 0, "it is on lease"
             await frontier.settle([settled(out, clock, Reason.UNCHANGED, due_at=clock.now() + DAY)])
             assert (await frontier.counts()).queued == 1
 
@@ -109,7 +112,7 @@ def test_the_gap_is_kept_whatever_is_hastened(opened: Opener) -> None:
                 await visited(frontier, clock)
                 clock.advance(1)
             clock.advance(3600)
-            assert await frontier.hasten([Reschedule(page, clock.now()) for page in pages]) == 3
+            assert await frontier.reschedule([Reschedule(page, clock.now()) for page in pages]) == 3
             met = []
             for _ in pages:
                 (visit,) = await frontier.take(5)
@@ -132,7 +135,7 @@ def test_a_page_hastened_while_another_of_its_host_is_out_comes_after_it(opened:
             clock.advance(1)
             await frontier.offer([seed("http://one.test/new")])
             out = await take_page(frontier, clock)
-            assert await frontier.hasten([Reschedule(HOME, clock.now())]) == 1
+            assert await frontier.reschedule([Reschedule(HOME, clock.now())]) == 1
             await frontier.settle([settled(out, clock)])
             clock.advance(1)
             assert (await take_page(frontier, clock)).url == HOME

@@ -77,7 +77,7 @@ class Crawling:
     async def find_changed(self, *urls: Url) -> None:
         """These are visited out of turn, and have changed."""
         self.clock.advance(3600)
-        assert await self.frontier.hasten([Reschedule(url, self.clock.now()) for url in urls]) == len(urls)
+        assert await self.frontier.reschedule([Reschedule(url, self.clock.now()) for url in urls]) == len(urls)
         assert set(await self.visit(*urls)) == set(urls)
 
     def settled(self, visit: Visit, has_changed: bool) -> Settled:
@@ -216,7 +216,7 @@ def test_sweeps_are_made_when_the_crawl_has_nothing_due(tmp_path: Path) -> None:
             work = there.hastening(Neighbours(linked(tmp_path)))
             async with hastening(work, there.frontier, there.clock):
                 there.clock.advance(3600)
-                await there.frontier.hasten([Reschedule(url, there.clock.now()) for url in LEAVES])
+                await there.frontier.reschedule([Reschedule(url, there.clock.now()) for url in LEAVES])
                 met: list[Url] = []
                 while HUB not in met:
                     met += await there.visit(*LEAVES)
@@ -256,7 +256,7 @@ def test_a_sweep_asks_the_calendar_only_while_no_group_is_being_settled(tmp_path
     async def story() -> bool:
         async with crawled(tmp_path) as there:
             await there.find_changed(*LEAVES[:4])
-            assert await there.frontier.hasten([Reschedule(LEAVES[5], there.clock.now())])
+            assert await there.frontier.reschedule([Reschedule(LEAVES[5], there.clock.now())])
             (visit,) = await there.frontier.take(1)
             assert visit.past is not None
             calendar = there.returning._calendar = Watched()

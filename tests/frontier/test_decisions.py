@@ -1,6 +1,5 @@
 """What both stores of the frontier decide, without either: which page goes first, and what the end of a fetch means."""
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
@@ -51,7 +50,11 @@ def test_unreadable_pending_and_given_up_origins_let_nothing_out() -> None:
     shut, away = entry(RobotsState.UNREACHABLE, 1, NOW + 9), entry(RobotsState.PENDING)
     lost = entry(RobotsState.UNREACHABLE, 4)
     found = choose([((1, 1), "a", shut), ((1, 2), "b", away), ((1, 3), "c", lost)], NOW, 4)
-    assert (found.best, found.opens_at, found.given_up) == (None, [NOW + 9], [("c", 4)])
+    assert (found.best, found.opens_at, found.given_up) == (
+        None,
+        [NOW + 9],
+        [("c", "https://a.test/robots.txt could not be read, 4 times in a row")],
+    )
 
 
 def test_a_visit_to_a_robots_txt_knows_how_often_it_failed() -> None:
@@ -99,12 +102,8 @@ def test_a_host_is_retired_once_it_has_failed_often_enough_for_long_enough() -> 
     assert (well.failing, well.failing_since) == (0, None)
 
 
-class Left(msgspec.Struct):
-    last_reason: Reason | None = None
-
-
 def test_a_url_counts_under_the_reason_of_its_last_fetch_only() -> None:
-    moves = page_moves([(ended(Reason.FETCHED), Left(Reason.TIMEOUT)), (ended(Reason.TIMEOUT, due_at=NOW), Left())])
+    moves = page_moves([(ended(Reason.FETCHED), Reason.TIMEOUT), (ended(Reason.TIMEOUT, due_at=NOW), None)])
     assert moves[tallies.QUEUED] == -1 and moves[tallies.SETTLED] == 1
     assert moves[f"{tallies.REASON}timeout"] == 0 and moves[f"{tallies.REASON}fetched"] == 1
 

@@ -17,7 +17,7 @@ from gossamer.frontier.api import FrontierRules
 from gossamer.frontier.rows import UrlKeys
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.frontier.sqlite.maintenance import forget
-from gossamer.frontier.sqlite.sieve import IncomingKeys, Sieve, journal, lay_on_heaps, waiting_in
+from gossamer.frontier.sqlite.sieve import IncomingKeys, Sieve, fill_heaps, journal, waiting_in
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.learned.traps import template_of
 from gossamer.rules.scope import Forgotten, forgotten_of
@@ -144,7 +144,7 @@ def test_what_was_offered_and_not_entered_yet_goes_too(tmp_path: Path) -> None:
             await database.run(lambda c: journal(c, [(None, None, offers)], len(offers)))
             await database.run(partial(forget, block=block, template_of=template))
             assert (await database.read(waiting_in)).journalled == 4
-            await database.run(lambda c: lay_on_heaps(c, keys))
+            await database.run(lambda c: fill_heaps(c, keys))
             assert (await database.read(waiting_in)).heaped == 4
             block = forgotten_of(["other.test"], [f"{SHOP}/new/0"])
             await database.run(partial(forget, block=block, template_of=template))

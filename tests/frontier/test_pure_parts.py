@@ -9,7 +9,7 @@ from gossamer.frontier.leases import AskFirst, Away, GivenUp, Open, Shut, gate_o
 from gossamer.frontier.politeness import DOWN, FAILURES, failures_after, free_at, gap_s, troubles_after
 from gossamer.frontier.postgres.presence import SharedMoment
 from gossamer.frontier.priority import LOWEST, is_over_budget, priority_after, priority_of
-from gossamer.frontier.seen import SeenTable
+from gossamer.frontier.seen import SeenTable, authorized
 from gossamer.frontier.sqlite.maintenance import reason_of
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import PAGE_ERRORS, Reason
@@ -182,27 +182,31 @@ def test_a_link_of_another_host_counts_once_for_each_host_that_has_it() -> None:
     seen = SeenTable(1024)
     page = offers("https://a.test/1")
 
-    def met_on(source: str, *pages: Offer) -> list[Offer]:
-        nods: list[Offer] = []
-        _, met = seen.sift(pages, lambda _: True, source, nods=nods)
-        seen.remember(met)
-        return nods
+    def found_on(source: str, *pages: Offer) -> list[Offer]:
+        repeats: list[Offer] = []
+        _, marks = seen.sift(pages, lambda _: True, source, repeats=repeats)
+        seen.remember(marks)
+        return repeats
 
-    assert met_on("b.test", *page) == [], "the first is no nod: it is how the address was met"
-    assert met_on("b.test", *page) == []
-    assert met_on("c.test", *page, *page) == page
-    assert met_on("c.test", *page) == []
-    assert met_on("a.test", *page) == [], "a host's own links do not count"
+    assert found_on("b.test", *page) == [], "the first is no repeat: it is how the URL was found"
+    assert found_on("b.test", *page) == []
+    assert found_on("c.test", *page, *page) == page
+    assert found_on("c.test", *page) == []
+    assert found_on("a.test", *page) == [], "a host's own links do not count"
 
 
-def test_marks_can_be_taken_back() -> None:
+def test_an_offer_that_no_robots_txt_authorizes_may_be_offered_again() -> None:
     seen = SeenTable(1024)
-    both = offers("https://a.test/1", "https://a.test/2")
-    _, met = seen.sift(both, lambda _: True)
-    seen.unmeet(both[:1], met)
-    seen.remember(met)
+    sitemap = Url("https://b.test/map.xml")
+    both = [Offer(Url("https://a.test/1"), How.SITEMAP, via=sitemap), *offers("https://a.test/2")]
+    _, marks = seen.sift(both, lambda _: True)
+    assert authorized(both, lambda _: None, lambda _: None, marks) == both[1:]
+    seen.remember(marks)
     assert seen.sift(both, lambda _: True)[0] == both[:1]
-    seen.remember(seen.sift(both, lambda _: True)[1])
+    named = Robots("https://a.test", RobotsState.READ, 0, 1, sitemaps=(sitemap.text,))
+    _, marks = seen.sift(both, lambda _: True)
+    assert authorized(both[:1], lambda _: named, lambda _: None, marks) == both[:1]
+    seen.remember(marks)
     assert seen.sift(both, lambda _: True)[0] == []
 
 

@@ -20,12 +20,11 @@ from gossamer.frontier.reports import (
     host_state,
     hosts,
     ledger,
-    preview,
     queued,
     templates,
     waits_before,
 )
-from gossamer.frontier.requeue import noted
+from gossamer.frontier.requeue import rescheduled
 from gossamer.frontier.rows import UrlKeys
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.frontier.sqlite.hosts import Quarantine, Rulebook
@@ -131,9 +130,6 @@ def test_a_url_a_host_and_a_template_are_told_in_full(tmp_path: Path) -> None:
     assert dict(queued(reader)) == waiting
     assert list(held(reader)) == [f"{HERE}/trap/1"] == list(held(reader, "a.test:8443"))
     assert list(held(reader, "b.test")) == []
-    found = preview(reader, lambda text, depth: depth == 1 or "b.test" in text, examples=2)
-    assert (found.queued, found.matched, len(found.examples)) == (4, 3, 2)
-    assert preview(reader, lambda text, depth: text.endswith("/c")).examples == (f"{HERE}/c",)
     before = [waits_before(reader, Url(f"{HERE}/{name}")) for name in ("b?x", "c", "", "trap/1", "none")]
     assert before == [0, 1, None, None, None]
     reader.close()
@@ -177,10 +173,10 @@ def test_the_rulebook_holds_so_many_rules_and_the_longest_unused_go_first(tmp_pa
 def test_what_is_noted_of_a_page_that_may_come_sooner(is_moved: bool) -> None:
     past, url = Past(10, 20, is_page=True), Url("http://a.test/")
     why = next(iter(Why))
-    assert noted(past, Reschedule(url, due_at=None), is_moved) == past
-    due = noted(past, Reschedule(url, due_at=15, why=why), is_moved)
+    assert rescheduled(past, Reschedule(url, due_at=None), is_moved) == past
+    due = rescheduled(past, Reschedule(url, due_at=15, why=why), is_moved)
     assert due == (msgspec.structs.replace(past, due_at=15, why=why.value) if is_moved else past)
-    known_then = noted(past, Reschedule(url, due_at=None, threshold=3), is_moved)
+    known_then = rescheduled(past, Reschedule(url, due_at=None, threshold=3), is_moved)
     assert known_then.known.threshold == 3 and (known_then.due_at, known_then.link_check) == (20, past.link_check)
 
 

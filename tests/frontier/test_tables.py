@@ -298,16 +298,16 @@ def test_what_was_sifted_just_before_is_not_sifted_again() -> None:
         offer("http://a.test/no"),
         offer("http://a.test/yes"),
     ]
-    fresh, met = seen.sift(page, may_enter, "b.test")
+    fresh, marks = seen.sift(page, may_enter, "b.test")
     assert [one.url.path for one in fresh] == ["/yes"] and asked == ["/yes", "/no"]
-    nods: list[Offer] = []
-    again, met = seen.sift(page, may_enter, "c.test", met, nods)
-    assert again == [] and [one.url.path for one in nods] == ["/yes"] and asked == ["/yes", "/no"]
-    seen.remember(met)
+    repeats: list[Offer] = []
+    again, marks = seen.sift(page, may_enter, "c.test", marks, repeats)
+    assert again == [] and [one.url.path for one in repeats] == ["/yes"] and asked == ["/yes", "/no"]
+    seen.remember(marks)
     for source, expected in (("b.test", 0), ("c.test", 0), ("d.test", 1), ("a.test", 0)):
-        nods = []
-        assert seen.sift(page[:1], may_enter, source, None, nods)[0] == [] and len(nods) == expected, source
-    assert seen.sift(page[:1], may_enter, "e.test") == ([], set()), "nobody counts nods"
+        repeats = []
+        assert seen.sift(page[:1], may_enter, source, None, repeats)[0] == [] and len(repeats) == expected, source
+    assert seen.sift(page[:1], may_enter, "e.test") == ([], set()), "repeats are not counted"
     secure: list[Offer] = []
     assert seen.sift([offer("https://a.test/yes")], may_enter, "a.test", None, secure)[0] != [] and secure == []
 

@@ -18,8 +18,8 @@ from gossamer.crawler.seeds import WANTS_CONTACT, admitted, checked_seeds, remem
 from gossamer.fetch.dns import real_network
 from gossamer.frontier import reports
 from gossamer.frontier.api import Frontier
+from gossamer.frontier.known import ended
 from gossamer.frontier.rows import UrlKeys
-from gossamer.frontier.sqlite.requeue import ended
 from gossamer.monitor.control import REINSTATE, RELEASE, REQUEUE, RETIRE, SEED, Control
 from gossamer.rules.canonical import identity_of, stripped
 from gossamer.rules.scope import Reach

@@ -22,6 +22,7 @@ from gossamer.crawler.rules_file import RulesFile
 from gossamer.frontier import reports
 from gossamer.frontier.api import HostState, Ledger
 from gossamer.frontier.known import last_end
+from gossamer.frontier.rows import UrlKeys
 from gossamer.monitor.control import Beat, Control
 from gossamer.plugins.filters import filters_to_ask
 from gossamer.rules.canonical import identity_of
@@ -118,7 +119,7 @@ class CollectionState:
             return ["unknown"] * len(urls)
         with closing(open_snapshot(self.directory)) as state:
             return [
-                target_state(*last_end(state, url, identity_of), captures.latest(state, url) is not None)
+                target_state(*last_end(state, url, UrlKeys(identity_of)), captures.latest(state, url) is not None)
                 for url in urls
             ]
 

@@ -37,6 +37,7 @@ from gossamer.crawler.settlement import MAPS
 from gossamer.frontier.api import Frontier
 from gossamer.frontier.known import depths_of
 from gossamer.frontier.requeue import FIRST, HAD
+from gossamer.frontier.rows import UrlKeys
 from gossamer.frontier.sqlite.requeue import Redirect, redirects_after
 from gossamer.plugins.filters import GROUP
 from gossamer.recrawl.change import is_older, is_to_be_looked_at, judged
@@ -170,7 +171,7 @@ class Rejudgement:
         urls = [url_of(text) for text, _ in batch]
         sources = [(url, links) for url, (_, links) in zip(urls, batch, strict=True) if url is not None]
         asked = [url for url, _ in sources]
-        depths = await self._database.read(lambda connection: depths_of(connection, asked, identity_of))
+        depths = await self._database.read(lambda connection: depths_of(connection, asked, UrlKeys(identity_of)))
         offers = [
             Offer(link.url, How.LINK, url.id, depth + 1)
             for (url, links), depth in zip(sources, depths, strict=True)
@@ -335,7 +336,7 @@ class Hastening:
         sooner += called
         hastened = 0
         for start in range(0, len(sooner), AT_ONCE):
-            hastened += await self._frontier.hasten(sooner[start : start + AT_ONCE])
+            hastened += await self._frontier.reschedule(sooner[start : start + AT_ONCE])
         self._tell("links.swept", changed=len(changed), judged=judged_pages, hastened=hastened)
         return Swept(judged_pages, hastened)
 

@@ -1,4 +1,4 @@
-"""What the journey asks of a frontier, and what a frontier reports of URLs and hosts."""
+"""The frontier: what the crawler may ask of it, and what it reports about URLs and hosts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType, TracebackType
@@ -21,51 +21,60 @@ from gossamer.values.visit import Counts, EndedGroup, Failure, Selection, Settle
 
 
 class Frontier(Protocol):
-    """Which addresses are known, which are due, and when each host may be touched.
+    """Which URLs are known, which are due, and when something may be sent to each host again.
 
-    Real ones: `SqliteFrontier`, of one crawler, and `PostgresFrontier`, which many crawlers share.
+    A URL is offered, accepted and queued; it is leased as a visit and settled with its result; then it waits for its
+    next visit, or for nothing. Real ones: `SqliteFrontier`, of one crawler, and `PostgresFrontier`, which many crawlers
+    share. What a method has written is on disk when it returns.
     """
 
     async def offer(self, offers: Sequence[Offer], pages: Mapping[int, Url] = MappingProxyType({})) -> int:
-        """Addresses, some perhaps new (seeds; links come with `settle`). Says how many were not met lately. `pages`:
-        those they were met on, by id, where there are any."""
+        """Offer URLs, some perhaps new; returns how many were accepted and not seen recently. Links of visited pages
+        come with `settle` instead. `pages`: those the URLs were found on, by id, if any."""
         ...
 
     async def take(self, at_most: int) -> list[Visit]:
         """Lease visits that are due and polite, at most one a host.
 
-        The leases and the hosts' earliest next instants are on disk before this returns. Where an origin's
-        robots.txt is unknown or has expired, the visit handed out is the one to its robots.txt. Hosts come by their
-        bands: the better ones more often, none never. Within a host the better address goes first.
+        A leased host gets no other visit until this one is settled, and nothing is sent to it before its next instant
+        even after a crash. Where the robots.txt of an origin is unknown or has expired, the visit is to that
+        robots.txt. The band of the host is drawn at random, better bands more often, none never; within a host the
+        better URL goes first.
         """
         ...
 
     async def settle(self, done: Sequence[Settled]) -> None:
-        """Outcomes, links, captures and politeness in one transaction: the acknowledgement. Leases returned.
+        """Store results, links, captures and politeness in one transaction, and return the leases. This acknowledges
+        the visits: until then a crash repeats them.
 
-        Raises LeaseLost, and writes nothing, when another crawler has taken over the lease of one of these fetches.
+        Raises LeaseLost, and writes nothing, when another crawler has taken over the lease of one of these visits.
+        REQUIRES: each visit was taken here and is not settled yet; robots visits come with an entry.
         """
         ...
 
     async def next_at(self) -> Instant | None:
-        """The earliest instant at which `take` may find something. None: nothing is left to be handed out, now or
-        later, and nothing is leased. What waits at retired hosts or in quarantine is not handed out."""
+        """The earliest instant at which `take` may find something. None: there is nothing to lease now or later, and
+        nothing is leased. Retired hosts and quarantined URLs do not count."""
         ...
 
     async def counts(self) -> Counts: ...
 
     async def revive(self, seeds: Sequence[Url]) -> int:
-        """At the start of a run: another chance for seeds that failed, and for hosts that were given up."""
+        """At the start of a run, queue seeds again that failed for a reason that may be gone, and pages given up
+        because of their robots.txt. Returns how many."""
         ...
 
     async def recall(self) -> int:
-        """Pages that were fetched and wait for nothing are due: the crawl comes back to them. Says how many."""
+        """Queue every fetched page that waits for nothing: the crawl revisits pages from now on. Returns how many."""
         ...
 
     async def requeue(self, selection: Selection) -> int:
-        """URLs that were visited or refused wait again, as if they had never failed, and those that wait for a later
-        time come now; says how many. Flat in memory, in many transactions. Politeness and the order within a host are
-        not touched; what is held in quarantine or at a retired host stays there."""
+        """Queue visited or refused URLs again, as if they had never failed, and make those due that wait for a later
+        time. Returns how many.
+
+        Constant memory, in many transactions. Politeness and the order within a host do not change; URLs in quarantine
+        or at retired hosts stay there.
+        """
         ...
 
     async def refetch(self, urls: Sequence[Url]) -> int:
@@ -74,59 +83,63 @@ class Frontier(Protocol):
         ...
 
     async def ended(self, selection: Selection) -> list[EndedGroup]:
-        """How the URLs of a selection ended: what `requeue` would move, and some that wait already."""
+        """How the URLs of a selection ended: those `requeue` would queue, and some that wait already."""
         ...
 
     async def failures(self, url: Url) -> list[Failure]:
-        """Failed visits to a URL before its last one, at most ten, the newest first."""
+        """Failed visits to a URL before its last one, newest first, at most ten."""
         ...
 
     async def pasts(self, urls: Sequence[Url]) -> list[Past | None]:
-        """What is remembered of each of these pages; None: nothing is."""
+        """What is remembered about each of these pages; None: nothing is."""
         ...
 
-    async def hasten(self, sooner: Sequence[Reschedule]) -> int:
-        """Pages that wait for a later time come sooner; says how many. One that is due or on lease already, held in
-        quarantine, or not remembered stays where it is. Politeness and the order within the host are not touched."""
+    async def reschedule(self, changes: Sequence[Reschedule]) -> int:
+        """Make waiting pages due earlier; returns how many moved. Pages that are due, leased, quarantined or not
+        remembered do not move. Politeness and the order within a host do not change."""
         ...
 
     async def plans(self) -> dict[tuple[str, int], int]:
-        """How many pages wait for each day (since 1970, UTC) at each host, as far as their time has not come."""
+        """How many pages wait for each day (since 1970, UTC) at each host; those due already do not count."""
         ...
 
     async def retire(self, host: str, why: str) -> bool:
-        """Nothing at the host is handed out any more. False: it is unknown, or was retired before."""
+        """Stop leasing visits at a host. False: it is unknown, or already retired."""
         ...
 
     async def reinstate(self, host: str) -> bool:
-        """It is visited again. False: it is unknown, or not retired."""
+        """Visit a retired host again. False: it is unknown, or not retired."""
         ...
 
     async def quarantine(self, host: str, template: str) -> int:
-        """Addresses of this pattern wait outside the queue from now on; says how many were held back at once."""
+        """Keep the URLs of a template out of the queue from now on; returns how many left it at once."""
         ...
 
     async def release(self, host: str, template: str) -> int:
-        """They wait for their turn again; says how many."""
+        """End the quarantine of a template; returns how many URLs are queued again."""
         ...
 
     async def awaited(self) -> "Awaited | None":
-        """The fetch that a crawl with nothing to do waits for; None: nothing waits."""
+        """The next visit, and why it is not made yet, for a crawl that has nothing to do. None: no URL waits."""
         ...
 
     def holds(self, visit: Visit) -> bool:
-        """Whether this crawler still has the lease of this fetch, so that no other can be at its host. Checked right
+        """Whether this crawler still has the lease of this visit, so that no other can be at its host. Checked right
         before a connection is opened, and before a request is sent."""
         ...
 
-    async def __aenter__(self) -> Self: ...
+    async def __aenter__(self) -> Self:
+        """Recover what the last run left; leases from before a crash return to their queues after a full gap."""
+        ...
 
     async def __aexit__(
         self, kind: type[BaseException] | None, trouble: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    ) -> None:
+        """Return the leases that are not settled."""
+        ...
 
     def set_rules(self, may_enter: Callable[[Offer], bool], nudge: Callable[[Offer], int] | None = None) -> None:
-        """From now on these rules judge what is offered; what was refused before may be offered again."""
+        """From now on these rules judge offers; URLs that were refused before may be offered again."""
         ...
 
 
@@ -144,28 +157,30 @@ class FrontierRules(msgspec.Struct, frozen=True):
 
     politeness: Politeness
     may_enter: Callable[[Offer], bool]
-    """Judges an offered URL. It is pure, and asked only for URLs that were not seen recently."""
+    """Judges an offered URL. Pure, and called only for URLs that were not seen recently."""
     nudge: Callable[[Offer], int] | None = None
     """What the user's rules add to the priority of an offer."""
     keys: UrlKeys = UrlKeys()
     template_of: Callable[[str], str] | None = None
-    """The pattern of a URL; None: nothing can be quarantined."""
+    """The template of a URL; None: nothing can be quarantined."""
     judge_template: Callable[[TemplateTally], bool] | None = None
-    """Whether URLs of a template that has brought this are to be quarantined."""
+    """Whether a template that has brought this must be quarantined."""
     budget: SiteBudget = SiteBudget()
     resolve: Resolve | None = None
-    """The IP address of a host name, or None. Without it each host counts as having one of its own."""
+    """The IP address of a host name, or None. Without it each host counts as having an address of its own."""
     chance: Chance = msgspec.field(default_factory=lambda: seeded(0))
     seen_slots: int = 1 << 20
     """URLs remembered in memory, eight bytes each; a power of two."""
 
 
 class KnownState(msgspec.Struct, frozen=True):
+    """All that is stored about a URL."""
+
     url: Url
-    """As it was met first, which may be spelt otherwise than it was asked for."""
+    """In the spelling it was first found in."""
     how: How
     source: Url | None
-    """The address it was first met on; None for seeds, and for what a robots.txt named."""
+    """The page it was first found on; None for seeds, and for sitemaps that a robots.txt names."""
     source_id: int | None
     depth: int
     hops: int
@@ -177,19 +192,11 @@ class KnownState(msgspec.Struct, frozen=True):
     due_at: Instant | None
     is_queued: bool
     is_held: bool = False
-    """Whether it waits in quarantine."""
+    """It is in quarantine."""
     priority: int | None = None
-    """Among those that wait at its host; None: it does not wait."""
+    """Among the waiting URLs of its host; None: it does not wait."""
     later_at: Instant | None = None
-    """Its turn does not come before."""
-
-
-class Preview(msgspec.Struct, frozen=True):
-    """What a rule would do to the addresses that wait."""
-
-    queued: int
-    matched: int
-    examples: tuple[str, ...]
+    """It is not due before."""
 
 
 class Ledger(msgspec.Struct, frozen=True):
@@ -200,23 +207,26 @@ class Ledger(msgspec.Struct, frozen=True):
     gap_s: float
     """As promised at its last visit."""
     least_gap_s: float | None
-    """None: it has been visited once at most."""
+    """None: it was visited at most once."""
     mean_gap_s: float | None
     broken: int
     """Visits that began before the promised instant."""
 
 
 class HostState(msgspec.Struct, frozen=True):
+    """All that is stored about a host."""
+
     name: str
     queued: int
     held: int
-    """Addresses in quarantine."""
+    """URLs in quarantine."""
     errands: int
+    """robots.txt requests to make here because other hosts redirect theirs."""
     leased: bool
     has_back_queue: bool
     band: int
     next_at: Instant
-    """Not touched before."""
+    """Nothing is sent to it before."""
     ready_at: Instant | None
     """When it may leave its front queue; None: it is in none."""
     later_at: Instant | None
@@ -234,7 +244,7 @@ class HostState(msgspec.Struct, frozen=True):
 
 
 class Template(msgspec.Struct, frozen=True):
-    """A pattern of addresses, and what it has brought."""
+    """A pattern of URLs, and what it has brought."""
 
     host: str
     template: str
@@ -245,8 +255,10 @@ class Template(msgspec.Struct, frozen=True):
 
 
 class Awaited(msgspec.Struct, frozen=True):
+    """The next visit, and why it is not made yet."""
+
     what: Literal["retry", "robots", "revisit", "back-off", "gap"]
     url: str
     until_at: Instant
     why: str = ""
-    """How the last visit failed, where that is the reason."""
+    """How the last visit failed, if that is the reason."""

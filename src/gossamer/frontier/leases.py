@@ -1,4 +1,4 @@
-"""Which of the pages that wait at a host is fetched now, given what its robots.txt files say. No IO."""
+"""Which waiting page of a host is visited next, given its robots.txt entries. Pure."""
 
 from collections.abc import Iterable
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -16,16 +16,17 @@ from gossamer.values.visit import FOLLOWED, Visit, VisitKind
 
 
 class Lease(msgspec.Struct, frozen=True, kw_only=True):
-    """A fetch that is out, and what settling it needs to know."""
+    """A leased visit, and what is needed to settle it."""
 
     visit: Visit
     host_id: int
     lane_host_id: int
-    """Whose lane this fetch serves: another host's only when its robots.txt has moved here."""
+    """Whose lane this visit serves: another host's only when the robots.txt of that host has moved here."""
     lane: int
     since_s: float
     """When it was taken, by the clock that never steps."""
     is_errand: bool = False
+    """It requests the robots.txt of another host, which has moved here."""
     priority: int = 0
     sequence: int = 0
     address_id: int | None = None
@@ -34,7 +35,7 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DuePage(NamedTuple):
-    """The first page in a lane of a host, its place there first. `how` and `last_reason` are as the store has them."""
+    """The first page in a lane of a host; its place comes first. `how` and `last_reason` are as the store has them."""
 
     priority: int
     sequence: int
@@ -52,7 +53,7 @@ class DuePage(NamedTuple):
     def visit(
         self, url: Url, how: How, past: Past | None, robots: Robots, now: Instant, failing: tuple[int, Instant | None]
     ) -> Visit:
-        """`failing`: for how many fetches, and since when, the host has failed."""
+        """`failing`: for how many visits, and since when, the host has failed."""
         return Visit(
             url=url,
             kind=VisitKind.PAGE,
@@ -72,13 +73,13 @@ class DuePage(NamedTuple):
 
 
 class Open(msgspec.Struct, frozen=True):
-    """Pages may be handed out; the journey judges each by this entry."""
+    """Pages may be leased; the crawler judges each by this entry."""
 
     robots: Robots
 
 
 class AskFirst(msgspec.Struct, frozen=True):
-    """The robots.txt has to be read (again) first. It is unknown, or the entry given has run out."""
+    """The robots.txt must be read (again) first: it is unknown, or this entry has expired."""
 
     robots: Robots | None
 
@@ -90,11 +91,11 @@ class Shut(msgspec.Struct, frozen=True):
 
 
 class Away(msgspec.Struct, frozen=True):
-    """The robots.txt has moved and is being asked for elsewhere; its answer opens the gate."""
+    """The robots.txt has moved and is being requested elsewhere; pages wait for the response."""
 
 
 class GivenUp(msgspec.Struct, frozen=True):
-    """It could not be read too often: what waits is settled, unvisited."""
+    """It failed too often: what waits is settled without a visit."""
 
     failures: int
 
@@ -103,45 +104,48 @@ Gate = Open | AskFirst | Shut | Away | GivenUp
 
 
 T = TypeVar("T")
-Place = tuple[int, int]
-"""Priority, and the place among those that share it: the lower goes first."""
 
 
 class Choice(NamedTuple, Generic[T]):
     best: tuple[T, Open | AskFirst] | None
-    """What goes first, and what the robots.txt of its origin says: fetch the page, or ask for the robots.txt."""
+    """What goes first, and what the robots.txt of its origin says: fetch the page, or the robots.txt."""
     opens_at: list[Instant]
-    """When origins whose robots.txt cannot be read now are asked again."""
-    given_up: list[tuple[T, int]]
-    """Of origins that were asked too often: what waits there is settled. With the number of failures in a row."""
+    """When the robots.txt of origins where it cannot be read now is requested again."""
+    given_up: list[tuple[T, str]]
+    """Origins where it failed too often, each with that in words: what waits there is settled."""
 
 
-def choose(heads: Iterable[tuple[Place, T, Robots | None]], now: Instant, tries: int | None) -> Choice[T]:
-    """`heads`: the first page that is due at each origin of one host, and the robots entry of that origin."""
-    found: list[tuple[Place, T, Open | AskFirst]] = []
+def choose(heads: Iterable[tuple[tuple[int, int], T, Robots | None]], now: Instant, tries: int | None) -> Choice[T]:
+    """`heads`: the first due page of each origin of a host: its priority and sequence (the lower goes first), itself,
+    and the robots entry of that origin."""
+    found: list[tuple[tuple[int, int], T, Open | AskFirst]] = []
     opens_at: list[Instant] = []
-    given_up: list[tuple[T, int]] = []
+    given_up: list[tuple[T, str]] = []
     for place, head, robots in heads:
         match gate_of(robots, now, tries):
             case (Open() | AskFirst()) as gate:
                 found.append((place, head, gate))
             case Shut(until=until):
                 opens_at.append(until)
-            case GivenUp(failures=failures):
-                given_up.append((head, failures))
-            case Away():
+            case GivenUp() if robots is not None:
+                given_up.append((head, gave_up_in_words(robots)))
+            case _:  # it has moved: nothing can be done here
                 pass
     best = min(found, key=lambda one: one[0], default=None)
     return Choice(None if best is None else best[1:], opens_at, given_up)
 
 
+def gave_up_in_words(robots: Robots) -> str:
+    return f"{robots.origin}/robots.txt could not be read, {robots.failures} times in a row"
+
+
 def robots_visit(url: Url, robots: Robots | None, now: Instant) -> Visit:
-    """To the robots.txt of an origin; `robots` is the entry it had."""
+    """A visit to the robots.txt of an origin; `robots` is its previous entry."""
     return Visit(url, VisitKind.ROBOTS, now, failures=robots.failures if robots else 0, robots=robots)
 
 
 def gate_of(robots: Robots | None, now: Instant, tries: int | None) -> Gate:
-    """Missing, unreachable and read are different facts (RFC 9309, section 2.3.1). `tries`: see `is_given_up`."""
+    """Missing, unreachable and read are different states (RFC 9309, section 2.3.1). `tries`: see `is_given_up`."""
     if robots is None:
         return AskFirst(None)
     if robots.state is RobotsState.PENDING:
@@ -154,7 +158,7 @@ def gate_of(robots: Robots | None, now: Instant, tries: int | None) -> Gate:
 
 
 MOST_RULES = 200_000
-"""Rules (and entries) held in memory at most; the one unused for longest goes first."""
+"""Rules (and entries) held in memory at most; the least recently used goes first."""
 
 
 class RobotsCache(Generic[T]):
@@ -188,12 +192,12 @@ def _weight(robots: Robots | None) -> int:
 
 
 LONG_KNOWN = 24
-"""Failures in a row after which even a host whose robots.txt was read before is given up. The waits between them
-reach an hour: that is later than the half day after which the last good copy speaks again."""
+"""Consecutive failures after which even a host whose robots.txt was read before is given up. The waits between them
+reach an hour: that is later than the half day after which the last good copy applies again."""
 
 
 def is_given_up(robots: Robots, tries: int | None) -> bool:
-    """After so many failures in a row. None, in a crawl without end: only where asking again can change nothing."""
+    """After `tries` consecutive failures. None, in a crawl without end: only where trying again can change nothing."""
     if robots.state is not RobotsState.UNREACHABLE:
         return False
     if tries is None:

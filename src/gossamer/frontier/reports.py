@@ -1,17 +1,18 @@
-"""What the frontier knows, for reports, lists and exports. Functions on a state, a reader's too."""
+"""What the frontier knows, for reports, lists and exports: functions on either database, also on a reader's
+connection."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from heapq import merge
-from typing import Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import msgspec
 
 from gossamer.base.clock import SECOND, Instant
-from gossamer.frontier.api import Awaited, HostState, Ledger, Preview, Template
-from gossamer.frontier.known import find_host_id, known, robots_entry
+from gossamer.frontier.api import Awaited, HostState, Ledger, Template
+from gossamer.frontier.known import PLAIN, find_host_id, known, robots_entry
 from gossamer.frontier.priority import LAST, links_in
-from gossamer.frontier.rows import HELD, HOWS, LANES_OF, REASON_CODES, REASONS, text_of
+from gossamer.frontier.rows import HELD, HOWS, LANES_OF, REASON_CODES, REASONS, UrlKeys, text_of
 from gossamer.store.statements import State, load
 from gossamer.values.history import Past, decoded
 from gossamer.values.link import How
@@ -23,7 +24,7 @@ _SQL = load("gossamer.frontier", "reports.sql")
 
 
 def queued(connection: State) -> Iterator[tuple[str, int]]:
-    """Every address that waits in the queue, and its depth; those in quarantine and in the journal are not among them.
+    """Every queued URL, and its depth; not those in quarantine or in the journal.
 
     Ten million take about half a minute: the caller may stop at any time.
     """
@@ -31,27 +32,14 @@ def queued(connection: State) -> Iterator[tuple[str, int]]:
         yield text_of(lane, name, text), depth
 
 
-def preview(connection: State, matches: Callable[[str, int], bool], examples: int = 10) -> Preview:
-    """How many of the waiting addresses `matches` says yes to, and the first of them."""
-    seen, matched = 0, 0
-    first: list[str] = []
-    for text, depth in queued(connection):
-        seen += 1
-        if matches(text, depth):
-            matched += 1
-            if len(first) < examples:
-                first.append(text)
-    return Preview(seen, matched, tuple(first))
-
-
 def held(connection: State, host: str | None = None) -> Iterator[str]:
-    """Every address in quarantine."""
+    """Every URL in quarantine, of one host or of all."""
     for lane, name, text in connection.execute(_SQL["held"], (host,)):
         yield text_of(lane - HELD, name, text)
 
 
 def ledger(connection: State) -> Iterator[Ledger]:
-    """Of every host that was visited, by name."""
+    """Of every visited host, by name."""
     return map(_ledger_of, connection.execute(_SQL["ledger"]))
 
 
@@ -63,8 +51,12 @@ def host_ledger(connection: State, name: str) -> Ledger | None:
 
 def _ledger_of(row: tuple[str, int, int, int | None, int, int, int]) -> Ledger:
     host, visits, gap, least_gap, rested, rests, broken = row
-    least_s = None if least_gap is None else least_gap / SECOND
-    return Ledger(host, visits, gap / SECOND, least_s, rested / rests / SECOND if rests > 0 else None, broken)
+    mean_s = rested / rests / SECOND if rests > 0 else None
+    return Ledger(host, visits, gap / SECOND, _seconds(least_gap), mean_s, broken)
+
+
+def _seconds(microseconds: int | None) -> float | None:
+    return None if microseconds is None else microseconds / SECOND
 
 
 def hosts(connection: State) -> Iterator[HostState]:
@@ -78,14 +70,14 @@ def host_state(connection: State, name: str) -> HostState | None:
 
 
 def templates(connection: State, host: str | None = None) -> Iterator[Template]:
-    """What was learned of every host's patterns, or of one host's."""
+    """Of one host or of all."""
     for row in connection.execute(_SQL["templates"], (host,)):
         yield Template(*row)
 
 
-def waits_before(connection: State, url: Url, identity: Callable[[str], str] | None = None) -> int | None:
-    """How many of its host's addresses go first; None: it does not wait, or not for its turn."""
-    found = known(connection, url, identity=identity)
+def waits_before(connection: State, url: Url, keys: UrlKeys = PLAIN) -> int | None:
+    """How many URLs of its host go first; None: it does not wait, or waits for a later time."""
+    found = known(connection, url, keys)
     if found is None or not found.is_queued or found.later_at is not None or found.priority is None:
         return None
     lane = int(found.url.scheme == "https")
@@ -94,28 +86,24 @@ def waits_before(connection: State, url: Url, identity: Callable[[str], str] | N
     return int(before)
 
 
-def _state_of(row: tuple[object, ...]) -> HostState:
+def _state_of(row: tuple[Any, ...]) -> HostState:
     facts = dict(zip(HostState.__struct_fields__, row, strict=True))
-    facts["gap_s"] = int(str(facts["gap_s"])) / SECOND
-    facts["spent_s"] = int(str(facts["spent_s"])) / SECOND
-    facts["links_in"] = links_in(int(str(facts["links_in"])))
+    facts |= {
+        "gap_s": facts["gap_s"] / SECOND,
+        "spent_s": facts["spent_s"] / SECOND,
+        "links_in": links_in(facts["links_in"]),
+    }
     return msgspec.convert(facts, HostState, strict=False)
 
 
-# How every address ended, for reports and checks; readable from any process.
-
-
 def every_end(connection: State) -> Iterator[tuple[str, str]]:
-    """Address and reason code of its last visit; those never visited are left out."""
+    """The URL and reason code of every last visit."""
     for lane, name, text, reason in connection.execute(_SQL["every_end"]):
         yield text_of(lane, name, text), REASONS[reason].value
 
 
-# What a crawl waits for that has nothing to do: the next visit, until when, and why not before.
-
-
 def awaited(connection: State, in_back: Iterable[int], now: Instant) -> Awaited | None:
-    """The next visit, by the hosts of the front and those with a back queue; None: nothing waits."""
+    """The next visit, of the first hosts of the front queues and those with a back queue; None: no URL waits."""
     in_front = [host_id for (host_id,) in connection.execute(_SQL["in_front"]) if host_id is not None]
     host = connection.execute(_SQL["first_of"], (str([*in_front, *in_back]),)).fetchone()
     if host is None:
@@ -141,18 +129,17 @@ def awaited(connection: State, in_back: Iterable[int], now: Instant) -> Awaited 
     return min(found, key=lambda one: one.until_at, default=None)
 
 
-# The visits that ended, the newest or the oldest first, from any position on: for lists that people page through.
-# Of each address its last visit. Nothing is counted and nothing skipped, so a page costs the same anywhere in the
-# list.
+# Last visits, newest or oldest first, from any position on: for lists in pages. Nothing is counted and nothing skipped,
+# so a page costs the same anywhere in the list.
 
 MOST_OF_HOST = 50_000
-"""Ends of one host that are sorted in memory; a larger host is found among all."""
+"""Last visits of one host that are sorted in memory; those of a larger host are searched among all."""
 FARTHEST = (1 << 63) - 1
 _Row = tuple[int, int, int, int, str, str, int, int, int, str | None, int, int | None]
 
 
 class ListPosition(NamedTuple):
-    """Where a list goes on."""
+    """Where a list continues."""
 
     at: Instant
     host_id: int
@@ -187,12 +174,10 @@ def visits(
     after: ListPosition | None = None,
     is_newest_first: bool = True,
 ) -> Generator[EndedUrl, None, None]:
-    """Those that ended for one of these reasons. The caller stops when it has enough, and closes it before the
-    connection."""
+    """Those with one of these reasons. The caller closes it before the connection."""
     start = after or (NEWEST if is_newest_first else OLDEST)
-    if (
-        is_newest_first
-    ):  # the index is entered by the instant; the rest of the position tells those of one instant apart
+    # the index is searched by instant; the rest of the position orders rows of the same instant
+    if is_newest_first:
         until_at = min(until_at, start.at)
     else:
         since_at = max(since_at, start.at)
@@ -220,10 +205,8 @@ def _of_host(
     if len(rows) > MOST_OF_HOST:
         return None
     wanted = {REASON_CODES[reason] for reason in reasons}
-    is_beyond: Callable[[_Row], bool] = (
-        (lambda row: _key(row) < start) if is_newest_first else (lambda row: _key(row) > start)
-    )
-    return sorted((row for row in rows if row[8] in wanted and is_beyond(row)), key=_key, reverse=is_newest_first)
+    found = [row for row in rows if row[8] in wanted and (_key(row) < start if is_newest_first else _key(row) > start)]
+    return sorted(found, key=_key, reverse=is_newest_first)
 
 
 def _key(row: _Row) -> tuple[int, int, int]:
@@ -231,10 +214,9 @@ def _key(row: _Row) -> tuple[int, int, int]:
 
 
 def _ended(row: _Row) -> EndedUrl:
-    at, host_id, number, lane, name, text, how, depth, reason, detail, failures, due_at = row
-    position = ListPosition(at, host_id, number)
+    lane, name, text, how, depth, reason, detail, failures, due_at = row[3:]
     return EndedUrl(
-        position=position,
+        position=ListPosition(*row[:3]),
         url=text_of(lane, name, text),
         host=name,
         how=HOWS[how],
@@ -246,11 +228,22 @@ def _ended(row: _Row) -> EndedUrl:
     )
 
 
-# How every address ended, with all that is stored of it, for exports: a few hundred at a time, each for itself, so
-# that a slow reader holds no state of the database open.
+# Everything of one kind, for exports: a few hundred rows at a time, each from a connection of its own, so that a slow
+# reader holds no state of the database open. `connect` makes a reader's connection, which is closed after each group.
 
 AT_ONCE = 500
-_LOWEST = -(1 << 63)
+Connect = Callable[[], State]
+
+
+def _every(connect: Connect, statement: str) -> Iterator[Any]:
+    """The rows of a statement after a key, without that key: a host id and an id."""
+    last, is_more = (-(1 << 63), -(1 << 63)), True
+    while is_more:
+        with closing(connect()) as connection:
+            rows = connection.execute(_SQL[statement], (*last, AT_ONCE)).fetchall()
+        yield from (row[2:] for row in rows)
+        if is_more := len(rows) == AT_ONCE:
+            last = rows[-1][:2]
 
 
 class LastVisit(msgspec.Struct, frozen=True):
@@ -270,46 +263,46 @@ class KnownUrl(msgspec.Struct, frozen=True):
     how: How
     depth: int
     reason: Reason | None
-    """How its last visit ended; None: it was not visited yet."""
+    """How its last visit ended; None: not visited yet."""
 
 
-def every_known(connect: Callable[[], State]) -> Iterator[KnownUrl]:
-    """All that were accepted: visited, waiting, or held back. `connect` as for `every_visit`."""
-    last, is_more = (_LOWEST, _LOWEST), True
-    while is_more:
-        with closing(connect()) as connection:
-            rows = connection.execute(_SQL["next_known"], (*last, AT_ONCE)).fetchall()
-        for host_id, url_id, lane, name, text, how, depth, reason in rows:
-            last = (host_id, url_id)
-            yield KnownUrl(text_of(lane, name, text), HOWS[how], depth, None if reason is None else REASONS[reason])
-        is_more = len(rows) == AT_ONCE
+def every_known(connect: Connect) -> Iterator[KnownUrl]:
+    """All accepted URLs: visited, queued or quarantined."""
+    for lane, name, text, how, depth, reason in _every(connect, "next_known"):
+        yield KnownUrl(text_of(lane, name, text), HOWS[how], depth, None if reason is None else REASONS[reason])
 
 
-def every_visit(connect: Callable[[], State]) -> Iterator[LastVisit]:
-    """`connect` makes a reader's connection, which is closed after each group."""
-    last, is_more = (_LOWEST, _LOWEST), True
-    while is_more:
-        with closing(connect()) as connection:
-            rows = connection.execute(_SQL["next_ends"], (*last, AT_ONCE)).fetchall()
-        for host_id, url_id, lane, name, text, how, depth, hops, reason, detail, failures, settled_at, due_at in rows:
-            last = (host_id, url_id)
-            url = text_of(lane, name, text)
-            why = REASONS[reason]
-            yield LastVisit(
-                url=url,
-                how=HOWS[how],
-                depth=depth,
-                hops=hops,
-                reason=why,
-                detail=detail or "",
-                failures=failures,
-                settled_at=settled_at,
-                due_at=due_at,
-            )
-        is_more = len(rows) == AT_ONCE
+def every_visit(connect: Connect) -> Iterator[LastVisit]:
+    for lane, name, text, how, depth, hops, reason, detail, *rest in _every(connect, "next_ends"):
+        yield LastVisit(text_of(lane, name, text), HOWS[how], depth, hops, REASONS[reason], detail or "", *rest)
 
 
-# Hosts in an order a person chose, some at a time, for lists that are paged through. One pass over one row a host.
+class Remembered(msgspec.Struct, frozen=True):
+    """What is remembered about a page that is revisited."""
+
+    url: str
+    host: str
+    due_at: Instant | None
+    """When its next visit is due; None: it does not wait for one."""
+    past: Past
+
+
+def remembered(connection: State, host: str | None = None) -> Iterator[Remembered]:
+    """In no order: there may be millions. Of one host, or of all."""
+    return _remembered(connection.execute(_SQL["remembered"], {"host": host}))
+
+
+def every_remembered(connect: Connect) -> Iterator[Remembered]:
+    return _remembered(_every(connect, "next_remembered"))
+
+
+def _remembered(rows: Iterable[Any]) -> Iterator[Remembered]:
+    for name, lane, text, due_at, kept in rows:
+        if (past := decoded(kept)) is not None:
+            yield Remembered(text_of(lane, name, text), name, due_at, past)
+
+
+# Hosts in an order that a user chose, for lists in pages. One pass over one row for each host.
 
 _ROBOTS = msgspec.msgpack.Decoder(Robots)
 LOWEST = -(1 << 62)
@@ -318,19 +311,19 @@ STATES = ("under-way", "ready", "waiting", "backing-off", "over-budget", "retire
 
 
 class ListedHostRow(msgspec.Struct, frozen=True):
-    """A host, with what a list of hosts shows of it."""
+    """A host, with what a list of hosts shows about it."""
 
     rank: int
-    """With its name, its place in this order."""
+    """Its position in this order, together with its name."""
     state: str
     """One of STATES."""
     host: HostState
     least_gap_s: float | None
     broken: int
     robots: tuple[Robots, ...]
-    """Of its http and its https pages, as far as they were asked for."""
+    """Of its http and its https pages, if they were requested."""
     traps: tuple[Template, ...]
-    """Patterns of addresses that are held back."""
+    """Quarantined templates."""
 
 
 def listed_hosts(
@@ -344,21 +337,20 @@ def listed_hosts(
     most: int = 50,
 ) -> list[ListedHostRow]:
     wanted = {"text": text, "state": state, "sort": order, "rank": after[0], "after": after[1], "most": most}
-    rows = connection.execute(_SQL["some"], wanted | _standing(now, is_crawling)).fetchall()
+    rows = connection.execute(_SQL["some"], wanted | _state_values(now, is_crawling)).fetchall()
     found = []
     for rank, name, number, least_gap, broken, kind in rows:
         host = host_state(connection, name)
-        if host is None:  # forgotten between the two questions
+        if host is None:  # forgotten between the two queries
             continue
         entries = _entries(connection, number)
         held = [one for one in templates(connection, name) if one.quarantined_at is not None] if host.held else []
-        least_gap_s = None if least_gap is None else least_gap / SECOND
-        found.append(ListedHostRow(rank, kind, host, least_gap_s, broken, entries, tuple(held)))
+        found.append(ListedHostRow(rank, kind, host, _seconds(least_gap), broken, entries, tuple(held)))
     return found
 
 
 def robots_of(connection: State, name: str) -> tuple[Robots, ...]:
-    """What was last known of a host's robots.txt files."""
+    """The stored robots.txt entries of a host."""
     number = find_host_id(connection, name)
     return () if number is None else _entries(connection, number)
 
@@ -368,41 +360,10 @@ def _entries(connection: State, number: int) -> tuple[Robots, ...]:
 
 
 def states(connection: State, now: Instant, is_crawling: bool) -> dict[str, int]:
-    """How many hosts are in each state that any is in."""
-    found = dict(connection.execute(_SQL["states"], _standing(now, is_crawling)).fetchall())
+    """How many hosts are in each state, without empty ones."""
+    found = dict(connection.execute(_SQL["states"], _state_values(now, is_crawling)).fetchall())
     return {state: found[state] for state in STATES if state in found}
 
 
-def _standing(now: Instant, is_crawling: bool) -> dict[str, int]:
+def _state_values(now: Instant, is_crawling: bool) -> dict[str, int]:
     return {"now": now, "is_crawling": int(is_crawling), "last_band": LAST}
-
-
-# Pages that come again, and what is remembered of each. Functions on any connection, a reader's too.
-
-
-class Remembered(msgspec.Struct, frozen=True):
-    url: str
-    host: str
-    due_at: Instant | None
-    """When its next visit is due; None: it does not wait for one."""
-    past: Past
-
-
-def remembered(connection: State, host: str | None = None) -> Iterator[Remembered]:
-    """In no order: there may be millions. Of one host, or of all."""
-    for name, lane, text, due_at, kept in connection.execute(_SQL["remembered"], {"host": host}):
-        if (past := decoded(kept)) is not None:
-            yield Remembered(text_of(lane, name, text), name, due_at, past)
-
-
-def every_remembered(connect: Callable[[], State]) -> Iterator[Remembered]:
-    """All, some hundred at a time: `connect` makes a reader's connection, which is closed after each group."""
-    last, is_more = (_LOWEST, _LOWEST), True
-    while is_more:
-        with closing(connect()) as connection:
-            rows = connection.execute(_SQL["next_remembered"], (*last, AT_ONCE)).fetchall()
-        for host_id, url_id, name, lane, text, due_at, kept in rows:
-            last = (host_id, url_id)
-            if (past := decoded(kept)) is not None:
-                yield Remembered(text_of(lane, name, text), name, due_at, past)
-        is_more = len(rows) == AT_ONCE

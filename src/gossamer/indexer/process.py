@@ -33,8 +33,8 @@ from gossamer.base.tuning import (
     relax_garbage_collection,
 )
 from gossamer.config.settings import Settings
+from gossamer.frontier.known import pasts_of
 from gossamer.frontier.rows import UrlKeys
-from gossamer.frontier.sqlite.requeue import pasts_of
 from gossamer.indexer.graph_client import NAME as KEEPER
 from gossamer.indexer.graph_client import FactsApart, facts_apart
 from gossamer.indexer.updates import (

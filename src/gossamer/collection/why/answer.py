@@ -26,11 +26,10 @@ from gossamer.crawler.pace import Pace
 from gossamer.crawler.seeds import checked_seeds
 from gossamer.crawler.settlement import MAPS
 from gossamer.frontier.api import HostState, KnownState
-from gossamer.frontier.known import depths_of, known
+from gossamer.frontier.known import depths_of, failures_of, known, pasts_of
 from gossamer.frontier.priority import LAST, priority_of
 from gossamer.frontier.reports import host_state, robots_of, templates, waits_before
 from gossamer.frontier.rows import UrlKeys
-from gossamer.frontier.sqlite.requeue import failures_of, pasts_of
 from gossamer.monitor.control import Control, running_processes
 from gossamer.rules import robots as robots_rules
 from gossamer.rules import scope
@@ -50,6 +49,7 @@ from gossamer.values.url import Url
 from gossamer.views.links.reader import LinksReader
 
 Reaches = list[tuple[Url, scope.Reach]]
+KEYS = UrlKeys(identity_of)
 LONGEST_WAY = 100
 """Steps shown; nobody reads a longer chain of pages."""
 MOST_VISITS = 50
@@ -98,14 +98,14 @@ class WhyQuery:
     def trail(self, typed: str) -> Trail:
         (whole,) = checked_seeds([typed])
         url = stripped(whole)
-        found = known(self.state, url, identity=identity_of)
+        found = known(self.state, url, KEYS)
         name = url.host.name
         host = host_state(self.state, name)
         robots = self._robots(name).get(url.origin)
         fetched = found.url if found is not None else url
         visits = captures.versions(self.state, fetched)[:MOST_VISITS]
-        before = waits_before(self.state, fetched, identity_of) if found is not None and found.is_queued else None
-        (past,) = pasts_of(self.state, [fetched], UrlKeys(identity_of))
+        before = waits_before(self.state, fetched, KEYS) if found is not None and found.is_queued else None
+        (past,) = pasts_of(self.state, [fetched], KEYS)
         return Trail(
             typed=typed,
             url=url.text,
@@ -123,7 +123,7 @@ class WhyQuery:
             else None,
             failures=tuple(
                 FailedBefore(one.at, one.reason, IN_WORDS[one.reason], one.detail)
-                for one in failures_of(self.state, fetched, UrlKeys(identity_of))
+                for one in failures_of(self.state, fetched, KEYS)
             ),
             due_at=found.due_at if found is not None and found.is_queued else None,
             before=before,
@@ -145,7 +145,7 @@ class WhyQuery:
         way: dict[str, Step] = {}
         while found is not None and found.url.text not in way and len(way) < LONGEST_WAY:
             way[found.url.text] = Step(found.url.text, found.how, found.depth, found.hops)
-            found = known(self.state, found.source, identity=identity_of) if found.source is not None else None
+            found = known(self.state, found.source, KEYS) if found.source is not None else None
         return tuple(way.values())
 
     def _robots(self, name: str) -> dict[str, Robots]:
@@ -196,7 +196,7 @@ class WhyQuery:
     def _depth_of(self, url: Url) -> int:
         """The depth of a URL that was never stored, perhaps because a rule rejected it: one more than that of the
         nearest known page that links to it, or than that of a seed."""
-        depths = depths_of(self.state, self.linked_from(url), identity_of)
+        depths = depths_of(self.state, self.linked_from(url), KEYS)
         return min((depth for depth in depths if depth is not None), default=0) + 1
 
     def _scope(self, url: Url, depth: int, how: How, reaches: Reaches) -> RuleVerdict:

@@ -1,7 +1,7 @@
-"""Hosts of the shared frontier: ids, retirement, robots.txt entries, quarantine, and what is forgotten."""
+"""Hosts in the shared frontier: ids, retirement, robots.txt entries, quarantine, and forgetting."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
@@ -9,9 +9,10 @@ from gossamer.base.clock import Instant
 from gossamer.frontier.leases import RobotsCache
 from gossamer.frontier.postgres.presence import tally
 from gossamer.frontier.rows import HELD, lane_of, next_id
+from gossamer.frontier.settlement import forgotten_moves
 from gossamer.rules.scope import Forgotten
 from gossamer.store import tallies
-from gossamer.store.postgres.database import Connection
+from gossamer.store.postgres.database import Connection, columns
 from gossamer.store.statements import load
 from gossamer.values.robots import Robots
 from gossamer.values.url import Host, Url, id_of
@@ -23,7 +24,7 @@ _ENCODER = msgspec.msgpack.Encoder()
 
 
 def find_host_id(connection: Connection, name: str) -> int | None:
-    """None when the host is not known."""
+    """None: the host is not known."""
     number = Host(name).id
     while row := connection.execute(_SQL["host_names"], {"ids": [number]}).fetchone():
         if row[1] == name:
@@ -33,7 +34,7 @@ def find_host_id(connection: Connection, name: str) -> int | None:
 
 
 def retire(connection: Connection, worker_id: int, name: str, why: str, now: Instant) -> bool:
-    """False: the host is not known, or retired already."""
+    """False: the host is not known, or already retired."""
     host_id = find_host_id(connection, name)
     if host_id is None or locked(connection, host_id)[1] is not None:
         return False
@@ -53,20 +54,20 @@ def reinstate(connection: Connection, worker_id: int, name: str) -> bool:
 
 
 def locked(connection: Connection, host_id: int) -> tuple[bool, Instant | None, int | None]:
-    """Whether the host is leased, when it was retired, which of its pages is out. REQUIRES: it is known."""
+    """Whether the host is leased, when it was retired, and which of its pages is leased. REQUIRES: it is known."""
     row = connection.execute(_SQL["host_named"], {"host_id": host_id}).fetchone()
     assert row is not None
     return row[1], row[2], row[3]
 
 
 class SharedRulebook:
-    """Robots entries by host id and lane, by the shared clock. A version says whether the copy in memory is good."""
+    """Robots entries by host id and lane, in shared time. A version tells whether the copy in memory is current."""
 
     def __init__(self) -> None:
         self._cache = RobotsCache[int]()
 
     def of(self, connection: Connection, url: Url) -> Robots | None:
-        """What the robots.txt of the origin of a URL said; None: it is not known."""
+        """The robots.txt of the origin of a URL; None: it is not known."""
         host_id = find_host_id(connection, url.host.name)
         key = (host_id or 0, lane_of(url.text))
         return None if host_id is None else self.entries(connection, {key: None}).get(key)
@@ -74,7 +75,7 @@ class SharedRulebook:
     def entries(
         self, connection: Connection, wanted: Mapping[tuple[int, int], int | None]
     ) -> dict[tuple[int, int], Robots | None]:
-        """The version wanted is None when it is not known."""
+        """`wanted`: host ids and lanes, each with its version; None: that is not known."""
         found: dict[tuple[int, int], Robots | None] = {}
         missing = []
         for key, version in wanted.items():
@@ -84,8 +85,9 @@ class SharedRulebook:
             else:
                 missing.append(key)
         if missing:
-            given = {"hosts": [host_id for host_id, _ in missing], "lanes": [lane for _, lane in missing]}
-            for host_id, lane, version, entry in connection.execute(_SQL["robots_entries"], given):
+            for host_id, lane, version, entry in connection.execute(
+                _SQL["robots_entries"], columns("hosts lanes", missing)
+            ):
                 robots = found[host_id, lane] = _DECODER.decode(entry)
                 # versions are never used twice, so a copy read in a transaction that fails later does no harm
                 self._cache.put((host_id, lane), robots, version)
@@ -101,15 +103,15 @@ class SharedRulebook:
 
 OPEN_LANES, HELD_LANES = [0, 1], [HELD, HELD + 1]
 MOST_MOVED = 10_000
-"""Waiting addresses that are moved when their template is quarantined."""
+"""Waiting URLs that are moved when their template is quarantined."""
 MOST_AT_TURN = 1_000
-"""Those that are looked through when one of them is found at its turn."""
+"""Those checked when one of them is found at its turn."""
 
 
 def quarantine(
     connection: Connection, worker_id: int, name: str, template: str, template_of: Callable[[str], str], now: Instant
 ) -> int:
-    """Addresses of the template wait apart from now on; says how many that waited were held back at once."""
+    """Hold the URLs of a template from now on; returns how many waiting ones were held at once."""
     host_id = find_host_id(connection, name)
     if host_id is None:
         return 0
@@ -129,18 +131,18 @@ def hold_back(
     template_of: Callable[[str], str],
     now: Instant,
 ) -> tuple[int, dict[str, int]]:
-    """Those that wait longest, within bounds; the others are when their turn comes. Says how many, and how counters
-    move. REQUIRES: the host is locked, the template known."""
+    """Hold up to MOST_MOVED waiting URLs of a template; the others are held when their turn comes. Returns how many,
+    and how the counters move. REQUIRES: the host is locked, the template known."""
     given = {"host_id": host_id, "lanes": OPEN_LANES, "visiting": visiting, "most": MOST_MOVED}
     ids = [number for number, url in connection.execute(_SQL["waiting_at"], given) if template_of(url) == template]
     changed = {"host_id": host_id, "lanes": OPEN_LANES, "ids": ids, "by": HELD}
     connection.execute(_SQL["lanes_changed"], changed)
     _judged(connection, host_id, template, now, len(ids))
-    return len(ids), {tallies.QUEUED: -len(ids), tallies.QUARANTINED: len(ids)}
+    return len(ids), held_moves(len(ids))
 
 
 def release(connection: Connection, worker_id: int, name: str, template: str, template_of: Callable[[str], str]) -> int:
-    """Addresses of the template wait with the others again; says how many."""
+    """Queue the held URLs of a template again; returns how many."""
     host_id = find_host_id(connection, name)
     if host_id is None:
         return 0
@@ -151,8 +153,13 @@ def release(connection: Connection, worker_id: int, name: str, template: str, te
     _judged(connection, host_id, template, None, -len(ids))
     if not is_leased and retired_at is None:
         connection.execute(_SQL["host_woken"], {"host_id": host_id})
-    tally(connection, worker_id, {tallies.QUEUED: len(ids), tallies.QUARANTINED: -len(ids)})
+    tally(connection, worker_id, held_moves(-len(ids)))
     return len(ids)
+
+
+def held_moves(amount: int) -> dict[str, int]:
+    """How the counters move when waiting URLs are held."""
+    return {tallies.QUEUED: -amount, tallies.QUARANTINED: amount}
 
 
 def _judged(connection: Connection, host_id: int, template: str, at: Instant | None, held: int) -> None:
@@ -161,53 +168,51 @@ def _judged(connection: Connection, host_id: int, template: str, at: Instant | N
     connection.execute(_SQL["host_holds"], {"host_id": host_id, "more": held})
 
 
-def set_aside(
+def quarantined_at(connection: Connection, host_ids: Iterable[int]) -> set[tuple[int, int]]:
+    """Host ids and ids of the quarantined templates of these hosts."""
+    return set(connection.execute(_SQL["quarantined"], {"hosts": list(set(host_ids))}).fetchall())
+
+
+def count_held(connection: Connection, templates: Iterable[tuple[int, int]]) -> None:
+    """Count newly held URLs, given the host id and template id of each."""
+    rows = [(*key, amount) for key, amount in sorted(Counter(templates).items())]
+    if rows:
+        connection.execute(_SQL["template_held"], columns("host_ids ids amounts", rows))
+
+
+def hold_due(
     connection: Connection, worker_id: int, due: Iterable[tuple[int, int, str]], template_of: Callable[[str], str]
 ) -> set[int]:
-    """Of addresses whose turn has come (host id, lane, text), those that belong in quarantine go there, and what waits
-    behind them likewise. Says at which hosts. REQUIRES: the hosts are locked."""
+    """Of URLs whose turn has come (host id, lane, text), hold those of a quarantined template, and up to MOST_AT_TURN
+    behind them likewise. Returns the hosts where any were. REQUIRES: the hosts are locked."""
     rows = list(due)
-    hosts = {"hosts": list({host_id for host_id, _, _ in rows})}
-    quarantined = set(connection.execute(_SQL["quarantined"], hosts).fetchall()) if rows else set()
-    if not quarantined:
-        return set()
+    quarantined = quarantined_at(connection, [row[0] for row in rows]) if rows else set()
     changed = set()
     for host_id, lane, url in rows:
-        if (host_id, id_of(template_of(url))) in quarantined:
+        if quarantined and (host_id, id_of(template_of(url))) in quarantined:
             key = {"host_id": host_id, "lane": lane, "most": MOST_AT_TURN}
             waiting = connection.execute(_SQL["first_waiting"], key).fetchall()
-            found = [(number, id_of(template_of(text))) for number, text in waiting]
-            _hold(connection, worker_id, (host_id, lane), [one for one in found if (host_id, one[1]) in quarantined])
+            found = [(number, (host_id, id_of(template_of(text)))) for number, text in waiting]
+            held = {number: template for number, template in found if template in quarantined}
+            moved = {"host_id": host_id, "lanes": [lane], "ids": list(held), "by": HELD}
+            connection.execute(_SQL["lanes_changed"], moved)
+            count_held(connection, held.values())
+            connection.execute(_SQL["host_holds"], {"host_id": host_id, "more": len(held)})
+            tally(connection, worker_id, held_moves(len(held)))
             changed.add(host_id)
     return changed
 
 
-def _hold(connection: Connection, worker_id: int, lane: tuple[int, int], found: Sequence[tuple[int, int]]) -> None:
-    """`found`: ids of addresses and of their templates."""
-    host_id = lane[0]
-    ids = [number for number, _ in found]
-    connection.execute(_SQL["lanes_changed"], {"host_id": host_id, "lanes": [lane[1]], "ids": ids, "by": HELD})
-    many = sorted(Counter(template for _, template in found).items())
-    given = {
-        "host_ids": [host_id] * len(many),
-        "ids": [template for template, _ in many],
-        "amounts": [amount for _, amount in many],
-    }
-    connection.execute(_SQL["template_held"], given)
-    connection.execute(_SQL["host_holds"], {"host_id": host_id, "more": len(ids)})
-    tally(connection, worker_id, {tallies.QUEUED: -len(ids), tallies.QUARANTINED: len(ids)})
-
-
-# URLs and hosts are forgotten as if they had never been seen. REQUIRES: no crawler is at work, for it would hold some
-# of this in memory.
+# URLs and hosts are forgotten as if they had never been found. REQUIRES: no crawler is running, since it would hold
+# some of this in memory.
 
 _OF_ADDRESSES = ("queue_dropped", "revisits_dropped", "said_dropped", "failures_dropped", "addresses_dropped")
 _OF_HOST = ("robots_of_host", "errands_of_host", "templates_of_host", "mail_of_host")
 
 
 def forget(connection: Connection, worker_id: int, block: Forgotten, template_of: Callable[[str], str]) -> int:
-    """Whatever `block` names goes, queued or visited, with its row of the catalogue; says how many addresses were
-    known of it. The records themselves are in the archives of the crawlers."""
+    """Delete everything that `block` names, queued or visited, also from the catalogue; returns how many URLs were
+    known. The records themselves are in the archives of the crawlers."""
     moves: Counter[str] = Counter()
     forgotten = 0
     for name in sorted(block.at):
@@ -231,13 +236,7 @@ def _forget_at(
     known = connection.execute(_FORGET["addresses_of"], at).fetchall()
     gone = {number: (url, reason) for number, url, reason in known if block.has(Url(url))}
     places: dict[int, int] = dict(connection.execute(_FORGET["places_of"], at).fetchall())
-    held = [number for number in gone if places.get(number, 0) >= HELD]
-    queued = sum(1 for number in gone if number in places) - len(held)
-    moves = Counter({tallies.KNOWN: -len(gone), tallies.QUEUED: -queued, tallies.QUARANTINED: -len(held)})
-    moves[tallies.SETTLED] -= len(gone) - queued - len(held)
-    for _, reason in gone.values():
-        if reason:
-            moves[f"{tallies.REASON}{reason}"] -= 1
+    held, moves = forgotten_moves({number: reason for number, (_, reason) in gone.items()}, places)
     for statement in _OF_ADDRESSES:
         connection.execute(_FORGET[statement], {**at, "ids": list(gone)})
     for template, amount in Counter([template_of(gone[number][0]) for number in held]).items():

@@ -1,4 +1,4 @@
-"""Taking from a shared database: which visits are due and polite, and the marks that keep every other crawler off."""
+"""Leasing from a shared database: which visits are due and polite, and the locks that keep other crawlers off."""
 
 import math
 from collections import Counter, defaultdict
@@ -9,16 +9,17 @@ from typing import Any, NamedTuple
 from gossamer.base.clock import SECOND, Instant
 from gossamer.config.slices import Politeness
 from gossamer.frontier.api import FrontierRules
-from gossamer.frontier.back_queues import MOST_RESOLVED, Resolving
+from gossamer.frontier.back_queues import MOST_RESOLVED, TURN, Resolving
+from gossamer.frontier.core import GLANCE
 from gossamer.frontier.leases import AskFirst, DuePage, Lease, Open, choose, robots_visit
 from gossamer.frontier.politeness import FAILED, gap_s
-from gossamer.frontier.postgres.hosts import SharedRulebook, set_aside
+from gossamer.frontier.postgres.hosts import SharedRulebook, hold_due
 from gossamer.frontier.postgres.presence import SharedMoment, tally
 from gossamer.frontier.priority import LAST, pick_band
 from gossamer.frontier.rows import text_of
 from gossamer.frontier.settlement import lane_moves
 from gossamer.store import tallies
-from gossamer.store.postgres.database import Connection
+from gossamer.store.postgres.database import Connection, columns
 from gossamer.store.statements import load
 from gossamer.values.history import decoded
 from gossamer.values.link import How
@@ -31,12 +32,12 @@ _SQL = load("gossamer.frontier.postgres")
 MOST_MAIL = 2_000
 """Hosts whose mail one `take` delivers at most."""
 MOST_ROUNDS = 20
-"""How often one `take` looks for something at a host whose waiting pages all go into quarantine."""
+"""How often one `take` looks for a page at a host where all that wait are quarantined."""
 
 
 class SharedLease(Lease, frozen=True, kw_only=True):
     token: int
-    """The number of this lease among all the host has seen: whoever has an older one has lost the host."""
+    """The number of this lease among all of the host: a crawler that has an older one has lost the host."""
     taken_at: Instant
     """By the shared clock."""
     was_free_at: Instant
@@ -76,21 +77,15 @@ class _Lane(NamedTuple):
     """None: nothing in the lane is due."""
 
 
-TURN = 32
-"""Visits to a host before its name is resolved again."""
-GLANCE = SECOND // 20
-"""How soon an address is looked at again that has all the visits it may have."""
-
-
 class AddressLimits(NamedTuple):
-    """An address as it is: visits out, and when the next may start. None: somebody else is deciding about it."""
+    """An IP address: its leased visits, and when the next may start; None: another crawler is deciding about it."""
 
-    out: int
+    leased: int
     start_at: Instant | None
 
 
 class Admitted(NamedTuple):
-    """Of hosts that are ready: those that may be touched, those that wait until an instant."""
+    """Of hosts that are ready: those that may be visited, and those that wait until an instant."""
 
     now: list[int]
     later: list[tuple[int, Instant]]
@@ -99,7 +94,7 @@ class Admitted(NamedTuple):
 def admit(
     hosts: Sequence[tuple[int, str | None]], limits: Mapping[str, AddressLimits], now: Instant, politeness: Politeness
 ) -> Admitted:
-    """Hosts in the order of their turn, each with its address. One whose address is not known has one of its own."""
+    """`hosts`: in the order of their turn, each with its IP address. Unknown addresses count as different ones."""
     apart = math.ceil(politeness.apart_s * SECOND)
     left = dict(limits)
     found = Admitted([], [])
@@ -107,45 +102,45 @@ def admit(
         if address is None:
             found.now.append(host_id)
             continue
-        out, start_at = left[address]
-        if start_at is None or out >= politeness.per_address:
+        leased, start_at = left[address]
+        if start_at is None or leased >= politeness.per_address:
             found.later.append((host_id, now + GLANCE))
         elif start_at > now:
             found.later.append((host_id, start_at))
         else:
             found.now.append(host_id)
-            left[address] = AddressLimits(out + 1, now + apart)
+            left[address] = AddressLimits(leased + 1, now + apart)
     return found
 
 
 class Networks:
-    """Where hosts live, as far as this crawler knows, and the limits of those places.
+    """The IP addresses of hosts, as far as this crawler knows them, and the limits of those addresses.
 
-    Touched on the database's thread; names are asked for on the event loop, by whoever `wanted` is given to.
+    Used only on the database's thread; the names in `wanted` are resolved on the event loop.
     """
 
     def __init__(self, resolving: Resolving, politeness: Politeness) -> None:
         self._resolving = resolving
         self._politeness = politeness
         self._known: dict[str, tuple[str | None, int]] = {}
-        """By host name: its address, and for how many visits that is taken to hold."""
+        """By host name: its address, and for how many more visits it counts as valid (TURN at first)."""
         self.wanted: list[str] = []
 
-    def pass_over(self, names: Mapping[int, str]) -> set[int]:
-        """Hosts whose names are not resolved yet: they are asked for, and come next time."""
+    def unresolved(self, names: Mapping[int, str]) -> set[int]:
+        """Hosts whose names are not resolved yet: they become `wanted`, and are leased a later time."""
         self.wanted = [name for name in names.values() if not self._is_known(name)]
         unknown = set(self.wanted)
         return {host_id for host_id, name in names.items() if name in unknown}
 
     def admit(self, connection: Connection, names: Mapping[int, str], now: Instant) -> Admitted:
-        """REQUIRES: none of the hosts was passed over."""
+        """REQUIRES: none of the hosts is unresolved."""
         hosts = [(host_id, self._known[name][0]) for host_id, name in names.items()]
         addresses = sorted({address for _, address in hosts if address is not None})
         limits = self._limits(connection, addresses) if addresses else {}
         return admit(hosts, limits, now, self._politeness)
 
     def started(self, connection: Connection, names: Mapping[int, str], now: Instant) -> list[str | None]:
-        """Visits to these hosts begin: the addresses they go to. The next there may start a little later."""
+        """Visits to these hosts begin; returns their addresses. The next visit there may start a little later."""
         found = [self._known[name][0] for name in names.values()]
         addresses = sorted({address for address in found if address is not None})
         start_at = now + math.ceil(self._politeness.apart_s * SECOND)
@@ -166,10 +161,10 @@ class Networks:
 
     def _limits(self, connection: Connection, addresses: list[str]) -> dict[str, AddressLimits]:
         given = {"addresses": addresses}
-        connection.execute(_SQL["networks_met"], given)
+        connection.execute(_SQL["networks_added"], given)
         starts: dict[str, Instant] = dict(connection.execute(_SQL["networks_locked"], given).fetchall())
-        out: dict[str, int] = dict(connection.execute(_SQL["networks_out"], given).fetchall())
-        return {address: AddressLimits(out.get(address, 0), starts.get(address)) for address in addresses}
+        leased: dict[str, int] = dict(connection.execute(_SQL["networks_leased"], given).fetchall())
+        return {address: AddressLimits(leased.get(address, 0), starts.get(address)) for address in addresses}
 
 
 @dataclass(slots=True)
@@ -182,10 +177,10 @@ class SharedTake:
     rules: FrontierRules
     networks: Networks | None
     moment: SharedMoment
-    _passed: set[int] = field(default_factory=set)
+    _unresolved: set[int] = field(default_factory=set)
 
     def lease(self, at_most: int) -> list[SharedLease]:
-        """Lease what is due at hosts that may be touched, one visit a host: the band by lot, then the longest ready."""
+        """Lease one visit at each of some ready hosts: from a band drawn at random, the longest ready first."""
         deliver(self.connection)
         leases: list[SharedLease] = []
         while len(leases) < at_most and (ready := self._ready(at_most - len(leases))):
@@ -194,14 +189,14 @@ class SharedTake:
         return leases
 
     def _ready(self, wanted: int) -> list[Ready]:
-        """Locked hosts, until the transaction ends; those that were passed over before are left out."""
+        """Hosts, locked until the transaction ends; unresolved ones found before are left out."""
         rows = self.connection.execute(_SQL["bands_ready"], {"now": self.moment.at, "last": LAST}).fetchall()
         bands = [band for (band,) in rows]
         found: list[Ready] = []
         while bands and len(found) < wanted:
             drawn = Counter(pick_band(bands, self.rules.chance.random()) for _ in range(wanted - len(found)))
             for band, amount in sorted(drawn.items()):
-                without = [*self._passed, *(host.id for host in found)]
+                without = [*self._unresolved, *(host.id for host in found)]
                 given = {"now": self.moment.at, "band": band, "most": amount, "without": without}
                 more = [Ready._make(row) for row in self.connection.execute(_SQL["hosts_ready"], given)]
                 found += more
@@ -210,21 +205,21 @@ class SharedTake:
         return found
 
     def _admitted(self, ready: Sequence[Ready]) -> list[Ready]:
-        """Those whose network address lets one more visit start now; the others wait, or are resolved first."""
+        """Those whose IP address admits one more visit now; the others wait, or are resolved first."""
         networks = self.networks
         if networks is None:
             return list(ready)
         names = {host.id: host.name for host in ready}
-        passed = networks.pass_over(names)
-        self._passed |= passed
-        names = {host_id: name for host_id, name in names.items() if host_id not in passed}
+        unresolved = networks.unresolved(names)
+        self._unresolved |= unresolved
+        names = {host_id: name for host_id, name in names.items() if host_id not in unresolved}
         admitted = networks.admit(self.connection, names, self.moment.at)
         self._mark([], admitted.later)
         may_start = set(admitted.now)
         return [host for host in ready if host.id in may_start]
 
     def _lease_at(self, ready: Sequence[Ready]) -> list[SharedLease]:
-        """Every host given leaves the ready ones: it is leased, or it waits."""
+        """Lease these hosts, or let them wait: none is ready any longer."""
         if not ready:
             return []
         hosts, lanes = self._look_at([host.id for host in ready])
@@ -252,7 +247,7 @@ class SharedTake:
             self.connection.execute(_SQL["became_due"], {"hosts": late, "now": self.moment.at})
             lanes = self._again(lanes, late)
         for _ in range(MOST_ROUNDS):
-            changed = self._set_aside(lanes)
+            changed = self._hold_due(lanes)
             if not changed:
                 break
             lanes = self._again(lanes, changed)
@@ -264,12 +259,12 @@ class SharedTake:
     def _again(self, lanes: list[_Lane], changed: Collection[int]) -> list[_Lane]:
         return [row for row in lanes if row.host_id not in changed] + self._lanes(list(changed))
 
-    def _set_aside(self, lanes: Iterable[_Lane]) -> set[int]:
-        """Pages that were quarantined after they joined the queue leave it now."""
+    def _hold_due(self, lanes: Iterable[_Lane]) -> set[int]:
+        """Hold pages whose template was quarantined after they were queued."""
         if self.rules.template_of is None:
             return set()
         due = [(row.host_id, row.lane, row.due.text) for row in lanes if row.due is not None]
-        return set_aside(self.connection, self.worker_id, due, self.rules.template_of)
+        return hold_due(self.connection, self.worker_id, due, self.rules.template_of)
 
     def _lanes(self, ids: list[int]) -> list[_Lane]:
         rows = self.connection.execute(_SQL["lanes_looked"], {"hosts": ids})
@@ -285,7 +280,7 @@ class SharedTake:
         return self.rulebook.entries(self.connection, wanted)
 
     def _errand(self, host: Ready, looked: _Host, entries: dict[tuple[int, int], Robots | None]) -> SharedLease | None:
-        """The robots.txt of some origin, which has moved to this host."""
+        """A visit to the robots.txt of another host, which has moved here."""
         if looked.errand_url is None or looked.errand_host_id is None or looked.errand_lane is None:
             return None
         for_host_id, lane = looked.errand_host_id, looked.errand_lane
@@ -295,14 +290,14 @@ class SharedTake:
     def _choose(
         self, host: Ready, lanes: Sequence[_Lane], entries: dict[tuple[int, int], Robots | None]
     ) -> SharedLease | Instant | None:
-        """The visit to make at this host, or when there may be one; None: not before something else happens."""
+        """The next visit at this host, or when there may be one; None: not before something else happens."""
         heads = [
             (row.due[:2], (row, row.due), entries.get((host.id, row.lane))) for row in lanes if row.due is not None
         ]
         found = choose(heads, self.moment.at, self.rules.politeness.robots_tries)
-        for (row, _), failures in found.given_up:
-            lane = (host.id, row.lane)
-            give_up_unread(self.connection, self.worker_id, lane, host.name, failures, self.moment.at)
+        for (row, _), detail in found.given_up:
+            lane, reason = (host.id, row.lane), Reason.ROBOTS_UNREACHABLE
+            give_up(self.connection, self.worker_id, lane, reason, detail, self.moment.at)
         if found.best is not None:
             (row, due), gate = found.best
             return self._lease_of(host, row, due, gate)
@@ -349,39 +344,24 @@ class SharedTake:
             names = {host.id: host.name for host, _, _, _ in leased}
             networks = self.networks
             at = networks.started(self.connection, names, self.moment.at) if networks else [None] * len(leased)
-            given = {
-                "worker": self.worker_id,
-                "hosts": list(names),
-                "visiting": [address_id for _, address_id, _, _ in leased],
-                "next_ats": [next_at for _, _, next_at, _ in leased],
-                "gaps": [gap for _, _, _, gap in leased],
-                "addresses": at,
-            }
-            self.connection.execute(_SQL["hosts_leased"], given)
+            rows = [(host.id, *more, address) for (host, *more), address in zip(leased, at, strict=True)]
+            given = columns("hosts visiting next_ats gaps addresses", rows)
+            self.connection.execute(_SQL["hosts_leased"], {**given, "worker": self.worker_id})
         if waiting:
-            hosts = [host_id for host_id, _ in waiting]
-            self.connection.execute(_SQL["hosts_wait"], {"hosts": hosts, "ready_ats": [at for _, at in waiting]})
+            self.connection.execute(_SQL["hosts_wait"], columns("hosts ready_ats", waiting))
 
 
 def deliver(connection: Connection) -> None:
-    """Tell hosts what has come for them. Those that somebody is busy with hear of it later."""
+    """Apply mail to its hosts; those locked by another crawler get it later."""
     found = connection.execute(_SQL["mail_hosts"], {"most": MOST_MAIL}).fetchall()
     if found:
         connection.execute(_SQL["mail_delivered"], {"hosts": [number for (number,) in found], "last": LAST})
 
 
-def give_up_unread(
-    connection: Connection, worker_id: int, lane: tuple[int, int], name: str, failures: int, now: Instant
-) -> None:
-    """Settle, unvisited, every page that waits in a lane whose robots.txt cannot be read."""
-    detail = f"{text_of(lane[1], name, 'robots.txt')} could not be read, {failures} times in a row"
-    give_up(connection, worker_id, lane, Reason.ROBOTS_UNREACHABLE, detail, now)
-
-
 def give_up(
     connection: Connection, worker_id: int, lane: tuple[int, int], reason: Reason, detail: str, now: Instant
 ) -> None:
-    """Settle, unvisited, every page that waits in a lane (host id and number), all with the same end."""
+    """Settle every page that waits in a lane (host id and number) without a visit, for the same reason."""
     key = {"host_id": lane[0], "lane": lane[1]}
     reasons = connection.execute(_SQL["lane_reasons"], key).fetchall()
     amount: int = sum(many for _, many in reasons)

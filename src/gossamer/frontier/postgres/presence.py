@@ -1,5 +1,4 @@
-"""A crawler's part in a shared crawl: it makes itself heard, takes the hosts of dead crawlers over, and keeps to the
-clock that all crawlers share."""
+"""A crawler's membership of a shared crawl: its lease renewals, the hosts of dead crawlers, and the shared clock."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -37,24 +36,24 @@ class SharedMoment(msgspec.Struct, frozen=True):
     at: Instant
     local_at: Instant
     ahead: int
-    """How far the shared clock is ahead of ours, or a round trip more: what is promised never comes out early."""
+    """How far the shared clock is ahead of ours, or a round trip more: no promise ends early."""
 
     elapsed_s: float
     """By our clock that never steps."""
     may_be_done: bool = False
-    """What is done now may have been done before: a connection that broke during a commit leaves that unknown."""
+    """The transaction may have been committed before: a connection that broke during a commit leaves that unknown."""
 
     def ended_at(self, done_at: Instant, since_s: float) -> Instant:
         """When a visit that we took at `since_s` ended, by the shared clock.
 
-        An end that lies in the future, or before the visit began, was told by a clock that has been set since: then
-        it ended just now, as far as anybody can know.
+        An end in the future, or before the visit began, comes from a clock that has been set since: then the visit
+        counts as ended just now.
         """
         ago = self.local_at - done_at
         return self.at - ago if 0 <= ago <= (self.elapsed_s - since_s) * SECOND + SECOND // 100 else self.at
 
     def settled_shared(self, settled: Settled, since_s: float) -> Settled:
-        """A settled fetch, which we took at `since_s`, by the shared clock. PostgreSQL has no texts with a NUL or half
+        """A settled visit, which we took at `since_s`, by the shared clock. PostgreSQL has no texts with a NUL or half
         of a surrogate pair."""
         done_at = self.ended_at(settled.done_at, since_s)
         return msgspec.structs.replace(
@@ -73,12 +72,6 @@ class SharedMoment(msgspec.Struct, frozen=True):
 
     def robots_here(self, robots: Robots) -> Robots:
         return _shifted(robots, -self.ahead)
-
-
-def moment(connection: Connection, read_time: ReadTime, clock: Clock) -> SharedMoment:
-    local_at = clock.now()
-    at = read_time(connection)
-    return SharedMoment(at, local_at, at - local_at, clock.elapsed_s())
 
 
 def _shifted(robots: Robots, by: int) -> Robots:
@@ -102,117 +95,41 @@ def tally(connection: Connection, worker_id: int, moves: Mapping[str, int]) -> N
 
 
 class Stay(msgspec.Struct, frozen=True):
-    """How a crawler takes part."""
+    """The terms of a crawler's membership."""
 
     name: str
-    """Whoever starts under the name of another takes its place: the older one loses what it held."""
+    """A crawler that starts under the name of another takes its place: the older one loses its leases."""
     lease_s: float = 20.0
-    """A crawler not heard of for so long is taken for dead, and its hosts go to others."""
+    """A crawler silent for so long is taken for dead, and its hosts go to others."""
     renew_s: float = 5.0
-    """How often it makes itself heard, at least."""
+    """How often it renews its membership, at least."""
 
     def __post_init__(self) -> None:
         if not self.name or not 0 < self.renew_s < self.lease_s:
-            raise ValueError(f"a stay that cannot be: {self}")
-
-    def until(self, now: Instant) -> Instant:
-        return now + math.ceil(self.lease_s * SECOND)
-
-
-class Life(NamedTuple):
-    """A crawler's number among all, and which of its starts this is."""
-
-    worker_id: int
-    number: int
-
-
-def join(connection: Connection, stay: Stay, now: Instant, politeness: Politeness) -> tuple[Life, bool]:
-    """Our new life, and whether the one before had not ended in order: what it held waits a full gap."""
-    connection.execute(_SQL["worker_entered"], {"name": stay.name})
-    row = connection.execute(_SQL["worker_named"], {"name": stay.name}).fetchone()
-    assert row is not None
-    worker_id, alive_until = row
-    row = connection.execute(_SQL["worker_joins"], {"worker": worker_id, "until": stay.until(now)}).fetchone()
-    assert row is not None
-    if alive_until is not None:
-        bury(connection, worker_id, [worker_id], now, politeness)
-    return Life(worker_id, row[0]), alive_until is not None
-
-
-def renew(connection: Connection, life: Life, stay: Stay, now: Instant) -> bool:
-    """False: we had been taken for dead, and hold nothing any longer."""
-    given = {"worker": life.worker_id, "life": life.number, "until": stay.until(now)}
-    return connection.execute(_SQL["worker_renews"], given).rowcount == 1
-
-
-def is_at_work(connection: Connection, name: str) -> bool:
-    row = connection.execute(_SQL["worker_named"], {"name": name}).fetchone()
-    return row is not None and row[1] is not None
-
-
-def leave(connection: Connection, life: Life, now: Instant, politeness: Politeness) -> None:
-    """Visits still out return to their queues; their hosts may just have been touched, and wait a full gap."""
-    given = {"worker": life.worker_id, "life": life.number}
-    if connection.execute(_SQL["worker_leaves"], given).rowcount:
-        return_leases(connection, life.worker_id, [], now, politeness)
-
-
-def bury_the_dead(connection: Connection, worker_id: int, now: Instant, politeness: Politeness) -> int:
-    """Take the hosts from crawlers whose stay has run out; says how many hosts were on lease."""
-    dead = [number for (number,) in connection.execute(_SQL["workers_dead"], {"worker": worker_id, "now": now})]
-    return bury(connection, worker_id, dead, now, politeness)
-
-
-def bury(connection: Connection, worker_id: int, dead: Sequence[int], now: Instant, politeness: Politeness) -> int:
-    """Hosts that they held, or touched within a gap, wait a full gap and go to whoever takes next."""
-    if not dead:
-        return 0
-    rows = connection.execute(_SQL["hosts_of"], {"workers": list(dead), "now": now}).fetchall()
-    return _rest(connection, worker_id, rows, now, politeness)
-
-
-def return_leases(
-    connection: Connection, worker_id: int, known: Sequence[int], now: Instant, politeness: Politeness
-) -> int:
-    """Give back what we hold by the database, but for the hosts named."""
-    rows = connection.execute(_SQL["strays"], {"worker": worker_id, "known": list(known)}).fetchall()
-    return _rest(connection, worker_id, rows, now, politeness)
-
-
-def _rest(
-    connection: Connection, worker_id: int, rows: Sequence[tuple[int, bool]], now: Instant, politeness: Politeness
-) -> int:
-    returned = sum(1 for _, is_leased in rows if is_leased)
-    if rows:
-        given = {
-            "hosts": [host_id for host_id, _ in rows],
-            "worker": worker_id,
-            "now": now,
-            "floor": math.ceil(politeness.delay_s * SECOND),
-            "longest_s": politeness.longest_crawl_delay_s,
-        }
-        connection.execute(_SQL["hosts_rested"], given)
-        tally(connection, worker_id, {tallies.LEASED: -returned})
-    return returned
+            raise ValueError(f"impossible terms of membership: {self}")
 
 
 class Replaced(GossamerError):
-    """Another crawler has started under our name, and has what we held. This one must stop."""
+    """Another crawler has started under our name, and has our leases. This one must stop."""
 
 
-class _Stand(NamedTuple):
-    life: Life
-    heard_s: float
-    """When we last made ourselves heard, by our clock that never steps; never later than the database took note."""
+class _Standing(NamedTuple):
+    """The membership as of some commit."""
+
+    worker_id: int
+    life: int
+    """Which start of this crawler it is."""
+    renewed_s: float
+    """By our clock that never steps; never later than the database's time of the renewal."""
     connections: int
     clock_steps: int
-    is_anew: bool = False
-    """We had been taken for dead: what we held has gone to others."""
+    has_lost_leases: bool = False
+    """We had been taken for dead: our leases have gone to others."""
 
 
 @dataclass(slots=True)
 class Presence:
-    """Touched on the database's thread alone. Every transaction starts with `begin`; after its commit, `committed`."""
+    """Used only on the database's thread. Every transaction starts with `begin`; after its commit, `committed`."""
 
     database: SharedDatabase
     stay: Stay
@@ -222,83 +139,139 @@ class Presence:
     tell: Tell
     _steps: Steps = field(default_factory=Steps)
     _stepped: int = 0
-    """By how much the shared clock was set, until that has been made good."""
-    _stand: _Stand | None = None
-    _next: _Stand | None = None
+    """By how much the shared clock was set, until that is on disk."""
+    _current: _Standing | None = None
+    _next: _Standing | None = None
+    """As of the running transaction."""
 
     @property
     def number(self) -> int:
-        """Ours, among the crawlers."""
+        """The id of this crawler."""
         if self._next is None:
             raise RuntimeError("the frontier is not open")
-        return self._next.life.worker_id
+        return self._next.worker_id
 
     @property
     def is_open(self) -> bool:
-        return self._stand is not None
+        return self._current is not None
 
     def is_trusted(self) -> bool:
-        """Whether nobody can have taken us for dead yet."""
-        heard_s = self._stand.heard_s if self._stand is not None else float("-inf")
-        return self.clock.elapsed_s() - heard_s < self.stay.lease_s
+        """Whether no other crawler can have taken us for dead yet."""
+        renewed_s = self._current.renewed_s if self._current is not None else float("-inf")
+        return self.clock.elapsed_s() - renewed_s < self.stay.lease_s
 
     def join(self, connection: Connection) -> bool:
-        """Begin a stay; says whether an earlier one under this name had ended in order."""
-        now = moment(connection, self.read_time, self.clock)
+        """Become a member; returns whether the last membership under this name had ended in order."""
+        now = self._moment(connection)
         clock_steps, latest_at = _clock_of(connection)
         if latest_at > now.at + TOLERANCE:
             self._shift(connection, clock_steps, now.at - latest_at)
             clock_steps += 1
         self._steps.since(now.at, now.elapsed_s)
-        life, was_there = join(connection, self.stay, now.at, self.politeness)
-        self._next = _Stand(life, now.elapsed_s, self.database.times_connected, clock_steps)
+        worker_id, life, was_there = self._enter(connection, now.at)
+        self._next = _Standing(worker_id, life, now.elapsed_s, self.database.times_connected, clock_steps)
         return not was_there
 
     def leave(self, connection: Connection, now: SharedMoment) -> None:
-        if self._next is not None:
-            leave(connection, self._next.life, now.at, self.politeness)
+        """Return our leases to their queues; something may just have been sent to their hosts: they wait a full gap."""
+        if (mine := self._next) is not None:
+            given = {"worker": mine.worker_id, "life": mine.life}
+            if connection.execute(_SQL["worker_leaves"], given).rowcount:
+                self._return_leases(connection, mine.worker_id, [], now.at)
         connection.execute(_SQL["latest_at"], {"now": now.at})
 
     def left(self) -> None:
-        self._stand = self._next = None
+        self._current = self._next = None
 
     def begin(self, connection: Connection, held: Iterable[int], may_be_done: bool) -> SharedMoment:
-        """The time by both clocks. `held` are the hosts whose leases we know of."""
-        stand = self._stand
-        if stand is None:
+        """The time by both clocks. `held` are the hosts whose leases we know."""
+        current = self._current
+        if current is None:
             raise RuntimeError("the frontier is not open")
-        self._next = stand
-        now = moment(connection, self.read_time, self.clock)
+        self._next = current
+        now = self._moment(connection)
         self._stepped += self._steps.since(now.at, now.elapsed_s)
-        is_due = now.elapsed_s - stand.heard_s >= self.stay.renew_s
-        if is_due or self._stepped or stand.connections != self.database.times_connected:
-            self._make_heard(connection, stand, now, held)
+        is_due = now.elapsed_s - current.renewed_s >= self.stay.renew_s
+        if is_due or self._stepped or current.connections != self.database.times_connected:
+            self._renew(connection, current, now, held)
         return msgspec.structs.replace(now, may_be_done=may_be_done)
 
     def committed(self) -> bool:
-        """The transaction is on disk. True: all that we held has gone to others."""
+        """The transaction is on disk. True: all our leases have gone to others."""
         self._stepped = 0
         assert self._next is not None
-        is_anew = self._next.is_anew
-        self._stand = self._next = self._next._replace(is_anew=False)
-        return is_anew
+        has_lost_leases = self._next.has_lost_leases
+        self._current = self._next = self._next._replace(has_lost_leases=False)
+        return has_lost_leases
 
-    def _make_heard(self, connection: Connection, stand: _Stand, now: SharedMoment, held: Iterable[int]) -> None:
-        clock_steps = self._mend_clock(connection, stand.clock_steps)
-        life, is_anew = stand.life, not renew(connection, stand.life, self.stay, now.at)
-        if is_anew:
-            if is_at_work(connection, self.stay.name):
-                raise Replaced(f"another crawler works under the name {self.stay.name}: this one must stop")
-            life, _ = join(connection, self.stay, now.at, self.politeness)
-        elif stand.connections != self.database.times_connected:
-            return_leases(connection, life.worker_id, list(held), now.at, self.politeness)
-        returned = bury_the_dead(connection, life.worker_id, now.at, self.politeness)
-        if returned:
-            self.tell("frontier.inherited", hosts=returned)
+    def _moment(self, connection: Connection) -> SharedMoment:
+        local_at = self.clock.now()
+        at = self.read_time(connection)
+        return SharedMoment(at, local_at, at - local_at, self.clock.elapsed_s())
+
+    def _until(self, now: Instant) -> Instant:
+        return now + math.ceil(self.stay.lease_s * SECOND)
+
+    def _enter(self, connection: Connection, now: Instant) -> tuple[int, int, bool]:
+        """Our id, our new life, and whether the one before had not ended in order: what it held waits a full gap."""
+        connection.execute(_SQL["worker_entered"], {"name": self.stay.name})
+        row = connection.execute(_SQL["worker_named"], {"name": self.stay.name}).fetchone()
+        assert row is not None
+        worker_id, alive_until = row
+        row = connection.execute(_SQL["worker_joins"], {"worker": worker_id, "until": self._until(now)}).fetchone()
+        assert row is not None
+        if alive_until is not None:
+            self._take_over(connection, worker_id, [worker_id], now)
+        return worker_id, row[0], alive_until is not None
+
+    def _renew(self, connection: Connection, current: _Standing, now: SharedMoment, held: Iterable[int]) -> None:
+        clock_steps = self._keep_step(connection, current.clock_steps)
+        worker_id, life = current.worker_id, current.life
+        given = {"worker": worker_id, "life": life, "until": self._until(now.at)}
+        has_lost_leases = connection.execute(_SQL["worker_renews"], given).rowcount != 1
+        if has_lost_leases:
+            row = connection.execute(_SQL["worker_named"], {"name": self.stay.name}).fetchone()
+            if row is not None and row[1] is not None:
+                raise Replaced(f"another crawler is running under the name {self.stay.name}: this one must stop")
+            worker_id, life, _ = self._enter(connection, now.at)
+        elif current.connections != self.database.times_connected:
+            self._return_leases(connection, worker_id, list(held), now.at)
+        rows = connection.execute(_SQL["workers_dead"], {"worker": worker_id, "now": now.at})
+        if taken_over := self._take_over(connection, worker_id, [number for (number,) in rows], now.at):
+            self.tell("frontier.inherited", hosts=taken_over)
         connection.execute(_SQL["latest_at"], {"now": now.at})
-        self._next = _Stand(life, now.elapsed_s, self.database.times_connected, clock_steps, is_anew)
+        self._next = _Standing(
+            worker_id, life, now.elapsed_s, self.database.times_connected, clock_steps, has_lost_leases
+        )
 
-    def _mend_clock(self, connection: Connection, known: int) -> int:
+    def _take_over(self, connection: Connection, worker_id: int, dead: Sequence[int], now: Instant) -> int:
+        """Hosts that these crawlers held, or visited within a gap, wait a full gap and are free then. Returns how many
+        were leased."""
+        if not dead:
+            return 0
+        rows = connection.execute(_SQL["hosts_of"], {"workers": dead, "now": now}).fetchall()
+        return self._rest(connection, worker_id, rows, now)
+
+    def _return_leases(self, connection: Connection, worker_id: int, known: Sequence[int], now: Instant) -> None:
+        """Give back what we hold according to the database, except the hosts named."""
+        rows = connection.execute(_SQL["strays"], {"worker": worker_id, "known": known}).fetchall()
+        self._rest(connection, worker_id, rows, now)
+
+    def _rest(self, connection: Connection, worker_id: int, rows: Sequence[tuple[int, bool]], now: Instant) -> int:
+        returned = sum(is_leased for _, is_leased in rows)
+        if rows:
+            given = {
+                "hosts": [host_id for host_id, _ in rows],
+                "worker": worker_id,
+                "now": now,
+                "floor": math.ceil(self.politeness.delay_s * SECOND),
+                "longest_s": self.politeness.longest_crawl_delay_s,
+            }
+            connection.execute(_SQL["hosts_rested"], given)
+            tally(connection, worker_id, {tallies.LEASED: -returned})
+        return returned
+
+    def _keep_step(self, connection: Connection, known: int) -> int:
         """When the shared clock was set, the first crawler to notice moves every promise along with it."""
         found, _ = _clock_of(connection)
         if self._stepped and found == known and self._shift(connection, known, self._stepped):
@@ -308,15 +281,14 @@ class Presence:
     def _shift(self, connection: Connection, known: int, by: int) -> bool:
         if connection.execute(_SQL["step_of_clock"], {"known": known}).rowcount != 1:
             return False
-        connection.execute(_SQL["hosts_shifted"], {"by": by})
-        connection.execute(_SQL["queue_shifted"], {"by": by})
-        connection.execute(_SQL["networks_shifted"], {"by": by})
-        connection.execute(_SQL["workers_shifted"], {"by": by})
+        for statement in ("hosts_shifted", "queue_shifted", "networks_shifted", "workers_shifted"):
+            connection.execute(_SQL[statement], {"by": by})
         self.tell("clock.stepped", by_s=by / SECOND)
         return True
 
 
 def _clock_of(connection: Connection) -> tuple[int, Instant]:
+    """How often the shared clock is known to have been set, and the latest instant seen on it."""
     row = connection.execute(_SQL["steps_of_clock"]).fetchone()
     assert row is not None
     return int(row[0]), int(row[1])

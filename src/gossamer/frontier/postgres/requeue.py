@@ -1,6 +1,6 @@
-"""Requeueing and rescheduling in the shared frontier: URLs that were fetched or refused wait again."""
+"""Requeueing and rescheduling in the shared frontier: visited URLs wait again."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from gossamer.base.clock import DAY, Instant
@@ -9,102 +9,64 @@ from gossamer.frontier.postgres.hosts import SharedRulebook, find_host_id
 from gossamer.frontier.postgres.presence import SharedMoment, tally
 from gossamer.frontier.postgres.sieve import MOST_AT_ONCE, Entering
 from gossamer.frontier.priority import priority_of
-from gossamer.frontier.requeue import (
-    ASKS_ROBOTS,
-    AT_ONCE,
-    FIRST,
-    HAD,
-    MENDABLE,
-    MOST_DETAILS,
-    MOST_EXAMPLES,
-    begun,
-    free_at,
-    noted,
-)
+from gossamer.frontier.requeue import ASKS_ROBOTS, AT_ONCE, FIRST, HAD, REPAIRABLE, begun, free_at, rescheduled
 from gossamer.frontier.rows import UrlKeys, lane_of, next_id
 from gossamer.store import tallies
-from gossamer.store.postgres.database import Connection
+from gossamer.store.postgres.database import Connection, columns
 from gossamer.store.statements import load
 from gossamer.values.history import Past, Reschedule, decoded, encoded
 from gossamer.values.link import How
 from gossamer.values.outcome import Reason
 from gossamer.values.url import Url
-from gossamer.values.visit import EndedGroup, Failure, Selection
+from gossamer.values.visit import Selection
 
-# A new start for what failed, in a shared crawl: the person gives the same command again because it is mended.
+_SQL = load("gossamer.frontier.postgres")
+Key = tuple[int, int]
+"""Host id and id of a URL."""
+START: Key = (FIRST, FIRST)
+NamedKey = tuple[int | None, int]
+"""The same for a URL whose host may not be known."""
+QueueRow = tuple[int, int, str, int, str]
+"""Host id, id, URL, depth and how of a URL that waits again."""
 
 
-def revive(connection: Connection, worker_id: int, seeds: Sequence[Url], rules: FrontierRules) -> int:
-    """Queue seeds again that ended in a mendable way, and whatever was given up for want of a robots.txt.
+def revive(connection: Connection, worker_id: int, seeds: Iterable[Url], rules: FrontierRules) -> int:
+    """Queue seeds again that failed for a repairable reason, and pages given up because of their robots.txt.
 
-    Several crawlers may start together: each address is revived by the first. Says how many wait again.
+    Several crawlers may start together: each URL is revived by the first. Returns how many wait again.
     """
-    entering = Entering(connection, rules)
-    host_ids, new_hosts = entering.host_ids({seed.host.name for seed in seeds})
-    given = {
-        "host_ids": [host_ids[seed.host.name] for seed in seeds],
-        "ids": [rules.keys.id(seed.text) for seed in seeds],
-        "reasons": [reason.value for reason in MENDABLE - {Reason.ROBOTS_UNREACHABLE}],
-    }
-    rows = connection.execute(_SQL["revived"], given).fetchall()
+    rows = _revived(connection, worker_id, seeds, REPAIRABLE - {Reason.ROBOTS_UNREACHABLE}, rules)
     rows += connection.execute(_SQL["given_up_revived"]).fetchall()
-    if rows:
-        queue(connection, rows)
-        start_afresh(connection, rows)
-        entering.mail(sorted({row[0] for row in rows}))
-    tally(connection, worker_id, {tallies.QUEUED: len(rows), tallies.SETTLED: -len(rows), tallies.HOSTS: new_hosts})
+    start_over(connection, rows)
+    _queue_again(connection, worker_id, rows, rules)
     return len(rows)
 
 
-def recall(connection: Connection, worker_id: int, rules: FrontierRules, rulebook: SharedRulebook, now: Instant) -> int:
-    """Queue every page again that was fetched and waits for nothing, to be visited when its host's Recrawl-delay is
-    over; says how many."""
-    given: dict[str, object] = {"reasons": [Reason.FETCHED.value, Reason.UNCHANGED.value]}
-    rows = connection.execute(_SQL["recalled"], given).fetchall()
-    if rows:
-        keys = [(row[0], lane_of(row[2])) for row in rows]
-        entries = rulebook.entries(connection, dict.fromkeys(keys))
-        free = [free_at(row[5] or now, entries.get(key)) for row, key in zip(rows, keys, strict=True)]
-        queue(connection, [row[:5] for row in rows], [at if at > now else 0 for at in free])
-        begin_pasts(connection, [(row[0], row[1], row[5] or now) for row in rows], [max(now, at) for at in free])
-        Entering(connection, rules).mail(sorted({row[0] for row in rows}))
-    tally(connection, worker_id, {tallies.QUEUED: len(rows), tallies.SETTLED: -len(rows)})
-    return len(rows)
+def _revived(
+    connection: Connection, worker_id: int, urls: Iterable[Url], reasons: Iterable[Reason], rules: FrontierRules
+) -> list[QueueRow]:
+    """Those of these URLs that waited for nothing and ended for one of these reasons, marked as waiting."""
+    wanted = dict.fromkeys(urls)
+    host_ids, new_hosts = Entering(connection, rules).host_ids({url.host.name for url in wanted})
+    tally(connection, worker_id, {tallies.HOSTS: new_hosts})
+    keys = sorted({(host_ids[url.host.name], rules.keys.id(url.text)) for url in wanted})
+    if not keys:
+        return []
+    given = {**columns("host_ids ids", keys), "reasons": [reason.value for reason in reasons]}
+    return connection.execute(_SQL["revived"], given).fetchall()
 
 
-def begin_pasts(connection: Connection, rows: Sequence[tuple[int, int, Instant]], due_ats: Sequence[Instant]) -> None:
-    """Of pages with their host id, id, and when they were fetched: the least that is remembered of each."""
-    given = {
-        "host_ids": [row[0] for row in rows],
-        "ids": [row[1] for row in rows],
-        "pasts": [encoded(begun(row[2], due_at)) for row, due_at in zip(rows, due_ats, strict=True)],
-    }
-    connection.execute(_SQL["pasts_begun"], given)
-
-
-def read_again(connection: Connection, worker_id: int, maps: Sequence[Url], rules: FrontierRules) -> None:
-    """Queue those of them again that were read before."""
-    if not maps:
-        return
-    entering = Entering(connection, rules)
-    host_ids, new_hosts = entering.host_ids({url.host.name for url in maps})
-    keys = sorted({(host_ids[url.host.name], rules.keys.id(url.text)) for url in maps})
-    given = {
-        "host_ids": [host_id for host_id, _ in keys],
-        "ids": [number for _, number in keys],
-        "reasons": [Reason.FETCHED.value],
-    }
-    rows = connection.execute(_SQL["revived"], given).fetchall()
-    if rows:
-        queue(connection, rows)
-        entering.mail(sorted({row[0] for row in rows}))
-    tally(connection, worker_id, {tallies.QUEUED: len(rows), tallies.SETTLED: -len(rows), tallies.HOSTS: new_hosts})
-
-
-def queue(
-    connection: Connection, rows: Sequence[tuple[int, int, str, int, str]], later_ats: Sequence[Instant] = ()
+def _queue_again(
+    connection: Connection,
+    worker_id: int,
+    rows: Sequence[QueueRow],
+    rules: FrontierRules,
+    later_ats: Sequence[Instant] = (),
 ) -> None:
-    """They wait before the others of their priority; each until then, where that is given (0: it is due)."""
+    """Queue URLs that are marked as waiting, before others of their priority; each until then, if that is given (0: due
+    now)."""
+    if not rows:
+        return
     (number,) = connection.execute(_SQL["offer_number"]).fetchone() or (0,)
     given = {
         "host_ids": [row[0] for row in rows],
@@ -115,26 +77,46 @@ def queue(
         "later_ats": list(later_ats) or [0] * len(rows),
     }
     connection.execute(_SQL["queued"], given)
+    Entering(connection, rules).mail(sorted({row[0] for row in rows}))
+    tally(connection, worker_id, {tallies.QUEUED: len(rows), tallies.SETTLED: -len(rows)})
 
 
-def start_afresh(connection: Connection, rows: Sequence[tuple[int, int, str, int, str]]) -> None:
-    """Their hosts and robots.txt files."""
-    if not rows:
-        return
-    lanes = sorted({(host_id, lane_of(url)) for host_id, _, url, _, _ in rows})
-    hosts = sorted({host_id for host_id, _ in lanes})
-    connection.execute(_SQL["robots_forgotten"], {"hosts": [h for h, _ in lanes], "lanes": [lane for _, lane in lanes]})
-    connection.execute(_SQL["troubles_forgotten"], {"hosts": hosts})
+def recall(connection: Connection, worker_id: int, rules: FrontierRules, rulebook: SharedRulebook, now: Instant) -> int:
+    """Queue every fetched page that waits for nothing, until its host's Recrawl-delay is over; returns how many."""
+    given: dict[str, object] = {"reasons": [Reason.FETCHED.value, Reason.UNCHANGED.value]}
+    rows = connection.execute(_SQL["recalled"], given).fetchall()
+    if rows:
+        keys = [(row[0], lane_of(row[2])) for row in rows]
+        entries = rulebook.entries(connection, dict.fromkeys(keys))
+        free = [free_at(row[5] or now, entries.get(key)) for row, key in zip(rows, keys, strict=True)]
+        _queue_again(connection, worker_id, [row[:5] for row in rows], rules, [at if at > now else 0 for at in free])
+        begin_pasts(connection, [(row[0], row[1], row[5] or now) for row in rows], [max(now, at) for at in free])
+    return len(rows)
 
 
-_SQL = load("gossamer.frontier.postgres")
-Key = tuple[int, int]
-"""Host id and id of an address."""
-START: Key = (FIRST, FIRST)
+def begin_pasts(connection: Connection, rows: Sequence[tuple[int, int, Instant]], due_ats: Sequence[Instant]) -> None:
+    """Store the first record of pages: their host id, id, and when they were fetched."""
+    if rows:
+        pasts = [(*row[:2], encoded(begun(row[2], due_at))) for row, due_at in zip(rows, due_ats, strict=True)]
+        connection.execute(_SQL["pasts_begun"], columns("host_ids ids pasts", pasts))
+
+
+def read_again(connection: Connection, worker_id: int, sitemaps: Iterable[Url], rules: FrontierRules) -> None:
+    """Queue those of these sitemaps again that were read before."""
+    rows = _revived(connection, worker_id, sitemaps, [Reason.FETCHED], rules)
+    _queue_again(connection, worker_id, rows, rules)
+
+
+def start_over(connection: Connection, rows: Iterable[QueueRow]) -> None:
+    """Forget the troubles of their hosts, and their robots.txt files."""
+    lanes = sorted({(row[0], lane_of(row[2])) for row in rows})
+    if lanes:
+        connection.execute(_SQL["robots_forgotten"], columns("hosts lanes", lanes))
+        connection.execute(_SQL["troubles_forgotten"], {"hosts": sorted({host_id for host_id, _ in lanes})})
 
 
 def key_of(connection: Connection, url: Url, keys: UrlKeys) -> Key | None:
-    """Of a known URL. One of a pair with the same hash has the next free id."""
+    """Of a known URL. Of URLs with the same hash, each has the next free id."""
     host_id, wanted = find_host_id(connection, url.host.name), keys.text(url.text)
     number = keys.url_id(wanted)
     while host_id is not None:
@@ -153,10 +135,6 @@ class SharedEndRow(NamedTuple):
     host_id: int
     id: int
     url: str
-    depth: int
-    how: str
-    reason: str
-    settled_at: Instant | None
     is_queued: bool
     due_at: Instant | None
 
@@ -164,25 +142,23 @@ class SharedEndRow(NamedTuple):
 def requeue_some(
     connection: Connection, worker_id: int, selection: Selection, after: Key, rules: FrontierRules, now: SharedMoment
 ) -> tuple[int, Key | None]:
-    """Of the addresses after a key so many as one transaction takes; says how many wait now that did not, or come
-    sooner, and where to go on."""
+    """As many of the URLs after a key as one transaction takes; returns how many are newly queued or due earlier, and
+    where to continue."""
     rows = _rows(connection, selection, after, rules)
-    amount = _wait_again(connection, worker_id, [row for row in rows if not row.is_queued], rules, now)
+    amount = _wait_again(connection, worker_id, [row[:2] for row in rows if not row.is_queued], rules, now)
     later = [row for row in rows if row.is_queued and row.due_at is not None and row.due_at > now.at]
-    amount += come_sooner(connection, [((row.host_id, row.id), lane_of(row.url), now.at) for row in later])
-    is_whole = bool(selection.urls) or len(rows) < AT_ONCE
-    return amount, None if is_whole else (rows[-1].host_id, rows[-1].id)
+    if later:
+        amount += len(move_earlier(connection, {(row.host_id, row.id): (lane_of(row.url), now.at) for row in later}))
+    is_complete = bool(selection.urls) or len(rows) < AT_ONCE
+    return amount, None if is_complete else rows[-1][:2]
 
 
-def fetch_again(
+def refetch(
     connection: Connection, worker_id: int, urls: Sequence[Url], rules: FrontierRules, now: SharedMoment
 ) -> int:
     """Make pages due whose stored content is damaged; the next response is stored whole. Returns how many were not."""
-    pasts = _found(connection, _keys(connection, urls, rules))
-    if pasts:
-        whole = [encoded(past.without_body()) for past in pasts.values()]
-        given = {"host_ids": [key[0] for key in pasts], "ids": [key[1] for key in pasts], "pasts": whole}
-        connection.execute(_SQL["pasts_noted"], given)
+    pasts = _pasts_at(connection, _keys(connection, urls, rules))
+    _note(connection, {key: past.without_body() for key, past in pasts.items()})
     return requeue_some(connection, worker_id, Selection(urls=tuple(urls)), START, rules, now)[0]
 
 
@@ -207,107 +183,58 @@ def _rows(connection: Connection, selection: Selection, after: Key, rules: Front
 
 
 def _wait_again(
-    connection: Connection, worker_id: int, rows: Sequence[SharedEndRow], rules: FrontierRules, now: SharedMoment
+    connection: Connection, worker_id: int, keys: Sequence[Key], rules: FrontierRules, now: SharedMoment
 ) -> int:
-    if not rows:
-        return 0
-    given = {"host_ids": [row.host_id for row in rows], "ids": [row.id for row in rows]}
-    done = connection.execute(_SQL["requeued"], given).fetchall()
-    if not done:
-        return 0  # another crawler was first
-    queue(connection, [row[:5] for row in done])
-    had = [row for row in done if Reason(row[5]) in HAD]
-    begin_pasts(connection, [(row[0], row[1], row[6] or now.local_at) for row in had], [now.local_at] * len(had))
-    start_afresh(connection, [row[:5] for row in done if Reason(row[5]) in ASKS_ROBOTS])
-    Entering(connection, rules).mail(sorted({row[0] for row in done}))
-    tally(connection, worker_id, {tallies.QUEUED: len(done), tallies.SETTLED: -len(done)})
+    """Those of them that no other crawler has queued meanwhile."""
+    done = connection.execute(_SQL["requeued"], columns("host_ids ids", keys)).fetchall() if keys else []
+    _queue_again(connection, worker_id, [row[:5] for row in done], rules)
+    had = [(row[0], row[1], row[6] or now.local_at) for row in done if Reason(row[5]) in HAD]
+    begin_pasts(connection, had, [now.local_at] * len(had))
+    start_over(connection, [row[:5] for row in done if Reason(row[5]) in ASKS_ROBOTS])
     return len(done)
 
 
-def ended(connection: Connection, selection: Selection, rules: FrontierRules) -> list[EndedGroup]:
-    """How the addresses of a selection ended, the most frequent first."""
-    if selection.urls:
-        found: dict[Reason, list[str]] = {}
-        for row in _rows(connection, selection, START, rules):
-            found.setdefault(Reason(row.reason), []).append(row.url)
-        return [EndedGroup(reason, len(urls), tuple(urls[:MOST_EXAMPLES])) for reason, urls in found.items()]
-    host_id = find_host_id(connection, selection.host) if selection.host else None
-    if selection.host and host_id is None:
-        return []
-    reasons = [reason.value for reason in selection.reasons] or None
-    counts = connection.execute(_SQL["counted"], {"reasons": reasons, "host_id": host_id}).fetchall()
-    return [EndedGroup(Reason(name), many, *_shown(connection, name, host_id)) for name, many in counts]
-
-
-def _shown(
-    connection: Connection, reason: str, host_id: int | None
-) -> tuple[tuple[str, ...], tuple[tuple[str, int], ...]]:
-    given = {"reason": reason, "host_id": host_id}
-    urls = connection.execute(_SQL["examples"], {**given, "most": MOST_EXAMPLES}).fetchall()
-    is_had = Reason(reason) in HAD
-    details = [] if is_had else connection.execute(_SQL["details"], {**given, "most": MOST_DETAILS}).fetchall()
-    return tuple([url for (url,) in urls]), tuple([(detail, many) for detail, many in details])
-
-
-def failures_of(connection: Connection, url: Url, rules: FrontierRules) -> list[Failure]:
-    """Failed visits before the last one, the newest first."""
-    key = key_of(connection, url, rules.keys)
-    if key is None:
-        return []
-    rows = connection.execute(_SQL["failures_of"], {"host_id": key[0], "id": key[1]})
-    return [Failure(at, Reason(reason), detail or "") for at, reason, detail in rows]
-
-
-NamedKey = tuple[int | None, int]
-"""Host id and id of a URL that is perhaps known."""
-
-
 def pasts_of(connection: Connection, urls: Sequence[Url], rules: FrontierRules) -> list[Past | None]:
+    """What is remembered about each page. In two statements, while `known.pasts_of` needs two for each URL."""
     keys = _keys(connection, urls, rules)
-    found = _found(connection, keys)
-    return [found.get(key) for key in keys]
+    found = _pasts_at(connection, keys)
+    return [None if key[0] is None else found.get((key[0], key[1])) for key in keys]
 
 
-def hasten(connection: Connection, sooner: Sequence[Reschedule], rules: FrontierRules, now: SharedMoment) -> int:
-    """A host that another crawler is busy with at this moment is passed over. Says how many moved."""
-    keys = _keys(connection, [one.url for one in sooner], rules)
-    hosts = sorted({host_id for host_id, _ in keys if host_id is not None})
-    still = {host_id for host_id, _ in connection.execute(_SQL["hosts_still"], {"hosts": hosts})}
-    kept = [(key, one) for key, one in zip(keys, sooner, strict=True) if key[0] in still]
-    pasts = _found(connection, [key for key, _ in kept])
-    moved, after, soonest = 0, dict[NamedKey, bytes](), dict[int, Instant]()
-    for key, one in kept:
-        past = pasts.get(key)
-        if past is None or key[0] is None:
-            continue
-        due_at = max(1, now.shared(one.due_at)) if one.due_at is not None else None
-        is_moved = due_at is not None and _move(connection, key, lane_of(one.url.text), due_at)
-        if is_moved and due_at is not None:
-            moved += 1
+def reschedule(connection: Connection, changes: Sequence[Reschedule], rules: FrontierRules, now: SharedMoment) -> int:
+    """Returns how many moved. Hosts that are locked by another crawler are skipped."""
+    keys = _keys(connection, [one.url for one in changes], rules)
+    free = _locked(connection, keys)  # first: the crawler that has a host may be about to change what is remembered
+    pasts = _pasts_at(connection, [key for key in keys if key[0] in free])
+    found = [(key, one, pasts[key]) for key, one in zip(keys, changes, strict=True) if key in pasts]
+    due = {
+        key: (lane_of(one.url.text), max(1, now.shared(one.due_at))) for key, one, _ in found if one.due_at is not None
+    }
+    moved = move_earlier(connection, due)
+    after = {key: known for key, one, past in found if (known := rescheduled(past, one, key in moved)) != past}
+    _note(connection, after)
+    return len(moved)
+
+
+def move_earlier(connection: Connection, due: dict[Key, tuple[int, Instant]]) -> set[Key]:
+    """Make pages due earlier, given the lane and new time of each; returns those that moved. Hosts that are locked by
+    another crawler are skipped."""
+    free = _locked(connection, due)
+    moved, soonest = set[Key](), dict[int, Instant]()
+    for key, (lane, due_at) in due.items():
+        given = {"host_id": key[0], "id": key[1], "lane": lane, "due_at": due_at}
+        if key[0] in free and connection.execute(_SQL["moved_sooner"], given).rowcount > 0:
+            moved.add(key)
             soonest[key[0]] = min(due_at, soonest.get(key[0], due_at))
-        if (known := noted(past, one, is_moved)) != past:
-            after[key] = encoded(known)
-    if after:
-        given = {"host_ids": [key[0] for key in after], "ids": [key[1] for key in after], "pasts": list(after.values())}
-        connection.execute(_SQL["pasts_noted"], given)
     if soonest:
-        connection.execute(_SQL["hosts_sooner"], {"hosts": list(soonest), "due_ats": list(soonest.values())})
+        connection.execute(_SQL["hosts_sooner"], columns("hosts due_ats", soonest.items()))
     return moved
 
 
-def come_sooner(connection: Connection, waiting: Sequence[tuple[NamedKey, int, Instant]]) -> int:
-    """Pages, with their lane and when they are to be due, wait for that time; says how many moved. A host that another
-    crawler is busy with at this moment is passed over."""
-    hosts = sorted({key[0] for key, _, _ in waiting if key[0] is not None})
-    still = {host_id for host_id, _ in connection.execute(_SQL["hosts_still"], {"hosts": hosts})} if hosts else set()
-    moved, soonest = 0, dict[int, Instant]()
-    for key, lane, due_at in waiting:
-        if key[0] in still and key[0] is not None and _move(connection, key, lane, max(1, due_at)):
-            moved += 1
-            soonest[key[0]] = min(due_at, soonest.get(key[0], due_at))
-    if soonest:
-        connection.execute(_SQL["hosts_sooner"], {"hosts": list(soonest), "due_ats": list(soonest.values())})
-    return moved
+def _locked(connection: Connection, keys: Iterable[NamedKey]) -> set[int | None]:
+    """Their hosts, except those that another crawler has locked."""
+    hosts = {"hosts": sorted({host_id for host_id, _ in keys if host_id is not None})}
+    return {host_id for host_id, _ in connection.execute(_SQL["hosts_still"], hosts)}
 
 
 def plans(connection: Connection, now: SharedMoment) -> dict[tuple[str, int], int]:
@@ -316,19 +243,19 @@ def plans(connection: Connection, now: SharedMoment) -> dict[tuple[str, int], in
     return {(name, day): many for name, day, many in rows}
 
 
-def _move(connection: Connection, key: NamedKey, lane: int, due_at: Instant) -> bool:
-    given = {"host_id": key[0], "id": key[1], "lane": lane, "due_at": due_at}
-    return connection.execute(_SQL["moved_sooner"], given).rowcount > 0
-
-
-def _found(connection: Connection, keys: Sequence[NamedKey]) -> dict[NamedKey, Past]:
+def _pasts_at(connection: Connection, keys: Iterable[NamedKey]) -> dict[Key, Past]:
     known = [key for key in keys if key[0] is not None]
-    given = {"host_ids": [host_id for host_id, _ in known], "ids": [number for _, number in known]}
-    rows = connection.execute(_SQL["pasts_of"], given).fetchall() if known else []
+    rows = connection.execute(_SQL["pasts_of"], columns("host_ids ids", known)).fetchall() if known else []
     return {(host_id, number): past for host_id, number, kept in rows if (past := decoded(kept)) is not None}
 
 
-def _keys(connection: Connection, urls: Sequence[Url], rules: FrontierRules) -> list[NamedKey]:
-    names = {url.host.name: None for url in urls}
-    host_ids = {name: find_host_id(connection, name) for name in names}
-    return [(host_ids[url.host.name], rules.keys.id(url.text)) for url in urls]
+def _note(connection: Connection, pasts: Mapping[Key, Past]) -> None:
+    if pasts:
+        rows = [(*key, encoded(past)) for key, past in pasts.items()]
+        connection.execute(_SQL["pasts_noted"], columns("host_ids ids pasts", rows))
+
+
+def _keys(connection: Connection, urls: Iterable[Url], rules: FrontierRules) -> list[NamedKey]:
+    named = [(url.host.name, rules.keys.id(url.text)) for url in urls]
+    host_ids = {name: find_host_id(connection, name) for name, _ in dict(named).items()}
+    return [(host_ids[name], number) for name, number in named]

@@ -1,4 +1,4 @@
-"""Settling in a shared database: what became of visits, written down in one transaction by whoever still holds them."""
+"""Settling in a shared database: the results of visits, stored in one transaction if they are still held."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -9,32 +9,29 @@ import msgspec
 
 from gossamer.base.clock import SECOND, Instant
 from gossamer.frontier.api import FrontierRules, LeaseLost
-from gossamer.frontier.leases import is_given_up
-from gossamer.frontier.politeness import (
-    FAILED,
-    MOST_FAILURES,
-    failures_after,
-)
+from gossamer.frontier.politeness import MOST_FAILURES
 from gossamer.frontier.postgres.hosts import SharedRulebook, hold_back
-from gossamer.frontier.postgres.leases import SharedLease, give_up, give_up_unread
+from gossamer.frontier.postgres.leases import SharedLease, give_up
 from gossamer.frontier.postgres.presence import SharedMoment, tally
 from gossamer.frontier.postgres.sieve import MOST_AT_ONCE, Entering, SourcedOffer
-from gossamer.frontier.priority import LAST, LOWEST, band_of, is_over_budget, priority_after
-from gossamer.frontier.rows import parts_of, said_rows
-from gossamer.frontier.settlement import HostBefore, host_after, is_trap, page_moves
+from gossamer.frontier.priority import LAST, LOWEST, band_of, is_over_budget
+from gossamer.frontier.rows import said_rows
+from gossamer.frontier.settlement import HostBefore, captures_of, host_after, is_trap, lane_end, page_rows
 from gossamer.store import tallies
-from gossamer.store.postgres import captures
+from gossamer.store.captures import row_of
 from gossamer.store.postgres.database import Connection, columns
 from gossamer.store.statements import load
-from gossamer.values.history import encoded
+from gossamer.values.capture import Kept
 from gossamer.values.link import LISTS
-from gossamer.values.outcome import HELD, PAGE_ERRORS
 from gossamer.values.robots import RobotsState
 from gossamer.values.url import id_of
 from gossamer.values.visit import Settled, VisitKind, Yield
 
 _SQL = load("gossamer.frontier.postgres")
+_CAPTURES = load("gossamer.frontier.postgres", "captures.sql")
 _BANDS = [band_of(priority) for priority in range(LOWEST + 1)]
+MOST_COUNTED = 32_767
+"""Failures of a URL, as a smallint."""
 Pair = tuple[Settled, SharedLease]
 
 
@@ -68,7 +65,7 @@ class SharedSettle:
     _hosts: dict[int, SharedHostRow] = field(default_factory=dict)
 
     def hold(self, leases: Sequence[SharedLease]) -> bool:
-        """Lock the hosts and make sure that we still hold each. False: an earlier try of this was committed after all.
+        """Lock the hosts and check that we still hold each. False: an earlier try of this was committed after all.
 
         A lease number that the host no longer has belongs to a crawler that was taken for dead.
         """
@@ -87,84 +84,67 @@ class SharedSettle:
         return done == 0
 
     def settle(self, done: Sequence[Pair], entering: Entering) -> None:
-        """REQUIRES: `hold` said True; there is at most one a host; offers have been entered before."""
-        pages = [pair for pair in done if pair[0].visit.kind is VisitKind.PAGE]
+        """REQUIRES: `hold` returned True; at most one visit a host; offers have been entered before."""
         moves = Counter({tallies.LEASED: -len(done)})
-        moves.update(self._settle_pages(pages))
+        moves.update(self._settle_pages(done))
         for settled, lease in done:
             if settled.visit.kind is VisitKind.ROBOTS:
                 moves.update(self._settle_robots(settled, lease, entering))
-        for settled, lease in pages:
-            if settled.yielded is not None:
-                moves.update(self._learn(lease, settled.yielded, entering))
+            elif settled.yielded is not None:
+                moves.update(self._learn(lease, settled.yielded))
         moves.update(self._settle_hosts(done))
-        kept = [one.kept for one, _ in done if one.kept is not None]
-        withdrawing = [one.kept for one, _ in done if one.withdraws and one.kept is not None]
-        moves.update(captures.insert(self.connection, kept, withdrawing))
+        moves.update(insert_captures(self.connection, *captures_of(done)))
         tally(self.connection, self.worker_id, moves)
 
-    def _settle_pages(self, pages: Sequence[Pair]) -> Counter[str]:
-        if not pages:
-            return Counter()
-        over, again = [], []
-        for one, lease in pages:
-            place = (lease.host_id, lease.lane, lease.priority, lease.sequence)
-            if one.due_at is None:
-                over.append(place)
-            else:
-                is_last = one.reason in PAGE_ERRORS
-                again.append((*place, max(1, one.due_at), priority_after(one, lease.priority), is_last))
-        names = "host_ids lanes priorities sequences"
-        self._execute("unqueued", names, over)
-        self._execute("queued_later", f"{names} due_ats next_priorities are_last", again, most=MOST_AT_ONCE)
-        failed = [(lease.host_id, lease.address_id) for _, lease in pages if lease.last_reason in FAILED]
-        self._execute("failures_kept", "host_ids ids", failed)
-        self._execute("failures_thinned", "host_ids ids", failed, most=MOST_FAILURES)
-        ends = [(lease.host_id, lease.address_id, *_end(one)) for one, lease in pages]
+    def _settle_pages(self, done: Sequence[Pair]) -> Counter[str]:
+        rows = page_rows(done)
+        again = [(*one.place, one.due_at, one.priority, one.is_last) for one in rows.requeued]
+        ends = [
+            (*one[:2], one.reason.value, one.detail, min(one.failures, MOST_COUNTED), one.done_at, one.due_at)
+            for one in rows.ends
+        ]
+        place = "host_ids lanes priorities sequences"
+        self._execute("unqueued", place, rows.removed)
+        self._execute("queued_later", f"{place} due_ats next_priorities are_last", again, most=MOST_AT_ONCE)
+        self._execute("failures_kept", "host_ids ids", rows.failed)
+        self._execute("failures_thinned", "host_ids ids", rows.failed, most=MOST_FAILURES)
         self._execute("addresses_settled", "host_ids ids reasons details failures settled_ats due_ats", ends)
-        pasts = [(lease.host_id, lease.address_id, encoded(one.past)) for one, lease in pages if one.past is not None]
-        self._execute("pasts_kept", "host_ids ids pasts", pasts)
-        respelt = [(lease.host_id, lease.address_id, one.respelt.text) for one, lease in pages if one.respelt]
-        self._execute("respelt", "host_ids ids urls", respelt)
-        return page_moves(pages)
+        self._execute("pasts_kept", "host_ids ids pasts", rows.pasts)
+        self._execute("respelt", "urls host_ids ids", [(url.text, *key) for url, *key in rows.respelt])
+        return rows.moves
 
     def _execute(self, statement: str, names: str, rows: Sequence[Iterable[object]], **more: object) -> None:
         if rows:
             self.connection.execute(_SQL[statement], {**columns(names, rows), **more})
 
     def note_said(self, done: Sequence[Pair], key_of: Callable[[str], int]) -> None:
-        """What the lists among them say of the pages of their own hosts."""
+        """Store what the lists among them say about pages of their own hosts."""
         lists = [pair for pair in done if pair[0].offers and pair[0].offers[0].how in LISTS]
         found = [(lease.host_id, one.offers, one.visit.url.host.name) for one, lease in lists]
         rows = [(host_id, *row) for host_id, offers, host in found for row in said_rows(offers, host, key_of)]
         self._execute("said", "host_ids ids changed_ats every_s", rows)
 
     def _settle_robots(self, settled: Settled, lease: SharedLease, entering: Entering) -> dict[str, int]:
-        robots = settled.robots
+        robots, lane = settled.robots, (lease.lane_host_id, lease.lane)
         assert robots is not None, "checked by the caller"
-        self.rulebook.keep(self.connection, lease.lane_host_id, lease.lane, robots)
+        self.rulebook.keep(self.connection, *lane, robots)
         mailed = {lease.lane_host_id}
         new_hosts = 0
+        origin = {"for_host_id": lease.lane_host_id, "for_lane": lease.lane}
         if lease.is_errand:
-            key = {"host_id": lease.host_id, "for_host_id": lease.lane_host_id, "for_lane": lease.lane}
-            self.connection.execute(_SQL["errand_done"], key)
+            self.connection.execute(_SQL["errand_done"], {"host_id": lease.host_id, **origin})
         if robots.state is RobotsState.PENDING and robots.ask is not None:
             ids, new_hosts = entering.host_ids([robots.ask.host.name])
             (at_host_id,) = ids.values()
-            key = {"host_id": at_host_id, "for_host_id": lease.lane_host_id, "for_lane": lease.lane}
-            self.connection.execute(_SQL["errand_added"], {**key, "url": robots.ask.text})
+            self.connection.execute(_SQL["errand_added"], {"host_id": at_host_id, **origin, "url": robots.ask.text})
             mailed.add(at_host_id)
-        lane, now = (lease.lane_host_id, lease.lane), self.moment.at
-        if settled.reason in HELD:
-            give_up(self.connection, self.worker_id, lane, settled.reason, settled.detail, now)
-        elif is_given_up(robots, self.rules.politeness.robots_tries):
-            name = parts_of(f"{robots.origin}/")[1]
-            give_up_unread(self.connection, self.worker_id, lane, name, robots.failures, now)
+        if end := lane_end(settled, robots, self.rules.politeness.robots_tries):
+            give_up(self.connection, self.worker_id, lane, *end, self.moment.at)
         entering.mail(mailed - {lease.host_id})
         return {tallies.HOSTS: new_hosts}
 
-    def _learn(self, lease: SharedLease, yielded: Yield, entering: Entering) -> dict[str, int]:
-        """Count what a page brought under its template; a template found barren goes into quarantine."""
+    def _learn(self, lease: SharedLease, yielded: Yield) -> dict[str, int]:
+        """Count what a page brought for its template; a template found barren is quarantined."""
         key = {"host_id": lease.host_id, "id": id_of(yielded.template)}
         given = {**key, "template": yielded.template, "fetched": 1, "fruitful": int(yielded.is_fruitful)}
         row = self.connection.execute(_SQL["template_seen"], given).fetchone()
@@ -193,18 +173,64 @@ class SharedSettle:
         return {tallies.RETIRED: retired}
 
 
-def _end(settled: Settled) -> tuple[object, ...]:
-    failures = min(failures_after(settled), 32_767)
-    return settled.reason.value, settled.detail or None, failures, settled.done_at, settled.due_at
-
-
-def having_led(done: Sequence[Pair], new: Sequence[SourcedOffer]) -> list[Pair]:
-    """The same, each page with how many new ones its visit led to, when that was not its first."""
-    many = Counter(met.offer.source_id for met in new)
-    found: list[Pair] = []
+def with_leads(done: Sequence[Pair], new: Iterable[SourcedOffer]) -> list[Pair]:
+    """The same, where each page that was revisited remembers how many new pages it led to."""
+    many = Counter(found.offer.source_id for found in new)
+    pairs: list[Pair] = []
     for settled, lease in done:
-        led = many[settled.visit.url.id] if settled.past is not None and settled.visit.past is not None else 0
-        if led and settled.past is not None:
+        if settled.past is not None and settled.visit.past is not None and (led := many[settled.visit.url.id]):
             settled = msgspec.structs.replace(settled, past=settled.past.led(led))
-        found.append((settled, lease))
-    return found
+        pairs.append((settled, lease))
+    return pairs
+
+
+# Captures enter the catalogue many at a time; `store.captures` does it for a single crawl.
+
+_COLUMNS = (
+    "host_ids url_ids fetched_ats capture_ids urls volume_ids numbers offsets lengths statuses media_types digests "
+    "sizes are_pages refers_ats charsets charsets_from are_unread"
+)
+
+
+def insert_captures(connection: Connection, kept: Sequence[Kept], withdrawing: Sequence[Kept]) -> dict[str, int]:
+    """Add captures, inside the caller's transaction; returns how the counters move. Adding one again changes nothing.
+
+    `withdrawing`: those of them that remove their page from the views.
+    """
+    if not kept:
+        return {}
+    volume_ids = {name: _volume_id(connection, name) for name in sorted({one.place.volume for one in kept})}
+    pages = [one for one in kept if one.is_page]
+    distinct = {one.url.text: _moment_of(one)[:3] for one in pages}
+    held = _count(connection, "held", "host_ids url_ids urls", distinct.values())
+    # PostgreSQL has no text with a NUL in it
+    plain = [msgspec.structs.replace(one, media_type=one.media_type.replace("\0", "\ufffd")) for one in kept]
+    rows = [row_of(one, volume_ids[one.place.volume]) for one in plain]
+    fresh = connection.execute(_CAPTURES["insert"], columns(_COLUMNS, rows)).rowcount
+    moment = "host_ids url_ids urls ats"
+    restored = _count(connection, "restored", moment, map(_moment_of, pages))
+    withdrawn = _count(connection, "withdrawn", moment, map(_moment_of, withdrawing))
+    return {tallies.CAPTURES: fresh, tallies.PAGES: len(distinct) - held + restored - withdrawn}
+
+
+def _count(connection: Connection, statement: str, names: str, rows: Iterable[Iterable[object]]) -> int:
+    """How many rows it changed, or for `held`, counted."""
+    given = list(rows)
+    if not given:
+        return 0
+    done = connection.execute(_CAPTURES[statement], columns(names, given))
+    row = done.fetchone() if statement == "held" else None
+    return row[0] if row else done.rowcount
+
+
+def _moment_of(kept: Kept) -> tuple[object, ...]:
+    return kept.url.host.id, kept.url.id, kept.url.text, kept.fetched_at
+
+
+def _volume_id(connection: Connection, name: str) -> int:
+    given = {"volume": name}
+    row = connection.execute(_CAPTURES["volume"], given).fetchone()
+    row = row or connection.execute(_CAPTURES["volume_added"], given).fetchone()
+    row = row or connection.execute(_CAPTURES["volume"], given).fetchone()
+    assert row is not None
+    return int(row[0])

@@ -6,9 +6,6 @@ INSERT INTO tally_slots (slot, name, number)
 SELECT %(slot)s, * FROM unnest(%(names)s::text[], %(numbers)s::bigint[]) AS moves (name, number) ORDER BY name
 ON CONFLICT (slot, name) DO UPDATE SET number = tally_slots.number + excluded.number;
 
--- tallies: Every counter.
-SELECT name, sum(number)::bigint FROM tally_slots GROUP BY name;
-
 -- worker_entered: A crawler that is new here.
 INSERT INTO workers (name) VALUES (%(name)s) ON CONFLICT (name) DO NOTHING;
 
@@ -137,7 +134,7 @@ FROM news WHERE hosts.id = news.host_id;
 -- host_names: Who has these host ids.
 SELECT id, name FROM hosts WHERE id = ANY(%(ids)s::bigint[]);
 
--- hosts_met: Hosts met for the first time; one that another crawler entered just now is left as it is.
+-- hosts_added: New hosts; one that another crawler added just now stays as it is.
 INSERT INTO hosts (id, name)
 SELECT id, name FROM unnest(%(ids)s::bigint[], %(names)s::text[]) AS met (id, name) ORDER BY id
 ON CONFLICT (id) DO NOTHING RETURNING id;
@@ -433,7 +430,7 @@ WHERE robots.host_id = o.host_id AND robots.lane = o.lane;
 UPDATE hosts SET troubles = 0, failing = 0, failing_since = NULL
 WHERE id IN (SELECT id FROM hosts WHERE id = ANY(%(hosts)s::bigint[]) ORDER BY id FOR UPDATE);
 
--- networks_met: Network addresses that are new here.
+-- networks_added: IP addresses that are new here.
 INSERT INTO networks (address) SELECT address FROM unnest(%(addresses)s::text[]) AS met (address)
 WHERE NOT EXISTS (SELECT 1 FROM networks n WHERE n.address = met.address) ORDER BY address
 ON CONFLICT (address) DO NOTHING;
@@ -441,14 +438,14 @@ ON CONFLICT (address) DO NOTHING;
 -- networks_locked: Addresses that nobody else decides about just now, and when the next visit to each may start.
 SELECT address, start_at FROM networks WHERE address = ANY(%(addresses)s::text[]) FOR UPDATE SKIP LOCKED;
 
--- networks_out: How many visits to each are out.
+-- networks_leased: How many visits to each are leased.
 SELECT address, count(*) FROM hosts WHERE is_leased AND address = ANY(%(addresses)s::text[]) GROUP BY address;
 
 -- network_started: Visits to these addresses have begun. REQUIRES: they are locked.
 UPDATE networks SET start_at = %(start_at)s WHERE address = ANY(%(addresses)s::text[]);
 
 -- ended_after: Visited addresses of a selection after a key.
-SELECT host_id, id, url, depth, how, reason, settled_at, is_queued, due_at FROM addresses
+SELECT host_id, id, url, is_queued, due_at FROM addresses
 WHERE reason IS NOT NULL AND (host_id, id) > (%(after_host)s, %(after_id)s)
     AND (%(reasons)s::text[] IS NULL OR reason = ANY(%(reasons)s::text[]))
     AND (%(hows)s::text[] IS NULL OR how = ANY(%(hows)s::text[]))
@@ -456,7 +453,7 @@ WHERE reason IS NOT NULL AND (host_id, id) > (%(after_host)s, %(after_id)s)
 ORDER BY host_id, id LIMIT %(most)s;
 
 -- ended_named: Some of them by key.
-SELECT a.host_id, a.id, a.url, depth, how, reason, settled_at, is_queued, due_at
+SELECT a.host_id, a.id, a.url, is_queued, due_at
 FROM unnest(%(host_ids)s::bigint[], %(ids)s::bigint[]) AS named (host_id, id)
 JOIN addresses a ON a.host_id = named.host_id AND a.id = named.id
 WHERE reason IS NOT NULL AND (%(reasons)s::text[] IS NULL OR reason = ANY(%(reasons)s::text[]));
@@ -466,23 +463,6 @@ UPDATE addresses SET is_queued = true, failures = 0, due_at = NULL
 FROM unnest(%(host_ids)s::bigint[], %(ids)s::bigint[]) AS wanted (host_id, id)
 WHERE addresses.host_id = wanted.host_id AND addresses.id = wanted.id AND NOT is_queued
 RETURNING addresses.host_id, addresses.id, url, depth, how, reason, settled_at;
-
--- counted: How the addresses of a selection ended.
-SELECT reason, count(*) FROM addresses
-WHERE reason IS NOT NULL AND (%(reasons)s::text[] IS NULL OR reason = ANY(%(reasons)s::text[]))
-    AND (%(host_id)s::bigint IS NULL OR host_id = %(host_id)s)
-GROUP BY reason ORDER BY count(*) DESC, reason;
-
--- examples: A few of those that ended in one way.
-SELECT url FROM addresses WHERE reason = %(reason)s AND (%(host_id)s::bigint IS NULL OR host_id = %(host_id)s) LIMIT %(most)s;
-
--- details: What was stored with them.
-SELECT detail, count(*) FROM addresses
-WHERE reason = %(reason)s AND detail IS NOT NULL AND (%(host_id)s::bigint IS NULL OR host_id = %(host_id)s)
-GROUP BY detail ORDER BY count(*) DESC, detail LIMIT %(most)s;
-
--- failures_of: Failed visits to an address before the last one, the newest first.
-SELECT at, reason, detail FROM failures WHERE host_id = %(host_id)s AND id = %(id)s ORDER BY at DESC;
 
 -- pasts_of: What is remembered of these pages.
 SELECT r.host_id, r.id, r.past FROM unnest(%(host_ids)s::bigint[], %(ids)s::bigint[]) AS asked (host_id, id)

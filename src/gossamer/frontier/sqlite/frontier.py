@@ -1,42 +1,28 @@
 """The frontier in one SQLite database: the embedded default."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from types import MappingProxyType, TracebackType
-from typing import NamedTuple, Self
-
-import msgspec
+from types import MappingProxyType
+from typing import NamedTuple
 
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.tell import Tell
 from gossamer.frontier.api import Awaited, FrontierRules, KnownState
-from gossamer.frontier.back_queues import Backs, Resolving
-from gossamer.frontier.known import known, met_on
+from gossamer.frontier.back_queues import Backs
+from gossamer.frontier.core import GLANCE, FrontierCore
+from gossamer.frontier.known import ended, failures_of, known, offers_by_page, pasts_of
 from gossamer.frontier.politeness import Steps, by_this_clock
 from gossamer.frontier.reports import awaited
-from gossamer.frontier.requeue import newly_named, sitemaps_of, vouched_for
 from gossamer.frontier.rows import said_rows
-from gossamer.frontier.seen import SeenTable
+from gossamer.frontier.seen import authorized, newly_named, sitemaps_of
 from gossamer.frontier.sqlite.hosts import Quarantine, Rulebook, meta, quarantine, reinstate, release, retire
-from gossamer.frontier.sqlite.leases import Backing, HostLease, Pair, Take, lease_of
-from gossamer.frontier.sqlite.requeue import (
-    Requeued,
-    ended,
-    failures_of,
-    fetch_again,
-    hasten,
-    pasts_of,
-    plans,
-    read_again,
-    recall,
-    requeue,
-    revive,
-)
-from gossamer.frontier.sqlite.settlement import Settle, SettleResult, led
+from gossamer.frontier.sqlite.leases import HostLease, HostQueues, Pair, Take, lease_of
+from gossamer.frontier.sqlite.requeue import Requeued, plans, read_again, recall, refetch, requeue, reschedule, revive
+from gossamer.frontier.sqlite.settlement import Settle, with_leads
 from gossamer.frontier.sqlite.sieve import (
     IncomingKeys,
-    Met,
+    PageOffers,
     Sieve,
     Waiting,
     journal,
@@ -55,58 +41,53 @@ from gossamer.values.visit import Counts, EndedGroup, Failure, Selection, Settle
 _SQL = load("gossamer.frontier.sqlite")
 
 DEFAULT_SIEVE = Sieve()
-GLANCE = SECOND // 20
-"""How soon to look again when all there is to wait for is visits that are out."""
 
 
 class _Taken(NamedTuple):
     leases: list[HostLease]
     merged: int | None
-    """New addresses, when some were merged."""
+    """New URLs, if some were merged."""
     waiting: Waiting
     at: Instant
 
 
-class SqliteFrontier:
-    """Everything it promises is on disk; what it holds in memory only saves looking there.
+class _Written(NamedTuple):
+    """What a `settle` wrote, for memory to learn after the commit."""
 
-    That memory is touched on the database's thread alone, and is right again after a transaction that failed.
+    settling: Settle
+    fresh: int
+    repeats: int
+    seen: set[int]
+    quarantined: list[tuple[int, str, str]]
+
+
+class SqliteFrontier(FrontierCore):
+    """Everything that must survive is on disk; what is in memory only saves lookups.
+
+    Memory is used only on the database's thread, and is correct again after a failed transaction.
     """
 
     def __init__(
         self, database: StateWriter, rules: FrontierRules, clock: Clock, tell: Tell, sieve: Sieve = DEFAULT_SIEVE
     ) -> None:
+        super().__init__(rules, clock, tell)
         self._database = database
-        self._rules = rules
-        self._clock = clock
-        self._tell = tell
         self._sieve = sieve
         self._quarantine = Quarantine(rules.template_of, rules.judge_template) if rules.template_of else None
-        self._seen = SeenTable(rules.seen_slots)
         self._rulebook = Rulebook()
-        self._resolving = Resolving(rules.resolve) if rules.resolve is not None else None
-        self._backing = Backing(self._new_backs(0), rules.chance, self._resolving)
+        self._queues = HostQueues(self._new_backs(0), rules.chance, self._resolving)
         self._steps = Steps()
-        self._owed_step = 0
-        """By how much the clock was set, as long as that is not written down."""
+        self._unwritten_step = 0
+        """By how much the clock was set, until that is on disk."""
         self._stepped_s = -math.inf
-        """When it was last set, by the clock that never is."""
+        """When it was last set, by the clock that never steps."""
         self._leases: dict[str, HostLease] = {}
         """By host name."""
         self._waiting = Waiting()
         self._merged_at: Instant = 0
 
-    async def __aenter__(self) -> Self:
-        await self.open()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, trouble: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
-
     async def open(self) -> None:
-        """Recover what the last run left: leases return to their queues, and every promise to a host is kept."""
+        """Recover the state of the last run: leases return to their queues, and every promise to a host is kept."""
 
         def recover(connection: State) -> bool:
             was_clean = bool(meta(connection, "clean", 1))
@@ -114,11 +95,11 @@ class SqliteFrontier:
             if latest_at > now:
                 self._shift(connection, now - latest_at)
             if not was_clean:
-                connection.execute(_SQL["hosts_rested"], (now, self._floor()))
+                connection.execute(_SQL["hosts_rested"], (now, self._least_gap()))
                 connection.execute(_SQL["hosts_returned"])
                 connection.execute(_SQL["leased_none"])
             connection.execute(_SQL["meta_set"], ("clean", 0))
-            self._backing.backs = self._new_backs(min(now, latest_at))
+            self._queues.backs = self._new_backs(min(now, latest_at))
             self._waiting = waiting_in(connection)
             if self._quarantine is not None:
                 self._quarantine.load(connection)
@@ -129,11 +110,12 @@ class SqliteFrontier:
         self._tell("frontier.opened", was_clean=was_clean)
 
     async def close(self) -> None:
-        """Visits still out return to their queues; their hosts may just have been touched, and wait a full gap."""
+        """Return leased visits to their queues; something may just have been sent to their hosts: they wait a full
+        gap."""
 
         def leave(connection: State) -> None:
             now = self._clock.now()
-            returned = [(now, self._floor(), lease.host_id) for lease in self._leases.values()]
+            returned = [(now, self._least_gap(), lease.host_id) for lease in self._leases.values()]
             connection.executemany(_SQL["lease_returned"], returned)
             connection.execute(_SQL["hosts_returned"])
             connection.execute(_SQL["leased_none"])
@@ -147,37 +129,39 @@ class SqliteFrontier:
 
     async def offer(self, offers: Sequence[Offer], pages: Mapping[int, Url] = MappingProxyType({})) -> int:
         def work(connection: State) -> tuple[int, int, set[int], Waiting]:
-            fresh, met = self._seen.sift(offers, self._rules.may_enter)
-            fresh = self._vouched_for(connection, fresh, met)
+            fresh, seen = self._seen.sift(offers, self._rules.may_enter)
+            fresh = self._authorized(connection, fresh, seen)
             keys = self._rules.keys
             for seed in [offer.url for offer in fresh if offer.how is How.SEED]:
-                if known(connection, seed, keys.url_id, keys.identity) is None:
+                if known(connection, seed, keys) is None:
                     read_again(connection, sitemaps_of(self._rulebook.of(connection, seed)), keys)
-            met_there = met_on(connection, fresh, pages, keys.url_id, keys.identity)
-            new = merge_offers(connection, met_there, self._incoming())
-            return len(fresh), new, met, self._waiting._replace(known=self._waiting.known + new)
+            found = offers_by_page(connection, fresh, pages, keys)
+            new = merge_offers(connection, found, self._incoming())
+            return len(fresh), new, seen, self._waiting._replace(known=self._waiting.known + new)
 
         def after(result: tuple[int, int, set[int], Waiting]) -> None:
             self._seen.remember(result[2])
             self._waiting = result[3]
-            self._look_anew()
+            self._look_again()
 
         amount, new, _, _ = await self._database.run(work, after)
         self._tell("frontier.merged", new=new)
         return amount
 
     async def revive(self, seeds: Sequence[Url]) -> int:
-        return await self._database.run(lambda connection: revive(connection, seeds, self._rules.keys), self._look_anew)
+        return await self._database.run(
+            lambda connection: revive(connection, seeds, self._rules.keys), self._look_again
+        )
 
     async def recall(self) -> int:
         return await self._database.run(
-            lambda connection: recall(connection, self._rulebook, self._clock.now()), self._look_anew
+            lambda connection: recall(connection, self._rulebook, self._clock.now()), self._look_again
         )
 
     async def requeue(self, selection: Selection) -> int:
         def moved(some: Requeued) -> None:
             self._rulebook.forget(some.lanes)
-            self._look_anew()
+            self._look_again()
 
         await self._keep_step()
         return await requeue(self._database, selection, self._rules.keys, self._clock, moved)
@@ -185,7 +169,7 @@ class SqliteFrontier:
     async def refetch(self, urls: Sequence[Url]) -> int:
         await self._keep_step()
         return await self._database.run(
-            lambda connection: fetch_again(connection, urls, self._rules.keys, self._clock.now()), self._look_anew
+            lambda connection: refetch(connection, urls, self._rules.keys, self._clock.now()), self._look_again
         )
 
     async def ended(self, selection: Selection) -> list[EndedGroup]:
@@ -197,60 +181,53 @@ class SqliteFrontier:
     async def pasts(self, urls: Sequence[Url]) -> list[Past | None]:
         return await self._database.read(lambda connection: pasts_of(connection, urls, self._rules.keys))
 
-    async def hasten(self, sooner: Sequence[Reschedule]) -> int:
-        if not sooner:
-            return 0
+    async def _reschedule(self, changes: Sequence[Reschedule]) -> int:
         await self._keep_step()
-        moved = await self._database.run(
-            lambda connection: hasten(connection, sooner, self._rules.keys), self._look_anew
+        return await self._database.run(
+            lambda connection: reschedule(connection, changes, self._rules.keys), self._look_again
         )
-        self._tell("frontier.hastened", visits=moved)
-        return moved
 
     async def plans(self) -> dict[tuple[str, int], int]:
         return await self._database.read(plans)
 
-    async def take(self, at_most: int) -> list[Visit]:
+    async def _take(self, at_most: int) -> list[Visit]:
         def work(connection: State) -> _Taken:
-            now, backing = self._clock.now(), self._backing
-            backing.mend(connection, {lease.host_id for lease in self._leases.values()})
+            now, queues = self._clock.now(), self._queues
+            queues.begin(connection, {lease.host_id for lease in self._leases.values()})
             out, waiting, merged = len(self._leases), self._waiting, None
-            if waiting.journalled + waiting.nods >= self._sieve.journal_most:
+            if waiting.journalled + waiting.repeats >= self._sieve.journal_most:
                 merged, waiting = relieve(connection, waiting, self._incoming())
-                backing.front_at = None
-            leasing = self._leasing(connection, now)
-            leases = backing.lease(connection, leasing, at_most, out, now)
+                queues.front_at = None
+            elapsed_s = self._clock.elapsed_s()
+            take = Take(connection, self._rulebook, self._rules, self._quarantine, now, elapsed_s)
+            leases = queues.lease(connection, take, at_most, out, now)
             if merged is None and self._merge_at(connection, now, bool(leases)) <= now:
                 merged, waiting = merge_some(connection, waiting, self._incoming(leases))
-                backing.front_at = None
-                leases += backing.lease(connection, leasing, at_most - len(leases), out + len(leases), now)
+                queues.front_at = None
+                leases += queues.lease(connection, take, at_most - len(leases), out + len(leases), now)
             tallies.add(connection, {tallies.LEASED: len(leases)})
             if leases:
                 connection.execute(_SQL["meta_set"], ("latest_at", now))
             return _Taken(leases, merged, waiting, now)
 
         def after(taken: _Taken) -> None:
-            self._backing.whole()
+            self._queues.committed()
             self._waiting = taken.waiting
             if taken.merged is not None:
                 self._merged_at = taken.at
             self._leases.update((lease.host.name, lease) for lease in taken.leases)
 
-        if at_most < 1:
-            return []
         await self._keep_step()
         taken = await self._database.run(work, after)
-        if self._resolving is not None and self._backing.wanted:
-            wanted, self._backing.wanted = self._backing.wanted, []
+        if self._resolving is not None and self._queues.wanted:
+            wanted, self._queues.wanted = self._queues.wanted, []
             self._resolving.ask(wanted)
         if taken.merged is not None:
             self._tell("frontier.merged", new=taken.merged)
-        if taken.leases:
-            self._tell("frontier.taken", visits=len(taken.leases))
         return [lease.visit for lease in taken.leases]
 
     async def settle(self, done: Sequence[Settled]) -> None:
-        def work(connection: State) -> SettleResult:
+        def work(connection: State) -> _Written:
             now = self._clock.now()
             leases = [lease_of(settled, self._leases) for settled in done]
             pairs = [
@@ -265,13 +242,13 @@ class SqliteFrontier:
                 found = self._learned(connection, settled, lease, now)
                 quarantined.extend([found] if found is not None else [])
 
-            stays = partial(self._backing.stays, now=now)
+            stays = partial(self._queues.stays, now=now)
             settling = Settle(connection, self._rulebook, self._rules, stays, now, learn)
             settling.settle(pairs)
             for settled, _ in pairs:
                 if settled.robots is not None:
                     read_again(connection, newly_named(settled), self._rules.keys)
-            return SettleResult(settling, *self._journal_offers(connection, pairs), quarantined)
+            return _Written(settling, *self._journal_offers(connection, pairs), quarantined)
 
         if done:
             await self._keep_step()
@@ -279,52 +256,48 @@ class SqliteFrontier:
             self._tell("frontier.settled", visits=len(done), offers=written.fresh)
 
     def _journal_offers(self, connection: State, pairs: Sequence[Pair]) -> tuple[int, int, set[int]]:
-        amount, nodded, met = 0, 0, set[int]()
-        pages: list[Met] = []
+        amount, repeated, seen = 0, 0, set[int]()
+        pages: list[PageOffers] = []
         for settled, lease in pairs:
             if not settled.offers:
                 continue
             if settled.offers[0].how in LISTS:
                 rows = said_rows(settled.offers, lease.host.name, self._rules.keys.id)
                 connection.executemany(_SQL["said"], [(lease.host_id, *row) for row in rows])
-            nods: list[Offer] = []
-            fresh, met = self._seen.sift(settled.offers, self._rules.may_enter, lease.host.name, met, nods)
-            if any(one.via is not None for one in fresh):
-                fresh = self._vouched_for(connection, fresh, met)
-            if (past := led(connection, settled, fresh, self._rules.keys)) is not None:
+            repeats: list[Offer] = []
+            fresh, seen = self._seen.sift(settled.offers, self._rules.may_enter, lease.host.name, seen, repeats)
+            fresh = self._authorized(connection, fresh, seen)
+            if (past := with_leads(connection, settled, fresh, self._rules.keys)) is not None:
                 connection.execute(_SQL["past_kept"], (lease.host_id, lease.address_id, encoded(past)))
-            if fresh or nods:
-                pages.append((lease.host_id, lease.address_id, fresh + nods))
+            if fresh or repeats:
+                pages.append((lease.host_id, lease.address_id, fresh + repeats))
                 amount += len(fresh)
-                nodded += len(nods)
+                repeated += len(repeats)
         if pages:
             journal(connection, pages, amount)
-        return amount, nodded, met
+        return amount, repeated, seen
 
-    def _vouched_for(self, connection: State, offers: list[Offer], met: set[int]) -> list[Offer]:
-        """The others are not remembered as met: somebody may vouch for them later."""
-        keys = self._rules.keys
+    def _authorized(self, connection: State, offers: list[Offer], seen: set[int]) -> list[Offer]:
+        if all(one.via is None for one in offers):
+            return offers
         entry_of = partial(self._rulebook.of, connection)
-        good = vouched_for(offers, entry_of, lambda via: known(connection, via, keys.url_id, keys.identity))
-        if len(good) < len(offers):
-            self._seen.unmeet(set(offers) - set(good), met)
-        return good
+        return authorized(offers, entry_of, lambda via: known(connection, via, self._rules.keys), seen)
 
-    def _settled(self, done: Sequence[Settled], written: SettleResult) -> None:
-        backing, kept = self._backing, written.settling.kept
-        self._waiting = self._waiting.and_more(written.fresh, written.nods)
-        self._seen.remember(written.met)
+    def _settled(self, done: Sequence[Settled], written: _Written) -> None:
+        queues, kept = self._queues, written.settling.kept
+        self._waiting = self._waiting.and_more(written.fresh, written.repeats)
+        self._seen.remember(written.seen)
         for settled in done:
             lease = self._leases.pop(settled.visit.url.host.name)
             host_id = lease.host_id
-            if host_id in kept and host_id in backing.backs:
-                backing.backs.waits(host_id, kept[host_id])
+            if host_id in kept and host_id in queues.backs:
+                queues.backs.waits(host_id, kept[host_id])
             else:
-                backing.backs.leave(host_id)
-                backing.front_at = None
+                queues.backs.leave(host_id)
+                queues.front_at = None
             if settled.robots is not None:
                 self._rulebook.remember(lease.lane_host_id, lease.lane, settled.robots)
-                backing.front_at = None
+                queues.front_at = None
         for host_id, name, template in written.quarantined:
             assert self._quarantine is not None, "or nothing would have been learned"
             self._quarantine.remember(host_id, name, template, True)
@@ -332,7 +305,7 @@ class SqliteFrontier:
     async def next_at(self) -> Instant | None:
         def look(connection: State) -> Instant | None:
             now = self._clock.now()
-            ready_at = self._backing.next_at(connection)
+            ready_at = self._queues.next_at(connection)
             wakes = [] if ready_at is None else [ready_at]
             if self._waiting.offers:
                 wakes.append(self._merge_at(connection, now, False))
@@ -344,11 +317,11 @@ class SqliteFrontier:
         return await self._database.read(look)
 
     async def awaited(self) -> Awaited | None:
-        now, backs = self._clock.now(), self._backing.backs
+        now, backs = self._clock.now(), self._queues.backs
         return await self._database.read(lambda connection: awaited(connection, backs, now))
 
     def holds(self, visit: Visit) -> bool:
-        """Nobody else has the database, so what is out is held."""
+        """No other process has the database, so what is leased is held."""
         lease = self._leases.get(visit.url.host.name)
         return lease is not None and lease.visit == visit
 
@@ -356,24 +329,21 @@ class SqliteFrontier:
         return await self._database.read(tallies.counts)
 
     async def known(self, url: Url) -> KnownState | None:
-        return await self._database.read(
-            lambda connection: known(connection, url, self._rules.keys.url_id, self._rules.keys.identity)
-        )
+        return await self._database.read(lambda connection: known(connection, url, self._rules.keys))
 
     async def retire(self, host: str, why: str) -> bool:
         def after(host_id: int | None) -> None:
             if host_id is not None:
-                self._backing.backs.leave(host_id)
+                self._queues.backs.leave(host_id)
 
         found = await self._database.run(lambda connection: retire(connection, host, why, self._clock.now()), after)
         return found is not None
 
     async def reinstate(self, host: str) -> bool:
-        return await self._database.run(lambda connection: reinstate(connection, host), self._look_anew) is not None
+        return await self._database.run(lambda connection: reinstate(connection, host), self._look_again) is not None
 
     async def quarantine(self, host: str, template: str) -> int:
-        held = self._holding()
-        lease = self._leases.get(host)
+        held, lease = self._holding(), self._leases.get(host)
 
         def work(connection: State) -> tuple[int, int]:
             leased = lease.sequence if lease is not None else None
@@ -388,30 +358,26 @@ class SqliteFrontier:
         def after(found: tuple[int | None, int]) -> None:
             if found[0] is not None:
                 held.remember(found[0], host, template, False)
-            self._backing.front_at = None
+            self._look_again()
 
         _, amount = await self._database.run(
             lambda connection: release(connection, host, template, held.template_of), after
         )
         return amount
 
-    def set_rules(self, may_enter: Callable[[Offer], bool], nudge: Callable[[Offer], int] | None = None) -> None:
-        self._rules = msgspec.structs.replace(self._rules, may_enter=may_enter, nudge=nudge)
-        self._seen = SeenTable(self._rules.seen_slots)
-
-    def _look_anew(self, _: object = None) -> None:
-        """Hosts of the front may have something sooner than was known."""
-        self._backing.front_at = None
+    def _look_again(self, _: object = None) -> None:
+        """The front queues may have something earlier than was known."""
+        self._queues.front_at = None
 
     def _holding(self) -> Quarantine:
         if self._quarantine is None:
-            raise ValueError("this frontier was not told what a template is")
+            raise ValueError("this frontier was given no `template_of`, so it has no templates")
         return self._quarantine
 
     def _learned(
         self, connection: State, settled: Settled, lease: HostLease, now: Instant
     ) -> tuple[int, str, str] | None:
-        """What a page brought; the template that is quarantined because of it."""
+        """Store what a page brought; returns the template that is quarantined because of it."""
         held, yielded, host = self._quarantine, settled.yielded, lease.host
         if held is None or yielded is None or not held.learn(connection, host.id, host.name, yielded):
             return None
@@ -423,52 +389,48 @@ class SqliteFrontier:
         leased = frozenset([lease.sequence for lease in (*self._leases.values(), *taken)])
         return IncomingKeys(self._rules.keys, self._rules.nudge, self._quarantine, leased)
 
-    def _leasing(self, connection: State, now: Instant) -> Take:
-        elapsed_s = self._clock.elapsed_s()
-        return Take(connection, self._rulebook, self._rules, self._quarantine, now, elapsed_s)
-
     def _new_backs(self, started_at: Instant) -> Backs:
         politeness = self._rules.politeness
         return Backs(politeness.per_address, math.ceil(politeness.apart_s * SECOND), started_at=started_at)
 
     async def _keep_step(self) -> None:
-        """When the clock was set, every promise keeps its distance from now: nobody is hurried, nobody hangs."""
+        """When the clock was set, every promise keeps its distance from now: no host is hurried, none waits forever."""
         elapsed_s = self._clock.elapsed_s()
-        self._owed_step += self._steps.since(self._clock.now(), elapsed_s)
-        if not self._owed_step:
+        self._unwritten_step += self._steps.since(self._clock.now(), elapsed_s)
+        if not self._unwritten_step:
             return
 
         def work(connection: State) -> int:
-            owed = self._owed_step  # 0 when another call has just paid it
-            if owed:
-                self._shift(connection, owed)
-            return owed
+            step = self._unwritten_step  # 0 when another call has just written it
+            if step:
+                self._shift(connection, step)
+            return step
 
-        def after(paid: int) -> None:
-            if paid:
-                self._backing.backs.shift(paid)
-                self._backing.front_at = None
+        def after(step: int) -> None:
+            if step:
+                self._queues.backs.shift(step)
+                self._look_again()
                 self._merged_at = 0
                 self._stepped_s = elapsed_s
-                self._owed_step -= paid
+                self._unwritten_step -= step
 
         await self._database.run(work, after)
 
     def _shift(self, connection: State, by: int) -> None:
-        """A restart compares its clock with the instant noted here: promises are told by the clock of now."""
+        """A restart compares its clock with `latest_at`; promises are kept by the clock of now."""
         connection.execute(_SQL["queue_shifted"], (by,))
         connection.execute(_SQL["hosts_shifted"], (by,))
         connection.execute(_SQL["meta_set"], ("latest_at", self._clock.now()))
 
     def _merge_at(self, connection: State, now: Instant, found_some: bool) -> Instant:
-        """When offers are to be merged: now and then, and at once when nothing else could be found."""
+        """When offers are to be merged: from time to time, and at once when nothing else could be found."""
         waiting = self._waiting
         if not waiting.offers:
             return now + SECOND
-        if not found_some and not self._leases and self._backing.next_at(connection) is None:
+        if not found_some and not self._leases and self._queues.next_at(connection) is None:
             return now
         every_s = self._sieve.merge_every_s * (1 + waiting.known / self._sieve.slower_per)
         return self._merged_at + math.ceil(every_s * SECOND)
 
-    def _floor(self) -> int:
+    def _least_gap(self) -> int:
         return math.ceil(self._rules.politeness.delay_s * SECOND)

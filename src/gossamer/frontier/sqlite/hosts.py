@@ -1,4 +1,4 @@
-"""Hosts of the embedded frontier: ids, retirement, what their robots.txt files said, and what is in quarantine."""
+"""Hosts in the SQLite frontier: ids, retirement, robots.txt entries and quarantined templates."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -21,26 +21,26 @@ _SQL = load("gossamer.frontier.sqlite")
 
 
 def meta(connection: State, name: str, default: int) -> int:
-    """A small fact about the database."""
+    """A number that is stored about the database."""
     row = connection.execute(_SQL["meta"], (name,)).fetchone()
     return int(row[0]) if row else default
 
 
 def host_id_of(connection: State, name: str) -> int:
-    """The host's id; a host met for the first time is entered."""
+    """The host's id; a new host is added."""
     found = find_host_id(connection, name)
     if found is None:
-        (found,) = connection.execute(_SQL["host_met"], (name,)).fetchone()
+        (found,) = connection.execute(_SQL["host_added"], (name,)).fetchone()
         tallies.add(connection, {tallies.HOSTS: 1})
     return int(found)
 
 
-# Retired hosts: down or too slow for long, or put aside by a person. Visibly, and until somebody reinstates them.
-# Functions on a writer's connection, inside its transaction; a running crawl is asked through its frontier instead.
+# Retired hosts: down or too slow for long, or retired by a user; visible, and until a user reinstates them.
+# These run inside a writer's transaction; while a crawl is running, call its frontier instead.
 
 
 def retire(connection: State, host: str, why: str, now: Instant) -> int | None:
-    """Nothing at the host is handed out any more; says its id, None when it is unknown or was retired before."""
+    """Stop leasing visits at the host. Returns its id; None: it is unknown, or already retired."""
     host_id = find_host_id(connection, host)
     if host_id is None or not connection.execute(_SQL["retired"], (now, why, host_id)).rowcount:
         return None
@@ -49,7 +49,7 @@ def retire(connection: State, host: str, why: str, now: Instant) -> int | None:
 
 
 def reinstate(connection: State, host: str) -> int | None:
-    """The host is visited again as if it had never failed; what it was promised last still holds."""
+    """Visit the host again as if it had never failed; its last promised instant still holds."""
     host_id = find_host_id(connection, host)
     if host_id is None or not connection.execute(_SQL["reinstated"], (host_id,)).rowcount:
         return None
@@ -61,13 +61,13 @@ _ENCODER = msgspec.msgpack.Encoder()
 
 
 class Rulebook:
-    """Robots entries by host id and lane. Memory is changed only by what is on disk: see `keep` and `remember`."""
+    """Robots entries by host id and lane. Memory holds only what is on disk: see `keep` and `remember`."""
 
     def __init__(self, most_rules: int = MOST_RULES) -> None:
         self._cache = RobotsCache[None](most_rules)
 
     def of(self, connection: State, url: Url) -> Robots | None:
-        """What the robots.txt of the origin of a URL said; None: it is not known."""
+        """The robots.txt of the origin of a URL; None: it is not known."""
         host_id = find_host_id(connection, url.host.name)
         return None if host_id is None else self.entry(connection, host_id, lane_of(url.text))
 
@@ -93,24 +93,21 @@ class Rulebook:
 
 
 # Quarantine: URLs of an endless series wait outside the due queue, counted, listed, and released on request. What each
-# template has brought is written down with the fetches; whether that makes a trap is decided elsewhere.
+# template has brought is stored with the visits; `rules.learned.traps` decides whether that makes it a trap.
 
 MOST_MOVED = 10_000
 """URLs in the queue that are moved when their template is quarantined; the others are moved when their turn comes."""
 
-Templates = Callable[[str], str]
-Judge = Callable[[TemplateTally], bool]
-
 
 @dataclass(slots=True)
 class Quarantine:
-    """The quarantined templates of each host, as they stand on disk. Traps are few, so all are in memory.
+    """The quarantined templates of each host, as stored. Traps are few, so all are in memory.
 
     Memory is changed by `remember`, after the commit.
     """
 
-    template_of: Templates
-    judge: Judge | None = None
+    template_of: Callable[[str], str]
+    judge: Callable[[TemplateTally], bool] | None = None
     _held: dict[int, tuple[str, frozenset[str]]] = field(default_factory=dict)
     """By host id: its name, and the templates."""
 
@@ -134,13 +131,13 @@ class Quarantine:
             self._held.pop(host_id, None)
 
     def count(self, connection: State, held: Iterable[tuple[int, int, str]]) -> None:
-        """New addresses (host id, lane, text) have joined those that are held."""
+        """Count URLs (host id, lane, text) that are newly held."""
         many = Counter((host_id, self._template(host_id, lane, rest)) for host_id, lane, rest in held)
         rows = [(amount, host_id, id_of(template)) for (host_id, template), amount in many.items()]
         connection.executemany(_SQL["template_held"], rows)
 
     def hold(self, connection: State, host_id: int, lane: int, place: tuple[int, int], rest: str) -> None:
-        """One due address, found when its turn came, joins those that are held. `place`: priority, sequence."""
+        """Hold one due URL, found when its turn came. `place`: priority, sequence."""
         connection.execute(_SQL["held"], (host_id, lane, 0, *place))
         self.count(connection, [(host_id, lane, rest)])
         _moved(connection, host_id, 1)
@@ -149,7 +146,7 @@ class Quarantine:
         return self.template_of(text_of(lane, self._held[host_id][0], rest))
 
     def learn(self, connection: State, host_id: int, name: str, yielded: Yield) -> bool:
-        """Write down what a visit brought; says whether its template is now to be quarantined."""
+        """Store what a visit brought; returns whether its template must now be quarantined."""
         key = (host_id, id_of(yielded.template))
         learned = (*key, yielded.template, int(yielded.is_fruitful))
         return is_trap(self.judge, name, yielded.template, connection.execute(_SQL["learned"], learned).fetchone())
@@ -159,13 +156,13 @@ def quarantine(
     connection: State,
     host: str,
     template: str,
-    template_of: Templates,
+    template_of: Callable[[str], str],
     now: Instant,
     leased: int | None = None,
 ) -> tuple[int, int]:
-    """Hold back what waits under a template, up to MOST_MOVED at once; says the host's id and how many.
+    """Hold the waiting URLs of a template, up to MOST_MOVED of them; returns the host's id and how many.
 
-    `leased` is the sequence number of the address that is being visited at the host: it stays where it is.
+    `leased` is the sequence number of the URL that is leased at the host: it stays where it is.
     """
     host_id = host_id_of(connection, host)
     connection.execute(_SQL["template_quarantined"], (host_id, id_of(template), template, now))
@@ -178,11 +175,9 @@ def quarantine(
     return host_id, len(moved)
 
 
-def release(connection: State, host: str, template: str, template_of: Templates) -> tuple[int | None, int]:
-    """What was held under a template waits for its turn again; says the host's id (None: unknown) and how many.
-
-    What is learned of the template starts afresh.
-    """
+def release(connection: State, host: str, template: str, template_of: Callable[[str], str]) -> tuple[int | None, int]:
+    """Queue the held URLs of a template again and reset its counts; returns the host's id (None: unknown) and how
+    many."""
     host_id = find_host_id(connection, host)
     if host_id is None:
         return None, 0

@@ -1,4 +1,4 @@
-"""Leases of the embedded frontier: which hosts get a back queue, and which fetch is due at a host."""
+"""Leases of the SQLite frontier: which hosts get a back queue, and which visit is due at a host."""
 
 import math
 from collections import deque
@@ -11,7 +11,7 @@ from gossamer.base.clock import SECOND, Instant
 from gossamer.base.environment import Chance
 from gossamer.frontier.api import FrontierRules
 from gossamer.frontier.back_queues import NEVER, PER_FETCH, Backs, Resolving
-from gossamer.frontier.known import name_of
+from gossamer.frontier.known import past_at
 from gossamer.frontier.leases import AskFirst, DuePage, Lease, Open, choose, robots_visit
 from gossamer.frontier.politeness import FAILED, gap_s
 from gossamer.frontier.priority import BANDS, band_of, is_over_budget, pick_band
@@ -20,14 +20,13 @@ from gossamer.frontier.settlement import check_entry, lane_moves
 from gossamer.frontier.sqlite.hosts import Quarantine, Rulebook
 from gossamer.store import tallies
 from gossamer.store.statements import State, load
-from gossamer.values.history import Past, decoded
 from gossamer.values.outcome import Reason
 from gossamer.values.url import Url
 from gossamer.values.visit import Settled
 
 _SQL = load("gossamer.frontier.sqlite")
 MOST_HELD = 1000
-"""Addresses put into quarantine in one look at a host; the next look goes on."""
+"""URLs of a host quarantined in one transaction; the next one continues."""
 
 
 class HostRow(NamedTuple):
@@ -51,15 +50,8 @@ class HostRow(NamedTuple):
 
 class HostLease(Lease, frozen=True, kw_only=True):
     host: HostRow
-    """As it was when the fetch was taken; its promise (`next_at`) among it."""
+    """As it was when the visit was taken, including its promise (`next_at`)."""
     band: int
-
-
-class TakeResult(NamedTuple):
-    """What `look` found: visits, and hosts that give their back queues up."""
-
-    leases: list[HostLease]
-    left: list[int]
 
 
 @dataclass(slots=True)
@@ -73,8 +65,8 @@ class Take:
     now: Instant
     elapsed_s: float
 
-    def look(self, host_ids: list[int]) -> TakeResult:
-        """Lease one visit at each host that has one due; every other host leaves its back queue and waits."""
+    def lease_at(self, host_ids: list[int]) -> tuple[list[HostLease], list[int]]:
+        """Lease one visit at each host that has one due; the other hosts, returned too, lose their back queue."""
         leases: list[HostLease] = []
         leased, waiting = [], []
         rows = self.connection.execute(_SQL["hosts_looked_at"], (str(host_ids),)).fetchall()
@@ -91,10 +83,10 @@ class Take:
                 waiting.append((found, later_at, host_id))
         self.connection.executemany(_SQL["host_leased"], leased)
         self.connection.executemany(_SQL["host_waits"], waiting)
-        return TakeResult(leases, [row[2] for row in waiting])
+        return leases, [row[2] for row in waiting]
 
     def _promoted(self, host: HostRow) -> Instant | None:
-        """Pages whose time has come join those that are due; says when the next one will."""
+        """Mark pages as due whose time has come; returns when the next one will be."""
         if host.later_at is None or host.later_at > self.now:
             return host.later_at
         laters: list[Instant] = []
@@ -106,7 +98,7 @@ class Take:
         return min(laters, default=None)
 
     def _errand(self, host: HostRow) -> HostLease:
-        """The robots.txt of some origin, which has moved to this host."""
+        """A visit to the robots.txt of another host, which has moved here."""
         lane_host_id, lane, text = self.connection.execute(_SQL["errand_first"], (host.id,)).fetchone()
         robots = self.rulebook.entry(self.connection, lane_host_id, lane)
         visit = robots_visit(Url(text), robots, self.now)
@@ -122,7 +114,7 @@ class Take:
         )
 
     def _look_at(self, host: HostRow, later_at: Instant | None) -> HostLease | Instant | None:
-        """The visit to make at this host, or when there may be one; None: not before something else happens."""
+        """The next visit at this host, or when there may be one; None: not before something else happens."""
         heads = []
         for lane in LANES_OF[host.lanes]:
             due = self._first_due(host, lane)
@@ -131,15 +123,15 @@ class Take:
             if due is not None:
                 heads.append((due[:2], (due, lane), self.rulebook.entry(self.connection, host.id, lane)))
         found = choose(heads, self.now, self.rules.politeness.robots_tries)
-        for (_, lane), failures in found.given_up:
-            give_up_unread(self.connection, host.id, lane, failures, self.now)
+        for (_, lane), detail in found.given_up:
+            give_up(self.connection, (host.id, lane), Reason.ROBOTS_UNREACHABLE, detail, self.now)
         if found.best is None:
             return min((at for at in (later_at, *found.opens_at) if at is not None), default=None)
         (due, lane), gate = found.best
         return self._lease_of(host, due, lane, gate)
 
     def _first_due(self, host: HostRow, lane: int) -> DuePage | Instant | None:
-        """The next page of a lane; those in quarantine are put aside on the way, many of them in several looks."""
+        """The next page of a lane; the quarantined ones before it are held, up to MOST_HELD in one transaction."""
         quarantine = self.quarantine
         for _ in range(MOST_HELD):
             row = self.connection.execute(_SQL["first_due"], (host.id, lane)).fetchone()
@@ -152,13 +144,14 @@ class Take:
         return self.now
 
     def _lease_of(self, host: HostRow, due: DuePage, lane: int, gate: Open | AskFirst) -> HostLease:
-        out = partial(HostLease, host=host, host_id=host.id, lane_host_id=host.id, lane=lane, since_s=self.elapsed_s)
+        lease = partial(HostLease, host=host, host_id=host.id, lane_host_id=host.id, lane=lane, since_s=self.elapsed_s)
         band = self._band(host, due.priority)
         if isinstance(gate, AskFirst):
             url = Url(text_of(lane, host.name, "robots.txt"))
-            return out(visit=robots_visit(url, gate.robots, self.now), band=band)
-        url, how, past = Url(text_of(lane, host.name, due.text)), HOWS[due.how], self._past(host.id, due)
-        return out(
+            return lease(visit=robots_visit(url, gate.robots, self.now), band=band)
+        url, how = Url(text_of(lane, host.name, due.text)), HOWS[due.how]
+        past = None if due.last_reason is None else past_at(self.connection, (host.id, due.address_id))
+        return lease(
             visit=due.visit(url, how, past, gate.robots, self.now, (host.failing, host.failing_since)),
             band=band,
             priority=due.priority,
@@ -166,12 +159,6 @@ class Take:
             address_id=due.address_id,
             last_reason=None if due.last_reason is None else REASONS[due.last_reason],
         )
-
-    def _past(self, host_id: int, due: DuePage) -> Past | None:
-        if due.last_reason is None:
-            return None
-        row = self.connection.execute(_SQL["past_of"], (host_id, due.address_id)).fetchone()
-        return decoded(row[0]) if row is not None else None
 
     def _band(self, host: HostRow, priority: int) -> int:
         return band_of(priority, is_over_budget(self.rules.budget, host.visits, host.spent / SECOND, host.linked_from))
@@ -181,25 +168,18 @@ Pair = tuple[Settled, HostLease]
 
 
 def lease_of(settled: Settled, leases: Mapping[str, HostLease]) -> HostLease:
-    """The lease that this ends, of those that are out (by host name). Raises ValueError when there is none, or a robots
-    visit ends without a whole entry."""
+    """The lease that this ends, of all leases by host name. Raises ValueError when there is none, or a robots visit
+    ends without a complete entry."""
     visit = settled.visit
     lease = leases.get(visit.url.host.name)
     if lease is None or lease.visit.url != visit.url or lease.visit.taken_at != visit.taken_at:
-        raise ValueError(f"the visit to {visit.url} is not out: it was never taken, or is settled")
+        raise ValueError(f"the visit to {visit.url} is not leased: it was never taken, or is already settled")
     check_entry(settled)
     return lease
 
 
-def give_up_unread(connection: State, host_id: int, lane: int, failures: int, now: Instant) -> None:
-    """Settle, unvisited, every page that waits in a lane whose robots.txt cannot be read."""
-    robots_txt = text_of(lane, name_of(connection, host_id), "robots.txt")
-    detail = f"{robots_txt} could not be read, {failures} times in a row"
-    give_up(connection, (host_id, lane), Reason.ROBOTS_UNREACHABLE, detail, now)
-
-
 def give_up(connection: State, lane: tuple[int, int], reason: Reason, detail: str, now: Instant) -> None:
-    """Settle, unvisited, every page that waits in a lane (host id and number), all with the same end."""
+    """Settle every page that waits in a lane (host id and number) without a visit, for the same reason."""
     reasons = connection.execute(_SQL["lane_reasons"], lane).fetchall()
     amount: int = sum(many for _, many in reasons)
     if not amount:
@@ -221,7 +201,7 @@ class ChosenHost(NamedTuple):
 
 
 def choose_hosts(connection: State, now: Instant, at_most: int, chance: Chance) -> list[ChosenHost]:
-    """Hosts that may be touched, in the order in which they get their back queues. Nothing is changed."""
+    """Hosts that may be visited, in the order in which they get their back queues. Nothing is changed."""
     bands: dict[int, deque[ChosenHost]] = {}
     for band in range(BANDS):
         rows = connection.execute(_SQL["front_ready"], (band, now, at_most)).fetchall()
@@ -238,61 +218,61 @@ def choose_hosts(connection: State, now: Instant, at_most: int, chance: Chance) 
     return chosen
 
 
-def first_at(connection: State) -> Instant | None:
-    """The earliest instant at which `choose_hosts` may find something."""
+def first_at(connection: State) -> Instant:
+    """The earliest instant at which `choose_hosts` may find something, or NEVER."""
     (at,) = connection.execute(_SQL["front_first"]).fetchone()
-    return None if at is None else int(at)
+    return NEVER if at is None else int(at)
 
 
-# Who is visited now: hosts come from the front queues into back queues, and visits are taken there.
+# Hosts move from the front queues to back queues, and visits are taken there.
 
 MOST_BACKS = 1 << 16
-"""Back queues at most, however many fetches there are."""
+"""Limit of back queues, however many fetches there are."""
 ENTERING = 64
 """Hosts that get a back queue together."""
 
 
 @dataclass(slots=True)
-class Backing:
-    """The back queues in memory, and what is known of the front. Used on the database's thread alone.
+class HostQueues:
+    """The back queues in memory, and when the front queues have something. Used only on the database's thread.
 
-    Memory runs ahead of the disk inside a transaction. If that fails, `mend` gives all back queues up but those of
-    hosts on lease: the next transaction begins with it.
+    Memory runs ahead of the disk inside a transaction. If that fails, `begin` of the next one dissolves all back queues
+    except those of leased hosts.
     """
 
     backs: Backs
     chance: Chance
     resolving: Resolving | None = None
     front_at: Instant | None = None
-    """Nothing is to be had in the front before; None: not known."""
+    """The front queues have nothing before; None: not known."""
     wanted: list[str] = field(default_factory=list)
-    """Hosts that are to be resolved."""
-    is_torn: bool = False
+    """Hosts whose names must be resolved."""
+    is_uncommitted: bool = False
 
-    def mend(self, connection: State, leased: set[int]) -> None:
-        if self.is_torn:
+    def begin(self, connection: State, leased: set[int]) -> None:
+        """To be called first in a transaction that leases; `committed` after its commit."""
+        if self.is_uncommitted:
             self.backs.keep_only(leased)
             connection.execute(_SQL["backs_dissolved"])
             self.front_at = None
-        self.is_torn = True
+        self.is_uncommitted = True
 
-    def whole(self) -> None:
-        """The transaction is on disk."""
-        self.is_torn = False
+    def committed(self) -> None:
+        self.is_uncommitted = False
 
-    def lease(self, connection: State, leasing: Take, at_most: int, out: int, now: Instant) -> list[HostLease]:
-        """Up to so many visits, while `out` are under way. Hosts get back queues as they are needed."""
+    def lease(self, connection: State, take: Take, at_most: int, out: int, now: Instant) -> list[HostLease]:
+        """Up to so many visits, with `out` others leased. Hosts get back queues as they are needed."""
         leases: list[HostLease] = []
         may_enter = max(ENTERING, 2 * at_most)
         while True:
             if host_ids := self.backs.ready(now, at_most - len(leases)):
-                looked = leasing.look(host_ids)
-                for lease in looked.leases:
+                more, idle = take.lease_at(host_ids)
+                for lease in more:
                     self.backs.leased(lease.host_id)
-                for host_id in looked.left:
+                for host_id in idle:
                     self.backs.leave(host_id)
                     self.front_at = None
-                leases += looked.leases
+                leases += more
             missing = at_most - len(leases)
             room = max(missing, PER_FETCH * (at_most + out) - len(self.backs))
             entered = self._enter(connection, min(room, ENTERING, may_enter), now)
@@ -301,15 +281,14 @@ class Backing:
                 return leases
 
     def _enter(self, connection: State, at_most: int, now: Instant) -> int:
-        """Give back queues to hosts of the front; says to how many. Those not resolved yet are asked for."""
+        """Give back queues to hosts of the front; returns to how many. Unresolved ones become `wanted`."""
         if at_most < 1 or len(self.backs) >= MOST_BACKS or (self.front_at is not None and self.front_at > now):
             return 0
         resolving = self.resolving
         busy = resolving.busy() if resolving is not None else 0
         chosen = choose_hosts(connection, now, at_most + busy, self.chance)
         if not chosen:
-            found = first_at(connection)
-            self.front_at = NEVER if found is None else found
+            self.front_at = first_at(connection)
         entered = []
         for host in chosen:
             address = None
@@ -324,7 +303,7 @@ class Backing:
         return len(entered)
 
     def stays(self, host_id: int, now: Instant) -> bool:
-        """Whether a host whose visit is over keeps its back queue: its turn ends while others wait."""
+        """Whether a host whose visit is over keeps its back queue; it loses it after its turn if others wait."""
         if host_id not in self.backs:
             return False
         others_wait = self.front_at is None or self.front_at <= now
@@ -333,8 +312,7 @@ class Backing:
     def next_at(self, connection: State) -> Instant | None:
         """The earliest instant at which `lease` may find something."""
         if self.front_at is None:
-            found = first_at(connection)
-            self.front_at = NEVER if found is None else found
+            self.front_at = first_at(connection)
         in_front = self.front_at if len(self.backs) < MOST_BACKS else NEVER
         in_back = self.backs.next_at()
         earliest = in_front if in_back is None else min(in_front, in_back)

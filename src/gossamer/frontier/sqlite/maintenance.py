@@ -1,15 +1,15 @@
-"""A frontier without a crawl: URLs and hosts are forgotten, or restored from the archive."""
+"""Changes to the SQLite frontier outside a crawl: URLs and hosts are forgotten, or restored from the archive."""
 
 import zlib
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
 from gossamer.base.clock import Instant
 from gossamer.frontier.known import find_host_id
-from gossamer.frontier.rows import HELD, REASON_CODES, REASONS, text_of
-from gossamer.frontier.sqlite.sieve import BUCKET_BITS, IncomingKeys, Laid, Met, merge_offers
+from gossamer.frontier.rows import REASON_CODES, REASONS, text_of
+from gossamer.frontier.settlement import forgotten_moves
+from gossamer.frontier.sqlite.sieve import BUCKET_BITS, IncomingKeys, Laid, PageOffers, merge_offers
 from gossamer.rules.scope import Forgotten
 from gossamer.store import tallies
 from gossamer.store.statements import State, load
@@ -20,7 +20,7 @@ from gossamer.values.url import Url, id_of
 
 _SQL = load("gossamer.frontier.sqlite", "maintenance.sql")
 _ENCODER = msgspec.msgpack.Encoder()
-_JOURNAL = msgspec.msgpack.Decoder(list[Met])
+_JOURNAL = msgspec.msgpack.Decoder(list[PageOffers])
 _HEAP = msgspec.msgpack.Decoder(list[Laid])
 _OF_ADDRESS = (
     "queue_dropped",
@@ -33,7 +33,7 @@ _OF_ADDRESS = (
 
 
 def forget(connection: State, block: Forgotten, template_of: Callable[[str], str]) -> int:
-    """Whatever `block` names goes, queued, visited or only offered; says how many addresses were known of it."""
+    """Delete everything that `block` names, queued, visited or only offered; returns how many URLs were known."""
     here = {number: name for name in sorted(block.at) if (number := find_host_id(connection, name)) is not None}
     forgotten = 0
     for host_id, name in here.items():
@@ -53,20 +53,12 @@ def _forget_at(connection: State, host_id: int, name: str, block: Forgotten, tem
     }
     gone = {number: text for number, text in known.items() if block.has(Url(text))}
     places = dict(connection.execute(_SQL["places_of"], (host_id,)).fetchall())
-    reasons = dict(connection.execute(_SQL["reasons_of"], (host_id,)).fetchall())
-    moves = Counter({tallies.KNOWN: -len(gone)})
-    held = [number for number in gone if places.get(number, 0) >= HELD]
-    queued = sum(1 for number in gone if number in places) - len(held)
-    moves[tallies.QUARANTINED] -= len(held)
-    moves[tallies.QUEUED] -= queued
-    moves[tallies.SETTLED] -= len(gone) - queued - len(held)
-    for number in gone:
-        if number in reasons:
-            moves[f"{tallies.REASON}{REASONS[reasons[number]].value}"] -= 1
+    reasons = {number: REASONS[code].value for number, code in connection.execute(_SQL["reasons_of"], (host_id,))}
+    held, moves = forgotten_moves({number: reasons.get(number) for number in gone}, places)
     for statement in _OF_ADDRESS:
         connection.executemany(_SQL[statement], [(host_id, number) for number in gone])
     connection.executemany(_SQL["template_unheld"], [(host_id, id_of(template_of(gone[number]))) for number in held])
-    connection.execute(_SQL["host_has_less"], (queued, len(held), host_id))
+    connection.execute(_SQL["host_has_less"], (-moves[tallies.QUEUED], len(held), host_id))
     connection.execute(_SQL["bucket_knows_less"], (len(gone), host_id >> BUCKET_BITS))
     tallies.add(connection, moves)
     return len(gone)
@@ -83,20 +75,20 @@ def _forget_host(connection: State, host_id: int) -> None:
 
 
 def _sift_journal(connection: State, block: Forgotten, host_ids: set[int]) -> None:
-    """What was met on a host that is forgotten stays, and no longer says where it was met."""
+    """Offers found on a forgotten host stay, but no longer say where they were found."""
     for number, amount, offers in connection.execute(_SQL["journal_rows"]).fetchall():
         before = _JOURNAL.decode(offers)
-        after: list[Met] = []
-        for host_id, address_id, met in before:
-            kept = [offer for offer in met if not block.has(offer.url)]
+        after: list[PageOffers] = []
+        for host_id, address_id, offered in before:
+            kept = [offer for offer in offered if not block.has(offer.url)]
             after.append((None, None, kept) if host_id in host_ids else (host_id, address_id, kept))
         if after != before:
             lost = _amount(before) - _amount(after)
             connection.execute(_SQL["journal_kept"], (max(0, amount - lost), _ENCODER.encode(after), number))
 
 
-def _amount(met: Iterable[Met]) -> int:
-    return sum(len(offers) for _, _, offers in met)
+def _amount(pages: Iterable[PageOffers]) -> int:
+    return sum(len(offers) for _, _, offers in pages)
 
 
 def _sift_heaps(connection: State, bucket: int, here: dict[int, str], block: Forgotten) -> None:
@@ -117,7 +109,7 @@ ASK_AGAIN = 429
 
 
 def reason_of(status: int) -> Reason | None:
-    """How a visit with that answer ended; None when the page would have been asked for again."""
+    """How a visit with that response ended; None: the page would have been requested again."""
     match status // 100:
         case 2:
             return Reason.FETCHED
@@ -130,7 +122,7 @@ def reason_of(status: int) -> Reason | None:
 
 
 def enter_visited(connection: State, visited: Sequence[Kept], keys: IncomingKeys) -> None:
-    """Pages and how their visits ended, in the order they were made."""
+    """Add pages and how their visits ended, in the order of the visits."""
     offers = [Offer(kept.url, How.LINK) for kept in visited if kept.url != kept.url.robots]
     merge_offers(connection, [(None, None, offers)], keys)
     rows = []
@@ -143,12 +135,12 @@ def enter_visited(connection: State, visited: Sequence[Kept], keys: IncomingKeys
 
 
 def enter_found(connection: State, offers: Iterable[Offer], keys: IncomingKeys) -> int:
-    """Addresses that pages link to, or seeds; says how many were not known."""
+    """Add URLs that pages link to, or seeds; returns how many were new."""
     return merge_offers(connection, [(None, None, list(offers))], keys)
 
 
 def settle_restored(connection: State, rest_until: Instant) -> None:
-    """What was visited waits no longer, every host rests until then, and the counters agree."""
+    """Visited pages wait no longer, nothing is sent to any host until then, and the counters agree."""
     over = connection.execute(_SQL["waiting_ended"]).rowcount
     reasons = {f"{tallies.REASON}{REASONS[code].value}": n for code, n in connection.execute(_SQL["reasons"])}
     tallies.add(connection, {tallies.QUEUED: -over, tallies.SETTLED: over, **reasons})

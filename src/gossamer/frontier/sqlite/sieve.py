@@ -1,10 +1,10 @@
-"""The sieve: offers are journalled as they come and merged in bulk, sorted.
+"""The sieve: offers are appended to a journal and merged in bulk, sorted.
 
-Addresses are keyed by hash, so each new one falls on a random page of a large tree. Inserted one by one they would
-rewrite the tree again and again; sorted and merged by the thousand they walk through it once. (Mercator and BUbiNG
-do the same with files.) While few are known the whole journal is merged at once. Later it is laid on heaps, one for
-each run of hosts, and a heap is merged when it is dense beside what is known there: that bounds what is written for
-each new address, however many are known.
+URLs are keyed by hash, so each new one falls on a random page of a large tree. Inserted one by one they would rewrite
+the tree again and again; sorted and merged by the thousand they walk through it once. (Mercator and BUbiNG do the same
+with files.) While few are known the whole journal is merged at once. Later it is split into heaps, one for each range
+of hosts, and a heap is merged when it is large compared with what is known there: that bounds what is written for each
+new URL, however many are known.
 """
 
 import zlib
@@ -32,17 +32,17 @@ from gossamer.store import tallies
 from gossamer.store.statements import State, load
 from gossamer.values.link import Offer
 
-# Links from other hosts count also for an address that waits already: it moves towards the head of its lane.
-# The queue has no index by address, so only the head of a lane is looked at. What waits far behind is not helped by a
-# few places; when it comes near the head, the next link that is seen counts.
+# Links from other hosts also count for a URL that already waits: it moves towards the head of its lane.
+# The queue has no index by URL, so only the head of a lane is searched. A few places make no difference to URLs far
+# behind; when one comes near the head, the next link that is seen counts.
 
 Linked = tuple[int, int, int, int, int, int]
-"""A known address that was met on another host: host id, id, lane, and how, depth and priority of this meeting."""
+"""A known URL found on another host: host id, id, lane, and the how, depth and priority it was found with this time."""
 
 
 def raise_linked(connection: State, leased: Collection[int]) -> None:
-    """REQUIRES: the incoming addresses are laid out, the known ones among them. `leased`: the sequence numbers of
-    visits that are out; their rows stay where they are."""
+    """REQUIRES: the table `incoming` is filled, known URLs included. `leased`: the sequence numbers of leased visits;
+    their rows stay where they are."""
     wanted: dict[tuple[int, int], dict[int, Linked]] = defaultdict(dict)
     for row in connection.execute(_SQL["incoming_linked"], (MOST_RAISED,)):
         wanted[row[0], row[2]][row[1]] = row
@@ -57,8 +57,8 @@ def _raise_in(connection: State, host_id: int, lane: int, linked: dict[int, Link
         if address_id not in linked or sequence in leased:
             continue
         how, depth = connection.execute(_SQL["address_origin"], (host_id, address_id)).fetchone()
-        _, _, _, met_how, met_depth, met_priority = linked[address_id]
-        moved_by_rules = met_priority - priority_of(HOWS[met_how], met_depth)
+        _, _, _, found_how, found_depth, found_priority = linked[address_id]
+        moved_by_rules = found_priority - priority_of(HOWS[found_how], found_depth)
         better = raised(priority, HOWS[how], depth, moved_by_rules)
         if better < priority:
             connection.execute(_SQL["raised"], (better, host_id, lane, priority, sequence))
@@ -67,16 +67,10 @@ def _raise_in(connection: State, host_id: int, lane: int, linked: dict[int, Link
         connection.execute(_SQL["host_raised"], (band_of(best), host_id))
 
 
-# The merge itself: sorted addresses into the table of addresses and the queue, in SQL, inside one transaction.
+# The merge itself: sorted URLs into the table `addresses` and the queue, in SQL, inside one transaction.
 
 BUCKET_BITS = 10
-"""A bucket is 2^10 host ids in a row."""
-
-
-class Merged(NamedTuple):
-    new: int
-    held: list[tuple[int, int, str]]
-    """Those among them that wait in quarantine: host id, lane, text."""
+"""A bucket is 2^10 consecutive host ids."""
 
 
 def merge_sorted(
@@ -85,11 +79,11 @@ def merge_sorted(
     links: Mapping[int, int],
     keys: UrlKeys,
     leased: Collection[int] = (),
-) -> Merged:
-    """Enter addresses, sorted by host id and id.
+) -> tuple[int, list[tuple[int, int, str]]]:
+    """Add URLs, sorted by host id and id. Returns how many were new, and the held ones among them: host id, lane, text.
 
-    `links` are counters of the other hosts that link to a host. On a hit texts are compared, by `keys`.
-    `leased` are the sequence numbers of visits that are out.
+    `links` are counters of the other hosts that link to a host. Of URLs with the same id texts are compared, by `keys`.
+    `leased` are the sequence numbers of leased visits.
     """
     connection.execute(_SQL["incoming_table"])
     connection.executemany(_SQL["incoming"], incoming)
@@ -114,19 +108,19 @@ def merge_sorted(
     tallies.add(connection, {tallies.KNOWN: due + held, tallies.QUEUED: due, tallies.QUARANTINED: held})
     kept_back = connection.execute(_SQL["incoming_held"]).fetchall() if held else []
     connection.execute(_SQL["incoming_emptied"])
-    return Merged(due + held, kept_back)
+    return due + held, kept_back
 
 
 def next_sequence(connection: State, amount: int) -> int:
-    """The first of so many numbers that no row of the queue has had."""
+    """Reserve so many numbers that no row of the queue has had; returns the first."""
     (first,) = connection.execute(_SQL["meta"], ("sequence",)).fetchone()
     connection.execute(_SQL["meta_set"], ("sequence", first + amount))
     return int(first)
 
 
 def _enter_collided(connection: State, keys: UrlKeys) -> None:
-    """Addresses whose id another text has: the same address spelt otherwise is known. A different one takes the next
-    free id, or is found to have done so before."""
+    """URLs whose id another text has: another spelling of the same URL is known. A different URL takes the next free
+    id, or has done so before."""
     for row_id, host_id, taken, lane, rest in connection.execute(_SQL["collided"]).fetchall():
         name = name_of(connection, host_id)
         wanted = keys.text(text_of(lane, name, rest))
@@ -145,13 +139,13 @@ def _enter_collided(connection: State, keys: UrlKeys) -> None:
 _SQL = load("gossamer.frontier.sqlite", "sieve.sql")
 _ENCODER = msgspec.msgpack.Encoder()
 
-Met = tuple[int | None, int | None, list[Offer]]
-"""Offers met on one page, after the ids of its host and its own; None: each offer says where it was met."""
-_JOURNAL = msgspec.msgpack.Decoder(list[Met])
+PageOffers = tuple[int | None, int | None, list[Offer]]
+"""Host id and id of a page, and the offers found on it; None: each offer says where it was found."""
+_JOURNAL = msgspec.msgpack.Decoder(list[PageOffers])
 
 DENSE = 3
-"""What waits is merged when it is this part, or more, of what is known there: some ten new rows for each page of the
-tree that is written."""
+"""A heap is merged when it is at least one part in so many of what is known there: some ten new rows for each page of
+the tree that is written."""
 MOST_BUCKETS = 4
 """Heaps merged in one go."""
 MOST_MERGED = 200_000
@@ -160,29 +154,29 @@ MOST_MERGED = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Sieve:
-    """When the journal is merged, and how much is remembered in front of it."""
+    """When the journal is merged."""
 
     journal_most: int = 20_000
-    """Offers that may wait in the journal; with so many, the next `take` merges them or lays them on heaps."""
+    """Offers that may wait in the journal; with so many, the next `take` merges them or moves them to heaps."""
     merge_every_s: float = 1.0
-    """Merge this often, and at once when there is nothing else to do: hosts whose pages are all visited wait for what
-    was found there, however many visits others have to offer."""
+    """Merge this often, and at once when there is nothing else to do: a host whose known pages are all visited waits
+    for what was found there, however much other hosts have to offer."""
     slower_per: int = 500_000
-    """The time between such merges grows by itself with every so many addresses known."""
+    """The time between such merges grows by itself with every so many known URLs."""
 
 
 Laid = tuple[int, int, int, str, int, int | None, int | None, int, int, int]
-"""An offer with its keys: host id, id, lane, text, how, source's host id (when another), source's id, depth, hops,
-priority. Also the form of the heaps on disk."""
+"""An offer with its keys: host id, id, lane, text, how, source's host id (if another), source's id, depth, hops,
+priority. The heaps on disk hold these."""
 _HEAP = msgspec.msgpack.Decoder(list[Laid])
 
 
 class Waiting(NamedTuple):
-    """Offers that are not merged yet, and how many addresses are known."""
+    """Offers that are not merged yet, and how many URLs are known."""
 
     journalled: int = 0
-    nods: int = 0
-    """Links from elsewhere to addresses met before, in the journal too: they bring nothing new."""
+    repeats: int = 0
+    """Links from other hosts to URLs seen before, also in the journal: they bring nothing new."""
     heaped: int = 0
     known: int = 0
 
@@ -190,23 +184,23 @@ class Waiting(NamedTuple):
     def offers(self) -> int:
         return self.journalled + self.heaped
 
-    def and_more(self, fresh: int, nods: int) -> "Waiting":
-        return Waiting(self.journalled + fresh, self.nods + nods, self.heaped, self.known)
+    def and_more(self, fresh: int, repeats: int) -> "Waiting":
+        return Waiting(self.journalled + fresh, self.repeats + repeats, self.heaped, self.known)
 
 
 @dataclass(slots=True)
 class IncomingKeys:
-    """How an offer's keys are made, in one transaction. `nudge` is what the user's rules say of its priority."""
+    """How the keys of offers are made, in one transaction. `nudge`: what the user's rules add to a priority."""
 
     keys: UrlKeys
     nudge: Callable[[Offer], int] | None = None
     quarantine: Quarantine | None = None
     leased: frozenset[int] = frozenset()
-    """Sequence numbers of the visits that are out: their rows of the queue must not move."""
+    """Sequence numbers of leased visits: their rows of the queue must not move."""
     _host_ids: dict[str, int] = field(default_factory=dict)
 
     def laid(self, connection: State, offers: Iterable[Offer], source: tuple[int, int | None] | None) -> Iterator[Laid]:
-        """Offers met on one page. `source`: its host's id and its own; None: each offer says where it was met."""
+        """Offers found on one page. `source`: its host's id and its own; None: each offer says where it was found."""
         identity, url_id, nudge, host_ids = self.keys.identity, self.keys.url_id, self.nudge, self._host_ids
         at = None if source is None else source[0]
         for offer in offers:
@@ -233,9 +227,9 @@ class IncomingKeys:
             )
 
 
-def journal(connection: State, met: Sequence[Met], amount: int) -> None:
-    """Write down what was met on pages, inside the caller's transaction; `amount` of the offers may be new."""
-    connection.execute(_SQL["journalled"], (amount, _ENCODER.encode(met)))
+def journal(connection: State, found: Sequence[PageOffers], amount: int) -> None:
+    """Append what was found on pages, inside the caller's transaction; `amount` of the offers may be new."""
+    connection.execute(_SQL["journalled"], (amount, _ENCODER.encode(found)))
 
 
 def waiting_in(connection: State) -> Waiting:
@@ -245,47 +239,38 @@ def waiting_in(connection: State) -> Waiting:
 
 
 def relieve(connection: State, waiting: Waiting, keys: IncomingKeys) -> tuple[int, Waiting]:
-    """The journal is full: merge it, or lay it on heaps and merge those that are dense. Says how many were new."""
+    """The journal is full: merge it, or move it to heaps and merge the dense ones. Returns how many were new."""
     if waiting.journalled * DENSE >= waiting.known:
         return merge_some(connection, waiting, keys)
-    lay_on_heaps(connection, keys)
+    fill_heaps(connection, keys)
     new = 0
     for _ in range(MOST_BUCKETS):
-        bucket = dense_bucket(connection)
-        if bucket is None:
+        row = connection.execute(_SQL["bucket_dense"], (DENSE,)).fetchone()
+        if row is None:
             break
-        new += merge_bucket(connection, bucket, keys)
+        new += merge_bucket(connection, row[0], keys)
     return new, waiting_in(connection)
 
 
 def merge_some(connection: State, waiting: Waiting, keys: IncomingKeys) -> tuple[int, Waiting]:
-    """The journal, or when it is empty the largest heap. Says how many were new."""
-    bucket = full_bucket(connection) if not waiting.journalled else None
-    new = merge_bucket(connection, bucket, keys) if bucket is not None else merge_journal(connection, keys)
+    """Merge the journal, or if it is empty the largest heap. Returns how many were new."""
+    row = connection.execute(_SQL["bucket_full"]).fetchone() if not waiting.journalled else None
+    if row is not None:
+        new = merge_bucket(connection, row[0], keys)
+    else:
+        new = _merged(connection, _journal(connection, keys), keys)
     return new, waiting_in(connection)
 
 
-def merge_offers(connection: State, met: Sequence[Met], keys: IncomingKeys) -> int:
-    """Enter offers at once, without the journal; says how many were new."""
-    rows: list[Laid] = []
-    for host_id, address_id, offers in met:
-        rows += keys.laid(connection, offers, None if host_id is None else (host_id, address_id))
-    return _merged(connection, rows, keys)
+def merge_offers(connection: State, found: Iterable[PageOffers], keys: IncomingKeys) -> int:
+    """Add offers at once, without the journal; returns how many were new."""
+    return _merged(connection, _laid(connection, found, keys), keys)
 
 
-def merge_journal(connection: State, keys: IncomingKeys) -> int:
-    """Empty the journal into addresses and queues, inside the caller's transaction; says how many were new."""
-    rows = _in_journal(connection, keys)
-    connection.execute(_SQL["journal_emptied"])
-    return _merged(connection, rows, keys)
-
-
-def lay_on_heaps(connection: State, keys: IncomingKeys) -> None:
-    """Empty the journal onto the heaps of its hosts' buckets."""
-    rows = _in_journal(connection, keys)
-    connection.execute(_SQL["journal_emptied"])
+def fill_heaps(connection: State, keys: IncomingKeys) -> None:
+    """Empty the journal into the heaps of its hosts' buckets."""
     by_bucket: dict[int, list[Laid]] = {}
-    for row in rows:
+    for row in _journal(connection, keys):
         by_bucket.setdefault(row[0] >> BUCKET_BITS, []).append(row)
     for bucket, part in sorted(by_bucket.items()):
         packed = zlib.compress(_ENCODER.encode(part), 1)
@@ -293,20 +278,8 @@ def lay_on_heaps(connection: State, keys: IncomingKeys) -> None:
         connection.execute(_SQL["bucket_waiting"], (bucket, len(part)))
 
 
-def dense_bucket(connection: State) -> int | None:
-    """The bucket most worth merging, when one is dense enough."""
-    row = connection.execute(_SQL["bucket_dense"], (DENSE,)).fetchone()
-    return int(row[0]) if row else None
-
-
-def full_bucket(connection: State) -> int | None:
-    """The bucket with the most offers, for when there is nothing else to do; None: all heaps are empty."""
-    row = connection.execute(_SQL["bucket_full"]).fetchone()
-    return int(row[0]) if row else None
-
-
 def merge_bucket(connection: State, bucket: int, keys: IncomingKeys) -> int:
-    """Empty one heap, or the oldest part of a very large one; says how many addresses were new."""
+    """Empty one heap, or the oldest part of a very large one; returns how many URLs were new."""
     rows: list[Laid] = []
     taken: list[tuple[int]] = []
     for number, packed in connection.execute(_SQL["heap_rows"], (bucket,)):
@@ -319,16 +292,23 @@ def merge_bucket(connection: State, bucket: int, keys: IncomingKeys) -> int:
     return _merged(connection, rows, keys)
 
 
-def _in_journal(connection: State, keys: IncomingKeys) -> list[Laid]:
+def _laid(connection: State, found: Iterable[PageOffers], keys: IncomingKeys) -> list[Laid]:
     rows: list[Laid] = []
-    for (offers,) in connection.execute(_SQL["journal_rows"]).fetchall():
-        for host_id, address_id, met in _JOURNAL.decode(offers):
-            rows += keys.laid(connection, met, None if host_id is None else (host_id, address_id))
+    for host_id, address_id, offers in found:
+        rows += keys.laid(connection, offers, None if host_id is None else (host_id, address_id))
     return rows
 
 
-def _merged(connection: State, rows: list[Laid], keys: IncomingKeys) -> int:
-    """Each address once, as it was met nearest to its seed, with the other hosts that were seen linking to it."""
+def _journal(connection: State, keys: IncomingKeys) -> list[Laid]:
+    """Empty the journal."""
+    packed = connection.execute(_SQL["journal_rows"]).fetchall()
+    rows = _laid(connection, (one for (offers,) in packed for one in _JOURNAL.decode(offers)), keys)
+    connection.execute(_SQL["journal_emptied"])
+    return rows
+
+
+def _merged(connection: State, rows: Iterable[Laid], keys: IncomingKeys) -> int:
+    """Merge each URL once, as it was found nearest to its seed, with the other hosts that were seen linking to it."""
     nearest: dict[tuple[int, int, str], Laid] = {}
     others: dict[tuple[int, int, str], set[int]] = {}
     links: dict[int, set[int]] = {}
@@ -346,9 +326,9 @@ def _merged(connection: State, rows: list[Laid], keys: IncomingKeys) -> int:
         priority = with_links(row[9], len(others[key])) if key in others else row[9]
         is_held = quarantine is not None and quarantine.is_held(row[0], row[2], row[3])
         incoming.append((*row[:9], priority, row[2] + HELD if is_held else row[2], place))
-    incoming.sort(key=itemgetter(0, 1))  # of two spellings of one address the first met stays first
+    incoming.sort(key=itemgetter(0, 1))  # of two spellings of one URL the first stays first
     counters = {host_id: linked_by(map(str, sources)) for host_id, sources in links.items()}
-    merged = merge_sorted(connection, incoming, counters, keys.keys, keys.leased)
-    if quarantine is not None and merged.held:
-        quarantine.count(connection, merged.held)
-    return merged.new
+    new, held = merge_sorted(connection, incoming, counters, keys.keys, keys.leased)
+    if quarantine is not None and held:
+        quarantine.count(connection, held)
+    return new

@@ -1,4 +1,4 @@
--- host_met: A host met for the first time.
+-- host_added: A new host.
 INSERT INTO hosts (name) VALUES (?) RETURNING id;
 
 -- hosts_looked_at: What taking visits at hosts needs to know; their ids come as a JSON array.

@@ -1,0 +1,71 @@
+"""What both frontiers do alike, whatever stores them."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Self
+
+import msgspec
+
+from gossamer.base.clock import SECOND, Clock
+from gossamer.base.tell import Tell
+from gossamer.frontier.api import FrontierRules
+from gossamer.frontier.back_queues import Resolving
+from gossamer.frontier.seen import SeenTable
+from gossamer.values.history import Reschedule
+from gossamer.values.link import Offer
+from gossamer.values.visit import Visit
+
+GLANCE = SECOND // 20
+"""How soon to look again when only the end of leased visits can bring something."""
+
+
+class FrontierCore(ABC):
+    """Real ones: `SqliteFrontier` and `PostgresFrontier`. `frontier.api.Frontier` says what each method does."""
+
+    def __init__(self, rules: FrontierRules, clock: Clock, tell: Tell) -> None:
+        self._rules = rules
+        self._clock = clock
+        self._tell = tell
+        self._seen = SeenTable(rules.seen_slots)
+        self._resolving = Resolving(rules.resolve) if rules.resolve is not None else None
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, trouble: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    @abstractmethod
+    async def open(self) -> None: ...
+
+    @abstractmethod
+    async def close(self) -> None: ...
+
+    @abstractmethod
+    async def _take(self, at_most: int) -> list[Visit]: ...
+
+    @abstractmethod
+    async def _reschedule(self, changes: Sequence[Reschedule]) -> int: ...
+
+    async def take(self, at_most: int) -> list[Visit]:
+        if at_most < 1:
+            return []
+        visits = await self._take(at_most)
+        if visits:
+            self._tell("frontier.taken", visits=len(visits))
+        return visits
+
+    async def reschedule(self, changes: Sequence[Reschedule]) -> int:
+        if not changes:
+            return 0
+        moved = await self._reschedule(changes)
+        self._tell("frontier.hastened", visits=moved)
+        return moved
+
+    def set_rules(self, may_enter: Callable[[Offer], bool], nudge: Callable[[Offer], int] | None = None) -> None:
+        self._rules = msgspec.structs.replace(self._rules, may_enter=may_enter, nudge=nudge)
+        self._seen = SeenTable(self._rules.seen_slots)
