@@ -236,11 +236,11 @@ def test_progress_is_told_when_it_takes_longer_than_two_seconds(capsys: pytest.C
     with Progress("inspecting", clock) as progress:
         for number in range(1, 101):
             clock.advance(0.1)
-            progress.says(f"{number} of 100 pages")
+            progress.show(f"{number} of 100 pages")
     told = capsys.readouterr().err.splitlines()
     assert told[0] == "20 of 100 pages" and len(told) == 2
     with Progress("inspecting", FakeClock()) as quick:
-        quick.says("1 of 100 pages")
+        quick.show("1 of 100 pages")
     assert capsys.readouterr().err == ""
 
 

@@ -16,7 +16,15 @@ from tests.cli.site import PATIENCE_S
 
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError, DirectoryUnusable
-from gossamer.cli.serve import door_of, is_any_address, is_own_machine, names_of, served, warnings, web_server
+from gossamer.cli.serve import (
+    accepted_hosts,
+    access_of,
+    directory_to_serve,
+    is_any_address,
+    is_local,
+    warnings,
+    web_server,
+)
 from gossamer.config.settings import Settings, WebSettings
 from gossamer.store.directory import Directory
 from gossamer.web.access.tokens import AccessTokens
@@ -26,25 +34,25 @@ KEYS = AccessTokens("a" * 40, "r" * 40)
 
 def test_on_this_machine_reading_needs_no_token() -> None:
     for host in ("127.0.0.1", "localhost", "::1", "127.0.0.2"):
-        door = door_of(WebSettings(host=host), KEYS)
-        assert is_own_machine(host) and door.is_open and not door.is_public and warnings(WebSettings(host=host)) == []
+        door = access_of(WebSettings(host=host), KEYS)
+        assert is_local(host) and door.is_open and not door.is_public and warnings(WebSettings(host=host)) == []
 
 
 def test_beyond_it_everything_does_unless_it_was_made_public() -> None:
     for host in ("0.0.0.0", "::", "10.1.2.3", "search.example", ""):
         web = WebSettings(host=host)
-        assert not is_own_machine(host) and not door_of(web, KEYS).is_open
+        assert not is_local(host) and not access_of(web, KEYS).is_open
         assert "plain HTTP" in warnings(web)[0] and "reader-token" in warnings(web)[1]
-        public = door_of(replace(web, public=True), KEYS)
+        public = access_of(replace(web, public=True), KEYS)
         assert public.is_open and public.is_public
         assert "can read" in warnings(replace(web, public=True))[1]
 
 
 def test_it_answers_to_its_own_names_and_those_it_was_given() -> None:
-    assert names_of(WebSettings()) == ("127.0.0.1", "localhost", "[::1]", "127.0.0.1")
-    assert set(names_of(WebSettings(host="10.1.2.3", names=("Box.Example",)))) >= {"10.1.2.3", "box.example"}
-    assert "[2001:db8::5]" in names_of(WebSettings(host="2001:db8::5"))
-    assert "0.0.0.0" not in names_of(WebSettings(host="0.0.0.0", names=("a.example",)))
+    assert accepted_hosts(WebSettings()) == ("127.0.0.1", "localhost", "[::1]", "127.0.0.1")
+    assert set(accepted_hosts(WebSettings(host="10.1.2.3", names=("Box.Example",)))) >= {"10.1.2.3", "box.example"}
+    assert "[2001:db8::5]" in accepted_hosts(WebSettings(host="2001:db8::5"))
+    assert "0.0.0.0" not in accepted_hosts(WebSettings(host="0.0.0.0", names=("a.example",)))
 
 
 def test_bound_everywhere_it_must_be_told_its_names(tmp_path: Path) -> None:
@@ -77,13 +85,13 @@ def test_a_new_directory_is_served_so_that_a_crawl_can_be_started_from_the_pages
 def test_a_folder_of_other_things_is_not_made_a_collection(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     outside = real_outside()
     (tmp_path / "gossamer.toml").write_text("")
-    assert served(tmp_path, outside) == Directory(tmp_path)
+    assert directory_to_serve(tmp_path, outside) == Directory(tmp_path)
     assert "was created in" in capsys.readouterr().err
     (tmp_path / "thesis.doc").write_text("")
     with pytest.raises(DirectoryUnusable, match="there is no collection"):
-        served(tmp_path, outside)
+        directory_to_serve(tmp_path, outside)
     with pytest.raises(DirectoryUnusable):
-        served(tmp_path / "thesis.doc", outside)
+        directory_to_serve(tmp_path / "thesis.doc", outside)
 
 
 def started(root: Path, *flags: str) -> str:

@@ -159,7 +159,7 @@ def test_work_that_takes_long_is_told_in_plain_lines_where_there_is_no_terminal(
     clock, out = FakeClock(), StringIO()
     with Progress("working", clock, Console(file=out)) as progress:
         for number in range(30):
-            progress.says(f"working: {number}")
+            progress.show(f"working: {number}")
             clock.advance(0.5)
     assert out.getvalue().splitlines() == ["working: 4", "working: 14", "working: 24"]
 

@@ -200,7 +200,7 @@ def test_F_X1_what_is_damaged_in_the_archive_is_counted_and_named(collection: Pa
     done = gossamer("rebuild", "--state", "--seed", site.root, "--dir", collection)
     assert done.returncode == 4, done.stderr
     assert all(f"damaged: {place.volume} at byte {place.offset}" in done.stderr for place in lost)
-    assert "2 damaged places" in done.stderr and f"gossamer verify --dir {collection}" in done.stderr
+    assert "2 damaged records" in done.stderr and f"gossamer verify --dir {collection}" in done.stderr
 
 
 def test_an_answer_says_how_a_visit_ended() -> None:

@@ -198,7 +198,7 @@ def test_F_X1_compact_says_how_many_of_the_records_it_copies_are_damaged(tmp_pat
     for one in (known[2], known[-2], known[-3]):
         damage(directory, one)
     done = gossamer("compact", "--keep", "last:4", "--dir", directory.root)
-    assert done.returncode == 4 and "2 damaged places" in done.stderr, done.stderr
+    assert done.returncode == 4 and "2 damaged records" in done.stderr, done.stderr
     assert past.SHOP.text in done.stderr and f"gossamer verify --dir {directory.root}" in done.stderr
 
 

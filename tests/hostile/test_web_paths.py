@@ -13,7 +13,7 @@ from urllib.parse import quote
 import pytest
 from tests.web.site import LONG_S, Answer, Site, make_collection, serving, trouble_in
 
-from gossamer.cli.serve import complain
+from gossamer.cli.serve import print_error
 from gossamer.store.directory import Directory
 
 SECRET = "token"
@@ -81,7 +81,7 @@ def test_F_W17_nothing_that_is_asked_becomes_a_header(site: Site, odd: str) -> N
 
 
 def test_F_W17_what_is_told_on_the_terminal_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    complain("web.unreadable", path="/a\r\nweb.fine path=/b\x1b[2J", why="x\ny")
+    print_error("web.unreadable", path="/a\r\nweb.fine path=/b\x1b[2J", why="x\ny")
     told = capsys.readouterr().err
     assert told.count("\n") == 1 and "\x1b" not in told and "\r" not in told
 

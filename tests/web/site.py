@@ -19,7 +19,7 @@ from gossamer.base.clock import SystemClock
 from gossamer.base.environment import Network, real_outside
 from gossamer.cli.crawl.crawl import crawl_to_end
 from gossamer.cli.crawl.demo import settings_for
-from gossamer.cli.serve import address_of, web_server
+from gossamer.cli.serve import server_url, web_server
 from gossamer.cli.upkeep.import_ import take_in
 from gossamer.collection import changes, vocabulary
 from gossamer.config.settings import WebSettings
@@ -151,7 +151,7 @@ def serving(
         async with web_server(directory, settings, real_outside(), ("harbour", "type:Recipe")) as server:
             server.config.app = wrap(server.config.app)
             running = asyncio.ensure_future(server.serve())
-            await address_of(server, running)
+            await server_url(server, running)
             found.extend([server, server.servers[0].sockets[0].getsockname()[1]])
             started.set()
             await running

@@ -18,7 +18,7 @@ import trustme
 from tests.web.gate import KEYS, ask, gate_of
 from tests.web.site import LONG_S, Answer, Site, serving
 
-from gossamer.cli.serve import door_of, outer_address, warnings
+from gossamer.cli.serve import access_of, public_url, warnings
 from gossamer.config.settings import WebSettings
 from gossamer.store.directory import Directory
 from gossamer.testing import FakeClock
@@ -178,8 +178,8 @@ def test_what_is_not_said_to_be_behind_a_proxy_believes_no_header_of_one() -> No
 
 def test_behind_tls_the_settings_say_who_may_come_in_and_what_is_printed() -> None:
     web = WebSettings(names=(NAME,), behind_tls=True)
-    door = door_of(web, lambda: KEYS)
+    door = access_of(web, lambda: KEYS)
     assert not door.is_open and door.is_behind_tls and not door.is_public
-    assert door_of(WebSettings(behind_tls=True, public=True), lambda: KEYS).is_open
-    assert outer_address(web, "http://127.0.0.1:8642/") == f"https://{NAME}/" and warnings(web) == []
+    assert access_of(WebSettings(behind_tls=True, public=True), lambda: KEYS).is_open
+    assert public_url(web, "http://127.0.0.1:8642/") == f"https://{NAME}/" and warnings(web) == []
     assert "web.names" in warnings(WebSettings(behind_tls=True))[0]

@@ -14,7 +14,7 @@ from tests.web.site import Answer, Site
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.processes import Child, SystemProcesses
 from gossamer.cli.crawl.demo import settings_for
-from gossamer.cli.serve import address_of, web_server
+from gossamer.cli.serve import server_url, web_server
 from gossamer.config.settings import WebSettings
 from gossamer.store.directory import Directory
 from gossamer.web.search.routes import DIED
@@ -47,7 +47,7 @@ def serving(directory: Directory, outside: Outside) -> Iterator[Site]:
         settings = replace(settings_for(0), web=WebSettings(port=0, searchers=1))
         async with web_server(directory, settings, outside) as server:
             running = asyncio.ensure_future(server.serve())
-            address = await address_of(server, running)
+            address = await server_url(server, running)
             ports.append(int(address.rstrip("/").rpartition(":")[2]))
             stopping.append(server)
             started.set()

@@ -1,10 +1,8 @@
-"""The crawl that the web page starts: `gossamer crawl` without arguments, whose output goes to a log file.
+"""The crawl that the web pages start: `gossamer crawl` without arguments, with a log file for its output.
 
-Its process is a child of `gossamer serve`; what it has to say beyond the log it says through the control database, like
-any crawl.
+It is a child process of `gossamer serve`, and reports its state through the control database like any crawl.
 """
 
-import asyncio
 import io
 import sys
 from collections.abc import Sequence
@@ -30,13 +28,13 @@ from gossamer.store.options import config_of, withheld_in_words
 from gossamer.values.format import error_in_words
 
 MOST_LOG = 256 * 1024
-"""Bytes; when there are more it is begun anew, and the one before kept."""
+"""Bytes; a larger log is renamed, and a new one started."""
 LINE_EVERY_S = 30.0
 REFUSED = 2
 
 
 class Log(io.TextIOBase):
-    """Lines with their moment. What cannot be written is not worth a crawl."""
+    """Lines with a timestamp. A line that cannot be written is dropped: the crawl matters more."""
 
     def __init__(self, path: Path, outside: Outside) -> None:
         self._path, self._outside = path, outside
@@ -87,9 +85,9 @@ def main(arguments: Sequence[str]) -> int:
 
 
 async def crawl(directory: Directory, settings: Settings, outside: Outside, log: Log) -> int:
-    tally, stop = Tally(outside.clock), asyncio.Event()
+    tally = Tally(outside.clock)
     face = PlainLines(tally, cast(TextIO, log), LINE_EVERY_S)
-    ended = await crawl_to_end(directory, settings, [], real_network(outside), outside, face, tally, stop, signals=True)
+    ended = await crawl_to_end(directory, settings, [], real_network(outside), outside, face, tally, signals=True)
     code = ended.exit_code(tally)
     for words in next_steps(tally, ended.counts) if code == 1 else ():
         log.write(f"{words.strip()}\n")

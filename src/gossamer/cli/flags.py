@@ -12,17 +12,17 @@ from gossamer.store.options import config_of
 
 Dir = Annotated[Path, Parameter(help="The collection's data directory.")]
 NewDir = Annotated[Path, Parameter(help="The collection's data directory; created if it does not exist.")]
-Json = Annotated[bool, Parameter(help="As JSON.")]
+Json = Annotated[bool, Parameter(help="Print JSON.")]
 PageSource = Annotated[str, Parameter(allow_leading_hyphen=True, help="A file, a URL, or - for standard input.")]
 ContextFolder = Annotated[
-    Path | None, Parameter(help="A folder of JSON-LD contexts of your own, with an index.toml: URL = file.")
+    Path | None, Parameter(help="A folder with your own JSON-LD contexts and an index.toml: URL = file.")
 ]
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True)
 class FetchFlags:
-    """How a page on the web is fetched by a command that is no crawl."""
+    """How a command that is not a crawl fetches a page."""
 
     contact: Annotated[
         str | None, Parameter(help="For the web: a URL or email address where site owners can reach you.")

@@ -1,4 +1,4 @@
-"""How commands print: text from pages as it is, tables, and the progress of long work."""
+"""What commands print with: plain text, tables, SPARQL results, and the progress of long work."""
 
 import sys
 from collections.abc import Sequence
@@ -23,38 +23,34 @@ MOST_NAMED = 20
 
 
 def console(*, stderr: bool = False) -> Console:
-    """It takes every text literally: a page may contain what looks like markup."""
+    """A console that takes all text literally: a page may contain what looks like markup."""
     return Console(stderr=stderr, markup=False, emoji=False, highlight=False)
 
 
 def note(*lines: str) -> None:
-    """For people, beside the output that programs read."""
+    """Print for people, on standard error: programs read standard output."""
     for line in lines:
         print(line, file=sys.stderr, flush=True)
 
 
-def tell_damage(words: Sequence[str], dir: Path, *, is_skipped: bool = False) -> int:
-    """Names the damage that a command found in the archive; the exit code."""
+def report_damage(words: Sequence[str], dir: Path, *, is_skipped: bool = False) -> int:
+    """Print the damage that a command found in the archive. Returns the exit code."""
     note(*(f"{'skipped' if is_skipped else 'damaged'}: {line}" for line in words[:MOST_NAMED]))
     if words:
-        found = (
-            f"{counted(len(words), 'damaged record')} skipped"
-            if is_skipped
-            else (f"{counted(len(words), 'damaged place')} in the archive")
-        )
-        note(f"{found}: `gossamer verify --dir {dir}` says what to do")
+        found = counted(len(words), "damaged record")
+        note(f"{found} {'skipped' if is_skipped else 'in the archive'}: `gossamer verify --dir {dir}` says what to do")
     return DAMAGED if words else 0
 
 
 def plain(text: str) -> str:
-    """On one line, cut, and without control characters: pages are not to be trusted with a terminal."""
+    """On one line, cut, and without control characters: text from pages could control the terminal."""
     line = " ".join(text.split())
     line = line if len(line) <= LONGEST_SHOWN else line[:LONGEST_SHOWN] + "..."
     return "".join([char if char.isprintable() else "�" for char in line])
 
 
 def table(*names: str, title: str | None = None) -> Table:
-    """A table with these columns: numbers, aligned right, where the name begins with >. The first is never cut."""
+    """A table with these columns, aligned right where the name starts with >. The first column is never cut."""
     drawn = Table(title=title, title_justify="left", box=None, pad_edge=False)
     for place, name in enumerate(names):
         drawn.add_column(
@@ -66,7 +62,7 @@ def table(*names: str, title: str | None = None) -> Table:
 
 
 def figures(title: str | None = None) -> Table:
-    """A table of two columns without headings: figures, and what each one is."""
+    """A table of two columns without headings: figures and their labels."""
     drawn = Table(title=title, title_justify="left", box=None, show_header=False)
     drawn.add_column(justify="right", style="bold")
     drawn.add_column()
@@ -74,13 +70,13 @@ def figures(title: str | None = None) -> Table:
 
 
 class Progress:
-    """`with Progress("importing", clock) as progress: progress.says("importing: 12 captures")`.
+    """`with Progress("importing", clock) as progress: progress.show("importing: 12 captures")`.
 
-    A line that changes on a terminal; elsewhere, a line every 5 s.
+    On a terminal it is one line that changes; elsewhere, a new line every 5 s.
     """
 
     def __init__(self, words: str, clock: Clock, out: Console | None = None, quiet: bool = False) -> None:
-        """`quiet`: the output itself fills the terminal, and is progress enough."""
+        """`quiet`: show nothing, because the output itself fills the terminal."""
         self._words, self._clock = words, clock
         self._out = out or console(stderr=True)
         self._quiet = quiet
@@ -100,7 +96,7 @@ class Progress:
         if self._status is not None:
             self._status.stop()
 
-    def says(self, words: str) -> None:
+    def show(self, words: str) -> None:
         if self._status is not None:
             self._status.update(words)
         elif not self._quiet and self._clock.elapsed_s() >= self._next:
@@ -118,20 +114,20 @@ RESULT_TYPES = {
     "nt": "application/n-triples",
     "ttl": "text/turtle",
 }
-"""What is asked of a SPARQL query, by the name of the format."""
+"""The Accept header of a SPARQL query, by the name of the format."""
 
 
 def print_result(body: bytes, media_type: str, form: str) -> None:
-    """The result of a SPARQL query; `table` draws rows for a person."""
+    """Print the result of a SPARQL query; the form `table` is for people."""
     if form == "table" and media_type == RESULT_TYPES["json"]:
-        console().print(drawn_result(body))
+        console().print(_result_table(body))
     else:
         text = body.decode("utf-8", "replace")
         sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
 
 
-def drawn_result(body: bytes) -> Table | Text:
-    """SPARQL 1.1 Query Results JSON, for a person."""
+def _result_table(body: bytes) -> Table | Text:
+    """SPARQL 1.1 Query Results JSON as a table."""
     found = msgspec.json.decode(body)
     if "boolean" in found:
         return Text("yes" if found["boolean"] else "no")

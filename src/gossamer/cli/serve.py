@@ -1,4 +1,4 @@
-"""`gossamer serve`: the search page of a collection, also while it is being crawled."""
+"""`gossamer serve`: the web pages of a collection, also while it is being crawled."""
 
 import asyncio
 import os
@@ -37,12 +37,13 @@ from gossamer.web.search.processes import Searchers
 from gossamer.web.site import WebSite
 
 THREADS = 3
-"""Pages made at one time. More only take turns at the interpreter: with eight, a busy server answered half as much."""
+"""Pages rendered at the same time. More threads wait for the interpreter: with eight, a busy server handled half as
+many requests."""
 QUERIES = 3
-"""SPARQL queries answered at one time: two that run away leave one for everybody else."""
+"""Concurrent SPARQL queries: two runaway queries leave one process for other users."""
 SEARCHERS = 2
-BEFOREHAND = {FILE_NAME, "rules.txt", VOCABULARY, CONTEXTS, ADMIN, READER}
-"""What may lie in a directory before there is a collection in it."""
+PREPARED = {FILE_NAME, "rules.txt", VOCABULARY, CONTEXTS, ADMIN, READER}
+"""Files that an owner may put into a directory before it has a collection."""
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -53,14 +54,8 @@ def serve(
     port: Annotated[int | None, Parameter(help="The port; 0 for any free one.")] = None,
     new_token: Annotated[bool, Parameter(help="Create new tokens first: the old ones become invalid.")] = False,
 ) -> int:
-    """Serve the search page, the page view and the SPARQL endpoint of a collection.
-
-    It may run beside a crawl of the same directory; where there is no collection yet one is begun, and its first
-    crawl can be started from the pages. Reading on this machine needs no token; changes, and everything
-    from other machines, do: the link that is printed carries one.
-    """
     keep_private()
-    directory = served(dir, real_outside())
+    directory = directory_to_serve(dir, real_outside())
     outside = outside_of(directory)
     config = config_of(dir, flags={"web.host": host, "web.port": port})
     settings = config.settings
@@ -71,16 +66,16 @@ def serve(
     return 0
 
 
-def served(root: Path, outside: Outside) -> Directory:
-    """The collection there, or a new one where there is nothing but what its owner puts there beforehand. Raises
-    DirectoryUnusable when the folder is used for something else."""
+def directory_to_serve(root: Path, outside: Outside) -> Directory:
+    """The collection there, or a new one if there are only files of PREPARED. Raises DirectoryUnusable for any other
+    folder."""
     directory = Directory(root)
     refuse_lost_state(directory)
     if directory.is_begun or (root.exists() and not root.is_dir()):
         return existing(root)
     names = set(outside.files.names(root)) if root.is_dir() else set()
-    if directory.control.name not in names:  # it was not served before
-        if names - BEFOREHAND:
+    if directory.control.name not in names:  # not served before
+        if names - PREPARED:
             return existing(root)
         print(f"A new collection was created in {root}: add seed URLs on its Crawl page.", file=sys.stderr)
     outside.files.make_folder(root)
@@ -88,31 +83,31 @@ def served(root: Path, outside: Outside) -> Directory:
 
 
 async def serve_until_stopped(directory: Directory, settings: Settings, outside: Outside) -> None:
-    async with web_server(directory, settings, outside, tell=complain) as server:
+    async with web_server(directory, settings, outside, tell=print_error) as server:
         favour_short_requests()
         async with background(server.serve()) as serving:
-            address = outer_address(settings.web, await address_of(server, serving))
-            print(f"search page: {link_of(address, directory, outside)}  (Ctrl-C stops it)", flush=True)
+            url = public_url(settings.web, await server_url(server, serving))
+            print(f"search page: {link_of(url, directory, outside)}  (Ctrl-C stops it)", flush=True)
             for line in warnings(settings.web):
                 print(line, file=sys.stderr, flush=True)
             await serving
 
 
-def outer_address(web: WebSettings, address: str) -> str:
-    """Where people find it."""
-    return f"https://{web.names[0]}/" if web.behind_tls and web.names else address
+def public_url(web: WebSettings, url: str) -> str:
+    """The URL that users open."""
+    return f"https://{web.names[0]}/" if web.behind_tls and web.names else url
 
 
-def link_of(address: str, directory: Directory, outside: Outside) -> str:
-    """The link for the collection's owner: it lets them in, and change things."""
-    return f"{address}?token={keys_of(directory, outside.files).admin}"
+def link_of(url: str, directory: Directory, outside: Outside) -> str:
+    """The link for the collection's owner, with a token that allows reading and changes."""
+    return f"{url}?token={keys_of(directory, outside.files).admin}"
 
 
 def warnings(web: WebSettings) -> list[str]:
-    """What to know before others are let in."""
+    """What the owner should know before others get access."""
     if web.behind_tls and not web.names:
         return ["web.behind_tls is set: set web.names to the host name of the server in front of it."]
-    if web.behind_tls or is_own_machine(web.host):
+    if web.behind_tls or is_local(web.host):
         return []
     return [
         f"This is plain HTTP on {web.host}: anyone on the network path can read tokens and responses. "
@@ -123,8 +118,8 @@ def warnings(web: WebSettings) -> list[str]:
     ]
 
 
-def complain(event: str, /, **facts: object) -> None:
-    """What went wrong on our side belongs on the terminal, never on a page."""
+def print_error(event: str, /, **facts: object) -> None:
+    """Errors of the server are printed on its terminal, never on a page."""
     print(event, *(f"{name}={value!r}" for name, value in facts.items()), file=sys.stderr, flush=True)
 
 
@@ -132,14 +127,14 @@ def complain(event: str, /, **facts: object) -> None:
 async def web_server(
     directory: Directory, settings: Settings, outside: Outside, suggestions: tuple[str, ...] = (), tell: Tell = silent
 ) -> AsyncIterator[uvicorn.Server]:
-    """A server that is ready to be run, of an open collection."""
+    """A server, ready to run, with its collection open."""
     if is_any_address(settings.web.host) and not settings.web.names:
         raise ConfigError(
-            f"web.host is {settings.web.host}: set web.names to the host names or IP addresses it is reached by; "
-            "it does not respond to any other"
+            f"web.host is {settings.web.host}: set web.names to the host names or IP addresses that people use; "
+            "the server does not respond to others"
         )
     if not is_free(settings.web.host, settings.web.port):
-        raise ConfigError(f"port {settings.web.port} is in use by another program; name another one with --port, or 0")
+        raise ConfigError(f"port {settings.web.port} is in use by another program: choose another with --port")
     async with AsyncExitStack() as opened:
         servers = list[uvicorn.Server]()
         site = await open_site(opened, directory, settings, outside, suggestions, tell)
@@ -150,30 +145,30 @@ async def web_server(
         yield server
 
 
-def is_own_machine(host: str) -> bool:
+def is_local(host: str) -> bool:
     return host == "localhost" or is_near(host)
 
 
 def is_any_address(host: str) -> bool:
-    """Wherever this machine can be reached."""
+    """Whether the server listens on every address of this machine."""
     return host in ("", "0.0.0.0", "::")
 
 
-def names_of(web: WebSettings) -> tuple[str, ...]:
-    """The Host headers it answers to, in lower case; an IPv6 address stands in brackets there."""
+def accepted_hosts(web: WebSettings) -> tuple[str, ...]:
+    """The Host headers that the server accepts, in lower case; IPv6 addresses are in brackets."""
     given = () if is_any_address(web.host) else (web.host,)
     bracketed = [f"[{name}]" if ":" in name and not name.startswith("[") else name for name in (*given, *web.names)]
     return (*LOOPBACK, *(name.lower() for name in bracketed))
 
 
-def door_of(web: WebSettings, keys: Callable[[], AccessTokens]) -> Access:
-    """Behind a proxy everybody seems to ask from this machine: then nobody reads without a token either."""
-    is_open = web.public or (is_own_machine(web.host) and not web.behind_tls)
+def access_of(web: WebSettings, keys: Callable[[], AccessTokens]) -> Access:
+    """Behind a proxy all requests seem to come from this machine, so reading needs a token too."""
+    is_open = web.public or (is_local(web.host) and not web.behind_tls)
     return Access(keys, is_open, web.public, web.behind_tls)
 
 
 def is_free(host: str, port: int) -> bool:
-    """Whether one could listen there now."""
+    """Whether the port can be listened on now."""
     try:
         socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
     except OSError:
@@ -181,10 +176,10 @@ def is_free(host: str, port: int) -> bool:
     return True
 
 
-async def address_of(server: uvicorn.Server, serving: "asyncio.Future[None]") -> str:
+async def server_url(server: uvicorn.Server, serving: "asyncio.Future[None]") -> str:
     while not server.started:
         if serving.done():
-            raise ConfigError("the search page could not be served; is the port in use? Try --port 0")
+            raise ConfigError("the server did not start: is the port in use? Try --port 0")
         await asyncio.sleep(0.02)
     host, port = server.servers[0].sockets[0].getsockname()[:2]
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
@@ -202,8 +197,8 @@ async def open_site(
     suggestions: tuple[str, ...],
     tell: Tell,
 ) -> WebSite:
-    """The site of a collection; while it is open, the web process and its query workers send heartbeats."""
-    if not directory.is_begun:  # the demo serves before its crawl has made anything; later, what is lost is lost
+    """The web site of a collection; while it is open, the web process and its query workers send heartbeats."""
+    if not directory.is_begun:  # the demo is served before its crawl starts
         for folder in directory.folders():
             outside.files.make_folder(folder)
     keys_of(directory, outside.files)
@@ -215,8 +210,8 @@ async def open_site(
     await opened.enter_async_context(background(beat(collection.watch, await collection.start_workers())))
     return WebSite(
         collection,
-        door_of(settings.web, partial(kept_keys, directory, outside.files)),
-        names_of(settings.web),
+        access_of(settings.web, partial(kept_keys, directory, outside.files)),
+        accepted_hosts(settings.web),
         suggestions,
         searchers.answer,
         tell,

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.cli.flags import Dir
-from gossamer.cli.output import Progress, note, tell_damage
+from gossamer.cli.output import Progress, note, report_damage
 from gossamer.collection.directory import existing
 from gossamer.collection.exports import write_file, write_out
 from gossamer.store.directory import DEFAULT
@@ -45,12 +45,12 @@ def export(
     quiet = out is None and sys.stdout.isatty()
     with Progress(f"writing {what}", outside.clock, quiet=quiet) as progress:
         if out is None:
-            written = asyncio.run(write_out(what, directory, outside, sys.stdout.buffer.write, progress.says, reasons))
+            written = asyncio.run(write_out(what, directory, outside, sys.stdout.buffer.write, progress.show, reasons))
             sys.stdout.buffer.flush()
         else:
-            written = asyncio.run(write_file(what, directory, outside, out, progress.says, reasons))
+            written = asyncio.run(write_file(what, directory, outside, out, progress.show, reasons))
     note(f"{counted(written.count, UNITS[what])} written")
-    return tell_damage(written.damage, dir, is_skipped=True)
+    return report_damage(written.damage, dir, is_skipped=True)
 
 
 def wanted_ends(named: tuple[str, ...]) -> frozenset[Reason]:

@@ -153,7 +153,7 @@ class HistoryCommand:
                     at=at,
                     host=host,
                     most=most,
-                    says=progress.says,
+                    says=progress.show,
                 )
         result, replayed = found.result, found.replayed
         if self._is_json:
@@ -180,7 +180,7 @@ class HistoryCommand:
     async def export(self, folder: Path) -> int:
         async with self._past() as past:
             with Progress("writing", self._outside.clock) as progress:
-                written = await export_tree(past, self._directory, self._outside, folder, progress.says)
+                written = await export_tree(past, self._directory, self._outside, folder, progress.show)
         if self._is_json:
             print(as_json(written))
             return 0

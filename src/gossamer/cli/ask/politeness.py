@@ -29,7 +29,7 @@ def politeness(
 ) -> int:
     directory, outside = existing(dir), real_outside()
     with Progress("checking", outside.clock) as progress:
-        report = checked(directory, outside.files, deep, progress.says)
+        report = checked(directory, outside.files, deep, progress.show)
     print(as_json(report)) if json else show(report, limit, console())
     return 0 if report.is_kept else BROKEN
 

@@ -23,7 +23,7 @@ from gossamer.base.tasks import background
 from gossamer.cli.crawl.crawl import catch_signals, crawl_to_end
 from gossamer.cli.crawl.progress import face_for
 from gossamer.cli.crawl.summary import summary
-from gossamer.cli.serve import address_of, is_free, link_of, web_server
+from gossamer.cli.serve import is_free, link_of, server_url, web_server
 from gossamer.collection.directory import keep
 from gossamer.config.settings import CrawlSettings, PolitenessSettings, RetrySettings, Settings, WebSettings
 from gossamer.crawler.heartbeat import Tally
@@ -169,7 +169,7 @@ async def show(setup: DemoSetup, directory: Directory, leaves: bool, as_json: bo
         plan = address_plan(setup.web, server.port)
         pages = await opened.enter_async_context(web_server(directory, setup.settings, outside, setup.suggestions))
         serving = await opened.enter_async_context(background(pages.serve()))
-        link = f"search page: [bold]{link_of(await address_of(pages, serving), directory, outside)}[/bold]"
+        link = f"search page: [bold]{link_of(await server_url(pages, serving), directory, outside)}[/bold]"
         console.print(f"{link}  {setup.notes[0]}", soft_wrap=True)
         if setup.notes[1]:
             console.print(setup.notes[1], highlight=False)

@@ -82,7 +82,7 @@ def in_directory(top: Path, base: str, media_type: str | None, outside: Outside)
                 yield inspected(name, page.body, page.url, page.media_type)
             except NotRead as trouble:
                 yield Inspected(name, address, 0, {}, [], (), unread=str(trouble))
-            progress.says(f"{done:,} of {len(paths):,} pages: {plain(name)}")
+            progress.show(f"{done:,} of {len(paths):,} pages: {plain(name)}")
 
 
 def files_below(top: Path) -> list[Path]:

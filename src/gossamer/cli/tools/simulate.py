@@ -64,7 +64,7 @@ def simulate(
 
 
 def show_share(progress: Progress, name: str, done: float) -> None:
-    progress.says(f"simulating {name}: {done:.0%}")
+    progress.show(f"simulating {name}: {done:.0%}")
 
 
 def checked(plan: Simulation) -> Simulation:

@@ -7,7 +7,7 @@ from cyclopts import Parameter
 
 from gossamer.base.environment import real_outside
 from gossamer.cli.flags import Dir
-from gossamer.cli.output import Progress, note, tell_damage
+from gossamer.cli.output import Progress, note, report_damage
 from gossamer.collection.directory import existing
 from gossamer.collection.maintenance.backup import back_up
 from gossamer.collection.maintenance.verification import record_of
@@ -20,8 +20,8 @@ def backup(
 ) -> int:
     source, outside = existing(dir), real_outside()
     with Progress("copying", outside.clock) as progress:
-        copied = back_up(source, Directory(to), outside, progress.says)
-    code = tell_damage([record_of(one, False).in_words() for one in copied.damaged], dir, is_skipped=True)
+        copied = back_up(source, Directory(to), outside, progress.show)
+    code = report_damage([record_of(one, False).in_words() for one in copied.damaged], dir, is_skipped=True)
     volumes = counted(copied.volumes, "volume")
     note(f"{volumes} copied to {to} and verified. Make it searchable with: gossamer rebuild --dir {to}")
     return code

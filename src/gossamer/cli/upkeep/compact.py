@@ -9,7 +9,7 @@ from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import silent
 from gossamer.cli.flags import Dir, Json
-from gossamer.cli.output import Progress, note, tell_damage
+from gossamer.cli.output import Progress, note, report_damage
 from gossamer.collection.directory import existing
 from gossamer.collection.maintenance import compact as compaction
 from gossamer.collection.maintenance.compact import Compacted
@@ -39,12 +39,12 @@ def compact(
         done = compaction.look_ahead(directory, retain, outside)
     else:
         with Progress("reading the catalogue", outside.clock) as progress:
-            done = asyncio.run(compaction.compact(directory, retain, settings.agent, outside, silent, progress.says))
+            done = asyncio.run(compaction.compact(directory, retain, settings.agent, outside, silent, progress.show))
     if json:
         print(as_json({"retain": words, "is_dry_run": dry_run, **figures_of(done)}))
     else:
         note(in_words(done, retain.kind == "all", dry_run))
-    return tell_damage(done.damaged, dir)
+    return report_damage(done.damaged, dir)
 
 
 def figures_of(done: Compacted) -> dict[str, object]:

@@ -12,7 +12,7 @@ from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import silent
 from gossamer.cli.flags import Dir, Json
-from gossamer.cli.output import Progress, note, tell_damage
+from gossamer.cli.output import Progress, note, report_damage
 from gossamer.collection.directory import existing
 from gossamer.collection.maintenance import forget as erasure
 from gossamer.collection.maintenance.forget import IN_DELETED_PARTS, NOT_REACHED, Erased, entries_of, listed
@@ -48,14 +48,14 @@ def forget(
         expected = erasure.look_ahead(directory, entries, outside)
         if dry_run:
             show(expected, json, is_dry_run=True)
-            return tell_damage(expected.archive.damaged, dir)
+            return report_damage(expected.archive.damaged, dir)
         if not yes and not is_confirmed(expected):
             return 1
     agent = config_of(dir).settings.agent
     with Progress("forgetting", outside.clock) as progress:
-        done = asyncio.run(erasure.forget(directory, entries, agent, outside, silent, progress.says, quick))
+        done = asyncio.run(erasure.forget(directory, entries, agent, outside, silent, progress.show, quick))
     show(done, json, is_quick=quick)
-    return tell_damage(done.archive.damaged, dir)
+    return report_damage(done.archive.damaged, dir)
 
 
 def is_confirmed(expected: Erased) -> bool:

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError, GossamerError
 from gossamer.cli.flags import NewDir
-from gossamer.cli.output import Progress, note, tell_damage
+from gossamer.cli.output import Progress, note, report_damage
 from gossamer.collection.maintenance.archive_import import take_in
 from gossamer.crawler.damage import DAMAGED
 from gossamer.store.directory import DEFAULT, Directory, refuse_lost_state
@@ -29,11 +29,11 @@ def import_(
     refuse_lost_state(Directory(dir))
     outside = real_outside()
     with Progress("importing", outside.clock) as progress:
-        done = asyncio.run(take_in(Directory(dir), archives, config_of(dir).settings, outside, progress.says))
+        done = asyncio.run(take_in(Directory(dir), archives, config_of(dir).settings, outside, progress.show))
     if json:
         print(json_bytes(done).decode())
     else:
         note(done.in_words())
     if not done.captures and not done.already_here:
         raise GossamerError("nothing was imported: no usable record was found. Are these WARC or ARC files?")
-    return tell_damage(done.damaged, dir) or (DAMAGED if done.set_aside else 0)
+    return report_damage(done.damaged, dir) or (DAMAGED if done.set_aside else 0)

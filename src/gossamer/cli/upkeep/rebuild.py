@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from gossamer.base.environment import real_outside
 from gossamer.base.tell import CRASH_VARIABLE, crashing, silent
 from gossamer.cli.flags import Dir
-from gossamer.cli.output import Progress, note, tell_damage
+from gossamer.cli.output import Progress, note, report_damage
 from gossamer.collection.directory import existing
 from gossamer.collection.maintenance.lost_state import restore_state
 from gossamer.collection.maintenance.rebuild import SAYS, build_again
@@ -37,8 +37,8 @@ def rebuild(
     tell = crashing(silent, os.environ.get(CRASH_VARIABLE))
     directory, outside = existing(dir), real_outside()
     with Progress(SAYS, outside.clock) as progress:
-        made = asyncio.run(build_again(directory, agent, outside, tell, fresh, discard_old, progress.says))
-    code = tell_damage(made.damage, dir, is_skipped=True)
+        made = asyncio.run(build_again(directory, agent, outside, tell, fresh, discard_old, progress.show))
+    code = report_damage(made.damage, dir, is_skipped=True)
     resumed = ", continuing an interrupted rebuild" if made.is_resumed else ""
     read = f"; {counted(made.read_again, 'capture')} that could not be read before can be read now"
     note(
@@ -54,7 +54,7 @@ def rebuild_state(directory: Directory, starts: Sequence[str]) -> int:
     with Progress("reading the archive", outside.clock) as progress:
 
         def says(words: str) -> None:
-            progress.says(words)
+            progress.show(words)
             tell("state.progress")
 
         made = asyncio.run(restore_state(directory, settings, checked_seeds(starts), outside, says))
@@ -66,4 +66,4 @@ def rebuild_state(directory: Directory, starts: Sequence[str]) -> int:
         note(f"the damaged file was moved to {directory.root / made.set_aside}")
     note(*(f"not found: {words}" for words in made.missing))
     note("not in any archive, and lost: " + "; ".join(made.gone))
-    return tell_damage(made.damaged, directory.root) or (DAMAGED if made.missing else 0)
+    return report_damage(made.damaged, directory.root) or (DAMAGED if made.missing else 0)

@@ -38,7 +38,7 @@ def verify(
     if repair_from is not None and not (repair_from / directory.archive.name).is_dir():
         raise ConfigError(f"there is no backup in {repair_from}: give a directory made by `gossamer backup`")
     with Progress("verifying", outside.clock) as progress:
-        verification = Verification(directory, outside, config_of(dir).settings.agent, progress.says)
+        verification = Verification(directory, outside, config_of(dir).settings.agent, progress.show)
         report = asyncio.run(verification.run(volume, repair_from, acknowledge))
     if json:
         print(as_json(report))
