@@ -29,7 +29,7 @@ from gossamer.base.tuning import (
     INDEXER_NICENESS,
     READER_NICENESS,
 )
-from gossamer.indexer.graph_client import AT_A_TIME, MODULE, MOST_BYTES, FactsApart, facts_apart, in_messages
+from gossamer.indexer.graph_client import AT_A_TIME, MODULE, MOST_BYTES, RemoteFacts, in_messages, remote_facts
 from gossamer.monitor.control import Control
 from gossamer.monitor.supervisor import MODULE as INDEXER
 from gossamer.monitor.supervisor import lock_views
@@ -47,14 +47,14 @@ def pages_in(directory: Directory) -> int:
 
 
 @pytest.fixture
-def apart(tmp_path: Path) -> Iterator[tuple[FactsApart, Child]]:
-    with facts_apart(Directory(tmp_path), SystemProcesses()) as both:
+def apart(tmp_path: Path) -> Iterator[tuple[RemoteFacts, Child]]:
+    with remote_facts(Directory(tmp_path), SystemProcesses()) as both:
         yield both
 
 
 def test_what_is_committed_is_in_the_graph_with_its_position(tmp_path: Path) -> None:
     directory = Directory(tmp_path)
-    with facts_apart(directory, SystemProcesses()) as (facts, child):
+    with remote_facts(directory, SystemProcesses()) as (facts, child):
         assert facts.position == b""
         facts.commit(b"1", [thing(number) for number in range(MANY)])
         facts.commit(b"2", [thing(MANY)])
@@ -62,11 +62,11 @@ def test_what_is_committed_is_in_the_graph_with_its_position(tmp_path: Path) -> 
         assert facts.position == b"2"
     assert child.exit_code() == 0, "it was let finish"
     assert pages_in(directory) == MANY + 1
-    with facts_apart(directory, SystemProcesses()) as (facts, _):
+    with remote_facts(directory, SystemProcesses()) as (facts, _):
         assert facts.position == b"2"
 
 
-def test_nobody_waits_for_it_and_the_position_is_that_of_what_is_kept(apart: tuple[FactsApart, Child]) -> None:
+def test_nobody_waits_for_it_and_the_position_is_that_of_what_is_kept(apart: tuple[RemoteFacts, Child]) -> None:
     facts, child = apart
     assert not facts.is_busy
     os.kill(child.pid, signal.SIGSTOP)
@@ -88,10 +88,10 @@ def test_messages_are_bounded_in_pages_and_in_bytes() -> None:
 
 def test_a_store_that_cannot_be_opened_is_told_with_what_to_do(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
     directory = Directory(tmp_path)
-    with facts_apart(directory, SystemProcesses()) as (facts, _):
+    with remote_facts(directory, SystemProcesses()) as (facts, _):
         facts.commit(b"1", [thing(1)])
     (directory.graph / "CURRENT").write_text("nonsense")
-    with pytest.raises(WorkerLost), facts_apart(directory, SystemProcesses()):
+    with pytest.raises(WorkerLost), remote_facts(directory, SystemProcesses()):
         pass
     said = capfd.readouterr().err
     assert "graph is damaged" in said and "built again from the archive" in said and "Traceback" not in said
@@ -99,7 +99,7 @@ def test_a_store_that_cannot_be_opened_is_told_with_what_to_do(tmp_path: Path, c
 
 def test_who_fails_does_not_wait_for_it(tmp_path: Path) -> None:
     def fail_beside_one_that_is_stopped() -> None:
-        with facts_apart(Directory(tmp_path), SystemProcesses()) as (facts, child):
+        with remote_facts(Directory(tmp_path), SystemProcesses()) as (facts, child):
             os.kill(child.pid, signal.SIGSTOP)
             facts.commit(b"1", [thing(1)])
             raise DiskFull("elsewhere")
@@ -108,7 +108,7 @@ def test_who_fails_does_not_wait_for_it(tmp_path: Path) -> None:
         fail_beside_one_that_is_stopped()
 
 
-def test_whoever_stops_every_process_lets_it_finish(apart: tuple[FactsApart, Child]) -> None:
+def test_whoever_stops_every_process_lets_it_finish(apart: tuple[RemoteFacts, Child]) -> None:
     facts, child = apart
     os.kill(child.pid, signal.SIGTERM)
     facts.commit(b"1", [thing(1)])
@@ -118,22 +118,22 @@ def test_whoever_stops_every_process_lets_it_finish(apart: tuple[FactsApart, Chi
 
 def test_a_checkpoint_has_what_was_committed_before_it(tmp_path: Path) -> None:
     directory = Directory(tmp_path)
-    with facts_apart(directory, SystemProcesses()) as (facts, _):
+    with remote_facts(directory, SystemProcesses()) as (facts, _):
         facts.commit(b"1", [thing(1)])
-        facts.copy()
+        facts.make_checkpoint()
         made = newest(DiskFiles(), directory.checkpoints)
     assert made is not None
     assert len(Store.read_only(str(made.folder))) > 0
 
 
 def test_its_death_is_told_to_whoever_asks_next(tmp_path: Path) -> None:
-    with facts_apart(Directory(tmp_path), SystemProcesses()) as (facts, child):
+    with remote_facts(Directory(tmp_path), SystemProcesses()) as (facts, child):
         os.kill(child.pid, signal.SIGKILL)
         facts.commit(b"1", [thing(1)])
         with pytest.raises(WorkerLost, match="keeps the facts"):
             facts.settle()
         with pytest.raises(WorkerLost, match="keeps the facts"):
-            facts.copy()
+            facts.make_checkpoint()
 
 
 @pytest.fixture
@@ -243,7 +243,7 @@ def test_its_session_stands_back_as_the_indexer_does(indexer: "subprocess.Popen[
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives each thread a niceness")
-def test_its_merges_stand_back_and_nothing_else_does(apart: tuple[FactsApart, Child]) -> None:
+def test_its_merges_stand_back_and_nothing_else_does(apart: tuple[RemoteFacts, Child]) -> None:
     pid = apart[1].pid
     nice = [
         (name.startswith(GRAPH_MERGES), os.getpriority(os.PRIO_PROCESS, number)) for number, name in threads_of(pid)

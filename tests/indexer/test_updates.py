@@ -15,7 +15,15 @@ from gossamer.archive.volumes import Volumes
 from gossamer.base.clock import SECOND
 from gossamer.base.errors import WorkerLost
 from gossamer.base.files import DiskFiles
-from gossamer.indexer.updates import Following, GraphView, IndexerProcess, ReadingSource, Views, newest_of, position_in
+from gossamer.indexer.updates import (
+    GraphView,
+    IndexerProcess,
+    IndexerTuning,
+    ReadingSource,
+    Views,
+    newest_of,
+    position_in,
+)
 from gossamer.search.query import parse
 from gossamer.spool.codec import encode
 from gossamer.spool.frames import Follower, SpoolPosition, SpoolWriter
@@ -89,7 +97,7 @@ class House:
             self.files, self.folder / "spool", ArchivePlaces(self.files, self.folder / "archive"), self.tell
         )
 
-    def index_everything(self, settings: Following | None = None) -> int:
+    def index_everything(self, settings: IndexerTuning | None = None) -> int:
         """One life of the indexer; views are closed again even when it is killed."""
         links = LinksWriter(self.folder / "links.db", self.files, self.tell)
         index = IndexWriter(self.folder / "index", self.files, self.tell)
@@ -112,14 +120,14 @@ class House:
         views.commit()
         return self.published[-1]["pages"]
 
-    def views(self, following, settings: Following | None = None, **more) -> Views:
+    def views(self, following, settings: IndexerTuning | None = None, **more) -> Views:
         return Views(
             following,
             ReadingSource(self.follower, self.reread),
             IndexerProcess(self.published.append, **more),
             self.clock,
             self.tell,
-            settings or Following(batch=7, commit_s=0.0),
+            settings or IndexerTuning(batch=7, commit_s=0.0),
         )
 
     def digests(self) -> dict[str, object]:
@@ -224,7 +232,7 @@ def test_F_P8_all_views_deleted_are_rebuilt_equal(house):
     before = house.digests()
     for name in ("index", "graph", "links.db", "links.db-wal", "links.db-shm"):
         house.files.remove(house.folder / name)
-    house.index_everything(Following(batch=256, commit_s=2.0))
+    house.index_everything(IndexerTuning(batch=256, commit_s=2.0))
     assert house.digests() == before
 
 
@@ -315,7 +323,7 @@ class Memory:
 def test_words_are_committed_every_two_seconds_even_under_full_load(house):
     house.crawl(captures(40))
     view, seen = Memory(), list[tuple[int, float]]()
-    views = house.views({"words": view}, Following(batch=4, commit_s=2.0))
+    views = house.views({"words": view}, IndexerTuning(batch=4, commit_s=2.0))
     house.clock.advance(30.0)
 
     async def busy() -> None:
@@ -348,7 +356,7 @@ def test_facts_are_committed_in_smaller_steps_where_a_commit_takes_long(house, p
     """Words cannot be committed meanwhile."""
     house.crawl(captures(160))
     facts = Slow(house.clock, page_s)
-    settings = Following(batch=4, commit_s=1.0, patient_least_s=8.0, patient_took_s=2.0)
+    settings = IndexerTuning(batch=4, commit_s=1.0, patient_least_s=8.0, patient_took_s=2.0)
     views = house.views({"words": Memory(), "facts": facts}, settings)
 
     async def busy() -> None:
@@ -382,7 +390,7 @@ class Apart(Memory):
 def test_a_view_that_is_busy_is_waited_for_only_when_it_holds_as_much_as_it_may(house):
     house.crawl(captures(160))
     words, facts = Memory(), Apart()
-    settings = Following(batch=4, commit_s=1.0, patient_least_s=8.0, patient_pages=60)
+    settings = IndexerTuning(batch=4, commit_s=1.0, patient_least_s=8.0, patient_pages=60)
     views = house.views({"words": words, "facts": facts}, settings)
 
     async def turns(most: int) -> None:
@@ -405,7 +413,7 @@ def test_a_view_that_is_busy_is_waited_for_only_when_it_holds_as_much_as_it_may(
 def test_much_to_keep_is_kept_at_once(house):
     house.crawl(captures(8))
     facts = Apart()
-    views = house.views({"words": Memory(), "facts": facts}, Following(batch=4, commit_s=1.0))
+    views = house.views({"words": Memory(), "facts": facts}, IndexerTuning(batch=4, commit_s=1.0))
     asyncio.run(views.turn())
     house.clock.advance(1.0)
     facts.is_full = True
@@ -418,7 +426,7 @@ def test_the_position_and_the_lag_are_published(house):
     house.crawl([page("http://a.test/1", "word", start)])
     view, stop = Memory(), asyncio.Event()
     view.on_commit = stop.set
-    asyncio.run(house.views({"words": view}, Following(commit_s=2.0, poll_s=0.25, publish_s=0.5)).run(stop))
+    asyncio.run(house.views({"words": view}, IndexerTuning(commit_s=2.0, poll_s=0.25, publish_s=0.5)).run(stop))
     lags = [facts["lag_s"] for facts in house.published]
     assert 0 < max(lags) <= 5.0
     assert lags[-1] == 0
@@ -430,7 +438,7 @@ def test_a_clean_stop_takes_what_is_spooled_and_commits_it(house):
     house.crawl(captures(30))
     view, stop = Memory(), asyncio.Event()
     stop.set()
-    asyncio.run(house.views({"words": view}, Following(batch=8)).run(stop))
+    asyncio.run(house.views({"words": view}, IndexerTuning(batch=8)).run(stop))
     assert len(view.pages) == 30
     assert view.waiting == 0
 
@@ -438,10 +446,10 @@ def test_a_clean_stop_takes_what_is_spooled_and_commits_it(house):
 def test_a_view_that_lags_catches_up_while_the_others_stay_at_the_front(house):
     house.crawl(captures(40))
     front, late = Memory(), Memory()
-    asyncio.run(house.catch_up(house.views({"front": front}, Following(batch=5))))
+    asyncio.run(house.catch_up(house.views({"front": front}, IndexerTuning(batch=5))))
     taken = len(front.batches)
     house.crawl(captures(8, at=100))
-    asyncio.run(house.catch_up(house.views({"front": front, "late": late}, Following(batch=5))))
+    asyncio.run(house.catch_up(house.views({"front": front, "late": late}, IndexerTuning(batch=5))))
     assert front.position == late.position
     assert sum(front.batches[taken:]) == 8
     assert len(late.pages) == 40
@@ -490,7 +498,7 @@ def test_the_lag_counts_from_when_pages_were_taken_whatever_their_dates(house):
     year = 365 * 86_400 * SECOND
     dates = [house.clock.now() + when for when in (-year, 0, year)]
     house.crawl([page(f"http://a.test/{n}", "word", date) for n, date in enumerate(dates)])
-    views = house.views({"words": Memory()}, Following(batch=7, commit_s=60.0))
+    views = house.views({"words": Memory()}, IndexerTuning(batch=7, commit_s=60.0))
     assert views.lag_s == 0.0
     asyncio.run(views.turn())
     house.clock.advance(2.0)
@@ -501,7 +509,7 @@ def test_the_lag_counts_from_when_pages_were_taken_whatever_their_dates(house):
 
 def test_the_lag_counts_from_when_there_was_more_than_could_be_taken(house):
     house.crawl(captures(8))
-    views = house.views({"words": Memory()}, Following(batch=4, commit_s=0.5))
+    views = house.views({"words": Memory()}, IndexerTuning(batch=4, commit_s=0.5))
     asyncio.run(views.turn())
     house.clock.advance(1.0)
     asyncio.run(views.turn())

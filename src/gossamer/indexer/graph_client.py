@@ -5,7 +5,7 @@ must not wait for that, so facts have a process of their own, and go there in la
 """
 
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import BinaryIO, cast
@@ -43,22 +43,22 @@ class MakeCheckpoint(msgspec.Struct, frozen=True, array_like=True, tag=True):
 Order = Pages | Commit | MakeCheckpoint
 
 
-class FactsApart:
+class RemoteFacts:
     """A `FactsKeeper` whose commits are done by another process. At most one is in progress and the next one waits for
     it, which limits the memory of both sides. When that process dies, the next call raises `WorkerLost`.
 
-    REQUIRES: one thread calls it, except for `copy`.
+    REQUIRES: one thread calls it, except for `make_checkpoint`.
     """
 
     def __init__(self, child: Child, channel: socket.socket, replies: BinaryIO, position: bytes) -> None:
         self._child, self._channel, self._replies = child, channel, replies
         self._position = position
-        self._crew = ThreadPoolExecutor(1, thread_name_prefix="facts")
-        self._under_way: Future[bytes] | None = None
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="facts")
+        self._in_progress: Future[bytes] | None = None
 
     @property
     def position(self) -> bytes:
-        if self._under_way is not None and self._under_way.done():
+        if self._in_progress is not None and self._in_progress.done():
             self.settle()
         if self._child.exit_code() is not None:
             raise _gone()
@@ -66,36 +66,36 @@ class FactsApart:
 
     @property
     def is_busy(self) -> bool:
-        return self._under_way is not None and not self._under_way.done()
+        return self._in_progress is not None and not self._in_progress.done()
 
     def commit(self, position: bytes, pages: list[PageFacts]) -> None:
         self.settle()
-        self._under_way = self._crew.submit(self._hand_over, position, pages)
+        self._in_progress = self._thread.submit(self._send_and_commit, position, pages)
 
     def settle(self) -> None:
-        under_way, self._under_way = self._under_way, None
-        if under_way is not None:
-            self._position = under_way.result()
+        commit, self._in_progress = self._in_progress, None
+        if commit is not None:
+            self._position = commit.result()
 
-    def copy(self) -> None:
-        """Make a checkpoint of everything that was committed before, and wait for it; from any thread."""
-        self._crew.submit(self._ask, MakeCheckpoint()).result()
+    def make_checkpoint(self) -> None:
+        """Of everything that was committed before, and wait for it; from any thread."""
+        self._thread.submit(self._answer_to, MakeCheckpoint()).result()
 
     def close(self) -> None:
         """No more orders: the other side finishes those it has, and ends."""
         with suppress(OSError):  # it has ended already
             self._channel.shutdown(socket.SHUT_WR)
-        self._crew.shutdown()
+        self._thread.shutdown()
 
-    def _hand_over(self, position: bytes, pages: list[PageFacts]) -> bytes:
+    def _send_and_commit(self, position: bytes, pages: list[PageFacts]) -> bytes:
         for some in in_messages(pages):
             self._send(Pages(some))
         pages.clear()
-        return self._ask(Commit(position))
+        return self._answer_to(Commit(position))
 
-    def _ask(self, order: Order) -> bytes:
+    def _answer_to(self, order: Order) -> bytes:
         self._send(order)
-        return answered(self._replies)
+        return _answer(self._replies)
 
     def _send(self, order: Order) -> None:
         try:
@@ -105,7 +105,7 @@ class FactsApart:
 
 
 @contextmanager
-def facts_apart(directory: Directory, processes: Processes) -> Iterator[tuple[FactsApart, Child]]:
+def remote_facts(directory: Directory, processes: Processes) -> Iterator[tuple[RemoteFacts, Child]]:
     """Start the process and wait until it has opened the graph; at the end it may finish its orders."""
     ours, theirs = socket.socketpair()
     with ours:
@@ -114,27 +114,22 @@ def facts_apart(directory: Directory, processes: Processes) -> Iterator[tuple[Fa
             child = processes.start(MODULE, words, theirs)
         try:
             replies = cast(BinaryIO, ours.makefile("rb"))
-            facts = FactsApart(child, ours, replies, ready(child, replies))
-            is_over = False
+            try:
+                position = _answer(replies)
+            except WorkerLost:
+                child.wait(LONGEST_END_S)  # it has time to report why it could not start
+                raise
+            facts = RemoteFacts(child, ours, replies, position)
             try:
                 yield facts, child
-                is_over = True
+            except BaseException:
+                child.kill()  # nothing waits for it
+                raise
             finally:
-                if not is_over:  # nothing waits for it
-                    child.kill()
                 facts.close()
             child.wait(LONGEST_END_S)
         finally:
             child.kill()
-
-
-def ready(child: Child, replies: BinaryIO) -> bytes:
-    """The position it starts from. If it fails to start, it has time to report why."""
-    try:
-        return answered(replies)
-    except WorkerLost:
-        child.wait(LONGEST_END_S)
-        raise
 
 
 def in_messages(pages: Sequence[PageFacts]) -> Iterator[list[PageFacts]]:
@@ -149,7 +144,7 @@ def in_messages(pages: Sequence[PageFacts]) -> Iterator[list[PageFacts]]:
         yield some
 
 
-def answered(replies: BinaryIO) -> bytes:
+def _answer(replies: BinaryIO) -> bytes:
     try:
         found = received(replies)
     except OSError as trouble:
@@ -157,14 +152,6 @@ def answered(replies: BinaryIO) -> bytes:
     if found is None:
         raise _gone()
     return found
-
-
-def orders(stream: BinaryIO, obey: Callable[[Order], bytes | None], reply: Callable[[bytes], object]) -> None:
-    """The process's side of the channel: obey until it ends."""
-    decode = msgspec.msgpack.Decoder(Order).decode
-    while (body := received(stream)) is not None:
-        if (answer := obey(decode(body))) is not None:
-            reply(frame(MessageKind.ANSWER, answer))
 
 
 def _gone() -> WorkerLost:

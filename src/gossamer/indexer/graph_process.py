@@ -12,12 +12,14 @@ import sys
 from pathlib import Path
 from typing import BinaryIO, cast
 
+import msgspec
+
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import GossamerError, ViewDamaged
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import CRASH_VARIABLE, Tell, crashing, silent
 from gossamer.base.tuning import GRAPH_MERGES, GRAPH_MERGES_NICENESS, lower_session_priority, relax_garbage_collection
-from gossamer.indexer.graph_client import NAME, Commit, MakeCheckpoint, Order, Pages, orders
+from gossamer.indexer.graph_client import NAME, Commit, MakeCheckpoint, Order, Pages
 from gossamer.monitor.supervisor import remove_view, wait_for_lock
 from gossamer.store.directory import Directory, keep_private
 from gossamer.values.format import error_in_words
@@ -25,7 +27,7 @@ from gossamer.values.messages import PageFacts
 from gossamer.views.facts.checkpoints import Checkpoints
 from gossamer.views.facts.store import Graph, LocalFacts
 from gossamer.workers.child import die_with_parent
-from gossamer.workers.protocol import MessageKind, frame
+from gossamer.workers.protocol import MessageKind, frame, received
 
 
 def main() -> None:
@@ -39,7 +41,7 @@ def main() -> None:
     lower_session_priority()  # it has the indexer's niceness, but a session of its own
     directory = Directory(Path(root), views)
     try:
-        asyncio.run(keep(directory, socket.socket(fileno=int(channel)), real_outside(), tell))
+        asyncio.run(keep_facts(directory, socket.socket(fileno=int(channel)), real_outside(), tell))
     except ConnectionError:  # the indexer is gone
         return
     except (ViewDamaged, RuntimeError) as trouble:  # the store reports corruption by the latter
@@ -49,38 +51,30 @@ def main() -> None:
         sys.exit(f"the facts cannot be kept: {error_in_words(trouble)}")
 
 
-async def keep(directory: Directory, channel: socket.socket, outside: Outside, tell: Tell) -> None:
+async def keep_facts(directory: Directory, channel: socket.socket, outside: Outside, tell: Tell) -> None:
     lock = await wait_for_lock(directory.facts_lock, directory, outside, NAME)
     try:
         with channel, Graph(directory.graph, outside.files, outside.clock, tell) as graph:
             checkpoints = Checkpoints(directory.checkpoints, outside.files, outside.clock, tell)
-            here = LocalFacts(graph, directory.graph, outside.files, tell)
+            facts = LocalFacts(graph, directory.graph, outside.files, tell)
             outside.processes.lower_thread_priority(GRAPH_MERGES, GRAPH_MERGES_NICENESS)
             relax_garbage_collection()
-            channel.sendall(frame(MessageKind.READY, here.position))
-            orders(cast(BinaryIO, channel.makefile("rb")), Obeying(graph, here, checkpoints), channel.sendall)
+            channel.sendall(frame(MessageKind.READY, facts.position))
+            stream, decode = cast(BinaryIO, channel.makefile("rb")), msgspec.msgpack.Decoder(Order).decode
+            pages: list[PageFacts] = []
+            while (message := received(stream)) is not None:
+                match order := decode(message):
+                    case Pages():
+                        pages += order.pages
+                        continue
+                    case Commit():
+                        facts.commit(order.position, pages)
+                        pages = []
+                    case MakeCheckpoint():
+                        checkpoints.make(graph)
+                channel.sendall(frame(MessageKind.ANSWER, facts.position))
     finally:
         lock.release()
-
-
-class Obeying:
-    """What each order means."""
-
-    def __init__(self, graph: Graph, here: LocalFacts, checkpoints: Checkpoints) -> None:
-        self._graph, self._here, self._checkpoints = graph, here, checkpoints
-        self._pages: list[PageFacts] = []
-
-    def __call__(self, order: Order) -> bytes | None:
-        match order:
-            case Pages(pages):
-                self._pages += pages
-                return None
-            case Commit(position):
-                pages, self._pages = self._pages, []
-                self._here.commit(position, pages)
-            case MakeCheckpoint():
-                self._checkpoints.make(self._graph)
-        return self._here.position
 
 
 if __name__ == "__main__":

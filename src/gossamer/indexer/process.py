@@ -10,7 +10,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, field
 from functools import partial
@@ -35,16 +35,16 @@ from gossamer.base.tuning import (
 from gossamer.config.settings import Settings
 from gossamer.frontier.known import pasts_of
 from gossamer.frontier.rows import UrlKeys
-from gossamer.indexer.graph_client import NAME as KEEPER
-from gossamer.indexer.graph_client import FactsApart, facts_apart
+from gossamer.indexer.graph_client import NAME as GRAPH_PROCESS
+from gossamer.indexer.graph_client import RemoteFacts, remote_facts
 from gossamer.indexer.updates import (
-    Following,
     GraphView,
     IndexerProcess,
+    IndexerTuning,
     ReadingSource,
     Reread,
     Views,
-    noting_omissions,
+    recording_omissions,
 )
 from gossamer.monitor.control import Control
 from gossamer.monitor.pulse import ProcessReport, Pulse, ThisMachine, beating_in_thread
@@ -77,7 +77,7 @@ def main() -> None:
     keep_private()
     root, views, agent, channel = sys.argv[1:]
     tell = crashing(silent, os.environ.get(CRASH_VARIABLE))
-    told = ""
+    message = ""
     lower_priority(INDEXER_NICENESS)
     if views:
         die_with_parent()  # a rebuild that was killed is started again, and continues from the last commit
@@ -85,27 +85,23 @@ def main() -> None:
         asyncio.run(
             index(Directory(Path(root), views), agent, socket.socket(fileno=int(channel)), real_outside(), tell)
         )
-    except* (GossamerError, OSError) as troubles:
-        told = in_one_line(troubles)
-        drop_damaged(troubles)
-    if told:
-        sys.exit(f"the indexer ends: {told}")
+    except* (GossamerError, OSError) as group:
+        errors = list(flat(group))
+        message = "; ".join(dict.fromkeys(map(error_in_words, errors)))
+        for error in errors:
+            if isinstance(error, ViewDamaged):  # the next indexer makes it again from the archive; the others stay
+                print(remove_view(error.path, DiskFiles()), file=sys.stderr)
+    if message:
+        sys.exit(f"the indexer ends: {message}")
 
 
-def drop_damaged(troubles: BaseException) -> None:
-    """Delete a view that cannot be read: the next indexer makes it again from the archive; the others stay."""
-    if isinstance(troubles, BaseExceptionGroup):
-        for one in troubles.exceptions:
-            drop_damaged(one)
-    elif isinstance(troubles, ViewDamaged):
-        print(remove_view(troubles.path, DiskFiles()), file=sys.stderr)
-
-
-def in_one_line(troubles: BaseException) -> str:
-    """The message of each failure in a group."""
-    if isinstance(troubles, BaseExceptionGroup):
-        return "; ".join(dict.fromkeys(map(in_one_line, troubles.exceptions)))
-    return error_in_words(troubles)
+def flat(error: BaseException) -> Iterator[BaseException]:
+    """The errors of a group and of the groups inside it."""
+    if isinstance(error, BaseExceptionGroup):
+        for one in error.exceptions:
+            yield from flat(one)
+    else:
+        yield error
 
 
 async def index(directory: Directory, agent: str, channel: socket.socket, outside: Outside, tell: Tell) -> None:
@@ -116,29 +112,29 @@ async def index(directory: Directory, agent: str, channel: socket.socket, outsid
         async with AsyncExitStack() as opened:
             control = opened.enter_context(Control(directory.control, outside.clock))
             control.discard_pending(NAME)
-            facts, keeper = opened.enter_context(facts_apart(directory, outside.processes))
+            facts, graph_process = opened.enter_context(remote_facts(directory, outside.processes))
             reread = await opened.enter_async_context(rereading(directory, agent, outside, tell))
             if directory.fixed_views:
-                reread = opened.enter_context(noting_omissions(reread, directory, outside.files))
-            published = Published()
-            views = open_views(opened, directory, facts, reread, control, outside, tell, published)
+                reread = opened.enter_context(recording_omissions(reread, directory, outside.files))
+            state = PublishedState()
+            views = open_views(opened, directory, facts, reread, control, outside, tell, state)
             own, machine = outside.processes.own_pid(), ThisMachine(directory.root)
-            pulse = Pulse(NAME, own, control, machine, outside.clock, KEEPER)
-            published.beat = partial(pulse.beat, workers=(keeper.pid,))
-            opened.enter_context(beating_in_thread(pulse, published.said, (keeper.pid,)))
-            async with asyncio.TaskGroup() as crew:
-                listening = crew.create_task(stop_at_end_of(channel, stop))
-                standing = crew.create_task(merges_stand_back(outside))
+            pulse = Pulse(NAME, own, control, machine, outside.clock, GRAPH_PROCESS)
+            state.beat = partial(pulse.beat, workers=(graph_process.pid,))
+            opened.enter_context(beating_in_thread(pulse, state.report, (graph_process.pid,)))
+            async with asyncio.TaskGroup() as tasks:
+                listener = tasks.create_task(stop_at_end_of(channel, stop))
+                delayed = tasks.create_task(lower_merge_priority(outside))
                 keep_freed_memory()
                 relax_garbage_collection()
                 await views.run(stop)
-                listening.cancel()
-                standing.cancel()
+                listener.cancel()
+                delayed.cancel()
     finally:
         lock.release()
 
 
-async def merges_stand_back(outside: Outside) -> None:
+async def lower_merge_priority(outside: Outside) -> None:
     await outside.clock.sleep(NAMED_S)
     outside.processes.lower_thread_priority(INDEX_MERGES, INDEX_MERGES_NICENESS)
 
@@ -146,12 +142,12 @@ async def merges_stand_back(outside: Outside) -> None:
 def open_views(
     opened: AsyncExitStack,
     directory: Directory,
-    facts: FactsApart,
+    facts: RemoteFacts,
     reread: Reread,
     control: Control,
     outside: Outside,
     tell: Tell,
-    published: "Published",
+    state: "PublishedState",
 ) -> Views:
     links = LinksWriter(directory.links, outside.files, tell)
     words = IndexWriter(directory.index, outside.files, tell)
@@ -164,62 +160,62 @@ def open_views(
 
     def checkpoint() -> None:
         """On request, and not more often than its interval; it also answers requests made meanwhile."""
-        asked = control.pending(NAME)
-        facts.copy()
+        requests = control.pending(NAME)
+        facts.make_checkpoint()
         checkpoints.made_elsewhere()
-        for command in asked:
-            control.done(command.id)
+        for request in requests:
+            control.done(request.id)
 
     return Views(
         views={"links": links, "facts": GraphView(facts), "words": words},
         source=ReadingSource(lambda: Follower(outside.files, directory.spool, places, tell), reread),
         process=IndexerProcess(
-            publish=published.heard,
+            publish=state.publish,
             is_checkpoint_wanted=lambda: bool(control.pending(NAME)) and checkpoints.is_due(),
             checkpoint=checkpoint,
         ),
         clock=outside.clock,
         tell=tell,
-        settings=Following(drain_s=math.inf),
+        settings=IndexerTuning(drain_s=math.inf),
     )
 
 
 @dataclass(slots=True)
-class Published:
+class PublishedState:
     """What the views published last. The pulse passes it on once a second, or at once when a view has advanced: the
     crawler waits for that."""
 
-    told: dict[str, object] = field(default_factory=dict)
+    last: dict[str, object] = field(default_factory=dict)
     beat: Callable[[ProcessReport], object] | None = None
 
-    def heard(self, told: dict[str, object]) -> None:
-        is_news = told["positions"] != self.told.get("positions")
-        self.told = told
-        if is_news and self.beat is not None:
-            self.beat(self.said())
+    def publish(self, state: dict[str, object]) -> None:
+        has_advanced = state["positions"] != self.last.get("positions")
+        self.last = state
+        if has_advanced and self.beat is not None:
+            self.beat(self.report())
 
-    def said(self) -> ProcessReport:
-        told = self.told
-        numbers = {"pages": "pages", "waiting": "spooled", "lag_s": "words_lag_s"}
-        figures = {figure: float(str(told[name])) for name, figure in numbers.items() if name in told}
-        return ProcessReport(figures, "rebuilding" if told.get("rebuilding") else "", told or None)
+    def report(self) -> ProcessReport:
+        last = self.last
+        names = {"pages": "pages", "waiting": "spooled", "lag_s": "words_lag_s"}
+        figures = {figure: float(str(last[name])) for name, figure in names.items() if name in last}
+        return ProcessReport(figures, "rebuilding" if last.get("rebuilding") else "", last or None)
 
 
 @asynccontextmanager
 async def rereading(directory: Directory, agent: str, outside: Outside, tell: Tell) -> AsyncIterator[Reread]:
     """Read captures again whose readings were lost, in readers that are started only when that happens."""
     job = job_for(reopened(directory.root, outside.files))
-    block = await asyncio.to_thread(forgotten_in, directory)
+    forgotten_urls = await asyncio.to_thread(forgotten_in, directory)
     async with lazy_readers(partial(settings_of, directory, tell), outside, tell, job) as call:
 
         async def reread(place: Place) -> Reading | None:
             capture = read_capture(outside.files, directory.archive, place)
-            if capture is not None and block.has(capture.url):
+            if capture is None or forgotten_urls.has(capture.url):
                 return None
-            if capture is None or not may_be_page(capture):
-                return (
-                    empty_reading(capture) if capture is not None and await took_its_place(directory, capture) else None
-                )
+            if not may_be_page(capture):
+                is_gone = capture.status in VANISHED and capture.url != capture.url.robots
+                is_gone = is_gone and await asyncio.to_thread(was_page_before, directory, capture)
+                return empty_reading(capture) if is_gone else None
             is_page = await asyncio.to_thread(was_page, directory, place)
             if not is_page and await asyncio.to_thread(is_given_up, directory, capture):
                 return empty_reading(capture)
@@ -241,27 +237,21 @@ def settings_of(directory: Directory, tell: Tell) -> Settings:
         return Settings()
 
 
-async def took_its_place(directory: Directory, capture: Capture) -> bool:
-    """Whether there was a page before, and this answer says that it is gone."""
-    if capture.status not in VANISHED or capture.url == capture.url.robots:
-        return False
-    return await asyncio.to_thread(was_held_before, directory, capture)
-
-
-def was_held_before(directory: Directory, capture: Capture) -> bool:
+def was_page_before(directory: Directory, capture: Capture) -> bool:
+    """Whether an earlier capture of the URL was a page."""
     with closing(open_state(directory)) as state:
         return any(one.is_page and one.fetched_at < capture.fetched_at for one in captures.versions(state, capture.url))
 
 
 def is_given_up(directory: Directory, capture: Capture) -> bool:
-    """Whether the page is known as gone although it answered: with a page that says that there is none."""
+    """Whether the page is known as gone although the server answered: its page said that there is none."""
     with closing(open_state(directory)) as state:
         (past,) = pasts_of(state, [capture.url], UrlKeys(identity_of))
-    return past is not None and past.gone > 0 and was_held_before(directory, capture)
+    return past is not None and past.gone > 0 and was_page_before(directory, capture)
 
 
 def forgotten_in(directory: Directory) -> Forgotten:
-    """What is never read again. A collection without a state has forgotten nothing."""
+    """The URLs that are never read again. A collection without a state has forgotten nothing."""
     if not directory.is_begun:
         return NOTHING
     with closing(open_state(directory)) as state:

@@ -47,8 +47,7 @@ class _Committed(Protocol):
 
 
 class View(_Committed, Protocol):
-    """What is kept of the pages in one form. Real ones: `views.links.store.LinksWriter`, `GraphView` here,
-    `views.words.writer.IndexWriter`."""
+    """Pages in one form. Real ones: `views.links.store.LinksWriter`, `GraphView`, `views.words.writer.IndexWriter`."""
 
     @property
     def waiting(self) -> int:
@@ -75,8 +74,8 @@ class View(_Committed, Protocol):
 
 
 class FactsKeeper(_Committed, Protocol):
-    """Where facts are kept. Real ones: `views.facts.store.LocalFacts`, and `indexer.graph_client.FactsApart`, through
-    another process."""
+    """Stores facts. Real ones: `views.facts.store.LocalFacts`, and `indexer.graph_client.RemoteFacts`, which has
+    another process do it."""
 
     def commit(self, position: bytes, pages: list[PageFacts]) -> None:
         """Replace each page's facts. It may return before they are on disk."""
@@ -131,7 +130,7 @@ class GraphView:
 
 
 @dataclass(frozen=True, slots=True)
-class Following:
+class IndexerTuning:
     batch: int = 256  # frames read at a time
     commit_s: float = 1.75  # words wait at most this long for a commit; longer means fewer merges
     patient_least_s: float = 6.0  # facts and links wait this long while there are few pages ...
@@ -146,7 +145,7 @@ class Following:
 
 @dataclass(frozen=True, slots=True)
 class ReadingSource:
-    """Where the readings come from: the spool, and the archive for those that the spool has lost."""
+    """The spool, and the archive for the readings that the spool has lost."""
 
     follower: Callable[[], Follower]
     """Makes a new follower of the spool."""
@@ -155,10 +154,10 @@ class ReadingSource:
 
 @dataclass(frozen=True, slots=True)
 class IndexerProcess:
-    """What the views tell the process around them, and what they ask of it."""
+    """The process around the views: what they report to it, and what they ask of it."""
 
     publish: Callable[[dict[str, object]], None]
-    """Is given the positions and the lag of the views."""
+    """Takes the positions and the lag of the views."""
     is_checkpoint_wanted: Callable[[], bool] = lambda: False
     checkpoint: Callable[[], object] = lambda: None
     """Called when one is wanted and at the end, on a thread of its own."""
@@ -173,8 +172,8 @@ class _Group:
     views: dict[str, View]
     committed_at: Instant
     waiting_since: Instant | None = None
-    """When the oldest page was taken that waits for a commit, readings made again aside. Dates of pages do not help: an
-    imported page is years old, and a demonstration has its own calendar."""
+    """When the oldest page that waits for a commit was taken, except for readings made again. Fetch times do not help:
+    an imported page is years old, and a demonstration has its own calendar."""
     behind_since: Instant | None = None
     """Since when all batches have been full: more is waiting than was read."""
 
@@ -192,7 +191,7 @@ class Views:
         process: IndexerProcess,
         clock: Clock,
         tell: Tell,
-        settings: Following,
+        settings: IndexerTuning,
     ) -> None:
         self._views, self._source, self._process = dict(views), source, process
         self._clock, self._tell, self._settings = clock, tell, settings
@@ -204,17 +203,20 @@ class Views:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Run until `stop`; then read what is already spooled, for a while, commit it, and make a checkpoint."""
-        async with asyncio.TaskGroup() as crew:
-            copying: asyncio.Task[object] | None = None
+        async with asyncio.TaskGroup() as tasks:
+            checkpoint: asyncio.Task[object] | None = None
             while not stop.is_set():
-                if not (await self.turn() and self._is_behind()):
+                if not (await self.turn() and any(group.behind_since is not None for group in self._groups)):
                     await self._clock.sleep(self._settings.poll_s)
-                if not self._is_time_to_publish():
+                if self._clock.now() - self._published_at < self._settings.publish_s * SECOND:
                     continue
                 self._publish_state()
-                if (copying is None or copying.done()) and not self._is_busy() and self._process.is_checkpoint_wanted():
+                is_idle = (checkpoint is None or checkpoint.done()) and not any(
+                    view.is_busy for view in self._views.values()
+                )
+                if is_idle and self._process.is_checkpoint_wanted():
                     self._commit_all()
-                    copying = crew.create_task(asyncio.to_thread(self._process.checkpoint))
+                    checkpoint = tasks.create_task(asyncio.to_thread(self._process.checkpoint))
         until = self._clock.elapsed_s() + self._settings.drain_s
         while await self.turn() and self._clock.elapsed_s() < until:
             pass
@@ -225,13 +227,11 @@ class Views:
         """One batch for each group, and a commit when it is due. Whether there was anything to read."""
         self._gather_groups()
         front = max(group.position for group in self._groups)
-        found = False
-        for group in self._groups:
-            found = await self._take(group, front) or found
+        found = [await self._take(group, front) for group in self._groups]
         for group in self._groups:
             if self._clock.now() - group.committed_at >= self._settings.commit_s * SECOND:
                 self._commit(group)
-        return found
+        return any(found)
 
     def commit(self) -> None:
         """Commit everything that was taken, and wait until it is on disk."""
@@ -292,21 +292,13 @@ class Views:
 
     async def _readings(self, frames: Sequence[SpooledRecord]) -> tuple[list[Reading], list[Reading]]:
         """Those that were spooled, and those that had to be made again."""
-        fresh: list[Reading] = []
-        lost: list[Place] = []
-        for frame in frames:
-            if frame.reading == b"":
-                continue
-            reading = _decoded(frame.reading)
-            if reading is None:
-                lost.append(frame.place)
-            else:
-                fresh.append(reading)
-        again: list[Reading] = []
+        decoded = [(frame.place, _decoded(frame.reading)) for frame in frames if frame.reading != b""]
+        lost = [place for place, reading in decoded if reading is None]
+        again: list[Reading | None] = []
         for start in range(0, len(lost), self._settings.reread_at_once):
             some = lost[start : start + self._settings.reread_at_once]
-            again += [one for one in await asyncio.gather(*map(self._read_again, some)) if one is not None]
-        return fresh, again
+            again += await asyncio.gather(*map(self._read_again, some))
+        return [one for _, one in decoded if one is not None], [one for one in again if one is not None]
 
     async def _read_again(self, place: Place) -> Reading | None:
         try:
@@ -355,15 +347,6 @@ class Views:
     def _last(self, name: str) -> Instant:
         """When the view was last committed; before that, when this was first called."""
         return self._committed_at.setdefault(name, self._clock.now())
-
-    def _is_busy(self) -> bool:
-        return any(view.is_busy for view in self._views.values())
-
-    def _is_behind(self) -> bool:
-        return any(group.behind_since is not None for group in self._groups)
-
-    def _is_time_to_publish(self) -> bool:
-        return self._clock.now() - self._published_at >= self._settings.publish_s * SECOND
 
     def _publish_state(self) -> None:
         self._published_at = self._clock.now()
@@ -419,23 +402,24 @@ class Omission(msgspec.Struct, frozen=True, array_like=True):
 
 
 @contextmanager
-def noting_omissions(reread: Reread, directory: Directory, files: Files) -> Iterator[Reread]:
-    tail, noted = Tail(files, directory.views_folder / NAME), 0
+def recording_omissions(reread: Reread, directory: Directory, files: Files) -> Iterator[Reread]:
+    """The same function, which appends a line to the file for each capture that is damaged."""
+    tail, count = Tail(files, directory.views_folder / NAME), 0
 
-    async def noting(place: Place) -> Reading | None:
-        nonlocal noted
+    async def recorded(place: Place) -> Reading | None:
+        nonlocal count
         try:
             return await reread(place)
         except ArchiveDamaged as trouble:
             tail.append(msgspec.json.encode(Omission(place.volume, place.number, str(trouble))) + b"\n")
-            noted += 1
-            if noted <= MOST_SYNCED:
+            count += 1
+            if count <= MOST_SYNCED:
                 tail.sync()
             raise
 
     tail.open()
     try:
-        yield noting
+        yield recorded
     finally:
         tail.close()
 
