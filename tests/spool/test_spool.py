@@ -269,10 +269,11 @@ def test_spool_files_that_every_view_has_passed_are_discarded(tmp_path):
     house.close()
     names = spooled_volumes(FILES, house.spool)
     follower = house.follower()
-    assert follower.discard_before([]) == []
-    assert follower.discard_before([SpoolPosition(names[-1], 9), SpoolPosition()]) == []
+    follower.discard_before([])
+    follower.discard_before([SpoolPosition(names[-1], 9), SpoolPosition()])
+    assert spooled_volumes(FILES, house.spool) == names
     slow = next(one for one in written if one.place.volume == names[1])
-    assert follower.discard_before([SpoolPosition(names[2], 1), slow.after]) == [names[0]]
+    follower.discard_before([SpoolPosition(names[2], 1), slow.after])
     assert spooled_volumes(FILES, house.spool) == names[1:]
 
 

@@ -1,4 +1,4 @@
-"""Readings as bytes: msgpack, and deflate where it pays. Called inside the readers and by the indexer."""
+"""Readings as bytes: msgpack, and deflate where it pays; and gzip members for the archive."""
 
 import zlib
 from types import ModuleType
@@ -10,9 +10,9 @@ from gossamer.values.page import Reading
 
 PLAIN = b"\x02"
 DEFLATED = b"\x03"
-"""0 and 1 were readings whose names were not canonical: these are made again from the archive."""
+"""0 and 1 were readings whose names were not canonical: those are made again from the archive."""
 WORTH_DEFLATING = 32 * 1024
-"""Bytes. A usual reading (16 kB) would shrink by half, for seven times the work; and a spool is short-lived."""
+"""Bytes. A typical reading (16 kB) would shrink by half, for seven times the work; and a spool is short-lived."""
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(Reading)
@@ -27,20 +27,15 @@ def encode(reading: Reading) -> bytes:
 def decode(given: bytes) -> Reading:
     """The inverse of `encode`. Raises ValueError on anything else."""
     kind, packed = given[:1], given[1:]
+    if kind not in (PLAIN, DEFLATED):
+        raise ValueError(f"the reading is in an unknown format ({kind!r})")
     try:
-        if kind == DEFLATED:
-            packed = inflated(packed)
-        elif kind != PLAIN:
-            raise ValueError(f"a reading packed in a way we do not know ({kind!r})")
-        return _decoder.decode(packed)
-    except Broken as error:
-        raise ValueError(f"not a reading: {error}") from error
-    except msgspec.DecodeError as error:
+        return _decoder.decode(packed if kind == PLAIN else inflated(packed))
+    except (*Broken, msgspec.DecodeError) as error:  # type: ignore[misc]
         raise ValueError(f"not a reading: {error}") from error
 
 
-GZIP = 31
-RAW = -15
+GZIP, RAW = 31, -15
 FAST = 1
 LIGHT = FAST
 """For data that need not be small."""

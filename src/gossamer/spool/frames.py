@@ -1,10 +1,12 @@
 """The spool: readings on their way to the views, one file for each volume; its single writer, and its followers.
 
+A file is a sequence of frames, little-endian, with two checksums each:
+
     magic 4 | number 4 | offset 8 | length 8 | payload length 4 | payload xxh3-64 8 | crc32 of these 4 | payload
 
-This is a frame, little-endian, with two checks. Number, offset and length are the record's place in its volume.
-Number 0 (a volume's warcinfo, which is never spooled) marks the end: no frame follows. Formats are for one version; a
-spool that cannot be read is made again from the archive, which also fills the gaps.
+Number, offset and length are the record's place in its volume. Number 0 (a volume's warcinfo, which is never spooled)
+marks the end: no frame follows. A spool of another version, or one that cannot be read, is made again from the archive,
+which also fills the gaps.
 """
 
 import contextlib
@@ -113,9 +115,7 @@ class SpoolWriter:
     """The single writer. Use: `open`, then per group `append`..., `sync` (after the archive's), `close`."""
 
     def __init__(self, files: Files, folder: Path, tell: Tell) -> None:
-        self._files = files
-        self._folder = folder
-        self._tell = tell
+        self._files, self._folder, self._tell = files, folder, tell
         self._volume = ""
         self._tail: Tail | None = None
         self._waiting: list[tuple[str, list[bytes]]] = []
@@ -124,9 +124,11 @@ class SpoolWriter:
         """Cut a torn end, and mark the archive's last volume as finished: no record will be added to it. Without the
         mark the views would wait for a reading that was lost with its process."""
         self._files.make_folder(self._folder)
-        names = spooled_volumes(self._files, self._folder)
-        if names:
-            self._cut_torn(names[-1])
+        for volume in spooled_volumes(self._files, self._folder)[-1:]:
+            path = self._path(volume)
+            end = sound_end(self._files, path)
+            if end < (self._files.size(path) or 0):
+                self._cut(volume, end)
         if last_volume is not None:
             self._mark_end(last_volume)
 
@@ -166,10 +168,13 @@ class SpoolWriter:
             if volume:
                 self._mark_end(volume)
 
+    def _path(self, volume: str) -> Path:
+        return self._folder / (volume + SUFFIX)
+
     def _tail_of(self, volume: str) -> Tail:
         if self._tail is None or self._volume != volume:
             self._close_tail()
-            tail = Tail(self._files, self._folder / (volume + SUFFIX))
+            tail = Tail(self._files, self._path(volume))
             tail.open()
             self._tail, self._volume = tail, volume
             self._tell("spool.opened", volume=volume)
@@ -184,15 +189,18 @@ class SpoolWriter:
         """Cut files back to these ends. Best effort: with a frame too many the views only get a reading twice."""
         self._close_tail()
         for volume, end in written:
-            tail = Tail(self._files, self._folder / (volume + SUFFIX))
             with contextlib.suppress(GossamerError):
-                tail.open()
-                tail.back_to(end)
-            tail.close()
-            self._tell("spool.cut", volume=volume, offset=end)
+                self._cut(volume, end)
+
+    def _cut(self, volume: str, end: int) -> None:
+        tail = Tail(self._files, self._path(volume))
+        tail.open()
+        tail.back_to(end)
+        tail.close()
+        self._tell("spool.cut", volume=volume, offset=end)
 
     def _mark_end(self, volume: str) -> None:
-        path = self._folder / (volume + SUFFIX)
+        path = self._path(volume)
         size = self._files.size(path) or 0
         if size and self._files.read(path, max(0, size - len(END))) == END:
             return
@@ -202,16 +210,6 @@ class SpoolWriter:
             tail.append(END)
             tail.sync()
         tail.close()
-
-    def _cut_torn(self, volume: str) -> None:
-        path = self._folder / (volume + SUFFIX)
-        end = sound_end(self._files, path)
-        if end < (self._files.size(path) or 0):
-            tail = Tail(self._files, path)
-            tail.open()
-            tail.back_to(end)
-            tail.close()
-            self._tell("spool.cut", volume=volume, offset=end)
 
 
 def spooled_volumes(files: Files, folder: Path) -> list[str]:
@@ -289,17 +287,14 @@ class _Cursor:
 class Follower:
     """One reader of the spool; each process or view has its own. Polling it is cheap: two listings of folders."""
 
-    def __init__(self, files: Files, spool_folder: Path, places: Places, tell: Tell = silent) -> None:
-        self._files = files
-        self._spool_folder = spool_folder
-        self._places = places
-        self._tell = tell
+    def __init__(self, files: Files, folder: Path, places: Places, tell: Tell = silent) -> None:
+        self._files, self._folder, self._places, self._tell = files, folder, places, tell
         self._cursor = _Cursor("", 0)
         self._resumes_at = SpoolPosition()
 
     def follow(self, position: SpoolPosition, at_most: int) -> list[SpooledRecord]:
-        """Up to `at_most` frames from `position` on; an empty list when there is nothing new. Any other position than
-        where the last call ended is found by reading its volume from the start."""
+        """Up to `at_most` records from `position` on; an empty list when there is nothing new. Any position but the end
+        of the last call is found by reading its volume from the start."""
         if self._resumes_at != position:
             self._cursor = _Cursor(position.volume, position.number)
         found: list[SpooledRecord] = []
@@ -313,19 +308,18 @@ class Follower:
         self._resumes_at = found[-1].after if found else position
         return found
 
-    def discard_before(self, positions: Iterable[SpoolPosition]) -> list[str]:
-        """Delete the spool files before all of these positions; returns their volumes."""
+    def discard_before(self, positions: Iterable[SpoolPosition]) -> None:
+        """Delete the spool files before all of these positions."""
         earliest = min(positions, default=SpoolPosition())
-        passed = [name for name in spooled_volumes(self._files, self._spool_folder) if name < earliest.volume]
-        for volume in passed:
-            discard(self._files, self._spool_folder, volume, self._tell)
-        return passed
+        for volume in spooled_volumes(self._files, self._folder):
+            if volume < earliest.volume:
+                discard(self._files, self._folder, volume, self._tell)
 
     def _from_spool(self, at_most: int) -> list[SpooledRecord]:
         cursor, out = self._cursor, list[SpooledRecord]()
         if not cursor.volume:
             return out
-        for found in frames_from(self._files, self._spool_folder / (cursor.volume + SUFFIX), cursor.spool_offset):
+        for found in frames_from(self._files, self._folder / (cursor.volume + SUFFIX), cursor.spool_offset):
             head = found.head
             if head.number == END_NUMBER:
                 cursor.is_ended = True
@@ -345,7 +339,11 @@ class Follower:
     def _from_archive(self, at_most: int, until: Place | None) -> list[SpooledRecord]:
         """Records without a frame: those before `until`, or all the rest of a finished volume."""
         cursor, out = self._cursor, list[SpooledRecord]()
-        for place in self._unspooled():
+        if cursor.is_drained or not cursor.volume:
+            places: Iterable[Place] = ()
+        else:
+            places = self._places.of(cursor.volume, cursor.known_offset, cursor.known_number)
+        for place in places:
             if until is not None and (place.number >= until.number or place.offset >= until.offset):
                 break
             if len(out) >= at_most:
@@ -359,22 +357,16 @@ class Follower:
             cursor.number = until.number
         return out
 
-    def _unspooled(self) -> Iterable[Place]:
-        cursor = self._cursor
-        if cursor.is_drained or not cursor.volume:
-            return ()
-        return self._places.of(cursor.volume, cursor.known_offset, cursor.known_number)
-
     def _is_finished(self) -> bool:
         """Whether there is a later spool file; for a volume without one, whether there is a later volume."""
         volume = self._cursor.volume
-        spooled = spooled_volumes(self._files, self._spool_folder)
+        spooled = spooled_volumes(self._files, self._folder)
         if spooled and spooled[-1] > volume:
             return True
         return volume not in spooled and any(name > volume for name in self._places.volumes())
 
     def _next_volume(self) -> bool:
-        known = {*spooled_volumes(self._files, self._spool_folder), *self._places.known_volumes()}
+        known = {*spooled_volumes(self._files, self._folder), *self._places.known_volumes()}
         later = min((name for name in known if name > self._cursor.volume), default=None)
         if later is None:
             return False
