@@ -35,7 +35,7 @@ def test_a_page_is_found_by_a_word_in_a_place_where_none_had_it_before(tmp_path,
     index.commit()
     searcher.reload()
     assert searcher.snapshot is not before and searcher.snapshot.lasting is before.lasting
-    assert bool(searcher.snapshot.lasting.parts) == (least == 2)
+    assert bool(searcher.snapshot.lasting.recall_parts.entries) == (least == 2)
     found = searcher.find(parse("harbour"))
     assert found.total == 5 and "http://a.test/9" in {one.card.url.text for one in found.found}
     index.close()

@@ -255,7 +255,7 @@ def _titled(snapshot: Snapshot, tokens: list[str]) -> list[Completion]:
     for _, place in snapshot.best(tantivy.Query.boolean_query(clauses), LOOKED_AT):
         if (card := card_at(snapshot, place)) is None:
             continue
-        for name in dict.fromkeys(thing.name for thing in card.things):
+        for name in dict.fromkeys(thing.name for thing in card.entities):
             found[name, "name"] = found.get((name, "name"), 0) + 1
         found[card.title, "title"] = found.get((card.title, "title"), 0) + 1
     fitting = [

@@ -118,7 +118,7 @@ def _pages(snapshot: Snapshot, query: Query, words: Sequence[Sequence[str]], see
 def _scan(
     snapshot: Snapshot, query: Query, words: Sequence[Sequence[str]], card: Card, seen: dict[int, _Found]
 ) -> None:
-    for entity in card.things:
+    for entity in card.entities:
         if not may_have(entity.name, words):
             continue
         tokens = snapshot.tokens(entity.name)

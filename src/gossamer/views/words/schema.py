@@ -1,6 +1,6 @@
 """The index: its fields, how text and IRIs become terms, block size and checksums; a snapshot of it, and its cards.
 
-A snapshot is immutable, for any number of threads, and has the types that tantivy's stubs lack.
+A snapshot is immutable and serves any number of threads. It has the types that tantivy's stubs lack.
 
 | field | content |
 |---|---|
@@ -30,7 +30,7 @@ costs the indexer nothing and keeps every word exact.
 import re
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from math import log
@@ -96,7 +96,7 @@ class Card(msgspec.Struct, frozen=True, array_like=True, gc=False):
     fetched_at: Instant
     capture_id: int
     inferred: tuple[str, ...] = ()
-    things: tuple[IndexedEntity, ...] = ()
+    entities: tuple[IndexedEntity, ...] = ()
     may_cache: bool = True
     """As in `Directives`; entries older than these two fields allow everything."""
     most_snippet: int = -1
@@ -150,10 +150,8 @@ def signs_of(text: str) -> str:
 
 def may_have(text: str, words: Sequence[Sequence[str]]) -> bool:
     """Whether it could have every word, in some form: a cheap test before the text is tokenized."""
-    if not text.isascii():
-        return True
     plain = text.lower()
-    return all(any(form in plain for form in forms) for forms in words)
+    return not text.isascii() or all(any(form in plain for form in forms) for forms in words)
 
 
 def last_part(iri: str) -> str:
@@ -219,9 +217,10 @@ def iris_of(name: str) -> tuple[str, ...]:
         return ()
     if local.startswith("//"):
         return (canonical(name),)
-    known = bundled().expanded(f"{prefix.lower()}:{local}") or (
-        PREFIXES[prefix.lower()] + local if _is_known(prefix) else None
-    )
+    prefix = prefix.lower()
+    known = bundled().expanded(f"{prefix}:{local}")
+    if not known and prefix and prefix in PREFIXES:
+        known = PREFIXES[prefix] + local
     return (canonical(known or name),)
 
 
@@ -233,10 +232,6 @@ def namespaces_of(name: str) -> tuple[str, ...]:
 def means(name: str, iri: str) -> bool:
     """Whether a user can mean this IRI by that name."""
     return iri in iris_of(name) if ":" in name else last_part(iri) == name.lower()
-
-
-def _is_known(prefix: str) -> bool:
-    return bool(prefix) and prefix.lower() in PREFIXES
 
 
 # tantivy ends its files with a footer: JSON with a checksum of the body, its length, and a magic number.
@@ -280,11 +275,27 @@ def _is_whole(path: Path) -> bool:
 MOST_LANGUAGES = 3
 LEAST_SHARE = 0.1
 MOST_FREQUENCIES = 50_000
-MOST_REMEMBERED, MOST_LASTING, MOST_PARTS, MOST_COUNTS = 5_000, 20_000, 3_000, 200
 LARGE = 10_000
 """Pages from which on one commit changes little."""
 MOST_GROWTH, MOST_SNAPSHOTS = 0.05, 120
 """At most two minutes while a crawl is running."""
+
+
+class Cache:
+    """`cache(key, find)` is `find()`, computed once; or twice by two threads at the same time: either is right."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.entries: dict[object, Any] = {}
+
+    def __call__(self, key: object, find: Callable[[], Any]) -> Any:
+        try:
+            return self.entries[key]
+        except KeyError:
+            if len(self.entries) > self._most:
+                self.entries.clear()
+            found = self.entries[key] = find()
+            return found
 
 
 @dataclass(slots=True)
@@ -295,9 +306,9 @@ class Lasting:
     pages: int
     """In its first snapshot."""
     snapshots: int = 0
-    found: dict[object, Any] = field(default_factory=dict)
-    parts: dict[object, Any] = field(default_factory=dict)
-    """Larger entries than `found`."""
+    recall: Cache = field(default_factory=lambda: Cache(20_000))
+    recall_parts: Cache = field(default_factory=lambda: Cache(3_000))
+    """Queries for frequent words, which are larger entries."""
 
     def serves(self, pages: int) -> bool:
         is_much_the_same = LARGE <= self.pages <= pages <= self.pages * (1 + MOST_GROWTH)
@@ -322,10 +333,10 @@ class Snapshot:
         if before is not None and before.lasting.serves(self.pages):
             self.lasting = before.lasting
             self.lasting.snapshots += 1
-        self.remembered: dict[object, Any] = {}
-        """Valid for this snapshot; see `recall`."""
+        self.recall, self.recall_counts = Cache(5_000), Cache(200)
+        """Of this snapshot. Counts are large; they serve the next page of results, or another order."""
+        self.recall_lasting, self.recall_parts = self.lasting.recall, self.lasting.recall_parts
         self._frequencies: dict[tuple[str, str], int] = {}
-        self._counts: dict[object, Any] = {}
 
     @cached_property
     def pages(self) -> int:
@@ -335,29 +346,14 @@ class Snapshot:
     @cached_property
     def languages(self) -> tuple[str, ...]:
         """Those of a good part of the pages, most frequent first; English when unknown."""
-        found: tuple[str, ...] = self.recall_lasting("languages", self._most_languages)
+
+        def find() -> tuple[str, ...]:
+            listed = self.searcher.terms_with_prefix("traits", TRAITS["languages"], limit=MOST_LANGUAGES)
+            least = LEAST_SHARE * sum(pages for _, pages in listed)
+            return tuple(trait[1:] for trait, pages in listed if pages >= least) or ("en",)
+
+        found: tuple[str, ...] = self.recall_lasting("languages", find)
         return found
-
-    def _most_languages(self) -> tuple[str, ...]:
-        listed = self.searcher.terms_with_prefix("traits", TRAITS["languages"], limit=MOST_LANGUAGES)
-        least = LEAST_SHARE * sum(pages for _, pages in listed)
-        return tuple(trait[1:] for trait, pages in listed if pages >= least) or ("en",)
-
-    def recall(self, key: object, find: Any) -> Any:
-        """`find()`, cached. Two threads may compute the same value at once; either is right."""
-        return _recalled(self.remembered, key, find, MOST_REMEMBERED)
-
-    def recall_lasting(self, key: object, find: Any) -> Any:
-        """The same in `lasting`."""
-        return _recalled(self.lasting.found, key, find, MOST_LASTING)
-
-    def recall_parts(self, key: object, find: Any) -> Any:
-        """The same for the query of a frequent word."""
-        return _recalled(self.lasting.parts, key, find, MOST_PARTS)
-
-    def recall_counts(self, key: object, find: Any) -> Any:
-        """The same for counts, which are large: for the next page of results, or another order."""
-        return _recalled(self._counts, key, find, MOST_COUNTS)
 
     def tokens(self, text: str) -> list[str]:
         """The words of a text as the index has them."""
@@ -409,16 +405,6 @@ class Snapshot:
         return self.searcher.search(query, limit=limit, count=False, order_by_field="fetched_at", order=order).hits
 
 
-def _recalled(known: dict[object, Any], key: object, find: Any, most: int) -> Any:
-    try:
-        return known[key]
-    except KeyError:
-        if len(known) > most:
-            known.clear()
-        found = known[key] = find()
-        return found
-
-
 def integers(searcher: tantivy.Searcher, field: str, places: Sequence[tantivy.DocAddress]) -> list[int]:
     """The values of a fast integer field; 0 where an entry has none."""
     return [int(value or 0) for value in searcher.fast_field_values(field, list(places))]
@@ -446,7 +432,7 @@ def any_of(queries: Sequence[tantivy.Query]) -> tantivy.Query:
 
 
 # The card of an entry: what a result shows of a page.
-# A page that is gone, or asks not to be indexed, has an entry without words and card, which only keeps older captures
+# A page that is gone, or asks not to be indexed, has an entry without words or card, which only keeps older captures
 # out. It has a `url_id` and a `fetched_at`, so a query by one of these, or for all entries, must include `WITH_WORDS`.
 # An entry with words but without a readable card is damaged; readers skip and count it.
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import tantivy
@@ -11,7 +12,8 @@ from gossamer.base.clock import Instant
 from gossamer.base.errors import DirectoryBusy, DirectoryUnusable, DiskFull, GossamerError, ViewDamaged, damage_named
 from gossamer.base.files import Files
 from gossamer.base.tell import Tell
-from gossamer.values.page import Page, Reading
+from gossamer.values.link import Link
+from gossamer.values.page import NamedEntity, Page, Reading
 from gossamer.values.url import Url, id_of
 from gossamer.views.words.schema import (
     ANALYZER,
@@ -46,7 +48,7 @@ LONGEST_TITLE = 500
 LONGEST_NAME = 200
 LONGEST_ANCHOR = 120
 MOST_POINTERS = 50
-"""Links of a page to other sites whose texts are indexed; with more it is a directory, and says little of each."""
+"""Links of a page to other sites whose texts are indexed; with more it is a directory, and says little about each."""
 
 _URL_SEPARATORS = str.maketrans(dict.fromkeys("_%", " "))
 _ENCODER = msgspec.msgpack.Encoder()
@@ -64,31 +66,31 @@ def entry_of(reading: Reading) -> tantivy.Document:
         return _filled(_without_surrogates(reading))
 
 
-def copy_id(exact: bytes) -> int:
-    """The first 64 bits of the fingerprint, as the signed integer the index stores."""
-    return int.from_bytes(exact[:8], "big", signed=True)
-
-
 def _filled(reading: Reading) -> tantivy.Document:
     page = reading.page
     if not page.directives.may_index:
         return _numbered(tantivy.Document(), reading)
     inferred = supertypes_of(reading.types[:MOST_TYPES])
-    things = _entities_of(reading)
+    entities = tuple(
+        [
+            IndexedEntity("" if one.id.startswith("_:") else one.id, one.name[:LONGEST_NAME], one.types)
+            for one in reading.things
+        ]
+    )
     pointers = _pointers_of(page)
     texts = _filters_of(reading, inferred) | _words_of(page)
-    texts["names"] = ["\n".join([thing.name for thing in things])] if things else []
+    texts["names"] = ["\n".join([entity.name for entity in entities])] if entities else []
     texts["pointing"] = ["\n".join([words for _, words in pointers])] if pointers else []
     entry = _numbered(tantivy.Document(**{field: values for field, values in texts.items() if values}), reading)
-    entry.add_integer("copy_id", copy_id(page.exact))
+    entry.add_integer("copy_id", int.from_bytes(page.exact[:8], "big", signed=True))
     host = page.url.host.name
     entry.add_integer("host_id", id_of(host))
-    for thing in things:
-        entry.add_integer("things", key_of(thing, host))
+    for entity in entities:
+        entry.add_integer("things", key_of(entity, host))
     if pointers:
         pointing = Pointers(host, tuple([(id_of(target), words) for target, words in pointers]))
         entry.add_bytes("pointers", _ENCODER.encode(pointing))
-    entry.add_bytes("card", _ENCODER.encode(_card_of(reading, inferred, things)))
+    entry.add_bytes("card", _ENCODER.encode(_card_of(reading, inferred, entities)))
     return entry
 
 
@@ -166,22 +168,13 @@ def _pointers_of(page: Page) -> list[tuple[str, str]]:
     return found[:MOST_POINTERS]
 
 
-def _entities_of(reading: Reading) -> tuple[IndexedEntity, ...]:
-    return tuple(
-        [
-            IndexedEntity("" if thing.id.startswith("_:") else thing.id, thing.name[:LONGEST_NAME], thing.types)
-            for thing in reading.things
-        ]
-    )
-
-
-def _card_of(reading: Reading, inferred: tuple[str, ...], things: tuple[IndexedEntity, ...]) -> Card:
-    page, asks = reading.page, reading.page.directives
-    quotable = LONGEST_TITLE if asks.most_snippet < 0 else min(asks.most_snippet, LONGEST_TITLE)
+def _card_of(reading: Reading, inferred: tuple[str, ...], entities: tuple[IndexedEntity, ...]) -> Card:
+    page, directives = reading.page, reading.page.directives
+    quotable = LONGEST_TITLE if directives.most_snippet < 0 else min(directives.most_snippet, LONGEST_TITLE)
     return Card(
         url=page.url,
         title=page.title[:LONGEST_TITLE],
-        description=page.description[: quotable if asks.may_cache else 0],
+        description=page.description[: quotable if directives.may_cache else 0],
         language=page.language,
         types=reading.types[:MOST_TYPES],
         syntaxes=reading.syntaxes,
@@ -189,41 +182,22 @@ def _card_of(reading: Reading, inferred: tuple[str, ...], things: tuple[IndexedE
         fetched_at=reading.fetched_at,
         capture_id=reading.capture_id,
         inferred=inferred,
-        things=things,
-        may_cache=asks.may_cache,
-        most_snippet=asks.most_snippet,
+        entities=entities,
+        may_cache=directives.may_cache,
+        most_snippet=directives.most_snippet,
     )
 
 
-def _without_surrogates(reading: Reading) -> Reading:
-    """Replace lone surrogates, which have no UTF-8, by question marks."""
-
-    def plain(text: str) -> str:
-        return text.encode("utf-8", "replace").decode()
-
-    page = reading.page
-    return msgspec.structs.replace(
-        reading,
-        types=tuple(map(plain, reading.types)),
-        properties=tuple(map(plain, reading.properties)),
-        things=tuple(
-            msgspec.structs.replace(
-                thing, id=plain(thing.id), name=plain(thing.name), types=tuple(map(plain, thing.types))
-            )
-            for thing in reading.things
-        ),
-        page=msgspec.structs.replace(
-            page,
-            title=plain(page.title),
-            description=plain(page.description),
-            headings=tuple(map(plain, page.headings)),
-            content=plain(page.content),
-            rest=plain(page.rest),
-            language=plain(page.language),
-            bold=tuple(map(plain, page.bold)),
-            links=tuple(msgspec.structs.replace(link, text=plain(link.text)) for link in page.links),
-        ),
-    )
+def _without_surrogates(value: Any) -> Any:
+    """The value with lone surrogates, which have no UTF-8, replaced by question marks in all its texts."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, tuple):
+        return tuple(map(_without_surrogates, value))
+    if isinstance(value, Reading | Page | Link | NamedEntity):
+        texts = {name: _without_surrogates(getattr(value, name)) for name in value.__struct_fields__}
+        return msgspec.structs.replace(value, **texts)
+    return value
 
 
 HEAP_BYTES = 64_000_000
@@ -257,7 +231,8 @@ class IndexWriter:
             self._files.remove(self._folder)
             self._files.make_folder(self._folder)
             tantivy.Index(self._schema, path=str(self._folder), reuse=True)
-            self._choose_blocks()
+            if (meta := with_small_blocks(self._files.read(self._folder / META))) is not None:
+                self._files.write(self._folder / META, meta)  # no process has it open yet
         with damage_named(self._folder, ValueError, OSError):
             self._index = tantivy.Index(self._schema, path=str(self._folder), reuse=True)
             self._index.register_tokenizer(ANALYZER, analyzer())
@@ -303,9 +278,12 @@ class IndexWriter:
         self._pending[url.id] = None
 
     def commit(self, position: bytes = b"") -> None:
-        """On return everything taken is on disk and visible to readers that `reload`, with `position` beside it."""
+        """On return everything taken, and `position`, is on disk, and visible to readers that `reload`."""
         if self._pending:
-            self._commit_pending()
+            self._retried(self._commit_and_verify)
+            pages = len(self._pending)
+            self._pending.clear()
+            self._tell("index.committed", pages=pages)
         if position != self._position:
             self._files.write(self._folder / POSITION, position)
             self._position = position
@@ -313,20 +291,14 @@ class IndexWriter:
     def settle(self) -> None:
         """Nothing to wait for: `commit` is durable when it returns."""
 
-    def _commit_pending(self) -> None:
-        self._retried(self._commit_and_look)
-        pages = len(self._pending)
-        self._pending.clear()
-        self._tell("index.committed", pages=pages)
-
-    def _commit_and_look(self) -> None:
+    def _commit_and_verify(self) -> None:
         """A writer with a failed thread has reported commits that wrote nothing: search for the last page."""
         self._opened().commit()
         self._refresh()
         assert self._searcher is not None
         url_id, reading = next(reversed(self._pending.items()))
-        there = count(self._searcher, tantivy.Query.term_query(self._schema, "url_id", url_id, "basic"))
-        if there != (reading is not None):
+        found = count(self._searcher, tantivy.Query.term_query(self._schema, "url_id", url_id, "basic"))
+        if found != (reading is not None):
             raise ValueError("a commit succeeded but wrote nothing")
 
     def _is_ours(self) -> bool:
@@ -337,12 +309,6 @@ class IndexWriter:
         if version.isdigit() and int(version) > VERSION:
             raise DirectoryUnusable(f"{self._folder} was made by a newer Gossamer; upgrade, or delete it to rebuild it")
         return version == str(VERSION)
-
-    def _choose_blocks(self) -> None:
-        """REQUIRES: no process has it open yet."""
-        meta = self._folder / META
-        if (chosen := with_small_blocks(self._files.read(meta))) is not None:
-            self._files.write(meta, chosen)
 
     def _start_writer(self) -> None:
         assert self._index is not None
@@ -367,10 +333,9 @@ class IndexWriter:
         """The capture times of the pages that the index has, committed or not."""
         assert self._searcher is not None, "the index is not open"
         held = held_at(self._searcher, self._schema, url_ids)
-        for url_id in url_ids:
-            if url_id in self._pending:
-                waiting = self._pending[url_id]
-                held[url_id] = -1 if waiting is None else waiting.fetched_at
+        for url_id in self._pending.keys() & url_ids:
+            waiting = self._pending[url_id]
+            held[url_id] = -1 if waiting is None else waiting.fetched_at
         return held
 
     def _put(self, url_id: int, reading: Reading | None, was_there: bool) -> None:
