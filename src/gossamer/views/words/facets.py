@@ -19,19 +19,13 @@ MOST_TRAITS = 500
 """The most frequent values listed for one query, of all kinds but sites and dates."""
 MOST_COUNTED, SAMPLE = 2_000, 1_000
 """With more pages than MOST_COUNTED, about SAMPLE of them are counted and the counts are estimates: counting a hundred
-thousand would delay every user for digits that nobody reads."""
+thousand would delay every user for digits that no one reads."""
 TRIED = 5
 """Pages of a host that are tried for its name: more than one, in case an entry is damaged."""
 MOST_OWN = 50
 """Classes of the user's own vocabulary that are counted: each costs one more query."""
-_KINDS = {
-    "type": ("types", "supertypes"),
-    "ontology": ("ontologies",),
-    "property": ("properties",),
-    "site": ("sites",),
-    "lang": ("languages",),
-    "syntax": ("syntaxes",),
-}
+_KINDS = {group: (kind,) for group, kind in GROUPS.items()} | {"type": ("types", "supertypes")}
+"""By facet: the kinds of traits it counts (or "sites"), and those it infers."""
 _KIND_OF = {letter: kind for kind, letter in TRAITS.items()}
 _DAY = 86_400 * SECOND
 _DAYS_SHOWN, _MONTHS_SHOWN = 62, 60

@@ -54,7 +54,7 @@ def _between(snapshot: Snapshot, query: Query) -> tantivy.Query:
     dated = tantivy.Query.range_query(
         snapshot.schema, "fetched_at", tantivy.FieldType.Integer, since, until, include_upper=False
     )
-    return tantivy.Query.boolean_query([(tantivy.Occur.Must, dated), (tantivy.Occur.Must, WITH_WORDS)])
+    return tantivy.Query.boolean_query([(Occur.Must, dated), (Occur.Must, WITH_WORDS)])
 
 
 def _type(snapshot: Snapshot, name: str) -> tantivy.Query:
@@ -63,8 +63,8 @@ def _type(snapshot: Snapshot, name: str) -> tantivy.Query:
     below = [narrower for iri in iris for narrower in snapshot.known.subclasses(iri)]
     known = {narrower for iri in iris for narrower in bundled().subclasses(iri)}
     classes = dict.fromkeys([*iris, *(iri for iri in below if iri not in known)])
-    asked = [snapshot.trait(kind, iri) for iri in classes for kind in ("types", "supertypes")]
-    return any_of(asked if iris_of(name) else [snapshot.term("kinds", name.lower()), *asked])
+    stated_or_inferred = [snapshot.trait(kind, iri) for iri in classes for kind in ("types", "supertypes")]
+    return any_of(stated_or_inferred if iris_of(name) else [snapshot.term("kinds", name.lower()), *stated_or_inferred])
 
 
 def own_superclasses(snapshot: Snapshot) -> list[str]:
@@ -84,30 +84,16 @@ def _property(snapshot: Snapshot, name: str) -> tantivy.Query:
     return snapshot.term("relations", name.lower())
 
 
-def _ontology(snapshot: Snapshot, name: str) -> tantivy.Query:
-    return any_of([snapshot.trait("ontologies", iri) for iri in namespaces_of(name)] or [snapshot.term("kinds", "")])
-
-
-def _site(snapshot: Snapshot, name: str) -> tantivy.Query:
-    return snapshot.term("sites", name.lower())
-
-
-def _language(snapshot: Snapshot, name: str) -> tantivy.Query:
-    return snapshot.trait("languages", name.lower())
-
-
-def _syntax(snapshot: Snapshot, name: str) -> tantivy.Query:
-    return snapshot.trait("syntaxes", _SYNTAXES.get(name.lower(), name.lower()))
-
-
 _SYNTAXES = {"jsonld": "json-ld", "og": "opengraph", "dc": "dublin-core", "mf2": "microformats"}
 _TERMS: dict[str, Callable[[Snapshot, str], tantivy.Query]] = {
     "type": _type,
-    "ontology": _ontology,
+    "ontology": lambda snapshot, name: any_of(
+        [snapshot.trait("ontologies", iri) for iri in namespaces_of(name)] or [snapshot.term("kinds", "")]
+    ),
     "property": _property,
-    "site": _site,
-    "lang": _language,
-    "syntax": _syntax,
+    "site": lambda snapshot, name: snapshot.term("sites", name.lower()),
+    "lang": lambda snapshot, name: snapshot.trait("languages", name.lower()),
+    "syntax": lambda snapshot, name: snapshot.trait("syntaxes", _SYNTAXES.get(name.lower(), name.lower())),
 }
 BOOSTS = {"title": 1.5, "headings": 1.3, "content": 1.0, "address": 0.6, "rest": 0.2}
 """The weight of a word by the part of the page it is in."""
@@ -115,7 +101,7 @@ ANCHORS = 1.4
 """The same for words of other sites' links to the page."""
 PHRASE_FIELDS = ("title", "headings", "content")
 TIE_BREAKER = 0.3
-"""The best field counts in full; the others add this share of theirs."""
+"""The best field counts in full; the others add this share of their score."""
 FORMS_TIE_BREAKER = 0.5
 """The same for the forms of a word in one field, an approximation of counting them together."""
 OTHER_FORM = 0.95
@@ -189,8 +175,10 @@ class WordsQuery:
             if self._query.wanted:
                 return tantivy.Query.empty_query()
             clauses = [(Occur.Must, WITH_WORDS)]
-        clauses += [(Occur.MustNot, part) for part in [*unwanted, *self._unwanted()]]
-        return tantivy.Query.boolean_query(clauses)
+        without = self._query.without
+        pairs = zip(without, self._tokens(without), strict=True)
+        unwanted += [self._part(word, tokens, is_exact=True).query for word, tokens in pairs if tokens]
+        return tantivy.Query.boolean_query([*clauses, *((Occur.MustNot, part) for part in unwanted)])
 
     def _chosen(self) -> list[WantedWord]:
         """Each word once, without stop words unless there are only such."""
@@ -207,11 +195,6 @@ class WordsQuery:
         """Words that no page has sort last: searching them finds nothing."""
         pages = min(self._snapshot.with_word("content", token) for token in one[1])
         return not pages, pages
-
-    def _unwanted(self) -> list[tantivy.Query]:
-        tokens = self._tokens(self._query.without)
-        pairs = zip(self._query.without, tokens, strict=True)
-        return [self._part(word, of, is_exact=True).query for word, of in pairs if of]
 
     def _tokens(self, wanted: Sequence[Word]) -> list[list[str]]:
         """The index tokens of each part; a word like `e-mail` is a phrase of two."""
@@ -231,23 +214,16 @@ class WordsQuery:
     def _part(self, word: Word, tokens: Sequence[str], is_exact: bool = False, times: int = 1) -> WantedWord:
         """REQUIRES: there are tokens. A word that was typed twice counts twice."""
         key = word, tuple(tokens), is_exact, times, self.languages
-
-        def find() -> WantedWord:
-            return self._made(word, tokens, is_exact, times)
-
-        recall = self._snapshot.recall_parts if self._lasts(word, tokens) else self._snapshot.recall
-        part: WantedWord = recall(key, find)
-        return part
-
-    def _lasts(self, word: Word, tokens: Sequence[str]) -> bool:
-        """Whether its query stays valid in the next snapshots, with much the same weight."""
         is_plain = len(tokens) == 1 and not (word.is_prefix or word.is_fuzzy)
-        return is_plain and self._is_frequent(tokens[0])
+        is_lasting = is_plain and self._is_frequent(tokens[0])  # valid in the next snapshots, with much the same weight
+        recall = self._snapshot.recall_parts if is_lasting else self._snapshot.recall
+        part: WantedWord = recall(key, lambda: self._new_part(word, tokens, is_exact, times))
+        return part
 
     def _is_frequent(self, token: str) -> bool:
         return self._snapshot.with_word("content", token) >= FREQUENT
 
-    def _made(self, word: Word, tokens: Sequence[str], is_exact: bool, times: int) -> WantedWord:
+    def _new_part(self, word: Word, tokens: Sequence[str], is_exact: bool, times: int) -> WantedWord:
         if signs_of(tokens[0]):
             phrase = self._phrase("signs", tokens)
             return WantedWord(word, tuple(tokens), phrase, phrase, ())
@@ -265,9 +241,7 @@ class WordsQuery:
             pointed = self._pointed(word, tokens)
             places += pointed
             flat += pointed
-        if not places:
-            places = [tantivy.Query.empty_query()]
-        query = tantivy.Query.disjunction_max_query(places, TIE_BREAKER)
+        query = tantivy.Query.disjunction_max_query(places or [tantivy.Query.empty_query()], TIE_BREAKER)
         query = query if times == 1 else tantivy.Query.boost_query(query, float(times))
         return WantedWord(word, tuple(tokens), query, any_of(flat or [tantivy.Query.empty_query()]), tuple(shown))
 
@@ -282,7 +256,9 @@ class WordsQuery:
     def pointing(self, word: Word, tokens: Sequence[str]) -> list[list[Form]]:
         """Its forms in the links of other sites."""
         as_is = word.is_exact or len(tokens) > 1
-        return [[Form(token, 1)] if as_is else self._forms("content", token) for token in tokens]
+        return [
+            [Form(token, 1)] if as_is else forms(self._snapshot, "content", token, self.languages) for token in tokens
+        ]
 
     def _place(
         self, word: Word, tokens: Sequence[str], field: str, boost: float, is_exact: bool
@@ -300,12 +276,8 @@ class WordsQuery:
         if word.is_prefix:
             return beginning(self._snapshot, field, token)
         if is_exact or word.is_fuzzy:
-            own = Form(token, self._snapshot.with_word(field, token))
             others = [form.word for form in near(self._snapshot, token)] if word.is_fuzzy else []
-            return [own, *(Form(other, self._snapshot.with_word(field, other)) for other in others)]
-        return self._forms(field, token)
-
-    def _forms(self, field: str, token: str) -> list[Form]:
+            return [Form(one, self._snapshot.with_word(field, one)) for one in (token, *others)]
         return forms(self._snapshot, field, token, self.languages)
 
     def _any_form(self, field: str, found: Sequence[Form], boost: float) -> tantivy.Query:
@@ -322,7 +294,8 @@ class WordsQuery:
         """Each form is weighted by the rarity of all forms together in the content, also in titles: being rare in
         titles makes a word no more important."""
         snapshot = self._snapshot
-        rarity = snapshot.rarity(min(snapshot.pages, max(self._pages_with(found), sum(form.pages for form in found))))
+        in_content = sum(snapshot.with_word("content", form.word) for form in found)
+        rarity = snapshot.rarity(min(snapshot.pages, max(in_content, sum(form.pages for form in found))))
         return [
             (form, (1.0 if form is found[0] else OTHER_FORM) * rarity / snapshot.rarity(form.pages))
             for form in self._present(found)
@@ -332,21 +305,15 @@ class WordsQuery:
         """Forms that occur there; and the word itself if frequent, since the next page may have it."""
         return [form for form in found if form.pages or (form is found[0] and self._is_frequent(form.word))]
 
-    def _pages_with(self, found: Sequence[Form]) -> int:
-        return sum(self._snapshot.with_word("content", form.word) for form in found)
-
     def _pointed(self, word: Word, tokens: Sequence[str]) -> list[tantivy.Query]:
         """Pages that other sites link to with these words."""
         if word.is_fuzzy or word.is_prefix:
             return []
-        targets = targets_of(self._snapshot, self.pointing(word, tokens))
-        named = [
+        pages = [
             tantivy.Query.const_score_query(self._snapshot.term("url_id", target), ANCHORS * score)
-            for target, score in targets.items()
+            for target, score in targets_of(self._snapshot, self.pointing(word, tokens)).items()
         ]
-        if not named:
-            return []
-        return [tantivy.Query.boolean_query([(Occur.Must, any_of(named)), (Occur.Must, WITH_WORDS)])]
+        return [tantivy.Query.boolean_query([(Occur.Must, any_of(pages)), (Occur.Must, WITH_WORDS)])] if pages else []
 
     def _phrase(self, field: str, tokens: Sequence[str]) -> tantivy.Query:
         if len(tokens) == 1:
