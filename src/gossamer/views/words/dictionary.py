@@ -120,7 +120,8 @@ def _same_stem(snapshot: Snapshot, field: str, word: str, languages: Sequence[st
     found: dict[str, int] = {}
     listed: Sequence[tuple[str, int]] = ()
     whole: str | None = None
-    for start, root, stemmer in sorted([(_start_of(root), root, stemmer) for root, stemmer in roots], key=_shortest):
+    starts = [(_start_of(root), root, stemmer) for root, stemmer in roots]
+    for start, root, stemmer in sorted(starts, key=lambda one: (len(one[0]), one[0])):
         if whole is None or not start.startswith(whole):
             listed = snapshot.searcher.terms_with_prefix(field, start, limit=MOST_LISTED)
             whole = start if len(listed) < MOST_LISTED else None  # then it contains what a longer prefix would list
@@ -134,10 +135,6 @@ def _same_stem(snapshot: Snapshot, field: str, word: str, languages: Sequence[st
 def _start_of(root: str) -> str:
     """The prefix of every word with this stem: `happi` is the stem of `happy`."""
     return root if len(root) <= SHORTEST_STEMMED else root[:-1]
-
-
-def _shortest(one: tuple[str, str, tantivy.TextAnalyzer]) -> tuple[int, str]:
-    return len(one[0]), one[0]
 
 
 @lru_cache(maxsize=64)
@@ -232,9 +229,7 @@ def corrector(snapshot: Snapshot, languages: Sequence[str]) -> Callable[[str], s
         if pages >= ENOUGH:
             return word
         candidates = near(snapshot, tokens[0])
-        if not candidates or candidates[0].pages <= MUCH_MORE * pages:
-            return word
-        return candidates[0].word
+        return candidates[0].word if candidates and candidates[0].pages > MUCH_MORE * pages else word
 
     return corrected
 
@@ -255,15 +250,15 @@ def _titled(snapshot: Snapshot, tokens: list[str]) -> list[Completion]:
     for _, place in snapshot.best(tantivy.Query.boolean_query(clauses), LOOKED_AT):
         if (card := card_at(snapshot, place)) is None:
             continue
-        for name in dict.fromkeys(thing.name for thing in card.entities):
+        for name in dict.fromkeys(entity.name for entity in card.entities):
             found[name, "name"] = found.get((name, "name"), 0) + 1
         found[card.title, "title"] = found.get((card.title, "title"), 0) + 1
-    fitting = [
-        (not _starts_with(said, tokens), -pages, text, kind)
+    matching = [
+        (not _starts_with(own, tokens), -pages, text, kind)
         for (text, kind), pages in found.items()
-        if _matches(said := snapshot.tokens(text), tokens)
+        if _matches(own := snapshot.tokens(text), tokens)
     ]
-    return [Completion(text, kind, 0) for _, _, text, kind in sorted(fitting)]
+    return [Completion(text, kind, 0) for _, _, text, kind in sorted(matching)]
 
 
 def _words(snapshot: Snapshot, text: str, tokens: list[str]) -> list[Completion]:
@@ -283,11 +278,11 @@ def _listed(snapshot: Snapshot, field: str, start: str, at_most: int) -> list[Fo
     return found
 
 
-def _starts_with(said: list[str], typed: list[str]) -> bool:
+def _starts_with(words: list[str], typed: list[str]) -> bool:
     last = len(typed) - 1
-    return len(said) > last and said[:last] == typed[:last] and said[last].startswith(typed[last])
+    return len(words) > last and words[:last] == typed[:last] and words[last].startswith(typed[last])
 
 
-def _matches(said: list[str], typed: list[str]) -> bool:
+def _matches(words: list[str], typed: list[str]) -> bool:
     """Whether it has all the words typed, the last as a prefix."""
-    return all(word in said for word in typed[:-1]) and any(word.startswith(typed[-1]) for word in said)
+    return all(word in words for word in typed[:-1]) and any(word.startswith(typed[-1]) for word in words)

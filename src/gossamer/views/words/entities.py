@@ -1,4 +1,4 @@
-"""Named entities that match a query, found beside the pages that mention them."""
+"""Named entities that match a query, found through the pages that mention them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -72,14 +72,12 @@ def named(snapshot: Snapshot, query: Query, languages: Sequence[str], at_most: i
             break
     few = [(one, snapshot.entries("things", key), key) for key, one in list(seen.items())[: 6 * at_most]]
     few.sort(key=lambda one: (one[0].rank, -one[1], one[0].entity.name))
-    best = [(one.rank, _entity(one, snapshot.with_number("things", key))) for one, _, key in few[:at_most]]
-    best.sort(key=lambda one: (one[0], -one[1].pages, one[1].name))
-    return [entity for _, entity in best]
-
-
-def _entity(one: _Found, pages: int) -> Entity:
-    page = one.card.url
-    return Entity(one.entity.iri, one.entity.name, tuple(one.types), pages, page.text, page.host.name)
+    best = [(one, snapshot.with_number("things", key)) for one, _, key in few[:at_most]]
+    best.sort(key=lambda one: (one[0].rank, -one[1], one[0].entity.name))
+    return [
+        Entity(one.entity.iri, one.entity.name, tuple(one.types), pages, one.card.url.text, one.card.url.host.name)
+        for one, pages in best
+    ]
 
 
 def _words(snapshot: Snapshot, query: Query, languages: Sequence[str]) -> list[list[str]] | None:
@@ -89,14 +87,12 @@ def _words(snapshot: Snapshot, query: Query, languages: Sequence[str]) -> list[l
         if word.field is not None:
             continue
         for token in snapshot.tokens(" ".join(word.text).encode("utf-8", "replace").decode()):
-            is_exact = word.is_exact or len(word.text) > 1
-            some = (
-                beginning(snapshot, "names", token)
-                if word.is_prefix
-                else [Form(token, snapshot.with_word("names", token))]
-                if is_exact
-                else forms(snapshot, "names", token, languages)
-            )
+            if word.is_prefix:
+                some = beginning(snapshot, "names", token)
+            elif word.is_exact or len(word.text) > 1:
+                some = [Form(token, snapshot.with_word("names", token))]
+            else:
+                some = forms(snapshot, "names", token, languages)
             known = [form.word for form in some if form.pages]
             if not known:
                 return None
@@ -107,11 +103,8 @@ def _words(snapshot: Snapshot, query: Query, languages: Sequence[str]) -> list[l
 def _pages(snapshot: Snapshot, query: Query, words: Sequence[Sequence[str]], seen: dict[int, _Found]) -> tantivy.Query:
     wanted, unwanted = filters_of(snapshot, query)
     clauses = [(Occur.Must, any_of([snapshot.term("names", form) for form in one])) for one in words]
-    clauses += [(Occur.Must, one) for one in wanted]
-    clauses += [(Occur.MustNot, one) for one in unwanted]
-    clauses += [(Occur.MustNot, snapshot.term("things", key)) for key in seen]
-    if not words:
-        clauses.append((Occur.Must, WITH_WORDS))
+    clauses += [(Occur.Must, one) for one in (wanted if words else [*wanted, WITH_WORDS])]
+    clauses += [(Occur.MustNot, one) for one in (*unwanted, *(snapshot.term("things", key) for key in seen))]
     return tantivy.Query.boolean_query(clauses)
 
 

@@ -1,5 +1,6 @@
 """Facets: counts of matching pages by type, ontology, property, site, language, syntax and date."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, timedelta
 from typing import Any
@@ -175,7 +176,7 @@ def _host(snapshot: Snapshot, host_id: int) -> str:
 def _facets(
     snapshot: Snapshot, query: Query, name: str, tallies: dict[str, dict[str, int]], share: int, pages: tantivy.Query
 ) -> tuple[Facet, ...]:
-    """The most frequent values, and those the query names. `pages`: what is counted."""
+    """The most frequent values, and those the query names. `pages` matches what is counted."""
     stated, *others = [tallies[kind] for kind in _KINDS[name]]
     inferred: dict[str, int] = others[0] if others else {}
     if name == "type":
@@ -195,8 +196,10 @@ def _facets(
         for value, having_it in (ranked if chosen or excluded else ranked[:MOST_VALUES])
     ]
     kept = [facet for at, facet in enumerate(found) if at < MOST_VALUES or facet.is_chosen or facet.is_excluded]
-    rare = [Facet(value, _having(snapshot, pages, name, value), is_chosen=True) for value in _unmet(name, kept, chosen)]
-    return (*kept, *rare, *(Facet(value, 0, is_excluded=True) for value in _unmet(name, kept, excluded)))
+    rare = [
+        Facet(value, _having(snapshot, pages, name, value), is_chosen=True) for value in _unlisted(name, kept, chosen)
+    ]
+    return (*kept, *rare, *(Facet(value, 0, is_excluded=True) for value in _unlisted(name, kept, excluded)))
 
 
 def _inferred_by_own(
@@ -208,7 +211,7 @@ def _inferred_by_own(
     return {iri: more for iri, more in found.items() if more > inferred.get(iri, 0)}
 
 
-def _unmet(name: str, found: list[Facet], values: Sequence[str]) -> list[str]:
+def _unlisted(name: str, found: list[Facet], values: Sequence[str]) -> list[str]:
     return [value for value in values if not any(_is_named(name, (value,), facet.value) for facet in found)]
 
 
@@ -231,27 +234,24 @@ def _spans(buckets: list[dict[str, Any]], share: int) -> tuple[Span, ...]:
     if not buckets:
         return ()
     first, last = _date(_day(buckets[0]["key"])), _date(_day(buckets[-1]["key"]))
-    step = _next_day if (last - first).days < _DAYS_SHOWN else _next_month
-    if step is _next_month and (last.year - first.year) * 12 + last.month - first.month >= _MONTHS_SHOWN:
-        step = _next_year
-    start = {_next_day: first, _next_month: first.replace(day=1), _next_year: first.replace(month=1, day=1)}[step]
-    length = {_next_day: 10, _next_month: 7, _next_year: 4}[step]
-    per_label: dict[str, int] = {}
+    length = 10
+    if (last - first).days >= _DAYS_SHOWN:
+        length = 7 if (last.year - first.year) * 12 + last.month - first.month < _MONTHS_SHOWN else 4
+    pages: Counter[str] = Counter()
     labels = _LABELS[length]
     for bucket in buckets:
-        label = labels.get(bucket["key"]) or _label(bucket["key"], length)
-        per_label[label] = per_label.get(label, 0) + bucket["doc_count"]
+        pages[labels.get(bucket["key"]) or _label(bucket["key"], length)] += bucket["doc_count"]
     spans = []
+    start = date.fromisoformat(f"{first.isoformat()[:length]}-01-01"[:10])
     while start <= last:
-        until = step(start)
-        pages = per_label.get(start.isoformat()[:length], 0)
-        spans.append(Span(_instant(start), _instant(until), start.isoformat()[:length], _scaled(pages, share)))
+        label, until = start.isoformat()[:length], _next(start, length)
+        spans.append(Span(_instant(start), _instant(until), label, _scaled(pages[label], share)))
         start = until
     return tuple(spans)
 
 
 _LABELS: dict[int, dict[float, str]] = {10: {}, 7: {}, 4: {}}
-"""Cached by length: the same days occur in every query."""
+"""By length (of a day, month or year), cached: the same days occur in every query."""
 
 
 def _label(at: float, length: int) -> str:
@@ -275,13 +275,8 @@ def _instant(day: date) -> Instant:
     return (day.toordinal() - _EPOCH) * _DAY
 
 
-def _next_day(day: date) -> date:
-    return day + timedelta(days=1)
-
-
-def _next_month(day: date) -> date:
-    return (day.replace(day=1) + timedelta(days=32)).replace(day=1)
-
-
-def _next_year(day: date) -> date:
-    return day.replace(year=day.year + 1, month=1, day=1)
+def _next(start: date, length: int) -> date:
+    """When the day, month or year with a label of this length is over."""
+    if length == 10:
+        return start + timedelta(days=1)
+    return (start + timedelta(days=32 if length == 7 else 366)).replace(day=1)

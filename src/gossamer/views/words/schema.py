@@ -326,7 +326,7 @@ class Snapshot:
         before: "Snapshot | None" = None,
         known: Vocabularies | None = None,
     ) -> None:
-        """`before`: the snapshot it replaces; `known`: the vocabularies that queries are understood by."""
+        """`before`: the snapshot it replaces; `known`: the vocabularies that queries are interpreted by."""
         self.searcher, self.schema, self.analyzer = searcher, schema, analyzer
         self.known = known or bundled()
         self.lasting: Lasting = Lasting(self.pages)

@@ -1,7 +1,7 @@
-"""The read side of the index: any process, any number of threads, beside the one writer."""
+"""The read side of the index, for any process and any number of threads, while the one writer works."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
@@ -39,26 +39,16 @@ from gossamer.views.words.schema import (
 )
 from gossamer.views.words.snippets import Segment, around, limited, snippets
 
-# Pages with identical text: one result, whose copies are listed here.
-
 MOST_COPIES = 100
 
 
 class SameText(msgspec.Struct, frozen=True):
+    """A page with the same text as another one."""
+
     url: str
     title: str
     site: str
     fetched_at: Instant
-
-
-def copies_of(snapshot: Snapshot, url: Url, at_most: int = MOST_COPIES) -> list[SameText]:
-    """With the page itself, by URL; empty when it is not in the index."""
-    hits = snapshot.best(snapshot.term("url_id", url.id), 1)
-    copy = integers(snapshot.searcher, "copy_id", [hits[0][1]])[0] if hits else 0
-    alike = snapshot.best(snapshot.term("copy_id", copy), at_most) if copy else hits
-    cards = [card for _, place in alike if (card := card_at(snapshot, place)) is not None]
-    found = [SameText(card.url.text, card.title, card.url.host.name, card.fetched_at) for card in cards]
-    return sorted(found, key=lambda one: one.url)
 
 
 FEW = 10
@@ -123,11 +113,11 @@ class _Ranked(NamedTuple):
 
 
 class Searcher:
-    """A snapshot of the index as of `open` or the last `reload`. Each query runs on one snapshot, whatever
-    other threads do meanwhile."""
+    """A snapshot of the index as of `open` or the last `reload`. Each query runs on one snapshot, even if another
+    thread reloads meanwhile."""
 
     def __init__(self, folder: Path, vocabularies: Callable[[], Vocabularies] = bundled) -> None:
-        """`vocabularies` returns those that queries are understood by; called at each `reload`."""
+        """`vocabularies` returns those that queries are interpreted by; called at each `reload`."""
         self._folder, self._vocabularies = folder, vocabularies
         self._analyzer = analyzer()
         self._index: tantivy.Index | None = None
@@ -217,15 +207,14 @@ class Searcher:
             all_words = total == with_all
         some = best[query.offset :]
         found = tuple(_shown(snapshot, query, asking, some, all_words))
-        unreadable = _unreadable(snapshot, some) if len(found) < len(some) else ()
+        unreadable = _unreadable(snapshot, [one.place for one in some]) if len(found) < len(some) else ()
         key = msgspec.structs.replace(query, offset=0, limit=0, sort="best"), all_words, *count_by
-        counts: FacetCounts = (
-            snapshot.recall_counts(
-                key, lambda: facets.counted(snapshot, query, count_by, partial(asking.matching, all_words), total)
+        counts = FacetCounts()
+        if count_by:
+            pages_without = partial(asking.matching, all_words)
+            counts = snapshot.recall_counts(
+                key, lambda: facets.counted(snapshot, query, count_by, pages_without, total)
             )
-            if count_by
-            else FacetCounts()
-        )
         return MatchedPages(
             found=found,
             total=total,
@@ -256,8 +245,14 @@ class Searcher:
         return explained(snapshot, WordsQuery(snapshot, query), url.text, url.id, hits[0][1])
 
     def copies(self, url: Url) -> list[SameText]:
-        """Pages with the same text, this one included."""
-        return copies_of(self.snapshot, url)
+        """Pages with the same text, this one included, by URL; empty when it is not in the index."""
+        snapshot = self.snapshot
+        hits = snapshot.best(snapshot.term("url_id", url.id), 1)
+        copy = integers(snapshot.searcher, "copy_id", [hits[0][1]])[0] if hits else 0
+        same = snapshot.best(snapshot.term("copy_id", copy), MOST_COPIES) if copy else hits
+        cards = [card for _, place in same if (card := card_at(snapshot, place)) is not None]
+        found = [SameText(card.url.text, card.title, card.url.host.name, card.fetched_at) for card in cards]
+        return sorted(found, key=lambda one: one.url)
 
     def stored(self, url: Url) -> Stored | None:
         """None when the page is not in the index, or asks not to be."""
@@ -280,9 +275,7 @@ class Searcher:
             "address": card.url.text.partition("://")[2].replace("_", " ").replace("%", " "),
         }
         tallies = {field: Counter(self.snapshot.tokens(text)) for field, text in texts.items()}
-        total: Counter[str] = Counter()
-        for tally in tallies.values():
-            total.update(tally)
+        total = sum(tallies.values(), Counter[str]())
         return [
             WordCount(word, times, tuple(field for field, tally in tallies.items() if word in tally))
             for word, times in sorted(total.items(), key=lambda one: (-one[1], one[0]))
@@ -302,8 +295,7 @@ class Searcher:
         wanted = tantivy.Query.term_set_query(snapshot.schema, "url_id", [url.id for url in urls])
         both = tantivy.Query.boolean_query([(tantivy.Occur.Must, wanted), (tantivy.Occur.Must, WITH_WORDS)])
         with self.damage_named():
-            places = [place for _, place in snapshot.best(both, max(1, len(urls)))]
-            damaged = set(integers(snapshot.searcher, "url_id", [one for one in places if not card_at(snapshot, one)]))
+            damaged = set(_unreadable(snapshot, [place for _, place in snapshot.best(both, max(1, len(urls)))]))
         return [url for url in urls if url.id in damaged]
 
     def _entry(self, url: Url) -> tuple[tantivy.Document | None, Card | None]:
@@ -372,9 +364,9 @@ def _shown(
         yield FoundPage(card, score, snippet, copies, has_all or all_words)
 
 
-def _unreadable(snapshot: Snapshot, ranked: list[_Ranked]) -> tuple[int, ...]:
-    places = [one.place for one in ranked if card_at(snapshot, one.place) is None]
-    return tuple(integers(snapshot.searcher, "url_id", places))
+def _unreadable(snapshot: Snapshot, places: Iterable[tantivy.DocAddress]) -> tuple[int, ...]:
+    """`Url.id` of the entries without a readable card."""
+    return tuple(integers(snapshot.searcher, "url_id", [place for place in places if card_at(snapshot, place) is None]))
 
 
 # Every matching page, for exports, in constant memory. All pages come from one snapshot, so a commit meanwhile neither
@@ -389,7 +381,7 @@ def walked(snapshot: Snapshot, query: Query) -> Iterator[tuple[Card, str]]:
     matches all pages."""
     wanted, total = _wanted(snapshot, query)
     is_ordered = total <= DEEPEST_HIT and not query.is_empty
-    for place in _ordered(snapshot, query, wanted) if is_ordered else _by_id(snapshot, wanted):
+    for place in _in_order(snapshot, query, wanted) if is_ordered else _by_id(snapshot, wanted):
         entry = entry_at(snapshot, place)
         if entry is not None and (card := card_in(entry)) is not None:
             yield card, entry.get_first("content") or ""
@@ -408,12 +400,10 @@ def _wanted(snapshot: Snapshot, query: Query) -> tuple[tantivy.Query, int]:
     return wanted, total
 
 
-def _ordered(snapshot: Snapshot, query: Query, wanted: tantivy.Query) -> Iterator[tantivy.DocAddress]:
+def _in_order(snapshot: Snapshot, query: Query, wanted: tantivy.Query) -> list[tantivy.DocAddress]:
     if query.sort == "best" and query.wanted:
-        hits = snapshot.best(wanted, DEEPEST_HIT)
-    else:
-        hits = [(0.0, place) for _, place in snapshot.newest(wanted, DEEPEST_HIT, query.sort == "oldest")]
-    return iter([place for _, place in hits])
+        return [place for _, place in snapshot.best(wanted, DEEPEST_HIT)]
+    return [place for _, place in snapshot.newest(wanted, DEEPEST_HIT, query.sort == "oldest")]
 
 
 def _by_id(snapshot: Snapshot, wanted: tantivy.Query) -> Iterator[tantivy.DocAddress]:
@@ -423,11 +413,10 @@ def _by_id(snapshot: Snapshot, wanted: tantivy.Query) -> Iterator[tantivy.DocAdd
         hits = snapshot.searcher.search(
             narrowed, limit=STEP, count=False, order_by_field="url_id", order=tantivy.Order.Asc
         ).hits
-        for _, place in hits:
-            yield place
+        yield from (place for _, place in hits)
         if len(hits) < STEP:
             return
-        behind = tantivy.Query.range_query(
+        later = tantivy.Query.range_query(
             snapshot.schema, "url_id", tantivy.FieldType.Integer, lower_bound=hits[-1][0], include_lower=False
         )
-        narrowed = tantivy.Query.boolean_query([(tantivy.Occur.Must, wanted), (tantivy.Occur.Must, behind)])
+        narrowed = tantivy.Query.boolean_query([(tantivy.Occur.Must, wanted), (tantivy.Occur.Must, later)])
