@@ -120,12 +120,13 @@ def remote_facts(directory: Directory, processes: Processes) -> Iterator[tuple[R
                 child.wait(LONGEST_END_S)  # it has time to report why it could not start
                 raise
             facts = RemoteFacts(child, ours, replies, position)
+            is_done = False
             try:
                 yield facts, child
-            except BaseException:
-                child.kill()  # nothing waits for it
-                raise
+                is_done = True
             finally:
+                if not is_done:  # nothing waits for it
+                    child.kill()
                 facts.close()
             child.wait(LONGEST_END_S)
         finally:
