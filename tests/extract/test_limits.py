@@ -89,15 +89,15 @@ LIMITS = {
     "markup": (rdfa, "MOST_MARKUP", 60, f'<p {V}><b property="a" datatype="rdf:HTML"><i>1</i></b><b property="l" inlist '
                'datatype="rdf:HTML"><i>1</i><i>2</i><i>3</i><i>4</i></b></p>'),
     "copies": (rdfa, "MOST_COPIES", 2, COPIES),
-    "letters of cards": (tags, "MOST_LETTERS", 5, OG.format(names="og:image", two="/2.png") + WIDTH),
-    "letters of items": (microdata, "MOST_LETTERS", 5, f'<p itemscope itemtype="{S}T"><b itemprop="a">123456</b><b '
+    "letters of cards": (tags, "MOST_CHARACTERS", 5, OG.format(names="og:image", two="/2.png") + WIDTH),
+    "letters of items": (microdata, "MOST_CHARACTERS", 5, f'<p itemscope itemtype="{S}T"><b itemprop="a">123456</b><b '
                          'itemprop="b">7</b></p>'),
     "steps": (microdata, "MOST_STEPS", 1, f'<p itemscope itemtype="{S}T" itemref="r"><b itemprop="a">1</b></p><p id="r">'
               '<b itemprop="b">7</b><b itemprop="c">8</b></p>'),
     "texts in texts": (microdata, "DEEPEST", 1, f'<p itemscope itemtype="{S}T"><b itemprop="a">1<i itemprop="b">2</i></b></p>'),
     "items": (microformats, "MOST_ITEMS", 2, ITEMS),
     "includes": (microformats, "MOST_INCLUDED", 1, INCLUDING),
-    "letters of microformats": (microformats, "MOST_LETTERS", 12, card("Ann") + card("Bo", '<a class="u-url">http://u/</a>')),
+    "letters of microformats": (microformats, "MOST_CHARACTERS", 12, card("Ann") + card("Bo", '<a class="u-url">http://u/</a>')),
     "class names": (microformats_names, "MOST_NAMES", 2, card("Ann", '<p class="a b p-org h-card"><i class="p-name">Z</i></p>')),
     "script size": (jsonld, "LARGEST_SCRIPT", 40, JSON_LD % '"name": "x"' + JSON_LD % '"a": {"b": "c"}'),
     "script depth": (jsonld_local, "DEEPEST", 2, JSON_LD % '"a": {"b": {"c": {"d": "e"}}}'),

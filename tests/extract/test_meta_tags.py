@@ -2,7 +2,7 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 from tests.extract.pages import ADDRESS, parses_again, read
 
-from gossamer.extract.meta_tags import MOST_LETTERS
+from gossamer.extract.meta_tags import MOST_CHARACTERS
 from gossamer.extract.page import extract
 from gossamer.extract.source import MOST_NOTICES, SYNTAXES, Extraction, Notice
 from gossamer.extract.terms import LONGEST_LITERAL
@@ -266,7 +266,7 @@ def test_F_M6_a_hundred_thousand_metas_are_bounded() -> None:
 def test_F_G3_one_long_value_is_not_multiplied() -> None:
     names = " ".join(f"og:n{n}" for n in range(1_000))
     found = asked(f'<meta name="{names}" content="{"x" * 100_000}">')
-    assert sum(len(fact.object) for fact in found.triples) <= MOST_LETTERS + LONGEST_LITERAL
+    assert sum(len(fact.object) for fact in found.triples) <= MOST_CHARACTERS + LONGEST_LITERAL
     assert asked(f'<meta property="og:title" content="{"x" * (2 << 20)}">').flags == ("literal-too-long",)
 
 

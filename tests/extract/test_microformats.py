@@ -7,7 +7,7 @@ from selectolax.lexbor import LexborHTMLParser
 from tests.extract.canonical_json import parsed
 
 from gossamer.extract.microformats.reader import MOST_ITEMS, items_of
-from gossamer.extract.microformats.tree import MOST_LETTERS
+from gossamer.extract.microformats.tree import MOST_CHARACTERS
 from gossamer.extract.microformats.values import assembled
 from gossamer.parse.html.tree import seen_in
 
@@ -193,7 +193,7 @@ def test_deep_nesting_repeats_no_text_beyond_the_limit() -> None:
     markup = '<div class="h-entry p-a e-b">' * 500 + "x" * 100_000
     found = items_of(seen_in(LexborHTMLParser(markup)).every(), BASE)
     texts = sum(len(str(one.value)) for item in found.every for one in item.properties)
-    assert texts < 2 * MOST_LETTERS
+    assert texts < 2 * MOST_CHARACTERS
     assert found.flags == ["microformats-too-long"]
 
 
@@ -220,7 +220,7 @@ def test_markup_inside_markup_is_a_part_of_it() -> None:
 def test_F_G3_many_names_for_a_long_text_do_not_multiply_it() -> None:
     names = " ".join(f"p-{'a' * length}" for length in range(1, 900))
     found = items_of(seen_in(LexborHTMLParser(f'<div class="h-card"><p class="{names}">' + "x" * 50_000)).every(), BASE)
-    assert sum(len(str(one.value)) for one in found.every[0].properties) < MOST_LETTERS
+    assert sum(len(str(one.value)) for one in found.every[0].properties) < MOST_CHARACTERS
     assert found.flags == ["microformats-too-long"]
 
 

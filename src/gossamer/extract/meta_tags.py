@@ -5,8 +5,8 @@ first colon (`og:image:alt` is `http://ogp.me/ns#image:alt`), and values are pla
 that RDFa reads the same fact from the same element. The subject is the URL of the page.
 
 A structured property (`og:image:width`) applies to the last `og:image` before it (https://ogp.me, Structured
-Properties). As two images of one width would be a single fact of the page, it is also stated of the image's own URL.
-The first value of a repeated property is the preferred one (Arrays), and comes first here too.
+Properties). As two images of one width would be a single fact about the page, it is also stated about the image's own
+URL. The first value of a repeated property is the preferred one (Arrays), and comes first here too.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,7 +27,7 @@ from gossamer.extract.terms import (
 )
 from gossamer.values.tree import Attributes, Element
 
-MOST_LETTERS = 32 << 20
+MOST_CHARACTERS = 32 << 20
 """Characters of all values of a page together."""
 
 OPEN_GRAPH: dict[str, str] = {
@@ -128,90 +128,82 @@ class _Cards:
         self._usual = usual
         self._page = f"<{source.address}>"
         self._surroundings = Surroundings(source.host)
-        self._things: dict[str, str | None] = {}
-        self._letters = MOST_LETTERS
+        self._subjects: dict[str, str | None] = {}
+        self._characters = MOST_CHARACTERS
         self._seen: set[str] = set()
 
     def over(self, metas: Iterable[tuple[Element, Attributes]]) -> None:
         for element, attributes in metas:
             for prefix, local in self._names(attributes):
                 self._read(element, attributes, prefix, local)
-                if len(self.found.triples) >= self._source.at_most or self._letters <= 0:
+                if len(self.found.triples) >= self._source.at_most or self._characters <= 0:
                     self.found.cut(self._source.at_most)
                     return
 
     def _names(self, attributes: Attributes) -> Iterator[tuple[str, str]]:
         """Names in @property, and in @name, where Open Graph does not belong but often is."""
         for attribute in ("property", "name"):
-            said = attributes.get(attribute)
-            if said and ":" in said:
-                for word in said.split():
-                    prefix, _, local = word.partition(":")
-                    prefix = prefix.lower()
-                    if local and prefix in self._usual:
-                        yield prefix, local
+            for word in (attributes.get(attribute) or "").split():
+                prefix, _, local = word.partition(":")
+                if local and prefix.lower() in self._usual:
+                    yield prefix.lower(), local
 
     def _read(self, element: Element, attributes: Attributes, prefix: str, local: str) -> None:
-        words = attributes.get("content")
-        if words is None:
-            words = attributes.get("value")  # what the first examples of Twitter cards had
+        text = attributes.get("content")
+        if text is None:
+            text = attributes.get("value")  # what the first examples of Twitter cards had
         if self._source.collects_notices:
-            self._note(element, attributes, f"{prefix}:{local}", words)
-        if not words:
+            self._note(element, attributes, f"{prefix}:{local}", text)
+        if not text:
             return
         language, prefixes = self._surroundings.of(element, attributes)
         predicate = _predicate(prefixes.get(prefix) or self._usual[prefix], local, self._source.address)
-        self._letters -= len(words)
+        self._characters -= len(text)
         root, _, part = local.partition(":")
         root = f"{prefix}:{root}"
-        thing = self._thing(root, part, words) if root in _STRUCTURED else None
+        subject = self._subject(root, part, text) if root in _STRUCTURED else None
         if predicate is None:
             return
-        if len(words) > LONGEST_LITERAL:
+        if len(text) > LONGEST_LITERAL:
             self.found.flags.append("literal-too-long")
             return
-        value = quoted(words) + language
+        value = quoted(text) + language
         self.found.state(element, self._page, predicate, value)
-        if thing is not None:
-            self.found.state(element, thing, predicate, value)
+        if subject is not None:
+            self.found.state(element, subject, predicate, value)
 
-    def _thing(self, root: str, part: str, words: str) -> str | None:
+    def _subject(self, root: str, part: str, text: str) -> str | None:
         """The image, song or actor that a structured property describes; None if it describes the page.
 
         `og:image` begins one, and so do its synonym `og:image:url` and, if there is none yet, `og:image:secure_url`."""
-        if part and part != "url":
-            if part == "secure_url" and self._things.get(root) is None:
-                self._things[root] = self._node(root, words)
-            return self._things.get(root)
-        self._things[root] = self._node(root, words)
-        return None
+        is_first = part in ("", "url")
+        if is_first or (part == "secure_url" and self._subjects.get(root) is None):
+            self._subjects[root] = self._iri(root, text.strip())
+        return None if is_first else self._subjects.get(root)
 
-    def _node(self, root: str, words: str) -> str | None:
+    def _iri(self, root: str, text: str) -> str | None:
         """Media may have relative URLs, though they should not; a song or an actor may be only a name."""
-        words = words.strip()
-        if root not in _MEDIA and "://" not in words:
+        iri = absolute(text, self._source.base) if root in _MEDIA or "://" in text else None
+        if iri is None:
             return None
-        whole = absolute(words, self._source.base)
-        if whole is not None and len(whole) > LONGEST_IRI:
-            return UNKNOWN_TERM
-        return None if whole is None else iri_term(whole)
+        return UNKNOWN_TERM if len(iri) > LONGEST_IRI else iri_term(iri)
 
-    def _note(self, element: Element, attributes: Attributes, name: str, words: str | None) -> None:
+    def _note(self, element: Element, attributes: Attributes, name: str, text: str | None) -> None:
         family = "twitter" if self._usual is TWITTER else "opengraph"
         root, _, part = name.rpartition(":") if name.count(":") > 1 else (name, "", "")
 
         def note(kind: str, says: str, is_grave: bool = True) -> None:
             self.found.notices.append(Notice("warning" if is_grave else "info", kind, says, element))
 
-        if not words:
+        if not text:
             note(f"{family}-no-content", f"{name} has no content.")
         elif "content" not in attributes:
             note(f"{family}-value", f"{name} has its value in @value; it belongs in @content.", is_grave=False)
-        elif name in _MEDIA and "://" not in words:
+        elif name in _MEDIA and "://" not in text:
             note("opengraph-relative", f"{name} should be an absolute URL.")
         if family == "opengraph" and "property" not in attributes:
             note("opengraph-in-name", f"{name} is in @name; Open Graph belongs in @property.", is_grave=False)
-        if root in _MEDIA and part not in ("", "url", "secure_url") and root not in self._things:
+        if root in _MEDIA and part not in ("", "url", "secure_url") and root not in self._subjects:
             note("opengraph-structured-alone", f"{name} comes before the {root} that it belongs to.")
         if name in _SINGLE and name in self._seen:
             note("opengraph-repeated", f"{name} occurs more than once; the first counts.", is_grave=False)
@@ -229,8 +221,8 @@ class _Cards:
 @lru_cache(maxsize=4096)
 def _predicate(namespace: str, local: str, address: str) -> str | None:
     """Cached across pages: a hundred names cover nearly everything in use."""
-    whole = absolute(namespace + local, address)
-    return None if whole is None else iri_term(whole)
+    iri = absolute(namespace + local, address)
+    return None if iri is None else iri_term(iri)
 
 
 ELEMENTS = "http://purl.org/dc/elements/1.1/"
@@ -272,20 +264,20 @@ def read_dublin_core(source: Source) -> FoundFacts:
             stating.append((element, attributes, name.strip(), ""))
     for element, _, attributes in [one for one in source.survey.elements if one[1] == "link"]:
         if "." in (relation := attributes.get("rel") or ""):
-            address = attributes.get("href") or ""
+            href = attributes.get("href") or ""
             if relation[:7].lower() != "schema.":
                 words = relation.split(None, MOST_NAMES)
                 is_cut = is_cut or len(words) > MOST_NAMES
-                stating.extend((element, attributes, word, address) for word in words[:MOST_NAMES] if "." in word)
+                stating.extend((element, attributes, word, href) for word in words[:MOST_NAMES] if "." in word)
             else:
-                declared.setdefault(relation[7:].strip().lower(), address.strip())
-    found = _Stated(source, declared).over(stating) if stating else FoundFacts()
+                declared.setdefault(relation[7:].strip().lower(), href.strip())
+    found = _DublinCore(source, declared).over(stating) if stating else FoundFacts()
     if is_cut:
         found.flags.append("too-many-names")
     return found
 
 
-class _Stated:
+class _DublinCore:
     def __init__(self, source: Source, declared: Mapping[str, str]) -> None:
         self._source = source
         self._declared = declared
@@ -294,11 +286,11 @@ class _Stated:
 
     def over(self, stating: list[tuple[Element, Attributes, str, str]]) -> FoundFacts:
         page, found = f"<{self._source.address}>", self._found
-        for element, attributes, name, address in stating:
+        for element, attributes, name, href in stating:
             predicate = self._predicate(name)
             if predicate is None:
                 continue
-            value = self._literal(element, attributes) if element.tag == "meta" else self._resource(address)
+            value = self._literal(element, attributes) if element.tag == "meta" else self._resource(href)
             if value is None:
                 if self._source.collects_notices:
                     says = f"{name[:80]} has no content, or an invalid URL."
@@ -317,45 +309,45 @@ class _Stated:
 
     def _predicate(self, name: str) -> str | None:
         """None for names of no known schema, such as `fb.app` or `google.site`."""
-        prefix, local = _parted(name)
+        prefix, local = _split(name)
         namespace = self._declared.get(prefix) or _USUAL_SCHEMAS.get(prefix)
         if namespace is None or not local:
             return None
         if namespace.startswith(("http://purl.org/dc/", "https://purl.org/dc/")):
-            return _own(local, namespace.startswith(("http://purl.org/dc/terms", "https://purl.org/dc/terms")))
+            return _dublin_core_term(
+                local, namespace.startswith(("http://purl.org/dc/terms", "https://purl.org/dc/terms"))
+            )
         return _predicate(namespace, local, self._source.address)
 
-    def _resource(self, address: str) -> str | None:
-        whole = absolute(address, self._source.base) if address else None
-        return None if whole is None else iri_term(whole)
+    def _resource(self, href: str) -> str | None:
+        iri = absolute(href, self._source.base) if href else None
+        return None if iri is None else iri_term(iri)
 
     def _literal(self, element: Element, attributes: Attributes) -> str | None:
-        words = attributes.get("content")
-        if not words:
+        text = attributes.get("content")
+        if not text:
             return None
-        scheme = attributes.get("scheme")
-        if scheme:
-            datatype = _DATATYPE.get(scheme.strip().rpartition(".")[2].rpartition(":")[2].lower())
-            if datatype is not None:
-                return typed_literal(words, datatype)
-        return quoted(words) + self._surroundings.of(element, attributes).language
+        scheme = (attributes.get("scheme") or "").strip().rpartition(".")[2].rpartition(":")[2].lower()
+        if (datatype := _DATATYPE.get(scheme)) is not None:
+            return typed_literal(text, datatype)
+        return quoted(text) + self._surroundings.of(element, attributes).language
 
     def _note(self, element: Element, name: str) -> None:
-        prefix, _ = _parted(name)
+        prefix, _ = _split(name)
         if prefix not in self._declared:
             written = name[: min(len(prefix), 80)]
             says = f'{name[:80]} is used without a <link rel="schema.{written}"> that declares its prefix.'
             self._found.notices.append(Notice("info", "dublin-core-undeclared", says, element))
 
 
-def _parted(name: str) -> tuple[str, str]:
+def _split(name: str) -> tuple[str, str]:
     """Prefix and name of `DC.title`, and of the wrong but common `dc:title`."""
     dot, colon = name.find("."), name.find(":")
     at = dot if colon < 0 or 0 <= dot < colon else colon
     return name[:at].lower(), name[at + 1 :]
 
 
-def _own(local: str, is_terms: bool) -> str | None:
+def _dublin_core_term(local: str, is_terms: bool) -> str | None:
     """A Dublin Core term, or None. The last part that is a term counts."""
     first, *finer = local.lower().replace(":", ".").split(".")
     for part in reversed(finer):

@@ -1,8 +1,8 @@
-"""The items of a page and the elements that are their properties (HTML, 5.2: Encoding microdata).
+"""Microdata (HTML, 5.2) and its facts ("Microdata to RDF", second edition).
 
 One selector finds the elements with Microdata, in document order; climbing from each to the nearest known element shows
 which item it is in. `itemref` adds to an item a range of the properties of another: those between the first and the
-last inside the referenced element, so that no page can make us visit an element twice.
+last inside the referenced element, so that no page can make us read an element twice.
 """
 
 import re
@@ -28,10 +28,10 @@ from gossamer.extract.terms import (
 from gossamer.values.page import MOST_TRIPLES
 from gossamer.values.tree import Attributes, Element
 
-NOWHERE = -1
-"""Not inside an item, or not inside an element that `itemref` names."""
+NONE = -1
+"""No item, or no element that `itemref` names."""
 
-_CARRYING = ("itemscope", "itemprop", "itemprop-reverse")
+_MICRODATA = ("itemscope", "itemprop", "itemprop-reverse")
 
 
 class MicrodataItem(NamedTuple):
@@ -49,7 +49,7 @@ class ItemProperty(NamedTuple):
     reverse_names: tuple[str, ...]
     """Properties of the value, whose value is the item."""
     item: int
-    """The number of the item that is the value, or NOWHERE."""
+    """The number of the item that is the value, or NONE."""
     language: str
     """As `language_suffix` gives it."""
     depth: int
@@ -68,8 +68,8 @@ class _Block:
 class _Scope(NamedTuple):
     """What applies inside an element."""
 
-    owner: int = NOWHERE
-    block: int = NOWHERE
+    owner: int = NONE
+    block: int = NONE
     language: str = ""
     depth: int = 0
 
@@ -90,21 +90,21 @@ class Items:
         self._open: list[tuple[int, _Block]] = []
 
     def find(self, source: Source) -> None:
-        """Visit the page, once."""
+        """Read the page, once."""
         root = source.survey.root
         if root is None:
             return
         last_id = 0
-        for element in self._carrying(root, source):
+        for element in self._with_microdata(root, source):
             element_id = element.mem_id
             if element_id != last_id:  # a selector finds an element once for each of its parts that match
                 last_id = element_id
-                self._meet(element, element_id)
-        self._close(NOWHERE)
+                self._add(element, element_id)
+        self._close(NONE)
 
-    def _carrying(self, root: Element, source: Source) -> Iterable[Element]:
-        """The elements with Microdata. A selector finds them at a tenth of the cost of visiting all."""
-        names = (*_CARRYING, "id") if self._wanted else _CARRYING
+    def _with_microdata(self, root: Element, source: Source) -> Iterable[Element]:
+        """The elements with Microdata. A selector finds them at a tenth of the cost of looking at all."""
+        names = (*_MICRODATA, "id") if self._wanted else _MICRODATA
         if source.host is HostLanguage.HTML:
             return root.css(",".join([f"[{name}]" for name in names]))
         return [element for element, _, attributes in source.survey.every() if not attributes.keys().isdisjoint(names)]
@@ -122,17 +122,16 @@ class Items:
                 found = self._written_in.get(block.owner, [])
                 spans.add((block.owner, bisect_left(found, block.start), bisect_left(found, block.end)))
         numbers: list[int] = []
-        owner, reached = NOWHERE - 1, 0
-        for of, start, end in sorted(spans):
-            if of != owner:
-                owner, reached = of, 0
-            numbers += self._written_in.get(of, [])[max(start, reached) : end]
-            reached = max(reached, end)
+        last, reached = None, 0
+        for owner, start, end in sorted(spans):
+            reached = reached if owner == last else 0
+            numbers += self._written_in.get(owner, [])[max(start, reached) : end]
+            last, reached = owner, max(reached, end)
             if len(numbers) >= at_most:
                 break
         return sorted(numbers)
 
-    def _meet(self, element: Element, element_id: int) -> None:
+    def _add(self, element: Element, element_id: int) -> None:
         attributes = element.attributes
         around = self._scopes.within(element.parent)
         self._close(around.block)
@@ -141,12 +140,10 @@ class Items:
             block = len(self.blocks)
             self.blocks[name] = _Block(around.owner, len(self.properties))
             self._open.append((block, self.blocks[name]))
-        names = tuple((attributes["itemprop"] or "").split()) if "itemprop" in attributes else ()
-        reverse_names = (
-            tuple((attributes["itemprop-reverse"] or "").split()) if "itemprop-reverse" in attributes else ()
-        )
+        names = tuple((attributes.get("itemprop") or "").split())
+        reverse_names = tuple((attributes.get("itemprop-reverse") or "").split())
         language = _language(attributes, around.language)
-        item = NOWHERE
+        item = NONE
         if "itemscope" in attributes:
             item = owner = len(self.items)
             self.items.append(MicrodataItem(element, attributes, bool(names or reverse_names)))
@@ -155,7 +152,7 @@ class Items:
             self.properties.append(
                 ItemProperty(element, element.tag or "", attributes, names, reverse_names, item, language, depth)
             )
-            depth += item == NOWHERE
+            depth += item == NONE
         self._scopes.known[element_id] = _Scope(owner, block, language, depth)
 
     def _close(self, block: int) -> None:
@@ -220,7 +217,7 @@ def vocabulary_of(kind: str, registry: Registry) -> ItemVocabulary:
 # every element, as in HTML Microdata since 2017 and in pages and schema.org examples before. If the attribute that
 # should hold the value is missing, the text does.
 
-_ADDRESS_IN = {
+_URL_IN = {
     **dict.fromkeys(("a", "area", "link"), "href"),
     **dict.fromkeys(("audio", "embed", "iframe", "img", "source", "track", "video"), "src"),
     "object": "data",
@@ -235,35 +232,33 @@ def value_of(found: ItemProperty, base: str) -> str | None:
     attributes = found.attributes
     if "content" in attributes:
         return quoted(attributes["content"] or "") + found.language
-    if (place := _ADDRESS_IN.get(found.tag)) is not None:
-        if place in attributes:
-            address = absolute(attributes[place] or "", base)
-            return None if address is None else iri_term(address)
-        words = found.element.text()
-        return quoted(words) + found.language if words.strip() else None
+    if (name := _URL_IN.get(found.tag)) is not None:
+        if name in attributes:
+            iri = absolute(attributes[name] or "", base)
+            return None if iri is None else iri_term(iri)
+        text = found.element.text()
+        return quoted(text) + found.language if text.strip() else None
     if found.tag == "meta":
         return None
     if found.tag in _NUMBERS and "value" in attributes:
         return _number(attributes["value"] or "")
     if found.tag == "time":
-        words = (attributes["datetime"] or "") if "datetime" in attributes else found.element.text()
-        kind = time_datatype(words)
-        return quoted(words) + found.language if kind is None else typed_literal(words, kind)
+        text = (attributes["datetime"] or "") if "datetime" in attributes else found.element.text()
+        datatype = time_datatype(text)
+        return quoted(text) + found.language if datatype is None else typed_literal(text, datatype)
     return quoted(found.element.text()) + found.language
 
 
-def _number(said: str) -> str:
-    if _INTEGER(said):
-        return typed_literal(said, f"<{XSD}integer>")
-    if _DOUBLE(said):
-        return typed_literal(said, f"<{XSD}double>")
-    return quoted(said)
+def _number(text: str) -> str:
+    if _INTEGER(text):
+        return typed_literal(text, f"<{XSD}integer>")
+    return typed_literal(text, f"<{XSD}double>") if _DOUBLE(text) else quoted(text)
 
 
-MOST_LETTERS = 32 << 20
+MOST_CHARACTERS = 32 << 20
 """Characters of all values of a page together: nested properties would otherwise repeat a long text."""
 MOST_STEPS = 4 * MOST_TRIPLES
-"""Properties visited, each as often as an item has it: with @itemref many items can share many."""
+"""Properties, each counted as often as an item has it: with @itemref many items can share many."""
 DEEPEST = 16
 """Texts of properties within texts of properties, each of which is read separately."""
 
@@ -280,12 +275,12 @@ def read_microdata(source: Source, registry: Registry = REGISTRY) -> FoundFacts:
     walk = _Walk(source, page, registry)
     walk.over_items()
     if source.collects_notices:
-        walk.note_the_unreached()
+        walk.note_unreached()
     return walk.found
 
 
 class _Frame(NamedTuple):
-    """An item being visited."""
+    """An item being read."""
 
     number: int
     subject: str
@@ -310,7 +305,7 @@ class _Walk:
         self._predicates: dict[tuple[str, str], str | None] = {}
         self._values: dict[int, str | None] = {}
         self._seen: set[int] = set()
-        self._letters = MOST_LETTERS
+        self._characters = MOST_CHARACTERS
         self._steps = MOST_STEPS
 
     def over_items(self) -> None:
@@ -329,7 +324,7 @@ class _Walk:
             self.found.cut(self._source.at_most)
 
     def _is_full(self) -> bool:
-        return len(self.found.triples) >= self._source.at_most or self._letters <= 0 or self._steps <= 0
+        return len(self.found.triples) >= self._source.at_most or self._characters <= 0 or self._steps <= 0
 
     def _enter(self, number: int, inherited: ItemVocabulary | None) -> None:
         """State the types of an item and put its properties next in line; once for each vocabulary."""
@@ -350,36 +345,33 @@ class _Walk:
         if self._source.collects_notices:
             self._note_of_item(item, bool(kinds), own is not None)
 
-    def _kinds(self, said: str) -> tuple[list[str], ItemVocabulary | None]:
+    def _kinds(self, itemtype: str) -> tuple[list[str], ItemVocabulary | None]:
         """Absolute IRIs in @itemtype as terms, and the vocabulary of the first ("Microdata to RDF", 4.3, step 3)."""
-        known = self._typed.get(said)
+        known = self._typed.get(itemtype)
         if known is None:
-            named = [kind for kind in said.split() if is_absolute(kind)]
+            named = [kind for kind in itemtype.split() if is_absolute(kind)]
             kinds = [term for kind in named if (term := iri_term(kind)) is not None]
             known = (kinds, vocabulary_of(kinds[0][1:-1], self._registry) if kinds else None)
             if named and len(named[0]) > LONGEST_IRI:
                 known = (kinds, _UNKNOWN)
                 self.found.flag(NAME_TOO_LONG)
-            self._typed[said] = known
+            self._typed[itemtype] = known
         return known
 
     def _subject(self, number: int) -> str:
-        known = self._subjects.get(number)
-        if known is None:
+        if number not in self._subjects:
             attributes = self._page.items[number].attributes
-            address = absolute(attributes["itemid"] or "", self._source.base) if "itemid" in attributes else None
-            if address is not None and len(address) > LONGEST_IRI:
-                known = UNKNOWN_TERM
-            else:
-                known = (None if address is None else iri_term(address)) or self._source.labels.new()
-            self._subjects[number] = known
-        return known
+            iri = absolute(attributes["itemid"] or "", self._source.base) if "itemid" in attributes else None
+            is_too_long = iri is not None and len(iri) > LONGEST_IRI
+            named = UNKNOWN_TERM if is_too_long else iri_term(iri) if iri is not None else None
+            self._subjects[number] = named or self._source.labels.new()
+        return self._subjects[number]
 
     def _state_property(self, frame: _Frame, number: int) -> None:
         found = self._page.properties[number]
         if self._source.collects_notices:
             self._seen.add(number)
-        if found.item == NOWHERE:
+        if found.item == NONE:
             value = self._value(number, found)
             if value is not None:
                 self._state(frame, found, value)
@@ -402,7 +394,7 @@ class _Walk:
                 self._note("warning", "value-missing", f"<{found.tag}> has no usable value.", found.element)
             elif len(value) > LONGEST_LITERAL:
                 self.found.flag("literal-too-long")
-                self._letters -= len(value)
+                self._characters -= len(value)
                 value = None
         self._values[number] = value
         return value
@@ -413,7 +405,7 @@ class _Walk:
         for name in found.names:
             for predicate in (self._predicate(name, frame.vocabulary), *frame.vocabulary.implied.get(name, ())):
                 if predicate is not None and not (is_literal and predicate == RDF_TYPE):
-                    self._letters -= len(value)
+                    self._characters -= len(value)
                     self.found.state(found.element, frame.subject, predicate, value)
         for name in found.reverse_names:
             predicate = self._predicate(name, frame.vocabulary)
@@ -446,9 +438,9 @@ class _Walk:
                 says = f"itemref names “{name}”, but no element has that id."
                 self._note("warning", "itemref-unknown", says, item.element)
 
-    def note_the_unreached(self) -> None:
+    def note_unreached(self) -> None:
         """Properties of no item: neither they nor the items in them are stated."""
         for number, found in enumerate(self._page.properties):
             if number not in self._seen and not self._is_full():
-                said = " ".join(found.names + found.reverse_names)
-                self._note("warning", "property-of-nothing", f"“{said}” is a property of no item.", found.element)
+                names = " ".join(found.names + found.reverse_names)
+                self._note("warning", "property-of-nothing", f"“{names}” is a property of no item.", found.element)

@@ -8,7 +8,7 @@ the item in it. Neither recurses, however deep a page nests them.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from gossamer.extract.microformats.tree import MOST_LETTERS, WHITE, Region, TooLong
+from gossamer.extract.microformats.tree import MOST_CHARACTERS, WHITE, Region, TooLong
 from gossamer.extract.microformats.values import (
     Old,
     Value,
@@ -93,7 +93,7 @@ class _Gathering:
         self.found = Gathered()
         self._every = every
         self._base = base
-        self._allowance = LengthAllowance(MOST_LETTERS)
+        self._allowance = LengthAllowance(MOST_CHARACTERS)
         self._included = MOST_INCLUDED
         self._by_id: dict[str, Element] | None = None
         self._regions: dict[int, Region] = {}
@@ -216,7 +216,8 @@ def _read(item: Microformat) -> None:
     for one in item.properties:
         way = (one.prefix, id(one.region), one.number)
         if way in known:  # properties of one element share its value
-            one.value = _again(known[way], one.region)
+            value, count = known[way], one.region.counted
+            one.value = count(value) if isinstance(value, str) else type(value)(*map(count, value))
             continue
         if one.nested is not None and one.nested.is_cut:
             if one.prefix == "dt":
@@ -228,12 +229,6 @@ def _read(item: Microformat) -> None:
             last_date = date_in(one.value) or last_date
     if not item.old or item.is_made:
         _imply(item)
-
-
-def _again(value: Value, region: Region) -> Value:
-    if isinstance(value, str):
-        return region.again(value)
-    return type(value)(*map(region.again, value))
 
 
 def _value(one: MicroformatProperty, old: Old, last_date: str) -> Value:

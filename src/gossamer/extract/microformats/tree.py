@@ -7,18 +7,18 @@ the text of an element is a join of a slice. However deep properties nest, readi
 from bisect import bisect_left
 from collections.abc import Iterator
 
-from gossamer.extract.markup import RAW, VOID, attribute, plain_text
+from gossamer.extract.markup import RAW, TEXT, VOID, events, plain_text, start_tag
 from gossamer.extract.source import LengthAllowance
 from gossamer.extract.terms import absolute
 from gossamer.values.tree import Attributes, Element
 
-MOST_LETTERS = 8 << 20
+MOST_CHARACTERS = 8 << 20
 """Of all texts of a page together: nested properties would otherwise repeat a long text as often as they nest."""
 
 WHITE = " \t\n\r\f"
 
 _SILENT = frozenset(("script", "style", "template"))
-_ADDRESSES = frozenset(("href", "src", "poster", "cite"))
+_URLS = frozenset(("href", "src", "poster", "cite"))
 
 
 class TooLong(Exception):
@@ -61,25 +61,17 @@ class Region:
         self._lay_out(outermost)
 
     def _lay_out(self, outermost: Element) -> None:
-        open_ids: list[int] = []
-        open_numbers: list[int] = []
-        for node in outermost.traverse(include_text=True):
-            tag = node.tag or "-"
-            if tag[0] in "-_!" and tag != "-text":
-                continue
-            parent = node.parent
-            parent_id = parent.mem_id if parent is not None else 0
-            while open_ids and open_ids[-1] != parent_id:
-                open_ids.pop()
-                self._close(open_numbers.pop())
-            if tag == "-text":
-                if not open_numbers or self.tags[open_numbers[-1]] not in _SILENT:
+        opened: list[int] = []
+        for node, tag in events(outermost):
+            if node is None:
+                number = opened.pop()
+                self.ends[number] = len(self.tags) - 1
+                self._stops[number] = len(self._pieces)
+            elif tag == TEXT:
+                if not opened or self.tags[opened[-1]] not in _SILENT:
                     self._pieces.append(node.text(deep=False))
-                continue
-            open_ids.append(node.mem_id)
-            open_numbers.append(self._open(node, tag))
-        while open_numbers:
-            self._close(open_numbers.pop())
+            elif tag:
+                opened.append(self._open(node, tag))
 
     def _open(self, element: Element, tag: str) -> int:
         number = len(self.tags)
@@ -98,14 +90,10 @@ class Region:
     def _add_image(self, attributes: Attributes) -> None:
         self._images.append(len(self._pieces))
         if "alt" in attributes:
-            self._alts[len(self._pieces)] = words = attributes["alt"] or ""
+            self._alts[len(self._pieces)] = text = attributes["alt"] or ""
         else:
-            words = f" {resolved(attributes['src'] or '', self.base)} " if attributes.get("src") else ""
-        self._pieces.append(words)
-
-    def _close(self, number: int) -> None:
-        self.ends[number] = len(self.tags) - 1
-        self._stops[number] = len(self._pieces)
+            text = f" {self._resolved(attributes['src'])} " if attributes.get("src") else ""
+        self._pieces.append(text)
 
     def children(self, number: int) -> Iterator[int]:
         child, end = number + 1, self.ends[number]
@@ -118,10 +106,10 @@ class Region:
         """The text, with images replaced by their alternative text or else their URL."""
         start, stop = self._starts[number], self._stops[number]
         self._spend(stop - start + 1)
-        return self.again("".join(self._pieces[start:stop]))
+        return self.counted("".join(self._pieces[start:stop]))
 
-    def words(self, number: int, speaks_alt: bool = False) -> str:
-        """The text without images, or only with those that have an alternative text."""
+    def imageless_text(self, number: int, keeps_alts: bool = False) -> str:
+        """The text without images, or with their alternative texts."""
         start, stop = self._starts[number], self._stops[number]
         images = self._images[bisect_left(self._images, start) : bisect_left(self._images, stop)]
         if not images:
@@ -129,16 +117,16 @@ class Region:
         self._spend(stop - start + len(images))
         pieces = self._pieces[start:stop]
         for image in images:
-            pieces[image - start] = self._alts.get(image, "") if speaks_alt else ""
-        return self.again("".join(pieces))
+            pieces[image - start] = self._alts.get(image, "") if keeps_alts else ""
+        return self.counted("".join(pieces))
 
-    def again(self, text: str) -> str:
-        """The text, counted against the limit: of one element, or one that was read before and is repeated."""
+    def counted(self, text: str) -> str:
+        """The text, counted against the limit: when it is read, and whenever it is repeated."""
         self._spend(len(text))
         return text
 
-    def _spend(self, letters: int) -> None:
-        if not self._allowance.spend(letters):
+    def _spend(self, length: int) -> None:
+        if not self._allowance.spend(length):
             raise TooLong
 
     def html(self, number: int) -> str:
@@ -147,45 +135,30 @@ class Region:
             self._lay_out_markup()
         start, stop = self._markup_spans[number]
         self._spend(stop - start + 1)
-        return self.again("".join(self._markup[start:stop]))
+        return self.counted("".join(self._markup[start:stop]))
 
     def _lay_out_markup(self) -> None:
         written = self._markup
         starts: list[int] = []
         stops = [0] * len(self.tags)
-        opened: list[tuple[int, int]] = []
-
-        def close() -> None:
-            _, number = opened.pop()
-            stops[number] = len(written)
-            if self.tags[number] not in VOID:
-                written.append(f"</{self.tags[number]}>")
-
-        for node in self.elements[0].traverse(include_text=True):
-            tag = node.tag or "-"
-            if tag[0] in "-_!" and tag != "-text":
-                continue
-            parent = node.parent
-            parent_id = parent.mem_id if parent is not None else 0
-            while opened and opened[-1][0] != parent_id:
-                close()
-            if tag == "-text":
+        opened: list[int] = []
+        for node, tag in events(self.elements[0]):
+            if node is None:
+                number = opened.pop()
+                stops[number] = len(written)
+                if self.tags[number] not in VOID:
+                    written.append(f"</{self.tags[number]}>")
+            elif tag == TEXT:
                 text = node.text(deep=False)
-                is_raw = bool(opened) and self.tags[opened[-1][1]] in RAW
+                is_raw = bool(opened) and self.tags[opened[-1]] in RAW
                 written.append(text if is_raw else plain_text(text))
-                continue
-            opened.append((node.mem_id, len(starts)))
-            written.append(self._start_tag(tag, self.attributes[len(starts)]))
-            starts.append(len(written))
-        while opened:
-            close()
+            elif tag:
+                opened.append(len(starts))
+                attributes = self.attributes[len(starts)].items()
+                whole = {name: self._resolved(value) if name in _URLS else value for name, value in attributes}
+                written.append(f"{start_tag(tag, whole)}>")
+                starts.append(len(written))
         self._markup_spans = list(zip(starts, stops, strict=True))
 
-    def _start_tag(self, tag: str, attributes: Attributes) -> str:
-        written = []
-        for name, value in attributes.items():
-            value = value or ""
-            if name in _ADDRESSES:
-                value = resolved(value, self.base)
-            written.append(attribute(name, value))
-        return f"<{tag}{''.join(written)}>"
+    def _resolved(self, value: str | None) -> str:
+        return resolved(value or "", self.base)

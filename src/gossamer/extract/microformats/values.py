@@ -78,7 +78,7 @@ def address_of(region: Region, number: int, old: Old) -> str | Image:
     if parts:
         return resolved("".join(parts), region.base)
     given = _given(region, number, _WORDED)
-    return resolved(region.words(number) if given is None else given, region.base)
+    return resolved(region.imageless_text(number) if given is None else given, region.base)
 
 
 def moment_of(region: Region, number: int, old: Old, last_date: str) -> str:
@@ -87,7 +87,7 @@ def moment_of(region: Region, number: int, old: Old, last_date: str) -> str:
     if parts and (moment := assembled(parts, last_date)):
         return moment
     given = _given(region, number, _DATED)
-    return region.words(number).strip(WHITE) if given is None else given
+    return region.imageless_text(number).strip(WHITE) if given is None else given
 
 
 def markup_of(region: Region, number: int) -> Html:
@@ -166,7 +166,7 @@ def implied_name(region: Region, number: int) -> str:
             given = _given(region, at, _PART)
             if given or (given is not None and may_be_empty):
                 return given.strip(WHITE)
-    return region.words(number, speaks_alt=True).strip(WHITE)
+    return region.imageless_text(number, keeps_alts=True).strip(WHITE)
 
 
 def _only_ones(region: Region, number: int) -> Iterator[int]:
