@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from gossamer.extract.microformats.reader import Gathered, items_of
+from gossamer.extract.microformats.reader import PageMicroformats, items_of
 from gossamer.extract.microformats.tree import resolved
 from gossamer.extract.microformats.values import Html, Image, Value
 from gossamer.values.tree import ElementParts, Survey
@@ -18,7 +18,7 @@ def parsed(survey: Survey, base: str) -> Json:
     return {"items": items, "rels": rels, "rel-urls": rel_urls}
 
 
-def _as_json(found: Gathered) -> list[Json]:
+def _as_json(found: PageMicroformats) -> list[Json]:
     written: dict[int, Json] = {}
     for item in reversed(found.every):
         properties: dict[str, list[Any]] = {}

@@ -8,7 +8,7 @@ from tests.extract.canonical_json import parsed
 
 from gossamer.extract.microformats.reader import MOST_ITEMS, items_of
 from gossamer.extract.microformats.tree import MOST_CHARACTERS
-from gossamer.extract.microformats.values import assembled
+from gossamer.extract.microformats.values import time_from_parts
 from gossamer.parse.html.tree import seen_in
 
 BASE = "https://blog.example/posts/1"
@@ -100,7 +100,7 @@ def test_parts_of_a_value_are_joined_but_not_those_of_other_properties() -> None
     ],
 )
 def test_moments_are_put_together_from_their_parts(parts: list[str], moment: str) -> None:
-    assert assembled(parts, "2001-02-03") == moment
+    assert time_from_parts(parts, "2001-02-03") == moment
 
 
 def test_a_time_alone_takes_the_date_before_it() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.extract.microformats import rdf as vocabulary
-from gossamer.extract.microformats.rdf import moment_term, read_microformats
+from gossamer.extract.microformats.rdf import read_microformats, time_literal
 from gossamer.extract.source import FoundFacts, Source
 from gossamer.extract.terms import RDF_TYPE, Labels
 from gossamer.parse.html.tree import parse_html, seen_in
@@ -93,7 +93,7 @@ def test_an_alternative_text_is_said_of_the_image() -> None:
     ],
 )
 def test_moments_have_a_type_where_xml_schema_has_one(written: str, stated: str) -> None:
-    assert moment_term(written).replace(f"<{XSD}", "<xsd:") == stated
+    assert time_literal(written).replace(f"<{XSD}", "<xsd:") == stated
 
 
 def test_relations_count_only_where_there_is_a_microformat() -> None:

@@ -6,7 +6,7 @@ terms that the script uses: reading the whole context costs a hundred times as m
 
 import re
 from collections.abc import Iterable
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import msgspec
 
@@ -31,7 +31,7 @@ LONGEST_CHAIN = 64
 """Terms of a context that are each defined by the next. The parser recurses for each."""
 MOST_CONTEXT_WORK = 1_000_000
 """Local contexts times the terms they define: the worst-case cost of applying them."""
-MOST_SENTENCES = 100
+MOST_NOTICES = 100
 
 _SAME_PREFIXES = "csvw dcat dcterms foaf odrl org owl prov qb rdf rdfs schema skos sosa ssn time void xml xsd"
 SCHEMA_PREFIXES = {
@@ -53,6 +53,7 @@ _KEYWORDS = frozenset(("@id", "@type", "@language", "@index"))
 _TYPED = frozenset(SCHEMA_TYPED)
 _NAMING = SCHEMA_LINKS | {"@id", "id", "@type", "type"}
 
+Level = Literal["error", "warning", "info"]
 Json = Any
 """Decoded JSON of any shape."""
 
@@ -66,33 +67,30 @@ class Unreadable(Exception):
         self.says = says
 
 
-class Sentence(NamedTuple):
-    level: Literal["error", "warning", "info"]
-    kind: str
-    says: str
+class Problems:
+    """Those of one script: flags for the page, notices for its author."""
 
-
-class Remarks:
-    """Problems of one script: flags for the reading, sentences for its author."""
-
-    __slots__ = ("flags", "sentences")
+    __slots__ = ("flags", "notices")
 
     def __init__(self) -> None:
         self.flags: list[str] = []
-        self.sentences: list[Sentence] = []
+        self.notices: list[tuple[Level, str, str]] = []
 
-    def add(self, level: Literal["error", "warning", "info"], kind: str, says: str, flag: str = "") -> None:
+    def add(self, level: Level, kind: str, says: str, flag: str = "") -> None:
         if flag and flag not in self.flags:
             self.flags.append(flag)
-        if len(self.sentences) < MOST_SENTENCES:
-            self.sentences.append(Sentence(level, kind, says))
+        if len(self.notices) < MOST_NOTICES:
+            self.notices.append((level, kind, says))
+
+    def note_misuse(self, says: str) -> None:
+        self.add("error", "jsonld-misused-keyword", f"{says}; its value is ignored.", "jsonld-repaired")
 
 
-class Localising:
+class ContextLocalizer:
     """One walk over a script, in place."""
 
-    def __init__(self, remarks: Remarks, contexts: Contexts) -> None:
-        self._remarks = remarks
+    def __init__(self, problems: Problems, contexts: Contexts) -> None:
+        self._problems = problems
         self._given = contexts
         self._opened: set[str] = set()
         """The given contexts that led to the one being read: cycles are not followed."""
@@ -121,14 +119,14 @@ class Localising:
             self._fill_in()
 
     def _in_object(self, node: dict[str, Json], depth: int) -> Iterable[Json]:
-        """Repair the object itself; returns the values to visit later."""
+        """Repair the object itself; returns the values to walk later."""
         self._names.update(node)
         if "@value" in node:
             return ()
         if not _KEYWORDS.isdisjoint(node):
-            self._take_out_misuse(node)
+            self._remove_misuse(node)
         for key in _NAMING.intersection(node):
-            node[key] = self._mended(node[key])
+            node[key] = self._with_valid_iris(node[key])
         for key in _TYPED.intersection(node):
             self._coercible.append((node, key))
         if "@context" in node:
@@ -137,34 +135,30 @@ class Localising:
             return node.values()
         return [value for key, value in node.items() if key != "@context" and key not in self._verbatim]
 
-    def _mended(self, value: Json) -> Json:
+    def _with_valid_iris(self, value: Json) -> Json:
         """Escape spaces and the like in URLs: JSON-LD would otherwise drop the fact silently."""
         if value.__class__ is list:
-            return [self._mended(item) if item.__class__ is str else item for item in value]
+            return [self._with_valid_iris(item) if item.__class__ is str else item for item in value]
         if value.__class__ is not str:
             return value
         if _FORBIDDEN_IN_IRI(value):
-            self._remarks.add("warning", "jsonld-bad-address", f"{value[:200]!r} is not a valid URL.")
+            self._problems.add("warning", "jsonld-bad-address", f"{value[:200]!r} is not a valid URL.")
             value = value.strip()
             value = repaired_iri(value) or value.replace(" ", "%20")
         self._names.add(value)
         return value
 
-    def _take_out_misuse(self, node: dict[str, Json]) -> None:
+    def _remove_misuse(self, node: dict[str, Json]) -> None:
         """Remove keywords with values of the wrong kind, which would make the whole script unreadable."""
         for key in ("@id", "@language", "@index"):
             if key in node and not isinstance(node[key], str | dict | list):
                 del node[key]
-                self._note_misuse(key)
+                self._problems.note_misuse(f"{key} must be a string")
         kinds = node.get("@type", "")
         if not isinstance(kinds, str | dict):
             node["@type"] = [kind for kind in kinds if isinstance(kind, str)] if isinstance(kinds, list) else []
             if node["@type"] != kinds:
-                self._note_misuse("@type")
-
-    def _note_misuse(self, key: str) -> None:
-        says = f"{key} must be a string; its value is ignored."
-        self._remarks.add("error", "jsonld-misused-keyword", says, "jsonld-repaired")
+                self._problems.note_misuse("@type must be a string")
 
     def _local(self, context: Json, depth: int) -> Json:
         """The context without anything that would have to be fetched."""
@@ -176,13 +170,10 @@ class Localising:
             if isinstance(one, str):
                 found = self._bundled(one, depth)
                 local.extend(found if isinstance(found, list) else [found])
-            elif isinstance(one, dict):
-                local.append(self._own(one, depth))
-            elif one is None:
-                local.append(None)
+            elif isinstance(one, dict) or one is None:
+                local.append(self._own(one, depth) if one is not None else None)
             else:
-                says = "@context must be a URL or an object; its value is ignored."
-                self._remarks.add("error", "jsonld-misused-keyword", says, "jsonld-repaired")
+                self._problems.note_misuse("@context must be a URL or an object")
         if self._contexts * (self._terms + 1) > MOST_CONTEXT_WORK:
             raise Unreadable("jsonld-too-complex", "Its contexts define more than will be read.")
         return local[0] if len(local) == 1 else local
@@ -226,7 +217,7 @@ class Localising:
         """The base without dot segments, which the parser does not remove (RFC 3986, 5.2.4); None if it is no URL: the
         parser would refuse the whole script."""
         if _FORBIDDEN_IN_IRI(base):
-            self._remarks.add("error", "jsonld-bad-address", f"@base {base[:200]!r} is not a URL.", "jsonld-repaired")
+            self._problems.add("error", "jsonld-bad-address", f"@base {base[:200]!r} is not a URL.", "jsonld-repaired")
             return None
         if ("/./" in base or "/../" in base) and base.startswith(("http://", "https://")):
             return joined(base, base) or base
@@ -237,7 +228,7 @@ class Localising:
             f"The context {str(reference)[:200]!r} is not available, and none is ever fetched: its names are unknown. "
             "Put it into a folder of contexts (`contexts/` in the collection, or --contexts)."
         )
-        self._remarks.add("warning", "jsonld-unknown-context", says, "jsonld-unknown-context")
+        self._problems.add("warning", "jsonld-unknown-context", says, "jsonld-unknown-context")
 
     def _fill_in(self) -> None:
         """Add the prefixes and terms of schema.org that are used.

@@ -6,6 +6,7 @@ Anywhere means wherever the HTML standard creates an element: in `<noscript>`, b
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from html import unescape
 from itertools import islice
@@ -15,9 +16,8 @@ import msgspec
 from pyoxigraph import Quad, RdfFormat, parse, serialize
 
 from gossamer.extract.jsonld.contexts import Contexts
-from gossamer.extract.jsonld.local import Json, Localising, Remarks, Unreadable
+from gossamer.extract.jsonld.local import ContextLocalizer, Json, Problems, Unreadable
 from gossamer.extract.source import FoundFacts, Notice, Source
-from gossamer.extract.terms import Labels
 from gossamer.values.page import Triple, new_tuple
 
 LARGEST_SCRIPT = 4 << 20
@@ -25,57 +25,49 @@ MOST_PARTS = 1000
 MOST_MEMBERS = 100
 """If a script is refused as a whole: parts that are tried separately, and members of a part."""
 
+_TOO_DEEP = "It is nested too deeply to be read."
 _decode = msgspec.json.decode
 _encode = msgspec.json.encode
 
 
-class Relabelled(dict[str, str]):
-    """Our blank node labels, in order of first appearance, for those of scripts and the parser's random ones."""
-
-    def __init__(self, labels: Labels) -> None:
-        super().__init__()
-        self._labels = labels
-
-    def __missing__(self, label: str) -> str:
-        self[label] = ours = self._labels.new()
-        return ours
+Relabelled = defaultdict[str, str]
+"""Our blank node labels, in order of first appearance, for those of scripts and the parser's random ones."""
 
 
 def read_jsonld(source: Source) -> FoundFacts:
     """The facts of all scripts, in document order."""
     found = FoundFacts()
-    blank = Relabelled(source.labels)
+    blank = Relabelled(source.labels.new)
     for script, _, attributes in [one for one in source.survey.elements if one[1] == "script"]:
         media_type = (attributes.get("type") or "").partition(";")[0].strip().lower()
         if media_type != "application/ld+json" or len(found.triples) >= source.at_most:
             continue
-        triples, remarks = read_script(
-            script.text(), source.base, blank, source.at_most - len(found.triples), source.contexts
-        )
+        at_most = source.at_most - len(found.triples)
+        triples, problems = read_script(script.text(), source.base, blank, at_most, source.contexts)
         found.triples.extend(triples)
         found.places.extend([script] * len(triples))
-        found.flags.extend(remarks.flags)
+        found.flags.extend(problems.flags)
         if source.collects_notices:
-            found.notices.extend([Notice(level, kind, says, script) for level, kind, says in remarks.sentences])
+            found.notices.extend([Notice(*notice, script) for notice in problems.notices])
     return found
 
 
 def read_script(
     text: str, base: str, blank: Relabelled, at_most: int, contexts: Contexts
-) -> tuple[list[Triple], Remarks]:
+) -> tuple[list[Triple], Problems]:
     """The facts of one script, and its problems."""
-    remarks = Remarks()
+    problems = Problems()
     try:
-        root = _decoded(text, remarks)
+        root = _decoded(text, problems)
         if isinstance(root, dict | list):
-            Localising(remarks, contexts).over(root)
-            return _stated(root, base, blank, at_most, remarks), remarks
-    except Unreadable as trouble:
-        remarks.add("error", trouble.flag, trouble.says, trouble.flag)
-    return [], remarks
+            ContextLocalizer(problems, contexts).over(root)
+            return _stated(root, base, blank, at_most, problems), problems
+    except Unreadable as error:
+        problems.add("error", error.flag, error.says, error.flag)
+    return [], problems
 
 
-def _decoded(text: str, remarks: Remarks) -> Json:
+def _decoded(text: str, problems: Problems) -> Json:
     """None if it is empty."""
     if len(text) > LARGEST_SCRIPT:
         raise Unreadable("jsonld-too-large", f"It is longer than {LARGEST_SCRIPT >> 20} MiB.")
@@ -84,31 +76,27 @@ def _decoded(text: str, remarks: Remarks) -> Json:
     except (msgspec.DecodeError, UnicodeEncodeError):
         pass
     except RecursionError:
-        raise _much_too_deep() from None
+        raise Unreadable("jsonld-too-deep", _TOO_DEEP) from None
     if not text.strip():
         return None
     try:
-        roots, breakages = repaired(text)
+        roots, errors = repaired(text)
     except RecursionError:
-        raise _much_too_deep() from None
+        raise Unreadable("jsonld-too-deep", _TOO_DEEP) from None
     if not roots:
         raise Unreadable("jsonld-broken", "Invalid JSON, could not be repaired.")
-    says = f"Invalid JSON (repaired): {', '.join([SENTENCES[kind] for kind in breakages])}."
-    remarks.add("error", "jsonld-repaired", says, "jsonld-repaired")
+    says = f"Invalid JSON (repaired): {', '.join([SENTENCES[kind] for kind in errors])}."
+    problems.add("error", "jsonld-repaired", says, "jsonld-repaired")
     return roots[0] if len(roots) == 1 else roots
 
 
-def _much_too_deep() -> Unreadable:
-    return Unreadable("jsonld-too-deep", "It is nested too deeply to be read.")
-
-
-def _stated(root: Json, base: str, blank: Relabelled, at_most: int, remarks: Remarks) -> list[Triple]:
+def _stated(root: Json, base: str, blank: Relabelled, at_most: int, problems: Problems) -> list[Triple]:
     """Parse the script; if the parser refuses it, keep those of its parts that can be read."""
     encoded = _encode(root)
     try:
         return _parsed(encoded, base, blank, at_most)
-    except SyntaxError as refusal:
-        remarks.add("error", "jsonld-broken", f"Invalid JSON-LD: {refusal.msg}.", "jsonld-broken")
+    except SyntaxError as error:
+        problems.add("error", "jsonld-broken", f"Invalid JSON-LD: {error.msg}.", "jsonld-broken")
     triples: list[Triple] = []
     for part in _parts(root)[:MOST_PARTS]:
         for piece in _read_alone(part, base):
@@ -167,11 +155,9 @@ def _parsed(encoded: bytes, base: str, blank: Relabelled, at_most: int) -> list[
         lines = serialize(islice(_quads(encoded, base), at_most), format=RdfFormat.N_TRIPLES)
         triples = _split(lines or b"", blank)
     except ValueError:
-        spelt = [
-            (str(quad.subject), str(quad.predicate), str(quad.object))
-            for quad in islice(_quads(encoded, base), at_most)
-        ]
-        triples = [Triple(blank[s] if s[0] == "_" else s, p, blank[o] if o[0] == "_" else o) for s, p, o in spelt]
+        quads = islice(_quads(encoded, base), at_most)
+        terms = [(str(quad.subject), str(quad.predicate), str(quad.object)) for quad in quads]
+        triples = [Triple(blank[s] if s[0] == "_" else s, p, blank[o] if o[0] == "_" else o) for s, p, o in terms]
     if b"@direction" in encoded:
         return [Triple(s, p, o[:-5] if o.endswith(("--ltr", "--rtl")) else o) for s, p, o in triples]
     return triples
@@ -184,12 +170,12 @@ def _quads(encoded: bytes, base: str) -> Iterator[Quad]:
 def _split(lines: bytes, blank: Relabelled) -> list[Triple]:
     triples = []
     for line in lines.decode().split(" .\n")[:-1]:
-        subject, predicate, thing = line.split(" ", 2)
+        subject, predicate, value = line.split(" ", 2)
         if subject[0] == "_":
             subject = blank[subject]
-        if thing[0] == "_":
-            thing = blank[thing]
-        triples.append(new_tuple(Triple, (subject, predicate, thing)))
+        if value[0] == "_":
+            value = blank[value]
+        triples.append(new_tuple(Triple, (subject, predicate, value)))
     return triples
 
 
@@ -253,68 +239,68 @@ _BETWEEN_ROOTS = re.compile(r"[\s,;\ufeff}\]]*")
 _DECODER = json.JSONDecoder(strict=False, parse_constant=lambda _: None)
 
 
-class Mended(NamedTuple):
+class RepairedJson(NamedTuple):
     roots: list[Any]
     """The values that can be read; empty if none."""
-    breakages: tuple[str, ...] = ()
-    """What was wrong: keys of SENTENCES."""
+    errors: tuple[str, ...] = ()
+    """Keys of SENTENCES."""
 
 
-def repaired(text: str) -> Mended:
+def repaired(text: str) -> RepairedJson:
     """What can be read from a script that is not valid JSON."""
     if len(text) > LARGEST_REPAIR:
-        return Mended([])
-    mending = _Mending()
-    roots = mending.read(mending.cleaned(text))
+        return RepairedJson([])
+    repair = _Repair()
+    roots = repair.read(repair.cleaned(text))
     if not roots and "&" in text:
-        mending = _Mending("entities")
+        repair = _Repair("entities")
         text = unescape(text)
-        roots = mending.read(mending.cleaned(text))
+        roots = repair.read(repair.cleaned(text))
     if not roots and len(text) <= LARGEST_GUESS and _OPENING.search(text):
-        roots = mending.read(mending.closed(mending.cleaned(text)))
+        roots = repair.read(repair.closed(repair.cleaned(text)))
         if not roots:
-            mending = _Mending()
-            roots = mending.read(mending.closed(mending.cleaned(mending.guessed(text))))
-    return Mended(roots, tuple([kind for kind in SENTENCES if kind in mending.breakages]) if roots else ())
+            repair = _Repair()
+            roots = repair.read(repair.closed(repair.cleaned(repair.guessed(text))))
+    return RepairedJson(roots, tuple([kind for kind in SENTENCES if kind in repair.errors]) if roots else ())
 
 
-class _Mending:
-    def __init__(self, *breakages: str) -> None:
-        self.breakages = set(breakages)
+class _Repair:
+    def __init__(self, *errors: str) -> None:
+        self.errors = set(errors)
 
     def cleaned(self, text: str) -> str:
         """Run twice, because a comma is trailing only once the comment after it is removed."""
         unwrapped = _CDATA.sub(" ", text)
         if len(unwrapped) != len(text):
-            self.breakages.add("wrapped")
+            self.errors.add("wrapped")
         return _TOKEN.sub(self._token, _TOKEN.sub(self._token, unwrapped))
 
     def _token(self, found: re.Match[str]) -> str:
         """Keep strings; replace or remove what JSON does not have."""
-        kind, said = found.lastgroup, found[0]
+        kind, token = found.lastgroup, found[0]
         if kind == "string":
-            return _ESCAPE.sub(self._escape, said) if "\\" in said else said
+            return _ESCAPE.sub(self._escape, token) if "\\" in token else token
         if kind == "undefined":
-            self.breakages.add("undefined")
+            self.errors.add("undefined")
             return "null"
         if kind == "empty":
-            self.breakages.add("no-value")
+            self.errors.add("no-value")
             return ":null"
         if kind == "comment":
-            self.breakages.add("comment")
+            self.errors.add("comment")
             return " "
         is_trailing = found.string[found.end() : found.end() + 1] in ("}", "]")
-        if is_trailing or said.count(",") > 1:
-            self.breakages.add("comma")
+        if is_trailing or token.count(",") > 1:
+            self.errors.add("comma")
         return " " if is_trailing else ","
 
     def _escape(self, found: re.Match[str]) -> str:
         """Escapes that JSON does not have (`\\'`, `\\x`) stand for the character itself."""
-        said = found[0]
-        if said[1] in '"\\/bfnrtu' and (said[1] != "u" or len(said) == 6):
-            return said
-        self.breakages.add("escape")
-        return said[1:]
+        escape = found[0]
+        if escape[1] in '"\\/bfnrtu' and (escape[1] != "u" or len(escape) == 6):
+            return escape
+        self.errors.add("escape")
+        return escape[1:]
 
     def guessed(self, text: str) -> str:
         """With proper quotation marks around strings and names, and commas between adjacent values."""
@@ -327,17 +313,17 @@ class _Mending:
                 inside, at = self._string(text, at, found[0])
                 written.append(inside)
             elif found.lastgroup == "name":
-                self.breakages.add("bare-name")
+                self.errors.add("bare-name")
                 written.append(f'"{found[0]}"')
             else:
-                self.breakages.add("missing-comma")
+                self.errors.add("missing-comma")
                 written.append(f"{found[0]},")
         return "".join([*written, text[at:]])
 
     def _string(self, text: str, start: int, quote: str) -> tuple[str, int]:
         """A string ends where valid JSON can follow, or if the next line begins with another string."""
         if quote == "'":
-            self.breakages.add("single-quotes")
+            self.errors.add("single-quotes")
         written: list[str] = []
         at = start
         while (found := _QUOTED.search(text, at)) is not None:
@@ -348,10 +334,10 @@ class _Mending:
             elif _AFTER_STRING.match(text, at):
                 return f'"{"".join(written)}"', at
             elif _NEXT_LINE.match(text, at):
-                self.breakages.add("missing-comma")
+                self.errors.add("missing-comma")
                 return f'"{"".join(written)}",', at
             else:
-                self.breakages.add("quote-in-string")
+                self.errors.add("quote-in-string")
                 written.append('\\"' if quote == '"' else quote)
         return f'"{"".join(written)}', len(text)
 
@@ -364,7 +350,7 @@ class _Mending:
             elif found[0] in "}]" and opened and opened[-1] == found[0]:
                 opened.pop()
         if opened:
-            self.breakages.add("unclosed")
+            self.errors.add("unclosed")
         return text.rstrip().rstrip(",") + "".join(reversed(opened))
 
     def read(self, text: str) -> list[Any]:
@@ -373,24 +359,24 @@ class _Mending:
         first = _OPENING.search(text)
         at = first.start() if first is not None else len(text)
         if text[:at].strip():
-            self.breakages.add("around")
+            self.errors.add("around")
         while at < len(text):
             try:
                 root, at = _DECODER.raw_decode(text, at)
             except ValueError:
-                self.breakages.add("around")
+                self.errors.add("around")
                 break
             if isinstance(root, dict | list):
                 roots.append(_whole(root))
             between = _BETWEEN_ROOTS.match(text, at)
             if between is not None:
                 if between[0].strip():
-                    self.breakages.add("around")
+                    self.errors.add("around")
                 at = between.end()
         if len(roots) > 1:
-            self.breakages.add("several-roots")
-        if not self.breakages:
-            self.breakages.add("control-character")
+            self.errors.add("several-roots")
+        if not self.errors:
+            self.errors.add("control-character")
         return roots
 
 

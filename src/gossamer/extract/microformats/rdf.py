@@ -2,7 +2,7 @@
 
 import re
 
-from gossamer.extract.microformats.reader import Gathered, Microformat, MicroformatProperty, items_of
+from gossamer.extract.microformats.reader import Microformat, MicroformatProperty, PageMicroformats, items_of
 from gossamer.extract.microformats.tree import resolved
 from gossamer.extract.microformats.values import Html, Image, Value
 from gossamer.extract.source import FoundFacts, HostLanguage, Notice, Source
@@ -76,20 +76,22 @@ _SIGN_WORDS = """
 _SIGNS = frozenset(_SIGN_WORDS.split())
 _ROOT = re.compile(rb"h-(?:adr|card|cite|entry|event|feed|geo|item|product|recipe|resume|review)(?![a-z])")
 _OLD_ROOTS = ".adr,.geo,.hentry,.hfeed,.hproduct,.hrecipe,.hresume,.hreview,.vevent"
-_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(:\d\d(?:\.\d+)?)?\s*(?:([Zz])|([+-]\d\d):?(\d\d)?)?", re.ASCII)
+_DATE_AND_TIME = re.compile(
+    r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(:\d\d(?:\.\d+)?)?\s*(?:([Zz])|([+-]\d\d):?(\d\d)?)?", re.ASCII
+)
 
 
 def read_microformats(source: Source) -> FoundFacts:
-    if not may_hold(source):
+    if not may_have_microformats(source):
         return FoundFacts()
     gathered = items_of(source.survey.every(), source.base)
-    stating = _Stating(source)
+    stating = _Writer(source)
     stating.state_all(gathered)
     return stating.found
 
 
-def may_hold(source: Source) -> bool:
-    """Whether the page may have microformats, so that all its elements are worth reading.
+def may_have_microformats(source: Source) -> bool:
+    """Whether the page may have microformats, so that reading all its elements is worth while.
 
     Current root classes are searched for in the bytes. Nearly every old one has its root or a property on a link, and
     links are in the survey; only vcard often has neither. The other old roots are searched for only if `is_thorough`.
@@ -99,24 +101,20 @@ def may_hold(source: Source) -> bool:
         return True
     if source.is_thorough and root is not None and (source.host is not HostLanguage.HTML or root.css(_OLD_ROOTS)):
         return True
-    words: list[str] = []
-    for _, _, attributes in source.survey.elements:
-        if "class" in attributes:
-            words.append(attributes["class"] or "")
-        if "rel" in attributes:
-            words.append(attributes["rel"] or "")
+    stated = [attributes for _, _, attributes in source.survey.elements]
+    words = [one[name] or "" for one in stated for name in ("class", "rel") if name in one]
     return not _SIGNS.isdisjoint(" ".join(words).split()) or b"vcard" in source.body
 
 
-class _Stating:
+class _Writer:
     def __init__(self, source: Source) -> None:
         self.found = FoundFacts()
         self._source = source
         self._subjects: dict[int, str] = {}
 
-    def state_all(self, gathered: Gathered) -> None:
+    def state_all(self, gathered: PageMicroformats) -> None:
         self.found.flags.extend(gathered.flags)
-        stated = [item for item in gathered.every if not item.is_cut and self._is_meant(item)]
+        stated = [item for item in gathered.every if not item.is_cut and self._is_microformat(item)]
         for item in stated:
             self._subjects[id(item)] = self._subject(item)
         for item in stated:
@@ -128,7 +126,7 @@ class _Stating:
             self._state_relations()
         del self.found.triples[self._source.at_most :], self.found.places[self._source.at_most :]
 
-    def _is_meant(self, item: Microformat) -> bool:
+    def _is_microformat(self, item: Microformat) -> bool:
         """Whether it is a microformat: many style sheets use class names with `h-`, so an unknown class counts only if
         it has properties of its own elements, and an old root only if it has any."""
         if any(one.number != item.number or one.region is not item.region for one in item.properties) or item.children:
@@ -144,9 +142,9 @@ class _Stating:
         """Its u-uid, or else a blank node. Not its u-url: the URL of a person's page is not the person."""
         for one in item.properties:
             if one.prefix == "u" and one.name == "uid" and one.nested is None:
-                named = self._address(one.value)
-                if named[0] == "<" or named == UNKNOWN_TERM:
-                    return named
+                iri = self._iri(one.value)
+                if iri[0] == "<" or iri == UNKNOWN_TERM:
+                    return iri
         return self._source.labels.new()
 
     def _state_item(self, item: Microformat) -> None:
@@ -170,26 +168,26 @@ class _Stating:
         if one.nested is not None and one.nested.is_cut:
             return
         if one.nested is not None and id(one.nested) in self._subjects:
-            thing = self._subjects[id(one.nested)]
+            value = self._subjects[id(one.nested)]
         elif one.prefix == "u":
-            thing = self._address(one.value)
+            value = self._iri(one.value)
         elif isinstance(one.value, Html):
-            thing = typed_literal(one.value.html, HTML_LITERAL)
+            value = typed_literal(one.value.html, HTML_LITERAL)
         else:
-            thing = moment_term(_words(one.value)) if one.prefix == "dt" else quoted(_words(one.value))
-        if thing == '""':
+            value = (time_literal if one.prefix == "dt" else quoted)(_text(one.value))
+        if value == '""':
             return
-        if len(thing) > LONGEST_LITERAL:
+        if len(value) > LONGEST_LITERAL:
             self.found.flags.append("literal-too-long")
             return
-        self.found.state(one.element, subject, property_term(one.name), thing)
-        if isinstance(one.value, Image) and one.value.alt and thing[0] == "<":
-            self.found.state(one.element, thing, ALT, quoted(one.value.alt))
+        self.found.state(one.element, subject, property_term(one.name), value)
+        if isinstance(one.value, Image) and one.value.alt and value[0] == "<":
+            self.found.state(one.element, value, ALT, quoted(one.value.alt))
 
-    def _address(self, value: Value) -> str:
+    def _iri(self, value: Value) -> str:
         """Text that is no IRI even after repair stays a literal."""
-        words = _words(value)
-        return UNKNOWN_TERM if len(words) > LONGEST_IRI else iri_term(words) or quoted(words)
+        text = _text(value)
+        return UNKNOWN_TERM if len(text) > LONGEST_IRI else iri_term(text) or quoted(text)
 
     def _state_relations(self) -> None:
         for element, tag, attributes in self._source.survey.elements:
@@ -197,9 +195,9 @@ class _Stating:
             if not rel or "href" not in attributes or tag not in ("a", "area", "link"):
                 continue
             for word in dict.fromkeys(rel.lower().split()):
-                thing = iri_term(resolved(attributes["href"] or "", self._source.base)) if word in RELATIONS else None
-                if thing is not None:
-                    self.found.state(element, f"<{self._source.address}>", RELATIONS[word], thing)
+                iri = iri_term(resolved(attributes["href"] or "", self._source.base)) if word in RELATIONS else None
+                if iri is not None:
+                    self.found.state(element, f"<{self._source.address}>", RELATIONS[word], iri)
 
 
 def _card_type(item: Microformat) -> str | None:
@@ -210,19 +208,17 @@ def _card_type(item: Microformat) -> str | None:
     return "Organization" if name is not None and name == organization else CLASSES["h-card"]
 
 
-def _words(value: Value) -> str:
+def _text(value: Value) -> str:
     return value if isinstance(value, str) else value.value
 
 
-def moment_term(text: str) -> str:
+def time_literal(text: str) -> str:
     """A literal with the XML Schema type whose form `text` has, perhaps after normalising: authors of microformats may
     leave out the T, the seconds, and the colon and minutes of an offset."""
-    found = _MOMENT.fullmatch(text)
-    if found:
+    whole = text
+    if found := _DATE_AND_TIME.fullmatch(text):
         date, time, seconds, universal, hours, minutes = found.groups()
         zone = "Z" if universal else f"{hours}:{minutes or '00'}" if hours else ""
         whole = f"{date}T{time}{seconds or ':00'}{zone}"
-    else:
-        whole = text
-    kind = time_datatype(whole)
-    return quoted(text) if kind is None else typed_literal(whole, kind)
+    datatype = time_datatype(whole)
+    return quoted(text) if datatype is None else typed_literal(whole, datatype)

@@ -10,26 +10,26 @@ from dataclasses import dataclass, field
 
 from gossamer.extract.microformats.tree import MOST_CHARACTERS, WHITE, Region, TooLong
 from gossamer.extract.microformats.values import (
-    Old,
+    OldRoots,
     Value,
-    address_of,
     date_in,
+    html_value,
     implied_name,
     implied_photo,
     implied_url,
-    markup_of,
-    moment_of,
     names_of,
-    related,
-    tag_of,
-    text_of,
+    rel_properties,
+    tag_value,
+    text_value,
+    time_value,
+    url_value,
 )
 from gossamer.extract.source import LengthAllowance
 from gossamer.values.tree import Element, ElementParts
 
 MOST_ITEMS = 10_000
 MOST_INCLUDED = 100_000
-"""Elements read again because an item elsewhere includes them."""
+"""Elements read again because an item elsewhere on the page includes them."""
 
 
 @dataclass(slots=True)
@@ -49,15 +49,15 @@ class MicroformatProperty:
 @dataclass(slots=True)
 class Microformat:
     types: tuple[str, ...]
-    old: Old
+    old: OldRoots
     region: Region
     number: int
-    is_made: bool = False
+    is_implied: bool = False
     is_included: bool = False
     """Whether it is read as part of an item that includes it; then it includes nothing itself."""
     properties: list[MicroformatProperty] = field(default_factory=list)
     children: list["Microformat"] = field(default_factory=list)
-    parts: dict[int, Region] = field(default_factory=dict)
+    included: dict[int, Region] = field(default_factory=dict)
     """Parts of the page that it includes from elsewhere, each once."""
     is_cut: bool = False
     """Whether a limit kept part of it from being read: then its properties are not known."""
@@ -71,7 +71,7 @@ class Microformat:
 
 
 @dataclass(slots=True)
-class Gathered:
+class PageMicroformats:
     """All items of a page."""
 
     outermost: list[Microformat] = field(default_factory=list)
@@ -80,17 +80,17 @@ class Gathered:
     flags: list[str] = field(default_factory=list)
 
 
-def items_of(every: Sequence[ElementParts], base: str) -> Gathered:
+def items_of(every: Sequence[ElementParts], base: str) -> PageMicroformats:
     """REQUIRES: all elements of the page, in document order."""
-    gathering = _Gathering(every, base)
-    gathering.gather()
-    gathering.read()
-    return gathering.found
+    gatherer = _Gatherer(every, base)
+    gatherer.gather()
+    gatherer.read()
+    return gatherer.found
 
 
-class _Gathering:
+class _Gatherer:
     def __init__(self, every: Sequence[ElementParts], base: str) -> None:
-        self.found = Gathered()
+        self.found = PageMicroformats()
         self._every = every
         self._base = base
         self._allowance = LengthAllowance(MOST_CHARACTERS)
@@ -129,7 +129,7 @@ class _Gathering:
             if item.old and not item.is_included:
                 self._include(item, f"{attributes.get('itemref') or ''} {attributes.get('headers') or ''}".split())
             self._scan(item, item.region, item.number + 1, item.region.ends[item.number], item.is_included)
-            for region in item.parts.values():
+            for region in item.included.values():
                 self._scan(item, region, 0, region.ends[0], True)
             at += 1
         return False
@@ -149,13 +149,13 @@ class _Gathering:
                 continue
             properties = names.properties
             if item.old:
-                properties += related(attributes.get("rel"), item.old, properties)
-                if "include" in names.words and not is_included:
+                properties += rel_properties(attributes.get("rel"), item.old, properties)
+                if "include" in names.others and not is_included:
                     target = attributes.get("href") or attributes.get("data") or ""
                     self._include(item, [target[1:]] if target[:1] == "#" else [])
             nested = None
             if names.types:
-                nested = Microformat(names.types, names.old, region, at, names.is_made, is_included)
+                nested = Microformat(names.types, names.old, region, at, names.is_implied, is_included)
                 self.found.every.append(nested)
             for prefix, name in properties:
                 item.properties.append(MicroformatProperty(prefix, name, region, at, nested))
@@ -170,13 +170,13 @@ class _Gathering:
                 item.is_cut = True
                 return
             region = self._region_of(name)
-            if region is not None and id(region) not in item.parts:
+            if region is not None and id(region) not in item.included:
                 self._included -= len(region.tags)
                 if self._included < 0:
                     self._flag("too-many-includes")
                     item.is_cut = True
                     return
-                item.parts[id(region)] = region
+                item.included[id(region)] = region
 
     def _flag(self, flag: str) -> None:
         if flag not in self.found.flags:
@@ -227,40 +227,40 @@ def _read(item: Microformat) -> None:
         one.value = known[way] = _value(one, item.old, last_date)
         if one.prefix == "dt" and isinstance(one.value, str):
             last_date = date_in(one.value) or last_date
-    if not item.old or item.is_made:
-        _imply(item)
+    if not item.old or item.is_implied:
+        _add_implied(item)
 
 
-def _value(one: MicroformatProperty, old: Old, last_date: str) -> Value:
+def _value(one: MicroformatProperty, old: OldRoots, last_date: str) -> Value:
     nested = one.nested
     old = nested.old if nested else old
     if one.prefix == "p":
         known = nested.first("p", "name") if nested else None
-        if nested and known is None and nested.parts:
-            texts = [one.region.text(one.number), *[region.text(0) for region in nested.parts.values()]]
+        if nested and known is None and nested.included:
+            texts = [one.region.text(one.number), *[region.text(0) for region in nested.included.values()]]
             return "".join(texts).strip(WHITE)
-        return text_of(one.region, one.number, old) if known is None else known
+        return text_value(one.region, one.number, old) if known is None else known
     if one.prefix == "u":
         known = nested.first("u", "url") if nested else None
-        return address_of(one.region, one.number, old) if known is None else known
+        return url_value(one.region, one.number, old) if known is None else known
     if one.prefix == "dt":
-        return moment_of(one.region, one.number, old, last_date)
-    return markup_of(one.region, one.number) if one.prefix == "e" else tag_of(one.region, one.number)
+        return time_value(one.region, one.number, old, last_date)
+    return html_value(one.region, one.number) if one.prefix == "e" else tag_value(one.region, one.number)
 
 
-def _imply(item: Microformat) -> None:
+def _add_implied(item: Microformat) -> None:
     """Name, photo and URL of an item that does not state them and contains no other item."""
     if item.children or any(one.nested for one in item.properties):
         return
-    said = {one.name for one in item.properties}
+    names = {one.name for one in item.properties}
     prefixes = {one.prefix for one in item.properties}
     region, number = item.region, item.number
     implied: list[tuple[str, str, Callable[[Region, int], Value | None]]] = []
-    if "name" not in said and prefixes.isdisjoint(("p", "e")):
+    if "name" not in names and prefixes.isdisjoint(("p", "e")):
         implied.append(("p", "name", implied_name))
     if "u" not in prefixes:
         implied += [
-            ("u", name, read) for name, read in (("photo", implied_photo), ("url", implied_url)) if name not in said
+            ("u", name, read) for name, read in (("photo", implied_photo), ("url", implied_url)) if name not in names
         ]
     for prefix, name, read in implied:
         value = read(region, number)

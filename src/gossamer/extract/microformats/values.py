@@ -26,10 +26,8 @@ class Image(NamedTuple):
     alt: str
 
 
-Old = tuple[str, ...]
+OldRoots = tuple[str, ...]
 """The old root class names of an item; none for one of microformats2."""
-
-
 Value = str | Html | Image
 
 _ATTRIBUTE = {"abbr": "title", "link": "title", "data": "value", "input": "value", "img": "alt", "area": "alt"}
@@ -41,8 +39,8 @@ _LINKING = {
     "object": ("data",),
 }
 """The attributes that u-* tries first."""
-_WORDED = {"abbr": "title", "data": "value", "input": "value"}
-_DATED = _WORDED | {"time": "datetime", "ins": "datetime", "del": "datetime"}
+_VALUED = {"abbr": "title", "data": "value", "input": "value"}
+_DATED = _VALUED | {"time": "datetime", "ins": "datetime", "del": "datetime"}
 _PART = {"img": "alt", "area": "alt", "data": "value", "abbr": "title"}
 _DATED_PART = _PART | {"time": "datetime", "ins": "datetime", "del": "datetime"}
 
@@ -57,7 +55,7 @@ _ESCAPED = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _DATE_FIRST = re.compile(rf"({_DATE})(?=[Tt ]|\Z)", re.ASCII)
 
 
-def text_of(region: Region, number: int, old: Old) -> str:
+def text_value(region: Region, number: int, old: OldRoots) -> str:
     """p-*. Here and below, `old` are the old roots of the innermost item around the content of the element."""
     parts = _parts(region, number, old, _PART)
     if parts:
@@ -66,39 +64,39 @@ def text_of(region: Region, number: int, old: Old) -> str:
     return region.text(number).strip(WHITE) if given is None else given
 
 
-def address_of(region: Region, number: int, old: Old) -> str | Image:
+def url_value(region: Region, number: int, old: OldRoots) -> str | Image:
     """u-*. The old formats have no alternative texts."""
     tag, attributes = region.tags[number], region.attributes[number]
     for name in _LINKING.get(tag, ()):
         if name in attributes:
-            address = resolved(attributes[name] or "", region.base)
+            url = resolved(attributes[name] or "", region.base)
             has_alt = tag == "img" and not old and "alt" in attributes
-            return Image(address, attributes["alt"] or "") if has_alt else address
+            return Image(url, attributes["alt"] or "") if has_alt else url
     parts = _parts(region, number, old, _PART)
     if parts:
         return resolved("".join(parts), region.base)
-    given = _given(region, number, _WORDED)
+    given = _given(region, number, _VALUED)
     return resolved(region.imageless_text(number) if given is None else given, region.base)
 
 
-def moment_of(region: Region, number: int, old: Old, last_date: str) -> str:
+def time_value(region: Region, number: int, old: OldRoots, last_date: str) -> str:
     """dt-*. `last_date`: the date of a time that is given without one."""
     parts = _parts(region, number, old, _DATED_PART)
-    if parts and (moment := assembled(parts, last_date)):
+    if parts and (moment := time_from_parts(parts, last_date)):
         return moment
     given = _given(region, number, _DATED)
     return region.imageless_text(number).strip(WHITE) if given is None else given
 
 
-def markup_of(region: Region, number: int) -> Html:
+def html_value(region: Region, number: int) -> Html:
     """e-*."""
     return Html(region.html(number).strip(WHITE), region.text(number).strip(WHITE))
 
 
-def tag_of(region: Region, number: int) -> str:
+def tag_value(region: Region, number: int) -> str:
     """rel-tag: the last part of the URL path is the word."""
-    address = resolved(region.attributes[number].get("href") or "", region.base)
-    word = re.split(r"[?#]", address, maxsplit=1)[0].rstrip("/").rpartition("/")[2]
+    url = resolved(region.attributes[number].get("href") or "", region.base)
+    word = re.split(r"[?#]", url, maxsplit=1)[0].rstrip("/").rpartition("/")[2]
     return _ESCAPED.sub(lambda found: bytes.fromhex(found[0].replace("%", "")).decode("utf-8", "replace"), word)
 
 
@@ -113,18 +111,18 @@ def _given(region: Region, number: int, where: dict[str, str]) -> str | None:
     return (attributes[name] or "") if name and name in attributes else None
 
 
-def _parts(region: Region, number: int, old: Old, where: dict[str, str]) -> list[str]:
+def _parts(region: Region, number: int, old: OldRoots, where: dict[str, str]) -> list[str]:
     """The value class pattern: the values of elements with class `value`, in order. Those inside other properties or
-    microformats belong to these, so each element is looked at for one property only, however they nest."""
+    microformats belong to these, so each element is read for one property only, however they nest."""
     found: list[str] = []
     at, end = number + 1, region.ends[number]
     while at <= end:
         names = names_of(region.attributes[at].get("class"), old)
         is_template = region.tags[at] == "template"
-        if "value" in names.words and not is_template:
+        if "value" in names.others and not is_template:
             given = _given(region, at, where)
             found.append(region.text(at) if given is None else given)
-        elif "value-title" in names.words and not is_template:
+        elif "value-title" in names.others and not is_template:
             found.append(region.attributes[at].get("title") or "")
         elif not (names.properties or names.types or is_template):
             at += 1
@@ -133,7 +131,7 @@ def _parts(region: Region, number: int, old: Old, where: dict[str, str]) -> list
     return found
 
 
-def assembled(parts: list[str], last_date: str) -> str:
+def time_from_parts(parts: list[str], last_date: str) -> str:
     """A date and time from parts; the first of each kind counts. Empty if no part is one."""
     date = time = zone = ""
     for part in [part.strip(WHITE) for part in parts]:
@@ -161,7 +159,7 @@ def _clock(found: re.Match[str]) -> str:
 
 
 def implied_name(region: Region, number: int) -> str:
-    for at, may_be_empty in [(number, True), *[(at, False) for at in _only_ones(region, number)]]:
+    for at, may_be_empty in [(number, True), *[(at, False) for at in _only_descendants(region, number)]]:
         if region.tags[at] in ("img", "area", "abbr"):
             given = _given(region, at, _PART)
             if given or (given is not None and may_be_empty):
@@ -169,7 +167,7 @@ def implied_name(region: Region, number: int) -> str:
     return region.imageless_text(number, keeps_alts=True).strip(WHITE)
 
 
-def _only_ones(region: Region, number: int) -> Iterator[int]:
+def _only_descendants(region: Region, number: int) -> Iterator[int]:
     """The only child, and its only child."""
     for _ in range(2):
         children = list(islice(region.children(number), 2))
@@ -190,13 +188,13 @@ def implied_url(region: Region, number: int) -> str | Image | None:
 def _implied(region: Region, number: int, where: tuple[tuple[str, str], ...]) -> str | Image | None:
     """From the root itself, the only one of its kind below it, or the only one of its kind below its only child."""
     if (region.tags[number], True) in [(tag, name in region.attributes[number]) for tag, name in where]:
-        return address_of(region, number, ())
-    inside = [number, *list(_only_ones(region, number))[:1]]
+        return url_value(region, number, ())
+    inside = [number, *list(_only_descendants(region, number))[:1]]
     for parent in inside:
         for tag, name in where:
             alike = [child for child in region.children(parent) if region.tags[child] == tag]
             if len(alike) == 1 and name in region.attributes[alike[0]]:
-                return address_of(region, alike[0], ())
+                return url_value(region, alike[0], ())
     return None
 
 
@@ -205,12 +203,12 @@ def _implied(region: Region, number: int, where: tuple[tuple[str, str], ...]) ->
 # hrecipe, hresume, hnews, adr, geo; and "backward compatible parsing" in the pages of the formats that replaced them).
 
 
-class Was(NamedTuple):
+class CurrentName(NamedTuple):
     """The current form of an old class name."""
 
     prefix: str
     name: str
-    makes: str = ""
+    implies: str = ""
     """The old root that an element without a root class becomes: an author is an hcard even if not marked as one."""
 
 
@@ -225,70 +223,67 @@ ROOTS = TYPE_OF.keys() - {"item"}
 """`item` is a root only if a review makes it one."""
 
 
-def _kept(prefix: str, names: str) -> dict[str, Was]:
-    """Properties that kept their names."""
-    return {name: Was(prefix, name) for name in names.split()}
+def _current(names: str) -> dict[str, CurrentName]:
+    """By old name: `p-org` kept its name, `title=p-job-title` has another, `author=p-author/vcard` implies a root."""
+    found = {}
+    for word in names.split():
+        old, _, current = word.rpartition("=")
+        current, _, implies = current.partition("/")
+        prefix, _, name = current.partition("-")
+        found[old or name] = CurrentName(prefix, name, implies)
+    return found
 
 
-_NAME_IS_FN = {"fn": Was("p", "name")}
-_CARD_AUTHOR = {"author": Was("p", "author", "vcard")}
-PROPERTIES: dict[str, dict[str, Was]] = {
-    "adr": _kept("p", "post-office-box extended-address street-address locality region postal-code country-name name"),
-    "geo": _kept("p", "latitude longitude"),
-    "vcard": _kept(
-        "p",
-        "adr geo honorific-prefix given-name additional-name family-name honorific-suffix nickname sort-string "
-        "category class label mailer note org organization-name organization-unit role tel tz agent key",
-    )
-    | _kept("dt", "bday rev")
-    | _kept("u", "email logo photo sound uid url")
-    | _NAME_IS_FN
-    | {"title": Was("p", "job-title")},
-    "vevent": _kept("p", "geo attendee category class contact description location organizer status")
-    | _kept("dt", "duration last-modified")
-    | _kept("u", "uid url")
-    | {"summary": Was("p", "name"), "dtstart": Was("dt", "start"), "dtend": Was("dt", "end")},
-    "hfeed": _CARD_AUTHOR | _kept("p", "category") | _kept("u", "photo url"),
-    "hentry": _CARD_AUTHOR
-    | _kept("p", "category")
-    | _kept("dt", "published updated")
-    | {"entry-title": Was("p", "name"), "entry-summary": Was("p", "summary"), "entry-content": Was("e", "content")},
-    "hnews": _kept("p", "adr geo entry dateline source-org"),
-    "hproduct": _NAME_IS_FN
-    | _kept("p", "brand category description identifier listing price review")
-    | _kept("u", "photo url"),
-    "hrecipe": _NAME_IS_FN
-    | _CARD_AUTHOR
-    | _kept("p", "category ingredient nutrition summary yield")
-    | _kept("e", "instructions")
-    | _kept("dt", "duration published")
-    | _kept("u", "photo"),
-    "hresume": _kept("p", "summary skill publications")
-    | {name: Was("p", name, "vcard") for name in ("contact", "affiliation")}
-    | {name: Was("p", name, "vevent") for name in ("education", "experience")},
-    "hreview": _kept("p", "rating best worst")
-    | {
-        "summary": Was("p", "name"), "description": Was("e", "content"), "dtreviewed": Was("dt", "published"),
-        "item": Was("p", "item", "item"), "reviewer": Was("p", "author", "vcard"),
-    },
-    "hreview-aggregate": _kept("p", "rating average best worst count votes")
-    | {"summary": Was("p", "name"), "item": Was("p", "item", "item")},
-    "item": _NAME_IS_FN | _kept("u", "photo url"),
-}  # fmt: skip
-_TAG = Was("tag", "category")
-_URL = Was("u", "url")
-RELATIONS: dict[str, dict[str, Was]] = {
-    "hfeed": {"tag": _TAG},
-    "hentry": {"tag": _TAG, "bookmark": _URL},
-    "hnews": {"principles": Was("u", "principles")},
-    "hrecipe": {"tag": _TAG},
-    "hreview": {"tag": _TAG, "bookmark": _URL, "self": _URL},
+_PROPERTIES = {
+    "adr": """
+        p-post-office-box p-extended-address p-street-address p-locality p-region p-postal-code p-country-name p-name
+    """,
+    "geo": "p-latitude p-longitude",
+    "vcard": """
+        p-adr p-geo p-honorific-prefix p-given-name p-additional-name p-family-name p-honorific-suffix p-nickname
+        p-sort-string p-category p-class p-label p-mailer p-note p-org p-organization-name p-organization-unit p-role
+        p-tel p-tz p-agent p-key dt-bday dt-rev u-email u-logo u-photo u-sound u-uid u-url fn=p-name title=p-job-title
+    """,
+    "vevent": """
+        p-geo p-attendee p-category p-class p-contact p-description p-location p-organizer p-status dt-duration
+        dt-last-modified u-uid u-url summary=p-name dtstart=dt-start dtend=dt-end
+    """,
+    "hfeed": "author=p-author/vcard p-category u-photo u-url",
+    "hentry": """
+        author=p-author/vcard p-category dt-published dt-updated entry-title=p-name entry-summary=p-summary
+        entry-content=e-content
+    """,
+    "hnews": "p-adr p-geo p-entry p-dateline p-source-org",
+    "hproduct": "fn=p-name p-brand p-category p-description p-identifier p-listing p-price p-review u-photo u-url",
+    "hrecipe": """
+        fn=p-name author=p-author/vcard p-category p-ingredient p-nutrition p-summary p-yield e-instructions dt-duration
+        dt-published u-photo
+    """,
+    "hresume": """
+        p-summary p-skill p-publications contact=p-contact/vcard affiliation=p-affiliation/vcard
+        education=p-education/vevent experience=p-experience/vevent
+    """,
+    "hreview": """
+        p-rating p-best p-worst summary=p-name description=e-content dtreviewed=dt-published item=p-item/item
+        reviewer=p-author/vcard
+    """,
+    "hreview-aggregate": "p-rating p-average p-best p-worst p-count p-votes summary=p-name item=p-item/item",
+    "item": "fn=p-name u-photo u-url",
 }
+PROPERTIES = {root: _current(names) for root, names in _PROPERTIES.items()}
+_BY_REL = {
+    "hfeed": "tag=tag-category",
+    "hentry": "tag=tag-category bookmark=u-url",
+    "hnews": "u-principles",
+    "hrecipe": "tag=tag-category",
+    "hreview": "tag=tag-category bookmark=u-url self=u-url",
+}
+RELATIONS = {root: _current(names) for root, names in _BY_REL.items()}
 """Properties by @rel below an old root. The prefix "tag": the last part of the URL is the word (rel-tag)."""
 MOST_NAMES = 1000
 """Class names per element; with more, none is read."""
 
-Stated = tuple[str, str]
+PropertyName = tuple[str, str]
 """A property: prefix and name."""
 
 HEIGHTS = frozenset(["h-auto", "h-dvh", "h-fit", "h-full", "h-lvh", "h-max", "h-min", "h-px", "h-screen", "h-svh"])
@@ -300,58 +295,57 @@ _NAME = re.compile(r"(h|p|u|dt|e)-((?:[a-z0-9]+-)?[a-z]+(?:-[a-z]+)*)")
 
 
 class Names(NamedTuple):
-    properties: tuple[Stated, ...] = ()
+    properties: tuple[PropertyName, ...] = ()
     types: tuple[str, ...] = ()
     """In alphabetical order, each once; empty if it is no root."""
-    old: Old = ()
-    is_made: bool = False
+    old: OldRoots = ()
+    is_implied: bool = False
     """Whether it is a root only because of the property that it is."""
-    words: frozenset[str] = frozenset()
+    others: frozenset[str] = frozenset()
     """Class names with another function: `value`, `value-title`, `include`."""
     is_cut: bool = False
     """There are too many: what the element is, is unknown."""
 
 
-_NOTHING = Names()
+_NO_NAMES = Names()
 _PARTS = frozenset(("value", "value-title", "include"))
 
 
-def names_of(text: str | None, within: Old | None) -> Names:
+def names_of(text: str | None, within: OldRoots | None) -> Names:
     """`within`: the old roots of the item around it; None if there is no item, so that nothing is a property."""
     if not text:
-        return _NOTHING
-    return _remembered(text, within) if len(text) <= _SHORT else _named(text, within)
+        return _NO_NAMES
+    return _remembered(text, within) if len(text) <= _SHORT else _names(text, within)
 
 
-def _named(text: str, within: Old | None) -> Names:
+def _names(text: str, within: OldRoots | None) -> Names:
     words = _WORD.findall(text)
     if len(words) > MOST_NAMES:
         return Names(is_cut=True)
     parts = _PARTS.intersection(words)
-    forms = [found for word in words if (found := _NAME.fullmatch(word)) and word not in HEIGHTS]
+    forms = [form for word in words if (form := _NAME.fullmatch(word)) and word not in HEIGHTS]
     types = tuple(sorted({form[0] for form in forms if form[1] == "h"}))
-    old: Old = () if types else tuple(dict.fromkeys([word for word in words if word in ROOTS]))
+    old: OldRoots = () if types else tuple(dict.fromkeys([word for word in words if word in ROOTS]))
     if within is None:
-        properties: tuple[Stated, ...] = ()
+        properties: tuple[PropertyName, ...] = ()
     elif not within:
         properties = tuple([(form[1], form[2]) for form in forms if form[1] != "h"])
     else:
-        meant = [was for word in words for root in within if (was := PROPERTIES[root].get(word))]
-        properties = tuple(dict.fromkeys([(was.prefix, was.name) for was in meant]))
-        made = next((was.makes for was in meant if was.makes), "")
-        if made and not types and not old:
-            return Names(properties, (TYPE_OF[made],), (made,), True, parts)
+        found = [now for word in words for root in within if (now := PROPERTIES[root].get(word))]
+        properties = tuple(dict.fromkeys([(now.prefix, now.name) for now in found]))
+        implied = next((now.implies for now in found if now.implies), "")
+        if implied and not types and not old:
+            return Names(properties, (TYPE_OF[implied],), (implied,), True, parts)
     return Names(properties, types or tuple(sorted({TYPE_OF[root] for root in old})), old, False, parts)
 
 
-_remembered = lru_cache(maxsize=4096)(_named)
+_remembered = lru_cache(maxsize=4096)(_names)
 
 
-def related(rel: str | None, within: Old, known: tuple[Stated, ...]) -> tuple[Stated, ...]:
+def rel_properties(rel: str | None, within: OldRoots, known: tuple[PropertyName, ...]) -> tuple[PropertyName, ...]:
     """Properties stated by @rel, besides those stated by class names."""
     if not rel or not within or not RELATIONS.keys() & within:
         return ()
-    said = {name for _, name in known}
-    words = rel.lower().split()
-    meant = [was for root in within for word in words if (was := RELATIONS.get(root, {}).get(word))]
-    return tuple(dict.fromkeys([(was.prefix, was.name) for was in meant if was.name not in said]))
+    names = {name for _, name in known}
+    found = [now for root in within for word in rel.lower().split() if (now := RELATIONS.get(root, {}).get(word))]
+    return tuple(dict.fromkeys([(now.prefix, now.name) for now in found if now.name not in names]))

@@ -5,17 +5,17 @@ inferred, not relations among classes and properties (10.1.1).
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from pyoxigraph import RdfFormat, parse
 
-from gossamer.extract.rdfa.prefixes import USES_VOCABULARY
+from gossamer.extract.rdfa.prefixes import PREFIXES, USES_VOCABULARY
 from gossamer.extract.terms import RDF_TYPE
 from gossamer.values.page import MOST_TRIPLES, Triple
 
 MOST_ADDED = MOST_TRIPLES
-"""Inferred facts, whatever the vocabularies are."""
+"""Inferred facts, in all vocabularies."""
 MOST_RELATIONS = 50_000
 """Per vocabulary; schema.org has three thousand."""
 LARGEST = 16 << 20
@@ -47,10 +47,10 @@ def expanded(triples: list[Triple], vocabularies: Mapping[str, Iterable[Triple]]
         return triples
     known = set(triples)
     waiting = list(triples)
-    for subject, predicate, thing in waiting:  # grows meanwhile
-        follows = [Triple(subject, wider, thing) for wider in properties.get(predicate, ())]
+    for subject, predicate, value in waiting:  # grows meanwhile
+        follows = [Triple(subject, wider, value) for wider in properties.get(predicate, ())]
         if predicate == RDF_TYPE:
-            follows += [Triple(subject, RDF_TYPE, wider) for wider in classes.get(thing, ())]
+            follows += [Triple(subject, RDF_TYPE, wider) for wider in classes.get(value, ())]
         for triple in follows:
             if triple not in known:
                 known.add(triple)
@@ -64,9 +64,9 @@ def _wider(triples: list[Triple], vocabularies: Mapping[str, Iterable[Triple]]) 
     """For each class and each property, the wider ones."""
     classes: Wider = {}
     properties: Wider = {}
-    used = dict.fromkeys([thing[1:-1] for _, predicate, thing in triples if predicate == USES_VOCABULARY])
-    said = [fact for name in used for fact in islice(vocabularies.get(name, ()), MOST_RELATIONS)]
-    for narrow, relation, wide in dict.fromkeys([*said, *triples]):
+    used = dict.fromkeys([value[1:-1] for _, predicate, value in triples if predicate == USES_VOCABULARY])
+    stated = [fact for name in used for fact in islice(vocabularies.get(name, ()), MOST_RELATIONS)]
+    for narrow, relation, wide in dict.fromkeys([*stated, *triples]):
         if relation not in RELATIONS or not narrow.startswith("<") or not wide.startswith("<") or narrow == wide:
             continue
         into = classes if relation in (SUB_CLASS, SAME_CLASS) else properties
@@ -82,7 +82,7 @@ def relations_in(body: bytes, media_type: str, base: str) -> list[Triple]:
     REQUIRES: `base` is an absolute IRI. Empty for media types other than `FORMATS`.
     """
     form = FORMATS.get(media_type.partition(";")[0].strip().lower())
-    if form is None or len(body) > LARGEST or (form == RdfFormat.RDF_XML and _swells(body)):
+    if form is None or len(body) > LARGEST or (form == RdfFormat.RDF_XML and _grows_too_large(body)):
         return []
     relations: list[Triple] = []
     try:
@@ -97,7 +97,7 @@ def relations_in(body: bytes, media_type: str, base: str) -> list[Triple]:
     return relations
 
 
-def _swells(body: bytes) -> bool:
+def _grows_too_large(body: bytes) -> bool:
     """Whether its entities would make it too large: the parser expands them however often and deeply they are used.
     Encodings other than UTF-8 could hide them."""
     if b"\0" in body:
@@ -115,7 +115,6 @@ def _swells(body: bytes) -> bool:
 DC = "http://purl.org/dc/elements/1.1/"
 DCTERMS = "http://purl.org/dc/terms/"
 FOAF = "http://xmlns.com/foaf/0.1/"
-SCHEMA = "http://schema.org/"
 _ELEMENTS = """
     contributor coverage creator date description format identifier language publisher relation rights source subject
     title type
@@ -133,37 +132,31 @@ _REFINES = {
     "rights": "accessRights license",
     "title": "alternative",
 }
-
-
 _DUBLIN_CORE = (
     *((name, DC + name) for name in _ELEMENTS.split()),
     *((name, DCTERMS + wider) for wider, names in _REFINES.items() for name in names.split()),
 )
-_FOAF = (
-    ("Person", SUB_CLASS, FOAF + "Agent"),
-    ("Organization", SUB_CLASS, FOAF + "Agent"),
-    ("Group", SUB_CLASS, FOAF + "Agent"),
-    ("Image", SUB_CLASS, FOAF + "Document"),
-    ("PersonalProfileDocument", SUB_CLASS, FOAF + "Document"),
-    ("OnlineAccount", SUB_CLASS, "http://www.w3.org/2002/07/owl#Thing"),
-    ("Agent", SAME_CLASS, DCTERMS + "Agent"),
-    ("Person", SAME_CLASS, SCHEMA + "Person"),
-    ("Image", SAME_CLASS, SCHEMA + "ImageObject"),
-    ("Document", SAME_CLASS, SCHEMA + "CreativeWork"),
-    ("maker", SAME_PROPERTY, DCTERMS + "creator"),
-    ("name", SUB_PROPERTY, "http://www.w3.org/2000/01/rdf-schema#label"),
-    ("img", SUB_PROPERTY, FOAF + "depiction"),
-    ("homepage", SUB_PROPERTY, FOAF + "page"),
-    ("homepage", SUB_PROPERTY, FOAF + "isPrimaryTopicOf"),
-    ("weblog", SUB_PROPERTY, FOAF + "page"),
-    ("isPrimaryTopicOf", SUB_PROPERTY, FOAF + "page"),
-    ("openid", SUB_PROPERTY, FOAF + "isPrimaryTopicOf"),
-    ("tipjar", SUB_PROPERTY, FOAF + "page"),
-    ("aimChatID", SUB_PROPERTY, FOAF + "nick"),
-    ("skypeID", SUB_PROPERTY, FOAF + "nick"),
-)
+_FOAF = {
+    SUB_CLASS: "Person=foaf:Agent Organization=foaf:Agent Group=foaf:Agent Image=foaf:Document "
+    "PersonalProfileDocument=foaf:Document OnlineAccount=owl:Thing",
+    SAME_CLASS: "Agent=dcterms:Agent Person=schema:Person Image=schema:ImageObject Document=schema:CreativeWork",
+    SAME_PROPERTY: "maker=dcterms:creator",
+    SUB_PROPERTY: "name=rdfs:label img=foaf:depiction homepage=foaf:page homepage=foaf:isPrimaryTopicOf "
+    "weblog=foaf:page isPrimaryTopicOf=foaf:page openid=foaf:isPrimaryTopicOf tipjar=foaf:page aimChatID=foaf:nick "
+    "skypeID=foaf:nick",
+}
+
+
+def _foaf() -> Iterator[Triple]:
+    for relation, pairs in _FOAF.items():
+        for pair in pairs.split():
+            name, _, wider = pair.partition("=")
+            prefix, _, local = wider.partition(":")
+            yield Triple(f"<{FOAF}{name}>", relation, f"<{PREFIXES[prefix]}{local}>")
+
+
 KNOWN: Mapping[str, Sequence[Triple]] = {
     DCTERMS: [Triple(f"<{DCTERMS}{name}>", SUB_PROPERTY, f"<{wider}>") for name, wider in _DUBLIN_CORE],
-    FOAF: [Triple(f"<{FOAF}{name}>", relation, f"<{wider}>") for name, relation, wider in _FOAF],
+    FOAF: list(_foaf()),
 }
 """By the URL of the vocabulary, as `expanded` takes them."""
