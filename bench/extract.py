@@ -34,7 +34,7 @@ from bench.extract_pages import Sample, dense_pages, real_pages
 from gossamer.extract.page import extract
 from gossamer.extract.source import SYNTAXES
 from gossamer.parse.charset import as_utf8, charset_of
-from gossamer.parse.html.tree import ParsedHtml, parse_html, seen_in
+from gossamer.parse.html.tree import ParsedHtml, parse_html, scan_html
 from gossamer.values.page import ntriples
 from gossamer.values.url import Url, url_of
 
@@ -59,7 +59,7 @@ def as_crawled(syntaxes: Collection[str] = SYNTAXES) -> Side:
     def read(sample: Sample) -> bytes:
         markup = as_utf8(sample.body, charset_of(None, sample.body).encoding)
         page = _address(sample.address)
-        seen = seen_in(parse_html(markup).tree)
+        seen = scan_html(parse_html(markup).tree)
         found = extract(seen.survey(), _base_of(seen, page), 1, markup, page, syntaxes=syntaxes)
         return ntriples(found.triples)
 

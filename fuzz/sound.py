@@ -8,7 +8,7 @@ import pyoxigraph as ox
 from gossamer.extract.page import READERS, extract
 from gossamer.extract.source import SYNTAXES, Extraction, FoundFacts, Source
 from gossamer.extract.terms import Labels
-from gossamer.parse.html.tree import parse_html, seen_in
+from gossamer.parse.html.tree import parse_html, scan_html
 from gossamer.values.page import MOST_TRIPLES, Triple, ntriples
 from gossamer.values.tree import Survey
 from gossamer.values.url import Url, url_of
@@ -24,7 +24,7 @@ class Unsound(AssertionError):
 
 def survey_of(body: bytes) -> Survey:
     """REQUIRES: UTF-8, or it reads as U+FFFD."""
-    return seen_in(parse_html(body).tree).survey()
+    return scan_html(parse_html(body).tree).survey()
 
 
 def page_address() -> Url:

@@ -7,7 +7,7 @@ import pytest
 from tests.browser.chromium import tab
 
 from gossamer.parse.html.tree import parse_html
-from gossamer.parse.safe_copy import CopyMark, harmless
+from gossamer.parse.safe_copy import CopyMark, safe_copy
 from gossamer.values.url import Url
 
 MARKED = "a, span, .gossamer-head"
@@ -51,7 +51,7 @@ LOOKED_AT = """
 
 def copy_of(css: str) -> str:
     tree = parse_html(PAGE.format(css=css).encode()).tree
-    return harmless(tree, Url("http://a.test/"), lambda url: f"/page?url={url.text}", MARKS)
+    return safe_copy(tree, Url("http://a.test/"), lambda url: f"/page?url={url.text}", MARKS)
 
 
 @pytest.mark.parametrize("way", ["", *HOSTILE])

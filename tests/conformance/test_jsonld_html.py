@@ -15,11 +15,11 @@ import pyoxigraph as ox
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from gossamer.extract.jsonld.contexts import HELD
+from gossamer.extract.jsonld.contexts import USER_CONTEXTS
 from gossamer.extract.jsonld.reader import Relabelled, read_script
 from gossamer.extract.page import extract
 from gossamer.extract.terms import Labels
-from gossamer.parse.html.tree import seen_in
+from gossamer.parse.html.tree import scan_html
 from gossamer.values.page import MOST_TRIPLES, Triple, ntriples
 from gossamer.values.url import url_of
 
@@ -106,7 +106,7 @@ def facts_of_page(case: dict[str, Any]) -> tuple[list[Triple], tuple[str, ...]]:
     page = url_of(case["option"].get("base", ADDRESS + path))
     assert page is not None
     base = next((element.attributes["href"] for element in tree.css("base[href]")), None)
-    found = extract(seen_in(tree).survey(), url_of(base or "", page) or page, 1, body, syntaxes=("json-ld",))
+    found = extract(scan_html(tree).survey(), url_of(base or "", page) or page, 1, body, syntaxes=("json-ld",))
     return found.triples, found.flags
 
 
@@ -133,7 +133,7 @@ def passes(case: dict[str, Any]) -> bool:
         outer = json.loads((SUITE / option["expandContext"]).read_text())
         text = json.dumps({**json.loads(text), "@context": outer["@context"]})
     base = option.get("base", ADDRESS + case["input"])
-    triples, problems = read_script(text, base, Relabelled(Labels(1).new), MOST_TRIPLES, HELD)
+    triples, problems = read_script(text, base, Relabelled(Labels(1).new), MOST_TRIPLES, USER_CONTEXTS)
     if "jld:NegativeEvaluationTest" in case["@type"]:
         return bool(problems.flags)
     if "jld:PositiveSyntaxTest" in case["@type"]:

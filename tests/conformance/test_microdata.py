@@ -16,7 +16,7 @@ from selectolax.lexbor import LexborHTMLParser
 from gossamer.extract.microdata import REGISTRY, Registry, read_microdata
 from gossamer.extract.source import FoundFacts, Source
 from gossamer.extract.terms import Labels
-from gossamer.parse.html.tree import seen_in
+from gossamer.parse.html.tree import scan_html
 from gossamer.values.page import ntriples
 
 HOME = Path(os.environ.get("GOSSAMER_CONFORMANCE", Path(__file__).parents[3] / "shared" / "conformance"))
@@ -62,7 +62,7 @@ def registry_in(file: Path) -> Registry:
 
 def facts_of(case: Case) -> FoundFacts:
     body = (SUITE / case.page).read_bytes()
-    survey = seen_in(LexborHTMLParser(body)).survey()
+    survey = scan_html(LexborHTMLParser(body)).survey()
     address = ADDRESS + case.page
     registry = registry_in(SUITE / "test-registry.json") if case.page in OWN_REGISTRY else REGISTRY
     return read_microdata(Source(survey, address, address, Labels(1), body), registry)

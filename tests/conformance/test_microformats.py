@@ -11,7 +11,7 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 from tests.extract.canonical_json import parsed
 
-from gossamer.parse.html.tree import seen_in
+from gossamer.parse.html.tree import scan_html
 from gossamer.values.url import url_of
 
 HOME = Path(os.environ.get("GOSSAMER_CONFORMANCE", Path(__file__).parents[3] / "shared" / "conformance"))
@@ -48,7 +48,7 @@ def base_of(tree: LexborHTMLParser, folder: str) -> str:
 
 def passes(page: Path, folder: str) -> bool:
     tree = LexborHTMLParser(page.read_bytes())
-    found = json.loads(json.dumps(parsed(seen_in(tree).survey(), base_of(tree, folder))))
+    found = json.loads(json.dumps(parsed(scan_html(tree).survey(), base_of(tree, folder))))
     return bool(found == json.loads(page.with_suffix(".json").read_bytes()))
 
 

@@ -16,7 +16,7 @@ from gossamer.extract.rdfa.entailment import expanded
 from gossamer.extract.rdfa.prefixes import NOT_WELL_FORMED, base_of, host_of
 from gossamer.extract.source import Extraction, HostLanguage, RdfaVersion
 from gossamer.extract.terms import Labels
-from gossamer.parse.html.tree import parse_html, seen_in
+from gossamer.parse.html.tree import parse_html, scan_html
 from gossamer.parse.xml import doctype_of, parse_xml
 from gossamer.reader.extraction import notices_as_facts
 from gossamer.values.page import Triple, ntriples
@@ -47,7 +47,7 @@ def read(
     notices = (NOT_WELL_FORMED,) if survey is None and media_type != "text/html" else ()
     host = HostLanguage.HTML if survey is None else host_of(media_type, survey, doctype_of(body))
     if survey is None:
-        survey = seen_in(parse_html(body).tree).survey()
+        survey = scan_html(parse_html(body).tree).survey()
     found = extract(
         survey,
         base_of(survey, host, page, version),

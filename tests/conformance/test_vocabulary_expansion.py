@@ -15,7 +15,7 @@ import pytest
 from gossamer.extract.page import extract
 from gossamer.extract.rdfa.entailment import expanded
 from gossamer.extract.source import HostLanguage
-from gossamer.parse.html.tree import parse_html, seen_in
+from gossamer.parse.html.tree import parse_html, scan_html
 from gossamer.parse.xml import parse_xml
 from gossamer.values.page import Triple, ntriples
 from gossamer.values.tree import Survey
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.skipif(not SUITE.is_dir(), reason="the RDFa suite is no
 
 
 def facts_of(body: bytes, address: str, host: HostLanguage) -> list[Triple]:
-    survey: Survey | None = seen_in(parse_html(body).tree).survey() if host is HostLanguage.HTML else parse_xml(body)
+    survey: Survey | None = scan_html(parse_html(body).tree).survey() if host is HostLanguage.HTML else parse_xml(body)
     base = url_of(address)
     assert survey is not None and base is not None
     return extract(survey, base, 1, body, host=host, syntaxes=("rdfa",)).triples

@@ -11,7 +11,7 @@ from bench import nginx, web
 from selectolax.lexbor import LexborHTMLParser
 
 from gossamer.extract.page import extract
-from gossamer.parse.html.tree import seen_in
+from gossamer.parse.html.tree import scan_html
 from gossamer.values.url import url_of
 
 SIZE = web.Size(hosts=4, pages=60, seed=1)
@@ -53,7 +53,7 @@ def test_the_manifest_lists_every_page_with_the_facts_that_a_reader_finds(writte
             body = (written / host.name / (path.removeprefix("/") or "index.html")).read_bytes()
             url = url_of(f"http://{host.name}:{web.PORT}{path}")
             assert url is not None
-            found = extract(seen_in(LexborHTMLParser(body)).survey(), url, 1, body)
+            found = extract(scan_html(LexborHTMLParser(body)).survey(), url, 1, body)
             assert len(found.triples) == facts, url
             assert found.syntaxes == (("rdfa",) if b"vocab=" in body else ("json-ld",))
 

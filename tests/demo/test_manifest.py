@@ -12,7 +12,7 @@ from gossamer.demo.pages import DemoRequest, Syntax, facts_in
 from gossamer.demo.verdict import ExpectedPage, Manifest, manifest_of
 from gossamer.demo.web import DemoWeb
 from gossamer.extract.page import extract
-from gossamer.parse.html.tree import seen_in
+from gossamer.parse.html.tree import scan_html
 from gossamer.values.url import url_of
 
 WEB = DemoWeb(seed=1, hosts=12, pages=240)
@@ -36,7 +36,7 @@ def test_our_extractor_finds_the_facts_that_the_manifest_promises(expected: Mani
             continue
         body, url = body_of(page), url_of(page.url)
         assert url is not None
-        found = len(extract(seen_in(LexborHTMLParser(body)).survey(), url, 1, body).triples)
+        found = len(extract(scan_html(LexborHTMLParser(body)).survey(), url, 1, body).triples)
         if found != page.facts:
             wrong.append((page.url, page.facts, found))
     assert wrong == []
@@ -60,7 +60,7 @@ def test_fact_for_fact_they_are_the_same(expected: Manifest) -> None:
             assert url is not None
             found = {
                 tuple(map(as_ours, triple))
-                for triple in extract(seen_in(LexborHTMLParser(body)).survey(), url, 1, body).triples
+                for triple in extract(scan_html(LexborHTMLParser(body)).survey(), url, 1, body).triples
             }
             assert without_labels(found) == without_labels(promised), item.url  # type: ignore[arg-type]
 

@@ -5,7 +5,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from gossamer.extract.page import extract
 from gossamer.extract.source import Extraction
-from gossamer.parse.html.tree import seen_in
+from gossamer.parse.html.tree import scan_html
 from gossamer.values.page import ntriples
 from gossamer.values.url import url_of
 
@@ -17,7 +17,7 @@ def read(markup: str | bytes, capture_id: int = 1, address: str = ADDRESS) -> Ex
     body = markup.encode() if isinstance(markup, str) else markup
     base = url_of(address)
     assert base is not None
-    return extract(seen_in(LexborHTMLParser(body)).survey(), base, capture_id, body)
+    return extract(scan_html(LexborHTMLParser(body)).survey(), base, capture_id, body)
 
 
 def lines(markup: str, address: str = ADDRESS) -> list[str]:

@@ -11,7 +11,7 @@ from gossamer.extract.origins import packed, unpacked
 from gossamer.extract.page import Unified, extract, unified
 from gossamer.extract.terms import iri_term
 from gossamer.extract.vocabularies import canonical, iri_of, may_vary
-from gossamer.parse.html.tree import parse_html, seen_in
+from gossamer.parse.html.tree import parse_html, scan_html
 from gossamer.values.page import ntriples
 from gossamer.values.url import Url, url_of
 
@@ -78,7 +78,7 @@ def test_the_iri_of_an_address_leads_to_the_same_address(tail: str) -> None:
 
 def read(markup: str) -> Unified:
     body = markup.encode()
-    found = extract(seen_in(parse_html(body).tree).survey(), Url(ADDRESS), 1, body)
+    found = extract(scan_html(parse_html(body).tree).survey(), Url(ADDRESS), 1, body)
     return unified(found, ntriples(found.triples))
 
 

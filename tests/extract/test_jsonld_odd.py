@@ -9,7 +9,7 @@ from tests.extract.pages import ADDRESS, SCHEMA, lines, parses_again, read, scri
 from gossamer.extract.jsonld.reader import SENTENCES, repaired
 from gossamer.extract.page import extract
 from gossamer.extract.source import Extraction
-from gossamer.parse.html.tree import seen_in
+from gossamer.parse.html.tree import scan_html
 from gossamer.values.url import url_of
 
 AS = "https://www.w3.org/ns/activitystreams#"
@@ -20,7 +20,7 @@ def told(text: str) -> Extraction:
     address = url_of(ADDRESS)
     assert address is not None
     body = script(text).encode()
-    return extract(seen_in(LexborHTMLParser(body)).survey(), address, 1, body, collects_notices=True)
+    return extract(scan_html(LexborHTMLParser(body)).survey(), address, 1, body, collects_notices=True)
 
 
 @pytest.mark.parametrize(

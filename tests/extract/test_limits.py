@@ -17,7 +17,7 @@ from gossamer.extract.page import extract
 from gossamer.extract.rdfa import entailment, scope
 from gossamer.extract.rdfa import reader as rdfa
 from gossamer.extract.source import HostLanguage, Source
-from gossamer.parse.html.tree import parse_html, seen_in
+from gossamer.parse.html.tree import parse_html, scan_html
 from gossamer.parse.xml import parse_xml
 from gossamer.values.page import Triple
 from gossamer.values.url import Url
@@ -29,7 +29,7 @@ LONG = "x" * 9000
 
 def facts(page: str, host: HostLanguage = HostLanguage.HTML) -> list[Triple]:
     body = page.encode()
-    survey = seen_in(parse_html(body).tree).survey() if host is HostLanguage.HTML else parse_xml(body)
+    survey = scan_html(parse_html(body).tree).survey() if host is HostLanguage.HTML else parse_xml(body)
     assert survey is not None
     return extract(survey, Url(ADDRESS), 1, body, host=host, reads_roles=True, is_thorough=True).triples
 

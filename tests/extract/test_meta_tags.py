@@ -6,7 +6,7 @@ from gossamer.extract.meta_tags import MOST_CHARACTERS
 from gossamer.extract.page import extract
 from gossamer.extract.source import MOST_NOTICES, SYNTAXES, Extraction, Notice
 from gossamer.extract.terms import LONGEST_LITERAL
-from gossamer.parse.html.tree import seen_in
+from gossamer.parse.html.tree import scan_html
 from gossamer.values.url import url_of
 
 PAGE = f"<{ADDRESS}>"
@@ -17,7 +17,7 @@ CARDS = ("opengraph", "twitter", "dublin-core")
 def asked(markup: str, *syntaxes: str, base: str = ADDRESS, collects_notices: bool = False) -> Extraction:
     address, page_base = url_of(ADDRESS), url_of(base)
     assert address is not None and page_base is not None
-    survey = seen_in(LexborHTMLParser(markup.encode())).survey()
+    survey = scan_html(LexborHTMLParser(markup.encode())).survey()
     chosen = syntaxes or CARDS
     return extract(survey, page_base, 1, markup.encode(), address, syntaxes=chosen, collects_notices=collects_notices)
 

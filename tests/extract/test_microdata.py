@@ -7,7 +7,7 @@ from tests.extract.pages import ADDRESS, lines, parses_again, read
 from gossamer.extract.microdata import DEEPEST, read_microdata
 from gossamer.extract.source import FoundFacts, HostLanguage, Source
 from gossamer.extract.terms import LONGEST_LITERAL, Labels
-from gossamer.parse.html.tree import seen_in
+from gossamer.parse.html.tree import scan_html
 from gossamer.parse.xml import parse_xml
 
 T = 'itemtype="http://schema.org/Thing"'
@@ -19,7 +19,7 @@ def thing(inside: str, more: str = "") -> str:
 
 
 def found(markup: str, at_most: int = 50_000, collects_notices: bool = False) -> FoundFacts:
-    survey = seen_in(LexborHTMLParser(markup.encode())).survey()
+    survey = scan_html(LexborHTMLParser(markup.encode())).survey()
     return read_microdata(
         Source(survey, ADDRESS, ADDRESS, Labels(1), at_most=at_most, collects_notices=collects_notices)
     )
@@ -387,7 +387,7 @@ def test_a_page_that_is_xml_is_read_alike() -> None:
 
 
 def test_properties_on_a_page_without_items_are_told_to_its_author() -> None:
-    survey = seen_in(LexborHTMLParser(b"<p itemprop=name>lost</p>")).survey()
+    survey = scan_html(LexborHTMLParser(b"<p itemprop=name>lost</p>")).survey()
     found = read_microdata(Source(survey, ADDRESS, ADDRESS, Labels(1), collects_notices=True))
     assert found.triples == []
     assert [notice.kind for notice in found.notices] == ["property-of-nothing"]

@@ -9,13 +9,13 @@ from tests.extract.canonical_json import parsed
 from gossamer.extract.microformats.reader import MOST_ITEMS, items_of
 from gossamer.extract.microformats.tree import MOST_CHARACTERS
 from gossamer.extract.microformats.values import time_from_parts
-from gossamer.parse.html.tree import seen_in
+from gossamer.parse.html.tree import scan_html
 
 BASE = "https://blog.example/posts/1"
 
 
 def items(markup: str) -> list[dict[str, Any]]:
-    found = parsed(seen_in(LexborHTMLParser(markup)).survey(), BASE)["items"]
+    found = parsed(scan_html(LexborHTMLParser(markup)).survey(), BASE)["items"]
     assert isinstance(found, list)
     return found
 
@@ -180,7 +180,7 @@ def test_items_that_include_each_other_end() -> None:
 
 def test_relations_are_told_by_name_and_by_address() -> None:
     page = '<a rel="me b" href="/x" title="T">one</a><a rel="me" href="/x">two</a><a href="/y">no</a>'
-    found = parsed(seen_in(LexborHTMLParser(page)).survey(), BASE)
+    found = parsed(scan_html(LexborHTMLParser(page)).survey(), BASE)
     assert found["rels"] == {"me": ["https://blog.example/x"], "b": ["https://blog.example/x"]}
     assert found["rel-urls"] == {"https://blog.example/x": {"rels": ["b", "me"], "title": "T", "text": "one"}}
 
@@ -191,14 +191,14 @@ def test_templates_are_not_read() -> None:
 
 def test_deep_nesting_repeats_no_text_beyond_the_limit() -> None:
     markup = '<div class="h-entry p-a e-b">' * 500 + "x" * 100_000
-    found = items_of(seen_in(LexborHTMLParser(markup)).every(), BASE)
+    found = items_of(scan_html(LexborHTMLParser(markup)).every(), BASE)
     texts = sum(len(str(one.value)) for item in found.every for one in item.properties)
     assert texts < 2 * MOST_CHARACTERS
     assert found.flags == ["microformats-too-long"]
 
 
 def test_items_beyond_the_limit_are_not_read() -> None:
-    found = items_of(seen_in(LexborHTMLParser('<p class="h-card">x</p>' * (MOST_ITEMS + 5))).every(), BASE)
+    found = items_of(scan_html(LexborHTMLParser('<p class="h-card">x</p>' * (MOST_ITEMS + 5))).every(), BASE)
     assert found.flags == ["too-many-items"]
 
 
@@ -219,7 +219,9 @@ def test_markup_inside_markup_is_a_part_of_it() -> None:
 
 def test_F_G3_many_names_for_a_long_text_do_not_multiply_it() -> None:
     names = " ".join(f"p-{'a' * length}" for length in range(1, 900))
-    found = items_of(seen_in(LexborHTMLParser(f'<div class="h-card"><p class="{names}">' + "x" * 50_000)).every(), BASE)
+    found = items_of(
+        scan_html(LexborHTMLParser(f'<div class="h-card"><p class="{names}">' + "x" * 50_000)).every(), BASE
+    )
     assert sum(len(str(one.value)) for one in found.every[0].properties) < MOST_CHARACTERS
     assert found.flags == ["microformats-too-long"]
 
@@ -227,4 +229,4 @@ def test_F_G3_many_names_for_a_long_text_do_not_multiply_it() -> None:
 def test_F_G3_includes_beyond_the_limit_are_flagged_once() -> None:
     inside = "".join(f"<div id=i{n}>" for n in range(200)) + "<b></b>" * 1000
     page = "".join(f"<div class=vcard itemref=i{n}>x</div>" for n in range(200)) + inside
-    assert items_of(seen_in(LexborHTMLParser(page)).every(), BASE).flags == ["too-many-includes"]
+    assert items_of(scan_html(LexborHTMLParser(page)).every(), BASE).flags == ["too-many-includes"]

@@ -8,7 +8,7 @@ from gossamer.extract.microformats import rdf as vocabulary
 from gossamer.extract.microformats.rdf import read_microformats, time_literal
 from gossamer.extract.source import FoundFacts, Source
 from gossamer.extract.terms import RDF_TYPE, Labels
-from gossamer.parse.html.tree import parse_html, seen_in
+from gossamer.parse.html.tree import parse_html, scan_html
 
 ADDRESS = "https://blog.example/posts/1"
 DOCS = Path(__file__).parents[2] / "docs" / "formats.md"
@@ -17,7 +17,7 @@ XSD = "http://www.w3.org/2001/XMLSchema#"
 
 def found_in(markup: str, collects_notices: bool = False) -> FoundFacts:
     body = markup.encode()
-    survey = seen_in(parse_html(body).tree).survey()
+    survey = scan_html(parse_html(body).tree).survey()
     return read_microformats(Source(survey, ADDRESS, ADDRESS, Labels(1), body, collects_notices=collects_notices))
 
 
@@ -117,7 +117,7 @@ def test_every_fact_knows_its_element() -> None:
 
 def test_a_page_without_signs_is_not_gone_through() -> None:
     body = b'<p>words</p><a class="button" href="/">x</a>'
-    survey = seen_in(parse_html(body).tree).survey()._replace(every=lambda: pytest.fail("looked at every element"))
+    survey = scan_html(parse_html(body).tree).survey()._replace(every=lambda: pytest.fail("looked at every element"))
     assert read_microformats(Source(survey, ADDRESS, ADDRESS, Labels(1), body)).triples == []
 
 
@@ -136,7 +136,7 @@ def test_notes_tell_of_old_names_and_of_items_left_out() -> None:
 
 def test_facts_end_at_the_limit() -> None:
     body = b'<a class="h-card" href="/">x</a>' * 20
-    survey = seen_in(parse_html(body).tree).survey()
+    survey = scan_html(parse_html(body).tree).survey()
     found = read_microformats(Source(survey, ADDRESS, ADDRESS, Labels(1), body, at_most=10))
     assert (len(found.triples), len(found.places), found.flags) == (10, 10, ["too-many-facts"])
 

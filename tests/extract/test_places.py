@@ -30,7 +30,7 @@ from gossamer.extract.origins import (
 from gossamer.extract.page import extract
 from gossamer.extract.source import SYNTAXES, Extraction
 from gossamer.extract.terms import XSD
-from gossamer.parse.html.tree import parse_html, seen_in
+from gossamer.parse.html.tree import parse_html, scan_html
 from gossamer.parse.xml import parse_xml
 from gossamer.values.page import Triple, ntriples
 from gossamer.values.tree import Element
@@ -43,7 +43,7 @@ VOCAB = '<body vocab="http://schema.org/">'
 
 def read(markup: str | bytes) -> tuple[Extraction, Record]:
     body = markup.encode() if isinstance(markup, str) else markup
-    found = extract(seen_in(parse_html(body).tree).survey(), Url(ADDRESS), 1, body)
+    found = extract(scan_html(parse_html(body).tree).survey(), Url(ADDRESS), 1, body)
     record = unpacked(packed(found, ntriples(found.triples)))
     assert record is not None
     return found, record
@@ -240,7 +240,7 @@ def test_the_same_page_has_the_same_record() -> None:
     body = (VOCAB + "<p typeof=Thing><b property=name>x</b></p>" + script('{"@type": "http://a.test/T"}')).encode()
     made = set()
     for _ in range(3):
-        found = extract(seen_in(parse_html(body).tree).survey(), Url(ADDRESS), 1, body)
+        found = extract(scan_html(parse_html(body).tree).survey(), Url(ADDRESS), 1, body)
         made.add(packed(found, ntriples(found.triples)))
     assert len(made) == 1
 
@@ -251,7 +251,7 @@ def test_every_fact_of_the_real_pages_is_found_again_as_the_store_has_it_in_few_
     for path in sorted(REAL.glob("*.html")):
         body = path.read_bytes()
         tree = parse_html(body).tree
-        found = extract(seen_in(tree).survey(), Url(ADDRESS), 1, body)
+        found = extract(scan_html(tree).survey(), Url(ADDRESS), 1, body)
         lines = ntriples(found.triples)
         kept = packed(found, lines)
         record = unpacked(kept)

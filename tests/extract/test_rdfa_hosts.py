@@ -7,7 +7,7 @@ from gossamer.extract.page import extract
 from gossamer.extract.rdfa.prefixes import NOT_WELL_FORMED, base_of, host_of
 from gossamer.extract.source import MOST_NOTICES, Extraction, HostLanguage
 from gossamer.extract.terms import LONGEST_LITERAL, Labels
-from gossamer.parse.html.tree import parse_html, seen_in
+from gossamer.parse.html.tree import parse_html, scan_html
 from gossamer.parse.xml import doctype_of, parse_xml
 from gossamer.reader.extraction import notices_as_facts
 from gossamer.values.url import url_of
@@ -29,7 +29,7 @@ def host(page: str, media_type: str) -> HostLanguage:
 def read(page: str, media_type: str = "text/html", roles: bool = False, notes: bool = False) -> Extraction:
     body, address = page.encode(), url_of(ADDRESS)
     assert address is not None
-    survey = parse_xml(body) if media_type != "text/html" else seen_in(parse_html(body).tree).survey()
+    survey = parse_xml(body) if media_type != "text/html" else scan_html(parse_html(body).tree).survey()
     assert survey is not None
     language = host_of(media_type, survey, doctype_of(body))
     base = base_of(survey, language, address)

@@ -10,7 +10,7 @@ from backports import zstd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.parse.coding import STEP, CodingProblem, Decoded, Decoder, codings_of, decode
+from gossamer.parse.coding import STEP, CodingProblem, Decoded, Decoder, content_codings, decode
 
 LIMIT = 1 << 20
 TEXT = b"<p>The quick brown fox jumps over the lazy dog. " * 200
@@ -59,7 +59,7 @@ def test_no_coding_is_no_work():
     ],
 )
 def test_the_header_is_read_leniently(header, codings):
-    assert codings_of(header) == codings
+    assert content_codings(header) == codings
 
 
 @given(st.binary(max_size=2000), st.sampled_from(CODINGS), st.integers(1, 50))

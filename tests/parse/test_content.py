@@ -1,15 +1,15 @@
 """The content block, the rest, and what the head says."""
 
-from gossamer.parse.content import LONGEST_TITLE, MOST_HEADINGS, blocks_of, head_of, may_be_unquoted
-from gossamer.parse.html.tree import parse_html, seen_in
+from gossamer.parse.content import LONGEST_TITLE, MOST_HEADINGS, content_of, head_of, may_have_nosnippet
+from gossamer.parse.html.tree import parse_html, scan_html
 
 
 def blocks(markup):
-    return blocks_of(seen_in(parse_html(markup.encode()).tree), may_be_unquoted(markup.encode()))
+    return content_of(scan_html(parse_html(markup.encode()).tree), may_have_nosnippet(markup.encode()))
 
 
 def head(markup):
-    return head_of(seen_in(parse_html(markup.encode()).tree))
+    return head_of(scan_html(parse_html(markup.encode()).tree))
 
 
 def test_M_C13_navigation_header_footer_and_asides_are_not_the_content():

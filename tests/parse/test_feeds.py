@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gossamer.base.clock import from_words
 from gossamer.parse.feeds import Feed, is_json_feed, parse_feed, parse_json_feed
 from gossamer.parse.html.links import links_of
-from gossamer.parse.html.tree import parse_html, seen_in
+from gossamer.parse.html.tree import parse_html, scan_html
 from gossamer.values.url import Url
 
 AT = Url("https://example.org/blog/feed")
@@ -112,7 +112,7 @@ def test_feeds_are_found_in_the_head_of_a_page() -> None:
     <link rel="stylesheet alternate" type="application/rss+xml" href="/no">
     <link rel="alternate" type="text/html" href="x">
     </head><body><a href="/a">a</a><link rel="alternate" type="application/rss+xml" href="/late"></body></html>"""
-    seen = seen_in(parse_html(page).tree)
+    seen = scan_html(parse_html(page).tree)
     led_to = {link.url.text for link in links_of(seen, AT).links}
     assert led_to >= {"https://example.org/rss", "https://example.org/blog/atom", "https://example.org/blog/f.json"}
     assert "https://example.org/no" not in led_to

@@ -8,7 +8,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from gossamer.parse.html.positions import elements_at
 from gossamer.parse.html.tree import parse_html
-from gossamer.parse.safe_copy import CopyMark, harmless, harmless_style, harmless_text
+from gossamer.parse.safe_copy import CopyMark, safe_copy, safe_style, safe_text_copy
 from gossamer.values.url import Url
 
 PAGE = Url("http://a.test/dir/page")
@@ -19,7 +19,7 @@ def copy_of(markup: str, marks: dict[str, CopyMark] | None = None) -> str:
     def link(url: Url) -> str:
         return f"/page?url={quote(url.text, safe='')}"
 
-    return harmless(parse_html(markup.encode()).tree, PAGE, link, marks or {})
+    return safe_copy(parse_html(markup.encode()).tree, PAGE, link, marks or {})
 
 
 def body_of(markup: str) -> str:
@@ -121,15 +121,15 @@ def test_a_page_cannot_pass_for_our_marks() -> None:
     ],
 )
 def test_style_that_could_load_is_cut_out(css: str, kept: str) -> None:
-    assert harmless_style(css) == kept
+    assert safe_style(css) == kept
 
 
 def test_a_style_sheet_that_is_too_long_is_left_out() -> None:
-    assert harmless_style("p{}" * 300_000) == ""
+    assert safe_style("p{}" * 300_000) == ""
 
 
 def test_text_that_is_no_page_is_shown_as_text() -> None:
-    assert "<pre>&lt;script&gt;run()&lt;/script&gt;</pre>" in harmless_text("<script>run()</script>", "x")
+    assert "<pre>&lt;script&gt;run()&lt;/script&gt;</pre>" in safe_text_copy("<script>run()</script>", "x")
 
 
 def test_paths_lead_back_to_their_elements() -> None:

@@ -10,10 +10,10 @@ from gossamer.parse.html.tree import (
     MOST_ATTRIBUTES,
     MOST_TAGS,
     flattened,
-    is_tame,
+    is_within_limits,
     parse_html,
     place_of,
-    seen_in,
+    scan_html,
 )
 
 
@@ -26,13 +26,13 @@ def depth_of(tree):
 
 def test_an_ordinary_page_is_not_touched():
     body = b"<html><body>" + b"<div><p>one <b>two</b><br></p></div>" * 2000 + b"</body></html>"
-    assert is_tame(body)
+    assert is_within_limits(body)
     assert parse_html(body).flags == ()
 
 
 def test_an_old_page_without_end_tags_is_gone_through_and_stays_as_it_is():
     rows = b"<table>" + b"<tr><td>a<td>b" * 2000 + b"</table>" + b"<ul>" + b"<li>x<p>y" * 2000 + b"</ul>"
-    assert not is_tame(rows)
+    assert not is_within_limits(rows)
     assert flattened(rows) == (rows, ())
 
 
@@ -111,7 +111,7 @@ def test_flattening_what_is_within_the_limits_changes_nothing(scraps):
 
 
 def test_elements_that_lead_somewhere_or_state_something_are_met_once_in_document_order():
-    seen = seen_in(
+    seen = scan_html(
         parse_html(
             b"<head><meta name=a><base href=/><script></script></head>"
             b'<p TypeOf="Thing" property=x>1</p><p>2</p><p vocab="">3</p><a>no</a><a href=/x rel=next property=y>4</a>'
@@ -134,11 +134,11 @@ def test_elements_that_lead_somewhere_or_state_something_are_met_once_in_documen
 
 
 def test_frames_are_met():
-    seen = seen_in(parse_html(b"<frameset><frame src=/a><frame src=/b></frameset>").tree)
+    seen = scan_html(parse_html(b"<frameset><frame src=/a><frame src=/b></frameset>").tree)
     assert [(tag, attributes["src"]) for _, tag, attributes in seen.elements] == [("frame", "/a"), ("frame", "/b")]
 
 
 def test_an_element_is_found_among_those_with_its_tag():
-    seen = seen_in(parse_html(b"<p>1<b>2</b><p>3<b>4</b>").tree)
+    seen = scan_html(parse_html(b"<p>1<b>2</b><p>3<b>4</b>").tree)
     for at, node in enumerate(seen.nodes):
         assert [place_of(node, seen.nodes, seen.tags, start) for start in range(at + 1)] == [at] * (at + 1)

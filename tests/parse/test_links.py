@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.parse.html.links import LONGEST_TEXT, _Joiner, links_of
-from gossamer.parse.html.tree import parse_html, seen_in
+from gossamer.parse.html.tree import parse_html, scan_html
 from gossamer.values.page import MOST_LINKS
 from gossamer.values.url import Url, url_of
 
@@ -13,7 +13,7 @@ PAGE = Url("https://www.example.org/a/page.html?q=1")
 
 
 def found(markup, page=PAGE, may_follow=True):
-    return links_of(seen_in(parse_html(markup.encode()).tree), page, may_follow)
+    return links_of(scan_html(parse_html(markup.encode()).tree), page, may_follow)
 
 
 def pairs(markup):

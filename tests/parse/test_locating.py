@@ -2,14 +2,14 @@
 
 import pytest
 
-from gossamer.parse.html.positions import Paths, spots_of
-from gossamer.parse.html.tree import parse_html, seen_in
+from gossamer.parse.html.positions import Paths, positions_of
+from gossamer.parse.html.tree import parse_html, scan_html
 from gossamer.parse.xml import parse_xml
 from gossamer.values.tree import Survey
 
 
 def survey_of(text: str, is_xml: bool = False) -> Survey:
-    survey = parse_xml(text.encode()) if is_xml else seen_in(parse_html(text.encode()).tree).survey()
+    survey = parse_xml(text.encode()) if is_xml else scan_html(parse_html(text.encode()).tree).survey()
     assert survey is not None
     return survey
 
@@ -18,7 +18,7 @@ def located(text: str, is_xml: bool = False) -> dict[str, str]:
     """Path -> line:column, of all elements for which it can be told."""
     survey = survey_of(text, is_xml)
     every, paths = survey.every(), Paths()
-    spots = spots_of([element for element, _, _ in every], every, text)
+    spots = positions_of([element for element, _, _ in every], every, text)
     return {
         paths.of(element): f"{spot.line}:{spot.column}"
         for element, _, _ in every
@@ -95,7 +95,7 @@ def test_no_text_takes_more_than_one_pass(piece: str) -> None:
     text = "<p id=q>" + piece * 50_000
     survey = survey_of("<p id=q>")
     every = survey.every()
-    spots = spots_of([element for element, _, _ in every], every, text)
+    spots = positions_of([element for element, _, _ in every], every, text)
     assert set(spots) <= {element.mem_id for element, _, _ in every}, "it ended, and speaks of these elements only"
 
 

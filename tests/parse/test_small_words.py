@@ -2,7 +2,7 @@
 
 import pytest
 
-from gossamer.parse.language import is_full_of, language_of
+from gossamer.parse.language import has_function_words, language_of
 
 OURS = {
     "en": "The keeper of the lighthouse wrote down that the ships which came from the north were late, and that their "
@@ -45,22 +45,22 @@ GERMAN = "Leuchttürme stehen an Küsten, wo Schiffe vorüberfahren, weithin sic
 
 @pytest.mark.parametrize("tag", OURS)
 def test_a_text_has_the_small_words_of_its_own_language_and_of_no_other(tag):
-    assert [one for one in OURS if is_full_of(one, OURS[tag])] == [tag]
+    assert [one for one in OURS if has_function_words(one, OURS[tag])] == [tag]
 
 
 @pytest.mark.parametrize("tag", NEIGHBOURS)
 def test_a_neighbouring_language_is_not_mistaken_for_one_of_these(tag):
-    assert [one for one in OURS if is_full_of(one, NEIGHBOURS[tag])] == []
+    assert [one for one in OURS if has_function_words(one, NEIGHBOURS[tag])] == []
 
 
 def test_a_notice_in_another_language_does_not_make_it_the_language_of_the_page():
     notice = "This site uses cookies that are kept for a year by the owner of the site, and which you can refuse."
-    assert is_full_of("en", notice)
-    assert not is_full_of("en", notice + GERMAN)
+    assert has_function_words("en", notice)
+    assert not has_function_words("en", notice + GERMAN)
     assert language_of("en", GERMAN + notice) == "de"
 
 
 def test_a_list_of_names_has_none():
-    assert not is_full_of("en", "Ada Grace Edsger Barbara Donald Alan Margaret Tony " * 10)
-    assert not is_full_of("en", "the the the the " * 10)
-    assert not is_full_of("en", "")
+    assert not has_function_words("en", "Ada Grace Edsger Barbara Donald Alan Margaret Tony " * 10)
+    assert not has_function_words("en", "the the the the " * 10)
+    assert not has_function_words("en", "")

@@ -56,7 +56,7 @@ def test_the_commands_take_a_folder(
     assert extract.extract(str(page), contexts=folder, format="nt") == 0
     assert b"<http://v.test/age>" in capsysbinary.readouterr().out
     held: dict[str, bytes] = {}
-    monkeypatch.setattr(inspect, "hold", held.update)
+    monkeypatch.setattr(inspect, "add_user_contexts", held.update)
     inspect.inspect(str(page), contexts=folder)
     assert held == contexts_in(folder)
 

@@ -10,7 +10,7 @@ import pytest
 import gossamer
 from gossamer.base.errors import ConfigError
 from gossamer.extract.source import SYNTAXES, Notice
-from gossamer.parse.html.tree import parse_html, seen_in
+from gossamer.parse.html.tree import parse_html, scan_html
 from gossamer.reader.extraction import NOT_MARKUP, remarks_of
 
 ADDRESS = "https://shop.example/teapots/blue.html"
@@ -137,7 +137,7 @@ def test_notices_are_facts_of_a_graph_of_their_own_when_asked_for() -> None:
 
 def test_a_notice_about_an_element_whose_place_is_unsure_has_its_path_only() -> None:
     body = b"<table><tr><td>x</td></tr></table><p>"
-    survey = seen_in(parse_html(body).tree).survey()
+    survey = scan_html(parse_html(body).tree).survey()
     places = [element for element, tag, _ in survey.every() if tag in ("tbody", "p")]
     remarks = remarks_of(
         [Notice("info", "k", "s", place) for place in places] + [Notice("info", "k", "s")], survey, body

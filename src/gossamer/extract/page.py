@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from html import unescape
 from typing import NamedTuple
 
-from gossamer.extract.jsonld.contexts import HELD, Contexts
+from gossamer.extract.jsonld.contexts import USER_CONTEXTS, Contexts
 from gossamer.extract.jsonld.reader import read_jsonld
 from gossamer.extract.meta_tags import OPEN_GRAPH, TWITTER, is_all_cards, read_dublin_core, read_opengraph, read_twitter
 from gossamer.extract.microdata import read_microdata
@@ -56,7 +56,7 @@ def extract(
     is_thorough: bool = False,
     collects_notices: bool = False,
     rdfa_version: RdfaVersion | None = None,
-    contexts: Contexts = HELD,
+    contexts: Contexts = USER_CONTEXTS,
 ) -> Extraction:
     """The facts of a page. `base` is its base URL, `<base>` included; `address` its own, if different.
 

@@ -7,7 +7,7 @@ from typing import Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from gossamer.extract.jsonld.contexts import HELD, Contexts
+from gossamer.extract.jsonld.contexts import USER_CONTEXTS, Contexts
 from gossamer.extract.terms import UNKNOWN_TERM, Labels
 from gossamer.values.page import MOST_TRIPLES, Triple
 from gossamer.values.tree import Attributes, Element, ElementParts, Survey
@@ -53,7 +53,7 @@ class Source(msgspec.Struct, frozen=True, dict=True):
     """It takes time."""
     rdfa_version: RdfaVersion | None = None
     """The RDFa version to use; None: the one that the page declares, or 1.1."""
-    contexts: Contexts = msgspec.field(default_factory=lambda: HELD)
+    contexts: Contexts = msgspec.field(default_factory=lambda: USER_CONTEXTS)
     """JSON-LD contexts of the user."""
 
     @cached_property

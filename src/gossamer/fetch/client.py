@@ -17,7 +17,7 @@ from gossamer.fetch.budget import CROWD, Budget
 from gossamer.fetch.pool import Connections, PooledConnection
 from gossamer.fetch.protocols import OtherExchange, Protocols
 from gossamer.fetch.wire import INVALID, UNANSWERED, Broken, Message
-from gossamer.parse.coding import STEP, Decoder, codings_of
+from gossamer.parse.coding import STEP, Decoder, content_codings
 from gossamer.values.capture import Capture, Truncated
 from gossamer.values.history import Validators
 from gossamer.values.outcome import Failed, Outcome, Reason, Refused, Unchanged
@@ -171,7 +171,7 @@ class Exchange:
         if status == 200 and is_what_we_have(fields, head, self._etag):
             return Unchanged(self._capture(Truncated.LENGTH))  # the rest of the body is dropped with its connection
         limit = limit_of(self._kind, status, head.media_type, settings)
-        decoder = Decoder(codings_of(head.codings), limit) if head.codings else None
+        decoder = Decoder(content_codings(head.codings), limit) if head.codings else None
         is_cut = await self._body(limit, min(limit, head.length or limit), decoder, deadline)
         if not is_cut and self._connection is not None:
             self._connections.keep(self._connection)

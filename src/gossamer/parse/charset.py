@@ -24,12 +24,12 @@ _MARKS = (
 _HIGHEST_PLANE = 0x10
 
 
-def marked_wide(head: bytes) -> str | None:
+def encoding_by_mark(head: bytes) -> str | None:
     """The encoding of the byte order mark."""
     return next((name for mark, name in _MARKS if head.startswith(mark)), None)
 
 
-def unmarked_wide(head: bytes) -> str | None:
+def encoding_by_zeros(head: bytes) -> str | None:
     """UTF-32 has a zero and a plane number in every unit; in UTF-16 nearly every second byte of a page is zero."""
     if b"\0" not in head:
         return None
@@ -113,7 +113,7 @@ class Charset(NamedTuple):
 
 def charset_of(content_type: str | None, body: bytes) -> Charset:
     head = body[:PRESCANNED]
-    marked = "utf-8" if head.startswith(b"\xef\xbb\xbf") else marked_wide(head)
+    marked = "utf-8" if head.startswith(b"\xef\xbb\xbf") else encoding_by_mark(head)
     in_header = encoding_in(content_type)
     if in_header in EBCDIC and is_utf8(body):
         in_header = None  # a gateway converted the page without changing its label
@@ -125,7 +125,7 @@ def charset_of(content_type: str | None, body: bytes) -> Charset:
     if declared:
         how: How = "bom" if marked else "header" if in_header else "meta"
         return Charset(declared[0], how, conflict)
-    if (wide := unmarked_wide(head)) is not None:
+    if (wide := encoding_by_zeros(head)) is not None:
         return Charset(wide, "zeros")
     if b"\x1b" in body and _ESCAPES.search(body):
         return Charset("iso-2022-jp", "escapes")  # before UTF-8: its bytes are ASCII

@@ -201,7 +201,7 @@ WINDOWS = {"br": 1 << 24, "zstd": 1 << ZSTD_WINDOW_LOG}
 """The largest possible windows; those of gzip and deflate (32 KiB) do not count."""
 
 
-def codings_of(content_encoding: str | None) -> tuple[str, ...]:
+def content_codings(content_encoding: str | None) -> tuple[str, ...]:
     """The codings that a Content-Encoding names, in order of application. Several fields are joined by commas."""
     if not content_encoding:
         return ()
@@ -279,7 +279,7 @@ class Decoder:
 
 def decode(body: bytes, content_encoding: str | None, limit: int) -> Decoded:
     """A whole body without its content codings, at most `limit` bytes."""
-    codings = codings_of(content_encoding)
+    codings = content_codings(content_encoding)
     if not codings or not body:
         return Decoded(body[:limit], truncated=len(body) > limit)
     decoder = Decoder(codings, limit)

@@ -1,6 +1,6 @@
 """The main text of a page and the rest; also text out of plain text and unknown XML, and fingerprints of texts.
 
-`blocks_of` takes the tree apart (it removes what is not read, and dissolves inline elements so that words stay whole),
+`content_of` takes the tree apart (it removes what is not read, and dissolves inline elements so that words stay whole),
 because cutting and reading are then single calls to the parser, many times faster than walking the tree. Call it last.
 """
 
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from rensa import RMinHash
 from selectolax.lexbor import LexborNode
 
-from gossamer.parse.html.tree import INLINE, ParsedHtml, folded, number_of, place_of
+from gossamer.parse.html.tree import INLINE, ParsedHtml, folded, place_of, tag_number
 
 LONGEST_TITLE = 512
 LONGEST_DESCRIPTION = 1024
@@ -41,10 +41,10 @@ _KIND = {
     "article": "article",
 }
 _KINDS = frozenset(_KIND.values())
-_KIND_OF = {number_of(tag): kind for tag, kind in _KIND.items()}
-_RAW = frozenset((number_of("script"), number_of("style")))  # most of what is not read; these have no child elements
-_OWNING = frozenset((number_of("main"), number_of("article")))
-_BODY, _TITLE = number_of("body"), number_of("title")
+_KIND_OF = {tag_number(tag): kind for tag, kind in _KIND.items()}
+_RAW = frozenset((tag_number("script"), tag_number("style")))  # most of what is not read; these have no child elements
+_OWNING = frozenset((tag_number("main"), tag_number("article")))
+_BODY, _TITLE = tag_number("body"), tag_number("title")
 _UNQUOTED = "span[data-nosnippet], div[data-nosnippet], section[data-nosnippet]"
 _MAY_BE_UNQUOTED = (b"data-nosnippet", b"DATA-NOSNIPPET")
 
@@ -87,12 +87,12 @@ def head_of(seen: ParsedHtml) -> PageHead:
     )
 
 
-def may_be_unquoted(markup: bytes) -> bool:
+def may_have_nosnippet(markup: bytes) -> bool:
     """Whether to look for text that may not be quoted: few pages have any."""
     return any(spelt in markup for spelt in _MAY_BE_UNQUOTED)
 
 
-def blocks_of(seen: ParsedHtml, has_unquoted: bool) -> Content:
+def content_of(seen: ParsedHtml, has_unquoted: bool) -> Content:
     """The main text, the rest, and the headings. The tree is unusable afterwards. `has_unquoted`: text that must not be
     quoted (`data-nosnippet`) is searched for, and becomes part of the rest, which can be found but is never quoted."""
     body = seen.tree.body

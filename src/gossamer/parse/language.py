@@ -29,7 +29,7 @@ _WORDS = {
 _KNOWN = {tag: frozenset(words.split()) for tag, words in _WORDS.items()}
 
 
-def is_full_of(tag: str, text: str) -> bool:
+def has_function_words(tag: str, text: str) -> bool:
     """Whether the text has the small words of this language; False also for other languages than these."""
     known = _KNOWN.get(tag)
     if known is None:
@@ -65,15 +65,15 @@ def language_of(declared: str | None, text: str) -> str:
     if len(text) < _LEAST:
         return said
     if said:
-        if is_full_of(said, text):
+        if has_function_words(said, text):
             return said
         expected = _SAME.get(said, said)
         glances = _GLANCES if len(text) > _GLANCES[0] else _GLANCES[1:]
         for glance in glances:
-            heard, sureness = spoken_in(text[:glance])
+            heard, sureness = detected_language(text[:glance])
             if heard == expected and sureness >= _VERY_SURE:
                 return said
-    heard, sureness = spoken_in(text[:_LISTEN])
+    heard, sureness = detected_language(text[:_LISTEN])
     if said:
         return heard if sureness >= _VERY_SURE and len(text) >= _ENOUGH and expected != heard else said
     return heard if sureness >= _SURE else ""
@@ -84,7 +84,7 @@ def primary(tag: str | None) -> str:
     return found[1].lower() if found else ""
 
 
-def spoken_in(text: str) -> tuple[str, float]:
+def detected_language(text: str) -> tuple[str, float]:
     """The language of a text according to the model, with its certainty (0 to 1)."""
     line = text.replace("\n", " ")
     if line.isupper():

@@ -29,7 +29,7 @@ _FORBIDDEN = re.compile(_LOADING, re.IGNORECASE)
 _PIECE = re.compile(r"[^{};]*")
 
 
-def harmless_style(css: str) -> str:
+def safe_style(css: str) -> str:
     """The style without declarations, selectors and at-rules that contain something forbidden; empty if that fails. The
     rest may be invalid in places, which browsers skip (CSS Syntax 3, 2.2)."""
     if len(css) > LONGEST:
@@ -123,7 +123,7 @@ class Copying(NamedTuple):
     """By the element's number in the tree."""
 
 
-def harmless(tree: LexborHTMLParser, url: Url, link: Callable[[Url], str], marks: Mapping[str, CopyMark]) -> str:
+def safe_copy(tree: LexborHTMLParser, url: Url, link: Callable[[Url], str], marks: Mapping[str, CopyMark]) -> str:
     """The whole page. `marks`: by the path of an element, as in `extract.origins`."""
     root = tree.root
     if root is None:
@@ -135,7 +135,7 @@ def harmless(tree: LexborHTMLParser, url: Url, link: Callable[[Url], str], marks
     within = {node.mem_id for node in tree.css("head *")} | {root.mem_id}
     unseen = [marks[path] for path in marks if path not in found or found[path].mem_id in within]
     body = tree.body
-    cleaned = [harmless_style(node.text(deep=True) or "").strip() for node in tree.css("style")]
+    cleaned = [safe_style(node.text(deep=True) or "").strip() for node in tree.css("style")]
     styles = "".join([f"<style>{kept}</style>" for kept in cleaned if kept])
     head = tree.head
     title = head.css_first("title") if head is not None else None
@@ -154,7 +154,7 @@ def harmless(tree: LexborHTMLParser, url: Url, link: Callable[[Url], str], marks
     )
 
 
-def harmless_text(text: str, title: str) -> str:
+def safe_text_copy(text: str, title: str) -> str:
     """Something that is not HTML, as text."""
     return (
         f'<!doctype html><html><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" '
@@ -249,6 +249,6 @@ def _attributes(node: LexborNode, is_placed: bool = False) -> str:
         if name in ("id", "class") and OURS in text:
             continue
         if name == "style":
-            text = _IMPORTANT.sub("", harmless_style(text))  # important declarations here would win over any layer
+            text = _IMPORTANT.sub("", safe_style(text))  # important declarations here would win over any layer
         kept.append(f' {name}="{escape(text)}"')
     return "".join(kept)

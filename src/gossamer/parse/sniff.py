@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-from gossamer.parse.charset import EBCDIC, decode, encoding_in, marked_wide, unmarked_wide
+from gossamer.parse.charset import EBCDIC, decode, encoding_by_mark, encoding_by_zeros, encoding_in
 
 HTML = ("text/html", "application/xhtml+xml")
 UNKNOWN = ("", "unknown/unknown", "application/unknown", "*/*")
@@ -64,8 +64,8 @@ def media_type_of(content_type: str | None, body: bytes) -> str:
 
 def _narrow(content_type: str | None, head: bytes) -> bytes:
     """The beginning in ASCII for comparison with signatures: UTF-16, UTF-32 and EBCDIC text is converted to UTF-8."""
-    marked = marked_wide(head)
-    encoding = marked or unmarked_wide(head)
+    marked = encoding_by_mark(head)
+    encoding = marked or encoding_by_zeros(head)
     if encoding is None:
         named = encoding_in(content_type)
         encoding = named if named in EBCDIC else "ibm037" if head.startswith(_EBCDIC_XML) else None

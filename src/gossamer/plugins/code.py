@@ -19,7 +19,7 @@ import msgspec
 
 from gossamer.base.errors import ConfigError
 from gossamer.base.files import Files
-from gossamer.extract.jsonld.contexts import LARGEST, checked
+from gossamer.extract.jsonld.contexts import LARGEST, checked_contexts
 from gossamer.store.trust import Code, is_allowed, refusal
 from gossamer.values.messages import NOTHING, Plugged
 from gossamer.values.url import admit
@@ -102,7 +102,7 @@ def contexts_in(folder: Path) -> dict[str, bytes]:
         if not isinstance(name, str) or not _is_inside(folder, name):
             raise ConfigError(f'{index}: write "{url}" = "FILE", with a file that lies in {folder}')
         found[url] = _read(folder / name)
-    return checked(found)
+    return checked_contexts(found)
 
 
 def folder_of(root: Path) -> str:

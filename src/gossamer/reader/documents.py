@@ -7,8 +7,8 @@ import msgspec
 from gossamer.parse.charset import as_utf8, charset_of
 from gossamer.parse.coding import decode
 from gossamer.parse.content import head_of
-from gossamer.parse.html.tree import LARGEST, parse_html, seen_in
-from gossamer.parse.safe_copy import CopyMark, harmless, harmless_text
+from gossamer.parse.html.tree import LARGEST, parse_html, scan_html
+from gossamer.parse.safe_copy import CopyMark, safe_copy, safe_text_copy
 from gossamer.parse.sniff import HTML, is_xml, media_type_of
 from gossamer.rules.robots import directives_of, survey
 from gossamer.rules.robots_parser import MOST_BYTES
@@ -37,11 +37,11 @@ def copied(asked: CopyJob) -> Copied:
     if is_html:
         marks = {path: CopyMark(*said) for path, said in asked.marks.items()}
         tree = parse_html(markup).tree
-        if not directives_of(head_of(seen_in(tree)).metas, fields, asked.agent).may_cache:
+        if not directives_of(head_of(scan_html(tree)).metas, fields, asked.agent).may_cache:
             return Copied(b"", media_type, may_show=False)
-        html = harmless(tree, capture.url, lambda url: f"/page?url={quote(url.text, safe='')}", marks)
+        html = safe_copy(tree, capture.url, lambda url: f"/page?url={quote(url.text, safe='')}", marks)
     else:
-        html = harmless_text(markup.decode("utf-8", "replace")[:LONGEST_TEXT], capture.url.text)
+        html = safe_text_copy(markup.decode("utf-8", "replace")[:LONGEST_TEXT], capture.url.text)
     return Copied(html.encode("utf-8", "replace"), media_type)
 
 

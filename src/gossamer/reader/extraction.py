@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from gossamer.base.errors import ConfigError
 from gossamer.extract.entities import EntityDict, entities_of
-from gossamer.extract.jsonld.contexts import HELD, Contexts, checked
+from gossamer.extract.jsonld.contexts import USER_CONTEXTS, Contexts, checked_contexts
 from gossamer.extract.page import extract as extract_facts
 from gossamer.extract.rdfa.entailment import FORMATS, KNOWN, expanded, relations_in
 from gossamer.extract.rdfa.prefixes import NOT_WELL_FORMED, USES_VOCABULARY, base_of, host_of
@@ -22,8 +22,8 @@ from gossamer.extract.source import SYNTAXES, Extraction, HostLanguage, Notice, 
 from gossamer.extract.terms import RDF_TYPE, Labels, iri_term, quoted
 from gossamer.extract.vocabularies import iri_of
 from gossamer.parse.charset import Charset, as_utf8, charset_of
-from gossamer.parse.html.positions import Paths, Spot, spots_of
-from gossamer.parse.html.tree import parse_html, seen_in
+from gossamer.parse.html.positions import Paths, SourcePosition, positions_of
+from gossamer.parse.html.tree import parse_html, scan_html
 from gossamer.parse.sniff import HTML, essence, is_xml, media_type_of
 from gossamer.parse.xml import doctype_of, parse_xml
 from gossamer.values.page import Quad, Triple
@@ -64,7 +64,7 @@ class _Asked:
     vocabularies: Mapping[str, bytes] | None
     """Documents by IRI; None: no expansion."""
     rdfa_version: RdfaVersion | None = None
-    contexts: Contexts = field(default_factory=lambda: HELD)
+    contexts: Contexts = field(default_factory=lambda: USER_CONTEXTS)
 
 
 class _Read(NamedTuple):
@@ -155,7 +155,7 @@ def extract(
     Raises ConfigError for an invalid `url`, syntax or context, never because of the page.
     """
     documents = (vocabularies or {}) if expand_vocabularies else None
-    held = HELD if contexts is None else checked(contexts)
+    held = USER_CONTEXTS if contexts is None else checked_contexts(contexts)
     asked = _Asked(data, _address(url), media_type, _chosen(syntaxes), documents, rdfa_version, held)
     read = _read(asked, collects_notices=processor_graph)
     labels = Labels(id_of(f"{PROCESSOR_GRAPH} {asked.address.text}"))
@@ -243,7 +243,7 @@ def _surveyed(kind: str, markup: bytes) -> tuple[Survey, HostLanguage, tuple[str
             return survey, host_of(kind, survey, doctype_of(markup)), (), ()
         flags, notices = ("not-well-formed",), (NOT_WELL_FORMED,)
     parsed = parse_html(markup)
-    return seen_in(parsed.tree).survey(), HostLanguage.HTML, (*flags, *parsed.flags), notices
+    return scan_html(parsed.tree).survey(), HostLanguage.HTML, (*flags, *parsed.flags), notices
 
 
 def _expanded(triples: list[Triple], documents: Mapping[str, bytes]) -> tuple[list[Triple], tuple[Notice, ...]]:
@@ -291,9 +291,9 @@ def _kind_of(document: bytes) -> str:
 
 def remarks_of(notices: Collection[Notice], survey: Survey | None, markup: bytes) -> tuple[Remark, ...]:
     places = [notice.element for notice in notices if notice.element is not None]
-    spots: dict[int, Spot] = {}
+    spots: dict[int, SourcePosition] = {}
     if survey is not None and places:
-        spots = spots_of(places, survey.every(), markup.decode("utf-8", "replace"))
+        spots = positions_of(places, survey.every(), markup.decode("utf-8", "replace"))
     paths = Paths()
     remarks = []
     for level, kind, says, element in notices:

@@ -10,7 +10,7 @@ import msgspec
 from gossamer.archive.record import metadata_record, response_record, revisit_record, stored
 from gossamer.archive.versions import fact_changes, kinds_of, text_changes
 from gossamer.base.clock import in_words
-from gossamer.extract.jsonld.contexts import hold
+from gossamer.extract.jsonld.contexts import add_user_contexts
 from gossamer.extract.origins import packed
 from gossamer.extract.page import extract, properties_and_entities, unified
 from gossamer.extract.rdfa.prefixes import host_of
@@ -18,9 +18,9 @@ from gossamer.extract.source import Extraction
 from gossamer.extract.terms import RDF_TYPE
 from gossamer.parse.charset import as_utf8, charset_of
 from gossamer.parse.coding import CodingProblem, decode
-from gossamer.parse.content import blocks_of, exact, first_line, head_of, may_be_unquoted, near, xml_text, xml_title
+from gossamer.parse.content import content_of, exact, first_line, head_of, may_have_nosnippet, near, xml_text, xml_title
 from gossamer.parse.html.links import links_of
-from gossamer.parse.html.tree import LARGEST, ParsedHtml, folded, parse_html, seen_in
+from gossamer.parse.html.tree import LARGEST, ParsedHtml, folded, parse_html, scan_html
 from gossamer.parse.language import language_of
 from gossamer.parse.sitemaps import listing_of
 from gossamer.parse.sniff import HTML, is_xml, media_type_of
@@ -211,12 +211,12 @@ def _html(
         flags.append("charset-conflict")
     markup = as_utf8(body, charset.encoding)
     parsed = parse_html(markup)
-    seen = seen_in(parsed.tree)
+    seen = scan_html(parsed.tree)
     head = head_of(seen)
     directives = directives_of(head.metas, _robots_tags(capture), agent, capture.fetched_at)
     found = links_of(seen, capture.url, directives.may_follow)
     facts, lines, sources = _told(_facts(capture, media_type, markup, found.base, seen), directives.may_index)
-    blocks = blocks_of(seen, may_be_unquoted(markup))  # takes the tree apart: not to be used afterwards
+    blocks = content_of(seen, may_have_nosnippet(markup))  # takes the tree apart: not to be used afterwards
     text = blocks.content or blocks.rest
     if len(blocks.content) > MOST_TEXT or len(blocks.rest) > MOST_TEXT:
         flags.append("clipped")
@@ -362,7 +362,7 @@ def _plugged(argument: str) -> Own:
     for scheme, port in plugged.schemes:
         admit(scheme, port)
     if plugged.contexts:
-        hold(contexts_in(Path(plugged.contexts)))
+        add_user_contexts(contexts_in(Path(plugged.contexts)))
     return {media_type: safe(loaded("reader", READERS, name, Path())) for media_type, name in plugged.readers}
 
 

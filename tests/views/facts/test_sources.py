@@ -12,7 +12,7 @@ from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.extract.origins import packed
 from gossamer.extract.page import extract
-from gossamer.parse.html.tree import parse_html, seen_in
+from gossamer.parse.html.tree import parse_html, scan_html
 from gossamer.values.messages import PageFacts
 from gossamer.values.page import ntriples
 from gossamer.values.url import Url
@@ -31,7 +31,7 @@ WHERE { GRAPH ?g { ?s ?p ?o } FILTER(?g != <urn:gossamer:provenance>) }"""
 
 
 def facts_of(markup: bytes, capture_id: int, fetched_at: int) -> PageFacts:
-    found = extract(seen_in(parse_html(markup).tree).survey(), PAGE, capture_id, markup)
+    found = extract(scan_html(parse_html(markup).tree).survey(), PAGE, capture_id, markup)
     lines = ntriples(found.triples)
     return PageFacts(PAGE, lines, capture_id, fetched_at, packed(found, lines))
 

@@ -19,7 +19,7 @@ from gossamer.cli.output import Progress, console, plain, table
 from gossamer.cli.tools.single_page import BY_SUFFIX, NOWHERE, NotRead, own_contexts, page_in, page_of
 from gossamer.config.settings import Settings
 from gossamer.extract.entities import EntityDict
-from gossamer.extract.jsonld.contexts import hold
+from gossamer.extract.jsonld.contexts import add_user_contexts
 from gossamer.extract.rdfa.prefixes import PREFIXES
 from gossamer.reader.extraction import Inspected, Remark, inspected
 from gossamer.values.capture import charset_in_words
@@ -44,7 +44,7 @@ def inspect(
 ) -> int:
     out = console()
     if contexts is not None:
-        hold(own_contexts(contexts))
+        add_user_contexts(own_contexts(contexts))
     if is_directory := Path(page).is_dir():
         found = list(in_directory(Path(page), base or NOWHERE, type, real_outside()))
     else:

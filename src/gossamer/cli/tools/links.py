@@ -16,7 +16,7 @@ from gossamer.parse.charset import as_utf8, charset_of
 from gossamer.parse.coding import decode
 from gossamer.parse.content import head_of
 from gossamer.parse.html.links import links_of
-from gossamer.parse.html.tree import LARGEST, ParsedHtml, parse_html, seen_in
+from gossamer.parse.html.tree import LARGEST, ParsedHtml, parse_html, scan_html
 from gossamer.rules.canonical import stripped
 from gossamer.rules.learned.traps import judge_shape
 from gossamer.rules.robots import directives_of
@@ -77,7 +77,7 @@ def archived(target: str, collection: CollectionState) -> OnePage:
 def links_in(page: OnePage) -> tuple[tuple[Link, ...], dict[str, tuple[str, ...]]]:
     """Each link once, as a crawl would read it, and the `rel` values of each, by URL."""
     url = url_of(page.url) or Url(NOWHERE)
-    seen = seen_in(parse_html(as_utf8(page.body, charset_of(page.media_type, page.body).encoding)).tree)
+    seen = scan_html(parse_html(as_utf8(page.body, charset_of(page.media_type, page.body).encoding)).tree)
     found = links_of(seen, url, directives_of(head_of(seen).metas, (), "", 0).may_follow)
     return found.links, rels_in(seen, found.base)
 

@@ -14,8 +14,8 @@ LARGEST = 1 << 20
 Contexts = Mapping[str, bytes]
 """The documents, by `key_of` their URL."""
 
-HELD: dict[str, bytes] = {}
-"""The user's contexts in this process; `hold` adds them when a reader process starts."""
+USER_CONTEXTS: dict[str, bytes] = {}
+"""The user's contexts in this process; `add_user_contexts` adds them when a reader process starts."""
 
 
 def key_of(url: str) -> str:
@@ -24,7 +24,7 @@ def key_of(url: str) -> str:
     return plain.removeprefix("https:").removeprefix("http:")
 
 
-def checked(documents: Mapping[str, bytes]) -> dict[str, bytes]:
+def checked_contexts(documents: Mapping[str, bytes]) -> dict[str, bytes]:
     """The usable contexts by key. Raises ConfigError, which names the first that is unusable."""
     if len(documents) > MOST:
         raise ConfigError(f"there are {len(documents):,} contexts; at most {MOST} are allowed")
@@ -40,9 +40,9 @@ def checked(documents: Mapping[str, bytes]) -> dict[str, bytes]:
     return {key_of(url): document for url, document in documents.items()}
 
 
-def hold(contexts: Contexts) -> None:
+def add_user_contexts(contexts: Contexts) -> None:
     """Make contexts known to this process, when it starts."""
-    HELD.update(contexts)
+    USER_CONTEXTS.update(contexts)
 
 
 ACTIVITY_STREAMS = "https://www.w3.org/ns/activitystreams#"

@@ -67,7 +67,7 @@ class Unreadable(Exception):
         self.says = says
 
 
-class Problems:
+class ScriptProblems:
     """Those of one script: flags for the page, notices for its author."""
 
     __slots__ = ("flags", "notices")
@@ -89,7 +89,7 @@ class Problems:
 class ContextLocalizer:
     """One walk over a script, in place."""
 
-    def __init__(self, problems: Problems, contexts: Contexts) -> None:
+    def __init__(self, problems: ScriptProblems, contexts: Contexts) -> None:
         self._problems = problems
         self._given = contexts
         self._opened: set[str] = set()

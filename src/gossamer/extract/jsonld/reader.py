@@ -16,7 +16,7 @@ import msgspec
 from pyoxigraph import Quad, RdfFormat, parse, serialize
 
 from gossamer.extract.jsonld.contexts import Contexts
-from gossamer.extract.jsonld.local import ContextLocalizer, Json, Problems, Unreadable
+from gossamer.extract.jsonld.local import ContextLocalizer, Json, ScriptProblems, Unreadable
 from gossamer.extract.source import FoundFacts, Notice, Source
 from gossamer.values.page import Triple, new_tuple
 
@@ -54,9 +54,9 @@ def read_jsonld(source: Source) -> FoundFacts:
 
 def read_script(
     text: str, base: str, blank: Relabelled, at_most: int, contexts: Contexts
-) -> tuple[list[Triple], Problems]:
+) -> tuple[list[Triple], ScriptProblems]:
     """The facts of one script, and its problems."""
-    problems = Problems()
+    problems = ScriptProblems()
     try:
         root = _decoded(text, problems)
         if isinstance(root, dict | list):
@@ -67,7 +67,7 @@ def read_script(
     return [], problems
 
 
-def _decoded(text: str, problems: Problems) -> Json:
+def _decoded(text: str, problems: ScriptProblems) -> Json:
     """None if it is empty."""
     if len(text) > LARGEST_SCRIPT:
         raise Unreadable("jsonld-too-large", f"It is longer than {LARGEST_SCRIPT >> 20} MiB.")
@@ -90,7 +90,7 @@ def _decoded(text: str, problems: Problems) -> Json:
     return roots[0] if len(roots) == 1 else roots
 
 
-def _stated(root: Json, base: str, blank: Relabelled, at_most: int, problems: Problems) -> list[Triple]:
+def _stated(root: Json, base: str, blank: Relabelled, at_most: int, problems: ScriptProblems) -> list[Triple]:
     """Parse the script; if the parser refuses it, keep those of its parts that can be read."""
     encoded = _encode(root)
     try:

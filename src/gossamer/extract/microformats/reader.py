@@ -102,7 +102,7 @@ class _Gatherer:
         region: Region | None = None
         for element, tag, attributes in self._every:
             names = names_of(attributes.get("class"), None)
-            is_read = tag == "template" or (region is not None and element.mem_id in region.number_of)
+            is_read = tag == "template" or (region is not None and element.mem_id in region.tag_number)
             if is_read or not (names.types or names.is_cut):
                 continue
             region = Region(element, self._base, self._allowance)

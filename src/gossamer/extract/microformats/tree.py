@@ -36,7 +36,7 @@ class Region:
 
     __slots__ = (
         "_allowance", "_alts", "_images", "_markup", "_markup_spans", "_pieces", "_starts", "_stops",
-        "attributes", "base", "elements", "ends", "number_of", "tags",
+        "attributes", "base", "elements", "ends", "tag_number", "tags",
     )  # fmt: skip
 
     def __init__(self, outermost: Element, base: str, allowance: LengthAllowance) -> None:
@@ -47,7 +47,7 @@ class Region:
         self.attributes: list[Attributes] = []
         self.ends: list[int] = []
         """The last number inside each element."""
-        self.number_of: dict[int, int] = {}
+        self.tag_number: dict[int, int] = {}
         """By `mem_id`."""
         self._pieces: list[str] = []
         self._starts: list[int] = []
@@ -82,7 +82,7 @@ class Region:
         self.tags.append(tag)
         self.attributes.append(attributes)
         self.ends.append(number)
-        self.number_of[element.mem_id] = number
+        self.tag_number[element.mem_id] = number
         self._starts.append(len(self._pieces))
         self._stops.append(0)
         return number

@@ -40,7 +40,7 @@ class HtmlLinks(NamedTuple):
 
 
 def links_of(seen: ParsedHtml, page: Url, may_follow: bool = True) -> HtmlLinks:
-    """REQUIRES: the tree is whole (`content.blocks_of` takes it apart). `may_follow`: whether the page allows it."""
+    """REQUIRES: the tree is whole (`content.content_of` takes it apart). `may_follow`: whether the page allows it."""
     elements = [one for one in seen.elements if "href" in one[2] or one[1] in _FRAMES][:_MOST_ELEMENTS]
     base = _base(elements, page)
     join = _Joiner(base).join

@@ -34,14 +34,14 @@ Likeness = tuple[str, frozenset[tuple[str, str]]]
 """A tag's name and attributes, in a form that source and tree share."""
 
 
-class Spot(NamedTuple):
+class SourcePosition(NamedTuple):
     """Counted from one, as in editors; columns in characters."""
 
     line: int
     column: int
 
 
-def spots_of(wanted: Iterable[Element], every: Iterable[ElementParts], text: str) -> dict[int, Spot]:
+def positions_of(wanted: Iterable[Element], every: Iterable[ElementParts], text: str) -> dict[int, SourcePosition]:
     """By `mem_id`: where each of the elements begins, if that is certain.
 
     REQUIRES: `every` is all elements of the tree of `text`, in document order.
@@ -95,14 +95,14 @@ def _written(name: str, said: str) -> Likeness:
     return _likeness(name, attributes)
 
 
-def _spotted(pairs: list[tuple[int, int]], text: str) -> Iterator[tuple[int, Spot]]:
+def _spotted(pairs: list[tuple[int, int]], text: str) -> Iterator[tuple[int, SourcePosition]]:
     """REQUIRES: ordered by position, so that lines are counted once."""
     line, begins, counted = 1, 0, 0
     for at, mem_id in pairs:
         line += text.count("\n", counted, at)
         begins = text.rfind("\n", counted, at) + 1 or begins
         counted = at
-        yield mem_id, Spot(line, at - begins + 1)
+        yield mem_id, SourcePosition(line, at - begins + 1)
 
 
 class Paths:

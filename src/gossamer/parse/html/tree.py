@@ -77,12 +77,12 @@ LexborParts = tuple[LexborNode, str, dict[str, str | None]]
 _tag_id = attrgetter("tag_id")
 
 
-def number_of(tag: str) -> int:
+def tag_number(tag: str) -> int:
     """lexbor's number of a tag, which costs a tenth of an element's tag name."""
     return int(LexborHTMLParser(b"").create_node(tag).tag_id)
 
 
-_LEADING = {number_of(tag): tag for tag in ("a", "area", "base", "link", *RELEVANT_TAGS)}
+_LEADING = {tag_number(tag): tag for tag in ("a", "area", "base", "link", *RELEVANT_TAGS)}
 """Tags of nearly all relevant elements; the others are found by their attributes."""
 _STATING = ",".join([f"[{name}]" for name in RELEVANT_ATTRIBUTES if name != "href"])
 """One selector for all costs half of reading every element's attributes."""
@@ -119,7 +119,7 @@ def parse_html(body: bytes) -> Parsed:
     flags: tuple[str, ...] = ()
     if len(body) > LARGEST:
         body, flags = body[:LARGEST], ("truncated",)
-    if not is_tame(body):
+    if not is_within_limits(body):
         body, more = flattened(body)
         flags = tuple(dict.fromkeys(flags + more))
     try:
@@ -128,8 +128,8 @@ def parse_html(body: bytes) -> Parsed:
         return Parsed(LexborHTMLParser(b""), (*flags, "unparsable"))
 
 
-def seen_in(tree: LexborHTMLParser) -> ParsedHtml:
-    """The single walk over a page. REQUIRES: the tree is whole (`content.blocks_of` takes it apart)."""
+def scan_html(tree: LexborHTMLParser) -> ParsedHtml:
+    """The single walk over a page. REQUIRES: the tree is whole (`content.content_of` takes it apart)."""
     nodes = tree.css("*")
     tags = list(map(_tag_id, nodes))
     stating = _places_of(tree.css(_STATING), nodes, tags)
@@ -171,7 +171,7 @@ def place_of(element: LexborNode, nodes: list[LexborNode], tags: list[int], star
     return at
 
 
-def is_tame(body: bytes) -> bool:
+def is_within_limits(body: bytes) -> bool:
     """Whether counting alone proves that no limit is reached."""
     angles = body.count(b"<")
     if angles < _FEW_TAGS and len(body) <= _SMALL:
