@@ -66,7 +66,7 @@ def test_the_group_its_rules_and_what_is_odd_are_shown_with_their_lines(
         "line 9: Disallow: /private/",
         "sitemap: https://example.org/map.xml",
         "clean-param: sid /forum",
-        "robots.txt:4: asks for 90 s between visits; 30 s are kept",
+        "robots.txt:4: asks for 90 s between fetches; limited to 30 s",
         "robots.txt:9: dissallow is read as disallow",
         "robots.txt:11: unknown directive; ignored: nonsense",
     ):
@@ -105,7 +105,7 @@ def test_programs_get_it_all_as_json(
     assert told["oddities"][0] == {
         "line": 4,
         "kind": "delay-cut",
-        "says": "asks for 90 s between visits; 30 s are kept",
+        "says": "asks for 90 s between fetches; limited to 30 s",
     }
     first, second = told["tests"]
     assert (first["allowed"], first["rule"]["line"], second["allowed"], second["rule"]["line"]) == (True, 8, False, 9)

@@ -132,7 +132,7 @@ def test_the_depth_limit_of_the_settings_is_judged(tmp_path: Path) -> None:
 
     shallow = Settings(crawl=CrawlSettings(max_depth=1))
     found = asked(tmp_path, walked, "https://a.test/2", settings=shallow)
-    assert ruling(found, "scope") == (False, "2 links from its seed, and the limit is 1")
+    assert ruling(found, "scope") == (False, "2 links from its seed; the limit is 1")
 
 
 def test_M_Z3_the_users_rule_that_keeps_it_out_is_shown_with_its_text(tmp_path: Path) -> None:

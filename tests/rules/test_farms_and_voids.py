@@ -24,7 +24,7 @@ def test_hosts_under_a_domain_are_refused_after_sixty_four_that_say_nothing_new(
     assert farms.judge(Url("http://x.farm.org/")) == ALLOWED, "the first of them was new"
     farms.learn(Url("http://h64.farm.org/"), page(1, 2, 3))
     assert farms.judge(Url("http://x.farm.org/")) == Denied(
-        "hosts under farm.org have no end: of 65 1 said anything new"
+        "hosts under farm.org are endless: 1 of 65 brought anything new"
     )
     for allowed in ("http://farm.org/", "http://h0.farm.org/", "http://other.org/"):
         assert farms.judge(Url(allowed)) == ALLOWED, allowed
@@ -61,7 +61,7 @@ def test_one_url_in_sixty_four_is_tried_though_its_parameter_is_void() -> None:
     fresh = [Url(f"http://h.org/a?zed={value:016x}") for value in range(100, 1000)]
     assert {url.id % TRIED == 0 for url in fresh if voids.copy_of(url) is None} == {True}
     said = next(found for url in fresh if (found := voids.copy_of(url)))
-    assert said == "a copy: the parameter 'zed' changes nothing on this host, and /a was fetched with another"
+    assert said == "a copy: the parameter 'zed' has no effect on this host, and /a was fetched with another value"
 
 
 @pytest.mark.parametrize(("equal", "agrees", "differs"), [(4, True, False), (3, True, False), (2, False, False),

@@ -108,7 +108,7 @@ def test_the_last_rule_that_applies_decides_and_is_named() -> None:
     assert rules.judge(Url("http://example.org/x"), 0) == ALLOWED
     assert rules.judge(Url("http://example.org/private/x"), 0) == Denied('rule 2: exclude path ~ "/private/"')
     assert rules.judge(Url("http://example.org/private/open/x"), 0) == ALLOWED
-    assert rules.judge(Url("http://other.test/"), 0) == Denied("no include rule speaks of it")
+    assert rules.judge(Url("http://other.test/"), 0) == Denied("no include rule matches it")
 
 
 def test_without_an_include_all_that_is_not_excluded_is_let_in() -> None:
@@ -212,18 +212,18 @@ def test_seeds_where_they_lead_and_sitemaps_face_the_scope_alone() -> None:
         ("exclude domain in (a.org, b.org", 19, "never closed"),
         ("exclude (depth = 1", 9, "never closed"),
         ("exclude scheme = ftp", 18, "http or https"),
-        ("exclude prefix = news/", 18, "the beginning of an address"),
-        ("exclude path ~ /news/", 16, "stands in quotes"),
+        ("exclude prefix = news/", 18, "the beginning of a URL"),
+        ("exclude path ~ /news/", 16, "must be quoted"),
         ('exclude path ~ "/(news"', 18, "never closed"),
         ('exclude path = "x', 16, "never closed"),
         ("exclude depth <= deep", 18, "a number of links"),
         ("exclude depth in (1, 2)", 18, "compared with <="),
         ("exclude type = html", 16, "not a content type"),
         ("exclude depth = 1 and", 22, "expected one of host"),
-        ("sooner host = a.org", 8, "by how much"),
-        ("later 9 host = a.org", 7, "by how much"),
-        ("seed a.org: depth = 1", 6, "a seed's address and a colon"),
-        ("exclude " + "not " * 60 + "depth = 1", 209, "in one another"),
+        ("sooner host = a.org", 8, "an amount from 1 to 4"),
+        ("later 9 host = a.org", 7, "an amount from 1 to 4"),
+        ("seed a.org: depth = 1", 6, "a seed URL and a colon"),
+        ("exclude " + "not " * 60 + "depth = 1", 209, "nested more than 50 deep"),
     ],
 )
 def test_a_line_that_is_no_rule_is_pointed_at(line: str, column: int, says: str) -> None:
@@ -365,20 +365,20 @@ def test_what_is_not_known_is_neither_true_nor_false(word: str, table: dict[str,
         ("exclude type = text/", 16, "not a content type"),
         ("exclude type = */*", 16, "not a content type"),
         ("exclude type in (text/html, x)", 29, "not a content type"),
-        ("exclude path ~ /x", 16, "a pattern stands in quotes"),
+        ("exclude path ~ /x", 16, "a pattern must be quoted"),
         ('exclude path ~ "a(b"', 18, "never closed"),
-        ('exclude path ~ "a', 16, "a pattern stands in quotes"),
+        ('exclude path ~ "a', 16, "a pattern must be quoted"),
         ("exclude not", 12, "expected one of"),
         ("exclude (depth = 1) x", 21, 'expected "and", "or" or the end here'),
         ("exclude depth = 1 and or", 23, "expected one of"),
-        ("exclude " + "(" * 51 + "depth = 1", 59, "more than 50 parentheses or nots in one another"),
+        ("exclude " + "(" * 51 + "depth = 1", 59, "parentheses and nots nested more than 50 deep"),
         ("Exclude depth = 1", 1, "a rule begins with"),
         ("excluded depth = 1", 1, "a rule begins with"),
-        ("sooner 0 depth = 1", 8, "by how much, from 1 to 4?"),
-        ("sooner 5 depth = 1", 8, "by how much"),
-        ("later 1", 7, "by how much"),
-        ("seed http://a.org/ depth = 1", 6, "a seed's address and a colon come first"),
-        ("seed http://[: depth = 1", 6, "a seed's address and a colon come first"),
+        ("sooner 0 depth = 1", 8, "an amount from 1 to 4 must follow"),
+        ("sooner 5 depth = 1", 8, "an amount from 1 to 4"),
+        ("later 1", 7, "an amount from 1 to 4"),
+        ("seed http://a.org/ depth = 1", 6, "a seed URL and a colon come first"),
+        ("seed http://[: depth = 1", 6, "a seed URL and a colon come first"),
         ("seed http://a.org/: depth", 26, "depth is followed by"),
     ],
 )

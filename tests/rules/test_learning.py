@@ -49,7 +49,7 @@ def test_a_parameter_that_changes_nothing_is_void_and_later_addresses_are_copies
     fresh = [Url(f"http://h.org/notes?zed={code(number)}") for number in range(100, 400)]
     copies = [url for url in fresh if voids.copy_of(url)]
     assert len(fresh) * (1 - 3 / TRIED) < len(copies) < len(fresh)  # one in sixty-four is tried all the same
-    assert "'zed' changes nothing" in (voids.copy_of(copies[0]) or "")
+    assert "'zed' has no effect" in (voids.copy_of(copies[0]) or "")
     assert voids.copy_of(Url(f"http://h.org/other?zed={code(7)}")) is None
     assert voids.copy_of(Url(f"http://elsewhere.org/about?zed={code(7)}")) is None
 
@@ -205,7 +205,7 @@ def test_F_X9_a_host_is_not_retired_as_mirror_of_one_that_copied_some_of_its_pag
     assert copied(300, 0, ("victim",))[0] == given_up
     assert copied(22, 0, order=("victim", "thief"))[0] == given_up
     assert copied(300, 0, own=278)[0] == [], "both have many pages of their own"
-    assert "links to far fewer pages" in copied(22, 0)[1] and "22 pages looked at" in copied(22, 0)[1]
+    assert "links to far fewer pages" in copied(22, 0)[1] and "22 pages compared" in copied(22, 0)[1]
     assert "does not have" in copied(300, 278)[1] and "seed" in copied(300, 0, ("victim",))[1]
 
 
@@ -311,7 +311,7 @@ def test_how_many_pages_a_host_links_to_is_known_well_from_a_few_of_their_ids() 
     [
         ({"is_seed": True}, {}, True, "the other host was named as a seed"),
         ({}, {"is_seed": True}, False, "the other host was named as a seed"),
-        ({"named": 1}, {}, False, "its own pages name the other host as their canonical one"),
+        ({"named": 1}, {}, False, "its own pages name the other host as canonical"),
         ({"misses": 9}, {}, False, "it links to many pages that it does not have"),
         ({}, {"misses": 9}, True, "it links to many pages that it does not have"),
         ({"ways": 15}, {"ways": 0}, None, ""),
@@ -370,6 +370,6 @@ def test_a_mirror_has_sixteen_pages_in_common_and_three_quarters_on_both_sides(
     if found:
         assert (found.of, found.common, found.looked_at) == ("one.org", common, common + own)
         assert found.in_words() == (
-            f"a mirror of one.org: {common} of the {common + own} pages looked at are the same, at the same paths; "
+            f"a mirror of one.org: {common} of the {common + own} pages compared are the same, at the same paths; "
             "it was seen later"
         )

@@ -241,7 +241,7 @@ def test_F_R8_twenty_thousand_rules_are_all_looked_at() -> None:
 
 def test_F_R8_a_verdict_that_would_cost_too_much_is_no():
     verdict = judge(Url("http://site.test/" + "a" * 8000), many("/*{:x}*a*b$"))
-    assert verdict == Denied("robots.txt has too many patterns for so long an address")
+    assert verdict == Denied("robots.txt has too many patterns for a URL this long")
 
 
 @pytest.mark.parametrize(
@@ -418,7 +418,7 @@ def test_a_verdict_is_explained_with_every_rule_that_matches() -> None:
     [
         ("User-agent: *\nDisallow: /a\n", "/b", "no rule of the group of * matches"),
         ("User-agent: *\nDisallow:\n", "/b", "the group of * has no rules"),
-        ("User-agent: x\nDisallow: /\n", "/b", "no group speaks to this agent"),
+        ("User-agent: x\nDisallow: /\n", "/b", "no group applies to this user agent"),
         ("User-agent: *\nDisallow: /\n", "/robots.txt", "robots.txt itself may always be fetched"),
         ("User-agent: *\nAllow: /b\nDisallow: /\n", "/b", "Allow: /b (line 2)"),
     ],

@@ -330,7 +330,7 @@ def test_patterns_with_stars_are_held_against_an_address_until_the_work_is_done(
     ("rules", "group", "path", "because"),
     [
         ((), "x", "/", "the group of x has no rules"),
-        ((), "", "/", "no group speaks to this agent"),
+        ((), "", "/", "no group applies to this user agent"),
         ((RobotsRule(False, "/a", 2),), "x", "/b", "no rule of the group of x matches"),
         ((RobotsRule(False, "/a", 2),), "", "/b", "no rule matches"),
         ((RobotsRule(False, "/a", 0),), "x", "/a", "Disallow: /a"),

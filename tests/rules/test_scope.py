@@ -56,7 +56,7 @@ def test_seeds_may_reach_differently() -> None:
 def test_links_are_followed_only_so_deep() -> None:
     seed = ("https://a.test/", Reach.ANY)
     assert isinstance(verdict("https://a.test/", seed, depth=3, deepest=3), Allowed)
-    assert verdict("https://a.test/", seed, depth=4, deepest=3) == Denied("4 links from its seed, and the limit is 3")
+    assert verdict("https://a.test/", seed, depth=4, deepest=3) == Denied("4 links from its seed; the limit is 3")
     assert isinstance(verdict("https://a.test/", seed, depth=10**6), Allowed)
     with pytest.raises(ValueError):
         scope_of([], deepest=-1)

@@ -232,7 +232,7 @@ def test_a_page_is_an_error_page_met_before_when_nine_tenths_are_the_same_or_hal
                 == "the page says that there is no such page"
             )
             verdict = pages.judge(PATH, shingled(*changed(twenty, count)), says)
-            assert (verdict == "the same as this host's page for addresses that do not exist") is is_same, (says, count)
+            assert (verdict == "the same as this host's page for URLs that do not exist") is is_same, (says, count)
             assert pages.judge(Url("http://other.org/x"), shingled(*twenty), says) is None
 
 
@@ -258,7 +258,7 @@ def test_the_start_page_is_known_by_its_first_eight_phrases_at_an_address_withou
         ("/", SIXTEEN, False),
     ):
         verdict = pages.judge(Url(f"http://h.org{target}"), shingled(*shingles), NotFoundClaim.NOTHING)
-        assert (verdict == "the start page, at an address that is not its own") is is_start, (target, shingles)
+        assert (verdict == "the start page, at another URL") is is_start, (target, shingles)
     short = ErrorPages()
     short.judge(start, shingled(*SIXTEEN[:7]), NotFoundClaim.NOTHING)
     assert short.judge(PATH, shingled(*SIXTEEN[:7]), NotFoundClaim.NOTHING) is None, "too little to know it by"

@@ -142,24 +142,24 @@ def test_an_address_may_be_two_thousand_characters_long_and_have_thirty_two_segm
     for target in ("/", "/?", "/a/b/?"):
         rest = LONGEST - len(f"http://example.org{target}")
         assert judge(target + "x" * rest) == Allowed()
-        assert judge(target + "x" * (rest + 1)) == Denied("an address of 2001 characters, and the limit is 2000")
+        assert judge(target + "x" * (rest + 1)) == Denied("a URL of 2001 characters; the limit is 2000")
     deep = "".join(f"/s{number}" for number in range(MOST_SEGMENTS))
     assert judge(deep) == Allowed()
-    assert judge(f"{deep}/x") == Denied("a path of 33 segments, and the limit is 32")
+    assert judge(f"{deep}/x") == Denied("a path of 33 segments; the limit is 32")
 
 
 @pytest.mark.parametrize(
     ("target", "words"),
     [
         ("/a/%2525", ""),
-        ("/a/b/%2525", "an address in an address in an address"),
-        ("/?a=%2525", "an address in an address in an address"),
-        ("/a/b/c/%2525/", "an address in an address in an address"),
-        ("/x/a/a/a", "/a comes 3 times in the path"),
-        ("/a/b/a/b/a/b/", "/a/b comes 3 times in the path"),
-        ("/a/a/b/a/c/d/a?x", "/a comes 3 times in the path"),
-        ("/?" + "&".join(f"p{n}=1" for n in range(17)), "17 parameters, and the limit is 16"),
-        ("/?p=1&p=2&q=1&p=3&p", "the parameter 'p' 4 times, and the limit is 3"),
+        ("/a/b/%2525", "a URL nested twice in a URL"),
+        ("/?a=%2525", "a URL nested twice in a URL"),
+        ("/a/b/c/%2525/", "a URL nested twice in a URL"),
+        ("/x/a/a/a", "/a occurs 3 times in the path"),
+        ("/a/b/a/b/a/b/", "/a/b occurs 3 times in the path"),
+        ("/a/a/b/a/c/d/a?x", "/a occurs 3 times in the path"),
+        ("/?" + "&".join(f"p{n}=1" for n in range(17)), "17 parameters; the limit is 16"),
+        ("/?p=1&p=2&q=1&p=3&p", "the parameter 'p' 4 times; the limit is 3"),
         ("/?a/a/a/a", ""),
         ("/?a=1&b=2&b=3&b=4", ""),
         ("/?" + "&".join(f"p{n}=1" for n in range(16)), ""),

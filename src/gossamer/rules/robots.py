@@ -172,7 +172,7 @@ def pieces_of(rules: tuple[RobotsRule, ...]) -> tuple[str, ...]:
 
 _PIECES: dict[int, tuple[tuple[RobotsRule, ...], tuple[str, ...]]] = {}
 
-TOO_MUCH_WORK = Denied("robots.txt has too many patterns for so long an address")
+TOO_MUCH_WORK = Denied("robots.txt has too many patterns for a URL this long")
 
 
 def in_words(rule: RobotsRule) -> str:
@@ -214,7 +214,7 @@ def explain(url: Url, robots: Robots) -> Explained:
 
 def _unruled(robots: Robots) -> str:
     if not robots.rules:
-        return f"the group of {robots.group} has no rules" if robots.group else "no group speaks to this agent"
+        return f"the group of {robots.group} has no rules" if robots.group else "no group applies to this user agent"
     return f"no rule of the group of {robots.group} matches" if robots.group else "no rule matches"
 
 
@@ -233,11 +233,11 @@ RIGHT = {
     **{name: name for name in ("allow", "disallow", "sitemap")},
 }
 FLAGS_MEAN = {
-    "utf-16": "the file is UTF-16; robots.txt is to be UTF-8 (RFC 9309, 2.2)",
-    "nul": "the file holds zero bytes; they are skipped",
-    "html": "this is a web page, not a robots.txt: it forbids nothing",
-    "not-robots": "nothing in it is a line of a robots.txt: it forbids nothing",
-    "no-agent": "no line names an agent; its rules are taken to be for everybody",
+    "utf-16": "the file is UTF-16; robots.txt must be UTF-8 (RFC 9309, 2.2)",
+    "nul": "the file contains zero bytes, which are ignored",
+    "html": "this is a web page, not a robots.txt: it disallows nothing",
+    "not-robots": "no line of it belongs in a robots.txt: it disallows nothing",
+    "no-agent": "no line names a user agent; the rules are taken to apply to all",
 }
 
 
@@ -262,7 +262,7 @@ def survey(body: bytes, agent: str, naming: Naming = "name") -> RobotsSurvey:
     found: list[RobotsNotice] = []
     for oddity in _oddities(body, parsed):
         if len(found) == MOST_ODDITIES:
-            found.append(RobotsNotice(None, "more", f"only the first {MOST_ODDITIES} oddities are told"))
+            found.append(RobotsNotice(None, "more", f"only the first {MOST_ODDITIES} oddities are listed"))
             break
         found.append(oddity)
     return RobotsSurvey(parsed, tuple(found))
@@ -272,7 +272,7 @@ def _oddities(body: bytes, parsed: ParsedRobots) -> Iterator[RobotsNotice]:
     yield from [RobotsNotice(None, flag, FLAGS_MEAN[flag]) for flag in parsed.flags if flag in FLAGS_MEAN]
     text, _ = text_of(body)
     if "too-long" in parsed.flags:
-        says = f"from this line on nothing is read: {MOST_BYTES // 1024} KiB are enough"
+        says = f"nothing is read from this line on: the limit is {MOST_BYTES // 1024} KiB"
         yield RobotsNotice(line_count(text), "beyond", says)
     if {"html", "not-robots"} & set(parsed.flags):
         return
@@ -285,7 +285,7 @@ def _of_lines(text: str, lines: list[RobotsLine]) -> Iterator[RobotsNotice]:
     bare = {line.number for line in written(text)} - read
     for number, words in plain_lines(text):
         if number in bare:
-            says = f"has no colon, while other lines have one; ignored: {_shown(words)}"
+            says = f"no colon, although other lines have one; ignored: {_shown(words)}"
             yield RobotsNotice(number, "no-colon", says)
         elif number not in read:
             yield RobotsNotice(number, "unread", f"not a directive; ignored: {_shown(words)}")
@@ -293,7 +293,7 @@ def _of_lines(text: str, lines: list[RobotsLine]) -> Iterator[RobotsNotice]:
     for line in lines:
         has_agent = has_agent or line.key == "agent"
         if line.key in ("allow", "disallow") and not has_agent and not is_for_all:
-            yield RobotsNotice(line.number, "orphan", "a rule before any user-agent speaks to nobody; ignored")
+            yield RobotsNotice(line.number, "orphan", "a rule before any user-agent applies to no agent; ignored")
         yield from _of_line(line)
 
 
@@ -306,7 +306,7 @@ def _of_line(line: RobotsLine) -> Iterator[RobotsNotice]:
     if name != right:
         yield RobotsNotice(number, "misspelt", f"{name} is read as {right}")
     if not has_colon:
-        yield RobotsNotice(number, "no-colon", f"has no colon; read as {right}: {_shown(value)}")
+        yield RobotsNotice(number, "no-colon", f"no colon; read as {right}: {_shown(value)}")
     if key in RULES or key in ("delay", "rate", "recrawl", "sitemap"):
         yield from (RobotsNotice(number, kind, says) for kind, says in _of_value(key, value))
 
@@ -316,21 +316,21 @@ def _of_value(key: str, value: str) -> Iterator[tuple[str, str]]:
         case "agent":
             token = product_token(value)
             if not value:
-                yield "no-name", "names no agent; ignored"
+                yield "no-name", "names no user agent; ignored"
             elif value[:1] != EVERYONE and token != value.partition("/")[0].lower():
-                says = f"{_shown(value)} is no product token; by the letter of the standard it means {token!r}"
+                says = f"{_shown(value)} is not a product token; by the standard it means {token!r}"
                 yield "no-token", says
         case "allow" | "disallow" if value and value[0] not in "/*$":
-            yield "no-path", f"a path begins with /; this matches nothing: {_shown(value)}"
+            yield "no-path", f"a path must begin with /; this matches nothing: {_shown(value)}"
         case "delay" | "rate" | "recrawl":
             asked = {"delay": delay_asked, "rate": rate_asked, "recrawl": recrawl_asked}[key](value)
             most = MOST_RECRAWL_DELAY_S if key == "recrawl" else MOST_CRAWL_DELAY_S
             if asked is None:
-                yield "no-number", f"not a number we understand; ignored: {_shown(value)}"
+                yield "no-number", f"not a valid number; ignored: {_shown(value)}"
             elif asked > most:
-                yield "delay-cut", f"asks for {asked:g} s between visits; {most:g} s are kept"
+                yield "delay-cut", f"asks for {asked:g} s between fetches; limited to {most:g} s"
         case "sitemap" if "://" not in value:
-            yield "relative", f"a sitemap is to be named by its whole address: {_shown(value)}"
+            yield "relative", f"a sitemap needs an absolute URL: {_shown(value)}"
         case _:
             pass
 

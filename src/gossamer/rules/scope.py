@@ -54,7 +54,7 @@ def scope_of(seeds: Iterable[tuple[Url, Reach]], deepest: int | None = None) -> 
 def judge(url: Url, depth: int, scope: Scope) -> Allowed | Denied:
     """Whether this URL, `depth` links from its seed, may enter the crawl."""
     if scope.deepest is not None and depth > scope.deepest:
-        return Denied(f"{depth} links from its seed, and the limit is {scope.deepest}")
+        return Denied(f"{depth} links from its seed; the limit is {scope.deepest}")
     if scope.is_open:
         return ALLOWED
     text = url.text

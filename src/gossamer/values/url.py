@@ -25,9 +25,9 @@ def admit(scheme: str, port: int) -> None:
     """Accept URLs of this scheme from now on. Called at start-up by every process of a crawl, for the custom protocols.
     REQUIRES: its URLs are built like those of http."""
     if _SCHEME.match(scheme + ":") is None or ":" in scheme or scheme != scheme.lower():
-        raise ValueError(f"{scheme!r} is no scheme")
+        raise ValueError(f"{scheme!r} is not a valid scheme")
     if scheme in NEVER_SCHEMES:
-        raise ValueError(f"{scheme!r} is no scheme of a network")
+        raise ValueError(f"{scheme!r} is not a network scheme")
     DEFAULT_PORTS.setdefault(scheme, port)
 
 

@@ -55,7 +55,7 @@ class Mirror(msgspec.Struct, frozen=True):
     why: str
 
     def in_words(self) -> str:
-        pages = f"{self.common} of the {self.looked_at} pages looked at are the same, at the same paths"
+        pages = f"{self.common} of the {self.looked_at} pages compared are the same, at the same paths"
         return f"a mirror of {self.of}: {pages}; {self.why}"
 
 
@@ -177,7 +177,7 @@ def _original(one: _Host, two: _Host, is_named: tuple[bool, bool]) -> tuple[bool
     if one.is_seed != two.is_seed:
         return one.is_seed, "the other host was named as a seed"
     if is_named[0] != is_named[1]:
-        return is_named[0], "its own pages name the other host as their canonical one"
+        return is_named[0], "its own pages name the other host as canonical"
     if one.has_gaps() != two.has_gaps():
         return two.has_gaps(), "it links to many pages that it does not have"
     larger = one.size() > two.size()
@@ -280,7 +280,8 @@ class VoidParameters:
             if part.name in void:
                 known = self._pages.get(_key(url.host.id, part))
                 if known is not None and known[0] != part.value:
-                    return f"a copy: {part.name} changes nothing on this host, and {part.rest} was fetched with another"
+                    effect = f"{part.name} has no effect on this host"
+                    return f"a copy: {effect}, and {part.rest} was fetched with another value"
         return None
 
 
@@ -365,7 +366,9 @@ class WildcardDomains:
         known = self._domains.get(domain)
         if known is None or not is_trap(known.run) or name == domain or name in known.good:
             return ALLOWED
-        return Denied(f"hosts under {domain} have no end: of {known.run.fetched:,} {known.run.new:,} said anything new")
+        return Denied(
+            f"hosts under {domain} are endless: {known.run.new:,} of {known.run.fetched:,} brought anything new"
+        )
 
 
 class _Domain:

@@ -397,10 +397,10 @@ class ErrorPages:
         known = self._errors.get(host_id, ())
         least = ALIKE if says is NotFoundClaim.PERHAPS else COPY
         if known and any(_alike(marks.shingles, each) >= least for each in known):
-            return "the same as this host's page for addresses that do not exist"
+            return "the same as this host's page for URLs that do not exist"
         start = self._starts.get(host_id, ())
         if len(start) == _SIGNS and marks.shingles[:_SIGNS] == start and "?" not in url.text:  # COPY of eight means all
-            return "the start page, at an address that is not its own"
+            return "the start page, at another URL"
         return None
 
     def judge_again(self, url: Url, template: str, marks: Marks, says: NotFoundClaim) -> str | None:
@@ -415,7 +415,7 @@ class ErrorPages:
             _put(self._texts, key, (count + 1, kinds), _MOST_TEXTS)
             is_often = count + 1 >= OFTEN and len(kinds) >= KINDS
             if is_often or (says is NotFoundClaim.PERHAPS and count + 1 >= KINDS):
-                verdict = "the same text at many addresses that have nothing else in common"
+                verdict = "the same text at many different URLs"
         if verdict:
             self._remember(host_id, marks.shingles)
         return verdict

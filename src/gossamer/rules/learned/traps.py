@@ -35,9 +35,9 @@ def judge_shape(url: Url) -> Allowed | Denied:
     if text.count("/") < 5 and "?" not in text and len(text) <= LONGEST:
         return ALLOWED
     if len(text) > LONGEST:
-        return Denied(f"an address of {len(text)} characters, and the limit is {LONGEST}")
+        return Denied(f"a URL of {len(text)} characters; the limit is {LONGEST}")
     if _NESTED in text:
-        return Denied("an address in an address in an address")
+        return Denied("a URL nested twice in a URL")
     path, _, query = text.split("/", 3)[3].partition("?")
     return _judge_path(path.split("/")) or _judge_query(query) or ALLOWED
 
@@ -46,12 +46,12 @@ def _judge_path(segments: list[str]) -> Denied | None:
     if len(segments) < MOST_REPEATS:
         return None
     if len(segments) > MOST_SEGMENTS:
-        return Denied(f"a path of {len(segments)} segments, and the limit is {MOST_SEGMENTS}")
+        return Denied(f"a path of {len(segments)} segments; the limit is {MOST_SEGMENTS}")
     named = segments[:-1] if not segments[-1] else segments
     if len(set(named)) == len(named):
         return None
     repeated = repeated_in(named)
-    return Denied(f"/{'/'.join(repeated)} comes {MOST_REPEATS} times in the path") if repeated else None
+    return Denied(f"/{'/'.join(repeated)} occurs {MOST_REPEATS} times in the path") if repeated else None
 
 
 def repeated_in(segments: list[str]) -> list[str] | None:
@@ -77,14 +77,14 @@ def _judge_query(query: str) -> Denied | None:
         return None
     names = [pair.partition("=")[0] for pair in query.split("&")]
     if len(names) > MOST_PARAMETERS:
-        return Denied(f"{len(names)} parameters, and the limit is {MOST_PARAMETERS}")
+        return Denied(f"{len(names)} parameters; the limit is {MOST_PARAMETERS}")
     if len(names) <= MOST_OF_ONE:
         return None
     for name in set(names):
         # a form may well send a list: `colour[]=red&colour[]=blue`
         limit = MOST_PARAMETERS if name.endswith(("[]", "%5B%5D")) else MOST_OF_ONE
         if names.count(name) > limit:
-            return Denied(f"the parameter {name!r} {names.count(name)} times, and the limit is {limit}")
+            return Denied(f"the parameter {name!r} {names.count(name)} times; the limit is {limit}")
     return None
 
 

@@ -8,7 +8,7 @@
                 | query has NAME                        query has sort
 
 Expressions are parsed once and evaluated often. The content type is unknown until the response headers arrive; until
-then, whatever depends on it is neither true nor false (None), as in Kleene's logic.
+then, an expression that depends on it is neither true nor false (None), as in Kleene's logic.
 """
 
 import re
@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from gossamer.rules.user.regex import DEEPEST, Misread, Pattern, pattern_of
+from gossamer.rules.user.regex import DEEPEST, Pattern, RuleSyntaxError, pattern_of
 from gossamer.values.url import DEFAULT_PORTS, Url, url_of
 
 
@@ -35,16 +35,16 @@ class OneOf(msgspec.Struct, frozen=True):
     part: Callable[[Url], str]
     texts: frozenset[str]
 
-    def holds(self, asked: RuleSubject) -> bool | None:
-        return self.part(asked.url) in self.texts
+    def holds(self, subject: RuleSubject) -> bool | None:
+        return self.part(subject.url) in self.texts
 
 
 class PatternTest(msgspec.Struct, frozen=True):
     part: Callable[[Url], str]
     pattern: Pattern
 
-    def holds(self, asked: RuleSubject) -> bool | None:
-        return self.pattern.found_in(self.part(asked.url))
+    def holds(self, subject: RuleSubject) -> bool | None:
+        return self.pattern.found_in(self.part(subject.url))
 
 
 class InDomain(msgspec.Struct, frozen=True):
@@ -53,24 +53,24 @@ class InDomain(msgspec.Struct, frozen=True):
     names: frozenset[str]
     ends: tuple[str, ...]
 
-    def holds(self, asked: RuleSubject) -> bool | None:
-        hostname = asked.url.hostname
+    def holds(self, subject: RuleSubject) -> bool | None:
+        hostname = subject.url.hostname
         return hostname in self.names or hostname.endswith(self.ends)
 
 
 class Begins(msgspec.Struct, frozen=True):
     prefixes: tuple[str, ...]
 
-    def holds(self, asked: RuleSubject) -> bool | None:
-        return asked.url.text.startswith(self.prefixes)
+    def holds(self, subject: RuleSubject) -> bool | None:
+        return subject.url.text.startswith(self.prefixes)
 
 
 class Deep(msgspec.Struct, frozen=True):
     least: int
     most: int | None
 
-    def holds(self, asked: RuleSubject) -> bool | None:
-        return self.least <= asked.depth and (self.most is None or asked.depth <= self.most)
+    def holds(self, subject: RuleSubject) -> bool | None:
+        return self.least <= subject.depth and (self.most is None or subject.depth <= self.most)
 
 
 class Typed(msgspec.Struct, frozen=True):
@@ -79,8 +79,8 @@ class Typed(msgspec.Struct, frozen=True):
     names: frozenset[str]
     families: tuple[str, ...]
 
-    def holds(self, asked: RuleSubject) -> bool | None:
-        media_type = asked.media_type
+    def holds(self, subject: RuleSubject) -> bool | None:
+        media_type = subject.media_type
         return None if media_type is None else media_type in self.names or media_type.startswith(self.families)
 
 
@@ -89,43 +89,43 @@ class Has(msgspec.Struct, frozen=True):
 
     name: str
 
-    def holds(self, asked: RuleSubject) -> bool | None:
-        query = query_of(asked.url)
+    def holds(self, subject: RuleSubject) -> bool | None:
+        query = query_of(subject.url)
         return self.name in query and self.name in [pair.partition("=")[0] for pair in query.split("&")]
 
 
 class Not(msgspec.Struct, frozen=True):
     term: "Expression"
 
-    def holds(self, asked: RuleSubject) -> bool | None:
-        held = self.term.holds(asked)
+    def holds(self, subject: RuleSubject) -> bool | None:
+        held = self.term.holds(subject)
         return None if held is None else not held
 
 
 class All(msgspec.Struct, frozen=True):
     terms: "tuple[Expression, ...]"
 
-    def holds(self, asked: RuleSubject) -> bool | None:
-        known: bool | None = True
-        for term in self.terms:
-            held = term.holds(asked)
-            if held is False:
-                return False
-            known = known if held else None
-        return known
+    def holds(self, subject: RuleSubject) -> bool | None:
+        return _combined(self.terms, subject, False)
 
 
 class Any(msgspec.Struct, frozen=True):
     terms: "tuple[Expression, ...]"
 
-    def holds(self, asked: RuleSubject) -> bool | None:
-        known: bool | None = False
-        for term in self.terms:
-            held = term.holds(asked)
-            if held:
-                return True
-            known = None if held is None else known
-        return known
+    def holds(self, subject: RuleSubject) -> bool | None:
+        return _combined(self.terms, subject, True)
+
+
+def _combined(terms: "tuple[Expression, ...]", subject: RuleSubject, deciding: bool) -> bool | None:
+    """One term with the deciding value decides; otherwise one unknown term makes the whole unknown."""
+    found: bool | None = not deciding
+    for term in terms:
+        held = term.holds(subject)
+        if held is deciding:
+            return deciding
+        if held is None:
+            found = None
+    return found
 
 
 Expression = OneOf | PatternTest | InDomain | Begins | Deep | Typed | Has | Not | All | Any
@@ -145,24 +145,25 @@ PARTS: dict[str, Callable[[Url], str]] = {
 FIELDS = (*PARTS, "domain", "scheme", "prefix", "type", "depth")
 _SPACE = re.compile(r"\s*")
 _WORD = re.compile(r"[a-z]+")
+_PUNCTUATION = re.compile(r"[(),]")
 _SIGN = re.compile(r"!~|!=|<=|>=|[=~<>]")
 _VALUE = re.compile(r'[^\s(),"]+')
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]*/(?:\*|[a-z0-9][a-z0-9!#$&^_.+-]*)")
 
 
-def expression_of(text: str) -> Expression:
-    """Raises Misread, which has the position."""
-    reader = _Reader(text)
+def expression_of(text: str, at: int = 0) -> Expression:
+    """The expression that the text holds from `at` on. Raises RuleSyntaxError, which has the position."""
+    reader = _Reader(text, at)
     found = reader.any_of()
     if reader.rest():
-        raise Misread('expected "and", "or" or the end here', reader.at)
+        raise RuleSyntaxError('expected "and", "or" or the end here', reader.at)
     return found
 
 
 class _Reader:
-    def __init__(self, text: str) -> None:
-        self._text, self.at, self._depth = text, 0, 0
+    def __init__(self, text: str, at: int) -> None:
+        self._text, self.at, self._depth = text, at, 0
         self._space()
 
     def rest(self) -> str:
@@ -181,15 +182,11 @@ class _Reader:
 
     def _is_next(self, word: str) -> bool:
         """Whether this word or sign comes next; if so, it is consumed."""
-        begun = self.at
-        taken = self._take(_WORD) if word.isalpha() else self._text.startswith(word, begun)
-        if word.isalpha() and taken != word:
-            self.at = begun
-            return False
-        if not word.isalpha() and taken:
-            self.at += len(word)
-            self._space()
-        return bool(taken)
+        start = self.at
+        if self._take(_WORD if word.isalpha() else _PUNCTUATION) == word:
+            return True
+        self.at = start
+        return False
 
     def any_of(self) -> Expression:
         terms = [self._all_of()]
@@ -204,10 +201,10 @@ class _Reader:
         return terms[0] if len(terms) == 1 else All(tuple(terms))
 
     def _term(self) -> Expression:
-        begun = self.at
+        start = self.at
         self._depth += 1
         if self._depth > DEEPEST:
-            raise Misread(f"more than {DEEPEST} parentheses or nots in one another", begun)
+            raise RuleSyntaxError(f"parentheses and nots nested more than {DEEPEST} deep", start)
         try:
             if self._is_next("not"):
                 return Not(self._term())
@@ -215,78 +212,78 @@ class _Reader:
                 return self._comparison()
             inner = self.any_of()
             if not self._is_next(")"):
-                raise Misread("this ( is never closed", begun)
+                raise RuleSyntaxError("this ( is never closed", start)
             return inner
         finally:
             self._depth -= 1
 
     def _comparison(self) -> Expression:
-        begun = self.at
+        start = self.at
         field = self._take(_WORD)
         if field not in FIELDS:
-            raise Misread(f"expected one of {', '.join(FIELDS)} here", begun)
+            raise RuleSyntaxError(f"expected one of {', '.join(FIELDS)} here", start)
         if field == "query" and self._is_next("has"):
             return Has(self._value()[0])
-        signed_at = self.at
+        sign_at = self.at
         if self._is_next("in"):
             return _meant(field, self._values())
         sign = self._take(_SIGN)
         if field == "depth":
-            return self._deep(sign, signed_at)
+            return self._deep(sign, sign_at)
         if sign in ("~", "!~") and field in PARTS:
             found: Expression = PatternTest(PARTS[field], self._pattern())
         elif sign in ("=", "!="):
             found = _meant(field, [self._value()])
         else:
             signs = "=, !=, ~, !~ or in" if field in PARTS else "=, != or in"
-            raise Misread(f"{field} is followed by {signs}", signed_at)
+            raise RuleSyntaxError(f"{field} is followed by {signs}", sign_at)
         return Not(found) if sign[0] == "!" else found
 
-    def _deep(self, sign: str | None, signed_at: int) -> Expression:
+    def _deep(self, sign: str | None, sign_at: int) -> Expression:
         if sign is None or "~" in sign:
-            raise Misread("depth is followed by =, !=, <, <=, > or >=", signed_at)
+            raise RuleSyntaxError("depth is followed by =, !=, <, <=, > or >=", sign_at)
         text, at = self._value()
         if not text.isdecimal():
-            raise Misread("a depth is a number of links, such as 5", at)
+            raise RuleSyntaxError("a depth is a number of links, such as 5", at)
         number = int(text)
         span = {"<": (0, number - 1), "<=": (0, number), ">": (number + 1, None), ">=": (number, None)}
         found = Deep(*span.get(sign, (number, number)))
         return Not(found) if sign == "!=" else found
 
     def _values(self) -> list[tuple[str, int]]:
-        begun = self.at
+        start = self.at
         if not self._is_next("("):
-            raise Misread("in is followed by a list: (one, another)", begun)
+            raise RuleSyntaxError("in is followed by a list: (one, another)", start)
         found = [self._value()]
         while self._is_next(","):
             found.append(self._value())
         if not self._is_next(")"):
-            raise Misread("this ( is never closed", begun)
+            raise RuleSyntaxError("this ( is never closed", start)
         return found
 
     def _value(self) -> tuple[str, int]:
         """A word or a quoted text, and its position. In quotes only `\\"` and `\\\\` are escapes."""
-        begun = self.at
-        if self._text.startswith('"', begun):
+        start = self.at
+        if self._text.startswith('"', start):
             found = self._take(_QUOTED)
             if found is None:
-                raise Misread("this quotation mark is never closed", begun)
-            return re.sub(r'\\(["\\])', r"\1", found[1:-1]), begun
+                raise RuleSyntaxError("this quotation mark is never closed", start)
+            return re.sub(r'\\(["\\])', r"\1", found[1:-1]), start
         word = self._take(_VALUE)
         if word is None:
-            raise Misread("expected a value here", begun)
-        return word, begun
+            raise RuleSyntaxError("expected a value here", start)
+        return word, start
 
     def _pattern(self) -> Pattern:
         """A quoted text as written: in a pattern a backslash belongs to the pattern."""
-        begun = self.at
+        start = self.at
         found = self._take(_QUOTED)
         if found is None:
-            raise Misread('a pattern stands in quotes: path ~ "^/news/"', begun)
+            raise RuleSyntaxError('a pattern must be quoted: path ~ "^/news/"', start)
         try:
             return pattern_of(found[1:-1])
-        except Misread as trouble:
-            raise Misread(trouble.says, begun + 1 + trouble.at) from None
+        except RuleSyntaxError as error:
+            raise RuleSyntaxError(error.says, start + 1 + error.at) from None
 
 
 def _meant(field: str, values: list[tuple[str, int]]) -> Expression:
@@ -306,7 +303,7 @@ def _meant(field: str, values: list[tuple[str, int]]) -> Expression:
             families = tuple(kind[:-1] for kind in kinds if kind.endswith("/*"))
             return Typed(frozenset(kinds), families)
         case "depth":
-            raise Misread("depth is compared with <=, not with in", values[0][1] - 1)
+            raise RuleSyntaxError("depth is compared with <=, not with in", values[0][1] - 1)
         case _:
             return OneOf(PARTS[field], frozenset(value for value, _ in values))
 
@@ -315,28 +312,28 @@ def _named(text: str, at: int, may_have_port: bool = False) -> str:
     """The name as it appears in URLs: in lower case and punycode."""
     url = None if "/" in text or "@" in text else url_of(f"http://{text}/")
     if url is None or url.target != "/":
-        raise Misread("not the name of a host, such as example.org", at)
+        raise RuleSyntaxError("not the name of a host, such as example.org", at)
     if may_have_port:
         return url.host.name
     if url.port != 80:
-        raise Misread("a domain has no port", at)
+        raise RuleSyntaxError("a domain has no port", at)
     return url.hostname
 
 
 def _scheme(text: str, at: int) -> str:
     if text not in DEFAULT_PORTS:
-        raise Misread(f"a scheme is {' or '.join(DEFAULT_PORTS)}", at)
+        raise RuleSyntaxError(f"a scheme is {' or '.join(DEFAULT_PORTS)}", at)
     return text
 
 
 def _prefix(text: str, at: int) -> str:
     url = url_of(text)
     if url is None:
-        raise Misread("a prefix is the beginning of an address, such as https://example.org/news/", at)
+        raise RuleSyntaxError("a prefix is the beginning of a URL, such as https://example.org/news/", at)
     return url.text
 
 
 def _type(text: str, at: int) -> str:
     if not _TYPE.fullmatch(text.lower()):
-        raise Misread("not a content type, such as text/html or image/*", at)
+        raise RuleSyntaxError("not a content type, such as text/html or image/*", at)
     return text.lower()

@@ -23,7 +23,7 @@ import msgspec
 from gossamer.rules.scope import Reach, Scope, scope_of
 from gossamer.rules.scope import judge as judge_scope
 from gossamer.rules.user.language import Expression, RuleSubject, expression_of
-from gossamer.rules.user.regex import Misread
+from gossamer.rules.user.regex import RuleSyntaxError
 from gossamer.values.link import How
 from gossamer.values.outcome import ALLOWED, Allowed, Denied, FilterFailed
 from gossamer.values.url import Url, url_of
@@ -107,41 +107,36 @@ class RuleBook(msgspec.Struct, frozen=True):
         """`media_type` is given once the headers have arrived; then the answer is never Unknown."""
         if not self.decides:
             return ALLOWED
-        asked = RuleSubject(url, depth, media_type)
-        first = self._by_rules(asked)
+        subject = RuleSubject(url, depth, media_type)
+        first = self._by_rules(subject)
         if isinstance(first, Denied) or not self.by_seed:
             return first
-        second = self._by_seeds(asked)
+        second = self._by_seeds(subject)
         return first if isinstance(second, Allowed) else second
 
     def nudge(self, url: Url, depth: int) -> int:
         """How much earlier (negative) or later; all that apply add up, within -4 and 4."""
         if not self.nudging:
             return 0
-        asked = RuleSubject(url, depth, None)
-        total = sum(rule.amount for rule in self.nudging if rule.expression.holds(asked))
+        subject = RuleSubject(url, depth, None)
+        total = sum(rule.amount for rule in self.nudging if rule.expression.holds(subject))
         return max(-MOST_NUDGE, min(MOST_NUDGE, total))
 
     def for_seeds(self, seeds: Sequence[tuple[Url, Reach]]) -> "RuleBook":
         """The same rules, with the URLs that belong to each seed."""
         ruled = {rule.seed for rule in self.rules if rule.seed is not None}
         reaches = dict(seeds)
-        return msgspec.structs.replace(
-            self,
-            by_seed=tuple(
-                (
-                    scope_of([(seed, reaches.get(seed, Reach.HOST))]),
-                    tuple(one for one in self.rules if one.seed == seed),
-                )
-                for seed in sorted(ruled, key=str)
-            ),
-            free=scope_of([(seed, reach) for seed, reach in seeds if seed not in ruled]),
-        )
+        by_seed = [
+            (scope_of([(seed, reaches.get(seed, Reach.HOST))]), tuple(one for one in self.rules if one.seed == seed))
+            for seed in sorted(ruled, key=str)
+        ]
+        free = scope_of([(seed, reach) for seed, reach in seeds if seed not in ruled])
+        return msgspec.structs.replace(self, by_seed=tuple(by_seed), free=free)
 
-    def _by_rules(self, asked: RuleSubject) -> Judgement:
+    def _by_rules(self, subject: RuleSubject) -> Judgement:
         possible: Judgement | None = None
         for rule in self.deciding:
-            held = rule.expression.holds(asked)
+            held = rule.expression.holds(subject)
             if held is False:
                 continue
             says = ALLOWED if rule.kind is RuleKind.INCLUDE else Denied(rule.in_words)
@@ -151,23 +146,23 @@ class RuleBook(msgspec.Struct, frozen=True):
                 return says
             possible = says
         has_include = any(rule.kind is RuleKind.INCLUDE for rule in self.deciding)
-        default = Denied("no include rule speaks of it") if has_include else ALLOWED
+        default = Denied("no include rule matches it") if has_include else ALLOWED
         return default if possible is None or type(possible) is type(default) else UNKNOWN
 
-    def _by_seeds(self, asked: RuleSubject) -> Judgement:
+    def _by_seeds(self, subject: RuleSubject) -> Judgement:
         """One accepting seed is enough; URLs that no seed with rules reaches are not affected."""
         refused: Judgement = ALLOWED
         for scope, rules in self.by_seed:
-            if isinstance(judge_scope(asked.url, 0, scope), Denied):
+            if isinstance(judge_scope(subject.url, 0, scope), Denied):
                 continue
-            held = [rule.expression.holds(asked) for rule in rules]
+            held = [rule.expression.holds(subject) for rule in rules]
             if all(held):
                 return ALLOWED
             if False not in held:
                 refused = UNKNOWN
             elif refused is not UNKNOWN:
                 refused = Denied(rules[held.index(False)].in_words)
-        is_free = not isinstance(refused, Allowed) and isinstance(judge_scope(asked.url, 0, self.free), Allowed)
+        is_free = not isinstance(refused, Allowed) and isinstance(judge_scope(subject.url, 0, self.free), Allowed)
         return ALLOWED if is_free else refused
 
 
@@ -190,8 +185,8 @@ def judge(
     if isinstance(ruled, Denied):
         return ruled
     failed: FilterFailed | None = None
-    for one in own:
-        found = one(url.text, depth)
+    for accepts in own:
+        found = accepts(url.text, depth)
         if isinstance(found, Denied):
             return found
         if isinstance(found, FilterFailed):
@@ -232,28 +227,20 @@ def rule_of(text: str, line: int = 1) -> Rule | RuleProblem:
         return RuleProblem(line, 1, "a rule begins with include, exclude, sooner, later or seed", text)
     kind, at = RuleKind(head[1]), head.end()
     try:
+        amount, seed = 0, None
         if kind is RuleKind.SEED:
             seed, at = _seed(text, at)
-            return Rule(kind, text, line, _expression(text, at), seed=seed)
-        if kind in (RuleKind.SOONER, RuleKind.LATER):
+        elif kind in (RuleKind.SOONER, RuleKind.LATER):
             amount, at = _amount(text, at)
-            return Rule(kind, text, line, _expression(text, at), -amount if kind is RuleKind.SOONER else amount)
-        return Rule(kind, text, line, _expression(text, at))
-    except Misread as trouble:
-        return RuleProblem(line, trouble.at + 1, trouble.says, text)
-
-
-def _expression(text: str, at: int) -> Expression:
-    try:
-        return expression_of(text[at:])
-    except Misread as trouble:
-        raise Misread(trouble.says, at + trouble.at) from None
+        return Rule(kind, text, line, expression_of(text, at), -amount if kind is RuleKind.SOONER else amount, seed)
+    except RuleSyntaxError as error:
+        return RuleProblem(line, error.at + 1, error.says, text)
 
 
 def _amount(text: str, at: int) -> tuple[int, int]:
     found = _AMOUNT.match(text, at)
     if found is None or int(found[1]) > MOST_NUDGE:
-        raise Misread(f"by how much, from 1 to {MOST_NUDGE}? Such as: sooner 2 host = example.org", at)
+        raise RuleSyntaxError(f"an amount from 1 to {MOST_NUDGE} must follow, as in: sooner 2 host = example.org", at)
     return int(found[1]), found.end()
 
 
@@ -261,5 +248,5 @@ def _seed(text: str, at: int) -> tuple[Url, int]:
     found = _SEED.match(text, at)
     url = url_of(found[1]) if found is not None else None
     if found is None or url is None:
-        raise Misread("a seed's address and a colon come first: seed https://example.org/: path ~ ...", at)
+        raise RuleSyntaxError("a seed URL and a colon come first: seed https://example.org/: path ~ ...", at)
     return url, found.end()
