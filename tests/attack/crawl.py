@@ -182,7 +182,7 @@ def is_enough(result: Crawled, wish: Wish, seconds: float) -> bool:
 
 
 def stopped(process: "subprocess.Popen[str]") -> int | None:
-    """Its exit code; None: it did not heed SIGTERM, and was killed."""
+    """Its exit code; None: it did not run_commands SIGTERM, and was killed."""
     if process.poll() is None:
         process.send_signal(signal.SIGTERM)
     try:

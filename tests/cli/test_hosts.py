@@ -18,7 +18,7 @@ from gossamer.collection.changes import change_host
 from gossamer.collection.state import HostShown, host_shown, sorted_hosts
 from gossamer.collection.why.waits import host_state_of
 from gossamer.config.settings import Settings
-from gossamer.crawler.commands import obey
+from gossamer.crawler.commands import change_hosts
 from gossamer.crawler.process import politeness
 from gossamer.frontier.reports import host_state, hosts, robots_of
 from gossamer.monitor.control import Command, Control
@@ -120,7 +120,7 @@ async def answered(story: Story, outside: Outside, root: Path) -> None:
     """What the crawler does with every beat."""
     with Control(Directory(root).control, outside.clock) as desk:
         for _ in range(5_000):
-            done = await obey(desk.pending("crawler"), story.frontier)
+            done = await change_hosts(desk.pending("crawler"), story.frontier)
             for number in done:
                 desk.done(number)
             if done:
@@ -163,7 +163,7 @@ def test_commands_for_others_are_left_alone(tmp_path: Path) -> None:
     async def asked(story: Story) -> None:
         pause = Command(1, "pause", {}, 0)
         retire = Command(2, "retire", {"host": "a.test", "why": "x"}, 0)
-        assert await obey([pause, retire], story.frontier) == [2]
+        assert await change_hosts([pause, retire], story.frontier) == [2]
 
     make(tmp_path, asked)
 

@@ -25,7 +25,7 @@ from gossamer.collection.changes import SeedIntake
 from gossamer.collection.maintenance.forget import entries_of, forget
 from gossamer.collection.maintenance.rebuild import build_again, followed, mark_finished
 from gossamer.config.settings import FetchSettings, Settings
-from gossamer.crawler.admission import open_ruling
+from gossamer.crawler.admission import open_admission
 from gossamer.frontier.reports import every_end
 from gossamer.monitor.control import Control
 from gossamer.store import tallies
@@ -129,7 +129,7 @@ def test_F_A6_a_page_that_is_forgotten_is_gone_everywhere_and_nothing_brings_it_
 async def crawl_from(url: str, root: Path) -> None:
     outside = real_outside()
     async with Database(root / "state.db", outside.clock, silent) as database:
-        await open_ruling(Directory(root), Settings(), [Url(url)], database, outside, silent)
+        await open_admission(Directory(root), Settings(), [Url(url)], database, outside, silent)
 
 
 def assert_gone(root: Path, url: str, before: set[str]) -> None:

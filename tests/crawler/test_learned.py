@@ -13,7 +13,7 @@ from gossamer.base.files import DiskFiles
 from gossamer.base.processes import SystemProcesses
 from gossamer.base.tell import silent
 from gossamer.crawler import learned
-from gossamer.crawler.learned import NAME, keep, packed, recalled, unpacked
+from gossamer.crawler.learned import NAME, load_learned, packed, save_learned, unpacked
 from gossamer.demo.pages import DemoRequest
 from gossamer.demo.traps import LEAST_FOUND, MOST_WASTED
 from gossamer.demo.verdict import ExpectedTrap, manifest_of, trapped
@@ -76,21 +76,21 @@ def test_a_file_that_cannot_be_trusted_is_told_and_ignored(tmp_path: Path, damag
     }[damage]
     (tmp_path / NAME).write_bytes(damaged)
     events, tell = told()
-    assert recalled(tmp_path, outside(), tell).pages == 0  # type: ignore[arg-type]
+    assert load_learned(tmp_path, outside(), tell).pages == 0  # type: ignore[arg-type]
     assert events == ["learned.unreadable"]
 
 
 def test_without_a_file_it_begins_with_nothing_and_says_nothing(tmp_path: Path) -> None:
     events, tell = told()
-    recalled(tmp_path, outside(), tell)  # type: ignore[arg-type]
+    load_learned(tmp_path, outside(), tell)  # type: ignore[arg-type]
     assert events == []
 
 
 def test_a_full_disk_costs_only_the_snapshot(tmp_path: Path) -> None:
-    keep(taught(5), tmp_path, DiskFiles(), silent)
+    save_learned(taught(5), tmp_path, DiskFiles(), silent)
     before = (tmp_path / NAME).read_bytes()
     events, tell = told()
-    keep(taught(20), tmp_path, FaultyFiles(DiskFiles(), fail_at=1), tell)  # type: ignore[arg-type]
+    save_learned(taught(20), tmp_path, FaultyFiles(DiskFiles(), fail_at=1), tell)  # type: ignore[arg-type]
     assert events == ["learned.unkept"] and (tmp_path / NAME).read_bytes() == before
 
 
@@ -99,7 +99,7 @@ def test_it_is_kept_every_minute_and_at_the_end(tmp_path: Path) -> None:
 
     async def crawl() -> None:
         learning, around = LearnedHosts(), outside()
-        async with learned.remembering(learning, tmp_path, around, tell):  # type: ignore[arg-type]
+        async with learned.saving_learned(learning, tmp_path, around, tell):  # type: ignore[arg-type]
             learning.learn(at("/"), marks(prose(1)), b"1")
             while not events:
                 await asyncio.sleep(0.001)
@@ -107,7 +107,7 @@ def test_it_is_kept_every_minute_and_at_the_end(tmp_path: Path) -> None:
 
     asyncio.run(crawl())
     assert events[0] == events[-1] == "learned.kept" and len(events) >= 2
-    assert recalled(tmp_path, outside(), silent).kept()
+    assert load_learned(tmp_path, outside(), silent).kept()
 
 
 WEB = DemoWeb(hosts=1, pages=30, traps=20)

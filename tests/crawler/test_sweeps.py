@@ -17,9 +17,9 @@ from gossamer.base.tell import silent
 from gossamer.collection.why.trail import in_words, revisit_plan
 from gossamer.config.slices import Politeness, RobotsKeeping
 from gossamer.crawler.journey import Crawl
-from gossamer.crawler.revisit import FetchEnd, Returning
+from gossamer.crawler.revisit import FetchEnd, Revisits
 from gossamer.crawler.settlement import Followed, Measures
-from gossamer.crawler.sweeps import Around, Hastening, Neighbours, Swept, hastening, no_neighbours
+from gossamer.crawler.sweeps import Around, Neighbours, RevisitSweeps, Swept, no_neighbours, sweeping
 from gossamer.fetch.budget import Budget
 from gossamer.frontier.api import FrontierRules
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
@@ -62,7 +62,7 @@ class Crawling:
 
     def __init__(self, frontier: SqliteFrontier, clock: FakeClock, policy: str, allowance: VisitBudget | None) -> None:
         self.frontier, self.clock = frontier, clock
-        self.returning = Returning(lambda per_page: policy_named(policy, per_page), seeded(1), allowance)
+        self.revisits = Revisits(lambda per_page: policy_named(policy, per_page), seeded(1), allowance)
 
     async def visit(self, *changed: Url) -> list[Url]:
         """Make every visit that is due; these pages are found changed. Which pages were met."""
@@ -90,7 +90,7 @@ class Crawling:
         links = tuple([leaf.text for leaf in LEAVES]) if visit.url == HUB else (HUB.text,)
         read = ReadDone(b"", b"", "text/html", b"", True, links, prints=Prints(text, text, b"facts"))
         outcome = Fetched(Capture(visit.url, now, 200, "OK", (), b""))
-        past = self.returning.plan(FetchEnd(visit, outcome, Reason.FETCHED, now, read)).past
+        past = self.revisits.plan(FetchEnd(visit, outcome, Reason.FETCHED, now, read)).past
         assert past is not None
         later = msgspec.structs.replace(past, due_at=now + MONTH, why="rate")
         return Settled(visit, Reason.FETCHED, now, past=later, due_at=later.due_at)
@@ -100,8 +100,8 @@ class Crawling:
         assert found is not None
         return found
 
-    def hastening(self, around: Around) -> Hastening:
-        return Hastening(self.frontier, self.returning, around, self.clock, silent)
+    def sweeping(self, around: Around) -> RevisitSweeps:
+        return RevisitSweeps(self.frontier, self.revisits, around, self.clock, silent)
 
 
 @asynccontextmanager
@@ -120,7 +120,7 @@ async def crawled(folder: Path, policy: str = "age", allowance: VisitBudget | No
 def test_M_B3_a_page_comes_sooner_when_enough_of_what_it_links_to_has_changed(tmp_path: Path) -> None:
     async def story() -> None:
         async with crawled(tmp_path) as there:
-            work = there.hastening(Neighbours(linked(tmp_path)))
+            work = there.sweeping(Neighbours(linked(tmp_path)))
             assert await work.sweep() == Swept(0, 0), "nothing has changed"
             await there.find_changed(*LEAVES[:4])
             assert await work.sweep() == Swept(1, 1)
@@ -131,7 +131,7 @@ def test_M_B3_a_page_comes_sooner_when_enough_of_what_it_links_to_has_changed(tm
             assert called.known.threshold == 39, "five points, times the share that had changed less the rest"
             assert await there.visit() == [HUB], "and nothing else"
             await there.find_changed(LEAVES[8])
-            assert (await work.sweep()).hastened == 0, "what changed before its own visit is no reason"
+            assert (await work.sweep()).brought_forward == 0, "what changed before its own visit is no reason"
 
     asyncio.run(story())
 
@@ -139,7 +139,7 @@ def test_M_B3_a_page_comes_sooner_when_enough_of_what_it_links_to_has_changed(tm
 def test_M_B3_too_few_changes_call_nobody_and_move_the_threshold_once_a_crawl(tmp_path: Path) -> None:
     async def story() -> None:
         async with crawled(tmp_path) as there:
-            work = there.hastening(Neighbours(linked(tmp_path)))
+            work = there.sweeping(Neighbours(linked(tmp_path)))
             await there.find_changed(LEAVES[0])
             assert await work.sweep() == Swept(1, 0)
             looked = await there.past(HUB)
@@ -155,11 +155,11 @@ def test_M_B3_too_few_changes_call_nobody_and_move_the_threshold_once_a_crawl(tm
     asyncio.run(story())
 
 
-def test_without_a_links_view_nothing_is_hastened(tmp_path: Path) -> None:
+def test_without_a_links_view_nothing_is_brought_forward(tmp_path: Path) -> None:
     async def story() -> None:
         async with crawled(tmp_path) as there:
             await there.find_changed(*LEAVES)
-            work = there.hastening(Neighbours(tmp_path / "links.db"))
+            work = there.sweeping(Neighbours(tmp_path / "links.db"))
             assert await work.sweep() == Swept(0, 0)
             (tmp_path / "links.db").write_bytes(b"no database " * 100)
             await there.find_changed(*LEAVES)
@@ -168,12 +168,12 @@ def test_without_a_links_view_nothing_is_hastened(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-def test_the_budget_rules_what_is_hastened(tmp_path: Path) -> None:
+def test_the_budget_rules_what_is_brought_forward(tmp_path: Path) -> None:
     async def story() -> None:
         async with crawled(tmp_path, allowance=VisitBudget(per_site=1.0)) as there:
             await there.find_changed(*LEAVES)
-            there.returning.expect({("one.test", there.clock.now() // DAY): 1})
-            assert (await there.hastening(Neighbours(linked(tmp_path))).sweep()).hastened == 1
+            there.revisits.expect({("one.test", there.clock.now() // DAY): 1})
+            assert (await there.sweeping(Neighbours(linked(tmp_path))).sweep()).brought_forward == 1
             assert (await there.past(HUB)).due_at >= there.clock.now() + DAY, "today is full"
 
     asyncio.run(story())
@@ -184,10 +184,10 @@ def test_M_B3_the_policy_tree_looks_at_the_pages_below_one_that_has_changed(tmp_
         async with crawled(tmp_path, "tree") as there:
             there.clock.advance(86_400)
             await there.find_changed(HUB)
-            work = there.hastening(no_neighbours)
+            work = there.sweeping(no_neighbours)
             assert await work.sweep() == Swept(9, 9)
             assert set(await there.visit(LEAVES[3])) == set(LEAVES), "all of them, and the way ends there"
-            assert (await work.sweep()).hastened == 0, "this crawl has seen what the changed one leads to"
+            assert (await work.sweep()).brought_forward == 0, "this crawl has seen what the changed one leads to"
 
     asyncio.run(story())
 
@@ -202,8 +202,8 @@ def test_M_C5_a_page_comes_sooner_when_its_sitemap_says_anew_that_it_has_changed
             visit = Visit(Url("http://one.test/sitemap.xml"), VisitKind.PAGE, now)
             read = ReadDone(b"", b"", "text/xml", b"", prints=Prints(b"1"), listing=Listing("sitemap", tuple(entries)))
             outcome = Fetched(Capture(visit.url, now, 200, "OK", (), b""))
-            there.returning.plan(FetchEnd(visit, outcome, Reason.FETCHED, now, read))
-            assert await there.hastening(no_neighbours).sweep() == Swept(2, 1)
+            there.revisits.plan(FetchEnd(visit, outcome, Reason.FETCHED, now, read))
+            assert await there.sweeping(no_neighbours).sweep() == Swept(2, 1)
             assert [(await there.past(leaf)).why for leaf in LEAVES[:3]] == ["listed", "rate", "rate"]
             assert await there.visit() == [LEAVES[0]]
 
@@ -213,8 +213,8 @@ def test_M_C5_a_page_comes_sooner_when_its_sitemap_says_anew_that_it_has_changed
 def test_sweeps_are_made_when_the_crawl_has_nothing_due(tmp_path: Path) -> None:
     async def story() -> None:
         async with crawled(tmp_path) as there:
-            work = there.hastening(Neighbours(linked(tmp_path)))
-            async with hastening(work, there.frontier, there.clock):
+            work = there.sweeping(Neighbours(linked(tmp_path)))
+            async with sweeping(work, there.frontier, there.clock):
                 there.clock.advance(3600)
                 await there.frontier.reschedule([Reschedule(url, there.clock.now()) for url in LEAVES])
                 met: list[Url] = []
@@ -259,18 +259,18 @@ def test_a_sweep_asks_the_calendar_only_while_no_group_is_being_settled(tmp_path
             assert await there.frontier.reschedule([Reschedule(LEAVES[5], there.clock.now())])
             (visit,) = await there.frontier.take(1)
             assert visit.past is not None
-            calendar = there.returning._calendar = Watched()
+            calendar = there.revisits._calendar = Watched()
             kept = SimpleNamespace(position=int, append_all=lambda _: (), sync=lambda: None, append=None)
             rooms: Any = SimpleNamespace(
                 frontier=there.frontier, volumes=kept, spool=kept, tell=silent, budget=Budget(), clock=there.clock,
-                measures=Measures(retry=Retry(), chance=seeded(1), keeping=RobotsKeeping(), returning=there.returning),
+                measures=Measures(retry=Retry(), chance=seeded(1), keeping=RobotsKeeping(), revisits=there.revisits),
             )  # fmt: skip
             outcome = Unchanged(Capture(visit.url, there.clock.now(), 304, "", (), b""))
             followed = Followed(visit, outcome, there.clock.now())
-            work = there.hastening(Neighbours(linked(tmp_path)))
+            work = there.sweeping(Neighbours(linked(tmp_path)))
             settling = asyncio.ensure_future(Crawl(rooms)._settle([followed]))
             await asyncio.to_thread(calendar.is_asked.wait, 60.0)
-            assert (await work.sweep()).hastened == 1
+            assert (await work.sweep()).brought_forward == 1
             await settling
             return calendar.met.is_set()
 

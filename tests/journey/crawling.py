@@ -15,7 +15,7 @@ from gossamer.base.processes import SystemProcesses
 from gossamer.config.slices import Politeness, RobotsKeeping
 from gossamer.crawler.journey import Crawl, Rooms
 from gossamer.crawler.pace import Pace
-from gossamer.crawler.revisit import Returning
+from gossamer.crawler.revisit import Revisits
 from gossamer.crawler.settlement import Measures
 from gossamer.frontier.api import FrontierRules
 from gossamer.frontier.reports import every_end
@@ -84,7 +84,7 @@ async def crawl(
     stop: asyncio.Event | None = None,
     told: Told | None = None,
     web: TinyWeb | None = None,
-    returning: Returning | None = None,
+    revisits: Revisits | None = None,
     is_paused: Callable[[], bool] = lambda: False,
     rests: bool = False,
 ) -> Crawled:
@@ -115,7 +115,7 @@ async def crawl(
             volumes=volumes,
             spool=spool,
             clock=clock,
-            measures=Measures(seeded(1), Retry(base_s=0.01, cap_s=0.02, tries=2), RobotsKeeping(), returning=returning),
+            measures=Measures(seeded(1), Retry(base_s=0.01, cap_s=0.02, tries=2), RobotsKeeping(), revisits=revisits),
             tell=told,
             lag_s=lambda: 0.0,
             has_room=lambda: room_left(files, root, low_water),

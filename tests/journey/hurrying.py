@@ -18,7 +18,7 @@ from gossamer.base.files import DiskFiles
 from gossamer.base.processes import SystemProcesses
 from gossamer.config.settings import Settings
 from gossamer.config.slices import budget
-from gossamer.crawler.admission import open_ruling
+from gossamer.crawler.admission import open_admission
 from gossamer.crawler.journey import Crawl, Rooms
 from gossamer.crawler.process import measures, pace, politeness
 from gossamer.fetch.answer import ResponseHead, outcome_of
@@ -129,7 +129,7 @@ async def crawl(
         await adopt(database, files, directory.archive, found.told)
         spool = SpoolWriter(files, directory.spool, found.told)
         spool.open(recovered.last_volume)
-        ruling = await open_ruling(directory, settings, starts, database, outside, found.told)
+        ruling = await open_admission(directory, settings, starts, database, outside, found.told)
         frontier = Leaping(
             database,
             FrontierRules(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from multidict import CIMultiDict, CIMultiDictProxy
 from tests.journey.crawling import Crawled, Told, crawl
-from tests.journey.test_returning import returning, spooled
+from tests.journey.test_returning import revisits, spooled
 
 from gossamer.base.clock import DAY
 from gossamer.demo.pages import DemoAnswer, DemoRequest
@@ -83,7 +83,7 @@ async def crawl_weeks(root: Path, web: Served) -> Crawled:
     passing = asyncio.create_task(pass_time())
     try:
         seeds = list(web.web.seeds)
-        return await crawl(root, {}, seeds, clock=web.clock, stop=stop, told=told, web=web, returning=returning())
+        return await crawl(root, {}, seeds, clock=web.clock, stop=stop, told=told, web=web, revisits=revisits())
     finally:
         passing.cancel()
         with contextlib.suppress(asyncio.CancelledError):

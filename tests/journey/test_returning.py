@@ -19,7 +19,7 @@ from gossamer.base.clock import DAY, SECOND
 from gossamer.base.environment import seeded
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
-from gossamer.crawler.revisit import FetchEnd, NextFetch, Returning
+from gossamer.crawler.revisit import FetchEnd, NextFetch, Revisits
 from gossamer.recrawl.policies import Calendar, VisitBudget, policy_named
 from gossamer.spool.codec import decode
 from gossamer.spool.frames import Follower, SpoolPosition
@@ -77,11 +77,11 @@ class Changing(TinyWeb):
         return Fetched(Capture(url, self.clock.now(), 200, "OK", fields, body))
 
 
-def returning(allowance: VisitBudget | None = None) -> Returning:
-    return Returning(lambda per_page: policy_named("age", per_page), seeded(3), allowance)
+def revisits(allowance: VisitBudget | None = None) -> Revisits:
+    return Revisits(lambda per_page: policy_named("age", per_page), seeded(3), allowance)
 
 
-async def crawl_for(root: Path, web: Changing, days: float, again: Returning | None = None) -> Crawled:
+async def crawl_for(root: Path, web: Changing, days: float, again: Revisits | None = None) -> Crawled:
     """A crawl that goes on for so many days, which pass in a moment: while no visit is on its way."""
     stop, until, told = asyncio.Event(), web.clock.now() + round(days * DAY), Told()
     began = len(web.asked)
@@ -97,7 +97,7 @@ async def crawl_for(root: Path, web: Changing, days: float, again: Returning | N
     passing = asyncio.create_task(pass_time())
     try:
         return await crawl(
-            root, {}, [HOME], clock=web.clock, stop=stop, told=told, web=web, returning=again or returning()
+            root, {}, [HOME], clock=web.clock, stop=stop, told=told, web=web, revisits=again or revisits()
         )
     finally:
         passing.cancel()
@@ -241,7 +241,7 @@ def ended(outcome: Outcome, reason: Reason, past: Past | None, failures: int = 0
 
 
 def test_a_page_we_have_is_asked_for_again_after_a_failure_or_a_refusal_and_stays_in_the_views() -> None:
-    past, again = Past(0, DAY, is_page=True, etag='"x"'), returning()
+    past, again = Past(0, DAY, is_page=True, etag='"x"'), revisits()
     failed = again.plan(ended(Failed(Reason.TIMEOUT), Reason.TIMEOUT, past, failures=3))
     assert failed.due_at is not None and 8 * DAY <= failed.due_at - DAY <= 10 * DAY
     assert failed.past is not None and failed.past.is_page and failed.past.etag == '"x"'
@@ -252,18 +252,18 @@ def test_a_page_we_have_is_asked_for_again_after_a_failure_or_a_refusal_and_stay
 
 def test_M_A3_a_page_comes_again_when_the_recrawl_delay_is_over_whatever_calls_it_sooner() -> None:
     robots = Robots("http://one.test", RobotsState.READ, 0, 10**15, recrawl_delay_s=100 * 86_400.0)
-    past, again = Past(0, DAY, is_page=True), returning()
+    past, again = Past(0, DAY, is_page=True), revisits()
     visit = Visit(Url(HOME), VisitKind.PAGE, 0, past=past, robots=robots)
     unchanged = Unchanged(Capture(Url(HOME), DAY, 304, "", (), b""))
     plan = again.plan(FetchEnd(visit, unchanged, Reason.UNCHANGED, DAY))
     assert plan.due_at == 101 * DAY and plan.past is not None and plan.past.why == Why.ASKED
-    assert again.sooner(Url(HOME), plan.past, 2 * DAY) == 101 * DAY
+    assert again.earliest(Url(HOME), plan.past, 2 * DAY) == 101 * DAY
     failed = again.plan(FetchEnd(visit, Failed(Reason.TIMEOUT), Reason.TIMEOUT, DAY))
     assert failed.due_at == 101 * DAY
 
 
 def test_what_was_never_there_is_not_come_back_to() -> None:
     nothing = Capture(Url(HOME), DAY, 404, "Not Found", (), b"")
-    assert returning().plan(ended(Gone(nothing), Reason.GONE, None)) == NextFetch()
-    assert returning().plan(ended(Refused(Reason.ROBOTS), Reason.ROBOTS, None)) == NextFetch()
-    assert returning().plan(ended(Failed(Reason.TIMEOUT), Reason.TIMEOUT, None)).due_at is not None
+    assert revisits().plan(ended(Gone(nothing), Reason.GONE, None)) == NextFetch()
+    assert revisits().plan(ended(Refused(Reason.ROBOTS), Reason.ROBOTS, None)) == NextFetch()
+    assert revisits().plan(ended(Failed(Reason.TIMEOUT), Reason.TIMEOUT, None)).due_at is not None

@@ -10,7 +10,7 @@ import pytest
 
 from gossamer.base.clock import DAY, SECOND, Instant
 from gossamer.base.environment import seeded
-from gossamer.crawler.revisit import FetchEnd, Returning, news_in
+from gossamer.crawler.revisit import FetchEnd, Revisits, news_in
 from gossamer.frontier.priority import priority_of
 from gossamer.recrawl.policies import POLICIES, VisitBudget, policy_named
 from gossamer.values.capture import Capture
@@ -26,8 +26,8 @@ Text = Callable[[int], str]
 """What a page says on each day."""
 
 
-def returning(policy: str = "age", allowance: VisitBudget | None = None, **more: Any) -> Returning:
-    return Returning(lambda per_page: policy_named(policy, per_page), seeded(7), allowance, **more)
+def revisits(policy: str = "age", allowance: VisitBudget | None = None, **more: Any) -> Revisits:
+    return Revisits(lambda per_page: policy_named(policy, per_page), seeded(7), allowance, **more)
 
 
 def made(url: str, at: Instant, past: Past | None = None, **more: Any) -> Visit:
@@ -43,7 +43,7 @@ def end(visit: Visit, at: Instant, text: str = "words", **more: Any) -> FetchEnd
 class Site:
     """Pages that are visited when they are due, by one who comes back to them."""
 
-    def __init__(self, again: Returning, pages: dict[str, dict[str, Any]]) -> None:
+    def __init__(self, again: Revisits, pages: dict[str, dict[str, Any]]) -> None:
         self.again, self.pages = again, pages
         self.pasts: dict[str, Past | None] = dict.fromkeys(pages)
         self.due: dict[str, Instant] = {url: START + place * SECOND for place, url in enumerate(pages)}
@@ -77,7 +77,7 @@ def test_M_E7_of_pages_alike_the_more_important_ones_are_visited_more(
 ) -> None:
     pages = {f"http://one.test/more/{number}": {"depth": 3, **more} for number in range(20)}
     pages |= {f"http://one.test/less/{number}": {"depth": 3, **less} for number in range(20)}
-    site = Site(returning(), pages)
+    site = Site(revisits(), pages)
     site.pass_days(120, changing_now_and_then)
     visits = Counter[bool]()
     for url, found in site.visits.items():
@@ -87,7 +87,7 @@ def test_M_E7_of_pages_alike_the_more_important_ones_are_visited_more(
 
 def test_M_E7_the_user_s_rules_bring_a_site_back_more_often() -> None:
     pages = {f"http://{name}.test/{number}": {} for name in ("news", "else") for number in range(20)}
-    site = Site(returning(nudge=lambda visit: -8 if visit.url.host.name == "news.test" else 0), pages)
+    site = Site(revisits(nudge=lambda visit: -8 if visit.url.host.name == "news.test" else 0), pages)
     site.pass_days(120, changing_now_and_then)
     news, others = (sum(len(found) for url, found in site.visits.items() if name in url) for name in ("news", "else"))
     assert news > 1.4 * others > 0
@@ -96,7 +96,7 @@ def test_M_E7_the_user_s_rules_bring_a_site_back_more_often() -> None:
 def test_M_C8_published_items_of_a_feed_are_rarely_visited_again() -> None:
     pages = {f"http://one.test/item/{number}": {"how": How.FEED, "depth": 1} for number in range(10)}
     pages |= {f"http://one.test/page/{number}": {"how": How.LINK, "depth": 1} for number in range(10)}
-    site = Site(returning(), pages)
+    site = Site(revisits(), pages)
     site.pass_days(60, lambda url, day: "as it was published" if "/item/" in url else changing_now_and_then(url, day))
     items = [len(found) for url, found in site.visits.items() if "/item/" in url]
     others = [len(found) for url, found in site.visits.items() if "/page/" in url]
@@ -106,7 +106,7 @@ def test_M_C8_published_items_of_a_feed_are_rarely_visited_again() -> None:
 @pytest.mark.parametrize("policy", sorted(POLICIES))
 def test_M_B1_the_hour_at_which_a_page_is_visited_changes_from_day_to_day(policy: str) -> None:
     url = "http://one.test/"
-    site = Site(returning(policy), {url: {}})
+    site = Site(revisits(policy), {url: {}})
     site.pass_days(400, lambda _url, day: f"day {day}")
     hours = [at // (3600 * SECOND) % 24 for at in site.visits[url][-10:]]
     assert len(hours) == 10 and len(set(hours)) >= 4
@@ -115,7 +115,7 @@ def test_M_B1_the_hour_at_which_a_page_is_visited_changes_from_day_to_day(policy
 def test_pages_that_lead_to_new_pages_are_visited_more() -> None:
     pages = {f"http://one.test/hub/{number}": {} for number in range(10)}
     pages |= {f"http://one.test/page/{number}": {} for number in range(10)}
-    site = Site(returning(), pages)
+    site = Site(revisits(), pages)
     site.pass_days(20, changing_now_and_then)
     site.visits = {url: [] for url in pages}
     for day in range(20, 140):
@@ -128,13 +128,13 @@ def test_pages_that_lead_to_new_pages_are_visited_more() -> None:
 
 
 def test_new_links_are_a_change_for_the_schedule_of_a_page_that_leads_to_new_pages() -> None:
-    again, url, at = returning(), "http://one.test/", START
+    again, url, at = revisits(), "http://one.test/", START
     first = again.plan(end(made(url, at), at, links=("http://one.test/a", "http://ads.test/1"))).past
     assert first is not None
 
     def looked(past: Past, *links: str) -> bool:
         later = end(made(url, at + DAY, past), at + DAY, links=links)
-        assert again.shown(later) is not None and not again.shown(later).is_shown  # type: ignore[union-attr]
+        assert again.indexed(later) is not None and not again.indexed(later).is_shown  # type: ignore[union-attr]
         found = again.plan(later).past
         assert found is not None
         return bool(found.known.recent & 1)
@@ -146,7 +146,7 @@ def test_new_links_are_a_change_for_the_schedule_of_a_page_that_leads_to_new_pag
 
 
 def test_what_a_page_led_to_fades() -> None:
-    again, url, at = returning(), "http://one.test/", START
+    again, url, at = revisits(), "http://one.test/", START
     past = again.plan(end(made(url, at), at)).past
     assert past is not None
     past = past.led(3)
@@ -167,7 +167,7 @@ def test_M_C5_what_a_sitemap_says_is_evidence_until_visits_say_otherwise() -> No
     }
     found = {}
     for name, word in said.items():
-        again = Returning(lambda per_page: policy_named("age", per_page), _Same())
+        again = Revisits(lambda per_page: policy_named("age", per_page), _Same())
         url = f"http://one.test/{name}"
         plan = again.plan(end(made(url, START, claim=word, how=How.SITEMAP), START))
         assert plan.due_at is not None
@@ -183,7 +183,7 @@ class _Same:
 @pytest.mark.parametrize("source", ["sitemap", "page", "server"])
 def test_a_date_that_can_be_true_tells_when_a_page_changed(source: str) -> None:
     """Of a change whose moment is known more is learnt: it is counted apart."""
-    again, url = returning(), "http://one.test/"
+    again, url = revisits(), "http://one.test/"
     past = again.plan(end(made(url, START), START, "one")).past
     assert past is not None
     now, changed_at = START + 10 * DAY, START + 6 * DAY
@@ -206,7 +206,7 @@ def test_only_what_a_list_says_anew_is_news() -> None:
 
 
 def test_a_list_has_changed_when_its_bytes_have() -> None:
-    again, url = returning(), "http://one.test/sitemap.xml.gz"
+    again, url = revisits(), "http://one.test/sitemap.xml.gz"
 
     def read(at: Instant, body: bytes, past: Past | None) -> Past:
         done = end(made(url, at, past), at, listing=Listing("sitemap"))
@@ -226,24 +226,24 @@ def test_a_list_has_changed_when_its_bytes_have() -> None:
     ("wanted", "is_change"), [(Change.BYTES, True), (Change.FACTS, False), (Change.TEXT | Change.FACTS, False)]
 )
 def test_what_counts_as_a_change_is_the_user_s_to_say(wanted: Change, is_change: bool) -> None:
-    again, url = returning(wanted=wanted), "http://one.test/"
+    again, url = revisits(wanted=wanted), "http://one.test/"
     past = again.plan(end(made(url, START), START)).past
     done = end(made(url, START + DAY, past), START + DAY)
     assert done.read is not None
     other = msgspec.structs.replace(done.read, prints=Prints(b"other bytes", b"words", b"facts"))
     done = msgspec.structs.replace(done, read=other)
-    shown, found = again.shown(done), again.plan(done).past
+    shown, found = again.indexed(done), again.plan(done).past
     assert shown is not None and found is not None
     assert (shown.is_shown, bool(found.known.recent & 1), bool(found.changed_at)) == (is_change,) * 3
 
 
 def test_the_days_of_the_budget_are_kept_over_a_restart() -> None:
     allowance, pages = VisitBudget(in_all=3.0), {f"http://one.test/{number}": {} for number in range(30)}
-    site = Site(returning(allowance=allowance), pages)
+    site = Site(revisits(allowance=allowance), pages)
     site.pass_days(0.01)
     planned = Counter(due_at // DAY for due_at in site.due.values())
     assert max(planned.values()) <= 3
-    again = returning(allowance=allowance)
+    again = revisits(allowance=allowance)
     again.expect({("one.test", day): many for day, many in planned.items()})
     for number in range(30):
         due_at = again.plan(end(made(f"http://one.test/new/{number}", START + SECOND), START + SECOND)).due_at

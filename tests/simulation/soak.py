@@ -29,7 +29,7 @@ from gossamer.config.slices import Politeness, RobotsKeeping
 from gossamer.crawler import pace
 from gossamer.crawler.journey import Crawl, Rooms
 from gossamer.crawler.pace import Pace
-from gossamer.crawler.revisit import Returning
+from gossamer.crawler.revisit import Revisits
 from gossamer.crawler.settlement import Measures
 from gossamer.demo.pages import DemoRequest
 from gossamer.demo.web import DemoWeb
@@ -197,7 +197,7 @@ class Soak:
             await opened.enter_async_context(frontier)
             await opened.enter_async_context(chronicling(directory, outside, True, silent))
             await frontier.offer([Offer(Url(seed), How.SEED) for seed in web.seeds])
-            again = Returning(
+            again = Revisits(
                 lambda per_page: policy_named("age", per_page), seeded(5), VisitBudget(self.visits_a_day, None, 1.0)
             )
             yield Crawl(
@@ -208,7 +208,7 @@ class Soak:
                     volumes=volumes,
                     spool=spool,
                     clock=clock,
-                    measures=Measures(seeded(1), Retry(), RobotsKeeping(), returning=again),
+                    measures=Measures(seeded(1), Retry(), RobotsKeeping(), revisits=again),
                     tell=silent,
                     lag_s=lambda: 0.0,
                     has_room=lambda: True,

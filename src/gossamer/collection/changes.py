@@ -14,7 +14,7 @@ from gossamer.base.errors import ConfigError, DirectoryBusy, GossamerError
 from gossamer.base.tell import Says, silent, unheard
 from gossamer.config.settings import Settings
 from gossamer.crawler.process import idle_frontier
-from gossamer.crawler.seeds import WANTS_CONTACT, admitted, checked_seeds, remembered
+from gossamer.crawler.seeds import WANTS_CONTACT, admitted, checked_seeds, store_seeds
 from gossamer.fetch.dns import real_network
 from gossamer.frontier import reports
 from gossamer.frontier.api import Frontier
@@ -233,7 +233,7 @@ class SeedIntake:
         try:
             choose_database(self.directory, settings.frontier.database, self.outside.files)
             async with open_database(self.directory, clock, silent) as database:
-                await remembered(database, good, reach)
+                await store_seeds(database, good, reach)
                 async with idle_frontier(database, settings, self.outside) as frontier:
                     await frontier.offer([Offer(seed, How.SEED) for seed in good])
                     await frontier.revive(good)

@@ -8,9 +8,9 @@ from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import Tell
 from gossamer.config.settings import Settings
-from gossamer.crawler.learned import recalled
+from gossamer.crawler.learned import load_learned
 from gossamer.crawler.rules_file import RulesFile
-from gossamer.crawler.seeds import remembered
+from gossamer.crawler.seeds import store_seeds
 from gossamer.crawler.settlement import MAPS
 from gossamer.plugins.filters import own_filters
 from gossamer.rules.learned.aliases import Evidence
@@ -26,12 +26,13 @@ from gossamer.values.outcome import Denied, Failed, FilterFailed, Reason, Refuse
 from gossamer.values.url import Url
 from gossamer.values.visit import TemplateTally, Visit, VisitKind
 
-# Which addresses enter a crawl, and which are still visited when their turn comes: scope, the user's rules, traps.
-
 
 @dataclass(slots=True)
 class Admission:
-    """One for a crawl. `reload` is called now and then: the rules may be edited while it runs."""
+    """Decides which URLs enter a crawl, and whether they are still wanted when they are taken. A crawl has one.
+
+    `reload` is called at intervals: the rules may be edited while it runs.
+    """
 
     reaches: Sequence[tuple[Url, Reach]]
     deepest: int | None
@@ -43,18 +44,18 @@ class Admission:
     _book: RuleBook = NO_RULES
 
     def open(self) -> None:
-        """Raises ConfigError that points at a line of rules.txt which is no rule."""
+        """Raises ConfigError that names each invalid line of rules.txt."""
         self._scope = scope_of(self.reaches, self.deepest)
         self._book = self.rules_file.book().for_seeds(self.reaches)
 
     def take_seeds(self, reaches: Sequence[tuple[Url, Reach]]) -> None:
-        """More of them, or others: from now on these are the seeds of the crawl."""
+        """From now on these are the seeds of the crawl."""
         self.reaches = reaches
         self._scope = scope_of(reaches, self.deepest)
         self._book = self._book.for_seeds(reaches)
 
     def reload(self) -> bool:
-        """Whether the rules have changed. What cannot be read is told, and the old rules stay."""
+        """Whether the rules have changed. Rules that cannot be read are reported, and the old ones stay."""
         found = self.rules_file.changed()
         if found is None:
             return False
@@ -62,11 +63,12 @@ class Admission:
         return True
 
     def may_enter(self, offer: Offer) -> bool:
-        """A sitemap is no page: whatever the prefix of a seed, the sitemaps of its host may be read, and so may those
-        on other hosts that its robots.txt names (sitemaps.org), and those beside them that they name in turn.
+        """Whether an offered URL enters the frontier.
 
-        An address that a filter failed on enters: the filter is asked again when its turn comes, and what became of it
-        is stored with the address."""
+        A sitemap is no page: whatever the prefix of a seed, the sitemaps of its host may be read, those on other hosts
+        that its robots.txt names (sitemaps.org), and those that these name in turn. A URL for which a filter failed
+        enters: the filter is called again when it is taken, and the outcome is stored with the URL.
+        """
         if self.forgotten is not NOTHING and self.forgotten.has(offer.url):
             return False
         if offer.how in MAPS:
@@ -80,11 +82,11 @@ class Admission:
         return self._book.nudge(offer.url, offer.depth)
 
     def nudge_visit(self, visit: Visit) -> int:
-        """The same for a page that comes again."""
+        """The same for a page that is revisited."""
         return self._book.nudge(visit.url, visit.depth)
 
     def judge(self, visit: Visit) -> Refused | Failed | None:
-        """Asked again when an address is taken: rules may have been added, and copies found out, since it entered."""
+        """Called when a URL is taken: rules may have been added, and mirrors detected, since it entered."""
         if self.forgotten.has(visit.url):
             return Refused(Reason.FORGOTTEN, visit.url.text)
         if visit.kind is VisitKind.ROBOTS or visit.how in MAPS or visit.how is How.SEED:
@@ -98,9 +100,9 @@ class Admission:
         return Refused(Reason.TRAP, learned.rule) if isinstance(learned, Denied) else None
 
     def judge_type(self, url: Url, media_type: str, depth: int = 0) -> str | None:
-        """Why an answer of this type is not wanted, when a rule says so; asked when its headers are in.
+        """Why a response of this type is not wanted, if a rule says so; called when its headers have arrived.
 
-        What the rules say whatever its type was said before, to those that are asked for: a seed, say, is not.
+        Rules that do not depend on the type were applied before, to URLs that are subject to rules; a seed is not.
         """
         if not self._book.decides or not isinstance(self._book.judge(url, depth), Unknown):
             return None
@@ -119,18 +121,18 @@ class Admission:
         return self.learning.learn(visit.url, found.marks, found.exact, found.says, read.links, evidence)
 
 
-async def open_ruling(
+async def open_admission(
     directory: Directory, settings: Settings, starts: Sequence[Url], database: StateWriter, outside: Outside, tell: Tell
 ) -> Admission:
-    """What may enter: every seed's scope, rules.txt, and the user's own filters."""
+    """With the scope of every seed, rules.txt, the user's filters, and what was learned."""
     block = await database.read(forgotten.block)
     for verdict in map(block.judge, starts):
         if isinstance(verdict, Denied):
             raise ConfigError(verdict.rule)
-    reaches = await remembered(database, starts, settings.crawl.scope)
+    reaches = await store_seeds(database, starts, settings.crawl.scope)
     rules_file = RulesFile(outside.files, directory.root, tell)
     own = own_filters(settings.crawl.filters, directory.root, tell, are_watched=True)
-    learning = await asyncio.to_thread(recalled, directory.root, outside, tell)
+    learning = await asyncio.to_thread(load_learned, directory.root, outside, tell)
     ruling = Admission(reaches, settings.crawl.max_depth, rules_file, own, learning, block)
     ruling.open()
     return ruling

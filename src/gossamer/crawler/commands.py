@@ -1,4 +1,4 @@
-"""What people ask of a running crawl from another terminal or the web page: heard at each beat, done at once."""
+"""Commands to a running crawl from another terminal or the web page: read once a second, and carried out."""
 
 import asyncio
 import contextlib
@@ -16,8 +16,8 @@ from gossamer.values.url import Url, url_of
 from gossamer.values.visit import Selection
 
 
-async def obey(commands: Sequence[Command], frontier: Frontier) -> list[int]:
-    """Carry out what concerns hosts among the pending commands; says which are done and can be crossed out."""
+async def change_hosts(commands: Sequence[Command], frontier: Frontier) -> list[int]:
+    """Carry out the commands on hosts. Returns the ids of those that are done."""
     done = []
     for command in commands:
         host = str(command.args.get("host", ""))
@@ -35,7 +35,7 @@ async def obey(commands: Sequence[Command], frontier: Frontier) -> list[int]:
 
 CRAWLER = "crawler"
 Remember = Callable[[Sequence[Url], str], Awaitable[list[tuple[Url, Reach]]]]
-"""Enter seeds with a reach; every seed there is then."""
+"""Store seeds with a reach; returns all seeds."""
 
 
 async def remember_none(_seeds: Sequence[Url], _reach: str) -> list[tuple[Url, Reach]]:
@@ -44,31 +44,33 @@ async def remember_none(_seeds: Sequence[Url], _reach: str) -> list[tuple[Url, R
 
 @dataclass(slots=True)
 class Steering:
+    """Carries out commands to a running crawl, and reloads rules that were edited."""
+
     frontier: Frontier
     control: Control
     ruling: Admission
     stop: asyncio.Event | None
     remember: Remember = remember_none
     rejudge: Callable[[], None] = lambda: None
-    """The rules or the seeds are others now: what they refused is judged again, beside the crawl."""
+    """Called when rules or seeds have changed: what they refused is judged again in the background."""
     _paused: bool = False
 
     def is_paused(self) -> bool:
-        """While it is, nothing new is taken; what is under way is finished and kept."""
+        """While it is, nothing is taken; fetches in progress are finished and kept."""
         return self._paused
 
-    async def heed(self) -> None:
-        """Carry out what was asked since the last time, and take up rules that were edited."""
+    async def run_commands(self) -> None:
+        """Carry out the commands since the last call, and reload the rules if they were edited."""
         asked = await asyncio.to_thread(self.control.pending, CRAWLER)
         done = [command.id for command in asked if self._done(command)]
         for command in asked:
-            with contextlib.suppress(DiskFull):  # it stays where it is, and is carried out when there is room
-                done += await obey([command], self.frontier)
-                done += [command.id] if await self._sown(command) or await self._requeued(command) else []
+            with contextlib.suppress(DiskFull):  # it stays, and is carried out when there is room
+                done += await change_hosts([command], self.frontier)
+                done += [command.id] if await self._seeds_added(command) or await self._requeued(command) else []
         for number in done:
             await asyncio.to_thread(self.control.done, number)
         if self.stop is not None and any(command.verb == "stop" for command in asked):
-            self.stop.set()  # last: whoever asked for it is told before the crawl is gone
+            self.stop.set()  # last: the caller gets its response before the crawl is gone
         if await asyncio.to_thread(self.ruling.reload):
             self.frontier.set_rules(self.ruling.may_enter, self.ruling.nudge)
             self.rejudge()
@@ -84,7 +86,7 @@ class Steering:
         return True
 
     async def _requeued(self, command: Command) -> bool:
-        """URLs wait again, those that were named or all that ended in some way."""
+        """Queue URLs again: those named, or all with certain outcomes."""
         if command.verb != REQUEUE:
             return False
         reasons, urls = command.args.get("reasons"), command.args.get("urls")
@@ -96,8 +98,8 @@ class Steering:
         await self.frontier.requeue(selection)
         return True
 
-    async def _sown(self, command: Command) -> bool:
-        """New seeds join the crawl: they are remembered first, so that a crash loses none."""
+    async def _seeds_added(self, command: Command) -> bool:
+        """Add seeds. They are stored first, so that a crash loses none."""
         if command.verb != SEED:
             return False
         texts, reach = command.args.get("urls"), str(command.args.get("reach", Reach.HOST))

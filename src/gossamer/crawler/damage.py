@@ -14,12 +14,12 @@ from gossamer.store.statements import State, StateWriter
 from gossamer.values.url import Url
 
 DAMAGED = 4
-"""The exit code of a command that did its work and found damage."""
+"""Exit code of a command that did its work and found damage."""
 EVENT = "volume.damaged"
 
 
 def noting_damage(tell: Tell, noted: dict[str, None]) -> Tell:
-    """Also keeps what is told of damage, in words, each once."""
+    """Also notes reports of damage, in words, each once."""
 
     def noting(event: str, /, **facts: object) -> None:
         if event == EVENT:

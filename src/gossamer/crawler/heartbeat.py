@@ -1,4 +1,4 @@
-"""How the crawler stands: what it tells the monitor, and what it hears from the indexer."""
+"""The crawler's heartbeat: what it reports to the monitor, and what it reads of the indexer's."""
 
 import asyncio
 from collections import Counter, deque
@@ -19,11 +19,11 @@ from gossamer.values.visit import Counts, VisitKind
 
 READER = "reader"
 IDLE_S = 2.0
-"""A crawl that has nothing to do for so long says what it waits for."""
-ROBOTS_TOLD = {Reason.FETCHED, Reason.UNCHANGED, Reason.MOVED, Reason.GONE, Reason.CLIENT_ERROR}
-"""Ends of a visit to a robots.txt after which its host may be visited."""
+"""A crawl with nothing to do for so long reports what it waits for."""
+ROBOTS_READ = {Reason.FETCHED, Reason.UNCHANGED, Reason.MOVED, Reason.GONE, Reason.CLIENT_ERROR}
+"""Outcomes of a fetch of robots.txt after which its host may be crawled."""
 FAILURES = ("failed", "unread")
-"""Groups of ends that count as a failure."""
+"""Groups of outcomes that count as a failure."""
 WINDOW_S = 10.0
 MINUTE_S = 60.0
 
@@ -33,33 +33,33 @@ class Tally:
     clock: Clock
     started: float = 0.0
     counts: Counts = field(default_factory=Counts)
-    """Of the whole collection, as `gossamer status` has them; asked for once a second."""
+    """Of the whole collection, as `gossamer status` shows them; read once a second."""
     fetched: int = 0
-    """Pages fetched in this run, those fetched again among them."""
+    """Pages fetched in this run, including revisits."""
     facts: int = 0
     """In those pages."""
     size: int = 0
     visits: int = 0
     failures: int = 0
-    """Visits of this run that failed; a URL that fails three times counts three times."""
+    """Failed fetches of this run; a URL that fails three times counts three times."""
     reasons: Counter[str] = field(default_factory=Counter)
-    """How the visits of this run ended, those to robots.txt files left out."""
+    """Outcomes of the fetches of this run, without robots.txt files."""
     troubles: dict[str, Reason] = field(default_factory=dict)
     """Each robots.txt that could not be read, and why."""
     recent: deque[float] = field(default_factory=lambda: deque(maxlen=20_000))
     lag_s: float = 0.0
-    """How far the words that can be searched are behind."""
+    """How far the index is behind."""
     facts_lag_s: float = 0.0
     rests_s: float = 0.0
-    """How long no host may be visited."""
+    """How long no host may be contacted."""
     found_damage: bool = False
-    """The archive is not as it was left."""
+    """Damage was found in the archive."""
     waits: str = ""
-    """What is waited for meanwhile, in words."""
+    """What the crawl waits for meanwhile, in words."""
     notice: str = ""
     last_url: str = ""
     _past: deque[tuple[float, int, int]] = field(default_factory=deque)
-    """When, bytes and failures until then; of the last minute."""
+    """Time, bytes and failures so far, of the last minute."""
 
     def __post_init__(self) -> None:
         self.started = self.clock.elapsed_s()
@@ -71,7 +71,7 @@ class Tally:
         self.last_url = str(facts["url"])
         self.notice = ""
         if facts["kind"] == VisitKind.ROBOTS:
-            if reason not in ROBOTS_TOLD:
+            if reason not in ROBOTS_READ:
                 self.troubles[self.last_url] = reason
             else:
                 self.troubles.pop(self.last_url, None)
@@ -97,17 +97,17 @@ class Tally:
 
     @property
     def failed(self) -> int:
-        """URLs whose last visit failed."""
+        """URLs whose last fetch failed."""
         return sum(in_group(group, self.counts.by_reason) for group in FAILURES)
 
     @property
     def refused(self) -> int:
-        """URLs that a rule keeps out."""
+        """URLs that a rule refuses."""
         return in_group("refused", self.counts.by_reason)
 
     @property
     def missing(self) -> int:
-        """URLs at which there is no page."""
+        """URLs where there is no page."""
         return in_group("missing", self.counts.by_reason)
 
     def rate(self) -> float:
@@ -118,17 +118,17 @@ class Tally:
         return len(self.recent) / max(0.5, min(WINDOW_S, now - self.started))
 
     def figures(self) -> dict[str, float]:
-        """For the monitor; asked about once a second."""
+        """For the monitor; called about once a second."""
         now, errors = self.clock.elapsed_s(), self.failures
         self._past.append((now, self.size, errors))
         while now - self._past[0][0] > MINUTE_S:
             self._past.popleft()
-        lately = next(one for one in self._past if now - one[0] <= WINDOW_S)
+        recent = next(one for one in self._past if now - one[0] <= WINDOW_S)
         return {
             "pages": self.fetched,
             "pages_s": round(self.rate(), 1),
             "bytes": self.size,
-            "bytes_s": round((self.size - lately[1]) / max(1.0, now - lately[0])),
+            "bytes_s": round((self.size - recent[1]) / max(1.0, now - recent[0])),
             "visits": self.visits,
             "errors": errors,
             "errors_min": errors - self._past[0][2],
@@ -147,8 +147,8 @@ def crawler_pulse(crawling: Crawling, directory: Directory, outside: Outside) ->
     return Pulse("crawler", pid, crawling.control, machine, outside.clock, READER)
 
 
-async def hear_indexer(crawling: Crawling) -> None:
-    """How far the views are: the crawl waits for the words."""
+async def note_index_positions(crawling: Crawling) -> None:
+    """Note how far the views are: the crawl waits for the index."""
     for beat in await asyncio.to_thread(crawling.control.beats):
         if beat.name == "indexer" and isinstance(positions := beat.facts.get("positions"), dict):
             if crawling.words.passed(*positions["words"]):
@@ -156,9 +156,9 @@ async def hear_indexer(crawling: Crawling) -> None:
             crawling.facts.passed(*positions["facts"])
 
 
-async def our_standing(crawling: Crawling, tally: Tally, outside: Outside) -> ProcessReport:
-    """Counted once a second; `tally` learns of it too. On a full disk even counting may fail: then the figures are
-    those of the last time."""
+async def crawl_report(crawling: Crawling, tally: Tally, outside: Outside) -> ProcessReport:
+    """Counted once a second; `tally` is updated too. On a full disk even counting may fail: then the last figures are
+    repeated."""
     in_flight, rests_s, is_counted, awaited = 0, 0.0, True, None
     try:
         counts = await crawling.frontier.counts()
@@ -194,12 +194,12 @@ async def our_standing(crawling: Crawling, tally: Tally, outside: Outside) -> Pr
 
 
 def _until_s(at: Instant, outside: Outside) -> float:
-    """By the clock on the wall, also where days are short."""
+    """In real time, also where a demonstration has short days."""
     return outside.lasting_s(max(0.0, (at - outside.dates.now()) / SECOND))
 
 
 def awaited_in_words(awaited: Awaited, for_s: float) -> str:
-    """What a crawl that has nothing to do waits for, in one sentence."""
+    """What a crawl with nothing to do waits for, in one sentence."""
     url, time = awaited.url, lasting(for_s)
     why = f": {awaited.why}" if awaited.why else ""
     match awaited.what:

@@ -23,7 +23,7 @@ from gossamer.base.errors import DiskFull, WorkerLost
 from gossamer.base.tasks import background
 from gossamer.base.tell import Tell
 from gossamer.crawler.pace import Hold, Pace, hold_of, room_for, sleep_s
-from gossamer.crawler.revisit import shown_once
+from gossamer.crawler.revisit import indexed_once
 from gossamer.crawler.settlement import MAPS, Followed, Measures, Outages, settled
 from gossamer.fetch.budget import Budget
 from gossamer.frontier.api import Frontier, LeaseLost
@@ -105,7 +105,7 @@ async def follow(visit: Visit, rooms: Rooms, arrived: Callable[[], None] = lambd
     arrived()
     original = visit.past.original(visit.url.text) if visit.past is not None else None
     task = task_for(visit, outcome)
-    is_revisited = rooms.measures.returning is not None
+    is_revisited = rooms.measures.revisits is not None
     job = ReadJob(capture, task, rooms.pace.keep, rooms.agent, visit.how, original, is_revisited)
     done, lost, cpu_s = await in_reader(job, rooms)
     if len(capture.body) > rooms.budget.share:
@@ -235,8 +235,8 @@ class Crawl:
     async def run(self, stop: asyncio.Event) -> None:
         """Until nothing is left to fetch, `max_pages` is reached, or `stop` is set; fetches in flight are settled."""
         self._pages = (await self.rooms.frontier.counts()).pages
-        if (returning := self.rooms.measures.returning) is not None:
-            returning.holds(self._pages)
+        if (revisits := self.rooms.measures.revisits) is not None:
+            revisits.set_pages(self._pages)
         async with asyncio.TaskGroup() as crew:
             crew.create_task(self._settle_groups())
             crew.create_task(self._rest_while_pages_wait())
@@ -336,9 +336,9 @@ class Crawl:
             return
         finally:
             del self._begun[id(visit)]
-        returning = self.rooms.measures.returning
-        shown = shown_once(followed.end) if returning is None else returning.shown(followed.end)
-        followed = msgspec.structs.replace(followed, read=shown)
+        revisits = self.rooms.measures.revisits
+        indexed = indexed_once(followed.end) if revisits is None else revisits.indexed(followed.end)
+        followed = msgspec.structs.replace(followed, read=indexed)
         retry = self.rooms.measures.retry
         if self._outages.is_down(visit, followed.outcome, followed.done_at, retry):
             followed = msgspec.structs.replace(followed, is_host_down=True)
@@ -458,8 +458,8 @@ async def write_down(group: list[Followed], rooms: Rooms) -> list[Settled]:
         places = write(group, rooms)
         return [settled(followed, place, rooms.measures) for followed, place in zip(group, places, strict=True)]
 
-    returning = rooms.measures.returning
-    async with returning.turn if returning is not None else nullcontext():
+    revisits = rooms.measures.revisits
+    async with revisits.turn if revisits is not None else nullcontext():
         return await asyncio.to_thread(work)
 
 

@@ -1,10 +1,10 @@
-"""What was learned of hosts outlives the crawl: a snapshot in the data directory, written now and then.
+"""The file `learned`: what a crawl has learned of hosts, saved at intervals and read by the next crawl.
 
     learned     a line that names the format, 16 bytes of xxh3 over the rest, and the rest: a zlib stream of parts, each
                 four bytes of length and a `rules.learned.model.Part` as msgpack
 
-Nothing in it is truth. One that is missing, torn, older or somebody else's is as good as none: what it would have told
-is learned again, at the price of some visits.
+It can be lost: when the file is missing, torn, of an older version or from elsewhere, the crawl learns again, at the
+cost of some fetches.
 """
 
 import asyncio
@@ -28,19 +28,19 @@ from gossamer.rules.learned.model import LearnedHosts, Part
 NAME = "learned"
 EVERY_S = 60.0
 SHARE = 50
-"""Of the time, one part in so many at most is spent on writing it: a very large one is written less often."""
+"""At most one part in so many of the time is spent on writing it: a very large one is written less often."""
 LARGEST = 512 << 20
 _LENGTH = struct.Struct("<I")
 _STEP = 1 << 20
 _FORMAT = b"gossamer learned 2 %s\n" % sys.byteorder.encode()
-"""Tables are written as they lie in memory, so the order of bytes belongs to the format."""
+"""Tables are written as they are in memory, so the byte order belongs to the format."""
 _PART = msgspec.msgpack.Decoder(Part)
 _ENCODER = msgspec.msgpack.Encoder()
 _KEY_BITS = 32
 
 
 def packed(learning: LearnedHosts) -> bytes:
-    """The whole file. Only looks at `learning`, a little at a time: another thread may go on learning."""
+    """The whole file. Reads `learning` in small steps: another thread may change it meanwhile."""
     press = zlib.compressobj(1)
     pieces = []
     for part in learning.kept():
@@ -51,7 +51,7 @@ def packed(learning: LearnedHosts) -> bytes:
 
 
 def unpacked(content: bytes, key: int) -> LearnedHosts:
-    """Raises ValueError, saying why, for anything that `packed` has not made. `key` is for what was never kept."""
+    """Raises ValueError for anything that `packed` has not made. `key` is for tables that are not in it."""
     learning = LearnedHosts(key=key)
     try:
         for coded in _frames(unsealed(_FORMAT, content)):
@@ -78,8 +78,8 @@ def _frames(body: bytes) -> Iterator[bytes]:
         raise ValueError("it ends too early")
 
 
-def recalled(folder: Path, outside: Outside, tell: Tell) -> LearnedHosts:
-    """What was learned when the collection was last crawled, as far as it can be had."""
+def load_learned(folder: Path, outside: Outside, tell: Tell) -> LearnedHosts:
+    """What the last crawl has learned, if the file can be read."""
     path, key = folder / NAME, int(outside.chance.random() * (1 << _KEY_BITS))
     try:
         size = outside.files.size(path)
@@ -95,8 +95,8 @@ def recalled(folder: Path, outside: Outside, tell: Tell) -> LearnedHosts:
     return learning
 
 
-def keep(learning: LearnedHosts, folder: Path, files: Files, tell: Tell) -> None:
-    """A disk without room costs what was learned lately, and nothing else."""
+def save_learned(learning: LearnedHosts, folder: Path, files: Files, tell: Tell) -> None:
+    """A full disk costs what was learned recently, and nothing else."""
     content = packed(learning)
     try:
         files.write(folder / NAME, content)
@@ -107,27 +107,27 @@ def keep(learning: LearnedHosts, folder: Path, files: Files, tell: Tell) -> None
 
 
 @asynccontextmanager
-async def remembering(learning: LearnedHosts, folder: Path, outside: Outside, tell: Tell) -> AsyncIterator[None]:
-    """While it is open, `learning` is kept now and then, and once more at the end."""
+async def saving_learned(learning: LearnedHosts, folder: Path, outside: Outside, tell: Tell) -> AsyncIterator[None]:
+    """While it is open, `learning` is saved at intervals, and at the end."""
     turn = threading.Lock()
 
-    def keep_now() -> None:
+    def save_now() -> None:
         with turn:  # a thread whose task was cancelled still writes
-            keep(learning, folder, outside.files, tell)
+            save_learned(learning, folder, outside.files, tell)
 
     try:
-        async with background(_now_and_then(keep_now, learning, outside.clock)):
+        async with background(_save_at_intervals(save_now, learning, outside.clock)):
             yield
     finally:
-        await asyncio.to_thread(keep_now)
+        await asyncio.to_thread(save_now)
 
 
-async def _now_and_then(keep_now: Callable[[], None], learning: LearnedHosts, clock: Clock) -> None:
+async def _save_at_intervals(save_now: Callable[[], None], learning: LearnedHosts, clock: Clock) -> None:
     rest_s, kept = EVERY_S, 0
     while True:
         await clock.sleep(rest_s)
         if learning.pages == kept:
             continue
         begun_s, kept = clock.elapsed_s(), learning.pages
-        await asyncio.to_thread(keep_now)
+        await asyncio.to_thread(save_now)
         rest_s = max(EVERY_S, SHARE * (clock.elapsed_s() - begun_s))

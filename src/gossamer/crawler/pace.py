@@ -18,20 +18,20 @@ HELD_S = 2.0
 class Pace:
     """How the journey is paced; the politeness owed to hosts is the frontier's."""
 
-    at_once: int = 128  # visits on their way at one time
-    group: int = 64  # captures that are synced and settled together
+    at_once: int = 128  # fetches in flight
+    group: int = 64  # captures synced and settled together
     group_wait_s: float = 0.2  # the longest a capture waits for its group
-    lag_s: float = 2.5  # views further behind than this: take nothing new until they catch up
+    lag_s: float = 2.5  # take nothing more while the index is further behind
     max_pages: int | None = None  # stop taking once the collection holds this many pages
     keep: Keep = "all"  # "all", or "structured": only pages with facts are kept whole
-    drain_s: float = 8.0  # how long a clean stop waits for what is in flight
+    drain_s: float = 8.0  # how long a clean stop waits for fetches in flight
 
 
 class Hold(StrEnum):
-    """What keeps a crawl from taking anything new."""
+    """Why a crawl takes nothing more at the moment."""
 
     PAUSED = "paused"
-    VIEWS = "views"  # they are too far behind
+    VIEWS = "views"  # the index is too far behind
     DISK = "disk"  # it has too little room
 
 
@@ -41,18 +41,18 @@ def hold_of(is_paused: bool, lag_s: float, pace: Pace) -> Hold | None:
     return Hold.VIEWS if lag_s > pace.lag_s else None
 
 
-def room_for(pace: Pace, flying: int, pages: int, slow: int) -> int:
-    """How many visits may be taken now. `slow`: visits that have been under way for long. They do not count, within
-    bounds, so that slow servers and pages that are dear to read leave room for the others."""
-    free = pace.at_once - flying + min(slow, (CROWD - 1) * pace.at_once)
+def room_for(pace: Pace, in_flight: int, pages: int, slow: int) -> int:
+    """How many URLs may be taken now. `slow`: fetches in progress for long. Within bounds they do not count, so that
+    slow servers and pages that are costly to read leave room for others."""
+    free = pace.at_once - in_flight + min(slow, (CROWD - 1) * pace.at_once)
     if pace.max_pages is not None:
-        free = min(free, pace.max_pages - pages - flying)
+        free = min(free, pace.max_pages - pages - in_flight)
     return max(0, free)
 
 
 def sleep_s(hold: Hold | None, next_in_s: float | None) -> float:
-    """How long to sleep unless something happens. `next_in_s`: until there may be something to take, where there is
-    room to take it. Nobody tells when the disk has room again, so that is looked at more often."""
+    """How long to sleep unless something happens. `next_in_s`: until a host is ready, if more may be taken. Nothing
+    reports that the disk has room again, so that is checked more often."""
     if hold is Hold.PAUSED or hold is Hold.VIEWS:
         return HELD_S
     if hold is Hold.DISK or next_in_s is None:
@@ -62,17 +62,17 @@ def sleep_s(hold: Hold | None, next_in_s: float | None) -> float:
 
 @dataclass(slots=True)
 class Backlog:
-    """What has been settled and is not yet known to be searchable; one entry a group, so it stays small."""
+    """Groups that are settled and not yet searchable; one entry each, so it stays small."""
 
     clock: Clock
     _waiting: deque[tuple[str, int, float]] = field(default_factory=deque)
 
     def added(self, volume: str, number: int) -> None:
-        """The group that ends with this record has been settled."""
+        """The group that ends with this record is settled."""
         self._waiting.append((volume, number, self.clock.elapsed_s()))
 
     def passed(self, volume: str, number: int) -> bool:
-        """The view has everything before this number of this volume; whether that is more than was known."""
+        """The view has all records before this one. Returns whether that is news."""
         before = len(self._waiting)
         while self._waiting and self._waiting[0][:2] < (volume, number):
             self._waiting.popleft()

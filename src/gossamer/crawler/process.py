@@ -16,16 +16,16 @@ from gossamer.base.environment import Network, Outside
 from gossamer.base.tell import Tell, silent
 from gossamer.config.settings import Settings
 from gossamer.config.slices import budget, fetch_settings, politeness, robots_keeping
-from gossamer.crawler.admission import Admission, open_ruling
+from gossamer.crawler.admission import Admission, open_admission
 from gossamer.crawler.commands import CRAWLER, Steering
 from gossamer.crawler.damage import refetch_lost_end
 from gossamer.crawler.journey import Crawl, Rooms
-from gossamer.crawler.learned import remembering
+from gossamer.crawler.learned import saving_learned
 from gossamer.crawler.pace import Backlog, Pace
-from gossamer.crawler.revisit import returning
-from gossamer.crawler.seeds import remembered
+from gossamer.crawler.revisit import revisits_for
+from gossamer.crawler.seeds import store_seeds
 from gossamer.crawler.settlement import ListPolicy, Measures
-from gossamer.crawler.sweeps import Rejudgement, coming_back, digests
+from gossamer.crawler.sweeps import Rejudgement, digests, revisit_sweeps
 from gossamer.fetch.budget import Budget
 from gossamer.fetch.client import Client
 from gossamer.fetch.pool import Connections
@@ -55,7 +55,7 @@ from gossamer.workers.pool import Pool
 from gossamer.workers.protocol import MIB
 
 DRAIN_S = 6.0
-"""With the indexer's patience this keeps a clean stop below ten seconds."""
+"""With the time that the indexer gets, a clean stop takes less than ten seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Crawling:
     crawl: Crawl
     frontier: Frontier
     words: Backlog
-    """How far the words that can be searched are behind; the crawl waits for them."""
+    """How far the index is behind; the crawl waits for it."""
     facts: Backlog
     control: Control
     steering: Steering
@@ -79,7 +79,7 @@ def measures(settings: Settings, outside: Outside, nudge: Callable[[Visit], int]
         Retry(settings.retry.base_s, settings.retry.cap_s, settings.retry.tries),
         robots_keeping(settings),
         ListPolicy(settings.crawl.sitemaps, settings.crawl.feeds == "follow"),
-        returning(settings, outside, nudge),
+        revisits_for(settings, outside, nudge),
     )
 
 
@@ -98,10 +98,10 @@ async def open_crawl(
     tell: Tell,
     stop: asyncio.Event | None = None,
 ) -> AsyncIterator[Crawling]:
-    """Open every room of a crawl, recovering from whatever ended the last one, and offer the seeds.
+    """Open every room of a crawl, recovering from the end of the last one, and offer the seeds.
 
-    REQUIRES: the caller holds the directory's lock. The archive closes before the indexer is let finish, so that it
-    sees the end of the last volume; once `stop` is set it is not waited for long."""
+    REQUIRES: the caller holds the directory's lock. The archive closes before the indexer ends, so that it sees the end
+    of the last volume; after `stop` the indexer gets little time."""
     words, facts = Backlog(outside.clock), Backlog(outside.clock)
     tell = noting((words, facts), tell)
     async with AsyncExitStack() as opened:
@@ -110,7 +110,7 @@ async def open_crawl(
         control.discard_pending(CRAWLER)
         indexer = await opened.enter_async_context(indexer_running(directory, outside, tell, settings.agent, stop))
         volumes, spool = await open_archive(opened, directory, settings, database, outside, tell)
-        ruling = await open_ruling(directory, settings, starts, database, outside, tell)
+        ruling = await open_admission(directory, settings, starts, database, outside, tell)
         plugged, protocols = plug_ins(directory, settings, outside)
         memory = Budget(settings.fetch.memory_mib * MIB, settings.crawl.at_once)
         asking = fetch_settings(settings, [media_type for media_type, _ in plugged.readers])
@@ -118,16 +118,16 @@ async def open_crawl(
         client = await opened.enter_async_context(Client(connections, ruling.judge_type, protocols, memory))
         frontier = await opened.enter_async_context(the_frontier(settings, database, ruling, client, outside, tell))
         readers = await opened.enter_async_context(reader_pool(settings, outside, tell, job_for(plugged)))
-        await opened.enter_async_context(remembering(ruling.learning, directory.root, outside, tell))
+        await opened.enter_async_context(saving_learned(ruling.learning, directory.root, outside, tell))
         await opened.enter_async_context(chronicling(directory, outside, settings.crawl.revisit != "no", tell))
         await frontier.offer([Offer(start, How.SEED) for start in starts])
         await frontier.revive(starts)
         rejudged = rejudging(directory, settings, frontier, database, ruling, outside, tell)
         soon = (await opened.enter_async_context(rejudged)).soon
         measuring = measures(settings, outside, ruling.nudge_visit)
-        revisits = coming_back(measuring.returning, settings, frontier, directory.links, outside, tell)
+        revisits = revisit_sweeps(measuring.revisits, settings, frontier, directory.links, outside, tell)
         await opened.enter_async_context(revisits)
-        steering = Steering(frontier, control, ruling, stop, partial(remembered, database), soon)
+        steering = Steering(frontier, control, ruling, stop, partial(store_seeds, database), soon)
         rooms = Rooms(
             frontier=frontier,
             fetch=client.fetch,
@@ -167,7 +167,7 @@ def rejudging(
 
 
 def plug_ins(directory: Directory, settings: Settings, outside: Outside) -> tuple[Plugged, dict[str, OtherProtocol]]:
-    """Readers and protocols of the user's own, written down for whoever reads the captures again."""
+    """The user's readers and protocols, stored for processes that read the captures again."""
     protocols = protocols_of(settings.crawl.protocols, directory.root)
     plugged = plugged_in(settings.crawl.readers, protocols, directory.root)
     write_plugged(plugged, directory.root, outside.files)
@@ -206,7 +206,7 @@ def idle_frontier(database: StateWriter, settings: Settings, outside: Outside) -
 
 
 def noting(backlogs: Sequence[Backlog], tell: Tell) -> Tell:
-    """Also keeps the backlogs: which groups have been settled since when."""
+    """Also adds each settled group to the backlogs."""
 
     def tell_and_note(event: str, /, **facts: object) -> None:
         if event == "group.settled":

@@ -1,6 +1,6 @@
-"""Coming back to pages: what a visit leaves to be remembered, when the page comes again, and what the views are told.
+"""Revisits: what is remembered of a fetched page, when it is due again, and what the views get of it.
 
-One `Returning` for a crawler. It is asked once for each visit, when what came is on disk.
+A crawler has one `Revisits`. It plans each fetch once, when the response is on disk.
 """
 
 import asyncio
@@ -42,13 +42,13 @@ from gossamer.values.url import Url
 from gossamer.values.visit import Visit, VisitKind
 
 USUAL_PER_PAGE = 1.0 / 3.0
-"""Visits a page and day where no budget is set."""
+"""Fetches per page and day where no budget is set."""
 MOST_PER_PAGE = 24.0
 GONE_LOOKS = 8
-"""A page that is gone is looked for after 1, 2, 4 ... 128 days, and then no more."""
+"""A page that is gone is requested again after 1, 2, 4 ... 128 days, and then no more."""
 BROKEN_LOOKS = 12
 REFUSED_DAYS = 7.0
-"""After so long a rule that keeps us from a page we have is asked again."""
+"""After so long, a page that we have and that a rule refuses is judged again."""
 GROWN = 1.1
 AVERAGED = 1_000
 """Pages over which the average importance is taken."""
@@ -58,14 +58,14 @@ VANISHED, BROKEN, REFUSED = "vanished", "broken", "refused"
 
 
 class NextFetch(msgspec.Struct, frozen=True):
-    """What is remembered of a page (None: what was), and when it comes again (None: never)."""
+    """What is remembered of a page (None: as before), and when it is due again (None: never)."""
 
     past: Past | None = None
     due_at: Instant | None = None
 
 
 class FetchEnd(msgspec.Struct, frozen=True):
-    """A visit's end, as far as the next visit depends on it."""
+    """The end of a fetch, as far as the next one depends on it."""
 
     visit: Visit
     outcome: Outcome
@@ -74,7 +74,7 @@ class FetchEnd(msgspec.Struct, frozen=True):
     read: ReadDone | None = None
 
 
-class Returning:
+class Revisits:
     def __init__(
         self,
         policy: Callable[[float], Policy],
@@ -84,19 +84,18 @@ class Returning:
         start: Callable[[Visit, PolicyPage], PolicyPage] = lambda _visit, known: known,
         nudge: Callable[[Visit], int] = lambda _: 0,
     ) -> None:
-        """`policy` makes the policy for so many visits a page and day. `wanted`: which changes count. `start` may move
-        what is known of a page before its first visit. `nudge`: what the user's rules say of a page now, from -8
-        (sooner, or more often) to 8."""
+        """`policy` makes the policy for a number of fetches per page and day. `wanted`: which changes count. `start`
+        may adjust what is known of a page before its first fetch. `nudge`: what the user's rules add to its rank, from
+        -8 (sooner, or more often) to 8."""
         self.turn = asyncio.Lock()
-        """Held while a group is settled, on a thread, and while a sweep asks: one at a time. The calendar and the news
-        have no locks of their own."""
+        """Held while a group is settled, on a thread, and while a sweep plans: calendar and news have no locks."""
         allowance = allowance or VisitBudget()
         self._chance, self._wanted, self._start, self._nudge = chance, wanted, start, nudge
         self._novelties = Novelties()
         self._weighed, self._mean_weight = 0, 1.0
         self._per_day = allowance.in_all
         self._calendar = Calendar(allowance)
-        self._pages = self._told_pages = 0
+        self._pages = self._planned_pages = 0
         self._policy = policy(self._per_page())
         self._since: Instant | None = None
         self._made, self._late_days = 0, 0.0
@@ -105,43 +104,41 @@ class Returning:
     def policy(self) -> Policy:
         return self._policy
 
-    def holds(self, pages: int) -> None:
-        """So many pages share the budget."""
+    def set_pages(self, pages: int) -> None:
+        """How many pages share the budget."""
         self._pages = pages
-        if self._per_day is not None and not self._told_pages / GROWN <= pages <= self._told_pages * GROWN:
-            self._told_pages = pages
+        if self._per_day is not None and not self._planned_pages / GROWN <= pages <= self._planned_pages * GROWN:
+            self._planned_pages = pages
             self._policy.set_budget(self._per_page())
 
     def expect(self, plans: Mapping[tuple[str, int], int]) -> None:
-        """What waits for which day, after a restart."""
+        """How many pages are planned for each day at each host, after a restart."""
         self._calendar.expect(plans)
 
     def news(self) -> NeighbourNews:
-        """Pages found changed since this was last asked, and those that are to be looked at because of it. REQUIRES:
-        `turn` is held."""
+        """Pages found changed since the last call, and those to be checked because of it. REQUIRES: `turn` is held."""
         return self._novelties.taken()
 
-    def sooner(self, url: Url, past: Past, now: Instant) -> Instant:
-        """The earliest moment that the budget leaves for a page that is to come before its time. REQUIRES: `turn` is
-        held."""
+    def earliest(self, url: Url, past: Past, now: Instant) -> Instant:
+        """The earliest time that the budget leaves for a page that is brought forward. REQUIRES: `turn` is held."""
         return self._calendar.bring_forward(past.due_at, url.host.name, now, past.free_at)
 
     def change(self, past: Past, read: ReadDone) -> Change:
         return compared(past.prints, read.prints or UNKNOWN)
 
-    def shown(self, end: FetchEnd) -> ReadDone | None:
-        """What was read, with what the views are to get of it: nothing, when nothing that counts has changed; when the
-        page is gone, that it says nothing any more."""
+    def indexed(self, end: FetchEnd) -> ReadDone | None:
+        """What was read, with what the views get of it: nothing if no change counts; an empty reading if the page is
+        gone."""
         past, read = end.visit.past, end.read
         if past is None or read is None or is_gone(end):
-            return shown_once(end)
+            return indexed_once(end)
         if read.prints is None or past.prints == UNKNOWN or read.is_page != past.is_page:
             return read
         is_new = counts(self.change(past, read), self._counting(read))
         return read if is_new else msgspec.structs.replace(read, reading=b"", is_shown=False)
 
     def plan(self, end: FetchEnd) -> NextFetch:
-        """REQUIRES: it is asked once for each visit, and `turn` is held."""
+        """REQUIRES: called once for each fetch, and `turn` is held."""
         visit, past, outcome = end.visit, end.visit.past, end.outcome
         if visit.kind is VisitKind.ROBOTS:
             return NextFetch()
@@ -188,18 +185,18 @@ class Returning:
         return self._seen(end, past, now, self._has_changed(past, now, read), dates)
 
     def _has_changed(self, past: Past, now: Past, read: ReadDone) -> bool:
-        """For the schedule. A page that has led to new pages before changes with its links too: that is its news."""
+        """For the schedule. A page that has led to new pages before changes with its links too."""
         is_renewed = past.leads > 0 and past.links != now.links and bool(past.links)
         return is_renewed or counts(self.change(past, read), self._counting(read))
 
     def _counting(self, read: ReadDone) -> Change:
-        """A list of addresses changes with each of them; often it has no text to compare."""
+        """A sitemap or feed changes with each of its entries; often it has no text to compare."""
         return self._wanted | Change.BYTES if read.listing is not None else self._wanted
 
     def _first(self, end: FetchEnd, now: Past, dates: tuple[Instant, ...]) -> NextFetch:
         visit = end.visit
         if visit.past is None:
-            self.holds(self._pages + 1)
+            self.set_pages(self._pages + 1)
         known = self._start(visit, self._known(visit, now))
         every_s = visit.claim.every_s if visit.claim is not None else None
         history = hinted(known.history, Hints(every_s, dates[0] if dates else None), end.done_at)
@@ -230,7 +227,7 @@ class Returning:
         return self._planned(end, now, planned.due.at, planned.due.why)
 
     def _gone(self, end: FetchEnd, past: Past) -> NextFetch:
-        """Looked for again, ever more seldom; the first answer it gives is taken whole."""
+        """Requested again, ever more rarely; its first response is stored whole."""
         now = msgspec.structs.replace(past.without_body(), visited_at=end.done_at, gone=past.gone + 1, why=VANISHED)
         if past.gone >= GONE_LOOKS:
             return NextFetch(now)
@@ -264,7 +261,7 @@ class Returning:
         return importance_of(visit.depth, moved, past.new_pages, nudge, is_item(visit, past))
 
     def _relative(self, weight: float) -> float:
-        """Against the average of the pages that were met lately, so that the budget is neither left nor overdrawn."""
+        """Compared with the average of recent pages, so that the budget is used up and not exceeded."""
         self._weighed = min(self._weighed + 1, AVERAGED)
         self._mean_weight += (weight - self._mean_weight) / self._weighed
         return weight / self._mean_weight
@@ -275,7 +272,7 @@ class Returning:
         return min(self._per_day / max(self._pages, 1), MOST_PER_PAGE)
 
     def _count(self, visit: Visit, now: Instant) -> None:
-        """Once a day the policy hears how much of the budget was used and how late visits were."""
+        """Once a day, report to the policy how much of the budget was used and how late fetches were."""
         self._since = now if self._since is None else self._since
         if visit.past is not None:
             self._made += 1
@@ -289,14 +286,14 @@ class Returning:
 
 
 def free_after(visit: Visit, done_at: Instant) -> Instant:
-    """When a page may be visited again after this visit, as its host asks (Recrawl-delay); 0: at any time."""
+    """When a page may be fetched again after this fetch, by its host's Recrawl-delay; 0: at any time."""
     delay_s = visit.robots.recrawl_delay_s if visit.robots is not None else None
     return done_at + math.ceil(delay_s * SECOND) if delay_s else 0
 
 
-def shown_once(end: FetchEnd) -> ReadDone | None:
-    """What was read, with what the views are to get of it, in a crawl that comes back to a page only because somebody
-    asked for it: when the page is gone, that it says nothing any more."""
+def indexed_once(end: FetchEnd) -> ReadDone | None:
+    """What was read, with what the views get of it in a crawl without revisits, where pages are fetched again only on
+    request: an empty reading if the page is gone."""
     past, read, capture = end.visit.past, end.read, capture_of(end.outcome)
     if past is None or read is None or capture is None or not is_gone(end) or not past.is_page:
         return read
@@ -304,32 +301,32 @@ def shown_once(end: FetchEnd) -> ReadDone | None:
 
 
 def is_item(visit: Visit, past: Past) -> bool:
-    """Whether it was come by as something that a feed has published."""
+    """Whether it was found as an item of a feed."""
     return visit.how is How.FEED and past.is_page
 
 
 def dates_of(visit: Visit, read: ReadDone, last_modified: str) -> tuple[Instant, ...]:
-    """When the page last changed, as a sitemap or feed, the page itself and its server say: in the order of trust.
-    Servers stamp what they make up on the way out; people and their tools write the other two."""
+    """When the page last changed, according to a sitemap or feed, the page itself and its server: most trusted first.
+    Servers stamp pages that they generate with the present; the other two are written by people and their tools."""
     said_at = visit.claim.changed_at if visit.claim is not None else None
     sent_at = moment_of(last_modified) if last_modified else None
     return tuple([at for at in (said_at, read.modified_at, sent_at) if at is not None])
 
 
 def news_in(visit: Visit, listing: Listing) -> list[Listed]:
-    """The entries of a list that say when a page changed, or how often it does, and did not when it was last read.
-    Dates without a time of day may be a day late."""
+    """The entries with a date or a frequency of change that are newer than the last reading of the list. A date without
+    a time of day may be a day late."""
     since_at = visit.past.visited_at - DAY if visit.past is not None else None
     said = [one for one in listing.entries if one.changed_at is not None or one.every_s is not None]
     return said if since_at is None else [one for one in said if (one.changed_at or 0) > since_at]
 
 
 def is_gone(end: FetchEnd) -> bool:
-    """Whether there is no such page any more, as far as its server says: its place in the views is given up."""
+    """Whether its server says that there is no such page any more: it leaves the views."""
     return isinstance(end.outcome, Gone | Moved) or end.reason is Reason.SOFT_404
 
 
-def returning(settings: Settings, outside: Outside, nudge: Callable[[Visit], int]) -> Returning | None:
+def revisits_for(settings: Settings, outside: Outside, nudge: Callable[[Visit], int]) -> Revisits | None:
     given = settings.crawl
     if given.revisit == "no":
         return None
@@ -337,16 +334,16 @@ def returning(settings: Settings, outside: Outside, nudge: Callable[[Visit], int
     policy = partial(policy_named, given.revisit)
     wanted = counted_changes(given.changes)
     if given.revisit == "tree":
-        return Returning(policy, outside.chance, allowance, wanted, start=at_its_level, nudge=nudge)
-    return Returning(policy, outside.chance, allowance, wanted, nudge=nudge)
+        return Revisits(policy, outside.chance, allowance, wanted, start=at_its_level, nudge=nudge)
+    return Revisits(policy, outside.chance, allowance, wanted, nudge=nudge)
 
 
 def counted_changes(names: Sequence[str]) -> Change:
-    """What counts as a change of a page."""
+    """Which kinds of change count."""
     return reduce(or_, [Change[name.upper()] for name in names], Change.NONE)
 
 
 def at_its_level(visit: Visit, known: PolicyPage) -> PolicyPage:
-    """For `tree`: starting points come at each crawl."""
+    """For `tree`: the starting points are due at each crawl."""
     history = Tree().at_depth(known.history, visit.depth)
     return msgspec.structs.replace(known, history=history)

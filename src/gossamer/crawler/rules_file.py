@@ -1,4 +1,4 @@
-"""`rules.txt` in the data directory: written whole by `gossamer rules` or an editor, noticed by the running crawl."""
+"""`rules.txt` in the data directory: edited by `gossamer rules` or by hand; the running crawl notices changes."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ HEAD = (
 
 
 class RulesFile:
-    """The rules of one collection. `book` reads them, `changed` is asked now and then by the crawl."""
+    """The rules of one collection. `book` reads them; the crawl calls `changed` at intervals."""
 
     def __init__(self, files: Files, root: Path, tell: Tell) -> None:
         self._files, self._path, self._tell = files, root / FILE_NAME, tell
@@ -39,7 +39,7 @@ class RulesFile:
             raise ConfigError(f"{self._path} is not UTF-8") from None
 
     def book(self) -> RuleBook:
-        """Raises ConfigError that points at every line that is no rule."""
+        """Raises ConfigError that names each invalid line."""
         text = self.text()
         found = load_rules(text) if text else NO_RULES
         if isinstance(found, Problems):
@@ -48,7 +48,7 @@ class RulesFile:
         return found
 
     def changed(self) -> RuleBook | None:
-        """The new rules when they are not those read last. What cannot be read is told, and the old rules stay."""
+        """The new rules, if they differ from those read last. Errors are reported, and the old rules stay."""
         try:
             text = self.text()
             if text == self._seen:
@@ -62,7 +62,7 @@ class RulesFile:
         return book
 
     def add(self, rule: str) -> int:
-        """At the end, where it is obeyed; the number of its line."""
+        """Append a rule, where it takes precedence. Returns its line number."""
         read = checked(rule)
         before = self.text() or HEAD
         if not before.endswith("\n"):
@@ -71,7 +71,7 @@ class RulesFile:
         return before.count("\n") + 1
 
     def remove(self, which: str) -> str:
-        """The rule on that line, or written just so; its text."""
+        """Remove the rule with this line number or text. Returns its text."""
         lines = self.text().splitlines()
         number = int(which) if which.isdecimal() else _line_of(which, lines)
         if not 1 <= number <= len(lines) or not is_rule(lines[number - 1]):
@@ -81,7 +81,7 @@ class RulesFile:
         return gone.strip()
 
     def save(self, text: str) -> None:
-        """All of it anew. Raises ConfigError that points at every line that is no rule."""
+        """Replace all rules. Raises ConfigError that names each invalid line."""
         found = load_rules(text)
         if isinstance(found, Problems):
             raise ConfigError(found.in_words)
@@ -90,14 +90,13 @@ class RulesFile:
         self._write(text)
 
     def before(self) -> str | None:
-        """The rules before the last change that was made through us; None: there was none."""
+        """The rules before the last change by gossamer; None: there was none."""
         path = self._path.with_name(BEFORE_NAME)
         size = self._files.size(path)
         return None if size is None or size > LARGEST else self._files.read(path).decode("utf-8", "replace")
 
     def undo(self) -> bool:
-        """The rules before the last change are in force again, and those now are kept in their place: undoing twice
-        changes nothing. False when there are none."""
+        """Swap the rules with those before the last change: undoing twice changes nothing. False if there are none."""
         text = self.before()
         if text is not None:
             self._write(text)
@@ -109,7 +108,7 @@ class RulesFile:
 
 
 def checked(rule: str) -> str:
-    """The rule in one line. Raises ConfigError that points at what is wrong with it."""
+    """The rule in one line. Raises ConfigError that shows what is wrong with it."""
     read = " ".join(rule.split("\n")).strip()
     found = rule_of(read)
     if isinstance(found, RuleProblem):

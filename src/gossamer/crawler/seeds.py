@@ -1,6 +1,6 @@
-"""The addresses a person names, looked at before setting out: what cannot work is said at once, not minutes later.
+"""Seeds as people name them, checked before the crawl starts: what cannot work is reported at once.
 
-Nothing is dialled here, and nothing is decided: the guard of `fetch.dial` checks every connection by itself.
+No connection is opened here, and nothing is decided: `fetch/guard.py` checks every connection by itself.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from gossamer.store.statements import State, StateWriter
 from gossamer.values.url import Url, url_of
 
 MOST_LOOKED_AT = 100
-"""Hosts; a long list of seeds is not worth a storm of questions to the name server."""
+"""Hosts; a long list of seeds should not flood the name server."""
 WANTS_CONTACT = (
     "is public, and site owners must be able to reach you: give --contact you@example.org (a page or mail address), "
     "or set contact in gossamer.toml"
@@ -33,7 +33,7 @@ WANTS_CONTACT = (
 
 
 def checked_seeds(texts: Sequence[str]) -> list[Url]:
-    """What was typed, as addresses. Without a scheme https is meant; on a bare address, localhost or a port, http."""
+    """The URLs that were typed. The scheme defaults to https; for an IP address, localhost or a port, to http."""
     found = []
     for text in texts:
         url = url_of(text) if "://" in text else _without_scheme(text)
@@ -44,7 +44,7 @@ def checked_seeds(texts: Sequence[str]) -> list[Url]:
 
 
 def _without_scheme(text: str) -> Url | None:
-    """None for what is rather a file or a mail address."""
+    """None for what looks like a file or an email address."""
     host = text.partition("/")[0]
     if not host or host.startswith(".") or "@" in host:
         return None
@@ -54,7 +54,7 @@ def _without_scheme(text: str) -> Url | None:
 
 
 async def admitted(seeds: Sequence[Url], settings: Settings, resolver: Resolver) -> tuple[list[Url], list[str]]:
-    """The seeds that may be visited, and in words why the others may not. Raises ConfigError when none is left."""
+    """The seeds that may be fetched, and in words why others may not. Raises ConfigError if none is left."""
     opened = ranges(settings.fetch.allow_addresses)
     hosts = list(dict.fromkeys((seed.hostname, seed.port) for seed in seeds))[:MOST_LOOKED_AT]
     answers = await asyncio.gather(*(_refusal(*host, settings.contact, opened, resolver) for host in hosts))
@@ -79,7 +79,7 @@ async def _refusal(
     try:
         found = [literal] if literal else await resolver.addresses(hostname)
     except OSError:
-        return None  # it may be known later: the crawl tries again
+        return None  # it may resolve later: the crawl retries
     if not found:
         return "does not resolve to any address: is it spelled right?"
     if closed := [address for address in found if forbidden(address, opened)]:
@@ -97,8 +97,8 @@ def _closed(addresses: Sequence[str]) -> str:
     return f"cannot be crawled: {why}. If it is a network of your own, open it and nothing else: {flags}"
 
 
-async def remembered(database: StateWriter, new: Sequence[Url], reach: str) -> list[tuple[Url, Reach]]:
-    """Every seed of the collection with its reach, these now among them."""
+async def store_seeds(database: StateWriter, new: Sequence[Url], reach: str) -> list[tuple[Url, Reach]]:
+    """Store new seeds. Returns every seed of the collection with its reach."""
 
     def work(connection: State) -> list[tuple[Url, str]]:
         put_seeds(connection, new, reach)

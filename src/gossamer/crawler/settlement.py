@@ -1,4 +1,4 @@
-"""What became of a visit, as the frontier is to write it down: its end, when again, and where it led to. Pure."""
+"""The outcome of a fetch as the frontier stores it: how it ended, when it is due again, where it led. Pure."""
 
 import math
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import msgspec
 from gossamer.base.clock import SECOND, Instant
 from gossamer.base.environment import Chance
 from gossamer.config.slices import RobotsKeeping
-from gossamer.crawler.revisit import FetchEnd, NextFetch, Returning, free_after, news_in
+from gossamer.crawler.revisit import FetchEnd, NextFetch, Revisits, free_after, news_in
 from gossamer.fetch.answer import entry_of
 from gossamer.recrawl.retry import TRANSIENT, Retry, is_host_fault, next_due
 from gossamer.rules.canonical import identity_of, stripped
@@ -33,50 +33,50 @@ from gossamer.values.visit import FOLLOWED, Settled, Visit, VisitKind
 
 MAPS = (How.ROBOTS, How.MAP)
 NEVER_THE_PAGE = frozenset((Reason.DNS, Reason.CONNECT))
-"""No address can be the cause of these."""
+"""A page cannot cause these, only its host."""
 AGAIN_S = 3600.0
-"""How long a feed is left alone that did not say."""
+"""When a feed that does not say is fetched again."""
 MOST_FOREIGN_MAPS = 20
-"""Sitemaps on other hosts that a robots.txt may send us to: they are read whether or not the crawl reaches there."""
+"""Sitemaps on other hosts that one robots.txt may name: they are read whether or not the scope covers them."""
 ENOUGH_FAILED = 4
-"""Addresses of a host that fail at their first visit, with no answer between them: then the host is down."""
+"""When so many URLs of a host fail at their first fetch, with no response between them, the host is down."""
 _MOST_HOSTS = 50_000
 
 
 @dataclass(frozen=True, slots=True)
 class ListPolicy:
-    """What is made of lists of addresses."""
+    """How sitemaps and feeds are used."""
 
-    sitemaps: bool = True  # those that a robots.txt names are visited too
-    follows_feeds: bool = False  # come back to a feed when it asks for it
+    sitemaps: bool = True  # fetch those that a robots.txt names
+    follows_feeds: bool = False  # fetch a feed again when it asks for that
 
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """What an end is judged by."""
+    """What the end of a fetch is judged by."""
 
     chance: Chance
     retry: Retry
     keeping: RobotsKeeping
     lists: ListPolicy = ListPolicy()
-    returning: Returning | None = None
-    """None: a page that was fetched is not visited again."""
+    revisits: Revisits | None = None
+    """None: a fetched page is not fetched again."""
 
 
 class Followed(msgspec.Struct, frozen=True):
-    """A visit that has been made and read, and waits to be put on disk."""
+    """A fetch that is done and read, and waits to be written."""
 
     visit: Visit
     outcome: Outcome
     done_at: Instant
     read: ReadDone | None = None
     lost: Reason | None = None
-    """Why its reading failed, when it did; the capture is kept all the same."""
+    """Why its reading failed, if it did; the capture is kept anyway."""
     learned: Learned | None = None
     is_host_down: bool = False
-    """It failed, and not by its own fault."""
+    """It failed because its host is down."""
     cpu_s: float = 0.0
-    """CPU time that reading it took."""
+    """CPU time for reading it."""
 
     @property
     def reason(self) -> Reason:
@@ -88,23 +88,23 @@ class Followed(msgspec.Struct, frozen=True):
 
     @property
     def is_no_page(self) -> bool:
-        """It answers, but only to say that there is no such page."""
+        """It is an error page with status 200."""
         return self.learned is not None and bool(self.learned.no_page)
 
 
 class Outages:
-    """Tells a host that is down from pages that are broken. One for a crawler; it asks nobody.
+    """Tells a host that is down from pages that are broken. A crawler has one.
 
-    A broken page is tried again, fails again, and by then may be all that its host has left: many failures in a row
-    prove nothing. Many addresses that never failed before do.
+    A broken page is retried and fails again, and may by then be all that its host has left: many failures in a row
+    prove nothing. Many URLs that never failed before do.
     """
 
     def __init__(self) -> None:
         self._failing: dict[str, tuple[int, Instant]] = {}
-        """By host: how many addresses failed at their first visit since it last answered one, and since when."""
+        """By host: how many URLs failed at their first fetch since it last responded, and since when."""
 
     def is_down(self, visit: Visit, outcome: Outcome, at: Instant, retry: Retry) -> bool:
-        """To be told of every visit once, in order; whether the host was at fault in this one."""
+        """Whether this fetch failed because of the host. REQUIRES: called once for each fetch, in order."""
         if visit.kind is VisitKind.ROBOTS:
             return False
         name, reason = visit.url.host.name, reason_of(outcome)
@@ -124,7 +124,7 @@ class Outages:
 
 
 def settled(followed: Followed, place: Place | None, measures: Measures) -> Settled:
-    """What the frontier writes down of it. REQUIRES: what `place` names has been synced."""
+    """What the frontier stores. REQUIRES: the record at `place` has been synced."""
     visit, outcome, done_at = followed.visit, followed.outcome, followed.done_at
     capture = capture_of(outcome)
     reason = followed.reason
@@ -133,7 +133,7 @@ def settled(followed: Followed, place: Place | None, measures: Measures) -> Sett
     free_at = 0 if isinstance(outcome, Refused) else free_after(visit, done_at)
     again = later(again_at(followed, measures.lists), free_at)
     retried = later(retried_at(followed, reason, measures), free_at)
-    plan = planned(followed, respelt, retried, measures.returning)
+    plan = planned(followed, respelt, retried, measures.revisits)
     return Settled(
         visit,
         reason,
@@ -143,7 +143,7 @@ def settled(followed: Followed, place: Place | None, measures: Measures) -> Sett
         cpu_s=followed.cpu_s,
         due_at=done_at if respelt else retried or again or plan.due_at,
         host_wait_s=outcome.wait_s if isinstance(outcome, Failed) else None,
-        offers=() if respelt else offers_of(followed, measures.lists, measures.returning is not None),
+        offers=() if respelt else offers_of(followed, measures.lists, measures.revisits is not None),
         kept=kept_of(followed, place),
         withdraws=followed.read is not None and bool(followed.read.reading) and not followed.read.is_page,
         robots=robots_of(followed, measures.keeping),
@@ -160,22 +160,22 @@ def later(due_at: Instant | None, free_at: Instant) -> Instant | None:
 
 
 def busy_s(capture: Capture) -> float:
-    """How long its host was busy with an answer. One that was cut at a limit of ours counts up to its head: how long a
-    body would have gone on says nothing of the host, and an endless one must not silence it."""
+    """How long its host was busy with a response. One that was cut at a limit of ours counts up to its head: an endless
+    body says nothing about the host, and must not block it."""
     return capture.head_s if capture.truncated in (Truncated.TIME, Truncated.LENGTH) else capture.took_s
 
 
-def planned(followed: Followed, respelt: Url | None, retried: Instant | None, returning: Returning | None) -> NextFetch:
-    """When the page comes again, in a crawl that comes back to pages. A failure is retried first."""
+def planned(followed: Followed, respelt: Url | None, retried: Instant | None, revisits: Revisits | None) -> NextFetch:
+    """When the page is due again, in a crawl with revisits. A failure is retried first."""
     past = followed.visit.past
     if respelt is not None:
         return NextFetch(past.without_body()) if past is not None else NextFetch()
-    return NextFetch() if returning is None or retried is not None else returning.plan(followed.end)
+    return NextFetch() if revisits is None or retried is not None else revisits.plan(followed.end)
 
 
 def respelt_by(followed: Followed) -> Url | None:
-    """Where it redirects to, when that is another spelling of the same address: /index.html to /, say. Under the key
-    of an address both are one, so the target would be taken for known, and never be asked for."""
+    """Where it redirects to, when that is another spelling of the same URL, such as /index.html to /. Both have the
+    same key, so the target would count as known, and never be fetched."""
     visit, outcome = followed.visit, followed.outcome
     if not isinstance(outcome, Moved) or visit.kind is VisitKind.ROBOTS or outcome.to == visit.url:
         return None
@@ -183,8 +183,8 @@ def respelt_by(followed: Followed) -> Url | None:
 
 
 def again_at(followed: Followed, lists: ListPolicy) -> Instant | None:
-    """When a feed is looked at again, in a crawl that follows feeds: also one that did not answer as a feed this time,
-    unless it has moved, is gone for good, or may not be asked for."""
+    """When a feed is fetched again, in a crawl that follows feeds: also one whose response was no feed this time,
+    unless it has moved, is gone for good, or is refused."""
     if not lists.follows_feeds:
         return None
     listing = followed.read.listing if followed.read else None
@@ -202,8 +202,8 @@ def is_over(outcome: Outcome) -> bool:
 
 
 def retried_at(followed: Followed, reason: Reason, measures: Measures) -> Instant | None:
-    """When to try again after a failure. The longer the host is left alone meanwhile, the later: addresses that have
-    not been asked for yet go first, and show whether it is the host that is down."""
+    """When to retry after a failure. The longer the host must rest, the later: URLs that were not fetched yet go first,
+    and show whether the host is down."""
     visit, outcome, retry = followed.visit, followed.outcome, measures.retry
     chance = measures.chance.random()
     due_at = next_due(visit.failures, reason, followed.done_at, chance, retry, followed.is_host_down)
@@ -211,8 +211,8 @@ def retried_at(followed: Followed, reason: Reason, measures: Measures) -> Instan
         return due_at
     wait_s = (outcome.wait_s if isinstance(outcome, Failed) else None) or 0.0
     delay_s = (visit.robots.crawl_delay_s if visit.robots else None) or 0.0
-    rests_s = ENOUGH_FAILED * wait_s + 2.0**ENOUGH_FAILED * delay_s  # its gap doubles with each failure
-    return due_at + math.ceil(min(rests_s, retry.cap_s) * SECOND) if rests_s > 0 else due_at  # not NaN
+    rest_s = ENOUGH_FAILED * wait_s + 2.0**ENOUGH_FAILED * delay_s  # its gap doubles with each failure
+    return due_at + math.ceil(min(rest_s, retry.cap_s) * SECOND) if rest_s > 0 else due_at  # not NaN
 
 
 def detail_of(outcome: Outcome) -> str:
@@ -227,8 +227,8 @@ def detail_of(outcome: Outcome) -> str:
             return ""
 
 
-def offers_of(followed: Followed, lists: ListPolicy, comes_back: bool = False) -> tuple[Offer, ...]:
-    """New addresses: they will face the rules themselves."""
+def offers_of(followed: Followed, lists: ListPolicy, is_revisited: bool = False) -> tuple[Offer, ...]:
+    """The URLs it leads to; the rules decide about each when it is offered."""
     visit, outcome, read = followed.visit, followed.outcome, followed.read
     if isinstance(outcome, Moved) and visit.kind is not VisitKind.ROBOTS:
         how = visit.how if visit.how in MAPS else How.REDIRECT
@@ -239,7 +239,7 @@ def offers_of(followed: Followed, lists: ListPolicy, comes_back: bool = False) -
         return maps_of(visit, read) if lists.sitemaps else ()
     source, depth = visit.url.id, visit.depth + 1
     if read.listing is not None:
-        return listed(visit, read.listing, comes_back)
+        return listed(visit, read.listing, is_revisited)
     return tuple([Offer(Url(text), How.LINK, source, depth) for text in read.links])
 
 
@@ -252,13 +252,13 @@ def maps_of(visit: Visit, read: ReadDone) -> tuple[Offer, ...]:
     return tuple([Offer(url, How.ROBOTS, visit.url.id) for url in urls if url not in too_many])
 
 
-def listed(visit: Visit, listing: Listing, comes_back: bool = False) -> tuple[Offer, ...]:
-    """What a sitemap or a feed lists. For an address of another host, a sitemap's too, the sitemap or index must be
-    named by that host's own robots.txt, which the frontier knows; what a feed lists is a link like any other."""
+def listed(visit: Visit, listing: Listing, is_revisited: bool = False) -> tuple[Offer, ...]:
+    """The entries of a sitemap or feed. One for another host counts only if that host's own robots.txt, which the
+    frontier knows, names the sitemap or its index. Entries of feeds are links like any other."""
     source, depth = visit.url.id, visit.depth if listing.kind == "index" else visit.depth + 1
     how = {"index": How.MAP, "sitemap": How.SITEMAP}.get(listing.kind, How.FEED)
-    speaker = None if how is How.FEED else visit.url
-    new = frozenset(news_in(visit, listing)) if comes_back else frozenset[Listed]()
+    via = None if how is How.FEED else visit.url
+    new = frozenset(news_in(visit, listing)) if is_revisited else frozenset[Listed]()
     return tuple(
         [
             Offer(
@@ -268,7 +268,7 @@ def listed(visit: Visit, listing: Listing, comes_back: bool = False) -> tuple[Of
                 depth,
                 0,
                 one.hint,
-                speaker if one.is_foreign else None,
+                via if one.is_foreign else None,
                 ListClaim(one.changed_at, one.every_s) if one in new else None,
             )
             for one in listing.entries

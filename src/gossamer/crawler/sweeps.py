@@ -1,16 +1,14 @@
-"""Tasks beside a crawl that bring URLs forward: refusals judged again, and selective revisits (MISSION B3).
+"""Background tasks of a crawl: judge refused URLs again, and bring revisits forward (MISSION B3).
 
-Refusals that depended on options are judged again when these have changed: no missing option settles a URL for good.
-What refusals are judged by (options, seeds, rules.txt, filters) is stored as digests with the collection. When a crawl
-starts, or its rules or seeds change while it runs, and a digest differs, the URLs that were refused by it wait again
-and are judged when their turn comes; nothing is asked of a host for that but its robots.txt. What the scope, rules and
-filters kept out was never stored: it is offered again from the links of every page, redirects, and sitemaps, which are
-read again. The digests are stored last, so a crash only repeats work. Memory stays flat.
+A refusal by an option, a seed's scope, rules.txt or a filter is not final. Digests of all of these are stored with the
+collection. When a digest differs at the start of a crawl, or because rules or seeds change while it runs, the URLs
+refused by it are queued again and judged when they are taken. URLs that the scope, rules or filters kept out were never
+stored: they are offered again from the links of every page, from redirects, and from sitemaps, which are fetched again.
+The digests are stored last, so a crash only repeats work. Memory use does not grow.
 
-Pages are revisited sooner when pages next to them have changed. Now and then a sweep takes the pages that were found
-changed, finds in the links view which pages of their hosts link to them, and judges each of those by what the frontier
-remembers. Nothing is requested from the web, and nothing depends on it: while the links are missing or behind, no
-revisit is brought forward.
+A page is revisited sooner when pages that it links to have changed. From time to time a sweep takes the pages found
+changed, finds the pages of their hosts that link to them, and judges each of those by what the frontier remembers. It
+requests nothing; while the links view is missing or behind, no revisit is brought forward.
 """
 
 import asyncio
@@ -32,7 +30,7 @@ from gossamer.base.errors import DirectoryUnusable, DiskFull, GossamerError
 from gossamer.base.tasks import Tasks, background
 from gossamer.base.tell import Tell
 from gossamer.config.settings import Settings
-from gossamer.crawler.revisit import Returning
+from gossamer.crawler.revisit import Revisits
 from gossamer.crawler.settlement import MAPS
 from gossamer.frontier.api import Frontier
 from gossamer.frontier.known import depths_of
@@ -67,12 +65,12 @@ REFUSED_BY: Mapping[str, frozenset[Reason]] = {
     "filters": OUTSIDE,
     "rules": OUTSIDE | {Reason.MEDIA_TYPE},
 }
-"""What URLs are refused by, and how they end then."""
+"""The outcomes of URLs refused by each of the digested values."""
 KEEPS_OUT = frozenset({"depth", "scope", "filters", "rules"})
-"""What also refuses URLs before they are stored."""
+"""These refuse URLs before they are stored, too."""
 OFFERED_AT_ONCE = 200
 """Pages whose links are offered in one transaction."""
-TELL_S = 2.0
+REPORT_S = 2.0
 LOOK_S = 0.1
 PATIENCE_S = 20.0
 """How long the links view may take to catch up with what an earlier crawl has fetched."""
@@ -80,7 +78,7 @@ T = TypeVar("T")
 
 
 def digests(settings: Settings, reaches: Sequence[tuple[Url, Reach]], rules_text: str, folder: Path) -> dict[str, str]:
-    """What refusals are judged by now."""
+    """Of all values that refusals depend on."""
     crawl, fetch = settings.crawl, settings.fetch
     values: dict[str, object] = {
         "addresses": sorted(fetch.allow_addresses),
@@ -98,7 +96,8 @@ def digests(settings: Settings, reaches: Sequence[tuple[Url, Reach]], rules_text
 
 
 class Rejudgement:
-    """REQUIRES: `present` is called on the crawl's own task. One runs at a time; `soon` starts it beside the crawl."""
+    """Queues refused URLs again when what refused them has changed. One runs at a time; `soon` starts one in the
+    background. REQUIRES: `present` is called on the crawl's own task."""
 
     def __init__(
         self,
@@ -113,7 +112,7 @@ class Rejudgement:
         self._present, self._clock, self._tell = present, clock, tell
         self._turn = asyncio.Lock()
         self._tasks = Tasks(tell)
-        self._told_s = clock.elapsed_s()
+        self._reported_s = clock.elapsed_s()
 
     async def __aenter__(self) -> Self:
         await self.run()
@@ -123,14 +122,14 @@ class Rejudgement:
         await self.close()
 
     def soon(self) -> None:
-        self._tasks.begin(self._beside())
+        self._tasks.begin(self._in_background())
 
-    async def _beside(self) -> None:
-        with suppress(GossamerError, OSError):  # a full disk, say: it is done when the next crawl starts
+    async def _in_background(self) -> None:
+        with suppress(GossamerError, OSError):  # such as a full disk: the next crawl does it when it starts
             await self.run()
 
     async def close(self) -> None:
-        """What is left over is done when the next crawl starts."""
+        """The next crawl does the rest when it starts."""
         await self._tasks.close()
 
     async def run(self) -> None:
@@ -140,7 +139,7 @@ class Rejudgement:
             changed = {name for name, digest in now.items() if before.get(name) != digest}
             if not changed:
                 return
-            self._told_s = self._clock.elapsed_s()
+            self._reported_s = self._clock.elapsed_s()
             reasons = frozenset().union(*(REFUSED_BY[name] for name in changed))
             waiting = await self._frontier.requeue(Selection(reasons)) if await self._are_any(reasons) else 0
             is_whole, offered = True, 0
@@ -156,7 +155,7 @@ class Rejudgement:
         return not reasons.isdisjoint((await self._frontier.counts()).by_reason)
 
     async def _offer_again(self) -> int:
-        """Every link, redirect and sitemap that an earlier judgement may have kept out; says how many were new."""
+        """Every link, redirect and sitemap that may have been kept out. Returns how many URLs were new."""
         known = (await self._frontier.counts()).known
         pages = 0
         async for batch in _batches(every_link(self._links()), OFFERED_AT_ONCE):
@@ -193,7 +192,7 @@ class Rejudgement:
             await self._frontier.offer(offers, {one.url.id: one.url for one in found})
 
     async def _caught_up(self) -> bool:
-        """Whether the links view holds all that was fetched: after a crash the indexer needs a while for that."""
+        """Whether the links view has every fetched page: after a crash the indexer needs a while."""
         end, give_up_s = await acknowledged(self._database), self._clock.elapsed_s() + PATIENCE_S
         while end is not None:
             at = await asyncio.to_thread(_position, self._links())
@@ -205,8 +204,8 @@ class Rejudgement:
         return True
 
     def _progress(self, pages: int) -> None:
-        if self._clock.elapsed_s() - self._told_s >= TELL_S:
-            self._told_s = self._clock.elapsed_s()
+        if self._clock.elapsed_s() - self._reported_s >= REPORT_S:
+            self._reported_s = self._clock.elapsed_s()
             self._tell("options.rejudging", pages=pages)
 
 
@@ -217,7 +216,7 @@ def _redirects(
 
 
 def _position(links: Path) -> SpoolPosition:
-    """How far the links view has come; the beginning when there is none."""
+    """The position of the links view; the beginning if there is none."""
     reader = LinksReader(links)
     try:
         reader.open()
@@ -236,36 +235,36 @@ async def _batches(found: Iterable[T], size: int) -> AsyncIterator[list[T]]:
 
 
 EVERY_S = 120.0
-"""Between two sweeps while there is enough else to visit; when there is not, one follows as soon as a page changes."""
+"""Between two sweeps while other pages are due; a crawl with nothing due sweeps as soon as a page changes."""
 GLANCE_S = 5.0
 MOST_CHANGED = 500
-"""Changed pages whose neighbours one sweep looks at; the others wait for the next."""
+"""Changed pages that one sweep handles; the others wait for the next."""
 MOST_LISTED = 5_000
-"""Pages that lists say have changed, in one sweep."""
+"""Pages that sitemaps and feeds report as changed, in one sweep."""
 MOST_JUDGED = 400
 """Pages judged in one sweep."""
 MOST_LINKS = 200
-"""Links of a page that are looked at."""
+"""Links of one page that are considered."""
 MOST_WAITING = 20_000
 AT_ONCE = 1_000
-"""Pages asked of the frontier together; between two such questions it may take and settle."""
+"""Pages read from the frontier at a time; between two reads it may take and settle."""
 
 Around = Callable[[Sequence[Url]], Mapping[Url, Sequence[Url]]]
-"""Of changed pages, the pages of their hosts that link to them, and where each of those leads within its host."""
+"""For changed pages: the pages of their hosts that link to them, each with its links within its host."""
 
 
 def no_neighbours(_: Sequence[Url]) -> dict[Url, list[Url]]:
-    """For `tree`, which looks downwards alone."""
+    """For `tree`, which only looks at the pages below."""
     return {}
 
 
 class Swept(NamedTuple):
     judged: int
-    hastened: int
+    brought_forward: int
 
 
 class Neighbours:
-    """The links view, opened for each question: it may be made anew under us."""
+    """The links view, opened for each query: it may be replaced meanwhile."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -293,30 +292,30 @@ class Neighbours:
         }
 
 
-class Hastening:
-    """REQUIRES: one sweep at a time."""
+class RevisitSweeps:
+    """Brings revisits forward. REQUIRES: one sweep at a time."""
 
     def __init__(
         self,
         frontier: Frontier,
-        returning: Returning,
+        revisits: Revisits,
         around: Around,
         clock: Clock,
         tell: Tell,
         by_links: bool = True,
     ) -> None:
-        """`by_links`: whether the change of a page is a reason for those next to it; what lists say always is."""
+        """`by_links`: whether a changed page brings forward those that link to it. Sitemaps and feeds always do."""
         self._by_links = by_links
-        self._frontier, self._returning, self._around = frontier, returning, around
+        self._frontier, self._revisits, self._around = frontier, revisits, around
         self._clock, self._tell = clock, tell
         self._changed: deque[Url] = deque(maxlen=MOST_WAITING)
         self._below: deque[Url] = deque(maxlen=MOST_WAITING)
         self._listed: deque[tuple[Url, Instant]] = deque(maxlen=MOST_WAITING)
 
     async def has_work(self) -> bool:
-        """Whether visits have found something that a sweep would look at."""
-        async with self._returning.turn:
-            news = self._returning.news()
+        """Whether recent fetches have found something for a sweep."""
+        async with self._revisits.turn:
+            news = self._revisits.news()
         if self._by_links:
             self._changed.extend(news.changed)
             self._below.extend(news.below)
@@ -324,55 +323,55 @@ class Hastening:
         return bool(self._changed or self._below or self._listed)
 
     async def sweep(self) -> Swept:
-        """Bounded: what is left over is looked at by the next."""
+        """Bounded: the next sweep handles the rest."""
         if not await self.has_work():
             return Swept(0, 0)
         below = [self._below.popleft() for _ in range(min(MOST_CHANGED, len(self._below)))]
         changed = [self._changed.popleft() for _ in range(min(MOST_CHANGED, len(self._changed)))]
         listed = [self._listed.popleft() for _ in range(min(MOST_LISTED, len(self._listed)))]
-        sooner = [*await self._called_from_above(below), *await self._called_by_lists(listed)]
-        judged_pages, called = await self._called_by_links(changed)
+        found = [*await self._by_parents(below), *await self._by_lists(listed)]
+        judged_pages, called = await self._by_neighbours(changed)
         judged_pages += len(below) + len(listed)
-        sooner += called
-        hastened = 0
-        for start in range(0, len(sooner), AT_ONCE):
-            hastened += await self._frontier.reschedule(sooner[start : start + AT_ONCE])
-        self._tell("links.swept", changed=len(changed), judged=judged_pages, hastened=hastened)
-        return Swept(judged_pages, hastened)
+        found += called
+        brought_forward = 0
+        for start in range(0, len(found), AT_ONCE):
+            brought_forward += await self._frontier.reschedule(found[start : start + AT_ONCE])
+        self._tell("links.swept", changed=len(changed), judged=judged_pages, hastened=brought_forward)
+        return Swept(judged_pages, brought_forward)
 
-    async def _called_from_above(self, below: Sequence[Url]) -> list[Reschedule]:
+    async def _by_parents(self, below: Sequence[Url]) -> list[Reschedule]:
         now, pasts = self._clock.now(), await self._pasts(below)
-        async with self._returning.turn:
+        async with self._revisits.turn:
             return [
-                Reschedule(url, self._returning.sooner(url, past, now), Why.LINKS)
+                Reschedule(url, self._revisits.earliest(url, past, now), Why.LINKS)
                 for url, past in pasts.items()
                 if is_to_be_looked_at(past, now)
             ]
 
-    async def _called_by_lists(self, listed: Sequence[tuple[Url, Instant]]) -> list[Reschedule]:
+    async def _by_lists(self, listed: Sequence[tuple[Url, Instant]]) -> list[Reschedule]:
         dates = dict(listed)
         now, pasts = self._clock.now(), await self._pasts(dates)
-        async with self._returning.turn:
+        async with self._revisits.turn:
             return [
-                Reschedule(url, self._returning.sooner(url, past, now), Why.LISTED)
+                Reschedule(url, self._revisits.earliest(url, past, now), Why.LISTED)
                 for url, past in pasts.items()
                 if is_older(past, dates[url], now)
             ]
 
-    async def _called_by_links(self, changed: Sequence[Url]) -> tuple[int, list[Reschedule]]:
+    async def _by_neighbours(self, changed: Sequence[Url]) -> tuple[int, list[Reschedule]]:
         around = await asyncio.to_thread(self._around, changed) if changed else {}
         pasts = await self._pasts([*around, *(link for links in around.values() for link in links)])
-        now, sooner = self._clock.now(), []
-        async with self._returning.turn:
+        now, forward = self._clock.now(), []
+        async with self._revisits.turn:
             for url, links in around.items():
                 if (past := pasts.get(url)) is None:
                     continue
                 linked = [pasts[link] for link in dict.fromkeys(links) if link in pasts and link != url]
                 found = judged(past, linked, now)
                 if found.link_check is not None:
-                    due_at = self._returning.sooner(url, past, now) if found.is_called else None
-                    sooner.append(Reschedule(url, due_at, Why.LINKS, found.link_check, found.threshold))
-        return len(around), sooner
+                    due_at = self._revisits.earliest(url, past, now) if found.is_called else None
+                    forward.append(Reschedule(url, due_at, Why.LINKS, found.link_check, found.threshold))
+        return len(around), forward
 
     async def _pasts(self, urls: Iterable[Url]) -> dict[Url, Past]:
         asked = list(dict.fromkeys(urls))
@@ -385,33 +384,33 @@ class Hastening:
 
 
 @asynccontextmanager
-async def coming_back(
-    returning: Returning | None, settings: Settings, frontier: Frontier, links: Path, outside: Outside, tell: Tell
+async def revisit_sweeps(
+    revisits: Revisits | None, settings: Settings, frontier: Frontier, links: Path, outside: Outside, tell: Tell
 ) -> AsyncIterator[None]:
-    """Pages that were fetched before wait again, and the days of the budget are as full as they are planned already.
-    While it is open pages come sooner because of others, where that is wanted."""
-    if returning is None:
+    """Queue the pages that were fetched before, and count what is planned for each day against the budget. While it is
+    open, pages are brought forward because of others, if the policy does that."""
+    if revisits is None:
         yield
         return
     await frontier.recall()
-    returning.expect(await frontier.plans())
+    revisits.expect(await frontier.plans())
     if settings.crawl.revisit == "uniform":
         yield
         return
     around = Neighbours(links) if settings.crawl.revisit != "tree" else no_neighbours
-    work = Hastening(frontier, returning, around, outside.dates, tell, settings.crawl.revisit_links)
-    async with hastening(work, frontier, outside.dates):
+    work = RevisitSweeps(frontier, revisits, around, outside.dates, tell, settings.crawl.revisit_links)
+    async with sweeping(work, frontier, outside.dates):
         yield
 
 
 @asynccontextmanager
-async def hastening(work: Hastening, frontier: Frontier, clock: Clock) -> AsyncIterator[None]:
-    """While it is open, sweeps are made: each few minutes, and when the crawl has nothing due."""
-    async with background(_now_and_then(work, frontier, clock)):
+async def sweeping(work: RevisitSweeps, frontier: Frontier, clock: Clock) -> AsyncIterator[None]:
+    """While it is open, sweep every few minutes, and when the crawl has nothing due."""
+    async with background(_sweep_at_intervals(work, frontier, clock)):
         yield
 
 
-async def _now_and_then(work: Hastening, frontier: Frontier, clock: Clock) -> None:
+async def _sweep_at_intervals(work: RevisitSweeps, frontier: Frontier, clock: Clock) -> None:
     swept_s = clock.elapsed_s()
     while True:
         await clock.sleep(GLANCE_S)
@@ -420,6 +419,6 @@ async def _now_and_then(work: Hastening, frontier: Frontier, clock: Clock) -> No
         next_at = await frontier.next_at()
         is_idle = next_at is None or next_at > clock.now() + round(GLANCE_S * SECOND)
         if is_idle or clock.elapsed_s() - swept_s >= EVERY_S:
-            with suppress(DiskFull):  # the crawl says so itself; the pages come when their time comes
+            with suppress(DiskFull):  # the crawl reports that itself; the pages are due later anyway
                 await work.sweep()
             swept_s = clock.elapsed_s()

@@ -26,7 +26,7 @@ from gossamer.collection.changes import FetchedBy, fetch_again
 from gossamer.collection.directory import existing
 from gossamer.config.settings import Settings
 from gossamer.crawler.damage import EVENT as DAMAGE
-from gossamer.crawler.heartbeat import Tally, crawler_pulse, hear_indexer, our_standing
+from gossamer.crawler.heartbeat import Tally, crawl_report, crawler_pulse, note_index_positions
 from gossamer.crawler.process import Crawling, open_crawl
 from gossamer.crawler.seeds import admitted, checked_seeds
 from gossamer.fetch.dns import real_network
@@ -249,15 +249,15 @@ async def beat_for_ever(
     due_s, was_paused = 0.0, False
     with pulse.beating():
         while not crawling.indexer.given_up:
-            await crawling.steering.heed()
-            await hear_indexer(crawling)
+            await crawling.steering.run_commands()
+            await note_index_positions(crawling)
             is_paused = crawling.steering.is_paused()
             if pulse.clock.elapsed_s() >= due_s or is_paused is not was_paused:
                 if is_paused is not was_paused:
                     crawling.crawl.wake()
                 was_paused = is_paused
                 due_s = pulse.clock.elapsed_s() + BEAT_S - LOOK_S / 2
-                said = await our_standing(crawling, tally, outside)
+                said = await crawl_report(crawling, tally, outside)
                 await asyncio.to_thread(pulse.beat, said, crawling.readers.pids, crawling.readers.barriers)
             with contextlib.suppress(OSError):  # nobody may be there to see it; the crawl goes on
                 face.beat()

@@ -26,7 +26,7 @@ from gossamer.collection.maintenance.rebuild import (
     replace_views,
     unfinished,
 )
-from gossamer.crawler import learned as remembering
+from gossamer.crawler import learned as learned_file
 from gossamer.crawler.damage import noting_damage
 from gossamer.crawler.seeds import checked_seeds
 from gossamer.frontier.sqlite.maintenance import forget as forget_addresses
@@ -211,7 +211,7 @@ async def take_out(
 def drop_derived(directory: Directory, outside: Outside) -> None:
     """What else was made from the captures: unfinished views, queued readings, what was learned of hosts, the log."""
     log = directory.root / LOG_NAME
-    learned = directory.root / remembering.NAME
+    learned = directory.root / learned_file.NAME
     begun = [directory.root / name for name in unfinished(directory, outside.files)]
     for path in [*begun, directory.spool, learned, log, log.with_name(log.name + ".before")]:
         outside.files.remove(path)

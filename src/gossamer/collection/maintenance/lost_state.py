@@ -19,7 +19,7 @@ from gossamer.base.environment import Outside
 from gossamer.base.errors import DirectoryUnusable, ViewDamaged
 from gossamer.base.tell import Says, silent
 from gossamer.config.settings import Settings
-from gossamer.crawler.admission import open_ruling
+from gossamer.crawler.admission import open_admission
 from gossamer.crawler.damage import noting_damage
 from gossamer.frontier.rows import UrlKeys
 from gossamer.frontier.sqlite.maintenance import enter_found, enter_visited, settle_restored
@@ -151,7 +151,7 @@ async def filled(
     await adopt(database, outside.files, directory.archive, noting_damage(silent, damaged))
     await enter_captures(database, says)
     await database.run(captures.withdraw_vanished)
-    ruling = await open_ruling(directory, settings, starts, database, outside, silent)
+    ruling = await open_admission(directory, settings, starts, database, outside, silent)
     named = await database.read(stored_seeds)
     offers = [Offer(url, How.SEED) for url, _ in named]
     missing = [] if named else [NO_SEEDS]
