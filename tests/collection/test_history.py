@@ -20,7 +20,7 @@ from gossamer.collection.history.export import (
     ExportedHistory,
     export_tree,
     file_of,
-    told_apart,
+    numbered,
 )
 from gossamer.collection.history.reader import HistoryReader, extractor
 from gossamer.collection.maintenance.compact import compact
@@ -374,4 +374,4 @@ def test_a_page_and_the_pages_below_it_never_want_the_same_name() -> None:
     folders = {"/".join(name.split("/")[:depth]) for name in names for depth in range(1, name.count("/") + 1)}
     assert not folders & set(names)
     assert len(set(names)) == len({url.text for url in map(url_of, addresses) if url is not None})
-    assert told_apart("a/page.html", 0) == "a/page.html" and told_apart("a.b/page.html", 1) == "a.b/page!~2.html"
+    assert numbered("a/page.html", 0) == "a/page.html" and numbered("a.b/page.html", 1) == "a.b/page!~2.html"

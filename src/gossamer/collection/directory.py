@@ -1,8 +1,8 @@
 """A collection's data directory: opened if it exists, upgraded to the present schema, with its own calendar."""
 
 import os
-from collections.abc import Callable
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -15,7 +15,7 @@ from gossamer.base.errors import DirectoryUnusable, GossamerError
 from gossamer.base.files import DiskFiles
 from gossamer.monitor import chronicle
 from gossamer.plugins.code import admit_schemes
-from gossamer.store.directory import Directory, hold, holder_in_words, refuse_lost_state
+from gossamer.store.directory import Directory, hold, holder_in_words, lock_directory, refuse_lost_state
 from gossamer.store.sqlite.database import bring_up_to_date, is_older
 from gossamer.store.state import open_state
 from gossamer.store.statements import State
@@ -48,6 +48,16 @@ def upgrade(directory: Directory) -> None:
                 bring_up_to_date(directory.state)
             finally:
                 lock.release()
+
+
+@contextmanager
+def locked(directory: Directory, outside: Outside, command: str) -> Iterator[None]:
+    """The caller is the directory's one writer. Raises DirectoryBusy, naming the other."""
+    lock = lock_directory(directory, outside, command)
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def read_state(directory: Directory, read: Callable[[State], T], empty: T) -> T:

@@ -1,10 +1,9 @@
-"""What a collection is exported as: every page, fact, link and fetch, streamed, or written to a file."""
+"""Exports of a collection: every page, fact, link and fetch, streamed or written to a file."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -14,14 +13,14 @@ from gossamer.archive.reader import DamagedBytes, volumes_of
 from gossamer.base.clock import in_words
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ArchiveDamaged, ConfigError, DirectoryUnusable, WorkerLost
-from gossamer.base.tell import Says, silent
+from gossamer.base.tell import Says
 from gossamer.collection import tables
+from gossamer.collection.history.reader import batches, page_readers, read_by
 from gossamer.collection.tables import ExportedPage, Lines, Revisit, revisit_of
 from gossamer.collection.views import refuse_missing
 from gossamer.config.settings import Settings
 from gossamer.crawler.damage import beyond_end
 from gossamer.frontier.reports import KnownUrl, LastVisit, every_known, every_remembered, every_visit
-from gossamer.plugins.code import reopened
 from gossamer.spool.codec import decode
 from gossamer.store import captures
 from gossamer.store.directory import Directory
@@ -29,7 +28,7 @@ from gossamer.store.state import open_state
 from gossamer.store.statements import State
 from gossamer.values.capture import Capture, Kept
 from gossamer.values.link import Link
-from gossamer.values.messages import ReadDone, ReadJob, parts_of
+from gossamer.values.messages import ReadJob
 from gossamer.values.outcome import Reason
 from gossamer.values.page import Reading
 from gossamer.values.query import Query
@@ -39,16 +38,14 @@ from gossamer.views.facts.store import facts_of, opened, page_facts
 from gossamer.views.links.reader import every_link
 from gossamer.views.words.schema import Card
 from gossamer.views.words.searcher import Searcher, walked
-from gossamer.workers.jobs import job_for, reader_pool
 from gossamer.workers.pool import Pool
 
-AT_ONCE = 16
 EVERYTHING = Query()
 Write = Callable[[bytes], object]
 
 
 class ExportResult(msgspec.Struct, frozen=True):
-    """How many facts, pages or volumes, and in words the damaged records that were left out."""
+    """How many facts, pages or volumes, and in words the damaged records that were omitted."""
 
     count: int
     damage: list[str]
@@ -56,23 +53,20 @@ class ExportResult(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Exports:
-    """Each call begins anew, with handles of its own; they are closed when the iterator is."""
+    """Each call starts from the beginning, with handles of its own, which are closed with the iterator."""
 
     directory: Directory
     outside: Outside
 
     def pages(self, query: Query = EVERYTHING, with_text: bool = False) -> Generator[ExportedPage, None, None]:
-        """Those that a query finds, or all for an empty one."""
-        searcher = Searcher(self.directory.index)
-        searcher.open()
-        try:
+        """The pages that a query finds; all for an empty one."""
+        with closing(Searcher(self.directory.index)) as searcher:
+            searcher.open()
             for card, text in walked(searcher.snapshot, query):
                 yield exported(card, text if with_text else "")
-        finally:
-            searcher.close()
 
     def facts(self, query: Query = EVERYTHING) -> Iterator[bytes]:
-        """Those of the same pages, as N-Quads."""
+        """The facts of the same pages, as N-Quads."""
         checkpoint = newest(self.outside.files, self.directory.checkpoints)
         if checkpoint is None:
             refuse_missing(self.directory, self.outside, self.directory.checkpoints)
@@ -125,17 +119,14 @@ def exported(card: Card, text: str) -> ExportedPage:
 async def write_file(
     what: str, directory: Directory, outside: Outside, out: Path, says: Says, reasons: frozenset[Reason] = frozenset()
 ) -> ExportResult:
-    """A file that is there already is replaced, and only by a complete one; damaged records are left out of it."""
+    """An existing file is replaced only by a complete one; damaged records are omitted."""
     if not out.parent.is_dir():
         raise ConfigError(f"there is no folder {out.parent}")
     making = out.with_name(out.name + ".part")
     outside.files.remove(making)
-    file = outside.files.appender(making)
-    try:
+    with closing(outside.files.appender(making)) as file:
         written = await write_out(what, directory, outside, file.append, says, reasons)
         file.sync()
-    finally:
-        file.close()
     outside.files.rename(making, out)
     return written
 
@@ -160,7 +151,7 @@ async def write_out(
         case "captures":
             return write_rows(tables.captures_csv(exports.captures()), "captures", write, says)
         case "nquads":
-            return ExportResult(write_facts(exports.facts(), write, says), [])
+            return write_facts(exports.facts(), write, says)
         case "warc":
             return write_volumes(directory, outside, write, says)
         case _:
@@ -168,8 +159,8 @@ async def write_out(
 
 
 def write_rows(lines: Lines, unit: str, write: Write, says: Says) -> ExportResult:
-    """A table, one line at a time."""
-    count = -1  # the names of the columns
+    """A table, line by line."""
+    count = -1  # the column names
 
     def counted() -> Lines:
         nonlocal count
@@ -183,23 +174,23 @@ def write_rows(lines: Lines, unit: str, write: Write, says: Says) -> ExportResul
     return ExportResult(max(0, count), [])
 
 
-def write_facts(facts: Iterator[bytes], write: Write, says: Says) -> int:
+def write_facts(facts: Iterator[bytes], write: Write, says: Says) -> ExportResult:
     count = 0
     for piece in facts:
         count += piece.count(b"\n")
         write(piece)
         says(f"writing nquads: {count:,} facts")
-    return count
+    return ExportResult(count, [])
 
 
 def write_volumes(directory: Directory, outside: Outside, write: Write, says: Says) -> ExportResult:
-    """The whole records of all volumes one after another are one WARC file again."""
+    """The intact records of all volumes, concatenated, are one WARC file again."""
     count, damage = 0, list[str]()
 
-    def left_out(name: str, found: DamagedBytes) -> None:
+    def note(name: str, found: DamagedBytes) -> None:
         damage.append(f"{name}, {found.length:,} bytes from byte {found.offset} on: {found.why}")
 
-    for name, pieces in volumes_of(outside.files, directory.archive, left_out):
+    for name, pieces in volumes_of(outside.files, directory.archive, note):
         count += 1
         for piece in pieces:
             write(piece)
@@ -207,7 +198,7 @@ def write_volumes(directory: Directory, outside: Outside, write: Write, says: Sa
     with closing(open_state(directory)) as state:
         for name in captures.volume_names(state):
             lost = beyond_end(state, outside.files, directory.archive, name)
-            if lost and name in captures.volume_names(state):  # else it was rewritten meanwhile
+            if lost and name in captures.volume_names(state):  # else it has been rewritten
                 damage += [f"{name}, record {one.number} at byte {one.offset}: {one.why} ({one.url})" for one in lost]
     return ExportResult(count, damage)
 
@@ -216,8 +207,7 @@ async def write_pages(
     directory: Directory, outside: Outside, write: Write, form: Callable[[Reading], bytes], says: Says
 ) -> ExportResult:
     count, damage = 0, list[str]()
-    job = job_for(reopened(directory.root, outside.files))
-    async with reader_pool(Settings(), outside, silent, job) as readers:
+    async with page_readers(directory, Settings(), outside) as readers:
         async for reading in readings(directory, outside, readers, damage):
             write(form(reading))
             count += 1
@@ -226,10 +216,9 @@ async def write_pages(
 
 
 async def readings(directory: Directory, outside: Outside, readers: Pool, damage: list[str]) -> AsyncIterator[Reading]:
-    """The newest of every page, read again from the archive. What is damaged is added to `damage`."""
+    """The newest version of every page, read from the archive. Damaged records are added to `damage`."""
     with Catalogue(directory, outside.files) as catalogue:
-        whole = newest_captures(catalogue, damage)
-        while group := list(islice(whole, AT_ONCE)):
+        for group in batches(newest_captures(catalogue, damage), lambda capture: len(capture.body)):
             for reading in await asyncio.gather(*(read_again(capture, readers) for capture in group)):
                 if reading is not None:
                     yield reading
@@ -247,9 +236,8 @@ def newest_captures(catalogue: Catalogue, damage: list[str]) -> Iterator[Capture
 
 
 async def read_again(capture: Capture, readers: Pool) -> Reading | None:
-    job = ReadJob(capture, "read", "all", "")
     try:
-        done = msgspec.msgpack.decode((await readers.ask(parts_of(job))).body, type=ReadDone)
+        done = await read_by(readers, ReadJob(capture, "read", "all", ""))
     except WorkerLost:
         return None
     return decode(done.reading) if done.reading else None
@@ -273,6 +261,6 @@ def as_json(reading: Reading) -> bytes:
 
 
 def as_text(reading: Reading) -> bytes:
-    """Address, title and text, a form feed between pages."""
+    """URL, title and text; a form feed separates pages."""
     page = reading.page
     return f"{page.url.text}\n{page.title}\n\n{page.content}\n\f\n".encode()

@@ -1,4 +1,4 @@
-"""How a collection is and who works on it, and the heartbeat of a web process."""
+"""The state of a collection and of the processes working on it, and the heartbeat of a web process."""
 
 import asyncio
 from collections.abc import Sequence
@@ -32,21 +32,21 @@ from gossamer.workers.protocol import Barriers, Limits, echo
 
 QUERY_WORKER = "query worker"
 LOOK_OVER_S = 15.0
-"""How old sizes on disk and the survey of hosts may be: both walk over many things."""
+"""How old sizes on disk and the survey of hosts may be: both read many entries."""
 LAG_SINCE_S = 120.0
 READ_AGAIN_S = 2.0
 CONTROL_MISSED = Hint(
     "control-damaged",
     "warning",
-    "control.db is damaged or may not be read, so nobody is seen at work.",
-    "Nothing of the collection is in it: `gossamer crawl` makes it anew. Check its owner and mode first.",
+    "control.db is damaged or unreadable, so no running process can be seen.",
+    "It holds nothing of the collection: `gossamer crawl` makes a new one. Check its owner and mode first.",
 )
 COUNTED = ("known", "settled", "queued", "leased", "pages", "captures", "hosts", "quarantined", "retired")
 
 
 @dataclass(slots=True)
 class Watch:
-    """Looks at a collection and at who works on it. REQUIRES: `control` is open. Any thread."""
+    """Watches a collection and the processes working on it. REQUIRES: `control` is open. Any thread."""
 
     directory: Directory
     settings: Settings
@@ -57,14 +57,14 @@ class Watch:
     _survey: HostSums = field(default_factory=HostSums)
     _sizes: dict[str, int] = field(default_factory=dict)
     _chronicle: tuple[float, Chronicle] | None = None
-    """When it was read."""
+    """With the time it was read."""
 
     def system(self) -> System:
         now = self.outside.clock.now()
         nodes, processes = listed(self.control.vitals(), now)
         counts = self._counts()
         counters = {name: getattr(counts, name) for name in COUNTED} | self._sizes
-        standing = Overview(
+        overview = Overview(
             processes,
             nodes,
             counts.by_reason,
@@ -89,7 +89,7 @@ class Watch:
                 "waiting_hosts": self._survey.waiting_hosts,
             },
             outcomes=counts.by_reason,
-            hints=(*([CONTROL_MISSED] if self.control.is_unusable else ()), *hints(standing)),
+            hints=(*([CONTROL_MISSED] if self.control.is_unusable else ()), *hints(overview)),
         )
 
     def history(self, since_at: Instant) -> list[Sample]:
@@ -128,7 +128,7 @@ class Watch:
         return sizes
 
     def _lag_before(self, processes: Sequence[ProcessStatus], now: Instant) -> float | None:
-        """Only when it matters: with words on time there is nothing to compare."""
+        """The lag two minutes ago; None while the index is up to date."""
         if most((one.figures for one in processes if one.name == "crawler"), "words_lag_s") < 1:
             return None
         past = [one for one in self.history(now - round(LAG_SINCE_S * SECOND)) if one.process == "crawler"]
@@ -149,8 +149,8 @@ async def beat(watch: Watch, queries: QueryPool) -> None:
             await outside.clock.sleep(BEAT_S)
 
 
-MOST_LOOKED_THROUGH = 200_000
-"""Captures; a second's work."""
+MOST_CHECKED = 200_000
+"""Captures; they take a second to check."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,11 +158,11 @@ class CollectionStatus:
     counts: Counts
     damaged: MarkCounts
     forgetting: list[str]
-    """Names whose erasure was interrupted."""
+    """Hosts and pages whose erasure was interrupted."""
     views: list[ViewFault]
-    """Those that cannot be used."""
+    """Those that are unusable."""
     droppable: Compacted | None
-    """What the retention set would delete now; None: all is kept, or there is too much to look through."""
+    """What the retention settings would delete now; None: everything is kept, or there is too much to check."""
     processes: list[dict[str, object]]
     hints: tuple[Hint, ...]
     sandbox: Barriers | None
@@ -174,7 +174,7 @@ def status_of(directory: Directory, settings: Settings, outside: Outside) -> Col
         counts, marks = tallies.counts(state), damage.counts(state)
         forgetting = [one.name for one in forgotten.every(state) if one.done_at is None]
     retain = retain_of(settings.archive.retain)
-    is_countable = retain.kind != "all" and counts.captures <= MOST_LOOKED_THROUGH
+    is_countable = retain.kind != "all" and counts.captures <= MOST_CHECKED
     with Control(directory.control, outside.clock) as control:
         return CollectionStatus(
             counts=counts,

@@ -20,15 +20,15 @@ from gossamer.views.words.searcher import Searcher
 
 FRESH_S = 5.0
 MOST_TERMS = 5_000
-"""Of each kind. Vocabularies people share have far fewer; beyond are names that a site makes up for each page."""
+"""Of each kind. Shared vocabularies have far fewer; the rest are names that a site makes up for each page."""
 TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 Ask = Callable[..., Awaitable[SparqlResult]]
 """`Collection.ask`."""
 COUNT_FRESH_S, OLD_S = 2.0, 300.0
-"""A count serves for so long at least, and at most; in between, for as long as counting took, times SHARE."""
+"""A count is valid for at least and at most so long; in between, for SHARE times as long as counting took."""
 SHARE = 20.0
 MOMENT_S = 1.5
-"""What a page waits for a new count; then it shows the one before, and when that was made."""
+"""How long a page waits for a new count; then it shows the last one with its date."""
 MOST_COUNTED = 10_000
 BY_PROPERTY = "SELECT ?term (COUNT(*) AS ?facts) WHERE { ?thing ?term ?value } GROUP BY ?term"
 BY_CLASS = f"SELECT ?term (COUNT(*) AS ?facts) WHERE {{ ?thing <{TYPE}> ?term }} GROUP BY ?term"
@@ -91,7 +91,7 @@ class TermCounter:
 
 
 class FactCounter:
-    """Counts facts by property and by class, when asked, one count at a time: nobody waits longer than a moment."""
+    """Counts facts by property and by class on request, one count at a time; no client waits longer than MOMENT_S."""
 
     def __init__(self, ask: Ask, clock: Clock) -> None:
         self._ask, self._clock = ask, clock
@@ -114,7 +114,7 @@ class FactCounter:
             await asyncio.wait([self._counting])
 
     async def latest(self) -> FactsInUse | None:
-        """The last count; None while there is none. When it is old, another is begun."""
+        """The last count; None until there is one. If it is old, a new one is started."""
         if self._counting is None and self._is_old():
             self._counting = begin(self._count(), self._ended)
         if self._counting is not None:
@@ -133,7 +133,7 @@ class FactCounter:
             classes = await self._ask(BY_CLASS, "json", most_rows=MOST_COUNTED)
             as_of = min(properties.as_of, classes.as_of)
             self._latest = FactsInUse(_numbers(properties.body), _numbers(classes.body), as_of)
-        except GossamerError:  # too many to count within the limit: the pages do without, and say so
+        except GossamerError:  # too many to count within the limit: the pages say so
             self._latest = None
         self._began_s, self._took_s = began_s, self._clock.elapsed_s() - began_s
 

@@ -21,7 +21,7 @@ from gossamer.cli.flags import Dir, Json
 from gossamer.cli.output import RESULT_TYPES, Progress, console, note, print_result, table
 from gossamer.collection.directory import existing, outside_of
 from gossamer.collection.history.export import export_tree
-from gossamer.collection.history.facts import MOST_PAGES, asked_at
+from gossamer.collection.history.facts import MOST_PAGES, answer_at
 from gossamer.collection.history.reader import DAMAGED, HistoryReader, extractor, past_of
 from gossamer.store import captures
 from gossamer.store.directory import DEFAULT, Directory
@@ -144,7 +144,7 @@ class HistoryCommand:
         form = "json" if self._is_json else "table" if sys.stdout.isatty() else ""
         async with self._past() as past:
             with Progress("reading again", self._outside.clock) as progress:
-                found = await asked_at(
+                found = await answer_at(
                     past=past,
                     directory=self._directory,
                     outside=self._outside,

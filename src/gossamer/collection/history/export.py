@@ -1,10 +1,10 @@
 """`gossamer history export`: every page as it was at every visit, in folders by date and time, domain and path.
 
-A crawl is a folder, named by when it was started. One that comes back to pages never ends: each of its days (UTC) is a
-folder, and so is each day of captures from nobody knows which crawl (taken in from elsewhere, or older than the
-collection's chronicle). Such a folder is named by the day's first capture in the archive.
+A crawl is a folder, named by its start. One that revisits pages never ends: each of its days (UTC) is a folder, and so
+is each day of captures of unknown crawls (imported, or older than the collection's chronicle). Such a folder is named
+by the day's first capture in the archive.
 
-The tables beside the folders say what is written. They only grow: whatever leaves the archive later (see
+The tables next to the folders list what is written. They only grow: what leaves the archive later (see
 `gossamer compact`) stays in the export, under its name, and no other page gets that name.
 """
 
@@ -13,6 +13,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -38,7 +39,7 @@ LOOKED_UP = 1_000
 
 
 class ExportMark(msgspec.Struct, frozen=True):
-    """Of which collection a folder holds an export."""
+    """The collection that a folder is an export of."""
 
     archive: str
     """The name of its first volume."""
@@ -48,7 +49,7 @@ class ExportMark(msgspec.Struct, frozen=True):
 class ExportedHistory:
     pages: int
     known: int
-    """Pages that were there from an earlier export."""
+    """Pages written by an earlier export."""
     unread: int
     crawls: int
 
@@ -56,7 +57,7 @@ class ExportedHistory:
 async def export_tree(
     past: HistoryReader, directory: Directory, outside: Outside, folder: Path, says: Says = unheard
 ) -> ExportedHistory:
-    """Goes on where an earlier export to the same folder ended, or was stopped."""
+    """Continues where an earlier export to the same folder ended or was stopped."""
     with Catalogue(directory, outside.files) as catalogue:
         first = next((kept for kept in catalogue.in_order() if kept.is_page), None)
         if first is None:
@@ -66,7 +67,9 @@ async def export_tree(
         placing.take(rows_in(outside.files, folder))
         lists = ExportTables(outside.files, folder)
         pages = unread = 0
-        for group in batches(placing.new(kept for kept in catalogue.in_order() if kept.is_page), size_of):
+        for group in batches(
+            placing.new(kept for kept in catalogue.in_order() if kept.is_page), lambda one: one.kept.size
+        ):
             bodies = await asyncio.gather(*(past.body(one.kept) for one in group))
             for one, body in zip(group, bodies, strict=True):
                 if body is not None:
@@ -74,12 +77,12 @@ async def export_tree(
             lists.add(group)
             pages, unread = pages + len(group), unread + sum(body is None for body in bodies)
             says(f"writing: {pages:,} pages")
-        return ExportedHistory(pages - unread, placing.met_again, unread, len(placing.crawls))
+        return ExportedHistory(pages - unread, placing.already_written, unread, len(placing.crawls))
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A capture and the file that it goes to."""
+    """A capture and its file."""
 
     kept: Kept
     crawl: str
@@ -88,30 +91,26 @@ class Placed:
     @property
     def line(self) -> bytes:
         kept = self.kept
-        told = (self.file, kept.url.text, in_words(kept.fetched_at), kept.status, kept.media_type, kept.size)
-        return ("\t".join(map(str, told)) + "\n").encode("utf-8", "replace")
-
-
-def size_of(placed: Placed) -> int:
-    return placed.kept.size
+        cells = (self.file, kept.url.text, in_words(kept.fetched_at), kept.status, kept.media_type, kept.size)
+        return ("\t".join(map(str, cells)) + "\n").encode("utf-8", "replace")
 
 
 @dataclass(slots=True)
 class Placing:
-    """Which file each capture goes to.
+    """The file of each capture.
 
-    Two captures of one name (a page visited twice, or addresses that differ in scheme or case alone) are numbered.
+    Captures of the same name (of a page fetched twice, or of URLs that differ only in scheme or case) are numbered.
     """
 
     runs: Sequence[CrawlRun] = ()
-    met_again: int = 0
+    already_written: int = 0
     crawls: set[str] = field(default_factory=set)
     _written: set[int] = field(default_factory=set)
     _folders: dict[tuple[Instant | None, int], str] = field(default_factory=dict)
     _taken: Counter[int] = field(default_factory=Counter)
 
     def take(self, rows: Iterable[tuple[str, Url, Instant, str]]) -> None:
-        """What an earlier export has written: crawl, address, moment and media type."""
+        """What an earlier export has written: crawl, URL, instant and media type."""
         for crawl, url, at, media_type in rows:
             self._written.add(capture_id_of(url, at))
             if (key := self._day(at)) is not None:
@@ -120,15 +119,15 @@ class Placing:
             self.crawls.add(crawl)
 
     def new(self, pages: Iterable[Kept]) -> Iterator[Placed]:
-        """Those that are not written yet, in the order given: the archive's, so that names are the same every time."""
+        """Those not written yet, in the given order, that of the archive, so that names are the same every time."""
         for kept in pages:
             if capture_id_of(kept.url, kept.fetched_at) in self._written:
-                self.met_again += 1
+                self.already_written += 1
                 continue
             crawl, file = self._folder_of(kept.fetched_at), file_of(kept.url, kept.media_type)
             name_id = _name_id(crawl, file)
             self.crawls.add(crawl)
-            yield Placed(kept, crawl, told_apart(file, self._taken[name_id]))
+            yield Placed(kept, crawl, numbered(file, self._taken[name_id]))
             self._taken[name_id] += 1
 
     def _folder_of(self, at: Instant) -> str:
@@ -136,11 +135,11 @@ class Placing:
         if key is not None:
             return self._folders.setdefault(key, folder_at(at))
         run = run_at(self.runs, at)
-        assert run is not None, "what belongs to no crawl belongs to a day"
+        assert run is not None, "a capture of no crawl belongs to a day"
         return folder_at(run.started_at)
 
     def _day(self, at: Instant) -> tuple[Instant | None, int] | None:
-        """The start of its run and its day; None: its crawl is a folder of its own."""
+        """The start of its run and its day; None: its crawl is one folder."""
         run = run_at(self.runs, at)
         if run is not None and not run.comes_back:
             return None
@@ -152,7 +151,7 @@ def _name_id(crawl: str, file: str) -> int:
 
 
 def begin(outside: Outside, folder: Path, volume: str, catalogue: Catalogue) -> None:
-    """Make the folder, or go on with it. Raises ConfigError for one with other things in it."""
+    """Make the folder, or continue it. Raises ConfigError for one with other content."""
     files = outside.files
     if files.size(folder / PROGRESS) is not None:
         try:
@@ -175,22 +174,19 @@ def begin(outside: Outside, folder: Path, volume: str, catalogue: Catalogue) -> 
 
 
 def shares(catalogue: Catalogue, outside: Outside, folder: Path) -> bool:
-    """Whether what is written there is, at least in part, of this collection; also when nothing is written yet."""
+    """Whether any of what is written there is of this collection, or nothing is written yet."""
     rows = [(url, at) for _, url, at, _ in rows_in(outside.files, folder)]
     some = rows[:: max(1, len(rows) // LOOKED_UP)]
     return not rows or any(at in {one.fetched_at for one in catalogue.versions(url)} for url, at in some)
 
 
 def put(outside: Outside, path: Path, body: bytes) -> None:
-    """Not synced one by one: what a power cut takes, a new export into an empty folder brings back."""
+    """Not synced one by one: after a power cut, a new export into an empty folder restores what was lost."""
     files = outside.files
     files.make_folder(path.parent)
     files.remove(path)
-    file = files.appender(path)
-    try:
+    with closing(files.appender(path)) as file:
         file.append(body)
-    finally:
-        file.close()
 
 
 HEADING = "file\turl\tfetched\tstatus\tmedia type\tbytes\n"
@@ -202,19 +198,16 @@ class ExportTables:
         self._files, self._folder = files, folder
 
     def add(self, group: list[Placed]) -> None:
-        """REQUIRES: the files are written: what is listed is not written again."""
+        """REQUIRES: the files are written; what is listed is not written again."""
         for crawl in dict.fromkeys([one.crawl for one in group]):
             path = self._folder / f"{crawl}.tsv"
             lines = b"".join([one.line for one in group if one.crawl == crawl])
-            file = self._files.appender(path)
-            try:
+            with closing(self._files.appender(path)) as file:
                 file.append(lines if file.size() else HEADING.encode() + lines)
-            finally:
-                file.close()
 
 
 def rows_in(files: Files, folder: Path) -> Iterator[tuple[str, Url, Instant, str]]:
-    """Crawl, address, moment and media type of every page that is listed. A line that was torn is cut off first."""
+    """Crawl, URL, instant and media type of every listed page. A torn last line is cut off first."""
     for name in files.names(folder):
         named = _NAME.fullmatch(name)
         if named is None:
@@ -227,7 +220,7 @@ def rows_in(files: Files, folder: Path) -> Iterator[tuple[str, Url, Instant, str
             try:
                 _, url, fetched, _, media_type, _ = line.split("\t")
                 yield named[1], Url(url), from_words(fetched), media_type
-            except ValueError:  # somebody has edited it
+            except ValueError:  # edited by hand
                 continue
 
 
@@ -248,7 +241,7 @@ _DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(?=\.|$)", re.IGNORECASE)
 
 
 def file_of(url: Url, media_type: str) -> str:
-    """Relative, with slashes between its parts."""
+    """Its relative path, with slashes."""
     path, _, query = url.target.partition("?")
     *folders, last = path.split("/")[1:]
     stem = "index"
@@ -264,8 +257,8 @@ def file_of(url: Url, media_type: str) -> str:
     return "/".join([*parts[:2], f"!~{_digest(url.target)}", name])
 
 
-def told_apart(name: str, count: int) -> str:
-    """The name of the next that would be named like `count` before it."""
+def numbered(name: str, count: int) -> str:
+    """The name for the next of `count` others with this name."""
     if not count:
         return name
     stem, dot, suffix = name.rpartition(".")
@@ -282,7 +275,7 @@ def suffix_of(media_type: str) -> str:
 
 
 def _folder(segment: str) -> str:
-    """One part of a path. None is empty, hidden, a way up, a device of some system, or called like a page's file."""
+    """One part of a path: never empty, hidden, `..`, a device of some system, or named like a page's file."""
     text = _escaped(segment) or "!~"
     if text.startswith(".") or _OURS.match(text) or _DEVICE.match(text):
         text = f"!{ord(text[0]):02X}{text[1:]}"

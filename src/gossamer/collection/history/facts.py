@@ -1,4 +1,4 @@
-"""SPARQL over a site as it was at a moment: the captures in force then are read again into a store of their own."""
+"""SPARQL over a site as it was at a moment: the captures in force then are read into a store of their own."""
 
 import asyncio
 import tempfile
@@ -24,16 +24,16 @@ from gossamer.views.facts.store import Graph
 
 MOST_PAGES = 20_000
 TIME_S = 60.0
-"""Nobody else waits: it is a command of its own, with a store of its own."""
+"""No other client waits: the command has a store of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """What was put into the store."""
+    """What the store was made from."""
 
     pages: int
     unread: int
-    """Pages of that moment that could not be read again; their facts are missing."""
+    """Pages of that moment that could not be read; their facts are missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class PastAnswer:
     extractor: str
 
 
-async def asked_at(
+async def answer_at(
     past: HistoryReader,
     directory: Directory,
     outside: Outside,
@@ -54,7 +54,7 @@ async def asked_at(
     most: int = MOST_PAGES,
     says: Says = unheard,
 ) -> PastAnswer:
-    """Raises QueryRefused for a query that is wrong, before anything is read, and for too many pages."""
+    """Raises QueryRefused for an invalid query, before anything is read, and for too many pages."""
     inspect(query)
     with tempfile.TemporaryDirectory(prefix="gossamer-history-") as scratch:
         folder = Path(scratch)
@@ -72,11 +72,11 @@ async def asked_at(
 async def replay(
     past: HistoryReader, outside: Outside, folder: Path, at: Instant, host: Host | None, most: int, says: Says
 ) -> Replayed:
-    """A store in `folder` that holds what the graph held at that moment."""
+    """Makes a store in `folder` with what the graph held at that moment."""
     pages, count = await asyncio.to_thread(past.in_force, at, host, most)
     if count > most:
         raise QueryRefused(
-            f"{count:,} pages were in force at that moment, and at most {most:,} are read again for one question. "
+            f"{count:,} pages were in force at that moment, and at most {most:,} are read again for one query. "
             "Name a site with --site, or raise --most."
         )
     done = unread = 0
@@ -92,7 +92,7 @@ async def replay(
 
 
 async def facts_of(past: HistoryReader, pages: list[list[Kept]]) -> AsyncIterator[list[PageFacts | None]]:
-    """In groups; None for a page that cannot be read any more."""
+    """In groups; None for a page that can no longer be read."""
     for batch in batches(pages, lambda versions: max(kept.size for kept in versions)):
         said = await asyncio.gather(*(past.said_by(versions) for versions in batch))
         yield [page_facts(one) if isinstance(one, ReadVersion) else None for one in said]

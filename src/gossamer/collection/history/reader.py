@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import replace
+from functools import partial
 from importlib import resources
 from typing import TypeVar
 
@@ -18,16 +19,27 @@ from gossamer.base.clock import Instant, from_words, in_words
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ArchiveDamaged, GossamerError, WorkerLost
 from gossamer.base.tasks import OnDemand
-from gossamer.base.tell import silent
+from gossamer.base.tell import Tell, silent
+from gossamer.collection.directory import read_state
 from gossamer.config.settings import Settings
-from gossamer.plugins.code import recalled
+from gossamer.plugins.code import recalled, reopened
 from gossamer.recrawl.change import compared
 from gossamer.store import captures
 from gossamer.store.directory import Directory
 from gossamer.store.state import open_state
 from gossamer.values.capture import VANISHED, Kept
 from gossamer.values.history import Change, Prints
-from gossamer.values.messages import VERSIONS_DONE, VERSIONS_JOBS, Difference, HistoryDone, HistoryJob, ReadVersion
+from gossamer.values.messages import (
+    VERSIONS_DONE,
+    VERSIONS_JOBS,
+    Difference,
+    HistoryDone,
+    HistoryJob,
+    ReadDone,
+    ReadJob,
+    ReadVersion,
+    parts_of,
+)
 from gossamer.values.url import Host, Url
 from gossamer.workers.jobs import VERSIONS, asked_twice, job_for, reader_pool
 from gossamer.workers.pool import Pool
@@ -36,10 +48,10 @@ from gossamer.workers.protocol import MIB
 MOST_VERSIONS = 500
 AT_ONCE = 16
 MOST_BYTES = 32 * MIB
-"""Captures in memory at one time, and their bytes; one alone may be larger."""
+"""Captures in memory at one time, and their bytes; a single one may be larger."""
 MOST_REMEMBERED = 10_000
 MOST_AGAIN = 500
-"""Visits that found nothing new, of a time line."""
+"""Fetches that found nothing new, in a timeline."""
 NO_BODY = "only its headers were kept"
 DAMAGED = "the archive is damaged there: `gossamer verify` says what to do"
 TOO_MUCH = "these two versions cannot be compared within the limits that keep this machine safe"
@@ -50,7 +62,7 @@ T = TypeVar("T")
 
 
 class Gist(msgspec.Struct, frozen=True):
-    """Of a capture, what its place in a time line needs; small enough to be remembered."""
+    """What a timeline needs of a capture; small enough to cache."""
 
     prints: Prints | None = None
     title: str = ""
@@ -59,16 +71,27 @@ class Gist(msgspec.Struct, frozen=True):
 
 
 def version_readers(directory: Directory, settings: Settings, outside: Outside, count: int = 0) -> Pool:
-    """`count` workers, as many as a crawl has when it is 0."""
+    """`count` workers; 0: as many as a crawl has."""
     settings = replace(settings, readers=replace(settings.readers, count=count or settings.readers.count))
     return reader_pool(settings, outside, silent, job_for(recalled(directory.root, outside.files), VERSIONS))
+
+
+def page_readers(directory: Directory, settings: Settings, outside: Outside, tell: Tell = silent) -> Pool:
+    """Workers that read captures as the crawl did, with its plug-ins."""
+    return reader_pool(settings, outside, tell, job_for(reopened(directory.root, outside.files)))
+
+
+async def read_by(readers: Pool, job: ReadJob) -> ReadDone:
+    """The capture read by a worker, in two tries. Raises WorkerLost."""
+    answer = await asked_twice(partial(readers.ask, parts_of(job)))
+    return msgspec.msgpack.decode(answer.body, type=ReadDone)
 
 
 @asynccontextmanager
 async def past_of(
     directory: Directory, settings: Settings, outside: Outside, count: int = 0
 ) -> AsyncIterator["HistoryReader"]:
-    """No worker is started before there is something to read."""
+    """Its workers start when there is something to read."""
     readers = OnDemand(lambda: version_readers(directory, settings, outside, count))
 
     async def call(payload: bytes) -> bytes:
@@ -87,39 +110,32 @@ class HistoryReader:
 
     def versions(self, url: Url) -> list[Kept]:
         """Oldest first."""
-        if not self._directory.is_begun:
-            return []
-        with closing(open_state(self._directory)) as state:
-            return captures.versions(state, url)[::-1]
+        return read_state(self._directory, lambda state: captures.versions(state, url)[::-1], [])
 
     async def said(self, kept: Kept) -> ReadVersion | str:
-        """What a capture says, or why that cannot be had."""
+        """What a capture says, or why it cannot be read."""
         done = await self._asked(kept, "read")
         return done if isinstance(done, str) else done.version or NO_BODY
 
     async def body(self, kept: Kept) -> bytes | None:
-        """As it was received, without its content coding; None when it was not kept or cannot be read."""
+        """As received, without content coding; None if it was not stored or cannot be read."""
         done = await self._asked(kept, "body")
         return None if isinstance(done, str) else done.body
 
     async def timeline(self, url: Url, most: int = MOST_VERSIONS) -> Timeline:
-        """The newest `most` versions, each held against the one before that could be read."""
+        """The newest `most` versions, each compared with the last one before that could be read."""
         everything = await asyncio.to_thread(self.versions, url)
         start = max(0, len(everything) - most)
         before = [kept for kept in everything[:start] if 200 <= kept.status < 300][-1:]  # to compare the first with
         shown = [*before, *everything[start:]]
         versions = _compared(shown, await self._all_gists(shown), start + 1 - len(before))
-        again = await asyncio.to_thread(self._seen_again, url)
-        told = gone_and_back(counted_again(versions, again)[len(before) :], everything[:start])
+        again: list[Instant] = await asyncio.to_thread(
+            read_state, self._directory, lambda state: seen_again(state, url), []
+        )
+        marked = gone_and_back(counted_again(versions, again)[len(before) :], everything[:start])
         first = everything[start].fetched_at if everything else 0
         later = [in_words(at) for at in again if at >= first]
-        return Timeline(url.text, told, start, later[-MOST_AGAIN:])
-
-    def _seen_again(self, url: Url) -> list[Instant]:
-        if not self._directory.is_begun:
-            return []
-        with closing(open_state(self._directory)) as state:
-            return seen_again(state, url)
+        return Timeline(url.text, marked, start, later[-MOST_AGAIN:])
 
     async def difference(self, before: Kept, after: Kept) -> Difference:
         """Raises GossamerError, saying why, when they cannot be compared."""
@@ -137,8 +153,8 @@ class HistoryReader:
         return done.difference
 
     def in_force(self, at: Instant, host: Host | None, most: int) -> tuple[list[list[Kept]], int]:
-        """For each page of that moment the answers that may have been in force, and how many pages there were; no more
-        than `most` are given."""
+        """For each page of that moment (at most `most` of them) the responses that may have been in force, and the
+        number of pages."""
         found: list[list[Kept]] = []
         count = 0
         with closing(open_state(self._directory)) as state:
@@ -149,8 +165,8 @@ class HistoryReader:
         return found, count
 
     async def said_by(self, versions: Sequence[Kept]) -> ReadVersion | str:
-        """What the one in force says: the page itself, or a younger answer that asked not to be indexed and so states
-        nothing. REQUIRES: the last of them is a page."""
+        """What the version in force says: the page itself, or a newer response that asked not to be indexed, so that it
+        states nothing. REQUIRES: the last of them is a page."""
         for kept in versions[:-1]:
             said = await self.said(kept)
             if isinstance(said, ReadVersion) and not said.may_index:
@@ -194,12 +210,14 @@ class HistoryReader:
         return known
 
 
-def batches(items: Iterable[T], size_of: Callable[[T], int]) -> Iterator[list[T]]:
-    """In order, as many at a time as may be in memory together."""
+def batches(
+    items: Iterable[T], size_of: Callable[[T], int], most: int = AT_ONCE, most_bytes: int = MOST_BYTES
+) -> Iterator[list[T]]:
+    """In order, as many at a time as may be in memory together; a larger item is a batch of its own."""
     batch: list[T] = []
     size = 0
     for item in items:
-        if batch and (len(batch) == AT_ONCE or size + size_of(item) > MOST_BYTES):
+        if batch and (len(batch) == most or size + size_of(item) > most_bytes):
             yield batch
             batch, size = [], 0
         batch.append(item)
@@ -237,9 +255,10 @@ def _compared(shown: Sequence[Kept], gists: Sequence[Gist], first_number: int) -
 
 
 def gone_and_back(versions: Sequence[CaptureVersion], earlier: Sequence[Kept] = ()) -> list[CaptureVersion]:
-    """With what says that the page is gone, and that it is back, marked so. `earlier`: what came before them."""
+    """Marks the versions with which the page disappeared and came back. `earlier`: the versions before these."""
     was_page = any(kept.is_page for kept in earlier)
-    is_gone = was_page and next((kept.status in VANISHED for kept in reversed(earlier) if _tells(kept)), False)
+    decisive = (kept.status in VANISHED for kept in reversed(earlier) if kept.is_page or kept.status in VANISHED)
+    is_gone = was_page and next(decisive, False)
     found = []
     for one in versions:
         if one.status in VANISHED and was_page:
@@ -250,12 +269,8 @@ def gone_and_back(versions: Sequence[CaptureVersion], earlier: Sequence[Kept] = 
     return found
 
 
-def _tells(kept: Kept) -> bool:
-    return kept.is_page or kept.status in VANISHED
-
-
 def counted_again(versions: Sequence[CaptureVersion], again: Sequence[Instant]) -> list[CaptureVersion]:
-    """How often each was found unchanged, before the next one came."""
+    """Sets how often each version was found unchanged before the next one."""
     starts = [from_words(one.fetched_at) for one in versions]
     counts = [0] * len(starts)
     for at in again:
@@ -265,7 +280,7 @@ def counted_again(versions: Sequence[CaptureVersion], again: Sequence[Instant]) 
 
 
 def extractor() -> str:
-    """The program's version and a digest of the code that reads pages: the same words, the same facts."""
+    """The program's version and a digest of the code that reads pages: if they are equal, so are the facts."""
     ours = resources.files("gossamer")
     digest = hashlib.blake2b(digest_size=6)
     for name in READ_BY:
