@@ -313,17 +313,17 @@ def test_F_W16_previews_hold_at_most_two_of_the_threads_that_make_pages(tmp_path
         control_of_it = CrawlControl(Directory(tmp_path), Settings(), outside, control)
 
         def wait_and_look() -> bool:
-            with control_of_it.turn_to_look():
+            with control_of_it.turn_to_search():
                 return True
 
         def refused() -> bool:
             try:
-                with control_of_it.turn_to_look():
+                with control_of_it.turn_to_search():
                     return False
             except GossamerError:
                 return True
 
-        with control_of_it.turn_to_look():
+        with control_of_it.turn_to_search():
             second = crew.submit(wait_and_look)
             until(lambda: control_of_it._threads._value == 0, "the second does not wait")
             until(refused, "a third waited too")

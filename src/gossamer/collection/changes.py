@@ -1,8 +1,8 @@
-"""Changes to a collection: made here while nobody writes to it, asked of the running crawl otherwise."""
+"""Changes to a collection: made directly if no process writes to it, else requested from the running crawl."""
 
 import asyncio
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 
@@ -12,6 +12,7 @@ from gossamer.base.clock import Clock
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError, DirectoryBusy, GossamerError
 from gossamer.base.tell import Says, silent, unheard
+from gossamer.collection.directory import locked, read_state
 from gossamer.config.settings import Settings
 from gossamer.crawler.process import idle_frontier
 from gossamer.crawler.seeds import WANTS_CONTACT, admitted, checked_seeds, store_seeds
@@ -22,9 +23,9 @@ from gossamer.frontier.known import ended
 from gossamer.frontier.rows import UrlKeys
 from gossamer.monitor.control import REINSTATE, RELEASE, REQUEUE, RETIRE, SEED, Control
 from gossamer.rules.canonical import identity_of, stripped
-from gossamer.rules.scope import Reach
+from gossamer.rules.scope import NOTHING, Reach
 from gossamer.store import forgotten
-from gossamer.store.directory import Directory, lock_directory
+from gossamer.store.directory import Directory
 from gossamer.store.options import config_of
 from gossamer.store.state import choose_database, open_database, open_snapshot, open_state
 from gossamer.values.format import counted
@@ -40,7 +41,7 @@ ALL = "all"
 KEYS = UrlKeys(identity_of)
 PATIENCE_S, LOOK_S = 30.0, 0.1
 SILENT_S = 2.0
-"""A caller that waits longer is told why."""
+"""A caller that waits longer gets a message."""
 BY_HAND = "by hand"
 VERBS = {"retire": RETIRE, "reinstate": REINSTATE, "release": RELEASE}
 DONE = {"retire": "is retired: nothing is fetched there", "reinstate": "is crawled again", "release": "is released"}
@@ -56,14 +57,14 @@ class FetchedBy(Enum):
     NEXT_CRAWL = auto()
 
 
-def again_of(urls: Sequence[str]) -> Selection:
-    """`all`, or URLs. Raises ConfigError for what is no URL."""
+def selection_of(urls: Sequence[str]) -> Selection:
+    """`all`, or URLs. Raises ConfigError for an invalid URL."""
     return Selection() if ALL in urls else Selection(urls=tuple([stripped(url) for url in checked_seeds(urls)]))
 
 
 def fetch_again(directory: Directory, outside: Outside, urls: Sequence[str], says: Says = unheard) -> FetchedBy:
     """Raises ConfigError for a URL that was never fetched, saying what to do."""
-    selection = again_of(urls)
+    selection = selection_of(urls)
     found = groups_in(directory, selection)
     known = sum(one.urls for one in found)
     if not known or known < len(selection.urls):
@@ -71,11 +72,11 @@ def fetch_again(directory: Directory, outside: Outside, urls: Sequence[str], say
             "not every URL named with --again was visited before; a new one is added as a seed: gossamer crawl URL"
         )
     try:
-        lock_directory(directory, outside, "crawl").release()
-        by = FetchedBy.NEXT_CRAWL
+        with locked(directory, outside, "crawl"):
+            by = FetchedBy.NEXT_CRAWL
     except DirectoryBusy:
         by = FetchedBy.RUNNING_CRAWL
-    asyncio.run(bring_back(directory, outside, selection))
+    asyncio.run(queue_again(directory, outside, selection))
     if by is FetchedBy.RUNNING_CRAWL:
         says(f"the running crawl fetches {counted(known, 'URL')} again, politely")
     return by
@@ -87,46 +88,41 @@ def groups_in(directory: Directory, selection: Selection) -> list[EndedGroup]:
         return ended(state, selection, KEYS)
 
 
-async def bring_back(directory: Directory, outside: Outside, selection: Selection) -> int:
+@asynccontextmanager
+async def _frontier_of(directory: Directory, outside: Outside, command: str) -> AsyncIterator[Frontier]:
+    """Raises DirectoryBusy while a crawl runs."""
+    with locked(directory, outside, command):
+        async with (
+            open_database(directory, outside.clock, silent) as database,
+            idle_frontier(database, config_of(directory.root).settings, outside) as frontier,
+        ):
+            yield frontier
+
+
+async def queue_again(directory: Directory, outside: Outside, selection: Selection) -> int:
     """Queue URLs again; returns how many."""
     try:
-        lock = lock_directory(directory, outside, "retry")
+        async with _frontier_of(directory, outside, "retry") as frontier:
+            return await frontier.requeue(selection)
     except DirectoryBusy:
         chosen = {"reasons": sorted(selection.reasons), "host": selection.host}
         urls = [url.text for url in selection.urls]
         with Control(directory.control, outside.clock) as control:
             number = control.ask(REQUEUE, urls=urls, **chosen)
-            if not await _is_done_in(PATIENCE_S, control, number, outside.clock):
+            if not await is_done_in(PATIENCE_S, control, number, outside.clock):
                 raise GossamerError(NO_RESPONSE) from None
         return sum(one.urls for one in groups_in(directory, selection))
-    try:
-        settings = config_of(directory.root).settings
-        async with (
-            open_database(directory, outside.clock, silent) as database,
-            idle_frontier(database, settings, outside) as frontier,
-        ):
-            return await frontier.requeue(selection)
-    finally:
-        lock.release()
 
 
 async def change_host(
     directory: Directory, outside: Outside, action: str, name: str, words: str, says: Says = unheard
 ) -> str:
-    """What it did, in words. `words`: why a host is retired, or the pattern that is released."""
+    """The result, in words. `words`: why a host is retired, or the pattern that is released."""
     try:
-        lock = lock_directory(directory, outside, "hosts")
-    except DirectoryBusy:
-        return await _host_asked(directory, outside, action, name, words, says)
-    try:
-        settings = config_of(directory.root).settings
-        async with (
-            open_database(directory, outside.clock, silent) as database,
-            idle_frontier(database, settings, outside) as frontier,
-        ):
+        async with _frontier_of(directory, outside, "hosts") as frontier:
             done = await _change(frontier, action, name, words)
-    finally:
-        lock.release()
+    except DirectoryBusy:
+        return await _request_host_change(directory, outside, action, name, words, says)
     if not done:
         raise GossamerError(f"{name} is not known, or {UNDONE[action]}")
     return f"{name} {DONE[action]}"
@@ -142,14 +138,16 @@ async def _change(frontier: Frontier, action: str, name: str, words: str) -> boo
             return await frontier.release(name, words) > 0
 
 
-async def _host_asked(directory: Directory, outside: Outside, action: str, name: str, words: str, says: Says) -> str:
+async def _request_host_change(
+    directory: Directory, outside: Outside, action: str, name: str, words: str, says: Says
+) -> str:
     """The crawl does it between two fetches; the result is read from the state."""
     args = {"retire": {"why": words}, "release": {"pattern": words}}.get(action, {})
     with Control(directory.control, outside.clock) as control:
         number = control.ask(VERBS[action], host=name, **args)
-        if not await _is_done_in(SILENT_S, control, number, outside.clock):
+        if not await is_done_in(SILENT_S, control, number, outside.clock):
             says(f"the running crawl is busy: waiting for it, up to {PATIENCE_S:g} s")
-            if not await _is_done_in(PATIENCE_S - SILENT_S, control, number, outside.clock):
+            if not await is_done_in(PATIENCE_S - SILENT_S, control, number, outside.clock):
                 raise GossamerError(NO_RESPONSE)
     with closing(open_state(directory)) as state:
         host = reports.host_state(state, name)
@@ -162,10 +160,13 @@ async def _host_asked(directory: Directory, outside: Outside, action: str, name:
 NO_RESPONSE = f"the running crawl has not responded in {PATIENCE_S:g} s; it will, if it is alive"
 
 
-async def _is_done_in(seconds: float, control: Control, number: int, clock: Clock) -> bool:
+async def is_done_in(
+    seconds: float, control: Control, number: int, clock: Clock, is_alive: Callable[[], bool] = lambda: True
+) -> bool:
+    """Whether the running crawl has done what was requested, within so many seconds."""
     give_up_s = clock.elapsed_s() + seconds
     while not control.is_done(number):
-        if clock.elapsed_s() > give_up_s:
+        if clock.elapsed_s() > give_up_s or not is_alive():
             return False
         await clock.sleep(LOOK_S)
     return True
@@ -174,12 +175,12 @@ async def _is_done_in(seconds: float, control: Control, number: int, clock: Cloc
 class SeedsTaken(msgspec.Struct, frozen=True):
     taken: int
     left_out: tuple[str, ...] = ()
-    """Why each of the others was, in words."""
+    """Why each of the others was omitted, in words."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeedIntake:
-    """REQUIRES: `control` is open."""
+    """Adds seeds to a collection, with or without a running crawl. REQUIRES: `control` is open."""
 
     directory: Directory
     settings: Callable[[], Settings]
@@ -188,61 +189,55 @@ class SeedIntake:
     is_crawling: Callable[[], bool]
 
     async def add(self, texts: Sequence[str], reach: str, contact: str) -> SeedsTaken:
-        """Raises GossamerError when they can neither be taken nor handed on."""
+        """Raises GossamerError if they can neither be added nor passed to the running crawl."""
         if len(texts) > MOST_SEEDS:
-            raise ConfigError(f"These are more than {MOST_SEEDS:,} addresses. Add them in parts.")
+            raise ConfigError(f"These are more than {MOST_SEEDS:,} URLs. Add them in parts.")
         if reach not in tuple(Reach):
             raise ConfigError(f"There is no reach {reach!r}.")
         found, left_out = self._not_forgotten(*seeds_in(texts))
         settings = self.settings()
-        good, refused = await may_go(found, replace(settings, contact=contact or settings.contact), self.outside)
-        if good:
-            await self._take(good, reach)
-        return SeedsTaken(len(good), (*left_out, *refused))
+        allowed, refused = await fetchable(found, replace(settings, contact=contact or settings.contact), self.outside)
+        if allowed:
+            await self._add(allowed, reach)
+        return SeedsTaken(len(allowed), (*left_out, *refused))
 
     def _not_forgotten(self, found: Sequence[Url], left_out: Sequence[str]) -> tuple[list[Url], list[str]]:
-        """What was to be forgotten is no seed, and its name is not written down again."""
-        if not self.directory.is_begun:
-            return list(found), list(left_out)
-        with closing(open_state(self.directory)) as state:
-            block = forgotten.block(state)
+        """What was to be forgotten is no seed, and its name is not stored again."""
+        block = read_state(self.directory, forgotten.block, NOTHING)
         verdicts = [(url, block.judge(url)) for url in found]
-        kept_out = [verdict.rule for _, verdict in verdicts if isinstance(verdict, Denied)]
-        return [url for url, verdict in verdicts if not isinstance(verdict, Denied)], [*left_out, *kept_out]
+        refused = [verdict.rule for _, verdict in verdicts if isinstance(verdict, Denied)]
+        return [url for url, verdict in verdicts if not isinstance(verdict, Denied)], [*left_out, *refused]
 
-    async def _take(self, good: Sequence[Url], reach: str) -> None:
-        """Ourselves while nobody writes, else by asking whoever crawls."""
+    async def _add(self, seeds: Sequence[Url], reach: str) -> None:
+        """Directly while no process writes, else by a request to the running crawl."""
         give_up_s, number = self.outside.clock.elapsed_s() + SEEDS_PATIENCE_S, None
         while self.outside.clock.elapsed_s() < give_up_s:
             if self.is_crawling():
-                number = number or self.control.ask(SEED, urls=[url.text for url in good], reach=reach)
+                number = number or self.control.ask(SEED, urls=[url.text for url in seeds], reach=reach)
                 if self.control.is_done(number):
                     return
             else:
                 try:
-                    await self._offer(good, reach)
+                    await self._offer(seeds, reach)
                     return
                 except DirectoryBusy:
-                    number = None  # a crawl that begins does not heed what was asked before
+                    number = None  # a crawl that starts ignores earlier requests
             await self.outside.clock.sleep(LOOK_S)
         raise GossamerError("The collection is busy, and the seeds could not be added. Try again.")
 
-    async def _offer(self, good: Sequence[Url], reach: str) -> None:
+    async def _offer(self, seeds: Sequence[Url], reach: str) -> None:
         settings, clock = self.settings(), self.outside.clock
-        lock = lock_directory(self.directory, self.outside, "seeds")
-        try:
+        with locked(self.directory, self.outside, "seeds"):
             choose_database(self.directory, settings.frontier.database, self.outside.files)
             async with open_database(self.directory, clock, silent) as database:
-                await store_seeds(database, good, reach)
+                await store_seeds(database, seeds, reach)
                 async with idle_frontier(database, settings, self.outside) as frontier:
-                    await frontier.offer([Offer(seed, How.SEED) for seed in good])
-                    await frontier.revive(good)
-        finally:
-            lock.release()
+                    await frontier.offer([Offer(seed, How.SEED) for seed in seeds])
+                    await frontier.revive(seeds)
 
 
 def seeds_in(texts: Sequence[str]) -> tuple[list[Url], list[str]]:
-    """Each address once, and in words what is none."""
+    """Each URL once, and the errors of the others."""
     found, left_out = dict[Url, None](), []
     for text in texts:
         try:
@@ -252,10 +247,10 @@ def seeds_in(texts: Sequence[str]) -> tuple[list[Url], list[str]]:
     return list(found), left_out
 
 
-async def may_go(seeds: Sequence[Url], settings: Settings, outside: Outside) -> tuple[list[Url], list[str]]:
-    """Those that may be visited, and in words why the others may not. Nothing is dialled; names may be looked up."""
+async def fetchable(seeds: Sequence[Url], settings: Settings, outside: Outside) -> tuple[list[Url], list[str]]:
+    """Those that may be fetched, and in words why the others may not. No connection is made; names may be resolved."""
     try:
-        good, refused = await admitted(seeds, settings, real_network(outside).resolver)
+        allowed, refused = await admitted(seeds, settings, real_network(outside).resolver)
     except ConfigError as trouble:
-        good, refused = [], [line.strip() for line in str(trouble).splitlines() if not line.endswith(":")]
-    return good, [words.replace(WANTS_CONTACT, FILL_IN) for words in refused]
+        allowed, refused = [], [line.strip() for line in str(trouble).splitlines() if not line.endswith(":")]
+    return allowed, [words.replace(WANTS_CONTACT, FILL_IN) for words in refused]

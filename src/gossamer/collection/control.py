@@ -1,11 +1,11 @@
-"""A crawl steered from outside: started as a child, paused, stopped; its seeds, rules and hosts changed."""
+"""Control of a crawl: started as a child process, paused, stopped; its seeds, rules and hosts changed."""
 
 import asyncio
 import hashlib
 import re
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -15,7 +15,8 @@ from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError, DirectoryBusy, GossamerError
 from gossamer.base.processes import Child
 from gossamer.base.tell import silent
-from gossamer.collection.changes import BY_HAND, SeedIntake, SeedsTaken, bring_back, change_host, may_go
+from gossamer.collection.changes import BY_HAND, SeedIntake, SeedsTaken, change_host, fetchable, is_done_in, queue_again
+from gossamer.collection.directory import read_state
 from gossamer.collection.state import RulesPreview, rules_effect
 from gossamer.config.load import FILE_NAME
 from gossamer.config.settings import Settings
@@ -38,14 +39,14 @@ from gossamer.values.visit import Selection
 
 MODULE = "gossamer.cli.crawl_child"
 FETCHABLE = frozenset(Reason) - {Reason.FORGOTTEN}
-"""Ends after which a page may be asked for again."""
+"""Outcomes after which a page may be fetched again."""
 LOOK_S = 0.1
 PATIENCE_S = 10.0
 STATE_S = 2.5
 FIRST_BEAT_S = 12.0
-"""How long whoever starts a crawl waits to hear of it."""
+"""How long the caller that starts a crawl waits for its first heartbeat."""
 END_S = 15.0
-"""What a crawl may take to end when the server does; a clean stop stays below ten seconds."""
+"""How long a crawl may take to end with the server; a clean stop takes less than ten seconds."""
 STILL_STARTING = "The crawl has been started, but has not responded yet: this machine is busy."
 MOST_SEEDS_SHOWN = 200
 LOG_LINES, LOG_TAIL = 12, 8192
@@ -63,25 +64,25 @@ HostAction = Literal["retire", "reinstate", "release", "exclude"]
 
 
 class Crawler(msgspec.Struct, frozen=True):
-    """Who crawls, or did last."""
+    """The crawl that runs, or the last one."""
 
     is_alive: bool = False
-    """A crawler is at work on this collection, whoever started it."""
+    """A crawler works on this collection, no matter who started it."""
     is_starting: bool = False
-    """This page started one, and nothing has been heard of it yet."""
+    """This page started one, and it has not reported yet."""
     is_stopping: bool = False
-    """It was asked to end from here, and has not yet."""
+    """It was asked from here to stop, and has not yet."""
     is_ours: bool = False
     """This server started it, and ends it when it ends itself."""
     holder: str = ""
-    """Who writes to the collection: which process, doing what, since when. Nobody, when empty."""
+    """The process that writes to the collection, what it does, and since when; empty if none does."""
     ended: str = ""
-    """How the crawler that was started from here ended, in words; empty when none has."""
+    """How the crawler started from here ended, in words; empty if none has."""
     has_failed: bool = False
     log: tuple[str, ...] = ()
     """The last lines it wrote."""
     waits: str = ""
-    """What it waits for while it has nothing to do, until when and why."""
+    """What it waits for while idle, until when and why."""
 
 
 class Seed(msgspec.Struct, frozen=True):
@@ -93,16 +94,16 @@ class CrawlState(msgspec.Struct, frozen=True):
     crawler: Crawler = Crawler()
     seeds: tuple[Seed, ...] = ()
     seed_count: int = 0
-    """Of which the first are listed."""
+    """Of all; only the first are listed."""
     contact: str = ""
-    """Where site owners reach whoever crawls; without it public sites are not visited."""
+    """How site owners can reach the operator; without it public sites are not fetched."""
     reach: str = Reach.HOST
-    """How far links are followed from a new seed, unless another reach is chosen."""
+    """How far links are followed from a new seed by default."""
     rules: int = 0
 
 
-class Wrong(msgspec.Struct, frozen=True):
-    """A line that is no rule."""
+class RuleError(msgspec.Struct, frozen=True):
+    """A line that is no valid rule."""
 
     line: int
     column: int
@@ -113,19 +114,19 @@ class Wrong(msgspec.Struct, frozen=True):
 class RuleSet(msgspec.Struct, frozen=True):
     text: str = ""
     mark: str = ""
-    """Of the text: who saves names the mark of what was edited, so that nobody's work is overwritten unseen."""
+    """Digest of the text: saving names the digest of what was edited, so that no change is overwritten unseen."""
     before: str | None = None
     """The rules before the last save."""
-    wrong: tuple[Wrong, ...] = ()
+    wrong: tuple[RuleError, ...] = ()
 
 
 class RulesChanged(GossamerError):
-    """Somebody else has saved the rules meanwhile."""
+    """The rules were changed by someone else in the meantime."""
 
 
 @dataclass(slots=True)
 class CrawlControl:
-    """Steers the crawl of one collection. REQUIRES: `control` is open."""
+    """Controls the crawl of one collection. REQUIRES: `control` is open."""
 
     directory: Directory
     given: Settings
@@ -134,29 +135,28 @@ class CrawlControl:
     _child: Child | None = None
     _contact: str = ""
     _stopping: int | None = None
-    """The crawler that was asked to end."""
+    """The process that was asked to stop."""
     _starting: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _looking: threading.Lock = field(default_factory=threading.Lock)
+    _searching: threading.Lock = field(default_factory=threading.Lock)
     _threads: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(2))
-    """Of those that make pages, how many may look or wait to look: anybody may ask, and there are few."""
+    """How many of the few web threads may search the queue or wait to do so, as any client may ask for it."""
 
     def settings(self) -> Settings:
-        """As the file says now, if there is one: it may have been edited since the server started."""
+        """As in the file now, if there is one: it may have been edited since the server started."""
         file = self.directory.root / FILE_NAME
-        is_said = file.is_file() or bool(stored_in(self.directory.root))
-        found = config_of(self.directory.root).settings if is_said else self.given
+        is_set = file.is_file() or bool(stored_in(self.directory.root))
+        found = config_of(self.directory.root).settings if is_set else self.given
         return found if found.contact or not self._contact else replace(found, contact=self._contact)
 
     def state(self) -> CrawlState:
-        known: list[tuple[Url, str]] = []
-        if self.directory.is_begun:
-            with closing(open_state(self.directory)) as state:
-                known = stored_seeds(state)
-        settings = self.settings()
+        known, settings = self._seeds(), self.settings()
         shown = tuple(Seed(url.text, reach) for url, reach in known[:MOST_SEEDS_SHOWN])
         found = load_rules(self.rules_file().text())
         number = 0 if isinstance(found, Problems) else len(found.rules)
         return CrawlState(self.crawler(), shown, len(known), settings.contact or "", settings.crawl.scope, number)
+
+    def _seeds(self) -> list[tuple[Url, str]]:
+        return read_state(self.directory, stored_seeds, [])
 
     def crawler(self) -> Crawler:
         pid, child = self.crawler_pid(), self._child
@@ -177,7 +177,7 @@ class CrawlControl:
         )
 
     def crawler_pid(self) -> int | None:
-        """Of a crawl that is at work."""
+        """Of a running crawl."""
         found = self._beat()
         return None if found is None else int(str(found["pid"]))
 
@@ -219,21 +219,19 @@ class CrawlControl:
         if isinstance(found, str):
             raise DirectoryBusy(f"The collection is being written by {found}. Wait for it, or stop it first.")
         found.release()
-        known: list[tuple[Url, str]] = []
-        if self.directory.is_begun:
-            with closing(open_state(self.directory)) as state:
-                known = stored_seeds(state)
-        if not known:
+        seeds = [url for url, _ in self._seeds()]
+        if not seeds:
             raise ConfigError("There are no seed URLs. Add one first.")
-        good, left_out = await may_go([url for url, _ in known], self.settings(), self.outside)
-        if not good:
+        allowed, left_out = await fetchable(seeds, self.settings(), self.outside)
+        if not allowed:
             raise ConfigError("None of the seeds can be fetched: " + "; ".join(left_out))
 
     async def ask(self, verb: Verb) -> str:
         pid = self.crawler_pid()
         if pid is None:
             raise GossamerError("No crawl is running.")
-        await self._done(self.control.ask(verb))
+        if not await is_done_in(PATIENCE_S, self.control, self.control.ask(verb), self.outside.clock, self.is_crawling):
+            raise GossamerError("The crawl has not responded yet. It will, if it is alive.")
         if verb == "stop":
             self._stopping = pid
             return "The crawl is stopping: fetches in progress are finished and stored."
@@ -245,49 +243,36 @@ class CrawlControl:
     def _pause(self) -> str | None:
         return next((one.state for one in self.control.vitals() if one.process == "crawler"), None)
 
-    async def _done(self, number: int) -> None:
-        """Once the crawl has heard it."""
-        give_up_s = self.outside.clock.elapsed_s() + PATIENCE_S
-        while not self.control.is_done(number):
-            if self.outside.clock.elapsed_s() > give_up_s or not self.is_crawling():
-                raise GossamerError("The crawl has not responded yet. It will, if it is alive.")
-            await self.outside.clock.sleep(LOOK_S)
-
     def rules_file(self) -> RulesFile:
         return RulesFile(self.outside.files, self.directory.root, silent)
 
     def rules(self) -> RuleSet:
         file = self.rules_file()
         text = file.text()
-        return RuleSet(text, mark_of(text), file.before(), wrong_in(text))
+        return RuleSet(text, mark_of(text), file.before(), errors_in(text))
 
     def effect(self, text: str, seconds: float) -> RulesPreview:
-        """Of these rules, if they were saved; looked into for so many seconds at most, and one at a time: it reads the
-        whole queue. REQUIRES: nothing wrong in them."""
+        """The effect of saving these rules, searched for at most so many seconds, by one caller at a time: it reads the
+        whole queue. REQUIRES: they are valid."""
         then = load_rules(text)
-        assert not isinstance(then, Problems), "the caller has seen to that"
+        assert not isinstance(then, Problems), "the caller has checked them"
         if not self.directory.is_begun:
             return RulesPreview(0, is_whole=True)
         now = load_rules(self.rules_file().text())
-        with self.turn_to_look(), closing(open_state(self.directory)) as state:
+        with self.turn_to_search(), closing(open_state(self.directory)) as state:
             known = [(url, Reach(reach)) for url, reach in stored_seeds(state)]
             before = NO_RULES if isinstance(now, Problems) else now.for_seeds(known)
             *_, found = rules_effect(state, before, then.for_seeds(known), seconds, self.outside.clock)
         return found
 
     @contextmanager
-    def turn_to_look(self) -> Iterator[None]:
-        if not self._threads.acquire(blocking=False):
-            raise GossamerError("the queue is being searched by other requests")
-        try:
-            if not self._looking.acquire(timeout=PATIENCE_S):
-                raise GossamerError("the queue is being searched by other requests")
-            try:
-                yield
-            finally:
-                self._looking.release()
-        finally:
-            self._threads.release()
+    def turn_to_search(self) -> Iterator[None]:
+        with ExitStack() as acquired:
+            for turn, timeout_s in ((self._threads, 0.0), (self._searching, PATIENCE_S)):
+                if not turn.acquire(timeout=timeout_s):
+                    raise GossamerError("the queue is being searched by other requests")
+                acquired.callback(turn.release)
+            yield
 
     async def save_rules(self, text: str, mark: str) -> str:
         file, text = self.rules_file(), text.replace("\r\n", "\n").rstrip()
@@ -302,7 +287,7 @@ class CrawlControl:
         return "The rules are as they were before the last change."
 
     async def add_seeds(self, texts: Sequence[str], reach: str, contact: str) -> SeedsTaken:
-        """Checked, remembered and offered, whether a crawl runs or not."""
+        """Checked, stored and offered, with or without a running crawl."""
         intake = SeedIntake(self.directory, self.settings, self.outside, self.control, self.is_crawling)
         return await intake.add(texts, reach, contact)
 
@@ -319,7 +304,7 @@ class CrawlControl:
     async def fetch_again(self, text: str) -> str:
         url = stripped(checked_seeds([text])[0])
         try:
-            moved = await bring_back(self.directory, self.outside, Selection(FETCHABLE, urls=(url,)))
+            moved = await queue_again(self.directory, self.outside, Selection(FETCHABLE, urls=(url,)))
         except DirectoryBusy:
             raise GossamerError("another process is writing to the collection; try again when it has ended") from None
         if not moved and not self._is_queued(url):
@@ -334,8 +319,8 @@ class CrawlControl:
         return found is not None and found.is_queued
 
     def _holder(self) -> str:
-        """Who the lock's file names, as long as that process lives. The lock itself is not touched: whoever tried it
-        at this moment would be refused."""
+        """The process named in the lock file, if it is alive. The lock is not touched: that would refuse it to any
+        process that tries to get it at that moment."""
         path = self.directory.root / LOCK_NAME
         if not self.outside.files.size(path):
             return ""
@@ -358,12 +343,12 @@ class CrawlControl:
         if not size:
             return ()
         text = self.outside.files.read(path, max(0, size - LOG_TAIL)).decode("utf-8", "replace")
-        for root in (self.directory.root.absolute(), self.directory.root):  # no page tells where the collection lies
+        for root in (self.directory.root.absolute(), self.directory.root):  # no page shows where the collection is
             text = text.replace(str(root), "the data directory")
         return tuple(text.splitlines()[-LOG_LINES:])
 
     async def close(self) -> None:
-        """The crawl that was started from here ends with the server."""
+        """A crawl started from here ends with the server."""
         child = self._child
         if child is None or child.exit_code() is not None:
             return
@@ -376,8 +361,8 @@ def mark_of(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def wrong_in(text: str) -> tuple[Wrong, ...]:
+def errors_in(text: str) -> tuple[RuleError, ...]:
     found = load_rules(text)
     if not isinstance(found, Problems):
         return ()
-    return tuple(Wrong(one.line, one.column, one.says, one.text) for one in found.problems)
+    return tuple(RuleError(one.line, one.column, one.says, one.text) for one in found.problems)

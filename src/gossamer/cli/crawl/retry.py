@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.cli.flags import Dir
-from gossamer.collection.changes import bring_back, groups_in
+from gossamer.collection.changes import groups_in, queue_again
 from gossamer.collection.directory import existing
 from gossamer.crawler.seeds import checked_seeds
 from gossamer.rules.canonical import stripped
@@ -36,7 +36,7 @@ def retry(
     found = groups_in(directory, selection)
     many = sum(one.urls for one in found)
     is_wanted = many > 0 and (yes or (not json and _is_agreed(found)))
-    moved = asyncio.run(bring_back(directory, outside, selection)) if is_wanted else 0
+    moved = asyncio.run(queue_again(directory, outside, selection)) if is_wanted else 0
     if json:
         print(as_json({"groups": found, "urls": many, "waiting": moved if is_wanted else None}))
     elif not many:

@@ -13,7 +13,7 @@ from starlette.responses import RedirectResponse, Response
 from gossamer.base.clock import in_words
 from gossamer.base.errors import GossamerError
 from gossamer.collection.collection import Collection
-from gossamer.collection.control import Crawler, CrawlState, RulesChanged, RuleSet, Seed, Wrong, wrong_in
+from gossamer.collection.control import Crawler, CrawlState, RuleError, RulesChanged, RuleSet, Seed, errors_in
 from gossamer.collection.lists import ListedVisit, VisitListQuery
 from gossamer.collection.state import RulesPreview
 from gossamer.monitor.chronicle import Chronicle, days_in_words
@@ -261,7 +261,7 @@ class RulesNow(msgspec.Struct, frozen=True):
     is_draft: bool
     mark: str
     """Version of the rules in force. Sent along when saving, so that no other change is overwritten unseen."""
-    wrong: tuple[Wrong, ...]
+    wrong: tuple[RuleError, ...]
     effect: RulesPreview | None
     """The effect of a draft on the waiting URLs; None without a draft, or if it has an invalid line."""
 
@@ -301,7 +301,7 @@ def rules_router(collection: Collection, show: Show, notices: Notices) -> Routes
         fields = await form_of(request, LONGEST_FORM)
         text, mark = fields.get("draft", "").replace("\r\n", "\n"), fields.get("mark", "")
         rules = await run_in_threadpool(control.rules)
-        wrong = wrong_in(text)
+        wrong = errors_in(text)
         if wrong:
             refused, status = not_saved(wrong), 400
         else:
@@ -329,7 +329,7 @@ def rules_page(
     return show("rules.html", status, rules=rules, now=now, **values)
 
 
-def not_saved(wrong: Sequence[Wrong]) -> FormNotice:
+def not_saved(wrong: Sequence[RuleError]) -> FormNotice:
     words = f"Not saved: {len(wrong)} line{'s are not valid rules' if len(wrong) > 1 else ' is not a valid rule'}."
     lines = [f"line {one.line}, column {one.column}: {one.says}" for one in wrong[:MOST_LINES]]
     return FormNotice(words, "bad", tuple(lines))
@@ -341,5 +341,5 @@ def rules_now(collection: Collection, rules: RuleSet, params: RulesParameters) -
     text = (rules.text if params.draft is None else params.draft).replace("\r\n", "\n")
     if params.add.strip():
         text = (text.rstrip() + "\n" if text.strip() else "") + " ".join(params.add.split()) + "\n"
-    wrong = wrong_in(text)
+    wrong = errors_in(text)
     return RulesNow(text, True, rules.mark, wrong, None if wrong else collection.control.effect(text, params.seconds))
