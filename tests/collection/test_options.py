@@ -228,7 +228,7 @@ def test_what_is_closed_is_told_with_what_opens_it(address: str) -> None:
 
 
 def test_what_no_option_opens_does_not_wait_for_one() -> None:
-    for why in (forbidden("169.254.169.254", ()), "port 25 is not for web pages", "not a canonical address"):
+    for why in (forbidden("169.254.169.254", ()), "port 25 is not for web pages", "not a canonical URL"):
         assert why is not None and closed_address(why) is None
     assert closed_address(str(forbidden_name("localhost", ()))) == "127.0.0.0/8"
     metadata = EndedGroup(Reason.ADDRESS, 2, details=((str(forbidden("169.254.169.254", ())), 2),))

@@ -10,11 +10,11 @@ from gossamer.fetch.answer import (
     TLS_DROPPED,
     WORTH_A_CONNECTION,
     ResponseHead,
-    is_wanted,
     is_what_we_have,
     limit_of,
     moment_of,
     outcome_of,
+    type_refusal,
     validators_of,
     wait_of,
 )
@@ -69,16 +69,16 @@ def test_each_status_has_one_meaning(status: int, means: str | Reason) -> None:
             if status in (429, 503, 400, 500, 600, 199):
                 assert found.detail == f"status {status}"
             elif 300 <= status < 400:
-                assert found.detail == "a redirect that leads nowhere"
+                assert found.detail == "a redirect without a target"
             elif status == 206:
-                assert found.detail == "a part (206) that was not asked for"
+                assert found.detail == "a part (206) that was not requested"
 
 
 def test_a_redirect_without_a_location_leads_nowhere() -> None:
     for status in (301, 302, 303, 307, 308):
         for given in ((), (("Location", ""),)):
             found = outcome(status, *given)
-            assert isinstance(found, Failed) and found.detail == "a redirect that leads nowhere"
+            assert isinstance(found, Failed) and found.detail == "a redirect without a target"
 
 
 @pytest.mark.parametrize(
@@ -117,9 +117,9 @@ def test_a_location_is_joined_with_the_url_that_was_asked_for(
         ([("content-length", "17")], 17, None),
         ([("Content-Length", "9" * 18)], 10**18 - 1, None),
         ([("Content-Length", "9" * 19)], None, None),
-        ([("Content-Length", "")], None, "Content-Length is no number"),
-        ([("Content-Length", "1x")], None, "Content-Length is no number"),
-        ([("Content-Length", "\u0661")], None, "Content-Length is no number"),
+        ([("Content-Length", "")], None, "Content-Length is not a number"),
+        ([("Content-Length", "1x")], None, "Content-Length is not a number"),
+        ([("Content-Length", "\u0661")], None, "Content-Length is not a number"),
         ([("Content-Length", "5"), ("Content-Length", "5")], None, "more than one Content-Length or Transfer-Encoding"),
         ([("Content-Length", "5"), ("Transfer-Encoding", "chunked")], None,
          "more than one Content-Length or Transfer-Encoding"),
@@ -134,7 +134,7 @@ def test_a_length_is_one_number_and_a_transfer_coding_is_chunked(
     given: list[tuple[str, str]], length: int | None, fault: str | None
 ) -> None:
     head = ResponseHead(fields(*given))
-    assert (head.length, head.fault) == (length, fault)
+    assert (head.length, head.defect) == (length, fault)
 
 
 def test_the_fields_of_a_head_are_found_whatever_their_case() -> None:
@@ -146,9 +146,13 @@ def test_the_fields_of_a_head_are_found_whatever_their_case() -> None:
 
 
 def test_an_answer_without_a_type_is_wanted_and_any_other_only_when_it_is_listed() -> None:
-    assert [is_wanted(kind, ("text/html",)) for kind in ("", "text/html", "text/xhtml", "text/")] == [
-        True, True, False, False,
-    ]  # fmt: skip
+    def refused(media_type: str, why: str | None = None) -> Refused | None:
+        return type_refusal(Url("http://a.test/"), media_type, 0, ("text/html",), lambda *_: why)
+
+    assert refused("") is refused("text/html") is None
+    for other in ("text/xhtml", "text/"):
+        assert refused(other) == Refused(Reason.MEDIA_TYPE, other)
+    assert refused("text/html", "a rule") == Refused(Reason.MEDIA_TYPE, "a rule")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from gossamer.base.errors import ConfigError
 from gossamer.config.slices import Fetch, RobotsKeeping
 from gossamer.fetch.answer import NOTHING, OLD_COPY, entry_of
 from gossamer.fetch.client import ResponseBody, _fields, conditions, user_agent
-from gossamer.fetch.dns import in_turns
+from gossamer.fetch.dns import interleaved
 from gossamer.fetch.pool import plain
 from gossamer.values.capture import Capture
 from gossamer.values.history import Validators
@@ -43,7 +43,7 @@ def test_why_no_connection_came_to_be_is_told_as_the_system_calls_it() -> None:
     ],
 )
 def test_addresses_of_both_families_take_turns(given: list[str], by_turns: list[str]) -> None:
-    assert in_turns(given) == by_turns
+    assert interleaved(given) == by_turns
 
 
 def test_a_question_says_who_asks_what_is_taken_and_what_is_known() -> None:

@@ -179,11 +179,11 @@ def test_F_D2_each_special_range_is_closed_from_its_first_to_its_last_address(fi
         ("::ffff:10.0.0.1", "private"),
         ("::ffff:0:10.0.0.1", "private"),
         ("64:ff9b::a00:1", "private"),
-        ("1fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "not handed out"),
-        ("4000::", "not handed out"),
-        ("64:ff9b:2::", "not handed out"),
-        ("100:0:0:2::", "not handed out"),
-        ("fbff::1", "not handed out"),
+        ("1fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "not assigned"),
+        ("4000::", "not assigned"),
+        ("64:ff9b:2::", "not assigned"),
+        ("100:0:0:2::", "not assigned"),
+        ("fbff::1", "not assigned"),
     ],
 )
 def test_F_D2_what_is_not_public_says_why(address, why):
@@ -204,7 +204,7 @@ def test_what_lies_beside_the_special_ranges_may_be_dialled(address):
 
 @pytest.mark.parametrize("address", CLOUDS)
 def test_F_D13_each_metadata_address_of_a_cloud_is_closed_in_every_form(address):
-    words = f"{address} leads to a cloud's metadata service"
+    words = f"{address} is a cloud's metadata service"
     assert forbidden(address, ()) == forbidden(address, ranges(["0.0.0.0/0", "::/0"])) == words
     assert closed_address(words) is None
     if ":" not in address:
@@ -216,15 +216,15 @@ def test_F_D13_each_metadata_address_of_a_cloud_is_closed_in_every_form(address)
             0x2002 << 112 | number << 80,
         ):
             text = str(ipaddress.IPv6Address(wrapped))
-            assert forbidden(text, ranges(["0.0.0.0/0", "::/0"])) == f"{text} leads to a cloud's metadata service"
+            assert forbidden(text, ranges(["0.0.0.0/0", "::/0"])) == f"{text} is a cloud's metadata service"
 
 
 def test_what_is_said_of_an_address_tells_what_would_open_it():
     assert forbidden_name("x.LOCALHOST.", ()) == "x.LOCALHOST. is this machine"
     assert closed_address("x.LOCALHOST. is this machine") == "127.0.0.0/8"
-    assert forbidden("no address", ()) == "no address is no network address"
+    assert forbidden("no address", ()) == "no address is not an IP address"
     assert forbidden("fe80::1%eth0", ()) == "fe80::1%eth0 is tied to one network interface"
-    for words in ("no address is no network address", "fe80::1%eth0 is tied to one network interface", "", "refused"):
+    for words in ("no address is not an IP address", "fe80::1%eth0 is tied to one network interface", "", "refused"):
         assert closed_address(words) is None
 
 

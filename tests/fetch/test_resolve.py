@@ -8,7 +8,7 @@ import pytest
 from tests.hostile.names import NXDOMAIN, SERVFAIL, NameServer, Reply, Table
 
 from gossamer.fetch import dns
-from gossamer.fetch.dns import DnsResolver, in_turns
+from gossamer.fetch.dns import DnsResolver, interleaved
 from gossamer.testing import FakeClock
 
 T = TypeVar("T")
@@ -39,7 +39,7 @@ def found(name: str, table: Table) -> list[str]:
 def test_both_families_are_found_and_take_turns():
     table = {"both.test": Reply(("20.0.0.2", "2606:4700::2", "20.0.0.1", "2606:4700::1", "20.0.0.3"))}
     assert found("Both.test", table) == ["20.0.0.2", "2606:4700::2", "20.0.0.1", "2606:4700::1", "20.0.0.3"]
-    assert in_turns(["a:1", "a:2", "1.1"]) == ["1.1", "a:1", "a:2"]
+    assert interleaved(["a:1", "a:2", "1.1"]) == ["1.1", "a:1", "a:2"]
 
 
 def test_an_answer_is_remembered_for_its_time_to_live():
@@ -48,7 +48,7 @@ def test_an_answer_is_remembered_for_its_time_to_live():
         for pause_s in (0, 59, 2):  # c-ares remembers too, by the real time: what counts is that we ask it
             clock.advance(pause_s)
             assert await resolver.addresses("a.test") == ["20.0.0.1"]
-            asked.append(resolver._asked)
+            asked.append(resolver._query_count)
         return asked
 
     assert with_names({"a.test": Reply(("20.0.0.1",))}, ask) == [1, 1, 2]
@@ -61,7 +61,7 @@ def test_a_time_to_live_is_kept_within_bounds(ttl_s, kept_s):
         for pause_s in (0, kept_s - 1, 2):
             clock.advance(pause_s)
             await resolver.addresses("a.test")
-            asked.append(resolver._asked)
+            asked.append(resolver._query_count)
         return asked
 
     assert with_names({"a.test": Reply(("20.0.0.1",), ttl_s=ttl_s)}, ask) == [1, 1, 2]
@@ -129,7 +129,7 @@ def test_who_asks_the_same_at_the_same_time_shares_one_question():
     async def ask(resolver, server, clock):
         server.delay_s = 0.05
         answers = await asyncio.gather(*[resolver.addresses("a.test") for _ in range(50)])
-        return answers, server.times("a.test"), resolver._asked
+        return answers, server.times("a.test"), resolver._query_count
 
     answers, asked, questions = with_names({"a.test": Reply(("20.0.0.1",))}, ask)
     assert answers == [["20.0.0.1"]] * 50
@@ -187,7 +187,7 @@ def test_F_D12_the_memory_is_bounded(monkeypatch, each):
                 assert given == list(addresses)
             assert len(resolver._found) <= 30 // each
         await resolver.addresses("gone.test")
-        return len(resolver._found), resolver._weight, len(resolver._asking)
+        return len(resolver._found), resolver._weight, len(resolver._queries)
 
     remembered, weight, asking = with_names({name: Reply(addresses) for name in names}, ask)
     assert weight <= 30 and remembered <= weight and asking == 0

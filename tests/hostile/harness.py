@@ -87,9 +87,15 @@ class Guarded:
         self._client = client
         self.asked: list[str] = []
 
-    async def fetch(self, url: Url, kind: VisitKind = VisitKind.PAGE, depth: int = 0) -> Outcome:
+    async def fetch(
+        self,
+        url: Url,
+        kind: VisitKind = VisitKind.PAGE,
+        depth: int = 0,
+        before_sending: Callable[[], None] = lambda: None,
+    ) -> Outcome:
         self.asked.append(url.text)
-        return await self._client.fetch(url, kind)
+        return await self._client.fetch(url, kind, before_sending=before_sending)
 
 
 async def answering(answer: bytes, visit: Callable[[int], Awaitable[T]]) -> T:

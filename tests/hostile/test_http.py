@@ -44,7 +44,7 @@ def test_F_H1_a_body_below_the_least_rate_is_given_up_and_what_came_is_kept(name
     assert outcome.reason is Reason.TOO_SLOW
     assert outcome.capture is not None and outcome.capture.truncated is Truncated.TIME
     assert outcome.capture.body.startswith(b"x")
-    assert outcome.detail.endswith("slower than 1024 a second (fetch.least_rate)")
+    assert outcome.detail.endswith("fewer than 1024 a second (fetch.least_rate)")
 
 
 @pytest.mark.parametrize("name", ["H1-slow-body", "H1-stalled-body"])
@@ -56,7 +56,7 @@ def test_a_body_that_does_not_end_is_told_from_a_host_that_does_not_answer(name)
 
 
 def test_F_H1_a_server_that_never_answers_ends_at_the_deadline():
-    assert failure("H1-silence", IMPATIENT) == Failed(Reason.TIMEOUT, "nothing came within 1 s (fetch.timeout_s)")
+    assert failure("H1-silence", IMPATIENT) == Failed(Reason.TIMEOUT, "no response within 1 s (fetch.timeout_s)")
 
 
 def test_F_H1_many_silent_hosts_hold_a_bounded_number_of_connections():

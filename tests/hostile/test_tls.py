@@ -80,7 +80,7 @@ UNTRUSTED: dict[str, Callable[[trustme.CA], trustme.LeafCert]] = {
     "expired": lambda authority: authority.issue_cert("safe.test", not_after=PAST),
     "incomplete-chain": lambda authority: _without_its_chain(authority.create_child_ca().issue_cert("safe.test")),
 }
-UNKNOWN = "the certificate comes from an authority that is not known, or a certificate between is not sent"
+UNKNOWN = "the certificate's authority is not known, or an intermediate certificate is not sent"
 SAYS = {
     "self-signed": UNKNOWN,
     "wrong-name": "the certificate is for another name than this host's",

@@ -1,6 +1,4 @@
-"""What an answer means: from header fields to decisions, from a capture to an outcome, and from the answer for a
-robots.txt to the entry that is kept: which state, and until when. Pure.
-"""
+"""What a response means: its fields for what to do, a capture for the outcome, a robots.txt for its entry. Pure."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -22,18 +20,18 @@ Fields = CIMultiDictProxy[str]
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 STATUS_FAILS = {
-    206: (Reason.PROTOCOL, "a part (206) that was not asked for"),
+    206: (Reason.PROTOCOL, "a part (206) that was not requested"),
     429: (Reason.SLOW_DOWN, ""),
     503: (Reason.SLOW_DOWN, ""),
 }
 CLASS_FAILS = {
-    3: (Reason.PROTOCOL, "a redirect that leads nowhere"),
+    3: (Reason.PROTOCOL, "a redirect without a target"),
     4: (Reason.CLIENT_ERROR, ""),
     5: (Reason.SERVER_ERROR, ""),
 }
 LONGEST_WAIT_S = 24 * 3600.0
 UNVERIFIED = "tls-unverified"
-"""The flag of an answer from a server that could not prove who it is; the capture says why."""
+"""The flag of a response from a server whose certificate is not trusted; the capture says why."""
 TLS_DROPPED = "tls-dropped"
 """The flag of a redirect that leads from https to http."""
 LONGEST_NUMBER = 18
@@ -46,47 +44,50 @@ ETAG = re.compile(r'(?:W/)?"[!#-~]{1,200}"')
 HTTP_DATE = re.compile(r"[A-Za-z0-9,: +-]{10,40}")
 
 JudgeType = Callable[[Url, str, int], str | None]
-"""Why an answer of this media type from this URL, so many links from its seed, is not wanted; None: it is."""
+"""Why a response of this media type, for this URL, so many links from its seed, is not collected; None: it is."""
 
 
 class ResponseHead:
     """The header fields that decide what is done with the body."""
 
-    __slots__ = ("codings", "fault", "length", "location", "media_type", "retry_after")
+    __slots__ = ("codings", "defect", "length", "location", "media_type", "retry_after")
 
     def __init__(self, fields: Fields) -> None:
         self.codings = ",".join(fields.getall("Content-Encoding", ()))
         self.media_type = fields.get("Content-Type", "").partition(";")[0].strip().lower()
         self.location = fields.get("Location")
         self.retry_after = fields.get("Retry-After")
-        self.fault = _length_fault(fields)
+        self.defect = _length_defect(fields)
         """Why the message's length cannot be trusted."""
         length = fields.get("Content-Length", "")
-        self.length = int(length) if self.fault is None and 0 < len(length) <= LONGEST_NUMBER else None
+        self.length = int(length) if self.defect is None and 0 < len(length) <= LONGEST_NUMBER else None
 
 
-def _length_fault(fields: Fields) -> str | None:
-    """RFC 9112, 6.3. Responses are smuggled where two parsers disagree on a length: such an answer is refused."""
+def _length_defect(fields: Fields) -> str | None:
+    """RFC 9112, 6.3. Responses are smuggled where two parsers disagree on a length: such a response is refused."""
     lengths = fields.getall("Content-Length", ())
     transfer_codings = fields.getall("Transfer-Encoding", ())
     if len(lengths) + len(transfer_codings) > 1:
         return "more than one Content-Length or Transfer-Encoding"
     if lengths and not (lengths[0].isascii() and lengths[0].isdigit()):
-        return "Content-Length is no number"
+        return "Content-Length is not a number"
     if transfer_codings and transfer_codings[0].strip().lower() != "chunked":
         return "a transfer coding other than chunked"
     return None
 
 
-def is_wanted(media_type: str, wanted: Sequence[str]) -> bool:
-    """An answer without a media type may be a page: the reader will find out."""
-    return not media_type or media_type in wanted
+def type_refusal(url: Url, media_type: str, depth: int, wanted: Sequence[str], judge_type: JudgeType) -> Refused | None:
+    """For a page whose type is not collected. One without a media type may be a page: the reader will find out."""
+    if media_type and media_type not in wanted:
+        return Refused(Reason.MEDIA_TYPE, media_type)
+    why = judge_type(url, media_type, depth)
+    return None if why is None else Refused(Reason.MEDIA_TYPE, why)
 
 
 def is_what_we_have(fields: Fields, head: ResponseHead, etag: str) -> bool:
-    """Whether a server that ignored our condition begins to send what we have: it has the strong entity tag of our
-    request, which no other bytes may have (RFC 9110, 8.8.1). Only for a large body, which is worth a connection; not
-    where another field decides what may be shown."""
+    """Whether a server that ignored our condition is sending what we have: the response has the strong entity tag of
+    our request, which no other bytes may have (RFC 9110, 8.8.1). Only for a body that is larger than a connection is
+    worth, and not if another field decides what may be shown."""
     if not etag.startswith('"') or fields.get("ETag", "").strip() != etag or "X-Robots-Tag" in fields:
         return False
     return head.length is not None and head.length > WORTH_A_CONNECTION
@@ -123,7 +124,8 @@ def outcome_of(capture: Capture, head: ResponseHead, flags: tuple[str, ...], now
 
 def _moved(capture: Capture, location: str) -> Outcome:
     """The parser decoded the field as UTF-8, with surrogates for invalid bytes: those are Latin-1."""
-    text = location.encode("utf-8", "surrogateescape").decode("latin-1") if _has_surrogates(location) else location
+    has_surrogates = not location.isascii() and any("\ud800" <= character <= "\udfff" for character in location)
+    text = location.encode("utf-8", "surrogateescape").decode("latin-1") if has_surrogates else location
     to = url_of(text, capture.url)
     if to is None:
         return Refused(Reason.REDIRECT_OUT, f"status {capture.status} to {text[:200]}")
@@ -164,12 +166,8 @@ def wait_of(retry_after: str | None, now: Instant) -> float | None:
     return min(max(left_s, 0.0), LONGEST_WAIT_S)
 
 
-def _has_surrogates(text: str) -> bool:
-    return not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)
-
-
 OLD_COPY = "old-copy"
-"""The flag of an entry whose rules come from a good copy while the host cannot be reached."""
+"""The flag of an entry whose rules are those of an older copy, while the host cannot be reached."""
 NOTHING = (RobotsRule(allows=False, pattern="/", line=0),)
 _MAX_AGE = re.compile(r"(?:^|,)\s*max-age\s*=\s*\"?(\d{1,9})", re.IGNORECASE)
 
@@ -180,11 +178,12 @@ def entry_of(
     """The new entry (RFC 9309, 2.3.1). `parsed` is there when the outcome is `Fetched` and the file could be read."""
     match outcome:
         case Fetched(capture=capture) if parsed is not None:
-            return _read(visit, capture, parsed, now, settings)
+            return entry_read(visit.origin, parsed, now, _later(now, _keep_s(capture, settings)))
         case Unchanged() if visit.robots is not None and visit.robots.read_at is not None:
-            return _kept(visit.robots, now, settings)
+            return _confirmed(visit.robots, now, settings)
         case Moved(to=to):
-            hops = _hops(visit) + 1
+            old = visit.robots
+            hops = old.hops + 1 if old is not None and old.state is RobotsState.PENDING else 1
             if hops > settings.most_hops:
                 return _missing(visit, now, settings)
             return msgspec.structs.replace(
@@ -198,9 +197,9 @@ def entry_of(
             return _missing(visit, now, settings)
         case Failed(wait_s=wait_s):
             return _unreachable(visit, wait_s or 0.0, _trouble(outcome), now, settings)
-        case Refused(reason=reason) if reason in HELD:  # what was known stays; it is fetched once the options allow it
+        case Refused(reason=reason) if reason in HELD:  # the old rules stay; it is fetched once the options allow it
             return _last_good(visit, now, settings)
-        case Refused():  # by a rule of our own: another fetch would change nothing
+        case Refused():  # by one of our rules: another fetch would change nothing
             return msgspec.structs.replace(
                 _unreachable(visit, 0.0, _trouble(outcome), now, settings), failures=HOPELESS
             )
@@ -212,32 +211,14 @@ def _trouble(outcome: Failed | Refused) -> str:
     return f"{outcome.reason}: {outcome.detail or IN_WORDS[outcome.reason]}"
 
 
-def _read(visit: Visit, capture: Capture, parsed: ParsedRobots, now: Instant, settings: RobotsKeeping) -> Robots:
-    return entry_read(visit.origin, parsed, now, _later(now, _keep_s(capture, settings)))
-
-
 def entry_read(origin: str, parsed: ParsedRobots, now: Instant, expires_at: Instant) -> Robots:
-    """The entry of a robots.txt that was read just now."""
-    return Robots(
-        origin=origin,
-        state=RobotsState.READ,
-        fetched_at=now,
-        expires_at=expires_at,
-        rules=parsed.rules,
-        crawl_delay_s=parsed.crawl_delay_s,
-        sitemaps=parsed.sitemaps,
-        flags=parsed.flags,
-        read_at=now,
-        signals=parsed.signals,
-        extensions=parsed.extensions,
-        group=parsed.group,
-        group_lines=parsed.group_lines,
-        recrawl_delay_s=parsed.recrawl_delay_s,
-    )
+    """The entry of a robots.txt that was read at `now`."""
+    found = msgspec.structs.asdict(parsed)
+    return Robots(origin, RobotsState.READ, fetched_at=now, expires_at=expires_at, read_at=now, **found)
 
 
-def _kept(old: Robots, now: Instant, settings: RobotsKeeping) -> Robots:
-    """Not modified: what was read is valid again, from now."""
+def _confirmed(old: Robots, now: Instant, settings: RobotsKeeping) -> Robots:
+    """Not modified: the old entry is valid again, from now."""
     return msgspec.structs.replace(
         old,
         state=RobotsState.READ,
@@ -254,41 +235,30 @@ def _kept(old: Robots, now: Instant, settings: RobotsKeeping) -> Robots:
 
 
 def _missing(visit: Visit, now: Instant, settings: RobotsKeeping) -> Robots:
-    return Robots(
-        origin=visit.origin,
-        state=RobotsState.MISSING,
-        fetched_at=now,
-        expires_at=_later(now, settings.keep_s),
-    )
+    return Robots(visit.origin, RobotsState.MISSING, fetched_at=now, expires_at=_later(now, settings.keep_s))
 
 
 def _unreachable(visit: Visit, wait_s: float, trouble: str, now: Instant, settings: RobotsKeeping) -> Robots:
-    """Nothing may be fetched until it can be read; after half a day the last good copy, if any, counts again."""
+    """Nothing may be fetched until it can be read; after half a day the last good copy, if any, applies again."""
     good = _last_good(visit, now, settings)
     most_s = settings.retry_most_s if good.read_at is None else min(settings.retry_most_s, settings.retry_copy_s)
     back_off_s = min(settings.retry_s * 2.0 ** min(good.failures, 32), max(most_s, settings.retry_s))
     since = good.failing_since if good.failing_since is not None else now
-    may_speak = good.read_at is not None and now - since >= settings.patience_s * SECOND
+    is_copy_valid = good.read_at is not None and now - since >= settings.patience_s * SECOND
     return msgspec.structs.replace(
         good,
-        state=RobotsState.READ if may_speak else RobotsState.UNREACHABLE,
+        state=RobotsState.READ if is_copy_valid else RobotsState.UNREACHABLE,
         expires_at=_later(now, max(back_off_s, wait_s)),
         failures=min(good.failures + 1, HOPELESS - 1),
         failing_since=since,
         trouble=trouble,
-        flags=(OLD_COPY,) if may_speak else (),
+        flags=(OLD_COPY,) if is_copy_valid else (),
     )
 
 
 def _last_good(visit: Visit, now: Instant, settings: RobotsKeeping) -> Robots:
-    """What is kept while there is no new answer: the failures in a row, and the rules unless they are too old."""
-    blank = Robots(
-        origin=visit.origin,
-        state=RobotsState.UNREACHABLE,
-        fetched_at=now,
-        expires_at=now,
-        failures=visit.failures,
-    )
+    """What is kept without a new response: the failures in a row, and the rules unless they are too old."""
+    blank = Robots(visit.origin, RobotsState.UNREACHABLE, now, expires_at=now, failures=visit.failures)
     old = visit.robots
     if old is None:
         return blank
@@ -298,10 +268,6 @@ def _last_good(visit: Visit, now: Instant, settings: RobotsKeeping) -> Robots:
     return msgspec.structs.replace(
         old, state=blank.state, fetched_at=now, expires_at=now, failures=failures, ask=None, hops=0, flags=()
     )
-
-
-def _hops(visit: Visit) -> int:
-    return visit.robots.hops if visit.robots is not None and visit.robots.state is RobotsState.PENDING else 0
 
 
 def _keep_s(capture: Capture, settings: RobotsKeeping) -> float:

@@ -1,12 +1,12 @@
-"""The byte budget of a crawler process: every body from the first byte received until its group is settled.
+"""The memory budget of a crawler process: every body from the first byte received until its group is settled.
 
     own share -> medium -> large -> answers
 
-Each fetch may hold its own share without asking, so that small pages never wait for large ones. What a body needs
-beyond it comes from one of two pools, by its size; the reader's answer (the record and the reading) from a third. A
-fetch only waits for a pool further to the right than those it holds from, and the holders of the last one need nothing
-but the disk: no deadlock is possible. A host has at most one fetch in progress until that is settled, so what a fetch
-holds is what its host holds.
+Each fetch has a share of its own that needs no grant, so small pages never wait for large ones. What a body needs in
+addition comes from one of two pools, by its size; the reader's answer (the record and the reading) from a third. A
+fetch only waits for a pool further to the right than those it holds from, and the holders of the last one need only the
+disk: no deadlock is possible. A host has at most one fetch in progress until that is settled, so what a fetch holds is
+what its host holds.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ COPIES = 2
 
 
 class _Pool:
-    """Requests are granted whole, in order. One that exceeds the pool is granted when nothing else is."""
+    """Requests are granted whole, in order. One that exceeds the pool is granted when it is the only one."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -48,7 +48,7 @@ class _Pool:
             if turn.done() and not turn.cancelled():  # granted just as the fetch was cancelled
                 self.give_back(size)
             else:
-                with contextlib.suppress(ValueError):  # not there: it was skipped when room became free just now
+                with contextlib.suppress(ValueError):  # not there: it was skipped when memory became free just now
                     self.waiting.remove((size, turn))
                 self.give_back(0)  # the next may fit
             raise
@@ -64,16 +64,16 @@ class _Pool:
 
 @dataclass(slots=True)
 class _Account:
-    """What a host holds beyond its share: (pool, bytes)."""
+    """What a host holds beyond its share."""
 
     body: tuple[_Pool, int] | None = None
     answers: list[int] = field(default_factory=list)
 
 
 class Budget:
-    """One for a crawler process. The caller of `body` sees to `release`, which ends what a host holds.
+    """One for a crawler process. The caller of `body` must call `release`, which frees what a host holds.
 
-    A single body of any size is always possible: if it exceeds its pool, it has that to itself.
+    A single body of any size is always possible: if it exceeds its pool, it gets all of it.
     """
 
     def __init__(self, total: int = 256 * MIB, at_once: int = 128) -> None:
@@ -96,12 +96,12 @@ class Budget:
         return len(self._medium.waiting) + len(self._large.waiting)
 
     def next_size(self, received: int, likely: int) -> int:
-        """What to request when a body has outgrown what it holds: one of unknown length may be of medium size, and gets
-        room for the largest only once it proves to be large."""
+        """What to request when a body is larger than what it holds: one of unknown length may be of medium size, and
+        gets room for the largest only once it proves to be large."""
         return likely if received > self.medium or likely <= self.medium else self.medium
 
     async def body(self, host: str, size: int) -> None:
-        """Wait until there is room for `size` bytes of the body being received; replaces what was granted before."""
+        """Wait for room for `size` bytes of the body being received; replaces what was granted before."""
         if size <= self.share:
             return
         pool = self._medium if size <= self.medium else self._large
@@ -114,14 +114,14 @@ class Budget:
         account.body = (pool, size)
 
     async def answer(self, host: str, size: int) -> None:
-        """Wait until there is room for a reader's answer of `size` bytes."""
+        """Wait for room for a reader's answer of `size` bytes."""
         if size <= self.share:
             return
         await self._answers.take(COPIES * size)
         self._accounts.setdefault(host, _Account()).answers.append(COPIES * size)
 
     def body_done(self, host: str) -> None:
-        """The body is no longer in memory, or none of it came."""
+        """The body is no longer in memory, or was never received."""
         account = self._accounts.get(host)
         if account is not None:
             _free(account)
@@ -129,7 +129,7 @@ class Budget:
                 del self._accounts[host]
 
     def release(self, host: str) -> None:
-        """Nothing of the host's fetch is in memory any more."""
+        """The host's fetch has nothing in memory any more."""
         account = self._accounts.pop(host, None)
         if account is not None:
             _free(account)

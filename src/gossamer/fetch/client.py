@@ -1,8 +1,8 @@
-"""The HTTP client: a GET, an answer within limits, a typed outcome. Nothing else in the program makes requests."""
+"""The HTTP client: a GET, a response within limits, a typed outcome. Nothing else in the program makes requests."""
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from io import BytesIO
 from itertools import chain
 from typing import Self
@@ -12,7 +12,15 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from gossamer import __version__
 from gossamer.base.errors import ConfigError
 from gossamer.config.slices import Fetch
-from gossamer.fetch.answer import UNVERIFIED, JudgeType, ResponseHead, is_wanted, is_what_we_have, limit_of, outcome_of
+from gossamer.fetch.answer import (
+    UNVERIFIED,
+    JudgeType,
+    ResponseHead,
+    is_what_we_have,
+    limit_of,
+    outcome_of,
+    type_refusal,
+)
 from gossamer.fetch.budget import CROWD, Budget
 from gossamer.fetch.pool import Connections, PooledConnection
 from gossamer.fetch.protocols import OtherExchange, Protocols
@@ -25,7 +33,7 @@ from gossamer.values.url import Url
 from gossamer.values.visit import VisitKind
 
 MOST_INTERIM = 8
-"""Answers with status 1xx that are accepted before the real one."""
+"""Responses with status 1xx that are accepted before the real one."""
 BREATH = 8
 """Decoding steps after which the event loop gets a turn at the latest, however little they produced."""
 
@@ -60,7 +68,7 @@ class ResponseBody:
 
 
 class Exchange:
-    """One request and its answer over one connection, within limits that hold while bytes arrive. Used once."""
+    """One request and its response over one connection, within limits that hold while bytes arrive. Used once."""
 
     def __init__(
         self,
@@ -96,23 +104,21 @@ class Exchange:
         except Broken as broken:
             return self._cut(broken.reason, broken.words, Truncated.DISCONNECT)
         finally:
-            if self._connection is not None:  # not given back: the answer did not end properly
+            if self._connection is not None:  # not returned to the pool: the response did not end properly
                 self._connection.protocol.abort()
 
     async def _connect(self) -> Refused | Failed | None:
         kept = self._connections.kept(self._url.origin)
         if kept is None:
-            return await self._dial(self._connections.dial)
+            return await self._dial()
         self._use(kept)
         return None
 
-    async def _dial(
-        self, dial: Callable[[Url], Awaitable[PooledConnection | Refused | Failed]]
-    ) -> Refused | Failed | None:
+    async def _dial(self) -> Refused | Failed | None:
         self._before_sending()
         try:
             async with asyncio.timeout(self._settings.connect_s):
-                found = await dial(self._url)
+                found = await self._connections.dial(self._url)
         except TimeoutError:
             return Failed(Reason.CONNECT, f"no connection within {self._settings.connect_s:g} s")
         if not isinstance(found, PooledConnection):
@@ -124,29 +130,31 @@ class Exchange:
         self._connection, self._address, self._distrust = connection, connection.address, connection.distrust
 
     async def _ask(self, fields: bytes) -> Refused | Failed | None:
-        """Send the request and wait for the head of the answer."""
-        question = f"GET {self._url.target} HTTP/1.1\r\nHost: {self._url.host.name}\r\n".encode("ascii") + fields
+        """Send the request and wait for the head of the response."""
+        request = f"GET {self._url.target} HTTP/1.1\r\nHost: {self._url.host.name}\r\n".encode("ascii") + fields
         try:
-            self._message = await self._head(question)
+            self._message = await self._head(request)
         except Broken as broken:
-            # A kept connection may be closed just as it is used again. If not a byte has come back, the request is sent
-            # once more, on a new connection (RFC 9112, 9.3.1); a request on a new connection is not repeated.
+            # A kept connection may be closed just as it is used again. If not a byte was received, the request is sent
+            # once more, on a new connection (RFC 9112, 9.3.1), with an event: it costs the host a request. A request on
+            # a new connection is not repeated.
             lost = self._connection
             if broken.reason is not Reason.DISCONNECTED or lost is None or lost.is_new or lost.protocol.has_heard:
                 raise
             lost.protocol.abort()
             self._connection = None
-            return await self._dial(self._connections.redial) or await self._ask(fields)
+            self._connections.tell("connection.replaced", url=self._url.text)
+            return await self._dial() or await self._ask(fields)
         return None
 
-    async def _head(self, question: bytes) -> Message:
+    async def _head(self, request: bytes) -> Message:
         assert self._connection is not None
         protocol, settings = self._connection.protocol, self._settings
         if protocol.transport is None:
             raise Broken(Reason.DISCONNECTED, UNANSWERED)
         self._before_sending()  # the name may have taken long to resolve
         protocol.expect(settings.header_limit, settings.header_fields)
-        protocol.transport.write(question)
+        protocol.transport.write(request)
         for _ in range(MOST_INTERIM):
             message = await protocol.message()
             if not 100 <= message.code <= 199 or message.code == 101:
@@ -161,13 +169,11 @@ class Exchange:
         head = ResponseHead(fields)
         if (size := sum(map(len, chain.from_iterable(self._message.fields)))) > settings.header_limit:
             return Failed(Reason.HEADERS_TOO_LARGE, f"{size} bytes of header fields")
-        if head.fault is not None or not 200 <= status <= 599:
-            return Failed(Reason.PROTOCOL, head.fault or f"status {status}")
-        is_page = self._kind is VisitKind.PAGE and 200 <= status < 300
-        if is_page and not is_wanted(head.media_type, settings.wanted):
-            return Refused(Reason.MEDIA_TYPE, head.media_type)
-        if is_page and (why := self._judge_type(self._url, head.media_type, self._depth)) is not None:
-            return Refused(Reason.MEDIA_TYPE, why)
+        if head.defect is not None or not 200 <= status <= 599:
+            return Failed(Reason.PROTOCOL, head.defect or f"status {status}")
+        if self._kind is VisitKind.PAGE and 200 <= status < 300:
+            if no := type_refusal(self._url, head.media_type, self._depth, settings.wanted, self._judge_type):
+                return no
         if status == 200 and is_what_we_have(fields, head, self._etag):
             return Unchanged(self._capture(Truncated.LENGTH))  # the rest of the body is dropped with its connection
         limit = limit_of(self._kind, status, head.media_type, settings)
@@ -188,7 +194,7 @@ class Exchange:
         return outcome_of(capture, head, flags, self._clock.now())
 
     async def _body(self, limit: int, likely: int, decoder: Decoder | None, deadline: asyncio.Timeout) -> bool:
-        """Receive the body; True when it was cut at the limit, which holds for bytes as sent and as decoded."""
+        """Receive the body; True if it was cut at the limit, which applies to bytes as sent and as decoded."""
         assert self._message is not None
         stream, received, work, turns = self._message.body, 0, 0, 0
         held, windows = self._budget.share, 0  # bytes granted for the body, and for the decoder's window
@@ -201,7 +207,7 @@ class Exchange:
                     return False
                 self._is_slow = self._expect(deadline, begun, received, last)
                 piece = await stream.readany()
-            elif (turns := turns + 1) % 2 == 0:  # what the protocol holds may have been costly to parse
+            elif (turns := turns + 1) % 2 == 0:  # what the protocol has buffered may have been costly to parse
                 await asyncio.sleep(0)
             received += len(piece)
             if received > limit:
@@ -228,7 +234,7 @@ class Exchange:
                 return True
 
     async def _hold(self, size: int, deadline: asyncio.Timeout) -> float:
-        """Wait for memory; returns how long that took, which does not count as the server's time."""
+        """Wait for memory; returns how long it took, which does not count as the server's time."""
         loop = asyncio.get_running_loop()
         before, until = loop.time(), deadline.when()
         deadline.reschedule(None)
@@ -239,8 +245,8 @@ class Exchange:
         return waited_s
 
     def _expect(self, deadline: asyncio.Timeout, begun: float, received: int, last: float) -> bool:
-        """Set the deadline to when the average rate will be too low if nothing more arrives. True when that is before
-        the fetch's own deadline."""
+        """Set the deadline to when the average rate will be too low if nothing more arrives. True if that is before the
+        fetch's own deadline."""
         settings = self._settings
         slow_at = begun + max(settings.least_rate_after_s, received / settings.least_rate)
         if slow_at < last:
@@ -254,15 +260,15 @@ class Exchange:
         """A time limit was reached. Once the first byte has arrived, the page is to blame, not the host."""
         settings, size = self._settings, self._kept.size
         if self._is_slow:
-            words = f"{size} bytes came, slower than {settings.least_rate} a second (fetch.least_rate)"
+            words = f"{size} bytes received, fewer than {settings.least_rate} a second (fetch.least_rate)"
             return self._cut(Reason.TOO_SLOW, words, Truncated.TIME)
         if self._connection is None or not self._connection.protocol.has_heard:
-            return Failed(Reason.TIMEOUT, f"nothing came within {settings.timeout_s:g} s (fetch.timeout_s)")
-        words = f"{size} bytes of it came within {settings.timeout_s:g} s (fetch.timeout_s)"
+            return Failed(Reason.TIMEOUT, f"no response within {settings.timeout_s:g} s (fetch.timeout_s)")
+        words = f"only {size} bytes received within {settings.timeout_s:g} s (fetch.timeout_s)"
         return self._cut(Reason.UNFINISHED, words, Truncated.TIME)
 
     def _cut(self, reason: Reason, words: str, truncated: Truncated) -> Failed:
-        """The fetch was cut off: what there is of a body is kept, and marked as truncated."""
+        """The fetch was cut off: what was received of the body is kept, marked as truncated."""
         if self._message is None or not 200 <= self._message.code <= 599:
             return Failed(reason, words)
         return Failed(reason, words, self._capture(truncated))
@@ -285,13 +291,13 @@ class Exchange:
         )
 
 
-def fields_of(said: list[tuple[str, str]]) -> CIMultiDictProxy[str]:
+def fields_of(received: list[tuple[str, str]]) -> CIMultiDictProxy[str]:
     """By name. Values are decoded as UTF-8, with surrogates for invalid bytes."""
-    return CIMultiDictProxy(CIMultiDict([(name, value if value.isascii() else _utf8(value)) for name, value in said]))
 
+    def utf8(value: str) -> str:
+        return value if value.isascii() else value.encode("latin-1").decode("utf-8", "surrogateescape")
 
-def _utf8(value: str) -> str:
-    return value.encode("latin-1").decode("utf-8", "surrogateescape")
+    return CIMultiDictProxy(CIMultiDict([(name, utf8(value)) for name, value in received]))
 
 
 ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,text/plain;q=0.8,*/*;q=0.5"
@@ -310,14 +316,14 @@ class Client:
         protocols: Protocols | None = None,
         budget: Budget | None = None,
     ) -> None:
-        """`judge_type` is asked when the headers of a page have arrived, for types that are collected at all.
-        `protocols`: those of other schemes than http and https, by scheme. `budget`: what bodies are charged to; the
-        caller releases a host's share once its answer is no longer in memory. None: nobody waits for room."""
+        """`judge_type` is called with the headers of a page whose type is collected in general. `protocols`: those of
+        other schemes than http and https. `budget`: bodies are charged to it; the caller releases a host's share once
+        its response is no longer in memory. None: fetches do not wait for memory."""
         self._connections, self._judge_type, self._protocols = connections, judge_type, protocols or {}
         at_once = connections.settings.at_once
         self._room = asyncio.Semaphore(CROWD * at_once)
         self._budget = budget if budget is not None else Budget(at_once=at_once)
-        self._is_released_here = budget is None
+        self._owns_budget = budget is None
         self._fields = _fields(connections.settings)
 
     async def __aenter__(self) -> Self:
@@ -336,24 +342,24 @@ class Client:
         validators: Validators = NO_VALIDATORS,
         before_sending: Callable[[], None] = lambda: None,
     ) -> Outcome:
-        """GET `url`, which is `depth` links from its seed, as some rules for types need to know. A robots.txt may have
-        any media type, and only its first half mebibyte is read. With `validators` the server may answer that nothing
-        has changed. `before_sending` is called before a connection is opened and before the request is sent on it; what
-        it raises ends the fetch."""
+        """GET `url`, which is `depth` links from its seed: some rules for types depend on it. A robots.txt may have any
+        media type, and only its first half mebibyte is read. With `validators` the server may answer that nothing has
+        changed. `before_sending` is called before a connection is opened and before the request is sent on it; an
+        exception that it raises ends the fetch."""
         if not _SENDABLE.fullmatch(url.text):
-            return Refused(Reason.ADDRESS, "not a canonical address")
+            return Refused(Reason.ADDRESS, "not a canonical URL")
         try:
             async with self._room:
-                return await self._asked(url, kind, depth, validators, before_sending)
+                return await self._fetched(url, kind, depth, validators, before_sending)
         finally:
-            if self._is_released_here:
+            if self._owns_budget:
                 self._budget.release(url.host.name)
 
-    async def _asked(
+    async def _fetched(
         self, url: Url, kind: VisitKind, depth: int, validators: Validators, before_sending: Callable[[], None]
     ) -> Outcome:
         if (protocol := self._protocols.get(url.scheme)) is not None:
-            # How much of it comes is known only at the end.
+            # Its size is known only at the end.
             await self._budget.body(url.host.name, limit_of(kind, 200, "", self._connections.settings))
             before_sending()
             return await OtherExchange(url, kind, protocol, self._connections).run(self._judge_type, depth)
@@ -362,23 +368,19 @@ class Client:
 
     async def address_of(self, hostname: str) -> str | None:
         """The IP address that a fetch from this host would dial first, by the same cache and guard. None: the name does
-        not resolve, or must not be dialled. Never raises for what a name server does."""
+        not resolve, or must not be dialled. Errors of name servers are not raised."""
         return await self._connections.address_of(hostname)
 
 
 def user_agent(settings: Fetch) -> str:
-    """The program and its contact."""
+    """The name, version and contact of the crawler."""
     name = f"{settings.agent}/{__version__}"
     return f"{name} (+{settings.contact})" if settings.contact else name
 
 
 def _fields(settings: Fetch) -> bytes:
     """The header fields that all requests share. REQUIRES: agent and contact are one line of ASCII."""
-    lines = (
-        f"User-Agent: {user_agent(settings)}",
-        f"Accept: {ACCEPT}",
-        f"Accept-Encoding: {CODINGS}",
-    )
+    lines = (f"User-Agent: {user_agent(settings)}", f"Accept: {ACCEPT}", f"Accept-Encoding: {CODINGS}")
     if not all(line.isascii() and line.isprintable() for line in lines):
         raise ConfigError("agent and contact must be printable ASCII: they are sent in a header field")
     return "\r\n".join((*lines, "")).encode("ascii")
@@ -387,9 +389,6 @@ def _fields(settings: Fetch) -> bytes:
 def conditions(validators: Validators) -> bytes:
     """The rest of a request. Both are sent: a server that knows entity tags ignores the date (RFC 9110, 13.1.3).
     REQUIRES: they come from `answer.validators_of`."""
-    lines = []
-    if validators.etag:
-        lines.append(f"If-None-Match: {validators.etag}")
-    if validators.last_modified:
-        lines.append(f"If-Modified-Since: {validators.last_modified}")
-    return "\r\n".join((*lines, "", "")).encode("ascii", "replace") if lines else b"\r\n"
+    etag = f"If-None-Match: {validators.etag}\r\n" if validators.etag else ""
+    date = f"If-Modified-Since: {validators.last_modified}\r\n" if validators.last_modified else ""
+    return f"{etag}{date}\r\n".encode("ascii", "replace")

@@ -1,7 +1,7 @@
-"""Which network addresses are never dialled. Pure: a table and a question.
+"""Which IP addresses and ports are never dialled. Pure.
 
-The table follows the IANA special-purpose registries (RFC 6890 and its successors). Python's `ipaddress` knows a part
-of them only, and takes addresses that wrap a private one for public: here the wrapped address is judged too.
+The table follows the IANA special-purpose registries (RFC 6890 and its successors). Python's `ipaddress` knows some of
+them only, and takes addresses that wrap a private one for public: here the wrapped address is checked too.
 """
 
 import ipaddress
@@ -51,23 +51,13 @@ SPECIAL = {
 """First and last address of each range as numbers, by version."""
 
 GLOBAL_IPV6 = ipaddress.ip_network("2000::/3")
-"""All that is handed out to the public so far."""
+"""All public addresses that have been assigned so far."""
 
-METADATA = frozenset(
-    ipaddress.ip_address(text)
-    for text in (
-        "169.254.169.254",
-        "169.254.169.253",
-        "169.254.170.2",
-        "169.254.170.23",
-        "100.100.100.200",
-        "168.63.129.16",
-        "192.0.0.192",
-        "fd00:ec2::254",
-        "fd00:ec2::23",
-        "fd20:ce::254",
-    )
-)
+_CREDENTIALS = """
+    169.254.169.254 169.254.169.253 169.254.170.2 169.254.170.23 100.100.100.200 168.63.129.16 192.0.0.192
+    fd00:ec2::254 fd00:ec2::23 fd20:ce::254
+"""
+METADATA = frozenset(map(ipaddress.ip_address, _CREDENTIALS.split()))
 """Where clouds give their machines credentials: no setting allows these."""
 
 _TEREDO = ipaddress.IPv6Network("2001::/32")
@@ -80,7 +70,7 @@ _WRAPPED_AT = {  # IPv4 inside IPv6: the range, and the bits to the right of the
 }
 _ONLY_A_WRAPPING = tuple(_WRAPPED_AT)[:3]
 _NO_WRAPPING = frozenset({ipaddress.IPv6Address("::"), ipaddress.IPv6Address("::1")})
-"""In the range of compatible addresses, but not of that kind (RFC 4291, 2.5.2 and 2.5.3)."""
+"""In the range of IPv4-compatible addresses, but none of them (RFC 4291, 2.5.2 and 2.5.3)."""
 _THIS_MACHINE = ("127.0.0.1", "::1")
 
 _NOT_WEB = """
@@ -88,9 +78,9 @@ _NOT_WEB = """
     135 137 139 143 161 179 389 427 465 512 513 514 515 526 530 531 532 540 548 554 556 563 587 601 636 989 990 993 995
     1719 1720 1723 2049 3659 4045 4190 5060 5061 6000 6566 6665 6666 6667 6668 6669 6679 6697 10080
 """
-"""The list of the Fetch standard (port blocking)."""
+"""The blocked ports of the Fetch standard."""
 _STORES = "1433 1521 2181 3306 5432 5672 6379 9042 11211 27017"
-"""Databases, queues and caches, some of which act on any line of text."""
+"""Databases, queues and caches, some of which execute any line of text."""
 _BRACKETS = re.compile(r"^\[([0-9a-fA-F:.]+)\]")
 BAD_PORTS = frozenset(map(int, (_NOT_WEB + _STORES).split()))
 _NOT_PUBLIC = re.compile(r"(\S+) is not public \(.*\)")
@@ -104,7 +94,7 @@ def ranges(texts: Sequence[str]) -> tuple[Range, ...]:
         try:
             found.append(ipaddress.ip_network(_BRACKETS.sub(r"\1", text)))
         except ValueError as trouble:
-            raise ConfigError(f"allow_addresses: {text!r} is no range of addresses ({trouble})") from None
+            raise ConfigError(f"allow_addresses: {text!r} is not a range of IP addresses ({trouble})") from None
     return tuple(found)
 
 
@@ -118,30 +108,32 @@ def address_of(hostname: str) -> str | None:
 
 @lru_cache(maxsize=16_384)
 def forbidden(address: str, opened: tuple[Range, ...]) -> str | None:
-    """Why `address` must not be dialled; None when it may. `opened` is what the operator allowed."""
+    """Why `address` must not be dialled; None if it may be. `opened`: the ranges that the operator allowed."""
     try:
         whole = ipaddress.ip_address(address)
     except ValueError:
-        return f"{address} is no network address"
+        return f"{address} is not an IP address"
     if isinstance(whole, ipaddress.IPv6Address) and whole.scope_id is not None:
         return f"{address} is tied to one network interface"
-    for face in _faces(whole):
-        if face in METADATA:
-            return f"{address} leads to a cloud's metadata service"
-        if any(face in given for given in opened):
+    for one in _with_wrapped(whole):
+        if one in METADATA:
+            return f"{address} is a cloud's metadata service"
+        if any(one in given for given in opened):
             continue
-        if why := _special(face):
-            return f"{address} is not public ({why})"  # `closed_address` reads it
+        if why := _special(one):
+            return f"{address} is not public ({why})"  # parsed by `closed_address`
     return None
 
 
 def is_opened(address: str, opened: Sequence[Range]) -> bool:
     """Whether it is in a range that the operator allowed."""
-    return bool(opened) and any(face in given for face in _faces(ipaddress.ip_address(address)) for given in opened)
+    return bool(opened) and any(
+        one in given for one in _with_wrapped(ipaddress.ip_address(address)) for given in opened
+    )
 
 
 def forbidden_name(hostname: str, opened: Sequence[Range]) -> str | None:
-    """RFC 6761, 6.3: `localhost` and all below it mean this machine, whatever a name server says."""
+    """RFC 6761, 6.3: `localhost` and its subdomains mean this machine, no matter what a name server answers."""
     name = hostname.rstrip(".").lower()
     is_local = name == "localhost" or name.endswith(".localhost")
     if is_local and not any(is_opened(address, opened) for address in _THIS_MACHINE):
@@ -150,13 +142,13 @@ def forbidden_name(hostname: str, opened: Sequence[Range]) -> str | None:
 
 
 def closed_address(why: str) -> str | None:
-    """The range to allow, from the words of `forbidden` or `forbidden_name`; None: no setting allows it."""
+    """The range to allow, from the message of `forbidden` or `forbidden_name`; None: no setting allows it."""
     if found := _NOT_PUBLIC.fullmatch(why):
         return found[1]
     return "127.0.0.0/8" if why.endswith(_IS_THIS_MACHINE) else None
 
 
-def _faces(address: Address) -> Iterator[Address]:
+def _with_wrapped(address: Address) -> Iterator[Address]:
     """The address itself, and the IPv4 addresses inside it."""
     if isinstance(address, ipaddress.IPv4Address):
         yield address
@@ -169,7 +161,7 @@ def _faces(address: Address) -> Iterator[Address]:
     for wrapping, from_the_right in _WRAPPED_AT.items():
         if address in wrapping:
             yield ipaddress.IPv4Address(bits >> from_the_right & 0xFFFF_FFFF)
-    if address in _TEREDO:  # RFC 4380, 4: the server, and the client with its bits turned over
+    if address in _TEREDO:  # RFC 4380, 4: the server, and the client with its bits inverted
         yield ipaddress.IPv4Address(bits >> 64 & 0xFFFF_FFFF)
         yield ipaddress.IPv4Address(~bits & 0xFFFF_FFFF)
 
@@ -180,5 +172,5 @@ def _special(address: Address) -> str | None:
         if first <= number <= last:
             return why
     if address.version == 6 and address not in GLOBAL_IPV6:
-        return "not handed out"
+        return "not assigned"
     return None

@@ -1,7 +1,7 @@
-"""The only place that opens connections: name, guard, dialer, socket, TLS, in this order and never round it.
+"""The only place that opens connections, always in this order: resolver, guard, dialer, socket, TLS.
 
-No HTTP client's session is used, only a parser (`fetch/wire.py`). That halves the cost of a fetch, and leaves nothing
-that could follow a redirect, read a proxy variable, a .netrc or a cookie.
+Of HTTP libraries only a parser is used (`fetch/wire.py`). That halves the cost of a fetch, and nothing could follow
+a redirect or use a proxy variable, a .netrc or a cookie.
 """
 
 import asyncio
@@ -61,11 +61,6 @@ class _Dialled(Generic[P]):
     distrust: str
 
 
-class _Idle(NamedTuple):
-    connection: PooledConnection
-    since_s: float
-
-
 class Connections:
     """Opens connections to origins, and keeps used ones for a while, at most one for each origin."""
 
@@ -73,47 +68,43 @@ class Connections:
         self.settings, self.clock, self.tell = settings, clock, tell
         self._network = network
         self._opened = ranges(settings.allow_addresses)
-        self._idle: OrderedDict[str, _Idle] = OrderedDict()
+        self._idle: OrderedDict[str, tuple[PooledConnection, float]] = OrderedDict()
+        """By origin, with the time since when; the longest idle first."""
         self._trust: Trust | None = None
 
     def open(self) -> None:
         self._trust = trust_of(self.settings)
 
     def close(self) -> None:
-        for idle in self._idle.values():
-            idle.connection.protocol.abort()
+        for connection, _ in self._idle.values():
+            connection.protocol.abort()
         self._idle.clear()
 
     def kept(self, origin: str) -> PooledConnection | None:
         """An idle connection that the server has neither closed nor sent anything on."""
-        idle = self._idle.pop(origin, None)
-        if idle is None:
+        connection, since_s = self._idle.pop(origin, (None, 0.0))
+        if connection is None:
             return None
-        protocol = idle.connection.protocol
-        if self.clock.elapsed_s() - idle.since_s < self.settings.idle_s and protocol.is_quiet():
-            return idle.connection
-        protocol.abort()
+        if self.clock.elapsed_s() - since_s < self.settings.idle_s and connection.protocol.is_quiet():
+            return connection
+        connection.protocol.abort()
         return None
 
     def keep(self, connection: PooledConnection) -> None:
-        """Give a connection back after a whole answer; it is closed when it cannot be used again."""
+        """Return a connection after a whole response; it is closed if it cannot be used again."""
         if not connection.protocol.is_usable():
             connection.protocol.abort()
             return
         now_s = self.clock.elapsed_s()
-        if (older := self._idle.pop(connection.origin, None)) is not None:
-            older.connection.protocol.abort()
-        self._idle[connection.origin] = _Idle(connection._replace(is_new=False), now_s)
-        oldest = next(iter(self._idle.values()))
-        while len(self._idle) > self.settings.at_once or now_s - oldest.since_s > self.settings.idle_s:
-            oldest.connection.protocol.abort()
-            del self._idle[oldest.connection.origin]
-            oldest = next(iter(self._idle.values()))
-
-    async def redial(self, url: Url) -> PooledConnection | Refused | Failed:
-        """A new connection in place of a kept one that ended unanswered; reported: it costs the host a request."""
-        self.tell("connection.replaced", url=url.text)
-        return await self.dial(url)
+        older, _ = self._idle.pop(connection.origin, (None, 0.0))
+        if older is not None:
+            older.protocol.abort()
+        self._idle[connection.origin] = connection._replace(is_new=False), now_s
+        oldest, since_s = next(iter(self._idle.values()))
+        while len(self._idle) > self.settings.at_once or now_s - since_s > self.settings.idle_s:
+            oldest.protocol.abort()
+            del self._idle[oldest.origin]
+            oldest, since_s = next(iter(self._idle.values()))
 
     async def dial(self, url: Url) -> PooledConnection | Refused | Failed:
         """A new connection. All addresses of the name are checked, and only these are dialled."""
@@ -152,13 +143,13 @@ class Connections:
             return Failed(Reason.TLS, in_words(trouble))
         except (ConnectionAbortedError, ConnectionResetError, BrokenPipeError):
             reason = Reason.TLS if with_tls else Reason.CONNECT
-            return Failed(reason, "cut off before it stood")
+            return Failed(reason, "cut off before it was established")
         except OSError as trouble:
             return Failed(Reason.CONNECT, plain(trouble))
         return _Dialled(transport, protocol, endpoints.get(peer, peer.address), distrust)
 
     async def address_of(self, hostname: str) -> str | None:
-        """The checked address that would be dialled first; None when there is none, or none that may be dialled."""
+        """The checked IP address that would be dialled first; None if there is none, or none that may be dialled."""
         try:
             async with asyncio.timeout(self.settings.connect_s):
                 found = await self._checked(hostname)
@@ -167,7 +158,7 @@ class Connections:
         return found[0] if isinstance(found, list) else None
 
     async def _checked(self, hostname: str) -> list[str] | Refused | Failed:
-        """The addresses of a name that may be dialled, in the order they are tried."""
+        """The IP addresses of a name that may be dialled, in the order in which they are tried."""
         if why := forbidden_name(hostname, self._opened):
             return Refused(Reason.ADDRESS, why)
         literal = address_of(hostname)
@@ -177,7 +168,7 @@ class Connections:
             return Failed(Reason.DNS, f"{hostname} cannot be resolved")
         if not found:
             return Failed(Reason.DNS, f"{hostname} has no address")
-        for address in found:  # one bad address rules the name out: good ones beside it are a lure
+        for address in found:  # one forbidden address excludes the name: it has good ones only as a lure
             if why := forbidden(address, self._opened):
                 return Refused(Reason.ADDRESS, why)
         if self.settings.contact is None and not all(is_opened(address, self._opened) for address in found):
@@ -187,7 +178,7 @@ class Connections:
     async def _connect(
         self, url: Url, endpoints: list[Endpoint], make: Callable[[], P], with_tls: bool
     ) -> tuple[asyncio.Transport, P, Endpoint, str]:
-        """The connection, its endpoint, and why the server is not trusted (empty: it is, or need not be)."""
+        """The connection, its endpoint, and why the server's certificate was not accepted, if it was not."""
         if not with_tls:
             return *await _connected(url, endpoints, make, None), ""
         assert self._trust is not None
@@ -213,36 +204,34 @@ async def _connected(
         [_addr_info(endpoint) for endpoint in endpoints], happy_eyeballs_delay=NEXT_ADDRESS_AFTER_S, loop=loop
     )
     there, port = sock.getpeername()[:2]
-    peer = Endpoint(address_of(there) or there, port)  # the system may write a mapped address in another way
-    with contextlib.ExitStack() as unless_taken:
-        unless_taken.callback(sock.close)
+    peer = Endpoint(address_of(there) or there, port)  # the system may write a mapped address differently
+    with contextlib.ExitStack() as on_failure:
+        on_failure.callback(sock.close)
         transport, protocol = await loop.create_connection(make, sock=sock, ssl=tls, server_hostname=name)
-        unless_taken.pop_all()
+        on_failure.pop_all()
     return transport, protocol, peer
 
 
-def _addr_info(
-    endpoint: Endpoint,
-) -> tuple[int, int, int, str, tuple[str, int] | tuple[str, int, int, int]]:
+def _addr_info(endpoint: Endpoint) -> aiohappyeyeballs.AddrInfoType:
     """As getaddrinfo returns it for a numeric address, without a query."""
     if ":" in endpoint.address:
-        return (socket.AF_INET6, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (endpoint.address, endpoint.port, 0, 0))
-    return (socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (endpoint.address, endpoint.port))
+        return socket.AF_INET6, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (*endpoint, 0, 0)
+    return socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (*endpoint,)
 
 
 def plain(trouble: OSError) -> str:
-    """Why there is no connection, for people: the system's words without Python's."""
+    """Why there is no connection: the system's message without what Python adds."""
     return os.strerror(trouble.errno).lower() if trouble.errno else "no address of the host could be reached"
 
 
 class Trust(NamedTuple):
     verified: ssl.SSLContext
     unverified: ssl.SSLContext | None
-    """Only with `tls = "record"`: tried after the other one has refused the certificate."""
+    """Only with `tls = "record"`: tried after `verified` has rejected the certificate."""
 
 
 def trust_of(settings: Fetch) -> Trust:
-    """Both accept TLS 1.2 and later. Nothing secret is ever sent that the wrong server could get."""
+    """Both accept TLS 1.2 and later. Nothing secret is ever sent, so a wrong server could learn nothing."""
     verified = ssl.create_default_context()
     if settings.tls_authorities is not None:
         verified.load_verify_locations(cafile=settings.tls_authorities)
@@ -251,48 +240,47 @@ def trust_of(settings: Fetch) -> Trust:
         unverified = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         unverified.check_hostname = False
         unverified.verify_mode = ssl.CERT_NONE
-    for asked in (verified, unverified):
-        if asked is not None:
-            asked.minimum_version = ssl.TLSVersion.TLSv1_2
-            asked.set_alpn_protocols(["http/1.1"])
+    for context in filter(None, (verified, unverified)):
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.set_alpn_protocols(["http/1.1"])
     return Trust(verified, unverified)
 
 
 CERTIFICATES = {
     9: "the certificate is not valid yet",
     10: "the certificate has expired",
-    18: "the certificate is signed by nobody but itself",
-    19: "the certificate comes from an authority that is not trusted",
-    20: "the certificate comes from an authority that is not known, or a certificate between is not sent",
-    21: "the certificate comes from an authority that is not known, or a certificate between is not sent",
+    18: "the certificate is self-signed",
+    19: "the certificate's authority is not trusted",
+    **dict.fromkeys((20, 21), "the certificate's authority is not known, or an intermediate certificate is not sent"),
     23: "the certificate has been revoked",
     62: "the certificate is for another name than this host's",
     64: "the certificate is for another address than this host's",
 }
-"""By OpenSSL's number of the reason."""
+"""By OpenSSL's error number."""
 HANDSHAKES = {
-    "WRONG_VERSION_NUMBER": "the server does not speak TLS there",
-    "HTTP_REQUEST": "the server does not speak TLS there",
-    "RECORD_LAYER_FAILURE": "the server does not speak TLS there",
-    "UNSUPPORTED_PROTOCOL": "the server knows only versions of TLS before 1.2",
-    "TLSV1_ALERT_PROTOCOL_VERSION": "the server does not take the versions of TLS that are offered (1.2 and 1.3)",
-    "SSLV3_ALERT_HANDSHAKE_FAILURE": "the server takes none of the ciphers that are offered",
-    "NO_SHARED_CIPHER": "the server takes none of the ciphers that are offered",
-    "DH_KEY_TOO_SMALL": "the server's key is too weak",
-    "EE_KEY_TOO_SMALL": "the server's key is too weak",
+    **dict.fromkeys(
+        ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE"), "the server does not use TLS there"
+    ),
+    "UNSUPPORTED_PROTOCOL": "the server only supports versions of TLS before 1.2",
+    "TLSV1_ALERT_PROTOCOL_VERSION": "the server does not accept the versions of TLS that are offered (1.2 and 1.3)",
+    **dict.fromkeys(
+        ("SSLV3_ALERT_HANDSHAKE_FAILURE", "NO_SHARED_CIPHER"), "the server accepts none of the ciphers that are offered"
+    ),
+    **dict.fromkeys(("DH_KEY_TOO_SMALL", "EE_KEY_TOO_SMALL"), "the server's key is too weak"),
     "CA_MD_TOO_WEAK": "the certificate is signed in a way that is too weak",
-    "TLSV1_UNRECOGNIZED_NAME": "the server does not know this host's name",
-    "TLSV1_ALERT_UNRECOGNIZED_NAME": "the server does not know this host's name",
-    "UNEXPECTED_EOF_WHILE_READING": "the server broke off while the connection was being secured",
+    **dict.fromkeys(
+        ("TLSV1_UNRECOGNIZED_NAME", "TLSV1_ALERT_UNRECOGNIZED_NAME"), "the server does not know this host's name"
+    ),
+    "UNEXPECTED_EOF_WHILE_READING": "the server closed the connection during the TLS handshake",
 }
-"""By OpenSSL's name of the error in the handshake."""
+"""By OpenSSL's name of the error in the TLS handshake."""
 
 
 def in_words(trouble: ssl.SSLError | ssl.CertificateError) -> str:
-    """For people; `in_full` has the library's words."""
+    """For people; `in_full` has the library's message."""
     if isinstance(trouble, ssl.SSLCertVerificationError):
         return CERTIFICATES.get(trouble.verify_code, "the certificate cannot be trusted")
-    return HANDSHAKES.get(trouble.reason or "", "the connection could not be secured")
+    return HANDSHAKES.get(trouble.reason or "", "the TLS handshake failed")
 
 
 def in_full(trouble: ssl.SSLError | ssl.CertificateError) -> str:

@@ -1,7 +1,7 @@
-"""Protocols that are not HTTP: the user's own, one for a scheme. See docs/extending.md.
+"""Fetching by protocols other than HTTP: the user's own, one for each scheme. See docs/extending.md.
 
-A protocol only sends and receives. Which host is dialled, the guard, and the limits on time and size are decided here,
-as for any fetch; robots.txt, gaps and the archive are the same for all.
+A protocol only sends and receives. Which host is dialled, the guard, and the limits on time and size are decided here;
+robots.txt, gaps and the archive are the same for all.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from typing import Protocol
 import msgspec
 from multidict import CIMultiDict, CIMultiDictProxy
 
-from gossamer.fetch.answer import UNVERIFIED, JudgeType, ResponseHead, is_wanted, limit_of, outcome_of
+from gossamer.fetch.answer import UNVERIFIED, JudgeType, ResponseHead, limit_of, outcome_of, type_refusal
 from gossamer.fetch.pool import Connections, Streams, plain
 from gossamer.values.capture import Capture, Truncated
 from gossamer.values.outcome import Failed, Outcome, Reason, Refused
@@ -20,17 +20,17 @@ from gossamer.values.visit import VisitKind
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """The answer in the terms of HTTP, the only ones that the rest of the program knows."""
+    """The response in the terms of HTTP, the only ones that the rest of the program knows."""
 
     body: bytes = b""
     media_type: str = ""
     status: int = 200
-    """404: no such page; 301 with `location`: it has moved; 503: come back later."""
+    """404: no such page; 301 with `location`: it has moved; 503: try again later."""
     location: str = ""
 
 
 Dial = Callable[[], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
-"""A new connection to the host of the URL, and to nothing else; with TLS if the protocol says so."""
+"""A new connection to the host of the URL, and to no other; with TLS if the protocol says so."""
 
 
 class OtherProtocol(Protocol):
@@ -40,10 +40,10 @@ class OtherProtocol(Protocol):
     """The default one."""
     with_tls: bool
     has_robots: bool
-    """Whether hosts may have a /robots.txt, which is then fetched by this protocol. If not, all may be fetched."""
+    """Whether hosts may have a /robots.txt, which is then fetched by this protocol. If not, everything is allowed."""
 
     async def fetch(self, url: str, dial: Dial, most_bytes: int) -> Answer:
-        """Fetch one URL. What is beyond `most_bytes` is cut. OSError, EOFError or ValueError: it failed."""
+        """Fetch one URL. The body is cut after `most_bytes`. OSError, EOFError or ValueError: it failed."""
         ...
 
 
@@ -54,12 +54,12 @@ TROUBLES: tuple[tuple[type[Exception], str], ...] = (
     (EOFError, "the answer broke off"),
     (ValueError, "the answer was not understood"),
 )
-"""What a protocol may raise, in words; its own message is in the log. The first match counts."""
+"""What a protocol may raise, for people; its own message is in the log. The first match counts."""
 Protocols = Mapping[str, OtherProtocol]
 
 
 class _NotDialled(OSError):
-    """Carries why there is no connection through the protocol's own code."""
+    """Carries the reason why there is no connection through the protocol's own code."""
 
     def __init__(self, why: Refused | Failed) -> None:
         super().__init__(why.detail)
@@ -67,7 +67,7 @@ class _NotDialled(OSError):
 
 
 class OtherExchange:
-    """One request in such a protocol. Used once."""
+    """One request by such a protocol. Used once."""
 
     def __init__(self, url: Url, kind: VisitKind, protocol: OtherProtocol, connections: Connections) -> None:
         self._url, self._kind, self._protocol, self._connections = url, kind, protocol, connections
@@ -80,22 +80,20 @@ class OtherExchange:
             return Failed(Reason.CLIENT_ERROR, f"{self._url.scheme} knows no robots.txt")
         try:
             async with asyncio.timeout(self._settings.timeout_s):
-                answer = await self._asked()
+                answer = await self._fetched()
         except TimeoutError:
             return Failed(Reason.TIMEOUT, f"no answer within {self._settings.timeout_s:g} s (fetch.timeout_s)")
         except _NotDialled as trouble:
             return trouble.why
         except OSError as trouble:
             self._tell("protocol.disconnected", scheme=self._url.scheme, url=self._url.text, trouble=str(trouble)[:200])
-            return Failed(
-                Reason.DISCONNECTED, f"the connection broke off: {plain(trouble)}" if trouble.errno else BROKEN
-            )
+            return Failed(Reason.DISCONNECTED, f"{BROKEN}: {plain(trouble)}" if trouble.errno else BROKEN)
         finally:
             for streams in self._opened:
                 streams.writer.transport.abort()
         return self._outcome(answer, judge_type, depth) if isinstance(answer, Answer) else answer
 
-    async def _asked(self) -> Answer | Failed:
+    async def _fetched(self) -> Answer | Failed:
         limit = limit_of(self._kind, 200, "", self._settings)
         try:
             answer = await self._protocol.fetch(self._url.text, self._dial, limit)
@@ -125,10 +123,8 @@ class OtherExchange:
         fields += [("Location", answer.location)] if answer.location else []
         head = ResponseHead(CIMultiDictProxy(CIMultiDict(fields)))
         if self._kind is VisitKind.PAGE and 200 <= answer.status < 300:
-            if not is_wanted(head.media_type, self._settings.wanted):
-                return Refused(Reason.MEDIA_TYPE, head.media_type)
-            if (why := judge_type(self._url, head.media_type, depth)) is not None:
-                return Refused(Reason.MEDIA_TYPE, why)
+            if no := type_refusal(self._url, head.media_type, depth, self._settings.wanted, judge_type):
+                return no
         limit = limit_of(self._kind, answer.status, head.media_type, self._settings)
         last = self._opened[-1] if self._opened else None
         capture = Capture(

@@ -1,4 +1,4 @@
-"""HTTP/1.1 on the wire: an answer's bytes on their way through the parser, counted and limited."""
+"""HTTP/1.1 responses: a connection that feeds their bytes to the parser, counted and limited."""
 
 import asyncio
 import select
@@ -14,7 +14,7 @@ SLICE = 32 * 1024
 FRAMING = 64 * 1024
 MOST_UNREAD = 128 * 1024
 MOST_PIECES = 4096
-"""Bytes and pieces of a body that wait for their reader before reading is paused."""
+"""Bytes and pieces of a body that may wait for their reader before reading is paused."""
 INVALID = "the answer is not valid HTTP"
 LINE_TOO_LONG = "a header line is too long"
 CHUNKS = "the chunks of the body are malformed, or end too early"
@@ -22,7 +22,7 @@ UNANSWERED = "the server closed the connection without an answer"
 
 
 class Broken(Exception):
-    """The answer will not arrive, or not whole. The words are for people."""
+    """The response will not arrive, or not as a whole. `words` are for people."""
 
     def __init__(self, reason: Reason, words: str) -> None:
         super().__init__(words)
@@ -30,11 +30,11 @@ class Broken(Exception):
 
 
 class Surplus(Exception):
-    """A second, unrequested answer follows."""
+    """A second, unrequested response follows."""
 
 
 class BodyStream:
-    """The body of an answer as it arrives. For one reader."""
+    """The body of a response as it arrives. For one reader."""
 
     __slots__ = ("_pieces", "_protocol", "_trouble", "_unread", "_waiter", "has_ended", "total")
 
@@ -62,7 +62,7 @@ class BodyStream:
             self._wake()
 
     def read_nowait(self) -> bytes:
-        """What has arrived; empty: nothing yet, or nothing more."""
+        """The bytes received so far; empty: none yet, or no more."""
         if self._pieces:
             found = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
             self._pieces, self._unread = [], 0
@@ -90,14 +90,14 @@ class Message(NamedTuple):
     code: int
     reason: bytes
     fields: list[tuple[str, str]]
-    """As received, in Latin-1, which has every byte."""
+    """As received, in Latin-1, which preserves every byte."""
     body: BodyStream
 
 
 class Protocol(asyncio.Protocol):
-    """A connection with its parser. There are limits on the bytes before an answer's headers are whole, on those that
-    frame its body (chunk sizes, extensions, trailers), and on how much is parsed in one turn of the event loop: a read
-    may bring 40,000 chunks of one byte."""
+    """A connection with its parser. There are limits on the bytes before the headers are complete, on those that frame
+    the body (chunk sizes, extensions, trailers), and on how much is parsed in one turn of the event loop: one read may
+    contain 40,000 chunks of one byte."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -115,7 +115,7 @@ class Protocol(asyncio.Protocol):
         self._quiet: select.poll | None = None
 
     def expect(self, head_limit: int, most_fields: int) -> None:
-        """A request is sent: start counting. REQUIRES: nothing is left of the last answer."""
+        """A request is sent: start counting. REQUIRES: nothing is left of the last response."""
         self._wire, self._head_limit, self._most_fields = 0, head_limit, most_fields
         self._start, self._body, self._is_whole, self._code, self._fields = b"", None, False, 0, []
         self._parser = httptools.HttpResponseParser(self)
@@ -140,14 +140,14 @@ class Protocol(asyncio.Protocol):
         return self.transport is not None and not self.transport.is_closing()
 
     def is_usable(self) -> bool:
-        """Whether another request may be sent: the last answer has ended, and nothing was read after it."""
+        """Whether another request may be sent: the last response has ended, and nothing was read after it."""
         if not self.is_connected() or self._is_spoilt or self._messages:
             return False
         return self._parser is None or (self._is_whole and self._trouble is None and not self._backlog)
 
     def is_quiet(self) -> bool:
-        """Usable, and no unread bytes wait in the kernel: these would be the end of the connection, or an unrequested
-        answer that would be taken for the next one."""
+        """Usable, and the kernel has no unread bytes: these would be the end of the connection, or an unrequested
+        response that would be taken for the next one."""
         if self.transport is None or not self.is_usable():
             return False
         if self._quiet is None:
@@ -167,7 +167,7 @@ class Protocol(asyncio.Protocol):
         self.transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
-        if self._is_paused:  # it was already being delivered
+        if self._is_paused:  # these bytes were already on their way
             self._backlog += data
             return
         for start in range(0, len(data), SLICE):
@@ -223,7 +223,7 @@ class Protocol(asyncio.Protocol):
     def _misread(self, trouble: httptools.HttpParserError) -> None:
         if self._code == 101 or isinstance(trouble.__context__, Surplus) or (self._is_whole and not self._messages):
             self._is_spoilt = True
-        elif self._is_whole:  # more than announced: which part is meant is unknown
+        elif self._is_whole:  # more bytes than announced: it is unknown which part is meant
             self._messages.clear()
             self._give_up(Reason.PROTOCOL, INVALID)
         elif isinstance(trouble.__context__, Broken):
@@ -241,7 +241,7 @@ class Protocol(asyncio.Protocol):
         return start.startswith(BEGINS) or BEGINS.startswith(start)
 
     def _cut_short(self) -> Broken | None:
-        """Without a length or chunks the end of the connection is the end of the body (RFC 9112, 6.3)."""
+        """Without a length or chunks, the end of the connection is the end of the body (RFC 9112, 6.3)."""
         names = {name.lower() for name, _ in self._fields}
         if "transfer-encoding" in names:
             return Broken(Reason.DISCONNECTED, CHUNKS)
@@ -306,7 +306,7 @@ class Protocol(asyncio.Protocol):
         assert self._body is not None
         self._body.end()
         if self._code // 100 == 1 and self._code != 101:
-            self._body = None  # an interim answer: the real one follows
+            self._body = None  # an interim response: the real one follows
         else:
             self._is_whole = True
 
