@@ -14,7 +14,7 @@ from gossamer.cli.crawl.crawl import crawl_to_end
 from gossamer.config.settings import CrawlSettings, FetchSettings, PolitenessSettings, Settings
 from gossamer.crawler.heartbeat import Tally
 from gossamer.store.directory import Directory
-from gossamer.store.given import stored_seeds
+from gossamer.store.options import stored_seeds
 from gossamer.values.url import Url
 
 

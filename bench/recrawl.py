@@ -20,7 +20,7 @@ from gossamer.base.clock import DAY_S, SECOND
 from gossamer.lab.simulation import BEST, CLASSES, Result, Simulation, simulated
 from gossamer.recrawl.policies import Age
 from gossamer.recrawl.rates import IGNORANT, PANEL_OF_ALL, PULL_OF_ALL, learnt, likely_rate, observed, posterior
-from gossamer.store.given import stored_seeds
+from gossamer.store.options import stored_seeds
 from gossamer.values.history import History, PolicyPage, VisitFinding, packed, unpacked
 
 MARKS = {3.0: 0.90, 10.0: 0.75, 30.0: 0.40}

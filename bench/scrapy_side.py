@@ -14,7 +14,7 @@ from scrapy.resolver import CachingThreadedResolver
 from scrapy.spiders import CrawlSpider, Rule
 from twisted.internet import defer
 
-from gossamer.store.given import stored_seeds
+from gossamer.store.options import stored_seeds
 
 
 class LoopbackResolver(CachingThreadedResolver):

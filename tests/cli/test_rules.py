@@ -19,7 +19,7 @@ from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.plugins.filters import GROUP, own_filters, safe
 from gossamer.rules.scope import Reach
 from gossamer.rules.user.rulebook import NO_RULES, RuleBook, load_rules
-from gossamer.store.given import put_seeds
+from gossamer.store.options import put_seeds
 from gossamer.store.sqlite.database import Database, read_only
 from gossamer.store.trust import Code, allow
 from gossamer.testing import FakeClock

@@ -30,7 +30,7 @@ from gossamer.frontier.reports import every_end
 from gossamer.monitor.control import Control
 from gossamer.store import tallies
 from gossamer.store.directory import Directory
-from gossamer.store.given import stored_seeds
+from gossamer.store.options import stored_seeds
 from gossamer.store.sqlite.database import Database, read_only
 from gossamer.values.capture import Capture
 from gossamer.values.url import Url

@@ -15,7 +15,7 @@ from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.rules.learned.traps import template_of
 from gossamer.rules.scope import Reach, judge, scope_of
 from gossamer.store.directory import Directory
-from gossamer.store.given import put_seeds
+from gossamer.store.options import put_seeds
 from gossamer.store.sqlite.database import Database
 from gossamer.testing import FakeClock
 from gossamer.values.link import How, Offer

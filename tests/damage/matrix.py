@@ -27,7 +27,7 @@ from gossamer.base.files import DiskFiles
 from gossamer.crawler.damage import DAMAGED
 from gossamer.store import captures, forgotten, tallies
 from gossamer.store.directory import Directory
-from gossamer.store.given import stored_options, stored_seeds
+from gossamer.store.options import stored_options, stored_seeds
 from gossamer.store.sqlite.database import read_only
 from gossamer.views.facts.checkpoints import newest
 from gossamer.views.facts.store import opened

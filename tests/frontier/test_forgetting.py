@@ -23,7 +23,7 @@ from gossamer.rules.learned.traps import template_of
 from gossamer.rules.scope import Forgotten, forgotten_of
 from gossamer.store import forgotten, tallies
 from gossamer.store.forgotten import ForgottenEntry
-from gossamer.store.given import put_seeds, stored_seeds
+from gossamer.store.options import put_seeds, stored_seeds
 from gossamer.store.sqlite.database import Database, migrations
 from gossamer.testing import FakeClock
 from gossamer.values.link import How, Offer

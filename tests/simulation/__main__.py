@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.simulation.simulate import Kind, simulate
 from tests.simulation.test_simulation import memory
 
-from gossamer.store.given import stored_seeds
+from gossamer.store.options import stored_seeds
 
 
 def main() -> int:

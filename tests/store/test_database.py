@@ -14,7 +14,7 @@ import pytest
 from gossamer.base.errors import DirectoryUnusable, DiskFull, StateDamaged
 from gossamer.base.tell import silent
 from gossamer.store import tallies
-from gossamer.store.given import put_seeds, stored_seeds
+from gossamer.store.options import put_seeds, stored_seeds
 from gossamer.store.sqlite.database import Database, migrate, migrations, read_only
 from gossamer.testing import FakeClock
 from gossamer.values.url import Url

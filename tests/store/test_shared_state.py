@@ -17,8 +17,8 @@ from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.config.load import without_password
 from gossamer.frontier.rows import REASON_CODES
-from gossamer.store import captures, damage, given, tallies
-from gossamer.store.damage import DamageMark
+from gossamer.store import captures, options, tallies
+from gossamer.store.captures import DamageMark
 from gossamer.store.directory import Directory
 from gossamer.store.postgres.database import DatabaseLost
 from gossamer.store.postgres.state import AT_ONCE, PostgresState, SharedState, open_reader, translated
@@ -107,12 +107,12 @@ def test_errors_say_what_is_missing_and_never_a_password(tmp_path: Path, conninf
 async def fill(state: PostgresState) -> None:
     def work(connection: State) -> None:
         captures.insert(connection, [PAGE])
-        given.put_options(connection, {"crawl.max_pages": 3}, 5)
-        given.put_options(connection, {"crawl.max_pages": 4}, 6)
-        given.judge_by(connection, {"rules": "x"})
-        given.put_seeds(connection, [PAGE.url], "host")
-        damage.add(connection, [DamageMark("v-1", 0, 1, "torn")], 7)
-        damage.add(connection, [DamageMark("v-1", 0, 1, "torn again")], 8)
+        options.put_options(connection, {"crawl.max_pages": 3}, 5)
+        options.put_options(connection, {"crawl.max_pages": 4}, 6)
+        options.judge_by(connection, {"rules": "x"})
+        options.put_seeds(connection, [PAGE.url], "host")
+        captures.add_marks(connection, [DamageMark("v-1", 0, 1, "torn")], 7)
+        captures.add_marks(connection, [DamageMark("v-1", 0, 1, "torn again")], 8)
 
     await state.run(work)
 
@@ -130,10 +130,10 @@ def test_what_a_collection_is_given_and_keeps_is_written_and_read_and_volumes_ar
         assert captures.pages_from(mine, captures.FIRST, None, 5)[0].url == PAGE.url.text
         assert captures.volume_names(mine) == ["v-1"] and captures.volume_names(theirs) == []
         assert list(captures.in_order(mine)) == [PAGE] and list(captures.in_order(theirs)) == []
-        assert (damage.counts(mine).marked, damage.counts(theirs).marked) == (1, 0)
-        assert damage.why(mine, 1) == "torn again"
-        assert given.stored_options(theirs)["crawl.max_pages"].value == 4
-        assert given.stored_seeds(theirs) == [(PAGE.url, "host")]
+        assert (captures.mark_counts(mine).marked, captures.mark_counts(theirs).marked) == (1, 0)
+        assert captures.damage_of(mine, 1) == "torn again"
+        assert options.stored_options(theirs)["crawl.max_pages"].value == 4
+        assert options.stored_seeds(theirs) == [(PAGE.url, "host")]
 
 
 def test_the_database_is_chosen_once_and_only_one_that_the_user_named_is_connected_to(
@@ -154,11 +154,11 @@ def test_the_database_is_chosen_once_and_only_one_that_the_user_named_is_connect
 
     async def story() -> None:
         async with open_database(directory, SystemClock(), silent) as database:
-            await database.run(lambda state: given.judge_by(state, {"a": "b"}))
+            await database.run(lambda state: options.judge_by(state, {"a": "b"}))
 
     asyncio.run(story())
     with closing(open_state(directory)) as state, closing(open_snapshot(directory)) as still:
-        assert given.judged_by(state) == given.judged_by(still) == {"a": "b"}
+        assert options.judged_by(state) == options.judged_by(still) == {"a": "b"}
     received = Directory(tmp_path / "received")
     directory.root.rename(received.root)
     with pytest.raises(ConfigError, match="gossamer trust --dir"):

@@ -18,7 +18,7 @@ from gossamer.collection.control import STILL_STARTING, CrawlControl
 from gossamer.config.settings import Settings
 from gossamer.monitor.control import Control
 from gossamer.store.directory import Directory, lock_directory
-from gossamer.store.given import stored_seeds
+from gossamer.store.options import stored_seeds
 from gossamer.store.sqlite.database import read_only
 
 POSTS = (

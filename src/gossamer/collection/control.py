@@ -30,8 +30,7 @@ from gossamer.rules.scope import Reach
 from gossamer.rules.user.rulebook import NO_RULES, Problems, load_rules
 from gossamer.store.directory import LOG_NAME, Directory, holder_in_words
 from gossamer.store.directory import NAME as LOCK_NAME
-from gossamer.store.given import stored_seeds
-from gossamer.store.options import config_of, stored_in
+from gossamer.store.options import config_of, stored_in, stored_seeds
 from gossamer.store.state import open_state
 from gossamer.values.outcome import Reason
 from gossamer.values.url import Url

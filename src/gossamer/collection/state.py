@@ -30,8 +30,7 @@ from gossamer.rules.scope import Reach
 from gossamer.rules.user.rulebook import OwnFilter, RuleBook
 from gossamer.store import captures, tallies
 from gossamer.store.directory import Directory
-from gossamer.store.given import stored_seeds
-from gossamer.store.options import config_of
+from gossamer.store.options import config_of, stored_seeds
 from gossamer.store.state import open_snapshot, open_state
 from gossamer.store.statements import State
 from gossamer.values.capture import Capture, Kept

@@ -21,8 +21,8 @@ from gossamer.monitor.control import BEAT_S, Control, ProcessStatus, Sample, run
 from gossamer.monitor.hints import MIB, Hint, HostSums, Overview, hints, survey
 from gossamer.monitor.pulse import ProcessReport, Pulse, ThisMachine
 from gossamer.monitor.system import System, averages_of, listed, most, state_of, totals_of
-from gossamer.store import damage, forgotten, tallies
-from gossamer.store.damage import MarkCounts
+from gossamer.store import captures, forgotten, tallies
+from gossamer.store.captures import MarkCounts
 from gossamer.store.directory import Directory
 from gossamer.store.state import open_state
 from gossamer.values.visit import Counts
@@ -171,7 +171,7 @@ class CollectionStatus:
 
 def status_of(directory: Directory, settings: Settings, outside: Outside) -> CollectionStatus:
     with closing(open_state(directory)) as state:
-        counts, marks = tallies.counts(state), damage.counts(state)
+        counts, marks = tallies.counts(state), captures.mark_counts(state)
         forgetting = [one.name for one in forgotten.every(state) if one.done_at is None]
     retain = retain_of(settings.archive.retain)
     is_countable = retain.kind != "all" and counts.captures <= MOST_CHECKED

@@ -8,8 +8,8 @@ from gossamer.base.clock import Instant
 from gossamer.base.files import Files
 from gossamer.base.tell import Tell
 from gossamer.frontier.api import Frontier
-from gossamer.store import captures, damage
-from gossamer.store.damage import DamageMark
+from gossamer.store import captures
+from gossamer.store.captures import DamageMark
 from gossamer.store.statements import State, StateWriter
 from gossamer.values.url import Url
 
@@ -46,7 +46,7 @@ async def refetch_lost_end(database: StateWriter, frontier: Frontier, files: Fil
 
     found = await database.read(find)
     await refetch_damaged(database, frontier, found)
-    await database.run(lambda state: damage.add(state, list(map(mark_of, found)), now))
+    await database.run(lambda state: captures.add_marks(state, list(map(mark_of, found)), now))
 
 
 async def refetch_damaged(database: StateWriter, frontier: Frontier, found: Sequence[Finding]) -> int:
@@ -56,7 +56,7 @@ async def refetch_damaged(database: StateWriter, frontier: Frontier, found: Sequ
     """
 
     def pages(state: State) -> list[Url]:
-        new = damage.unmarked(state, list(map(mark_of, found)))
+        new = captures.unmarked(state, list(map(mark_of, found)))
         lost = [one.kept for one in found if mark_of(one).key in new and one.kept is not None and one.kept.is_page]
         return sorted({kept.url for kept in lost if captures.latest(state, kept.url) == kept}, key=lambda url: url.text)
 

@@ -20,7 +20,7 @@ from gossamer.fetch.guard import (
     ranges,
 )
 from gossamer.rules.scope import Reach
-from gossamer.store.given import put_seeds, stored_seeds
+from gossamer.store.options import put_seeds, stored_seeds
 from gossamer.store.statements import State, StateWriter
 from gossamer.values.url import Url, url_of
 

@@ -42,7 +42,7 @@ from gossamer.recrawl.change import is_older, is_to_be_looked_at, judged
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.scope import Reach
 from gossamer.spool.frames import SpoolPosition
-from gossamer.store.given import judge_by, judged_by
+from gossamer.store.options import judge_by, judged_by
 from gossamer.store.statements import State, StateWriter
 from gossamer.store.trust import Code
 from gossamer.values.history import Past, Reschedule, Why

@@ -1,28 +1,30 @@
-"""The catalogue: which capture lies where in the archive. Functions on a state, a writer's or a reader's."""
+"""The catalogue: which capture is where in the archive, and which records are damaged."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import groupby
 from operator import itemgetter
+from typing import Any
 
 import msgspec
 
 from gossamer.base.clock import Instant
 from gossamer.rules.retention import RetainedVersion
-from gossamer.store import damage, tallies
+from gossamer.store import tallies
 from gossamer.store.statements import State, load
 from gossamer.values.capture import Kept, Place
 from gossamer.values.url import Host, Url
 
 _SQL = load("gossamer.store", "captures.sql")
+_DAMAGE = load("gossamer.store", "damage.sql")
 Key = tuple[int, int, str]
 """Of a page in the catalogue: host id, URL id, URL."""
 FIRST: Key = (-(1 << 63), -(1 << 63), "")
-Row = tuple[int, str, int, str, int, int, int, int, str, bytes, int, int, int | None, str, str, int]
+Row = tuple[Any, ...]
 
 
 class PageKept(msgspec.Struct, frozen=True):
-    """A page: a URL whose document was fetched, is kept and can be found. Its newest version that counts."""
+    """A page that is in the archive and can be found: its newest version that counts."""
 
     key: Key
     fetched_at: Instant
@@ -35,43 +37,40 @@ class PageKept(msgspec.Struct, frozen=True):
 
 
 def insert(connection: State, kept: Sequence[Kept], withdrawing: Sequence[Kept] = ()) -> int:
-    """Enter captures, inside the caller's transaction; says how many were new. Entering one again changes nothing.
+    """Add captures, inside the caller's transaction; returns how many were new. Adding one again changes nothing.
 
-    `withdrawing`: those of them that say that their page is gone, or is not to be indexed any more.
+    `withdrawing`: those of them that remove their page from the views.
     """
     if not kept:
         return 0
     volume_ids = {name: _volume_id(connection, name) for name in {one.place.volume for one in kept}}
-    new_pages = {one.url.text for one in kept if one.is_page and not _is_held(connection, one.url)}
-    added = {}
-    for are_pages in (False, True):
-        rows = [row_of(one, volume_ids[one.place.volume]) for one in kept if one.is_page is are_pages]
-        added[are_pages] = connection.executemany(_SQL["insert"], rows).rowcount if rows else 0
-    fresh = added[False] + added[True]
-    tallies.add(
-        connection, {tallies.CAPTURES: fresh, tallies.PAGES: len(new_pages) + _shown(connection, kept, withdrawing)}
-    )
+    new_pages = _new_pages(connection, kept)
+    rows = [row_of(one, volume_ids[one.place.volume]) for one in kept]
+    fresh = connection.executemany(_SQL["insert"], rows).rowcount
+    new_pages += _findable(connection, kept, withdrawing)
+    tallies.add(connection, {tallies.CAPTURES: fresh, tallies.PAGES: new_pages})
     return fresh
 
 
 def read_again(connection: State, kept: Sequence[Kept], withdrawing: Sequence[Kept] = ()) -> None:
-    """Captures that could not be read before, as they are to be entered now, inside the caller's transaction."""
-    new_pages = {one.url.text for one in kept if one.is_page and not _is_held(connection, one.url)}
-    rows = [
-        (one.media_type, one.is_page, one.charset, one.charset_from, one.url.host.id, one.url.id, one.fetched_at)
-        for one in kept
-    ]
-    connection.executemany(_SQL["read_again"], [(*row, one.url.text) for row, one in zip(rows, kept, strict=True)])
-    tallies.add(connection, {tallies.PAGES: len(new_pages) + _shown(connection, kept, withdrawing)})
+    """Update captures that could not be read before, inside the caller's transaction."""
+    new_pages = _new_pages(connection, kept)
+    rows = [(one.media_type, one.is_page, one.charset, one.charset_from, *_moment_of(one)) for one in kept]
+    connection.executemany(_SQL["read_again"], rows)
+    tallies.add(connection, {tallies.PAGES: new_pages + _findable(connection, kept, withdrawing)})
+
+
+def _new_pages(connection: State, kept: Iterable[Kept]) -> int:
+    return len({one.url.text for one in kept if one.is_page and not _is_held(connection, one.url)})
 
 
 def unread(connection: State) -> list[Kept]:
-    """Captures whose reading failed, as they lie in the archive."""
+    """Captures whose reading failed, in the order of the archive."""
     return list(map(kept_of, connection.execute(_SQL["unread"])))
 
 
 def withdraw_vanished(connection: State) -> None:
-    """In a catalogue that was made anew from the archive: pages that are gone are counted no more."""
+    """In a catalogue rebuilt from the archive: pages that are gone no longer count."""
     tallies.add(connection, {tallies.PAGES: -max(0, connection.execute(_SQL["vanished"]).rowcount)})
 
 
@@ -80,12 +79,12 @@ def latest(connection: State, url: Url) -> Kept | None:
 
 
 def versions(connection: State, url: Url) -> list[Kept]:
-    """Newest first. Captures that only refer to the body of another are none."""
+    """Newest first; not captures that only refer to the body of another."""
     return list(_versions(connection, url))
 
 
 def last_seen(connection: State, url: Url) -> Instant | None:
-    """When it was last answered for, with a body of its own or without."""
+    """When it was last fetched, with a body of its own or without."""
     row = connection.execute(_SQL["last_seen"], (url.host.id, url.id, url.text)).fetchone()
     return int(row[0]) if row is not None else None
 
@@ -107,21 +106,21 @@ def places_from(connection: State, volume: str, number: int, at_most: int) -> li
 
 
 def kept_from(connection: State, volume: str, number: int, at_most: int) -> list[Kept]:
-    """The captures of a volume from this number on."""
+    """Captures of a volume from this number on."""
     return list(map(kept_of, connection.execute(_SQL["kept_from"], (volume, number, at_most))))
 
 
 def every_capture(connect: Callable[[], State], at_once: int = 500) -> Iterator[Kept]:
-    """As they lie in the archive, some at a time: `connect` makes a reader's connection, closed after each group."""
+    """In the order of the archive, in groups: `connect` makes a reader's connection, closed after each group."""
     with closing(connect()) as connection:
         names = volume_names(connection)
     for name in names:
-        number, is_more = 0, True
-        while is_more:
+        number: int | None = 0
+        while number is not None:
             with closing(connect()) as connection:
                 found = kept_from(connection, name, number, at_once)
             yield from found
-            number, is_more = (found[-1].place.number + 1, True) if len(found) == at_once else (number, False)
+            number = found[-1].place.number + 1 if len(found) == at_once else None
 
 
 def is_known(connection: State, url: Url, fetched_at: Instant) -> bool:
@@ -141,7 +140,7 @@ def at_place(connection: State, volume: str, number: int) -> Kept | None:
 
 
 def end_of(connection: State, volume: str) -> tuple[int, int] | None:
-    """How many records of the volume, and how many of its bytes, the catalogue reaches over; None: knows none."""
+    """How many records and bytes of the volume the catalogue covers; None: none."""
     row = connection.execute(_SQL["last_in"], (volume,)).fetchone()
     if row is None:
         return None
@@ -150,7 +149,7 @@ def end_of(connection: State, volume: str) -> tuple[int, int] | None:
 
 
 def pages(connection: State) -> Iterator[Kept]:
-    """The newest capture that views hold of each address."""
+    """The newest capture of each page that the views hold."""
     rows = map(kept_of, connection.execute(_SQL["pages"]))
     for _, same_id in groupby(rows, key=lambda kept: (kept.url.host.name, kept.url.id)):
         newest = {kept.url.text: kept for kept in same_id}  # two texts only where ids collide
@@ -158,16 +157,16 @@ def pages(connection: State) -> Iterator[Kept]:
 
 
 def pages_from(connection: State, after: Key, host: Host | None, most: int) -> list[PageKept]:
-    """Pages that can be found, by key, from the one after `after` on; of one host, or of all."""
+    """Pages that can be found, by key, after `after`; of one host, or of all."""
     host_id = None if host is None else host.id
     rows = connection.execute(_SQL["pages_from"], (*after, host_id, most))
     return [PageKept((host_id, url_id, url), *rest) for host_id, url_id, url, *rest in rows]
 
 
-def _shown(connection: State, kept: Sequence[Kept], withdrawing: Sequence[Kept]) -> int:
+def _findable(connection: State, kept: Sequence[Kept], withdrawing: Sequence[Kept]) -> int:
     """How many pages can be found again, less those that no longer can."""
     restored = connection.executemany(_SQL["restored"], [_moment_of(one) for one in kept if one.is_page]).rowcount
-    withdrawn = connection.executemany(_SQL["withdrawn"], [_moment_of(one) for one in withdrawing]).rowcount
+    withdrawn = connection.executemany(_SQL["withdrawn"], list(map(_moment_of, withdrawing))).rowcount
     return max(0, restored) - max(0, withdrawn)
 
 
@@ -189,50 +188,18 @@ def _volume_id(connection: State, name: str) -> int:
 
 
 def row_of(kept: Kept, volume_id: int) -> tuple[object, ...]:
-    """In the order of the columns of `captures`, in every database that has that table."""
+    """In the order of the columns of `captures`, in either database."""
     url, place = kept.url, kept.place
-    return (
-        url.host.id,
-        url.id,
-        kept.fetched_at,
-        kept.capture_id,
-        url.text,
-        volume_id,
-        place.number,
-        place.offset,
-        place.length,
-        kept.status,
-        kept.media_type,
-        kept.digest,
-        kept.size,
-        kept.is_page,
-        kept.refers_at,
-        kept.charset,
-        kept.charset_from,
-        kept.is_unread,
-    )
+    where = (place.number, place.offset, place.length)
+    what = (kept.status, kept.media_type, kept.digest, kept.size, kept.is_page, kept.refers_at)
+    read = (kept.charset, kept.charset_from, kept.is_unread)
+    return (url.host.id, url.id, kept.fetched_at, kept.capture_id, url.text, volume_id, *where, *what, *read)
 
 
 def kept_of(row: Row) -> Kept:
     """The inverse of `row_of`, the volume by its name."""
-    (
-        capture_id,
-        url,
-        fetched_at,
-        volume,
-        number,
-        offset,
-        length,
-        status,
-        media_type,
-        digest,
-        size,
-        is_page,
-        refers_at,
-        charset,
-        charset_from,
-        is_unread,
-    ) = row
+    capture_id, url, fetched_at, volume, number, offset, length, *rest, charset, charset_from, is_unread = row
+    status, media_type, digest, size, is_page, refers_at = rest
     return Kept(
         capture_id=capture_id,
         url=Url(url),
@@ -250,11 +217,11 @@ def kept_of(row: Row) -> Kept:
     )
 
 
-# Looks over the whole catalogue, for reports: slow where the catalogue is large, and never asked by a crawl.
+# Queries over the whole catalogue, for reports: slow where the catalogue is large, and never used by a crawl.
 
 
 class CapturedAt(msgspec.Struct, frozen=True):
-    """A host was visited: when the visit began, what for, and where the answer lies."""
+    """A visit to a host: when it began, its URL, and where the response is."""
 
     at: Instant
     url: Url
@@ -262,13 +229,13 @@ class CapturedAt(msgspec.Struct, frozen=True):
 
 
 def totals(connection: State) -> tuple[int, int]:
-    """How many pages views hold, and the bytes of their bodies as received."""
+    """How many pages the views hold, and the bytes of their bodies as received."""
     pages, size = connection.execute(_SQL["totals"]).fetchone()
     return int(pages), int(size)
 
 
 def moments(connection: State, host: Host | None = None) -> Iterator[tuple[str, list[CapturedAt]]]:
-    """Each host with its visits that brought an answer, in the order they were made; or that one host."""
+    """Each host with its visits that brought a response, oldest first; or that one host."""
     found = connection.execute(_SQL["moments"]) if host is None else connection.execute(_SQL["moments_of"], (host.id,))
     for _, rows in groupby(found, key=itemgetter(0)):
         by_name: dict[str, list[CapturedAt]] = {}  # two names only where ids collide
@@ -281,7 +248,7 @@ def moments(connection: State, host: Host | None = None) -> Iterator[tuple[str, 
 
 
 class Lying(msgspec.Struct, frozen=True):
-    """A capture, and where it lies."""
+    """A capture, and where it is."""
 
     version: RetainedVersion
     volume: str
@@ -299,7 +266,7 @@ class Laid(msgspec.Struct, frozen=True):
 
 
 class MovedRecord(msgspec.Struct, frozen=True):
-    """A record that goes on in another volume."""
+    """A record that was copied to another volume."""
 
     old_number: int
     number: int
@@ -307,7 +274,7 @@ class MovedRecord(msgspec.Struct, frozen=True):
 
 
 def by_url(connection: State) -> Iterator[tuple[str, list[Lying]]]:
-    """Each address with its captures, the oldest first."""
+    """Each URL with its captures, oldest first."""
     for url, rows in groupby(connection.execute(_SQL["by_url"]), key=itemgetter(0)):
         yield (
             url,
@@ -323,18 +290,18 @@ def laid(connection: State, volume: str) -> list[Laid]:
 
 
 def urls_at(connection: State, host: Host) -> list[Url]:
-    """The addresses of a host that anything was kept of."""
+    """The URLs of a host that have captures."""
     found = [Url(url) for (url,) in connection.execute(_SQL["urls_of_host"], (host.id,))]
     return [url for url in found if url.host == host]  # ids may collide
 
 
 def hosts(connection: State) -> list[Host]:
-    """Those that anything was kept of."""
+    """Those that have captures."""
     return [Url(url).host for (url,) in connection.execute(_SQL["hosts"])]
 
 
 def copies_of(connection: State, hosts: Iterable[Host], is_unwanted: Callable[[str], bool]) -> list[str]:
-    """Other addresses under which the bytes of an unwanted page are kept too. Looks at every page."""
+    """Other URLs with the same bytes as an unwanted page. Searches all pages."""
     going = {
         digest
         for host in hosts
@@ -348,14 +315,14 @@ def copies_of(connection: State, hosts: Iterable[Host], is_unwanted: Callable[[s
 
 
 def replaced(connection: State, old: str, new: str, moved: Sequence[MovedRecord]) -> int:
-    """Volume `new` takes the place of `old`, inside the caller's transaction; captures that have not moved are gone.
-    Says how many those were."""
+    """Replace volume `old` by `new`, inside the caller's transaction; captures that have not moved are removed. Returns
+    how many those were."""
     row = connection.execute(_SQL["volume_id"], (old,)).fetchone()
     old_id = row[0] if row is not None else None  # a volume of which the catalogue knows nothing
     (new_id,) = connection.execute(_SQL["volume_added"], (new,)).fetchone()
     rows = [(new_id, one.number, one.offset, old_id, one.old_number) for one in moved]
     connection.executemany(_SQL["moved"], rows)
-    damage.moved(connection, old, new, [(one.old_number, one.number) for one in moved])
+    _move_marks(connection, old, new, moved)
     pages = connection.execute(_SQL["left_pages"], (old_id,)).fetchall()
     dropped = connection.execute(_SQL["left_dropped"], (old_id,)).rowcount
     dropped_pages = [page for page in pages if connection.execute(_SQL["is_held"], page).fetchone() is None]
@@ -370,7 +337,75 @@ def empty_volumes(connection: State) -> list[str]:
 
 
 def drop_volume(connection: State, name: str) -> None:
-    """REQUIRES: no capture lies in it."""
+    """REQUIRES: it has no captures."""
     row = connection.execute(_SQL["volume_id"], (name,)).fetchone()
     if row is not None:
         connection.execute(_SQL["volume_dropped"], row)
+
+
+# Marks on damaged records, which `gossamer verify` leaves.
+
+MarkKey = tuple[str, int]
+"""A volume's name and a record's number in it."""
+
+
+class DamageMark(msgspec.Struct, frozen=True):
+    volume: str
+    number: int
+    capture_id: int | None
+    why: str
+
+    @property
+    def key(self) -> MarkKey:
+        return self.volume, self.number
+
+
+class MarkCounts(msgspec.Struct, frozen=True):
+    marked: int = 0
+    open: int = 0
+    """Those that no user has acknowledged."""
+
+
+def replace_marks(connection: State, volumes: Iterable[str], marks: Sequence[DamageMark], now: Instant) -> None:
+    """Mark the damaged records of these volumes. Other marks there are removed: those records are whole again."""
+    connection.executemany(_DAMAGE["clear"], list(_marked(connection, volumes) - {mark.key for mark in marks}))
+    add_marks(connection, marks, now)
+
+
+def unmarked(connection: State, marks: Sequence[DamageMark]) -> set[MarkKey]:
+    """Those that are not in the state yet."""
+    return {mark.key for mark in marks} - _marked(connection, {mark.volume for mark in marks})
+
+
+def _marked(connection: State, volumes: Iterable[str]) -> set[MarkKey]:
+    return {(name, number) for name in volumes for (number,) in connection.execute(_DAMAGE["in_volume"], (name,))}
+
+
+def add_marks(connection: State, marks: Iterable[DamageMark], now: Instant) -> None:
+    rows = [(mark.volume, mark.number, mark.capture_id, mark.why, now) for mark in marks]
+    connection.executemany(_DAMAGE["mark"], rows)
+
+
+def acknowledge_marks(connection: State, volumes: Iterable[str], now: Instant) -> None:
+    connection.executemany(_DAMAGE["acknowledge"], [(now, volume) for volume in volumes])
+
+
+def acknowledged_marks(connection: State) -> set[MarkKey]:
+    return set(connection.execute(_DAMAGE["acknowledged"]))
+
+
+def mark_counts(connection: State) -> MarkCounts:
+    return MarkCounts(*connection.execute(_DAMAGE["counts"]).fetchone())
+
+
+def damage_of(connection: State, capture_id: int) -> str:
+    """Why the record of a capture cannot be read; empty: it is not marked."""
+    row = connection.execute(_DAMAGE["of_capture"], (capture_id,)).fetchone()
+    return str(row[0]) if row is not None else ""
+
+
+def _move_marks(connection: State, old: str, new: str, moved: Iterable[MovedRecord]) -> None:
+    marked = {number for _, number in _marked(connection, [old])}
+    rows = [(new, one.number, old, one.old_number) for one in moved if one.old_number in marked]
+    connection.executemany(_DAMAGE["moved"], rows)
+    connection.execute(_DAMAGE["volume_cleared"], (old,))

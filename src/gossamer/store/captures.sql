@@ -19,7 +19,7 @@ ORDER BY name, number;
 
 -- read_again: One of them could be read.
 UPDATE captures SET media_type = ?, is_page = ?, charset = ?, charset_from = ?, is_unread = FALSE
-WHERE host_id = ? AND url_id = ? AND fetched_at = ? AND url = ?;
+WHERE host_id = ? AND url_id = ? AND url = ? AND fetched_at = ?;
 
 -- at_place: What the catalogue holds of one record.
 SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size,

@@ -1,4 +1,4 @@
-"""Where everything of one collection lies on disk; docs/formats.md says what is in each file."""
+"""The data directory of a collection: its paths, its lock and its file modes; docs/formats.md describes each file."""
 
 import os
 import re
@@ -13,16 +13,16 @@ from gossamer.base.environment import Outside
 from gossamer.base.errors import DirectoryBusy, DirectoryUnusable
 from gossamer.base.files import DIRECTORY_MODE, FILE_MODE, Files, Lock, make_private
 
-# One writer a data directory. Readers need no lock.
+# A data directory has one writer at a time. Readers need no lock.
 
 NAME = "writer.lock"
 
 
 def hold(files: Files, folder: Path, words: str) -> Lock:
-    """Take the writer's lock at once, or raise DirectoryBusy naming who has it.
+    """Take the writer's lock at once, or raise DirectoryBusy naming its holder.
 
-    `words` tell the next one who we are: pid, command, since when. The lock ends with the process that holds it,
-    however that ends, so there is no stale lock to clean up.
+    `words` describe us to others: pid, command, since when. The lock ends with the process that holds it, even when
+    that is killed, so there is no stale lock to clean up.
     """
     found = files.lock(folder / NAME, words)
     if isinstance(found, str):
@@ -36,12 +36,12 @@ def holder_in_words(pid: int, command: str, since: str) -> str:
 
 DEFAULT = Path("gossamer-data")
 LOG_NAME = "crawl.log"
-"""What a crawl that was started from a web page has to say."""
+"""The output of a crawl that was started from a web page."""
 GENERATION = re.compile(r"views-(\d{4,})")
-"""Views that `rebuild` made, complete: it gives a folder this name only once everything is in it."""
+"""Complete views made by `rebuild`, which gives a folder this name only once everything is in it."""
 UNFINISHED = ".new"
 VOCABULARY = "vocabulary.ttl"
-"""Relations between classes and between properties of one's own, if there is such a file."""
+"""The user's own relations between classes and between properties, if there is such a file."""
 INDEX, LINKS = "index", "links.db"
 
 
@@ -49,13 +49,13 @@ INDEX, LINKS = "index", "links.db"
 class Directory:
     """One data directory: one collection and one crawl.
 
-    The views lie in `root` itself until `rebuild` has made others: those are in the folder `views-N` with the highest
-    number. Paths of views are looked up at each access, so whoever asks again finds the new ones.
+    The views are in `root` itself until `rebuild` makes others: those are in the folder `views-N` with the highest
+    number. Paths of views are looked up at each access, so that new views are found.
     """
 
     root: Path
     fixed_views: str = ""
-    """The name of the folder with the views, for who makes new ones; empty: the newest that are complete."""
+    """The folder name of the views, while new ones are being made; empty: the newest complete ones."""
 
     @property
     def config(self) -> Path:
@@ -100,7 +100,7 @@ class Directory:
 
     @property
     def spool(self) -> Path:
-        """Views in the making read everything from the archive: theirs only says where it ends."""
+        """New views read everything from the archive: their own spool only says where that ends."""
         return (self.root / self.fixed_views if self.fixed_views else self.root) / "spool"
 
     @property
@@ -124,7 +124,7 @@ class Directory:
         return self.root / "facts.lock"
 
     def every_view(self) -> list[Path]:
-        """Whatever is made from the archive: the present views, those a swap has left behind, and unfinished ones."""
+        """Everything made from the archive: the current views, outdated ones, and unfinished ones."""
         folders = [name for name in _names(self.root) if GENERATION.fullmatch(name.removesuffix(UNFINISHED))]
         return [self.root / name for name in (*folders, *FIRST_VIEWS)]
 
@@ -133,7 +133,7 @@ class Directory:
 
 
 FIRST_VIEWS = ("graph", "checkpoints", INDEX, LINKS, f"{LINKS}-wal", f"{LINKS}-shm")
-"""Where views lie before the first rebuild."""
+"""Where views are before the first rebuild."""
 
 
 def generations(root: Path) -> list[str]:
@@ -143,7 +143,7 @@ def generations(root: Path) -> list[str]:
 
 
 def outdated(root: Path) -> list[Path]:
-    """Views that complete newer ones have replaced; a rebuild that was killed after the swap leaves them."""
+    """Views that newer complete ones have replaced; a rebuild that was killed after the swap leaves them."""
     made = generations(root)
     return [root / name for name in (*made[:-1], *FIRST_VIEWS)] if made else []
 
@@ -159,7 +159,7 @@ def has_lost_state(directory: Directory) -> bool:
 
 
 def refuse_lost_state(directory: Directory) -> None:
-    """Raises DirectoryUnusable when there is an archive and no state: a new state would fetch everything again."""
+    """Raises DirectoryUnusable if there is an archive and no state: a new state would fetch everything again."""
     if has_lost_state(directory):
         raise DirectoryUnusable(
             f"{directory.state} is missing, though there is an archive. "
@@ -168,7 +168,7 @@ def refuse_lost_state(directory: Directory) -> None:
 
 
 def lock_directory(directory: Directory, outside: Outside, command: str) -> Lock:
-    """Become the directory's one writer, or say who is."""
+    """Become the directory's writer, or raise DirectoryBusy naming it."""
     if directory.root.exists() and not directory.root.is_dir():
         raise DirectoryUnusable(f"{directory.root} is not a directory; name another one with --dir")
     keep_private()
@@ -188,7 +188,7 @@ def lock_directory(directory: Directory, outside: Outside, command: str) -> Lock
 
 
 def refuse_unreadable(directory: Directory) -> None:
-    """Raises DirectoryUnusable for a volume that we may not read: the indexer would wait for it without an end."""
+    """Raises DirectoryUnusable for a volume that we may not read: the indexer would wait for it forever."""
     for name in _names(directory.archive):
         if not os.access(directory.archive / name, os.R_OK):
             raise DirectoryUnusable(f"{directory.archive / name} may not be read: check its owner and mode")
@@ -213,20 +213,20 @@ FILES = frozenset(
     }
 )
 NUMBERED = re.compile(r"views-\d{4,}(\.new)?|state\.db(-wal|-shm)?\.damaged-.*")
-"""Views that were made again, and databases that were set aside."""
+"""Rebuilt views, and damaged databases that were moved out of the way."""
 USERS = frozenset({"gossamer.toml", "rules.txt", "vocabulary.ttl"})
-"""Written by people: left as they are."""
+"""Written by users: left as they are."""
 
 
 def keep_private() -> None:
-    """What this process and its children create from now on is for their user alone. SQLite, RocksDB and tantivy make
-    their files by the umask, so there is no other way. For processes of ours only: it is a property of the process."""
+    """Make all files that this process and its children create accessible to their user alone. SQLite, RocksDB and
+    tantivy create files by the umask, so there is no other way. Only for our own processes: it changes the process."""
     os.umask(0o077)
 
 
 def tighten(root: Path) -> int:
-    """Take group and others off whatever is ours in the directory. Symbolic links are not followed, and what is not
-    ours is left alone. The directory itself is tightened when nothing else lies in it. How many were looser."""
+    """Remove the access of group and others to our files in the directory; returns how many had any. Symbolic links
+    are not followed, and other files are left alone. The directory itself is included if nothing else is in it."""
     entries = list(os.scandir(root))
     ours = [entry for entry in entries if is_ours(entry.name)]
     is_ours_alone = all(is_ours(entry.name) or entry.name in USERS for entry in entries)
@@ -239,7 +239,7 @@ def is_ours(name: str) -> bool:
 
 
 def _below(entry: os.DirEntry[str]) -> Iterator[Path]:
-    """The entry, and everything in it when it is one of our folders."""
+    """The entry, and everything in it if it is a folder."""
     yield Path(entry.path)
     if entry.is_dir(follow_symlinks=False) and not entry.is_symlink():
         for folder, folders, files in os.walk(entry.path, followlinks=False):
@@ -249,7 +249,7 @@ def _below(entry: os.DirEntry[str]) -> Iterator[Path]:
 def _tightened(path: Path) -> bool:
     try:
         found = path.lstat()
-    except FileNotFoundError:  # a view's own, merged away meanwhile
+    except FileNotFoundError:  # a view has merged it into another file meanwhile
         return False
     if stat.S_ISREG(found.st_mode) and found.st_mode & 0o077:
         return make_private(path, FILE_MODE)

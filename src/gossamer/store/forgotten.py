@@ -1,4 +1,4 @@
-"""What was to be forgotten: it is not accepted again until it is allowed."""
+"""URLs and hosts that a user asked to forget: they are not accepted again until that is allowed."""
 
 import sqlite3
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ import msgspec
 
 from gossamer.base.clock import Instant
 from gossamer.rules.scope import Forgotten, forgotten_of, key_of
-from gossamer.store.given import stored_seeds
+from gossamer.store.options import stored_seeds
 from gossamer.store.statements import State, load
 
 _SQL = load("gossamer.store", "forgotten.sql")
@@ -17,15 +17,15 @@ _SQL = load("gossamer.store", "forgotten.sql")
 
 class ForgottenEntry(msgspec.Struct, frozen=True):
     name: str
-    """A host's name, or the text of an address."""
+    """A host's name, or a URL."""
     is_host: bool
     asked_at: Instant
     done_at: Instant | None = None
-    """When the last of it was gone; None: it was begun, and did not come to its end."""
+    """When all of it was deleted; None: that has begun, but is not complete."""
 
 
 def put(connection: State, entries: Iterable[ForgottenEntry]) -> None:
-    """Inside the caller's transaction; what is forgotten is no seed any more either."""
+    """Inside the caller's transaction; seeds among them are removed too."""
     asked = list(entries)
     connection.executemany(_SQL["put"], [(one.name, one.is_host, one.asked_at) for one in asked])
     block = block_of(asked)
@@ -42,7 +42,7 @@ def done(connection: State, at: Instant) -> None:
 
 
 def allow(connection: State, entry: ForgottenEntry) -> bool:
-    """Whether it was there. An address is found however it is spelt."""
+    """Returns whether it was there. A URL is found in any spelling."""
     wanted = key_of(entry.name) if not entry.is_host else entry.name
     names = [
         (one.name,)
@@ -53,7 +53,7 @@ def allow(connection: State, entry: ForgottenEntry) -> bool:
 
 
 def block(connection: State) -> Forgotten:
-    """What is not let in."""
+    """What is not accepted."""
     return block_of(every(connection))
 
 
@@ -62,16 +62,15 @@ def block_of(entries: Iterable[ForgottenEntry]) -> Forgotten:
     return forgotten_of([one.name for one in asked if one.is_host], [one.name for one in asked if not one.is_host])
 
 
-# What was deleted from a database is still in its file until something else is written there: this makes it go.
-
 BUSY_S = 10.0
 
 
 def scrub(path: Path) -> None:
-    """Write the whole database anew, and empty its journal. REQUIRES: no other process writes to it.
+    """Rewrite the whole database and empty its journal: deleted data stays in a file until something is written over
+    it. REQUIRES: no other process writes to it.
 
-    A reader that holds an old state keeps the journal alive until it lets go; what was deleted then stays in it till
-    the next writer closes the database.
+    A reader that holds an old state keeps the journal until it closes; deleted data then stays in it until the next
+    writer closes the database.
     """
     with closing(sqlite3.connect(path, BUSY_S, isolation_level=None)) as connection:
         connection.execute("PRAGMA secure_delete = ON")

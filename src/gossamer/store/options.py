@@ -1,29 +1,33 @@
-"""The settings of one collection: defaults, gossamer.toml, the options it was given before, variables, flags.
+"""What a collection was given: seeds, and the settings from defaults, gossamer.toml, stored options, variables, flags.
 
-A collection may come from somebody else. So what its files ask for that opens a door (`config.GUARDED`) counts only if
-the user of this machine has given it for this directory, as a flag or with `gossamer trust`. A settings file that is
-named with --config is the user's own.
+A collection may come from another person. So settings in its files that lower security (`config.GUARDED`) count only if
+the user of this machine has given them for this directory, as a flag or with `gossamer trust`. A settings file named
+with --config is the user's own.
 """
 
 import os
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import TypeVar
 
-from gossamer.base.clock import in_words
+import msgspec
+
+from gossamer.base.clock import Instant, in_words
 from gossamer.base.environment import Outside
 from gossamer.base.errors import GossamerError
 from gossamer.base.tell import silent
 from gossamer.config.load import GUARDED, Config, Withheld, load, named_file
 from gossamer.store.directory import Directory, lock_directory, refuse_lost_state
-from gossamer.store.given import Option, drop_option, put_options, put_seeds, stored_options, stored_seeds
 from gossamer.store.state import choose_database, open_database, open_state
 from gossamer.store.statements import State
+from gossamer.store.statements import load as load_sql
 from gossamer.store.trust import allow_options, are_allowed
+from gossamer.values.url import Url
 
 T = TypeVar("T")
+_SQL = load_sql("gossamer.store", "options.sql")
 SCOPE = "crawl.scope"
 STORED = frozenset(
     {
@@ -36,11 +40,17 @@ STORED = frozenset(
         "politeness.delay_s",
     }
 )
-"""Flags of a crawl that belong to its collection; whatever else its database names is ignored."""
+"""Flags of a crawl that are stored with its collection; other options in its database are ignored."""
+
+
+class Option(msgspec.Struct, frozen=True):
+    value: object
+    """As in a settings file."""
+    given_at: Instant
 
 
 def config_of(root: Path, config: Path | None = None, flags: Mapping[str, object] | None = None) -> Config:
-    """`config`: a settings file that a person named."""
+    """`config`: a settings file that the user named."""
     given = {
         name: (option.value, f"this collection, given on {in_words(option.given_at)[:10]}")
         for name, option in stored_in(root).items()
@@ -56,14 +66,14 @@ def config_of(root: Path, config: Path | None = None, flags: Mapping[str, object
 
 
 def stored_in(root: Path) -> dict[str, Option]:
-    """Options that crawls of this collection were given; none when its database cannot be read."""
+    """Options that crawls of this collection were given; none if its database cannot be read."""
     with suppress(sqlite3.Error, GossamerError):
         return readable_options(root)
     return {}
 
 
 def readable_options(root: Path) -> dict[str, Option]:
-    """The same. Raises GossamerError, saying what to do, when the collection's database is lost or cannot be read."""
+    """The same. Raises GossamerError, saying what to do, if the collection's database is lost or cannot be read."""
     directory = Directory(root)
     refuse_lost_state(directory)
     if not directory.is_begun:
@@ -75,8 +85,8 @@ def readable_options(root: Path) -> dict[str, Option]:
 async def keep_options(
     directory: Directory, database: str, flags: Mapping[str, object], outside: Outside, has_seeds: bool
 ) -> None:
-    """Later crawls of the collection go by these flags too. A scope that is given without seeds is that of every seed
-    there is. `database`: for `choose_database`. Raises DirectoryBusy while another process writes."""
+    """Store flags, for later crawls of the collection too. A scope without seeds applies to all stored seeds.
+    `database`: see `choose_database`. Raises DirectoryBusy while another process writes."""
     given = {name: value for name, value in flags.items() if value is not None and name in STORED}
     allow_options(directory.root, {name: value for name, value in given.items() if name in GUARDED})
     known = stored_in(directory.root)
@@ -109,7 +119,7 @@ async def _written(directory: Directory, url: str, outside: Outside, work: Calla
 
 
 def withheld_in_words(withheld: Sequence[Withheld], root: Path) -> list[str]:
-    """What a collection asks for and does not get, and how it would."""
+    """Settings that a collection asks for and does not get, and how to allow them."""
     if not withheld:
         return []
     asked = [f"{one.origin} of this collection asks for {one.shown}: not applied" for one in withheld]
@@ -117,3 +127,45 @@ def withheld_in_words(withheld: Sequence[Withheld], root: Path) -> list[str]:
         *asked,
         f"If you want that, and know where this collection comes from: gossamer trust --dir {root} --allow",
     ]
+
+
+# In the database.
+
+
+def put_options(connection: State, given: Mapping[str, object], now: Instant) -> None:
+    rows = [(name, msgspec.json.encode(value).decode(), now) for name, value in given.items()]
+    connection.executemany(_SQL["option_put"], rows)
+
+
+def stored_options(connection: State) -> dict[str, Option]:
+    """By name. A value that cannot be decoded counts as not given."""
+    found = {}
+    for name, value, given_at in connection.execute(_SQL["options"]):
+        try:
+            found[name] = Option(msgspec.json.decode(value), given_at)
+        except (msgspec.DecodeError, TypeError):
+            continue
+    return found
+
+
+def drop_option(connection: State, name: str) -> bool:
+    """Whether there was such an option."""
+    return connection.execute(_SQL["option_drop"], (name,)).rowcount > 0
+
+
+def judged_by(connection: State) -> dict[str, str]:
+    """Digests of what refusals were last judged by."""
+    return dict(connection.execute(_SQL["judged"]).fetchall())
+
+
+def judge_by(connection: State, digests: Mapping[str, str]) -> None:
+    connection.executemany(_SQL["judge_by"], digests.items())
+
+
+def put_seeds(connection: State, urls: Iterable[Url], reach: str) -> None:
+    """Store seeds, inside the caller's transaction; storing one again changes its reach."""
+    connection.executemany(_SQL["seed_put"], [(seed.text, reach) for seed in urls])
+
+
+def stored_seeds(connection: State) -> list[tuple[Url, str]]:
+    return [(Url(text), reach) for text, reach in connection.execute(_SQL["seeds"])]

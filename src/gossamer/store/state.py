@@ -1,4 +1,4 @@
-"""The state of a collection, in SQLite or in PostgreSQL: the one place that picks and opens it."""
+"""The state of a collection, in SQLite or in PostgreSQL: the only place that chooses and opens it."""
 
 from contextlib import AbstractAsyncContextManager
 from types import ModuleType
@@ -29,14 +29,14 @@ class SharedPlace(NamedTuple):
 
 
 def open_state(directory: Directory) -> State:
-    """A reader's connection, from any process, while a crawl writes. Each statement sees what is committed by then."""
+    """A reader's connection, from any process, while a crawl writes. Each statement sees what is committed so far."""
     if (place := shared_place(directory)) is None:
         return read_only(directory.state)
     return cast(State, postgres().open_reader(*place))
 
 
 def open_snapshot(directory: Directory) -> State:
-    """The same, and all statements see one consistent state, however busy the crawl is."""
+    """The same; all statements see one consistent state."""
     state = open_state(directory)
     state.execute(SNAPSHOT)
     return state
@@ -50,7 +50,7 @@ def open_database(directory: Directory, clock: Clock, tell: Tell) -> AbstractAsy
 
 
 def postgres() -> ModuleType:
-    """Its driver is an extra."""
+    """`store.postgres.state`, whose driver is an optional dependency."""
     try:
         from gossamer.store.postgres import state
     except ImportError as missing:
@@ -59,8 +59,8 @@ def postgres() -> ModuleType:
 
 
 def shared_place(directory: Directory) -> SharedPlace | None:
-    """None: the state is in the directory. Raises ConfigError when the user has not named that database: a collection
-    may come from somebody else."""
+    """None: the state is in the directory. Raises ConfigError if the user has not allowed that database: a collection
+    may come from another person."""
     place = written_place(directory)
     if place is not None and not are_allowed(directory.root, {SETTING: place.url}):
         raise ConfigError(
@@ -71,9 +71,9 @@ def shared_place(directory: Directory) -> SharedPlace | None:
 
 
 def choose_database(directory: Directory, url: str, files: Files) -> None:
-    """From now on the state of this directory is in the database at `url` (empty: where it is, or in SQLite).
+    """Keep the state of this directory in the database at `url` (empty: where it is, or in SQLite).
 
-    Raises ConfigError when it is elsewhere already. REQUIRES: the directory's lock is held.
+    Raises ConfigError if it already is elsewhere. REQUIRES: the directory's lock is held.
     """
     place = written_place(directory)
     if not url:
@@ -88,7 +88,7 @@ def choose_database(directory: Directory, url: str, files: Files) -> None:
             f"the state of {directory.root} is in {directory.state.name} and cannot move to the database that "
             f"{SETTING} names: unset that, or crawl into another directory with --dir"
         )
-    postgres().name_of(url)  # refuses what is no connection string, and says what is missing
+    postgres().name_of(url)  # raises for an invalid connection string
     allow_options(directory.root, {SETTING: url})
     if place is None:
         refuse_lost_state(directory)
@@ -105,7 +105,7 @@ def refuse_shared_state(directory: Directory, command: str, instead: str) -> Non
 
 
 def written_place(directory: Directory) -> SharedPlace | None:
-    """The same, whether it is allowed or not."""
+    """The same, allowed or not."""
     try:
         url, owner = directory.database.read_text("utf-8").splitlines()
     except FileNotFoundError:

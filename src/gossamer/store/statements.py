@@ -1,9 +1,9 @@
-"""SQL lives in `.sql` files next to the code that runs it; each statement has a name and a sentence.
+"""SQL statements, in `.sql` files next to the code that runs them; each has a name and a sentence.
 
 -- first_due: The page of a lane that is visited next.
 SELECT ...;
 
-Statements that both databases run are written for SQLite. Where PostgreSQL needs other words they follow under the same
+Statements that both databases run are written for SQLite. If PostgreSQL needs another form, it follows under the same
 name, so that both change together:
 
 -- first_due on PostgreSQL: Its bare columns would have to be grouped.
@@ -21,7 +21,7 @@ Values = Sequence[Any] | Mapping[str, Any]
 
 
 class Rows(Protocol):
-    """What a statement has brought."""
+    """The result of a statement."""
 
     @property
     def rowcount(self) -> int: ...
@@ -31,7 +31,7 @@ class Rows(Protocol):
 
 
 class State(Protocol):
-    """A connection to the state of a collection, a reader's or a writer's. Real ones: `sqlite3.Connection`, and
+    """A reader's or writer's connection to the state of a collection. Real ones: `sqlite3.Connection`, and
     `postgres.state.SharedState`."""
 
     def execute(self, statement: str, values: Values = (), /) -> Rows: ...
@@ -40,11 +40,14 @@ class State(Protocol):
 
 
 class StateWriter(Protocol):
-    """The writer's side, on a thread of its own. Real ones: `sqlite.database.Database`, and
-    `postgres.state.PostgresState`."""
+    """The writer, on a thread of its own. Real ones: `sqlite.database.Database`, and `postgres.state.PostgresState`."""
 
     async def run(self, work: Callable[[State], T], after: Callable[[T], None] | None = None) -> T:
-        """`work` in one transaction: all of it is on disk on return, or, when it raises, none of it."""
+        """`work` in one transaction: all of it is on disk on return, or if it raises, none of it.
+
+        `after` is called with its result right after the commit, on the same thread, even if the caller has been
+        cancelled meanwhile: it changes memory that mirrors the database. It must not fail.
+        """
         ...
 
     async def read(self, work: Callable[[State], T]) -> T:
@@ -53,13 +56,13 @@ class StateWriter(Protocol):
 
 
 class Statement(str):
-    """A statement that PostgreSQL needs in other words."""
+    """A statement that PostgreSQL needs in another form."""
 
     postgres: str
 
 
 def load(package: str, file: str = "statements.sql") -> dict[str, str]:
-    """The statements of `package`'s SQL file by name. Raises ValueError for a file that breaks the form."""
+    """The statements of a package's SQL file, by name. Raises ValueError for a malformed file."""
     return parse((resources.files(package) / file).read_text("utf-8"))
 
 

@@ -1,4 +1,4 @@
-"""Counters that move in the transaction that changes what they count: nobody ever counts ten million rows."""
+"""Counters that move in the transaction that changes what they count, so that ten million rows are never counted."""
 
 from collections.abc import Mapping
 
@@ -15,9 +15,8 @@ PAGES = "pages"
 QUARANTINED = "quarantined"
 RETIRED = "retired"
 REASON = "reason:"
-"""Before a reason code: the addresses whose last visit ended so."""
+"""With a reason code after it: the URLs whose last visit ended so."""
 
-_PLAIN = (KNOWN, QUEUED, LEASED, SETTLED, HOSTS, CAPTURES, PAGES, QUARANTINED, RETIRED)
 _SQL = load("gossamer.store", "tallies.sql")
 
 
@@ -27,8 +26,8 @@ def add(connection: State, moves: Mapping[str, int]) -> None:
 
 
 def counts(connection: State) -> Counts:
-    """The state of a crawl in numbers; any process may ask, through its own connection."""
+    """The state of a crawl in numbers."""
     numbers: dict[str, int] = dict(connection.execute(_SQL["all"]).fetchall())
-    plain = {name: numbers.get(name, 0) for name in _PLAIN}
+    plain = {name: numbers.get(name, 0) for name in Counts.__struct_fields__ if name != "by_reason"}
     by_reason = {name[len(REASON) :]: n for name, n in sorted(numbers.items()) if name.startswith(REASON) and n}
     return Counts(**plain, by_reason=by_reason)

@@ -1,7 +1,10 @@
-"""Which plug-ins may run, and which options of a collection count. A collection can be received from anybody, so
-nothing in its directory, its settings file included, is enough to run code or to open a door: the user allows it once,
-with `gossamer trust`, or gives the option as a flag. What was allowed stands in the user's own configuration folder:
-code by its content, so that a file that changes must be allowed again; an option by its directory and its value."""
+"""Which plugins may run, and which options of a collection count.
+
+A collection can come from anyone, so nothing in its directory, including its settings file, is enough to run code or
+to lower security: the user allows it once, with `gossamer trust`, or gives the option as a flag. What was allowed is
+stored in the user's own configuration folder: code by its content, so that a changed file must be allowed again; an
+option by its directory and its value.
+"""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,15 +28,15 @@ MOST_CODE = 8 << 20
 
 class AllowedCode(msgspec.Struct, frozen=True):
     name: str
-    """For people: where it was when it was allowed."""
+    """Shown to the user: where it was when it was allowed."""
     key: str
     folder: str = ""
-    """Of an option: the collection it was allowed for."""
+    """For an option: the collection it was allowed for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A plug-in by its name: `file.py:function`, or an entry point of a group."""
+    """A plugin by its name: `file.py:function`, or an entry point of a group."""
 
     group: str
     name: str
@@ -45,20 +48,20 @@ class Code:
         return self.folder / file if colon else None
 
     def content(self) -> bytes | None:
-        """None for an entry point, or a file that is not there."""
+        """None for an entry point, or a missing file."""
         if self.file is None or not self.file.is_file():
             return None
         return DiskFiles().read(self.file, length=MOST_CODE)
 
     def key(self, content: bytes | None = None) -> str:
-        """What it is allowed by: the digest of the file, or the name of the entry point in an installed package."""
+        """Identifies it: the digest of the file, or the name of the entry point in an installed package."""
         if self.file is None:
             return f"{self.group}:{self.name}"
         return "sha256:" + sha256(content or self.content() or b"").hexdigest()
 
 
 def allowed_file(variables: Mapping[str, str] = os.environ) -> Path:
-    """In the user's configuration folder (XDG Base Directory Specification); a relative one is to be ignored."""
+    """In the user's configuration folder (XDG Base Directory Specification, which says to ignore relative paths)."""
     given = Path(variables.get("XDG_CONFIG_HOME", ""))
     return (given if given.is_absolute() else Path.home() / ".config") / "gossamer" / NAME
 
@@ -69,11 +72,11 @@ def allowed(files: Files, path: Path) -> tuple[AllowedCode, ...]:
     try:
         return msgspec.json.decode(files.read(path), type=tuple[AllowedCode, ...])
     except msgspec.MsgspecError as trouble:
-        raise ConfigError(f"{path} cannot be read ({trouble}); remove it, and allow again what may run") from trouble
+        raise ConfigError(f"{path} cannot be read ({trouble}); remove it, and allow your plugins again") from trouble
 
 
 def is_allowed(code: Code, content: bytes | None = None) -> bool:
-    """`content`: what was read of its file, and is to be run."""
+    """`content`: what was read from its file, and will be run."""
     return code.key(content) in {one.key for one in allowed(DiskFiles(), allowed_file())}
 
 
@@ -91,7 +94,7 @@ def are_allowed(root: Path, options: Mapping[str, object]) -> bool:
 
 
 def allow_options(root: Path, options: Mapping[str, object]) -> None:
-    """Where the configuration folder cannot be written they are asked for again."""
+    """If the configuration folder cannot be written, nothing is stored."""
     with suppress(OSError, RuntimeError):
         if options and not are_allowed(root, options):
             _add(_options(root, options))
@@ -111,7 +114,7 @@ def _options(root: Path, options: Mapping[str, object]) -> list[AllowedCode]:
 
 
 def _add(new: Sequence[AllowedCode]) -> None:
-    """Beside what was allowed before, without options of collections that are gone."""
+    """Store them with what was allowed before, without options of collections that are gone."""
     files, path, keys = DiskFiles(), allowed_file(), {one.key for one in new}
     files.make_folder(path.parent)
     with _turn(files, path):
@@ -122,7 +125,8 @@ def _add(new: Sequence[AllowedCode]) -> None:
 
 @contextmanager
 def _turn(files: Files, path: Path) -> Iterator[None]:
-    """One process at a time; who waits for very long goes on, and loses at most what the other has written."""
+    """One process at a time. After PATIENCE_S it continues without the lock, which loses at most what the other process
+    wrote."""
     clock = SystemClock()
     give_up_s = clock.elapsed_s() + PATIENCE_S
     while isinstance(lock := files.lock(path.with_suffix(".lock"), str(os.getpid())), str):
@@ -139,6 +143,6 @@ def _turn(files: Files, path: Path) -> Iterator[None]:
 def refusal(what: str, code: Code) -> str:
     where = f" ({code.file})" if code.file else ""
     return (
-        f"the {what} {code.name}{where} has not been allowed to run on this machine. Look at it; "
+        f"the {what} {code.name}{where} has not been allowed to run on this machine. Read it first; "
         "`gossamer trust --dir DIR` lists what a collection asks for, and --allow lets it run"
     )

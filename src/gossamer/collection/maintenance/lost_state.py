@@ -29,7 +29,7 @@ from gossamer.rules.canonical import identity_of
 from gossamer.store import captures, forgotten, tallies
 from gossamer.store.directory import Directory, lock_directory
 from gossamer.store.forgotten import ForgottenEntry
-from gossamer.store.given import Option, put_options, put_seeds, stored_options, stored_seeds
+from gossamer.store.options import Option, put_options, put_seeds, stored_options, stored_seeds
 from gossamer.store.sqlite.database import Database
 from gossamer.store.state import refuse_shared_state
 from gossamer.store.statements import State, StateWriter

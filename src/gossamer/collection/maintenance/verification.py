@@ -18,7 +18,7 @@ from gossamer.collection.maintenance.view_check import ViewCheck, ViewState, che
 from gossamer.crawler.damage import mark_of, refetch_damaged
 from gossamer.crawler.process import idle_frontier
 from gossamer.indexer.process import rereading
-from gossamer.store import damage
+from gossamer.store import captures
 from gossamer.store.directory import Directory, lock_directory
 from gossamer.store.options import config_of
 from gossamer.store.state import open_database, open_state
@@ -139,9 +139,9 @@ class Verification:
         now = self._outside.clock.now()
 
         def mark(state: State) -> None:
-            damage.replace(state, found.volumes, list(map(mark_of, found.findings)), now)
+            captures.replace_marks(state, found.volumes, list(map(mark_of, found.findings)), now)
             if is_accepted:
-                damage.acknowledge(state, found.volumes, now)
+                captures.acknowledge_marks(state, found.volumes, now)
 
         async with open_database(self._directory, self._outside.clock, silent) as database:
             due_again = 0
@@ -160,7 +160,7 @@ class Verification:
         is_marked: bool = True,
     ) -> VerifyReport:
         with closing(open_state(self._directory)) as state:
-            accepted = damage.acknowledged(state)
+            accepted = captures.acknowledged_marks(state)
         damaged = [record_of(one, (one.volume, one.number) in accepted) for one in found.findings]
         is_whole = all(one.is_acknowledged for one in damaged) and not any(one.fault for one in checked)
         return VerifyReport(

@@ -36,9 +36,9 @@ from gossamer.rules import scope
 from gossamer.rules.canonical import identity_of, stripped
 from gossamer.rules.learned.traps import judge_shape, template_of
 from gossamer.rules.user.rulebook import NO_RULES, UNRULED, OwnFilter, RuleBook, Unknown
-from gossamer.store import captures, damage, forgotten
+from gossamer.store import captures, forgotten
 from gossamer.store.directory import Directory
-from gossamer.store.given import stored_seeds
+from gossamer.store.options import stored_seeds
 from gossamer.store.statements import State
 from gossamer.values.capture import Kept
 from gossamer.values.format import counted
@@ -117,7 +117,7 @@ class WhyQuery:
             rulings=tuple(self._rulings(url, found, robots, host)),
             priority=found.priority if found is not None else None,
             priority_says=priority_in_words(found, self.book.nudge(fetched, found.depth)) if found is not None else "",
-            visits=tuple([visited(kept, damage.why(self.state, kept.capture_id)) for kept in visits]),
+            visits=tuple([visited(kept, captures.damage_of(self.state, kept.capture_id)) for kept in visits]),
             ended=LastEnd(found.reason, IN_WORDS[found.reason], found.detail, found.settled_at, found.failures)
             if found and found.reason
             else None,

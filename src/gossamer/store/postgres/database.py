@@ -1,7 +1,7 @@
-"""One PostgreSQL database that many crawlers share: a connection on a thread of its own, transactions, migrations.
+"""A PostgreSQL database that many crawlers share: a connection on a thread of its own, transactions, migrations.
 
-A commit is on the server's disk when `run` returns: it may be called an acknowledgement. A transaction that lost a
-race (deadlock, serialization) or its connection is done again; what it does must bear that.
+A commit is on the server's disk when `run` returns: it may be called an acknowledgement. A transaction that was aborted
+(deadlock, serialization) or lost its connection is repeated, so it must be safe to repeat.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from gossamer.store.statements import load
 T = TypeVar("T")
 Connection = psycopg.Connection[tuple[Any, ...]]
 Work = Callable[[Connection, bool], T]
-"""What is done in a transaction. The flag says that it may have been done before: a connection that breaks during a
+"""What a transaction does. The flag says that it may have been committed before: a connection that breaks during a
 commit leaves that unknown."""
 
 _SQL = load("gossamer.store.postgres", "database.sql")
@@ -43,7 +43,7 @@ class SharedDatabase:
     """REQUIRES: `conninfo` is a connection string of libpq; the tables live in its first schema."""
 
     def __init__(self, conninfo: str, clock: Clock, tell: Tell, patience_s: float = 30.0) -> None:
-        """`patience_s`: how long a call goes on trying to reach a server that has gone away."""
+        """`patience_s`: how long a call keeps trying to reach a server that cannot be reached."""
         self._conninfo = conninfo
         self.name = name_of(conninfo)
         self._clock = clock
@@ -52,7 +52,7 @@ class SharedDatabase:
         self._thread: ThreadPoolExecutor | None = None
         self._connection: Connection | None = None
         self.times_connected = 0
-        """Changes when the connection was lost and made again; read it on the database's thread."""
+        """Grows when the connection was lost and made again; read it only on the database's thread."""
 
     async def __aenter__(self) -> Self:
         self._thread = ThreadPoolExecutor(1, "postgres")
@@ -73,11 +73,7 @@ class SharedDatabase:
             self._thread = None
 
     async def run(self, work: Work[T], after: Callable[[T], None] | None = None) -> T:
-        """`work` in one transaction: all of it is on disk on return, or, when it raises, none of it.
-
-        `after` is called with its result right after the commit, on the same thread and even if the caller has
-        been cancelled meanwhile: memory that mirrors the database is changed there. It must not fail.
-        """
+        """As `StateWriter.run`."""
 
         def transact() -> T:
             result = self._until_done(work)
@@ -125,7 +121,7 @@ class SharedDatabase:
             self._connection = None
 
     def _open(self) -> None:
-        """The first connection is made at once or not at all: a wrong address should not take half a minute."""
+        """The first connection is tried only once: a wrong address should not take half a minute to report."""
         try:
             with in_our_words(self.name):
                 before, now = migrate(self._connect(), migrations(), self.name)
@@ -145,7 +141,7 @@ class SharedDatabase:
 
 
 def name_of(conninfo: str) -> str:
-    """For people; never with the password. Raises ConfigError for what is no connection string."""
+    """For messages, without the password. Raises ConfigError for an invalid connection string."""
     try:
         given = conninfo_to_dict(conninfo)
     except psycopg.ProgrammingError:
@@ -163,10 +159,10 @@ def migrations() -> list[str]:
 
 
 def migrate(connection: Connection, steps: list[str], name: str) -> tuple[int, int]:
-    """Bring the schema up to date; says from which version to which.
+    """Bring the schema up to date; returns the versions before and after.
 
-    One crawler does it while the others wait: all of it is one transaction under a lock of this schema's own. The views
-    in the shape of state.db are made anew, because they may stand in the way of a step.
+    One crawler does it while the others wait: it is one transaction under a lock of this schema. The views in the shape
+    of state.db are recreated, because they could block a step.
     """
     with connection.transaction():
         connection.execute(_SQL["migration_lock"])
@@ -190,7 +186,7 @@ def migrate(connection: Connection, steps: list[str], name: str) -> tuple[int, i
 
 
 def check_version(connection: Connection, name: str) -> None:
-    """Raises DirectoryUnusable when a reader would not find the schema that it knows."""
+    """Raises DirectoryUnusable if the schema is not the one that readers of this version know."""
     try:
         row = connection.execute(_SQL["version"]).fetchone()
     except psycopg.errors.UndefinedTable:
@@ -202,7 +198,7 @@ def check_version(connection: Connection, name: str) -> None:
 
 
 def numbers(values: Iterable[int | None]) -> str:
-    """An array of integers as PostgreSQL writes it: several times quicker than to have psycopg do it."""
+    """An array of integers as PostgreSQL writes it: several times faster than psycopg's own."""
     return "{" + str(list(values))[1:-1].replace("None", "NULL") + "}"
 
 
@@ -219,7 +215,7 @@ def columns(names: str, rows: Iterable[Iterable[object]]) -> dict[str, object]:
 
 @contextlib.contextmanager
 def in_our_words(name: str) -> Iterator[None]:
-    """The server's complaints that have a name of ours; those a retry mends and those that are bugs pass."""
+    """Translate the server's errors to ours; those that a retry repairs, and bugs, pass."""
     try:
         yield
     except NO_ROOM as trouble:

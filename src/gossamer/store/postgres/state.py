@@ -1,4 +1,4 @@
-"""The shared database as a `State`: SQLite's statements, run by PostgreSQL on views in the shape of state.db."""
+"""The shared database as a `State`: PostgreSQL runs SQLite's statements on views in the shape of state.db."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -30,7 +30,7 @@ from gossamer.store.statements import Rows, State, Values, load
 T = TypeVar("T")
 _SQL = load("gossamer.store.postgres", "database.sql")
 AT_ONCE = 500
-"""Rows brought at once while somebody iterates: the rest stays at the server."""
+"""Rows fetched at once during iteration: the rest stays at the server."""
 _TOKEN = re.compile(
     r"""'(?:[^']|'')*'|"[^"]*"|::|\?(?P<number>\d+)?|:(?P<name>\w+)|%|CROSS(?= JOIN \w+(?: \w+)? ON\b)"""
 )
@@ -39,7 +39,7 @@ _QUERY = re.compile(r"(?:SELECT|WITH)\b")
 
 @cache
 def translated(statement: str) -> str:
-    """With psycopg's placeholders. A CROSS JOIN with a condition is how SQLite is told an order: here it is a JOIN."""
+    """With psycopg's placeholders. A CROSS JOIN with a condition fixes the join order in SQLite: here it is a JOIN."""
 
     def replaced(found: re.Match[str]) -> str:
         if found["number"] or found["name"]:
@@ -51,7 +51,7 @@ def translated(statement: str) -> str:
 
 
 def _bound(statement: str, values: Values) -> Values:
-    """`?1` and its like are found by number."""
+    """Values of `?1` and the like, by number."""
     if isinstance(values, Mapping) or "?1" not in statement:
         return values
     return {str(number): value for number, value in enumerate(values, 1)}
@@ -71,8 +71,8 @@ class _Number(Loader):
 
 
 class SharedState:
-    """A connection to the shared database, a reader's or that of a writer's transaction. It is one crawl's, and of the
-    archives only that of its own directory is seen."""
+    """A reader's connection to the shared database, or a writer's within a transaction. Of the archives it sees only
+    that of its own directory."""
 
     def __init__(self, connection: Connection, name: str, is_writer: bool) -> None:
         self._connection = connection
@@ -81,7 +81,7 @@ class SharedState:
         self._cursors = count()
         self._streams = 0
         self._began = False
-        """For the streams that are open."""
+        """A transaction, for the open streams."""
 
     def execute(self, statement: str, values: Values = (), /) -> Rows:
         text = getattr(statement, "postgres", statement)
@@ -101,7 +101,7 @@ class SharedState:
         self._connection.close()
 
     def cursor(self) -> psycopg.ClientCursor[tuple[Any, ...]]:
-        """Values are written into the statement: the server need not know their types beforehand."""
+        """Values are written into the statement, so the server need not know their types beforehand."""
         cursor = psycopg.ClientCursor(self._connection)
         cursor.adapters.register_loader("bool", _Boolean)
         cursor.adapters.register_loader("numeric", _Number)
@@ -112,7 +112,7 @@ class SharedState:
             return self.cursor().execute(statement.encode(), values)
 
     def stream(self, statement: str, values: Values) -> Iterator[Any]:
-        """Rows by parts, of several statements at a time too."""
+        """Rows in parts; several statements may be streamed at the same time."""
         cursor, name = self.cursor(), f"rows_{next(self._cursors)}"
         with self._translating():
             if self._connection.info.transaction_status == TransactionStatus.IDLE:
@@ -138,7 +138,7 @@ class SharedState:
 
     @contextmanager
     def _translating(self) -> Iterator[None]:
-        """Errors in our words; a writer's transaction is tried again when the server is lost, a reader is not."""
+        """Translate errors. A writer's transaction is repeated if the connection is lost, a reader's is not."""
         try:
             with in_our_words(self._name):
                 yield
@@ -149,7 +149,7 @@ class SharedState:
 
 
 class _SharedRows:
-    """Queries run when their rows are asked for: a few at once, many by parts while somebody iterates."""
+    """Queries run when their rows are fetched; when they are iterated over, in parts."""
 
     def __init__(self, state: SharedState, statement: str, values: Values) -> None:
         self._state = state
@@ -177,7 +177,7 @@ class _SharedRows:
 
 
 def _named(conninfo: str, owner: str) -> str:
-    """`owner`: whose archive volumes this connection sees."""
+    """`owner`: the directory whose archive volumes this connection sees."""
     options = conninfo_to_dict(conninfo).get("options") or ""
     return make_conninfo(conninfo, options=f"{options} -c gossamer.owner={owner}".strip())
 
@@ -198,14 +198,14 @@ def open_reader(conninfo: str, owner: str) -> SharedState:
 
 
 def state_in(connection: Connection) -> SharedState:
-    """A writer's, to the end of its transaction."""
+    """For a writer, until the end of its transaction."""
     connection.execute(_SQL["views_first"], {"is_local": True})
     return SharedState(connection, name_of(connection.info.dsn), is_writer=True)
 
 
 @contextmanager
 def viewed(connection: Connection) -> Iterator[SharedState]:
-    """The same inside a transaction that goes on with the tables."""
+    """The same inside a transaction that uses the tables afterwards."""
     row = connection.execute(_SQL["path"]).fetchone()
     assert row is not None
     yield state_in(connection)
@@ -213,10 +213,10 @@ def viewed(connection: Connection) -> Iterator[SharedState]:
 
 
 class PostgresState:
-    """The writer's side: one directory's part in a shared crawl."""
+    """The writer of one directory that takes part in a shared crawl."""
 
     def __init__(self, conninfo: str, owner: str, clock: Clock, tell: Tell) -> None:
-        name_of(conninfo)  # refuses what is none
+        name_of(conninfo)  # raises for an invalid one
         self.owner = owner
         self.shared = SharedDatabase(_named(conninfo, owner), clock, tell)
 

@@ -24,10 +24,10 @@ from gossamer.base.tell import Tell
 
 T = TypeVar("T")
 UNDER_FULL_DISK = ("SQLITE_IOERR", "SQLITE_CANTOPEN")
-"""What a full disk comes out as when a journal or its index cannot be made or made longer."""
+"""Errors that a full disk causes when a journal or its index cannot be created or extended."""
 NO_ROOM_BYTES = 1 << 20
 OF_A_DAMAGED_SCHEMA = ("no such table", "no such column", "no such index", "malformed")
-"""Its version is checked when it is opened, so these names were there."""
+"""The schema version is checked when a database is opened, so these names did exist."""
 
 BUSY_S = 10.0
 SETTINGS = {
@@ -35,13 +35,13 @@ SETTINGS = {
     "synchronous": "FULL",
     "temp_store": "MEMORY",
     "cache_size": "-32768",  # KiB
-    "wal_autocheckpoint": "16000",  # pages: what changes often is copied back seldom
+    "wal_autocheckpoint": "16000",  # pages: rows that change often are rarely copied back
     "journal_size_limit": "67108864",
 }
 
 
 class Database:
-    """The writer's side. One per data directory, under the lock of `store.directory.hold`."""
+    """The writer. One per data directory, under the lock of `store.directory.hold`."""
 
     def __init__(self, path: Path, clock: Clock, tell: Tell) -> None:
         self._path = path
@@ -69,12 +69,6 @@ class Database:
             self._connection = None
 
     async def run(self, work: Callable[[sqlite3.Connection], T], after: Callable[[T], None] | None = None) -> T:
-        """`work` in one transaction: all of it is on disk on return, or, when it raises, none of it.
-
-        `after` is called with its result right after the commit, on the same thread and even if the caller has
-        been cancelled meanwhile: memory that mirrors the disk is changed there. It must not fail.
-        """
-
         def transact() -> T:
             with transaction(self._opened(), "IMMEDIATE"):
                 result = work(self._opened())
@@ -85,8 +79,6 @@ class Database:
         return await self._on_thread(transact)
 
     async def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """`work` on one consistent state; it must not write."""
-
         def look() -> T:
             with transaction(self._opened(), "DEFERRED"):
                 return work(self._opened())
@@ -102,11 +94,11 @@ class Database:
         if self._thread is None:
             raise RuntimeError("the database is not open: use it inside `async with`")
 
-        def told() -> T:
+        def translated() -> T:
             with _in_our_words(self._path):
                 return work()
 
-        return await asyncio.get_running_loop().run_in_executor(self._thread, told)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, translated)
 
     def _open(self) -> sqlite3.Connection:
         began_s = self._clock.elapsed_s()
@@ -126,27 +118,34 @@ class Database:
 def read_only(path: Path) -> sqlite3.Connection:
     """A reader's connection, from any process, while the writer writes. The caller closes it.
 
-    A database that is being made this moment, and has no schema yet, is read as an empty one.
+    A database that is just being created, and has no schema yet, is read as an empty one.
     """
     if not path.exists():
         raise DirectoryUnusable(f"there is no {path.name} in {path.parent}: nothing has been crawled into it yet")
     with _in_our_words(path):
-        connection = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode=ro", BUSY_S, isolation_level=None, uri=True, factory=_reading(path)
-        )
+        connection = _opened_to_read(path, _reading(path))
         with contextlib.ExitStack() as undo:
             undo.callback(connection.close)
-            version = _version(connection)
-            _refuse_newer(version, len(migrations()), path)
-            _refuse_older(version, len(migrations()), path)
+            version, known = _version(connection), len(migrations())
+            _refuse_newer(version, known, path)
+            if 0 < version < known:
+                raise DirectoryUnusable(
+                    f"{path} was written by an older gossamer (schema {version}, this one needs {known}): "
+                    "`gossamer crawl` brings it up to date"
+                )
             if version == 0:
                 return _empty(path)
             undo.pop_all()
     return connection
 
 
+def _opened_to_read(path: Path, factory: type[sqlite3.Connection] = sqlite3.Connection) -> sqlite3.Connection:
+    uri = f"{path.absolute().as_uri()}?mode=ro"
+    return sqlite3.connect(uri, BUSY_S, isolation_level=None, uri=True, factory=factory)
+
+
 def _reading(path: Path) -> type[sqlite3.Connection]:
-    """Connections to this file: damage that is met on the way is told by its name, also while rows are fetched."""
+    """Connections that report damage to this file by its name, also while rows are fetched."""
 
     class Cursor(sqlite3.Cursor):
         def execute(self, *given: Any) -> Self:
@@ -186,7 +185,7 @@ def _empty(path: Path) -> sqlite3.Connection:
 
 @contextlib.contextmanager
 def transaction(connection: sqlite3.Connection, kind: str) -> Iterator[None]:
-    """BEGIN of that kind, then COMMIT, or ROLLBACK when anything is raised."""
+    """BEGIN of that kind, then COMMIT, or ROLLBACK on any exception."""
     connection.execute(f"BEGIN {kind}")
     try:
         yield
@@ -207,10 +206,10 @@ def migrations() -> list[str]:
 
 
 def migrate(connection: sqlite3.Connection, steps: list[str], path: Path) -> tuple[int, int]:
-    """Bring the schema up to date; says from which version to which.
+    """Bring the schema up to date; returns the versions before and after.
 
-    All steps and the version number are one transaction: cut short, it leaves the version before, and no reader ever
-    sees one in between.
+    All steps and the version number are one transaction: if interrupted, it leaves the version before, and no reader
+    ever sees one in between.
     """
     before, now = _version(connection), len(steps)
     _refuse_newer(before, now, path)
@@ -224,7 +223,7 @@ def migrate(connection: sqlite3.Connection, steps: list[str], path: Path) -> tup
 
 
 def bring_up_to_date(path: Path) -> bool:
-    """The schema that an older version left; whether there was anything to do. REQUIRES: the writer's lock is held."""
+    """Migrate the schema of an older version; returns whether it was older. REQUIRES: the writer's lock is held."""
     with _in_our_words(path), contextlib.closing(sqlite3.connect(path, BUSY_S, isolation_level=None)) as connection:
         before, now = migrate(connection, migrations(), path)
     return before < now
@@ -232,17 +231,12 @@ def bring_up_to_date(path: Path) -> bool:
 
 def is_older(path: Path) -> bool:
     """Whether an older version wrote it last, so that it cannot be read as it is."""
-    with (
-        _in_our_words(path),
-        contextlib.closing(
-            sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", BUSY_S, isolation_level=None, uri=True)
-        ) as connection,
-    ):
+    with _in_our_words(path), contextlib.closing(_opened_to_read(path)) as connection:
         return 0 < _version(connection) < len(migrations())
 
 
 def _roll_back(connection: sqlite3.Connection) -> None:
-    """What was not committed. SQLite itself has already done so after some faults, a full disk among them."""
+    """Undo what is not committed. After some errors, such as a full disk, SQLite itself has already done so."""
     if connection.in_transaction:
         connection.execute("ROLLBACK")
 
@@ -259,17 +253,8 @@ def _refuse_newer(found: int, known: int, path: Path) -> None:
         )
 
 
-def _refuse_older(found: int, known: int, path: Path) -> None:
-    """A reader cannot mend it."""
-    if 0 < found < known:
-        raise DirectoryUnusable(
-            f"{path} was written by an older gossamer (schema {found}, this one needs {known}): "
-            "`gossamer crawl` brings it up to date"
-        )
-
-
 def _has_room(path: Path) -> bool:
-    """Whether a fault of the disk under this file cannot be for want of room."""
+    """Whether the disk of this file has space left, or cannot say."""
     try:
         return DiskFiles().room(path.parent) >= NO_ROOM_BYTES
     except OSError:
@@ -278,8 +263,7 @@ def _has_room(path: Path) -> bool:
 
 @contextlib.contextmanager
 def _in_our_words(where: Path) -> Iterator[None]:
-    """SQLite's complaints that have a name of ours, and what unpacking a damaged value raises; the others are bugs and
-    pass as they are."""
+    """Translate SQLite's errors, and what decoding a damaged value raises, to ours; other errors are bugs and pass."""
     try:
         yield
     except (UnicodeDecodeError, zlib.error, msgspec.DecodeError) as trouble:
@@ -301,8 +285,6 @@ def _in_our_words(where: Path) -> Iterator[None]:
             case name if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
                 raise GossamerError(f"{where} is in use by another process: try again in a few seconds") from trouble
             case name if name.startswith("SQLITE_IOERR"):
-                raise GossamerError(
-                    f"the disk failed under {where} ({trouble}, {name}): stop and check it"
-                ) from trouble
+                raise GossamerError(f"the disk of {where} failed ({trouble}, {name}): stop and check it") from trouble
             case _:
                 raise
