@@ -22,7 +22,7 @@ STATES = {
     "an error": "/?q=harbour&since=nonsense",
     "no such page": "/none",
 }
-TOLD = "document.getElementById('told').textContent"
+TOLD = "document.getElementById('result-count').textContent"
 BUSY = "Boolean(document.querySelector('.htmx-request, .htmx-swapping, .htmx-settling, [aria-busy]'))"
 
 

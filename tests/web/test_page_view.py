@@ -112,7 +112,7 @@ def test_M_A9_the_words_of_a_page_and_their_counts_are_there_to_see(site: Site) 
 def test_why_tells_the_way_from_the_seed_the_rules_and_the_visits(site: Site) -> None:
     url = with_body_facts(site)
     page = site.ask(at(url, show="why")).page
-    headings = [one.text() for one in page.css("section.told h3")]
+    headings = [one.text() for one in page.css("section.trail h3")]
     assert headings[:3] == ["URL", "Discovery", "Rules"] and "Fetches" in headings
     told = site.ask("/page/why.json?url=" + quote(url, safe="")).json
     assert told["is_known"] and told["state"] == "captured"

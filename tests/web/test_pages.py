@@ -31,7 +31,7 @@ def test_a_search_shows_titles_addresses_snippets_and_kinds(site: Site) -> None:
     assert 0 < len(hits) <= 10
     assert any("harbour" in mark.text().lower() for mark in page.css("ol.hits mark"))
     assert all(hit.css_first("h2 a").attributes["href"].startswith("/page?url=http%3A//") for hit in hits)
-    assert page.css_first("#told[role=status]").text().strip()[0].isdigit()
+    assert page.css_first("#result-count[role=status]").text().strip()[0].isdigit()
 
 
 def test_a_search_by_type_finds_only_that_type_and_narrowing_does_not_pile_up(site: Site) -> None:
@@ -59,7 +59,7 @@ def test_nothing_found_says_what_to_do(site: Site) -> None:
     answer = site.ask("/?q=qwertzuiop")
     assert answer.status == 200
     said = " ".join(answer.page.css_first(".empty").text().split())
-    assert said.startswith("No page has this. Try fewer or different words")
+    assert said.startswith("No page matches. Try fewer or different words")
 
 
 def test_some_words_are_better_than_none_and_are_said_to_be_some(site: Site) -> None:
@@ -184,7 +184,7 @@ def test_the_status_page_counts_and_explains(site: Site) -> None:
 def test_a_site_without_a_collection_still_answers(empty_site: Site) -> None:
     assert empty_site.ask("/").status == 200
     assert empty_site.ask("/status").page.css_first("h1").text() == "Crawl: idle"
-    assert "No page has this" in empty_site.ask("/?q=harbour").text
+    assert "No page matches" in empty_site.ask("/?q=harbour").text
     assert empty_site.ask("/page?url=http://a.test/").status == 404
     assert empty_site.sparql("ASK { ?s ?p ?o }").json["boolean"] is False
 

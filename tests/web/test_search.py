@@ -122,7 +122,7 @@ def test_M_A9_a_person_by_name_or_anything_but(site: Site) -> None:
 def test_things_stand_beside_the_pages_and_lead_to_their_own(site: Site) -> None:
     found = site.ask("/search.json?q=harbour+museum").json["entities"]
     assert found, "the museum is a thing"
-    cards = site.ask("/?q=harbour+museum").page.css(".things li")
+    cards = site.ask("/?q=harbour+museum").page.css(".entities li")
     assert words(cards[0].css_first("h3").text()) == found[0]["name"]
     assert cards[0].css_first("h3 a").attributes["href"].startswith(("/entity?iri=http", "/page?url=http"))
     assert re.search(r"\d+ pages?$", words(cards[0].text()))
@@ -139,7 +139,7 @@ def test_sorting_is_an_address(site: Site) -> None:
 
 def test_a_slip_of_the_pen_is_noticed(site: Site) -> None:
     page = site.ask("/?q=harbuor&lang=en").page
-    meant = page.css_first(".meant a")
+    meant = page.css_first(".correction a")
     assert meant.text() == "harbour"
     assert dict(parse_qsl(urlsplit(meant.attributes["href"]).query)) == {"q": "harbour", "lang": "en"}
 
@@ -301,7 +301,7 @@ def test_a_search_that_is_behind_the_crawl_says_by_how_much(tmp_path: Path) -> N
             control.beat("indexer", 2, {"lag_s": 42.0})
         page = site.ask("/?q=harbour").page
     assert "The index is 42 s behind the crawl" in page.css_first(".stale").text()
-    assert "The crawl is running" in page.css_first("#told").text()
+    assert "The crawl is running" in page.css_first("#result-count").text()
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from gossamer.web.crawl.lists import VisitsParameters
 from gossamer.web.crawl.routes import RulesParameters
-from gossamer.web.routes import InvalidParameter, read
+from gossamer.web.responses import WebError
+from gossamer.web.routes import read
 from gossamer.web.search.routes import LONGEST_TYPED, SearchCsvParameters, SearchJsonParameters, SuggestParameters
 from gossamer.web.search.state import (
     DEEPEST,
@@ -33,7 +34,7 @@ def search_of(query_string: bytes) -> SearchState | None:
     try:
         pairs = parse_qsl(query_string.decode("latin-1"), keep_blank_values=True)
         return read(SearchParameters, pairs, {}).state()
-    except InvalidParameter:
+    except WebError:
         return None
 
 
@@ -85,7 +86,7 @@ def test_what_keeps_the_bounds_is_read(pairs: list[tuple[str, str]]) -> None:
     ],
 )
 def test_what_cannot_be_is_refused_in_words(wrong: list[tuple[str, str]], words: str) -> None:
-    with pytest.raises(InvalidParameter) as refused:
+    with pytest.raises(WebError) as refused:
         read(SearchParameters, wrong, {})
     assert str(refused.value) == f"The URL has an invalid parameter: {words}."
 
@@ -97,7 +98,7 @@ def test_other_kinds_of_parameters_have_words_too() -> None:
         (VisitsParameters, ("status", "6xx"), "“status” is not valid"),
         (SearchCsvParameters, ("limit", "x"), "“limit” must be a whole number"),
     ):
-        with pytest.raises(InvalidParameter, match=words):
+        with pytest.raises(WebError, match=words):
             read(kind, [pair], {})
     assert read(RulesParameters, [("draft", "null")], {}).draft == "null"
 
@@ -106,8 +107,8 @@ def test_a_limit_and_a_beginning_have_their_bounds() -> None:
     for limit in ("1", "100"):
         assert read(SearchJsonParameters, [("q", "a"), ("limit", limit)], {}).limit == int(limit)
     for limit in ("0", "101", "x"):
-        with pytest.raises(InvalidParameter):
+        with pytest.raises(WebError):
             read(SearchJsonParameters, [("q", "a"), ("limit", limit)], {})
     assert read(SuggestParameters, [("q", "har")], {}).q == "har" and read(SuggestParameters, [], {}).q == ""
-    with pytest.raises(InvalidParameter):
+    with pytest.raises(WebError):
         read(SuggestParameters, [("q", "x" * (LONGEST_TYPED + 1))], {})

@@ -25,15 +25,15 @@ from gossamer.web.nodes import metrics
 from gossamer.web.nodes import routes as nodes
 from gossamer.web.page import routes as page_view
 from gossamer.web.render import sentence
-from gossamer.web.responses import NOT_UNDERSTOOD, OF_THE_ROUTER, Show, WebError, error_response, make_show
-from gossamer.web.routes import InvalidParameter, Routes
-from gossamer.web.search import routes as searching
+from gossamer.web.responses import NOT_UNDERSTOOD, ROUTER_ERRORS, Show, WebError, error_response, make_show
+from gossamer.web.routes import Routes
+from gossamer.web.search import routes as search
 from gossamer.web.site import WebSite
 from gossamer.web.sparql import endpoint
 from gossamer.web.streams import status_of
 
-SUBJECTS = (
-    searching,  # first: they are asked for most, and routes are tried in turn
+MODULES = (
+    search,  # first, as most requests are for it and routes are tried in order
     entity,
     vocabularies,
     page_view,
@@ -64,16 +64,16 @@ def make_app(site: WebSite) -> ASGIApp:
 
 
 def make_routes(site: WebSite, show: Show, entrance: Entrance) -> Starlette:
-    """The pages themselves, for every request that the Gate lets pass."""
+    """The routes, for every request that the Gate allows."""
     routes = Routes()
-    for subject in SUBJECTS:
-        routes.include(subject.router(site, show))
+    for module in MODULES:
+        routes.include(module.router(site, show))
     routes.include(login.router(entrance, show))
     routes.include(api.router(routes, show))
 
     @routes.get("/robots.txt")
     def robots() -> Response:
-        """A search page has no end: other spiders need not walk it."""
+        """Search pages are endless, so crawlers are kept out."""
         return PlainTextResponse("User-agent: *\nDisallow: /\n")
 
     static = Mount("/static", StaticFiles(directory=str(packaged("gossamer.web") / "static")), name="static")
@@ -84,17 +84,14 @@ def make_routes(site: WebSite, show: Show, entrance: Entrance) -> Starlette:
 
 
 def show_errors(app: Starlette, show: Show, tell: Tell) -> None:
-    """No error ends in a traceback on a page; what is our own is reported."""
+    """Every error becomes an error page without a traceback; our own errors are logged."""
 
     async def refused(request: Request, trouble: Any) -> Response:
-        words = OF_THE_ROUTER.get(trouble.status_code, NOT_UNDERSTOOD).format(path=request.url.path[:200])
+        words = ROUTER_ERRORS.get(trouble.status_code, NOT_UNDERSTOOD).format(path=request.url.path[:200])
         return error_response(request, show, trouble.status_code, words)
 
     async def web_error(request: Request, trouble: Any) -> Response:
         return error_response(request, show, trouble.status, trouble.words, trouble.headers)
-
-    async def invalid(request: Request, trouble: Exception) -> Response:
-        return error_response(request, show, 400, str(trouble))
 
     async def refused_query(request: Request, trouble: Any) -> Response:
         return error_response(request, show, status_of(trouble), sentence(trouble))
@@ -111,7 +108,6 @@ def show_errors(app: Starlette, show: Show, tell: Tell) -> None:
 
     app.add_exception_handler(HTTPException, refused)
     app.add_exception_handler(WebError, web_error)
-    app.add_exception_handler(InvalidParameter, invalid)
     app.add_exception_handler(QueryRefused, refused_query)
     for kind in (GossamerError, PermissionError):
         app.add_exception_handler(kind, unreadable)

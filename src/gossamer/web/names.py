@@ -1,4 +1,4 @@
-"""Short names for IRIs, and values of query results, made readable. Templates escape these texts."""
+"""Short names for IRIs and readable values of query results. Templates escape these texts."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -35,14 +35,14 @@ class ShortName(NamedTuple):
 
 @lru_cache(maxsize=4_000)
 def named(iri: str) -> ShortName:
-    """The last part of an IRI is what vocabularies name things by."""
+    """The last part of an IRI, by which vocabularies name their terms."""
     match = _LAST.search(iri)
     return ShortName(iri, match.group() if match else iri)
 
 
 @lru_cache(maxsize=4_000)
 def short(iri: str) -> str:
-    """With a prefix that everybody knows (`schema:name`); the whole IRI when there is none."""
+    """With a well-known prefix (`schema:name`); the whole IRI if there is none."""
     local = named(iri).name
     prefix = PREFIXES.get(iri[: -len(local)]) if iri.endswith(local) else None
     return f"{prefix}:{local}" if prefix and _LOCAL.fullmatch(local) else iri
@@ -60,7 +60,7 @@ LANGUAGES = {
 
 
 def language(tag: str) -> str:
-    """`German (de-AT)`; the tag alone when we have no name for it."""
+    """`German (de-AT)`; the tag alone if its name is not in the table."""
     name = LANGUAGES.get(tag.partition("-")[0].lower())
     return tag if name is None else name if "-" not in tag else f"{name} ({tag})"
 
@@ -68,7 +68,7 @@ def language(tag: str) -> str:
 _NUMBER = re.compile(r"[+-]?\d[\d.]*([eE][+-]?\d+)?")
 _NUMERIC = re.compile(r"http://www\.w3\.org/2001/XMLSchema#(integer|decimal|double|float|int|long)")
 _WHOLE_IRI = re.compile(r"""[A-Za-z][A-Za-z0-9+.-]*:[^<>"{}|^`\\\x00-\x20\ud800-\udfff]*""")
-"""What may stand between < and > (SPARQL 1.1, 19.8, IRIREF); anything else is not put into a query."""
+"""A valid IRIREF (SPARQL 1.1, 19.8); nothing else is put into a query."""
 _WEB = re.compile(r"https?://[^/?#@]+(?:[/?#]|$)", re.IGNORECASE)
 _STRING = "http://www.w3.org/2001/XMLSchema#string"
 
@@ -76,23 +76,20 @@ _STRING = "http://www.w3.org/2001/XMLSchema#string"
 class TermView(NamedTuple):
     text: str
     title: str = ""
-    """The whole of what `text` is short for."""
+    """The full text, if `text` is an abbreviation."""
     href: str = ""
-    """A page of ours, never an address out of a fact: an IRI may be `javascript:`."""
+    """A page of this site, never a URL from a fact: an IRI may be `javascript:`."""
     note: str = ""
     language: str = ""
     is_number: bool = False
 
 
-NOTHING = TermView("")
-
-
 def term_of(cell: Mapping[str, str], pages: Collection[str] = ()) -> TermView:
-    """`cell` as in SPARQL 1.1 Query Results JSON, 3.2.2; `pages` are the addresses we can show more of."""
+    """`cell` as in SPARQL 1.1 Query Results JSON, 3.2.2; `pages`: the IRIs that are URLs of stored pages."""
     match cell.get("type"):
         case "uri":
             iri = cell["value"]
-            return TermView(short(iri), iri, href_of(iri, pages))
+            return TermView(short(iri), iri, page_href(iri) if iri in pages else entity_href(iri))
         case "bnode":
             return TermView("_:" + cell["value"])
         case "literal" | "typed-literal":
@@ -100,30 +97,28 @@ def term_of(cell: Mapping[str, str], pages: Collection[str] = ()) -> TermView:
         case "triple":
             return TermView(str(cell["value"]))
         case _:
-            return NOTHING
+            return TermView("")
 
 
-def href_of(iri: str, pages: Collection[str]) -> str:
-    return page_href(iri) if iri in pages else entity_href(iri)
-
-
-def page_href(address: str) -> str:
-    return f"/page?url={quote(address, safe='')}"
+def page_href(url: str) -> str:
+    return f"/page?url={quote(url, safe='')}"
 
 
 def entity_href(iri: str) -> str:
-    """Where everything known of a thing, a class or a property is shown; empty for what no query could name."""
+    """The page of an entity, class or property; empty for an invalid IRI, which no query can contain."""
     return f"/entity?iri={quote(iri, safe='')}" if is_whole_iri(iri) else ""
 
 
 def outside_href(iri: str) -> str:
-    """For a link that leaves this site; empty unless it is a plain web address. REQUIRES: the link has
-    rel="noopener noreferrer nofollow external"."""
+    """For a link to another site; empty unless it is an HTTP URL.
+
+    REQUIRES: the link has rel="noopener noreferrer nofollow external".
+    """
     return iri if _WEB.match(iri) and is_whole_iri(iri) else ""
 
 
 def named_in(iri: str) -> str:
-    """The last part, in brackets, for what has a class but no name: `(Person)`."""
+    """The label of an entity without a name, from its class: `(Person)`."""
     return f"({named(iri).name})" if iri else ""
 
 

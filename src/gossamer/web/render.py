@@ -1,6 +1,6 @@
-"""Templates and the few filters they need. Everything is escaped; nothing here marks a text as safe.
+"""Templates and their filters. Everything is escaped; nothing here marks a text as safe.
 
-Nothing of the web framework is loaded by this: the processes that answer searches make their pages with it too.
+It imports nothing of the web framework, so that search processes need not load that.
 """
 
 from collections.abc import MutableMapping
@@ -16,13 +16,15 @@ from gossamer.values.format import fitted, state_in_words
 from gossamer.web.names import language
 
 LEEWAY = 5
-"""Characters beyond the limit for which nothing is cut off; as Jinja has it."""
+"""Characters beyond the limit that are still not cut off, as in Jinja."""
 _inside = getattr(markupsafe, "_escape_inner", markupsafe.escape)
 
 
 def escaped(value: object) -> str:
-    """What `markupsafe.escape` makes of it, for a text that is only written out: the object that it wraps each of the
-    seven hundred texts of a page in, to mark them as done, took a third of the time of making the page."""
+    """The text of `markupsafe.escape` without its wrapper object, which a text that is only written out does not need.
+
+    Wrapping the seven hundred texts of a page took a third of the time of rendering it.
+    """
     return _inside(value) if type(value) is str else str(value) if type(value) is int else markupsafe.escape(value)
 
 
@@ -49,7 +51,7 @@ def make_templates() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        auto_reload=False,  # else every page asks the disk whether its templates have changed
+        auto_reload=False,  # or else every page checks the files of its templates
     )
     templates.filters |= {
         "moment": moment,
@@ -67,13 +69,12 @@ def make_templates() -> jinja2.Environment:
 
 
 def sentence(trouble: Exception) -> str:
-    """Its message, as a sentence."""
     words = str(trouble)
     return f"{words[:1].upper()}{words[1:].removesuffix('.')}."
 
 
 def moment(at: Instant) -> str:
-    """For people: to the second, as no clock is better than that over the web."""
+    """For people, to the second: clocks on the web are no more exact."""
     return f"{datetime.fromtimestamp(at // SECOND, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
@@ -86,7 +87,7 @@ def number(value: float) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """As the filter `truncate` does it, for texts that are shown more than once."""
+    """The filter `truncate` as a function."""
     if len(text) <= most + LEEWAY:
         return text
     return text[: most - 3].rsplit(" ", 1)[0] + "..."

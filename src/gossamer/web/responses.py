@@ -1,4 +1,4 @@
-"""How a request is answered: with a page, with JSON, or with an error in the form the client can read."""
+"""Responses: a page, JSON, or an error in the format the client accepts."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -26,7 +26,7 @@ HEADINGS = {
     500: "Server error",
     503: "Temporarily unavailable",
 }
-OF_THE_ROUTER = {
+ROUTER_ERRORS = {
     404: "There is no page at {path}. Start again from the search page.",
     405: "This method is not allowed for this URL: pages are read with GET, and /sparql takes POST too.",
     413: "The request is larger than this server accepts.",
@@ -36,7 +36,7 @@ HEADERS_OF: Mapping[int, Mapping[str, str]] = {503: {"Retry-After": "5"}, 405: {
 
 
 class WebError(Exception):
-    """A request that cannot be answered: its status, and what is wrong, in words for the person who asked."""
+    """An error response: its status, and a message for the person who sent the request."""
 
     def __init__(self, status: int, words: str, headers: Mapping[str, str] = {}) -> None:
         super().__init__(words)
@@ -54,20 +54,17 @@ def make_show() -> Show:
 
 
 def json_answer(value: Any, status: int = 200) -> Response:
-    """`</script>` in it is harmless: it is never part of a page, and nosniff keeps it JSON (FAULTS W17)."""
+    """`</script>` in it is harmless: it is never embedded in a page, and nosniff keeps it JSON (FAULTS W17)."""
     return Response(json_bytes(value), status, media_type="application/json")
 
 
 def error_response(request: Request, show: Show, status: int, words: str, headers: Mapping[str, str] = {}) -> Response:
-    """As JSON, a page or text: whoever asked for a `.json` gets one."""
+    """An error as JSON, a page or text; a `.json` URL always gets JSON."""
     accept, path = request.headers.get("accept", ""), request.url.path
-    if (
-        path.endswith(".json")
-        or path.startswith("/export/")
-        or ("text/html" not in accept and "application/json" in accept)
-    ):
+    accepts_html = "text/html" in accept
+    if path.endswith(".json") or path.startswith("/export/") or ("application/json" in accept and not accepts_html):
         answer: Response = JSONResponse({"error": words}, status)
-    elif "text/html" in accept:
+    elif accepts_html:
         answer = show("error.html", status, heading=HEADINGS.get(status, HEADINGS[500]), words=words, status=status)
     else:
         answer = PlainTextResponse(words + "\n", status)

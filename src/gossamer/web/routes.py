@@ -130,23 +130,18 @@ class Routes:
         return (Route(one.path, one.respond, methods=[one.method]) for one in self.table)
 
 
-class InvalidParameter(ValueError):
-    """A parameter does not have the type its struct declares; the message is for the person who sent it."""
-
-
 Parameters = TypeVar("Parameters", bound=msgspec.Struct)
 
 
 def parameters_in(request: Request, kind: type[Parameters]) -> Parameters:
-    """Raises InvalidParameter."""
     query_string = request.scope["query_string"].decode("latin-1")
     return read(kind, parse_qsl(query_string, keep_blank_values=True), request.path_params)
 
 
 def read(kind: type[Parameters], pairs: Sequence[tuple[str, str]], path: Mapping[str, str]) -> Parameters:
-    """Unknown parameters are ignored; the last value of a repeated one wins, unless its type is a tuple.
+    """Unknown parameters are ignored; the last value of a repeated one counts, unless its type is a tuple.
 
-    Raises InvalidParameter.
+    Raises WebError if a value does not have the type its struct declares.
     """
     types, given = _types(kind), dict[str, Any]()
     for name, value in pairs:
@@ -157,7 +152,7 @@ def read(kind: type[Parameters], pairs: Sequence[tuple[str, str]], path: Mapping
     try:
         return msgspec.convert(given | dict(path), kind, strict=False)
     except msgspec.ValidationError as trouble:
-        raise InvalidParameter(_in_words(str(trouble), kind)) from None
+        raise WebError(400, _in_words(str(trouble), kind)) from None
 
 
 @cache

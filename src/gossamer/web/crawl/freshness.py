@@ -77,7 +77,7 @@ def router(site: WebSite, show: Show) -> Routes:
 def page_of(found: FreshnessReport) -> dict[str, Any]:
     points = found.samples
     return {
-        "told": found,
+        "report": found,
         "now": points[-1] if points else None,
         "cards": cards_of(found) if found.all is not None and not found.site else [],
         "pictures": pictures_of(points),

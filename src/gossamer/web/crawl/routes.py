@@ -48,7 +48,7 @@ CARDS = (
     ("leased", "fetches in progress"),
     ("hosts", "hosts"),
     ("failed", "failed"),
-    ("missing", "missing"),
+    ("missing", "gone"),
     ("refused", "refused by rules"),
     ("quarantined", "quarantined (possible trap)"),
 )

@@ -1,13 +1,13 @@
-// The crawl's pages, live: the part marked so is fetched again while somebody looks at it. They read well without.
+// The crawl pages, live: the part with data-every is fetched again while the page is visible. They work without.
 "use strict";
 {
   const stale = document.getElementById("stale");
   const liveness = document.getElementById("liveness");
-  let isAsking = false;
+  let isFetching = false;
 
   const setText = (spot, text) => { if (spot && spot.textContent !== text) spot.textContent = text; };
 
-  // Whoever reads further down, or is about to press something, is not to be disturbed.
+  // Do not replace what someone is reading or about to click.
   function isBusy(live) {
     const chosen = document.getSelection();
     return document.hidden || live.contains(document.activeElement) || Boolean(document.querySelector("dialog[open]"))
@@ -15,7 +15,7 @@
       || Boolean(chosen && !chosen.isCollapsed && live.contains(chosen.anchorNode));
   }
 
-  // The address without what was said once: that is not to be said again.
+  // The URL without the notice, which is shown once.
   function address() {
     const here = new URL(location.href);
     here.searchParams.delete("said");
@@ -34,9 +34,9 @@
 
   async function refresh() {
     const live = document.getElementById("live");
-    if (!live || isAsking) return;
+    if (!live || isFetching) return;
     if (isBusy(live)) return setText(liveness, "Paused while you read");
-    isAsking = true;
+    isFetching = true;
     try {
       const answer = await fetch(address(), { headers: { accept: "text/html" }, signal: AbortSignal.timeout(10000) });
       if (!answer.ok) throw new Error(String(answer.status));
@@ -54,7 +54,7 @@
       document.body.classList.add("is-stale");
       setText(liveness, "");
     } finally {
-      isAsking = false;
+      isFetching = false;
     }
   }
 
@@ -65,7 +65,7 @@
     document.addEventListener("visibilitychange", () => { if (!document.hidden) refresh(); });
   }
 
-  // A rule that is not saved is not lost by a wrong key.
+  // Ask before leaving the page with unsaved rules.
   const draft = document.getElementById("draft");
   if (draft) {
     let isSent = false;

@@ -1,11 +1,11 @@
-// The drawing of a thing's neighbourhood. It is made from the table beside it, so that both say the same, and the library that
-// draws it is asked for only when the drawing comes into view.
+// The graph of related entities. It is made from the table next to it, so both have the same data; the library that draws it is
+// loaded when the graph comes into view.
 "use strict";
 (() => {
   const box = document.getElementById("graph");
   const table = document.getElementById("neighbours");
   if (!box || !table) return;
-  const says = document.getElementById("graph-says");
+  const status = document.getElementById("graph-says");
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
   const rows = [...table.tBodies[0].rows].map((row) => ({ ...row.dataset }));
@@ -30,10 +30,10 @@
   }
 
   function style() {
-    const seen = getComputedStyle(box);
-    const ink = seen.color, ground = seen.backgroundColor, line = seen.textDecorationColor, accent = seen.caretColor;
-    const label = { label: "data(name)", color: ink, "font-size": 14, "font-family": seen.fontFamily, "text-valign": "center" };
-    const spoken = { "font-size": 12, color: ink, "text-background-color": ground, "text-background-opacity": 1, "text-background-padding": 2 };
+    const styles = getComputedStyle(box);
+    const ink = styles.color, ground = styles.backgroundColor, line = styles.textDecorationColor, accent = styles.caretColor;
+    const label = { label: "data(name)", color: ink, "font-size": 14, "font-family": styles.fontFamily, "text-valign": "center" };
+    const edgeLabel = { "font-size": 12, color: ink, "text-background-color": ground, "text-background-opacity": 1, "text-background-padding": 2 };
     const right = { "text-halign": "right", "text-margin-x": 6 };
     const left = isNarrow() ? right : { "text-halign": "left", "text-margin-x": -6 };
     return [
@@ -44,7 +44,7 @@
       { selector: "node[side='in']", style: { shape: "ellipse", ...left } },
       { selector: "node:selected", style: { "background-color": accent, "border-color": ink, "border-width": 3, "font-weight": "bold" } },
       { selector: "edge", style: { width: 1.5, "line-color": line, "target-arrow-color": line, "target-arrow-shape": "triangle",
-        "arrow-scale": 0.9, "curve-style": isNarrow() ? "taxi" : "straight", "taxi-direction": "downward", "taxi-turn": 12, ...spoken } },
+        "arrow-scale": 0.9, "curve-style": isNarrow() ? "taxi" : "straight", "taxi-direction": "downward", "taxi-turn": 12, ...edgeLabel } },
       { selector: "edge[side='out']", style: isNarrow() ? { "taxi-direction": "downward" } : { "target-label": "data(name)", "target-text-offset": 52 } },
       { selector: "edge[side='in']", style: isNarrow() ? { "taxi-direction": "leftward" } : { "source-label": "data(name)", "source-text-offset": 52 } },
       { selector: "edge.chosen", style: { width: 3, "line-color": accent, "target-arrow-color": accent } },
@@ -58,8 +58,8 @@
     node.select();
     cy.getElementById(`e${number}`).addClass("chosen");
     table.tBodies[0].rows[number].classList.add("chosen");
-    const way = row.direction === "out" ? `${row.property} refers to ${row.name}` : `${row.name} refers to it by ${row.property}`;
-    says.textContent = `${way}.${row.href ? "" : " This entity has no page of its own."}`;
+    const sentence = row.direction === "out" ? `${row.property} refers to ${row.name}` : `${row.name} refers to it by ${row.property}`;
+    status.textContent = `${sentence}.${row.href ? "" : " This entity has no page of its own."}`;
     if (calm.matches) cy.center(node);
     else cy.animate({ center: { eles: node } }, { duration: 150 });
   }
@@ -121,7 +121,7 @@
     const script = document.createElement("script");
     script.src = "/static/vendor/cytoscape.min.js";
     script.addEventListener("load", draw);
-    script.addEventListener("error", () => { box.hidden = true; says.textContent = "The graph cannot be shown; the table has the same data."; });
+    script.addEventListener("error", () => { box.hidden = true; status.textContent = "The graph cannot be shown; the table has the same data."; });
     document.head.append(script);
   }
 

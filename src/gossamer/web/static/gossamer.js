@@ -1,9 +1,9 @@
-// Small comforts; every page works without them.
+// Keyboard shortcuts and live numbers; every page works without them.
 "use strict";
 const isTyping = (at) => /^(INPUT|TEXTAREA|SELECT)$/.test(at?.tagName ?? "") || Boolean(at?.isContentEditable);
 const results = () => [...document.querySelectorAll("ol.hits h2 a, [data-step]")];
 const keys = document.getElementById("keys");
-let went = -Infinity; // when `g` was pressed
+let goPressedAt = -Infinity; // when `g` was pressed
 
 function toSearch() {
   const box = document.getElementById("q") ?? document.querySelector("input[type=search]");
@@ -41,8 +41,8 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || document.querySelector("dialog[open]")) return;
-  const follows = event.timeStamp - went < 1500;
-  went = event.key === "g" && !follows ? event.timeStamp : -Infinity;
+  const follows = event.timeStamp - goPressedAt < 1500;
+  goPressedAt = event.key === "g" && !follows ? event.timeStamp : -Infinity;
   if (follows && /^[a-z]$/.test(event.key) && go(event.key)) return event.preventDefault();
   if (Object.hasOwn(KEYS, event.key)) {
     event.preventDefault();
@@ -58,7 +58,7 @@ for (const link of document.querySelectorAll("a[target=copy]")) {
   link.addEventListener("click", () => document.querySelector("iframe[name=copy]")?.scrollIntoView({ block: "nearest" }));
 }
 
-// The crawl may still be running: numbers marked live are fetched again while the page is in view.
+// The crawl may be running: numbers marked live are updated while the page is visible.
 async function refresh(live) {
   const answer = await fetch("/status.json", { headers: { accept: "application/json" } });
   const { numbers, state } = await answer.json();

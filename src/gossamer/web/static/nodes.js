@@ -1,36 +1,36 @@
-// The system manager, live: texts arrive once a second, and the plots grow with them. The page reads well without.
+// Machines and processes, live: texts arrive once a second, and the plots grow with them. The page works without.
 "use strict";
 {
   const stale = document.getElementById("stale");
   const since = document.getElementById("stale-since");
   const liveness = document.getElementById("liveness");
   const PATIENCE_MS = 5000;
-  let heardAt = Date.now();
+  let updatedAt = Date.now();
   let source = null;
-  let again = 0;
+  let retries = 0;
   let isFetching = false;
 
   const setText = (spot, text) => { if (spot.textContent !== text) spot.textContent = text; };
 
   function show(event) {
-    const told = JSON.parse(event.data);
-    heardAt = Date.now();
-    again = 0;
+    const latest = JSON.parse(event.data);
+    updatedAt = Date.now();
+    retries = 0;
     setStale(false);
     const live = document.getElementById("live");
-    if (live.dataset.shape !== told.shape) return replaceRows();
+    if (live.dataset.shape !== latest.shape) return replaceRows();
     for (const spot of document.querySelectorAll("[data-cell]")) {
-      const text = told.cells[spot.dataset.cell];
+      const text = latest.cells[spot.dataset.cell];
       if (text !== undefined) setText(spot, text);
     }
     for (const spot of live.querySelectorAll("[data-badge]")) {
-      const badge = told.badges[spot.dataset.badge];
+      const badge = latest.badges[spot.dataset.badge];
       if (badge) spot.className = `badge ${badge}`;
     }
-    plots.grow(Date.parse(told.at) / 1000, told.points);
+    plots.grow(Date.parse(latest.at) / 1000, latest.points);
   }
 
-  // A process came or went: the same page again, of which only the rows are taken.
+  // A process started or ended: fetch the page again and take its rows.
   async function replaceRows() {
     if (isFetching) return;
     isFetching = true;
@@ -41,20 +41,20 @@
       const live = document.getElementById("live");
       if (fresh && live.contains(document.activeElement) === false) live.replaceWith(document.adoptNode(fresh));
     } catch {
-      // the stream will say when it is back
+      // the stream reports when the server is back
     } finally {
       isFetching = false;
     }
   }
 
   function setStale(is) {
-    if (is && stale.hidden) since.textContent = new Date(heardAt).toISOString().slice(11, 19) + " UTC";
+    if (is && stale.hidden) since.textContent = new Date(updatedAt).toISOString().slice(11, 19) + " UTC";
     if (stale.hidden === is) stale.hidden = !is;
     document.body.classList.toggle("is-stale", is);
     setText(liveness, is ? "As of" : "Live,");
   }
 
-  // A browser gives a stream up for good when the server answers with a fault; we do not.
+  // Browsers stop retrying a stream when the server responds with an error; we do not.
   function listen() {
     source?.close();
     source = new EventSource("/nodes/live");
@@ -63,12 +63,12 @@
       setStale(true);
       if (source?.readyState !== EventSource.CLOSED) return;
       source = null;
-      again = Math.min(again + 1, 5);
-      setTimeout(() => { if (!source && !document.hidden) listen(); }, 1000 * 2 ** (again - 1));
+      retries = Math.min(retries + 1, 5);
+      setTimeout(() => { if (!source && !document.hidden) listen(); }, 1000 * 2 ** (retries - 1));
     };
   }
 
-  // Browsers open few connections to one server: a page that nobody looks at gives its own back.
+  // Browsers open few connections to one server, so a hidden page closes its own.
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) {
       source?.close();
@@ -79,7 +79,7 @@
   });
   window.addEventListener("pagehide", () => { source?.close(); source = null; });
   window.addEventListener("pageshow", () => { if (!source && !document.hidden) listen(); });
-  setInterval(() => { if (!document.hidden && Date.now() - heardAt > PATIENCE_MS) setStale(true); }, 1000);
+  setInterval(() => { if (!document.hidden && Date.now() - updatedAt > PATIENCE_MS) setStale(true); }, 1000);
 
   const SHORT = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
   const inShort = (value) => {
@@ -102,10 +102,10 @@
       this.minutes = Number(document.querySelector(".plots").dataset.minutes);
       const answer = await fetch(`/nodes/history.json?minutes=${this.minutes}`);
       if (!answer.ok) return;
-      const told = await answer.json();
-      this.stepS = told.step_s;
-      this.at = told.at.map((at) => Date.parse(at) / 1000);
-      this.series = told.series;
+      const history = await answer.json();
+      this.stepS = history.step_s;
+      this.at = history.at.map((at) => Date.parse(at) / 1000);
+      this.series = history.series;
       document.querySelector(".plots").hidden = false;
       this.draw();
       matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
@@ -114,7 +114,7 @@
       }).observe(document.querySelector(".plots"));
     },
 
-    // The colours of the page, as the browser resolves them for the theme in force.
+    // The colours of the page in the current theme.
     colours() {
       const probe = document.body.appendChild(document.createElement("span"));
       probe.hidden = true;
@@ -186,7 +186,7 @@
     },
   };
 
-  // The plots are fetched when they come near the view.
+  // The plots load when they are close to the visible part.
   function openPlots() {
     const script = document.createElement("script");
     script.src = "/static/vendor/uPlot.iife.min.js";

@@ -1,11 +1,11 @@
-// The search box: suggestions as one types. The pattern is the editable combobox with list autocomplete of ARIA 1.2.
+// Suggestions while typing in the search box: the editable combobox with list autocomplete of ARIA 1.2.
 "use strict";
 (() => {
   const box = document.getElementById("q");
   const list = document.getElementById("suggested");
   if (!box || !list) return;
-  const told = document.getElementById("suggestions-told");
-  let at = -1, timer = 0, asked = null, typed = box.value;
+  const status = document.getElementById("suggestions-status");
+  let at = -1, timer = 0, request = null, typed = box.value;
 
   box.setAttribute("role", "combobox");
   box.setAttribute("aria-autocomplete", "list");
@@ -30,7 +30,7 @@
 
   function close() {
     clearTimeout(timer);
-    asked?.abort();
+    request?.abort();
     list.hidden = true;
     list.replaceChildren();
     at = -1;
@@ -59,12 +59,12 @@
   }
 
   async function suggest() {
-    asked?.abort();
-    asked = new AbortController();
+    request?.abort();
+    request = new AbortController();
     const text = box.value;
     if (text.trim().length < 2) return close();
     try {
-      const answer = await fetch(`/suggest.json?q=${encodeURIComponent(text)}`, { signal: asked.signal });
+      const answer = await fetch(`/suggest.json?q=${encodeURIComponent(text)}`, { signal: request.signal });
       if (!answer.ok) return close();
       const { suggestions } = await answer.json();
       if (box.value !== text || document.activeElement !== box) return;
@@ -72,9 +72,9 @@
       at = -1;
       list.hidden = !suggestions.length;
       box.setAttribute("aria-expanded", String(!list.hidden));
-      if (told) told.textContent = suggestions.length ? `${suggestions.length} ${suggestions.length === 1 ? "suggestion" : "suggestions"}, use the arrow keys to choose` : "";
+      if (status) status.textContent = suggestions.length ? `${suggestions.length} ${suggestions.length === 1 ? "suggestion" : "suggestions"}, use the arrow keys to choose` : "";
     } catch {
-      // a newer question took its place, or the program is gone: the box works without suggestions
+      // replaced by a newer request, or the server is gone: the box works without suggestions
     }
   }
 
@@ -101,10 +101,10 @@
   });
 })();
 
-// Results that arrive while one types: say so to whoever cannot see it, and dim the old ones while they are asked for.
+// While new results load, the old ones are dimmed and marked busy for screen readers.
 document.addEventListener("htmx:beforeRequest", () => document.getElementById("found")?.setAttribute("aria-busy", "true"));
 document.addEventListener("htmx:afterRequest", () => document.getElementById("found")?.removeAttribute("aria-busy"));
 document.addEventListener("htmx:sendError", () => {
-  const told = document.getElementById("told");
-  if (told) told.textContent = "The server is not responding. Is it still running?";
+  const count = document.getElementById("result-count");
+  if (count) count.textContent = "The server is not responding. Is it still running?";
 });

@@ -1,5 +1,5 @@
-// The SPARQL console: asking without leaving the page, cancelling, sorting, paging, drawing, and the last queries.
-// Without this script the form asks and the server shows; the editor comes in sparql_editor.js.
+// The SPARQL console: runs queries without leaving the page; cancels, sorts, pages, draws, and keeps recent queries.
+// Without this script the form submits and the server renders the result. The editor is in sparql_editor.js.
 import { edit } from "/static/sparql_editor.js";
 
 const form = document.getElementById("ask");
@@ -15,33 +15,33 @@ function put(text) {
   editor?.put(text);
 }
 
-// Asking. Leaving the connection is what frees the worker on the other side.
-async function ask(isNew) {
+// Runs the query. Closing the connection frees the worker on the server.
+async function run(isNew) {
   running?.abort();
-  const asked = query(), here = new AbortController();
+  const text = query(), here = new AbortController();
   running = here;
-  area.value = asked;
+  area.value = text;
   const began = performance.now();
   const ticking = setInterval(() => { clock.textContent = `${((performance.now() - began) / 1000).toFixed(1)} s`; }, 100);
   clock.textContent = "0.0 s";
   busy(true);
   try {
-    const answer = await fetch(...order(asked, here.signal));
+    const answer = await fetch(...request(text, here.signal));
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const part = page.getElementById("answer");
     if (!part) throw new Error(page.querySelector("main p")?.textContent ?? "The result cannot be shown.");
     show(part);
-    remember(asked);
-    if (isNew) history.pushState({ asked }, "", part.dataset.address ? `/sparql?${part.dataset.address}` : "/sparql");
+    remember(text);
+    if (isNew) history.pushState({ text }, "", part.dataset.address ? `/sparql?${part.dataset.address}` : "/sparql");
   } catch (trouble) {
-    if (running === here) say(here.signal.aborted ? `Cancelled after ${clock.textContent}.` : `The query failed: ${trouble.message}`);
+    if (running === here) notify(here.signal.aborted ? `Cancelled after ${clock.textContent}.` : `The query failed: ${trouble.message}`);
   } finally {
     clearInterval(ticking);
     if (running === here) { running = null; busy(false); }
   }
 }
-function order(asked, signal) {
-  const fields = new URLSearchParams({ query: asked });
+function request(text, signal) {
+  const fields = new URLSearchParams({ query: text });
   if (inference.checked) fields.set("inference", "rdfs");
   if (names.checked) fields.set("names", "exact");
   for (const name of ["default-graph-uri", "named-graph-uri"]) {
@@ -56,7 +56,7 @@ function busy(isBusy) {
   go.disabled = isBusy;
   document.getElementById("answer").setAttribute("aria-busy", String(isBusy));
 }
-function say(words) {
+function notify(words) {
   const part = document.createElement("section"), note = document.createElement("div"), line = document.createElement("p");
   part.id = "answer";
   note.className = "note";
@@ -74,13 +74,13 @@ function show(part) {
 }
 form.addEventListener("submit", (event) => {
   event.preventDefault();
-  ask(true);
+  run(true);
 });
 stop.addEventListener("click", () => { running?.abort(); go.disabled = false; editor ? editor.focus() : area.focus(); });
 addEventListener("keydown", (event) => { if (event.key === "Escape" && running && !event.defaultPrevented) running.abort(); });
 addEventListener("popstate", () => location.reload());
 
-// The answer: sorting by a click on a column, a hundred rows at a time, a drawing of a graph (sparql_graph.js).
+// The result: sorted by a click on a column, a hundred rows at a time, or as a graph (sparql_graph.js).
 function enhance() {
   const mistake = document.querySelector("#answer [data-line]");
   editor?.mark(mistake ? { line: Number(mistake.dataset.line), column: Number(mistake.dataset.column), words: mistake.textContent.trim() } : null);
@@ -145,13 +145,13 @@ function page(table, most) {
   more.firstChild.hidden = shown >= rows.length;
 }
 
-// The last queries, in this browser only.
+// Recent queries, in this browser only.
 function past() {
   try { return JSON.parse(localStorage.getItem(PAST) ?? "[]").filter((one) => typeof one === "string"); } catch { return []; }
 }
-function remember(asked) {
-  if (!asked.trim()) return;
-  try { localStorage.setItem(PAST, JSON.stringify([asked, ...past().filter((one) => one !== asked)].slice(0, MOST_PAST))); } catch { return; }
+function remember(text) {
+  if (!text.trim()) return;
+  try { localStorage.setItem(PAST, JSON.stringify([text, ...past().filter((one) => one !== text)].slice(0, MOST_PAST))); } catch { return; }
   showPast();
 }
 function showPast() {

@@ -1,5 +1,5 @@
-// The editor of the SPARQL console: CodeMirror in a shadow root, because there it brings its style as a style sheet object, which
-// our policy allows; in the page itself it would write a <style> element, which it does not.
+// The editor of the SPARQL console: CodeMirror in a shadow root. There its style is a style sheet object, which our policy allows;
+// in the page itself it would be a <style> element, which the policy forbids.
 const KEYWORDS = ("ASK BASE BIND BOUND BY CONCAT CONSTRUCT CONTAINS COUNT DATATYPE DESC DESCRIBE DISTINCT EXISTS FILTER FROM GRAPH GROUP " +
   "GROUP_CONCAT HAVING IF IN IRI isBlank isIRI isLiteral LANG LANGMATCHES LCASE LIMIT MAX MIN MINUS NAMED NOT NOW OFFSET OPTIONAL ORDER " +
   "PREFIX REGEX REPLACE SAMPLE SELECT SEPARATOR STR STRAFTER STRBEFORE STRENDS STRLEN STRSTARTS SUBSTR SUM UCASE UNDEF UNION VALUES WHERE YEAR").split(" ");
@@ -9,7 +9,7 @@ const FUNCTIONS = [
   ["<urn:gossamer:syntax>", "syntax(?page, ?s, ?p, ?o): the syntax the page uses"],
   ["<urn:gossamer:path>", "path(?page, ?s, ?p, ?o): the element that states it"],
 ];
-const BEGUN = /(?:[A-Za-z][\w-]*)?:[\w-]*$|<[^>\s]*$|[?$]\w*$|[A-Za-z][\w-]*$/;
+const PARTIAL = /(?:[A-Za-z][\w-]*)?:[\w-]*$|<[^>\s]*$|[?$]\w*$|[A-Za-z][\w-]*$/;
 const AFTER_A = /(?:\sa|rdf:type|#type>)\s+$/;
 const AFTER_SUBJECT = /(?:^|[{.;]\s*)(?:[?$]\w+|<[^>]*>|[\w-]*:[\w-]+)\s+$|;\s*$/;
 
@@ -26,9 +26,9 @@ function kindBefore(before) {
 }
 
 async function completions(context) {
-  const begun = context.matchBefore(BEGUN);
-  if (!begun && !context.explicit) return null;
-  const text = begun?.text ?? "", from = begun?.from ?? context.pos;
+  const partial = context.matchBefore(PARTIAL);
+  if (!partial && !context.explicit) return null;
+  const text = partial?.text ?? "", from = partial?.from ?? context.pos;
   const whole = context.state.doc.toString();
   if (/^[?$]/.test(text)) {
     const names = new Set([...whole.matchAll(/[?$]\w+/g)].map(([name]) => "?" + name.slice(1)));
@@ -51,14 +51,14 @@ async function completions(context) {
   }
   return { from, options, filter: !text.startsWith("<") && text !== "" };
 }
-// A name with a prefix brings the prefix along.
+// Inserting a name declares its prefix.
 function insert(view, term, from, to) {
   const changes = [{ from, to, insert: term.short }];
   if (term.prefix && !declared(view.state.doc.toString(), term.prefix)) changes.unshift({ from: 0, insert: `PREFIX ${term.prefix}: <${term.namespace}>\n` });
   const added = changes.length > 1 ? changes[0].insert.length : 0;
   view.dispatch({ changes, selection: { anchor: from + added + term.short.length }, userEvent: "input.complete" });
 }
-function bringPrefix(prefixes) {
+function declarePrefix(prefixes) {
   return (update) => {
     if (!update.docChanged || !update.transactions.some((one) => one.isUserEvent("input.type"))) return;
     const at = update.state.selection.main.head, before = update.state.doc.lineAt(at).text.slice(0, at - update.state.doc.lineAt(at).from);
@@ -69,7 +69,7 @@ function bringPrefix(prefixes) {
   };
 }
 
-function look({ EditorView, HighlightStyle, tags }) {
+function style({ EditorView, HighlightStyle, tags }) {
   const theme = EditorView.theme({
     "&": { color: "var(--ink)", backgroundColor: "var(--paper)", fontSize: ".92rem" },
     "&.cm-focused": { outline: "none" },
@@ -100,7 +100,7 @@ function look({ EditorView, HighlightStyle, tags }) {
   return { theme, colours };
 }
 
-// Typing over a selection makes Chromium write style attributes, which our policy forbids: so we put the text there ourselves.
+// Typing over a selection makes Chromium write style attributes, which our policy forbids, so this inserts the text itself.
 const typeOver = ({ EditorView, Prec }) => Prec.highest(EditorView.domEventHandlers({
   beforeinput(event, view) {
     const { from, to } = view.state.selection.main;
@@ -115,7 +115,7 @@ const typeOver = ({ EditorView, Prec }) => Prec.highest(EditorView.domEventHandl
 export async function edit(box, area, submit) {
   const cm = await import("/static/vendor/codemirror.js");
   const prefixes = await json("/sparql/prefixes.json").catch(() => ({}));
-  const { theme, colours } = look(cm);
+  const { theme, colours } = style(cm);
   const root = box.attachShadow({ mode: "open" });
   const keys = cm.Prec.highest(cm.keymap.of([{ key: "Mod-Enter", run: () => { submit(); return true; } }]));
   const label = { "aria-label": "SPARQL query; Control+Enter runs it", spellcheck: "false", autocapitalize: "off" };
@@ -129,11 +129,11 @@ export async function edit(box, area, submit) {
         cm.syntaxHighlighting(colours), theme, cm.EditorView.lineWrapping, cm.EditorView.contentAttributes.of(label),
         cm.keymap.of([...cm.closeBracketsKeymap, ...cm.completionKeymap, ...cm.historyKeymap, ...cm.defaultKeymap]),
         cm.EditorView.updateListener.of((update) => { if (update.docChanged) area.value = update.state.doc.toString(); }),
-        cm.EditorView.updateListener.of(bringPrefix(prefixes)),
+        cm.EditorView.updateListener.of(declarePrefix(prefixes)),
       ],
     }),
   });
-  // Keys that mean something elsewhere on the page (`/`, `j`) are letters here.
+  // The shortcuts of the page (`/`, `j`) are letters here.
   box.addEventListener("keydown", (event) => event.stopPropagation());
   document.getElementById("query-label").addEventListener("click", (event) => { event.preventDefault(); view.focus(); });
   box.hidden = false;

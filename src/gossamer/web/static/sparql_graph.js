@@ -1,5 +1,5 @@
-// A graph as a drawing: every name in a box, every property on its line. Nothing overlaps and nothing is cut off: boxes are laid out
-// within the width there is, and the drawing is as high as that takes. It is made from the table, which says the same.
+// A result as a graph: every name in a box, every property on its line. Boxes are laid out within the width available, without
+// overlap, and the drawing is as high as needed. It is made from the table and has the same data.
 const MOST_FACTS = 150, NODE_H = 28, PROPERTY_H = 20, GAP = 10, TURNS = 250, LEAST = 120, MOST_EMPTY = 70;
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -18,7 +18,7 @@ export function toggle(table, box, button) {
 function draw(table, box) {
   const facts = [...table.tBodies[0].rows].slice(0, MOST_FACTS);
   const seen = getComputedStyle(box), width = box.clientWidth - parseFloat(seen.paddingLeft) - parseFloat(seen.paddingRight);
-  if (width < LEAST) return; // it is not shown
+  if (width < LEAST) return; // it is hidden
   const { nodes, links } = graphOf(facts, measure(seen.fontFamily), Math.min(260, width * 0.45));
   const bodies = [...nodes, ...links.map((link) => link.label)];
   const height = layOut(bodies, links, width);
@@ -29,7 +29,7 @@ function draw(table, box) {
   note.setAttribute("role", "status");
   const all = `${nodes.length} entities and values, ${facts.length} facts${cut ? `; ${cut} more facts are only in the table` : ""}. The table below has the same data.`;
   note.textContent = all;
-  const part = document.createElement("div"); // an SVG that listens for the focus takes it itself
+  const part = document.createElement("div"); // an SVG with a focus listener would take the focus itself
   for (const event of ["focusin", "pointerover"]) {
     part.addEventListener(event, ({ target }) => { note.textContent = target.closest("[data-says]")?.dataset.says ?? all; });
   }
@@ -62,7 +62,7 @@ function measure(family) {
   const pen = document.createElement("canvas").getContext("2d");
   return (text, size) => { pen.font = `${size}px ${family}`; return Math.ceil(pen.measureText(text).width); };
 }
-// Of an address the middle is left out: its host and its end tell most.
+// Of a URL the middle is left out: its host and its end are most informative.
 function shortened(text, widthOf, most) {
   const letters = [...text.slice(0, 300)], isAddress = /^[a-z]+:\/\//.test(text);
   const cut = (kept) => (isAddress ? [...letters.slice(0, Math.ceil(kept / 2)), "…", ...letters.slice(letters.length - Math.floor(kept / 2))] : [...letters.slice(0, kept), "…"]).join("");
@@ -75,8 +75,8 @@ function shortened(text, widthOf, most) {
   return cut(least);
 }
 
-// Springs along the lines, every two boxes pushed apart; then whatever still overlaps is moved aside. The same graph is always laid
-// out the same. Returns the height.
+// Springs along the lines, and every two boxes push each other apart; then remaining overlaps are removed. The layout of a graph
+// is always the same. Returns the height.
 function layOut(bodies, links, width) {
   const room = Math.max(44, Math.min(60, width / 16));
   bodies.forEach((one, number) => { one.x = width / 2 + room * Math.sqrt(number) * Math.cos(number * 2.4); one.y = room * Math.sqrt(number) * Math.sin(number * 2.4); });
@@ -94,11 +94,11 @@ function layOut(bodies, links, width) {
       one.y += one.dy * step;
     }
   }
-  for (let turn = 0; turn < 400 && parted(bodies, width, turn > 150); turn++);
-  return Math.ceil(closed(bodies) + GAP);
+  for (let turn = 0; turn < 400 && separated(bodies, width, turn > 150); turn++);
+  return Math.ceil(compacted(bodies) + GAP);
 }
-// Without bands in which nothing stands; the first box at the top. Returns where the last one ends.
-function closed(bodies) {
+// Removes empty bands and moves the first box to the top. Returns the bottom of the last one.
+function compacted(bodies) {
   let bottom = 0, shift = 0;
   for (const one of bodies.sort((above, below) => above.y - above.h / 2 - (below.y - below.h / 2))) {
     const top = one.y - one.h / 2, room = bottom ? MOST_EMPTY : GAP;
@@ -118,8 +118,8 @@ function pull(one, other, room) {
   const x = one.x - other.x, y = one.y - other.y, force = Math.hypot(x, y) / room;
   one.dx -= x * force; one.dy -= y * force; other.dx += x * force; other.dy += y * force;
 }
-// Whether anything had to be moved. `isDownOnly`: sideways there may be no room, downwards there always is.
-function parted(bodies, width, isDownOnly) {
+// Returns whether anything moved. `isDownOnly`: sideways there may be no room, downwards there always is.
+function separated(bodies, width, isDownOnly) {
   let isMoved = false;
   bodies.sort((one, other) => one.y - other.y);
   for (let i = 0; i < bodies.length; i++) {
