@@ -200,7 +200,7 @@ def test_a_seed_that_brought_nothing_is_told_by_how_its_visit_ended_and_what_hel
 
 def test_only_who_named_no_address_is_asked_to_name_one() -> None:
     assert "give a seed URL" in next_steps(Tally(FakeClock()), Counts())[0]
-    assert "goes on from here" in next_steps(Tally(FakeClock()), Counts(known=1, queued=1))[0]
+    assert "continues from here" in next_steps(Tally(FakeClock()), Counts(known=1, queued=1))[0]
 
 
 def test_a_stopped_crawl_ends_with_the_code_of_ctrl_c() -> None:

@@ -204,7 +204,7 @@ def test_what_cannot_be_is_refused_in_words(
 
 def test_a_page_that_never_changed_says_so(tmp_path: Path) -> None:
     directory = collection(tmp_path, [captured(SHOP, START_AT + day * DAY, kettle()) for day in range(3)])
-    with pytest.raises(GossamerError, match="3 versions of it, all the same"):
+    with pytest.raises(GossamerError, match="all 3 versions of it are the same"):
         chosen(past(directory).versions(SHOP), (), SHOP)
 
 

@@ -1,4 +1,4 @@
-"""`gossamer export`: what a collection holds, in formats other programs read."""
+"""`gossamer export`: a collection in formats other programs read."""
 
 import asyncio
 import sys
@@ -27,8 +27,8 @@ def export(
     what: Annotated[
         Literal["nquads", "jsonl", "text", "warc", "pages", "visits", "addresses", "captures"],
         Parameter(
-            help="Facts; pages with text, links and facts, one JSON object per line; plain text; the archive; "
-            "tables (CSV) of all pages, of all URLs fetched, of all known, or of all captures."
+            help="Facts (nquads); pages with text, links and facts, one JSON object per line; plain text; the archive; "
+            "tables (CSV) of all pages, URLs fetched, known URLs, or captures."
         ),
     ],
     *,
@@ -39,7 +39,7 @@ def export(
     dir: Dir = DEFAULT,
     out: Annotated[Path | None, Parameter(name=["--out", "-o"], help="A file; standard output if not given.")] = None,
 ) -> int:
-    directory, outside, reasons = existing(dir), real_outside(), wanted_ends(reason)
+    directory, outside, reasons = existing(dir), real_outside(), reasons_of(reason)
     if reasons and what != "visits":
         raise ConfigError("--reason filters visits: gossamer export visits --reason failed")
     quiet = out is None and sys.stdout.isatty()
@@ -53,11 +53,8 @@ def export(
     return report_damage(written.damage, dir, is_skipped=True)
 
 
-def wanted_ends(named: tuple[str, ...]) -> frozenset[Reason]:
-    """Reasons, and groups of them, by name; none: all."""
-    wanted: set[Reason] = set()
-    for name in named:
-        if name not in GROUPS and name not in set(Reason):
-            raise ConfigError(f"unknown outcome “{name}”; possible are {', '.join([*GROUPS, *Reason])}")
-        wanted |= set(GROUPS.get(name) or (Reason(name),))
-    return frozenset(wanted)
+def reasons_of(names: tuple[str, ...]) -> frozenset[Reason]:
+    """The reasons of outcomes and of groups of outcomes."""
+    if unknown := [name for name in names if name not in GROUPS and name not in set(Reason)]:
+        raise ConfigError(f"unknown outcome “{unknown[0]}”; possible are {', '.join([*GROUPS, *Reason])}")
+    return frozenset(reason for name in names for reason in GROUPS.get(name) or (Reason(name),))

@@ -1,4 +1,4 @@
-"""`gossamer freshness`: how fresh the collection is and was, estimated from fetches; how fresh it could be."""
+"""`gossamer freshness`: how fresh the copies are, were and could be, estimated from what fetches found."""
 
 from pathlib import Path
 from typing import Annotated
@@ -47,7 +47,7 @@ def freshness(
 ) -> int:
     directory = existing(dir)
     outside = outside_of(directory)
-    found = looked_at(directory, outside, limit or EVERY_SITE, site.strip().lower())
+    found = report_on(directory, outside, limit or EVERY_SITE, site.strip().lower())
     if plot is not None:
         outside.files.write(plot, over_time(found).encode())
     if json:
@@ -59,8 +59,8 @@ def freshness(
     return 0 if found.all is not None else NOTHING
 
 
-def looked_at(directory: Directory, outside: Outside, most_sites: int, site: str = "") -> FreshnessReport:
-    """Raises GossamerError for a site that is not among those the samples tell of."""
+def report_on(directory: Directory, outside: Outside, most_sites: int, site: str = "") -> FreshnessReport:
+    """Raises GossamerError for a site without samples."""
     now = current_sample(directory, outside, sites=EVERY_SITE if site else most_sites)
     found = freshness_report(chronicle.read(outside.files, directory.root), now, outside.dates.now(), site)
     if site and not found.samples:
@@ -106,7 +106,7 @@ def cells(pages: int, visits_a_day: float, fresh: float, ages: tuple[float, floa
 
 
 def curve(found: FreshnessReport) -> list[str]:
-    """The curve as two lines of blocks; none before there is anything to compare."""
+    """The curve as two lines of blocks, once there is something to compare."""
     instants = [from_words(point.at) for point in found.samples]
     if not is_curve(instants):
         return ["", "The curve over time starts with the next sample, taken while a crawl with revisits is running."]
@@ -125,13 +125,13 @@ def _line(name: str, instants: list[Instant], values: list[float], says: str, to
 
 
 def in_words_of(visits: Visits, since: str) -> str:
-    """What visits to known pages found."""
-    spared = visits.spared_share or 0.0
+    """What revisits found."""
+    saved = visits.spared_share or 0.0
     parts = [
         f"Since {since[:16].replace('T', ' ')} UTC: {counted(visits.visits, 'revisit')}",
         f"{visits.changed:,} of them found a change",
         f'{visits.unmodified:,} responses "not modified" and {visits.identical:,} with the same bytes',
-        f"{spared:.0%} of the bytes not transferred again",
+        f"{saved:.0%} of the bytes not transferred again",
         f"{counted(visits.appeared, 'page')} appeared, {visits.vanished:,} vanished, {visits.back:,} reappeared",
     ]
     return "; ".join(parts) + "."

@@ -1,4 +1,4 @@
-"""`gossamer history`: when and how pages changed, and pages and facts as they were at a time."""
+"""`gossamer history`: when and how pages changed, and pages and facts as they were."""
 
 import asyncio
 import sys
@@ -65,23 +65,23 @@ def history(
     parts = [name for name, is_wanted in wanted.items() if is_wanted]
     if len(parts) > 1:
         raise ConfigError("choose one of --text, --facts and --html")
-    asked = HistoryCommand(directory, outside, json)
+    command = HistoryCommand(directory, outside, json)
     if sparql is not None:
         if moment is None or what:
             raise ConfigError("a query needs the time, and no URL: gossamer history --at 2026-11-15 --sparql '...'")
-        return asyncio.run(asked.sparql(sys.stdin.read() if sparql == "-" else sparql, moment, _host(site), most))
+        return asyncio.run(command.sparql(sys.stdin.read() if sparql == "-" else sparql, moment, _host(site), most))
     if what[:1] == ("export",):
         if len(what) != 2:
             raise ConfigError("name one folder: gossamer history export DIR")
-        return asyncio.run(asked.export(Path(what[1])))
+        return asyncio.run(command.export(Path(what[1])))
     url = _url(what, directory)
     if diff or len(what) > 1:
-        return asyncio.run(asked.diff(url, what[1:]))
+        return asyncio.run(command.diff(url, what[1:]))
     if parts and moment is None:
         moment = outside.dates.now()
     if moment is not None:
-        return asyncio.run(asked.page(url, moment, parts[0] if parts else None))
-    return asyncio.run(asked.timeline(url))
+        return asyncio.run(command.page(url, moment, parts[0] if parts else None))
+    return asyncio.run(command.timeline(url))
 
 
 class HistoryCommand:
@@ -127,17 +127,17 @@ class HistoryCommand:
                 sys.stdout.buffer.write(body)
                 sys.stdout.buffer.flush()
                 return 0
-            said = await past.said(kept)
-        if isinstance(said, str):
-            raise GossamerError(f"the version of {in_words(kept.fetched_at)} cannot be read: {said}")
+            version = await past.said(kept)
+        if isinstance(version, str):
+            raise GossamerError(f"the version of {in_words(kept.fetched_at)} cannot be read: {version}")
         if self._is_json:
-            print(as_json(page_json(said, kept, at, gone)))
+            print(as_json(page_json(version, kept, at, gone)))
         elif part == "text":
-            print(harmless(said.words))
+            print(harmless(version.words))
         elif part == "facts":
-            sys.stdout.write(said.facts.decode("utf-8", "replace"))
+            sys.stdout.write(version.facts.decode("utf-8", "replace"))
         else:
-            show_page(said, kept, gone, console())
+            show_page(version, kept, gone, console())
         return 0
 
     async def sparql(self, query: str, at: Instant, host: Host | None, most: int) -> int:
@@ -158,7 +158,7 @@ class HistoryCommand:
         result, replayed = found.result, found.replayed
         if self._is_json:
             is_rows = result.media_type.endswith("json")
-            told = {
+            answer = {
                 "asked_at": in_words(at),
                 "site": host.name if host else None,
                 "pages": replayed.pages,
@@ -168,7 +168,7 @@ class HistoryCommand:
                 "media_type": result.media_type,
                 "answer": msgspec.Raw(result.body) if is_rows else result.body.decode("utf-8", "replace"),
             }
-            print(as_json(told))
+            print(as_json(answer))
             return 0
         print_result(result.body, result.media_type, form)
         cut = "; cut at the limit of rows" if result.truncated else ""
@@ -196,7 +196,7 @@ class HistoryCommand:
 
 
 def in_force(versions: Sequence[Kept], at: Instant, url: Url) -> Kept:
-    """The page at that time; if there was none, the last answer until then. Raises GossamerError when there is none."""
+    """The page at that time, else the last response before it. Raises GossamerError if there is none."""
     until = [kept for kept in versions if kept.fetched_at <= at]
     if not until:
         raise GossamerError(NO_PAGE.format(url=url, when=f" at {in_words(at)} or before"))
@@ -204,7 +204,7 @@ def in_force(versions: Sequence[Kept], at: Instant, url: Url) -> Kept:
 
 
 def chosen(versions: Sequence[Kept], named: tuple[str, ...], url: Url) -> tuple[Kept, Kept]:
-    """The two to compare: as named, one and the newest, or the last two that differ."""
+    """The two versions to compare: those named, the one named and the newest, or the last two that differ."""
     if not versions:
         raise GossamerError(NO_PAGE.format(url=url, when=""))
     if len(named) > 2:
@@ -216,7 +216,7 @@ def chosen(versions: Sequence[Kept], named: tuple[str, ...], url: Url) -> tuple[
         return found[0], found[1] if len(found) == 2 else last
     before = next((kept for kept in reversed(readable[:-1]) if kept.digest != last.digest), None)
     if before is None:
-        raise GossamerError(f"{url} has not changed: {counted(len(readable), 'version')} of it, all the same")
+        raise GossamerError(f"{url} has not changed: all {counted(len(readable), 'version')} of it are the same")
     return before, readable[readable.index(before) + 1]
 
 
@@ -236,7 +236,7 @@ def _moment(text: str) -> Instant:
 
 
 def _url(what: tuple[str, ...], directory: Directory) -> Url:
-    """Without a scheme, the one of the two URLs of which a copy is stored."""
+    """Without a scheme: the https or http URL, whichever is stored."""
     if not what:
         raise ConfigError("give a URL: gossamer history https://example.org/; or export and a folder")
     spelled = [what[0]] if "://" in what[0] else [f"https://{what[0]}", f"http://{what[0]}"]
@@ -256,26 +256,26 @@ def _host(site: str | None) -> Host | None:
     return url.host
 
 
-def page_json(said: ReadVersion, kept: Kept, at: Instant, gone: Kept | None) -> dict[str, object]:
-    """`gone_at`: the page was gone by then, since this answer; what is given is the last version before it."""
+def page_json(version: ReadVersion, kept: Kept, at: Instant, gone: Kept | None) -> dict[str, object]:
+    """`gone_at`: when the page was found gone; the version is the last one before that."""
     return {
-        "url": said.url,
+        "url": version.url,
         "asked_at": in_words(at),
         "fetched_at": in_words(kept.fetched_at),
         "status": kept.status,
-        "title": said.title,
-        "description": said.description,
-        "language": said.language,
-        "text": said.text,
-        "facts": facts_of(said),
+        "title": version.title,
+        "description": version.description,
+        "language": version.language,
+        "text": version.text,
+        "facts": facts_of(version),
         "extractor": extractor(),
         "gone_at": in_words(gone.fetched_at) if gone is not None else None,
         "gone_status": gone.status if gone is not None else None,
     }
 
 
-def facts_of(said: ReadVersion) -> list[str]:
-    return said.facts.decode("utf-8", "replace").splitlines()
+def facts_of(version: ReadVersion) -> list[str]:
+    return version.facts.decode("utf-8", "replace").splitlines()
 
 
 def shown_time(at: Instant | str) -> str:
@@ -285,7 +285,7 @@ def shown_time(at: Instant | str) -> str:
 def gone_in_words(gone: Kept, last: Kept) -> str:
     how = "redirected elsewhere" if gone.status < 400 else f"answered {gone.status}"
     when, before = shown_time(gone.fetched_at), shown_time(last.fetched_at)
-    return f"gone by then: it {how} on {when} UTC; this is the last version before, of {before} UTC"
+    return f"gone by then: it {how} on {when} UTC; this is the last version before that, of {before} UTC"
 
 
 def show_timeline(found: Timeline, out: Console) -> None:
@@ -314,7 +314,7 @@ def change_of(version: CaptureVersion) -> Text:
         return Text(f"gone ({version.note})", style="red")
     shown = Text("back, ", style="bold") if version.is_back else Text()
     if version.changes is None:
-        first = "first seen" if version.number == 1 else "first that could be read"
+        first = "first seen" if version.number == 1 else "first readable version"
         shown.append(version.note or first, style="dim")
     elif strong := [name for name in version.changes if name != "bytes"]:
         shown.append(", ".join(strong), style="bold")
@@ -340,11 +340,11 @@ def show_difference(difference: Difference, out: Console) -> None:
             for fact in lines:
                 out.print(sign + harmless(fact), style=style, soft_wrap=True)
     if difference.is_cut:
-        out.print("\nthere is more: the output was cut at the limit", style="dim")
+        out.print("\nthe output was cut at the limit", style="dim")
 
 
 def text_line(line: TextLine) -> Text:
-    """Changed words are highlighted; where there are no colours the signs at the left say it."""
+    """Changed words are highlighted; without colours, the signs at the left mark the lines."""
     if line.how == "gap":
         return Text("  ...", style="dim")
     sign, style = SIGNS[line.how]
@@ -354,14 +354,14 @@ def text_line(line: TextLine) -> Text:
     return shown
 
 
-def show_page(said: ReadVersion, kept: Kept, gone: Kept | None, out: Console) -> None:
-    out.print(harmless(said.title or said.url), style="bold")
-    out.print(said.url, style="cyan", soft_wrap=True)
+def show_page(version: ReadVersion, kept: Kept, gone: Kept | None, out: Console) -> None:
+    out.print(harmless(version.title or version.url), style="bold")
+    out.print(version.url, style="cyan", soft_wrap=True)
     if gone is not None:
         out.print(f"gone by then: status {gone.status}, {shown_time(gone.fetched_at)} UTC", style="red")
     out.print(f"as it was fetched on {shown_time(kept.fetched_at)} UTC, status {kept.status}", style="dim")
-    out.print("\n" + harmless(said.text), soft_wrap=True)
-    if facts := facts_of(said):
+    out.print("\n" + harmless(version.text), soft_wrap=True)
+    if facts := facts_of(version):
         out.print(f"\n{counted(len(facts), 'fact')}", style="bold")
     for fact in facts:
         out.print(harmless(fact), soft_wrap=True)

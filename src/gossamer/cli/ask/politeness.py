@@ -1,4 +1,4 @@
-"""`gossamer politeness`: proof, host by host, that the promised gaps between fetches were kept."""
+"""`gossamer politeness`: checks, host by host, that the gaps between fetches were kept."""
 
 from typing import Annotated
 

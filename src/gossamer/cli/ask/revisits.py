@@ -55,12 +55,12 @@ def revisits(
 
 
 def order(one: Revisit) -> tuple[int, str]:
-    """Those due first; those that wait for nothing last."""
+    """Due pages first, pages without a revisit last."""
     return _NEVER_DUE if one.due_at is None else one.due_at, one.url
 
 
 def lines_of(rows: Iterable[Revisit], path: Path) -> Iterator[bytes]:
-    """Raises ConfigError for a file of another kind."""
+    """The pages as CSV or JSON lines. Raises ConfigError for any other kind of file."""
     match path.suffix:
         case ".jsonl":
             yield from (json_bytes(one) + b"\n" for one in rows)

@@ -35,7 +35,7 @@ def search(
         raise ConfigError(f"there is no option {stray}; `gossamer search --help` lists them")
     collection, question = Collection.open(dir), parse(" ".join(words), max(0, start), max(1, limit))
     if question.is_empty:
-        raise QueryRefused("give the search terms: gossamer search tropical fish, or type:Person, or site:example.org")
+        raise QueryRefused("give search terms: gossamer search tropical fish, or type:Person, or site:example.org")
     if sort is not None:
         question = msgspec.structs.replace(question, sort=sort)
     directory, index = collection.directory, collection.index
@@ -62,8 +62,8 @@ def show(answer: SearchAnswer, out: Console, explained: Mapping[str, Explanation
         out.print(Text(harmless(hit.title or hit.url), style="bold"))
         out.print(Text(hit.url, style="cyan"), soft_wrap=True)
         out.print(snippet_of(hit))
-        if said := about(hit):
-            out.print(Text(harmless(said), style="dim"))
+        if details := about(hit):
+            out.print(Text(harmless(details), style="dim"))
         for reason in reasons_of(explained.get(hit.url)):
             out.print(Text(reason, style="dim"), soft_wrap=True)
         out.print()
@@ -84,7 +84,7 @@ def entity_line(entity: Entity) -> Text:
 
 
 def facet_lines(answer: SearchAnswer) -> Iterator[Text]:
-    """A line for each group; a star marks what is only inferred."""
+    """A line for each group; a star marks values that are only inferred."""
     for name, facets in answer.facets.items():
         values = [f"{one.value}{'*' if one.inferred == one.count > 0 else ''} {one.count:,}" for one in facets[:8]]
         if values:
@@ -118,5 +118,5 @@ def about(hit: Hit) -> str:
     kinds = sorted(set(map(last_part, hit.types)))
     parts = [counted(hit.fact_count, "fact") if hit.fact_count else "", ", ".join(kinds[:5])]
     parts.append(f"{hit.copies - 1} more with the same text" if hit.copies > 1 else "")
-    parts.append("" if hit.may_cache else "the site asks not to show a copy")
+    parts.append("" if hit.may_cache else "the site asks that no copy is shown")
     return "; ".join(part for part in parts if part)

@@ -1,4 +1,4 @@
-"""`gossamer status`: what a collection holds and how its crawl is, during the crawl or after it."""
+"""`gossamer status`: what a collection holds and how its crawl is doing."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -37,14 +37,17 @@ def status(*, dir: Dir = DEFAULT, json: Json = False) -> int:
 
 
 def in_json(found: CollectionStatus) -> dict[str, object]:
-    told: dict[str, object] = {name: getattr(found.counts, name) for name in COUNTED}
-    told |= {"outcomes": found.counts.by_reason, "processes": found.processes, "hints": found.hints}
-    told["sandbox"] = found.sandbox
-    told |= {"views": found.views} if found.views else {}
-    told |= {"forgetting": found.forgetting} if found.forgetting else {}
     marks, old = found.damaged, found.droppable
-    told |= {"damaged": marks.marked, "unacknowledged": marks.open} if marks.marked else {}
-    return told | ({"droppable": {"records": old.records, "bytes": old.freed_bytes}} if old is not None else {})
+    always: dict[str, object] = {name: getattr(found.counts, name) for name in COUNTED}
+    always |= {"outcomes": found.counts.by_reason, "processes": found.processes, "hints": found.hints}
+    optional = {
+        "views": found.views or None,
+        "forgetting": found.forgetting or None,
+        "damaged": marks.marked or None,
+        "unacknowledged": marks.open if marks.marked else None,
+        "droppable": {"records": old.records, "bytes": old.freed_bytes} if old is not None else None,
+    }
+    return always | {"sandbox": found.sandbox} | {name: value for name, value in optional.items() if value is not None}
 
 
 def drawn(found: CollectionStatus, dir: Path) -> Table:
@@ -61,8 +64,8 @@ def drawn(found: CollectionStatus, dir: Path) -> Table:
         says = f"old versions that `gossamer compact` would delete ({old.freed_bytes / 1e6:,.1f} MB)"
         table.add_row(f"{old.records:,}", says)
     if marks.marked:
-        mend = f": `gossamer verify --dir {dir}` says what to do" if marks.open else ", acknowledged"
-        table.add_row(f"{marks.marked:,}", f"damaged records in the archive{mend}")
+        advice = f": `gossamer verify --dir {dir}` says what to do" if marks.open else ", acknowledged"
+        table.add_row(f"{marks.marked:,}", f"damaged records in the archive{advice}")
     for view in found.views:
         table.add_row("", f"{view.name}: {view.fault}")
     for name in found.forgetting:
@@ -76,7 +79,7 @@ def drawn(found: CollectionStatus, dir: Path) -> Table:
 
 
 def at_work_in_words(processes: Sequence[Mapping[str, object]]) -> Iterator[str]:
-    """The processes of the collection, and what an idle crawl waits for."""
+    """The processes of the collection, and what an idle crawl is waiting for."""
     for process in processes:
         yield f"{process['name']} running (pid {process['pid']}), last heartbeat {process['silent_s']} s ago"
         if isinstance(waits := process.get("waits"), dict):

@@ -1,4 +1,4 @@
-"""`gossamer top`: the system manager in a terminal."""
+"""`gossamer top`: the processes of a collection, live in a terminal."""
 
 import contextlib
 import os
@@ -46,18 +46,20 @@ def top(
         watch = Watch(directory, settings, outside, control)
         with contextlib.suppress(KeyboardInterrupt):
             if json:
-                in_turn(watch.system, as_line, outside, once)
+                print_repeatedly(watch.system, as_line, outside, once)
             elif sys.stdout.isatty() and not once:
                 live(watch.system, outside.clock)
             else:
-                in_turn(watch.system, as_words, outside, once)
+                print_repeatedly(watch.system, as_words, outside, once)
     return 0
 
 
-def in_turn(look: Callable[[], System], words_of: Callable[[System], str], outside: Outside, once: bool) -> None:
-    """Lines, for logs, pipes and programs."""
+def print_repeatedly(
+    look: Callable[[], System], text_of: Callable[[System], str], outside: Outside, once: bool
+) -> None:
+    """For logs, pipes and programs."""
     while True:
-        print(words_of(look()), flush=True)
+        print(text_of(look()), flush=True)
         if once:
             return
         outside.clock.pause(EVERY_S)
@@ -78,7 +80,7 @@ def live(look: Callable[[], System], clock: Clock) -> None:
     """Until q or Ctrl-C."""
     screen = Live(console=Console(), screen=True, auto_refresh=False)
     with keys() as pressed, contextlib.ExitStack() as undo:
-        undo.callback(screen.stop)  # also when Ctrl-C comes while it starts
+        undo.callback(screen.stop)  # even if Ctrl-C is pressed while it starts
         screen.start()
         while True:
             screen.update(drawn(look()), refresh=True)
@@ -90,7 +92,7 @@ def live(look: Callable[[], System], clock: Clock) -> None:
 
 @contextlib.contextmanager
 def keys() -> Iterator[Callable[[], str]]:
-    """Keys as they are pressed, without waiting for a line; none when nobody is at a keyboard."""
+    """Keys as they are pressed, without waiting for a line; none if standard input is not a terminal."""
     if not sys.stdin.isatty():
         yield lambda: ""
         return

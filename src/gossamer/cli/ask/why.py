@@ -1,4 +1,4 @@
-"""`gossamer why`: the whole story of a URL, or why nothing is being fetched from a host."""
+"""`gossamer why`: the story of a URL, or why nothing is being fetched from a host."""
 
 from pathlib import Path
 from typing import Annotated

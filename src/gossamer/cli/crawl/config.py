@@ -1,4 +1,4 @@
-"""`gossamer config show` and `config unset`: the settings in force, where each comes from, and a collection's own."""
+"""`gossamer config show` and `config unset`: the settings, where each comes from, and a collection's options."""
 
 import asyncio
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ def show(
     *,
     dir: Annotated[Path, Parameter(help="The collection's data directory; its gossamer.toml is read.")] = DEFAULT,
     config: Annotated[Path | None, Parameter(help="Another settings file.")] = None,
-    sample_file: Annotated[bool, Parameter(name="--sample", help="Print a commented gossamer.toml to start from.")] = (
+    sample_file: Annotated[bool, Parameter(name="--sample", help="Print a commented gossamer.toml to start with.")] = (
         False
     ),
     markdown: Annotated[bool, Parameter(help="Print docs/settings.md.", show=False)] = False,
@@ -31,14 +31,14 @@ def show(
     if sample_file or markdown:
         print(sample() if sample_file else documented(keys()), end="")
         return 0
-    readable_options(dir)  # else defaults would be shown in the place of what cannot be read
+    readable_options(dir)  # otherwise defaults would be shown instead of unreadable options
     loaded = config_of(dir, config)
     rows = {key.name: (without_password(loaded.value(key.name)), loaded.origins[key.name], key.says) for key in keys()}
     if json:
-        told = {name: {"value": value, "origin": origin} for name, (value, origin, _) in rows.items()}
+        answer = {name: {"value": value, "origin": origin} for name, (value, origin, _) in rows.items()}
         for one in loaded.withheld:
-            told[one.name] |= {"withheld": without_password(one.value), "asked_by": one.origin}
-        print(as_json(told))
+            answer[one.name] |= {"withheld": without_password(one.value), "asked_by": one.origin}
+        print(as_json(answer))
         return 0
     settings = table("setting", "value", "from", "what it means")
     settings.columns[0].no_wrap = settings.columns[2].no_wrap = True
@@ -59,7 +59,7 @@ def unset(
     directory, stored = existing(dir), stored_in(dir)
     if name not in stored:
         known = ", ".join(sorted(stored)) or "none"
-        raise ConfigError(f"this collection has no option {name} of its own; it has: {known}")
+        raise ConfigError(f"this collection has no option {name}; its options: {known}")
     asyncio.run(unset_option(directory, name, real_outside()))
     loaded = config_of(dir)
     print(f"{name} is {loaded.value(name)} again, from: {loaded.origins[name]}")
@@ -67,28 +67,28 @@ def unset(
 
 
 def documented(known: Sequence[Key]) -> str:
-    """docs/settings.md, whole."""
+    """The text of docs/settings.md."""
     lines = [
         "# Settings",
         "",
         "<!-- made by `gossamer config show --markdown`; a test keeps it up to date -->",
         "",
-        "Settings come from `gossamer.toml` in the data directory (or the file named with `--config`), then from the",
-        "collection's own options, then from variables, then from flags; the last wins. Unknown names are refused, and",
+        "Settings come from `gossamer.toml` in the data directory (or the file given with `--config`), then from the",
+        "collection's options, then from variables, then from flags; later sources win. Unknown names are refused, and",
         "the nearest known one is suggested.",
         "",
         "The flags of a crawl stay with its collection: `--allow-address`, `--scope`, `--max-depth`, `--max-pages`,",
         "`--delay`, `--keep` and `--contact` apply to later crawls of the same directory until they are given again or",
         "unset (`gossamer config unset crawl.max_pages --dir DIR`). `--forever` applies to the crawl it is given to.",
         "",
-        "A collection may come from someone else. A setting in its `gossamer.toml` or its own options that widens",
+        "A collection may come from someone else. A setting in its `gossamer.toml` or its options that widens",
         f"access ({', '.join(f'`{name}`' for name in sorted(GUARDED))})",
-        "takes effect only once you have given it for that directory on this machine, as a flag or with",
-        "`gossamer trust --dir DIR --allow`; until then it is not applied, and the command says so. A file named with",
+        "takes effect only when you have given it for that directory on this machine, as a flag or with",
+        "`gossamer trust --dir DIR --allow`; until then it is not applied, and commands say so. A file given with",
         "`--config` is your own.",
         "",
-        "`gossamer config show` says what is in force and where it comes from; `gossamer config show --sample` prints",
-        "a commented file to begin with. Names ending in `_s` are seconds, in `_mib` mebibytes.",
+        "`gossamer config show` prints the current settings and their origins; `gossamer config show --sample` prints",
+        "a commented file to start with. Names ending in `_s` are seconds, in `_mib` mebibytes.",
     ]
     group = None
     for key in known:

@@ -22,6 +22,7 @@ from gossamer.base.tuning import KEPT_BY_CRAWLER, allow_open_files, keep_freed_m
 from gossamer.cli.crawl.progress import Face, JsonLines, face_for
 from gossamer.cli.crawl.summary import STOPPED, CrawlEnd, summary, waiting_for_options
 from gossamer.cli.flags import NewDir
+from gossamer.cli.output import note
 from gossamer.collection.changes import FetchedBy, fetch_again
 from gossamer.collection.directory import existing
 from gossamer.config.settings import Settings
@@ -42,7 +43,7 @@ from gossamer.values.url import Url
 from gossamer.values.visit import Selection
 
 LEAST_ROOM = 16 << 20
-"""Bytes free on the disk, to end in order."""
+"""Bytes free on the disk that a clean end needs."""
 LOOK_S = 0.25
 
 
@@ -51,7 +52,7 @@ def crawl(
     dir: NewDir = DEFAULT,
     delay: Annotated[float | None, Parameter(help="Minimum seconds between two requests to one host.")] = None,
     max_pages: Annotated[
-        int | None, Parameter(help="Stop when the collection holds this many pages, with --forever too.")
+        int | None, Parameter(help="Stop when the collection holds this many pages, even with --forever.")
     ] = None,
     max_depth: Annotated[int | None, Parameter(help="Follow links at most this many steps from a seed.")] = None,
     scope: Annotated[
@@ -66,7 +67,7 @@ def crawl(
     ] = False,
     allow_address: Annotated[
         tuple[str, ...],
-        Parameter(help="Allow a private range, such as 10.1.0.0/16, ::1 or fd00::/8, and nothing else."),
+        Parameter(help="Allow private addresses in this range, such as 10.1.0.0/16, ::1 or fd00::/8."),
     ] = (),
     contact: Annotated[
         str | None, Parameter(help="A URL or email address where site owners can reach you; sent with every request.")
@@ -76,9 +77,10 @@ def crawl(
     ] = None,
     database: Annotated[str | None, Parameter(help="Keep the crawl's state in this PostgreSQL database.")] = None,
     again: Annotated[
-        tuple[str, ...], Parameter(help="Fetch this URL again, or `all` that were fetched; politely, as always.")
+        tuple[str, ...],
+        Parameter(help="Fetch this URL again, or `all` that were fetched; politely, as always."),
     ] = (),
-    json: Annotated[bool, Parameter(help="One JSON object per line, each written once its fetch is on disk.")] = False,
+    json: Annotated[bool, Parameter(help="Print a JSON line for each event; for a fetch, once it is on disk.")] = False,
 ) -> int:
     flags = {
         "politeness.delay_s": delay,
@@ -86,7 +88,7 @@ def crawl(
         "crawl.max_depth": max_depth,
         "crawl.scope": scope,
         "crawl.keep": keep,
-        "crawl.revisit": policy_for_ever(config, dir) if forever else None,
+        "crawl.revisit": revisit_policy(config, dir) if forever else None,
         "fetch.allow_addresses": list(allow_address) or None,
         "contact": contact,
         "frontier.database": database,
@@ -94,29 +96,24 @@ def crawl(
     directory = Directory(dir)
     loaded = config_of(dir, config, flags)
     settings = loaded.settings
-    for words in withheld_in_words(loaded.withheld, dir):
-        print(words, file=sys.stderr, flush=True)
-    protocols_of(settings.crawl.protocols, dir)  # their schemes are admitted before the seeds are looked at
-    addresses = checked_seeds(seeds)
+    note(*withheld_in_words(loaded.withheld, dir))
+    protocols_of(settings.crawl.protocols, dir)  # their schemes must be known before seeds are checked
+    urls = checked_seeds(seeds)
     refuse_lost_state(directory)
-    if not addresses and not directory.is_begun:
+    if not urls and not directory.is_begun:
         raise ConfigError("give at least one seed URL: gossamer crawl https://example.org/")
-    if again and fetch_again(existing(dir), real_outside(), again, warn) is FetchedBy.RUNNING_CRAWL:
+    if again and fetch_again(existing(dir), real_outside(), again, note) is FetchedBy.RUNNING_CRAWL:
         return 0
-    return uvloop.run(crawl_and_tell(directory, settings, addresses, real_outside(), json, flags))
+    return uvloop.run(crawl_and_report(directory, settings, urls, real_outside(), json, flags))
 
 
-def warn(words: str) -> None:
-    print(words, file=sys.stderr)
-
-
-def policy_for_ever(config: Path | None, dir: Path) -> str:
-    """The policy that is set, or the default one where the settings say "no"."""
+def revisit_policy(config: Path | None, dir: Path) -> str:
+    """The policy of the settings, or the default one if they say "no"."""
     given = config_of(dir, config).settings.crawl.revisit
     return given if given != "no" else POLICY
 
 
-async def crawl_and_tell(
+async def crawl_and_report(
     directory: Directory,
     settings: Settings,
     seeds: Sequence[Url],
@@ -124,18 +121,17 @@ async def crawl_and_tell(
     as_json: bool,
     flags: Mapping[str, object],
 ) -> int:
-    """The crawl of a person at a terminal, or of a program: with a summary, and an exit code. The flags stay with the
-    collection."""
+    """A crawl with a summary and an exit code. Its flags are stored in the collection."""
     network, stop, console = real_network(outside), asyncio.Event(), Console(stderr=True)
-    good, left_out = await admitted(seeds, settings, network.resolver)
+    accepted, left_out = await admitted(seeds, settings, network.resolver)
     for words in left_out:
         console.print(f"rejected: {words}", highlight=False, markup=False, soft_wrap=True)
     await keep_options(directory, settings.frontier.database, flags, outside, has_seeds=bool(seeds))
     tally = Tally(outside.clock)
     face = face_for(tally, as_json, stop.set)
-    ended = await crawl_to_end(directory, settings, good, network, outside, face, tally, stop, signals=True)
+    ended = await crawl_to_end(directory, settings, accepted, network, outside, face, tally, stop, signals=True)
     if isinstance(face, JsonLines):
-        tell_ended(face, tally, ended)
+        report_end(face, tally, ended)
         if face.is_gone:
             raise BrokenPipeError
     else:
@@ -143,8 +139,8 @@ async def crawl_and_tell(
     return ended.exit_code(tally)
 
 
-def tell_ended(face: Face, tally: Tally, ended: CrawlEnd) -> None:
-    """The last JSON line: the summary, for programs."""
+def report_end(face: Face, tally: Tally, ended: CrawlEnd) -> None:
+    """The last JSON line: a summary for programs."""
     counts = ended.counts
     facts = {
         "stopped": ended.was_stopped,
@@ -172,7 +168,7 @@ async def crawl_to_end(
     stop: asyncio.Event | None = None,
     signals: bool = False,
 ) -> CrawlEnd:
-    """Everything `gossamer crawl` does but its arguments and its summary."""
+    """Everything `gossamer crawl` does apart from its arguments and summary."""
     stop = stop or asyncio.Event()
     tally = tally or Tally(outside.clock)
     tell = crashing(listener(tally, face), os.environ.get(CRASH_VARIABLE))
@@ -187,11 +183,11 @@ async def crawl_to_end(
             allow_open_files()
             relax_garbage_collection()
             pulse = crawler_pulse(crawling, directory, outside)
-            async with background(beat_for_ever(crawling, tally, face, pulse, outside, stop)) as beating:
-                # Whatever ends it but us: without it the crawl would wait for ever.
+            async with background(send_heartbeats(crawling, tally, face, pulse, outside, stop)) as beating:
+                # If it ends by itself, stop: without it the crawl would wait forever.
                 beating.add_done_callback(lambda ended: None if ended.cancelled() else stop.set())
                 await crawling.crawl.run(stop)
-                await room_to_end(directory, outside, stop)
+                await wait_for_space(directory, outside, stop)
                 was_stopped = stop.is_set()
             counts = await crawling.frontier.counts()
             are_held = not HELD.isdisjoint(counts.by_reason)
@@ -204,9 +200,8 @@ async def crawl_to_end(
     return CrawlEnd(was_stopped, counts, settings.crawl.max_pages, tuple(held), settings.fetch.allow_addresses)
 
 
-async def room_to_end(directory: Directory, outside: Outside, stop: asyncio.Event) -> None:
-    """The end of a crawl writes too: the last of the index, and that it ended in order. Whoever asks it to stop does
-    not wait."""
+async def wait_for_space(directory: Directory, outside: Outside, stop: asyncio.Event) -> None:
+    """Wait until the disk has room for the last commits of a clean end. A crawl that is told to stop does not wait."""
     while not stop.is_set() and outside.files.room(directory.root) < LEAST_ROOM:
         await outside.clock.sleep(BEAT_S)
 
@@ -223,29 +218,29 @@ def listener(tally: Tally, face: Face) -> Tell:
     return tell
 
 
-def catch_signals(stop: asyncio.Event, let_go: Callable[[], None] = lambda: None) -> None:
-    """The first asks for a clean stop; the second ends the process at once, which is as safe as a crash: quite.
+def catch_signals(stop: asyncio.Event, release: Callable[[], None] = lambda: None) -> None:
+    """The first signal requests a clean stop; the second ends the process at once, which loses nothing acknowledged.
 
-    `let_go` gives the terminal back before that.
+    `release` gives the terminal back before that.
     """
     loop = asyncio.get_running_loop()
 
-    def asked() -> None:
+    def stop_or_exit() -> None:
         if stop.is_set():
-            let_go()
+            release()
             os._exit(STOPPED)
         stop.set()
         print("stopping: finishing fetches in progress (Ctrl-C again to stop immediately)", file=sys.stderr, flush=True)
 
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, asked)
+        loop.add_signal_handler(number, stop_or_exit)
 
 
-async def beat_for_ever(
+async def send_heartbeats(
     crawling: Crawling, tally: Tally, face: Face, pulse: Pulse, outside: Outside, stop: asyncio.Event
 ) -> None:
-    """Say how we are, once a second, and at once when we were paused or go on; heed what is asked, hear how far the
-    indexer is and refresh what the person sees more often."""
+    """Send a heartbeat once a second, and at once when the crawl is paused or continues. More often, apply commands,
+    read the progress of the indexer and refresh the display."""
     due_s, was_paused = 0.0, False
     with pulse.beating():
         while not crawling.indexer.given_up:
@@ -257,9 +252,9 @@ async def beat_for_ever(
                     crawling.crawl.wake()
                 was_paused = is_paused
                 due_s = pulse.clock.elapsed_s() + BEAT_S - LOOK_S / 2
-                said = await crawl_report(crawling, tally, outside)
-                await asyncio.to_thread(pulse.beat, said, crawling.readers.pids, crawling.readers.barriers)
-            with contextlib.suppress(OSError):  # nobody may be there to see it; the crawl goes on
+                report = await crawl_report(crawling, tally, outside)
+                await asyncio.to_thread(pulse.beat, report, crawling.readers.pids, crawling.readers.barriers)
+            with contextlib.suppress(OSError):  # the terminal may be gone; the crawl continues
                 face.beat()
             await pulse.clock.sleep(LOOK_S)
     stop.set()

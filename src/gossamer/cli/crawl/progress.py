@@ -1,4 +1,4 @@
-"""What a person sees of a running crawl: a live table on a terminal, plain lines elsewhere, JSON lines for programs."""
+"""Progress of a running crawl: a live table on a terminal, plain lines elsewhere, JSON lines for programs."""
 
 import json
 import sys
@@ -40,7 +40,7 @@ MOST_TROUBLES = 20
 
 
 class Face(Protocol):
-    """How progress is shown. Real ones: `LiveTable`, `PlainLines`, `JsonLines`. The first thing heard opens it."""
+    """How progress is shown: `LiveTable`, `PlainLines`, `JsonLines`."""
 
     def heard(self, event: str, facts: dict[str, object]) -> None: ...
 
@@ -75,7 +75,7 @@ class LiveTable:
 
 
 def _warning(event: str, facts: dict[str, object]) -> str:
-    """What a person is told at once, whatever else is shown."""
+    """A warning that is printed at once; empty for most events."""
     if event == DAMAGE:
         words = harmless(damage_in_words(facts))
         return f"the archive is damaged: {words}. The crawl continues; `gossamer verify` says what to do"
@@ -102,12 +102,12 @@ def _live_table(tally: Tally) -> Table:
     table.add_row(f"{tally.queued:,}", f"URLs waiting on {counted(tally.counts.hosts, 'host')}")
     table.add_row(f"{tally.failed:,}", f"failed, {tally.missing:,} missing, {tally.refused:,} refused by rules")
     table.add_row(f"{decimal(tally.size)}", f"kept; index delay {tally.lag_s:.1f} s")
-    table.add_row("", Text(harmless(tally.notice or _rest(tally) or tally.last_url[:100])), style="dim")
+    table.add_row("", Text(harmless(tally.notice or _idle_reason(tally) or tally.last_url[:100])), style="dim")
     return table
 
 
-def _rest(tally: Tally) -> str:
-    """What the crawl waits for, when it does nothing else."""
+def _idle_reason(tally: Tally) -> str:
+    """What an idle crawl is waiting for."""
     if tally.rests_s < FIRST_LINE_S:
         return ""
     return tally.waits or f"next fetch in {tally.rests_s:.0f} s"
@@ -119,34 +119,34 @@ class PlainLines:
     def __init__(self, tally: Tally, out: TextIO, every_s: float = 5.0) -> None:
         self._tally, self._out, self._every_s = tally, out, every_s
         self._next = tally.elapsed_s() + FIRST_LINE_S
-        self._said: set[str] = set()
+        self._printed: set[str] = set()
 
     def heard(self, event: str, facts: dict[str, object]) -> None:
         if words := _warning(event, facts):
-            self._say(words)
+            self._print(words)
         if (notice := NOTICES.get(event)) and notice != self._tally.notice:
             self._tally.notice = notice
-            self._say(notice)
+            self._print(notice)
         url = str(facts.get("url"))
-        if event == "visit.settled" and (trouble := self._tally.troubles.get(url)) and url not in self._said:
-            self._said.add(url)
-            if len(self._said) <= MOST_TROUBLES:
-                self._say(trouble_in_words(url, trouble))
+        if event == "visit.settled" and (trouble := self._tally.troubles.get(url)) and url not in self._printed:
+            self._printed.add(url)
+            if len(self._printed) <= MOST_TROUBLES:
+                self._print(trouble_in_words(url, trouble))
 
     def beat(self) -> None:
         if self._tally.elapsed_s() >= self._next:
             self._next = self._tally.elapsed_s() + self._every_s
-            self._say(_line(self._tally))
+            self._print(_line(self._tally))
 
     def close(self) -> None:
         pass
 
-    def _say(self, words: str) -> None:
+    def _print(self, words: str) -> None:
         print(words, file=self._out, flush=True)
 
 
 def _line(tally: Tally) -> str:
-    tail = f"  {rest}" if (rest := _rest(tally)) else ""
+    tail = f"  {reason}" if (reason := _idle_reason(tally)) else ""
     return (
         f"{tally.elapsed_s():6.0f} s  {tally.pages:,} pages  {tally.rate():.1f}/s  {tally.queued:,} waiting  "
         f"{tally.facts:,} facts  {tally.failed:,} failed  index delay {tally.lag_s:.1f} s{tail}"
@@ -154,13 +154,13 @@ def _line(tally: Tally) -> str:
 
 
 class JsonLines:
-    """Every event of the crawl as one JSON object a line; `visit.settled` is written after it is safely on disk.
+    """Every event of the crawl as one JSON object per line; `visit.settled` is printed after it is on disk.
 
-    When nobody reads any more (`| head`), `gone` is called once.
+    When the output is closed (`| head`), `on_closed` is called once.
     """
 
-    def __init__(self, out: TextIO, gone: Callable[[], None] = lambda: None) -> None:
-        self._out, self._gone = out, gone
+    def __init__(self, out: TextIO, on_closed: Callable[[], None] = lambda: None) -> None:
+        self._out, self._on_closed = out, on_closed
         self.is_gone = False
 
     def heard(self, event: str, facts: dict[str, object]) -> None:
@@ -170,7 +170,7 @@ class JsonLines:
             print(json.dumps({"event": event, **facts}, default=str), file=self._out, flush=True)
         except BrokenPipeError:
             self.is_gone = True
-            self._gone()
+            self._on_closed()
 
     def beat(self) -> None:
         pass
@@ -179,7 +179,7 @@ class JsonLines:
         pass
 
 
-def face_for(tally: Tally, as_json: bool, gone: Callable[[], None] = lambda: None) -> Face:
+def face_for(tally: Tally, as_json: bool, on_closed: Callable[[], None] = lambda: None) -> Face:
     if as_json:
-        return JsonLines(sys.stdout, gone)
+        return JsonLines(sys.stdout, on_closed)
     return LiveTable(tally) if sys.stderr.isatty() else PlainLines(tally, sys.stderr)

@@ -1,4 +1,4 @@
-"""How a crawl ended, in a table and in words: what was found, what went wrong and why, what to do next."""
+"""The summary of a crawl: what was found, what went wrong and why, what to do next."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ NEXT_STEP = {
     Reason.CONNECT: "check that the server is up and the port is right, then give the same command again",
     Reason.TLS: "check the server's certificate; add your own authority with fetch.tls_authorities",
     Reason.TIMEOUT: "the server is slow or silent; try again later, or raise fetch.timeout_s",
-    Reason.UNFINISHED: "the page is endless or slow; raise fetch.timeout_s if you need it",
+    Reason.UNFINISHED: "the page is slow, or never ends; raise fetch.timeout_s if you need it",
     Reason.TOO_SLOW: "the page is very slow; lower fetch.least_rate if you need it",
     Reason.ROBOTS: "the site's robots.txt disallows crawlers, and it is always obeyed: ask the site's owner",
     Reason.ROBOTS_UNREACHABLE: "without a readable robots.txt nothing is fetched; a later crawl requests it again",
@@ -34,12 +34,12 @@ NEXT_STEP = {
     Reason.SERVER_ERROR: "the server has errors; try again later",
     Reason.SLOW_DOWN: "the server asks to slow down; try again later",
     Reason.MEDIA_TYPE: "this crawl collects pages and text; give a URL of such a page",
-    Reason.CLIENT_ERROR: "the server refuses it (401 or 403, say): try it in a browser, or ask the site's owner",
+    Reason.CLIENT_ERROR: "the server refuses it (such as 401 or 403): try it in a browser, or ask the site's owner",
     Reason.SOFT_404: "the server says there is no such page: check the URL",
     Reason.SCOPE: "it is outside the scope of this crawl: add its site as a seed, or widen crawl.scope",
     Reason.FILTER: "one of your rules excludes it: `gossamer rules` shows which",
-    Reason.TRAP: "it looks endless: `gossamer why --host HOST` shows the pattern, `gossamer hosts release` releases it",
-    Reason.RETIRED: "its host was down or too slow for long: `gossamer hosts reinstate HOST` tries it again",
+    Reason.TRAP: "it looks like a trap: `gossamer why --host HOST` shows it, `gossamer hosts release` releases it",
+    Reason.RETIRED: "its host was down or too slow for a long time: `gossamer hosts reinstate HOST` tries it again",
     Reason.FORGOTTEN: "it was forgotten on request: `gossamer forget --list` shows what is",
     Reason.TOO_MANY_REDIRECTS: "give the URL at which its redirects end, if there is one",
     Reason.REDIRECT_OUT: "give an http or https URL of the site",
@@ -54,7 +54,7 @@ NEXT_STEP = {
     Reason.MOVED: "it redirects to another URL that was not fetched: `gossamer why URL` says why",
     Reason.UNCHANGED: "it has not changed, and is not a page: give a page",
 }
-"""What helps when nothing could be fetched, for every way a visit can end."""
+"""What helps when nothing could be fetched, by outcome."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +64,18 @@ class CrawlEnd:
     was_stopped: bool
     counts: Counts
     limit: int | None = None
-    """So many pages were to be held at most."""
+    """The maximum number of pages."""
     held: tuple[EndedGroup, ...] = ()
-    """URLs that wait for an option (`values.outcome.HELD`)."""
+    """URLs waiting for an option (`values.outcome.HELD`)."""
     allowed: tuple[str, ...] = ()
-    """The address ranges that were open."""
+    """The private ranges that were allowed."""
 
     @property
     def is_full(self) -> bool:
         return not self.was_stopped and self.limit is not None and self.counts.pages >= self.limit
 
     def exit_code(self, tally: Tally) -> int:
-        """A crawl that found nothing new has done well; one whose collection is still empty has not, nor has one that
-        found the archive damaged."""
+        """Finding nothing new is success; an empty collection or a damaged archive is not."""
         if self.was_stopped:
             return STOPPED
         if tally.found_damage:
@@ -85,7 +84,7 @@ class CrawlEnd:
 
 
 def summary(tally: Tally, ended: CrawlEnd, directory: str | None) -> Group:
-    """`directory`: None when it is gone once this has been read."""
+    """`directory`: None for a temporary one."""
     seconds = max(0.001, tally.elapsed_s())
     title = f"{'Stopped' if ended.was_stopped else 'Finished'} after {seconds:.1f} s"
     table = Table(title=title, title_justify="left", show_header=False, box=None)
@@ -120,7 +119,7 @@ def summary(tally: Tally, ended: CrawlEnd, directory: str | None) -> Group:
 
 
 def left_out(tally: Tally) -> list[str]:
-    """The hosts of which nothing was fetched because of their robots.txt, why, and how to go on."""
+    """The hosts that were skipped because of their robots.txt, why, and how to continue."""
     many, shown = len(tally.troubles), list(tally.troubles.items())[:MOST_TROUBLES]
     lines = [f"{url} could not be read, so its host is skipped: {IN_WORDS[why]}" for url, why in shown]
     if many > MOST_TROUBLES:
@@ -129,7 +128,7 @@ def left_out(tally: Tally) -> list[str]:
 
 
 class OptionWait(msgspec.Struct, frozen=True):
-    """URLs that wait for an option, and the flags that let the crawl go on with them."""
+    """URLs waiting for an option, and the flags that continue with them."""
 
     reason: Reason
     urls: int
@@ -138,8 +137,7 @@ class OptionWait(msgspec.Struct, frozen=True):
 
 
 def waiting_for_options(held: Sequence[EndedGroup], allowed: Sequence[str] = ()) -> list[OptionWait]:
-    """`allowed`: what is open already, since a flag replaces the one before. Addresses that nothing opens are left
-    out."""
+    """`allowed`: ranges that new flags would replace. Addresses that cannot be allowed are left out."""
     found = []
     for group in held:
         if group.reason is Reason.CONTACT:
@@ -164,13 +162,13 @@ def _last_words(tally: Tally, ended: CrawlEnd, directory: str | None) -> list[Te
 
 
 def next_steps(tally: Tally, counts: Counts) -> list[str]:
-    """For each reason why nothing came, the most frequent first, what helps; a robots.txt's own trouble goes first."""
+    """What helps against each reason why nothing was fetched: those of a robots.txt first, then the most frequent."""
     causes = dict.fromkeys([*tally.troubles.values(), *(Reason(reason) for reason, _ in tally.reasons.most_common())])
     causes |= dict.fromkeys(Reason(reason) for reason in counts.by_reason)
     if tally.troubles:
         causes.pop(Reason.ROBOTS_UNREACHABLE, None)
     if not causes and (counts.known or tally.visits):
-        return ["  no fetch has ended yet: the same command goes on from here"]
+        return ["  no fetch has ended yet: the same command continues from here"]
     return [f"  {cause}: {NEXT_STEP[cause]}" for cause in causes] or [
         "  give a seed URL: gossamer crawl https://example.org/"
     ]
