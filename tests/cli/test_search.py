@@ -84,8 +84,8 @@ def test_a_search_that_finds_nothing_says_so_and_ends_with_one(
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ([], "give the search terms"),
-        (["-"], "give the search terms"),
+        ([], "give search terms"),
+        (["-"], "give search terms"),
         (["--colour", "fish"], "there is no option --colour"),
         (["fish", "--limit", "1000"], "at most 100 results"),
     ],
