@@ -11,17 +11,17 @@ from gossamer.rules.robots import (
     MOST_WORK,
     TOO_MUCH_WORK,
     explain,
+    has_no_agents,
     judge,
-    names_nobody,
     parse,
     survey,
 )
 from gossamer.rules.robots_parser import (
-    LONGEST_SAID,
+    LONGEST_EXTENSION,
     MOST_BYTES,
     MOST_CRAWL_DELAY_S,
+    MOST_EXTENSIONS,
     MOST_RECRAWL_DELAY_S,
-    MOST_SAID,
     RobotsLine,
     line_count,
     lines_of,
@@ -29,10 +29,10 @@ from gossamer.rules.robots_parser import (
     names_in,
     normal_pattern,
     normal_target,
+    parse_rate,
+    parse_recrawl_delay,
     plain_lines,
     product_token,
-    rate_asked,
-    recrawl_asked,
     text_of,
 )
 from gossamer.values.outcome import Allowed, Denied
@@ -160,15 +160,15 @@ def test_comments_blank_lines_and_the_marks_of_web_pages_are_no_part_of_a_line()
 
 
 def test_signals_and_other_extensions_are_kept_up_to_fifty_each() -> None:
-    signals = [f"s{number}=yes" for number in range(MOST_SAID + 9)]
+    signals = [f"s{number}=yes" for number in range(MOST_EXTENSIONS + 9)]
     for parts in ([", ".join(signals)], signals):
         lines = "".join(f"Content-Signal: {part}\n" for part in parts)
-        assert len(parse(f"User-agent: *\n{lines}".encode(), AGENT).signals) == MOST_SAID
-    lines = "".join(f"Clean-param: p{number}\n" for number in range(MOST_SAID + 9))
-    assert [value for _, value in parse(lines.encode(), AGENT).extensions] == [f"p{n}" for n in range(MOST_SAID)]
-    for length in (LONGEST_SAID, LONGEST_SAID + 1):
+        assert len(parse(f"User-agent: *\n{lines}".encode(), AGENT).signals) == MOST_EXTENSIONS
+    lines = "".join(f"Clean-param: p{number}\n" for number in range(MOST_EXTENSIONS + 9))
+    assert [value for _, value in parse(lines.encode(), AGENT).extensions] == [f"p{n}" for n in range(MOST_EXTENSIONS)]
+    for length in (LONGEST_EXTENSION, LONGEST_EXTENSION + 1):
         ((name, value),) = parse(f"Host: {'h' * length}\n".encode(), AGENT).extensions
-        assert (name, len(value)) == ("host", LONGEST_SAID)
+        assert (name, len(value)) == ("host", LONGEST_EXTENSION)
 
 
 def test_the_first_delay_rate_and_recrawl_delay_of_a_group_hold() -> None:
@@ -185,7 +185,7 @@ def test_the_first_delay_rate_and_recrawl_delay_of_a_group_hold() -> None:
     [("1/7", 7), ("1/7s", 7), ("2/7m", 210), ("1/2H", 7200), ("1/2d", 172_800), ("3 / 6 ", 2), ("1/7x", None)],
 )
 def test_a_rate_may_name_any_unit_of_time(said: str, seconds: float | None) -> None:
-    assert rate_asked(said) == seconds
+    assert parse_rate(said) == seconds
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_a_rate_may_name_any_unit_of_time(said: str, seconds: float | None) -> N
     [("7", 7), ("7s", 7), ("7M", 420), ("2h", 7200), ("1.5d", 129_600), ("7w", None), ("m", None), ("-1h", None)],
 )
 def test_a_recrawl_delay_may_name_any_unit_of_time(said: str, seconds: float | None) -> None:
-    assert recrawl_asked(said) == seconds
+    assert parse_recrawl_delay(said) == seconds
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_a_group_is_opened_once_however_often_its_agents_are_named() -> None:
     ],
 )
 def test_a_file_names_nobody_when_a_directive_comes_first_and_no_agent_at_all(text: str, is_nobody: bool) -> None:
-    assert names_nobody(lines_of(text), text) is is_nobody
+    assert has_no_agents(lines_of(text), text) is is_nobody
     assert ("no-agent" in parse(text.encode(), AGENT).flags) is is_nobody
 
 

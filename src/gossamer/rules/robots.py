@@ -1,41 +1,37 @@
 """What sites ask of robots: robots.txt (RFC 9309), and the directives of a page (meta robots, X-Robots-Tag).
 
-robots.txt is parsed in a worker, since the bytes are untrusted; the crawler only judges. Patterns are normalised when
-parsed and URLs when judged, so that `judge` only compares text.
+robots.txt is parsed in a worker, since the bytes are untrusted; the crawler only judges URLs. Patterns are normalised
+when parsed and URLs when judged, so that `judge` only compares text.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from itertools import compress, repeat
+from itertools import compress, islice, repeat
 from operator import contains
 
 import msgspec
 
 from gossamer.base.clock import SECOND, Instant
 from gossamer.rules.robots_parser import (
+    DELAYS,
     EVERYONE,
     MOST_BYTES,
-    MOST_CRAWL_DELAY_S,
-    MOST_RECRAWL_DELAY_S,
-    MOST_SAID,
+    MOST_EXTENSIONS,
     RULES,
     UNKNOWN,
     Groups,
     RobotsGroup,
     RobotsLine,
-    delay_asked,
     line_count,
+    lines_as_written,
     lines_of,
     matches,
     normal_target,
     plain_lines,
     product_token,
-    rate_asked,
-    recrawl_asked,
     text_of,
-    written,
 )
 from gossamer.values.outcome import Allowed, Denied
 from gossamer.values.page import Directives
@@ -51,19 +47,19 @@ MOST_WORK = 3_000_000
 
 
 def parse(body: bytes, agent: str, naming: Naming = "name") -> ParsedRobots:
-    """What the file says to `agent` (a product token such as "Gossamer"). Never raises: a broken file allows all."""
+    """The rules for `agent` (a product token such as "Gossamer"). Never raises: a broken file allows everything."""
     text, flags = text_of(body)
     lines = lines_of(text)
     groups = Groups(agent, naming)
     whole, sitemaps = RobotsGroup(), dict[str, None]()
     open_groups = [groups.orphans]
-    agents_go_on = False
+    is_agents = False  # whether the last lines name agents: a further one joins the same group
     for line in lines:
         key = line.key
         if key == "agent":
-            if not agents_go_on:
+            if not is_agents:
                 open_groups = []
-            agents_go_on = True
+            is_agents = True
             for group in groups.named(line.value):
                 if group not in open_groups:
                     group.lines.append(line.number)
@@ -71,33 +67,33 @@ def parse(body: bytes, agent: str, naming: Naming = "name") -> ParsedRobots:
         elif key == "sitemap":
             if line.value and len(sitemaps) < MOST_SITEMAPS:
                 sitemaps[line.value] = None
-        elif key in _OF_THE_WHOLE_FILE:
-            whole.hear(line)
+        elif key in _FILE_WIDE:
+            whole.add(line)
         elif key != UNKNOWN:
-            agents_go_on = agents_go_on and key not in _ENDS_AGENTS
+            is_agents = is_agents and key not in _ENDS_AGENTS
             for group in open_groups:
-                group.hear(line)
-    if not any(line.key in _TELLING for line in lines) and text.strip():
+                group.add(line)
+    if not any(line.key in _TYPICAL for line in lines) and text.strip():
         flags.append("html" if text.lstrip()[:1] == "<" else "not-robots")
-    if names_nobody(lines, text) and groups.orphans.rules:
+    if has_no_agents(lines, text) and groups.orphans.rules:
         groups.orphans.name = EVERYONE
         flags.append("no-agent")
         return _parsed(groups.orphans, groups.orphans, whole, sitemaps, flags)
     return _parsed(groups.chosen(), groups.orphans, whole, sitemaps, flags)
 
 
-def names_nobody(lines: Sequence[RobotsLine], text: str) -> bool:
-    """Whether the file has rules without any user agent from its first line on: they are meant for all. An unreadable
-    line before them may have been the user agent."""
+def has_no_agents(lines: Sequence[RobotsLine], text: str) -> bool:
+    """Whether the file starts with rules and names no user agent: they are meant for all. An unreadable line before
+    them may have named one."""
     if not lines or any(line.key == "agent" for line in lines):
         return False
     first_at, _ = next(plain_lines(text))
     return lines[0].number == first_at and lines[0].key != UNKNOWN
 
 
-_TELLING = RULES | {"delay", "sitemap"}
-"""Keys that distinguish a robots.txt from other text."""
-_OF_THE_WHOLE_FILE = frozenset({"host", "clean-param"})
+_TYPICAL = RULES | {"delay", "sitemap"}
+"""Keys that tell a robots.txt from other text."""
+_FILE_WIDE = frozenset({"host", "clean-param"})
 _ENDS_AGENTS = frozenset({"allow", "disallow", "noindex"})
 """Rules. Any other line between two user agents does not separate them (RFC 9309, 2.2.1 and 2.2.4)."""
 
@@ -108,14 +104,14 @@ def _parsed(
     """Signals before any user agent apply to all; rules before any user agent only in a file that names none."""
     return ParsedRobots(
         rules=tuple(sorted(chosen.rules, key=precedence)),
-        crawl_delay_s=chosen.gap_s(),
+        crawl_delay_s=chosen.delay_s("delay", "rate"),
         sitemaps=tuple(sitemaps),
         flags=tuple(flags),
         signals=tuple(orphans.signals | chosen.signals),
         extensions=tuple(whole.extensions | chosen.extensions),
         group=chosen.name,
-        group_lines=tuple(chosen.lines[:MOST_SAID]),
-        recrawl_delay_s=chosen.again_s(),
+        group_lines=tuple(chosen.lines[:MOST_EXTENSIONS]),
+        recrawl_delay_s=chosen.delay_s("recrawl"),
     )
 
 
@@ -131,7 +127,7 @@ def judge(url: Url, robots: Robots) -> Allowed | Denied:
     target = normal_target(target)
     best: RobotsRule | None = None
     length, work_left = -1, MOST_WORK
-    for rule in robots.rules if len(robots.rules) < MANY else likely(robots.rules, target):
+    for rule in robots.rules if len(robots.rules) < MANY else likely_rules(robots.rules, target):
         pattern = rule.pattern
         if "*" in pattern or pattern[-1:] == "$":
             if len(pattern) < length:
@@ -150,7 +146,7 @@ def judge(url: Url, robots: Robots) -> Allowed | Denied:
     return Denied(in_words(best))
 
 
-def likely(rules: tuple[RobotsRule, ...], target: str) -> Iterable[RobotsRule]:
+def likely_rules(rules: tuple[RobotsRule, ...], target: str) -> Iterable[RobotsRule]:
     """Of many rules, those whose longest literal part occurs in the target: a chain of C functions excludes nearly all.
     All rules if even that is too much work: the caller stops at its limit."""
     if len(rules) * len(target) > MOST_WORK:
@@ -160,7 +156,7 @@ def likely(rules: tuple[RobotsRule, ...], target: str) -> Iterable[RobotsRule]:
 
 def pieces_of(rules: tuple[RobotsRule, ...]) -> tuple[str, ...]:
     """The longest literal part of each pattern, computed once per file. The cache is keyed by `id`, and holds the rules
-    so that the id stays theirs."""
+    so that their id is not used again."""
     held = _PIECES.pop(id(rules), None)
     if held is None:
         held = (rules, tuple([max(rule.pattern.removesuffix("$").split("*"), key=len) for rule in rules]))
@@ -209,10 +205,10 @@ def explain(url: Url, robots: Robots) -> Explained:
     if url.target == "/robots.txt":
         return Explained(verdict, "robots.txt itself may always be fetched", None, robots.group, candidates)
     rule = candidates[0] if candidates else None
-    return Explained(verdict, in_words(rule) if rule else _unruled(robots), rule, robots.group, candidates)
+    return Explained(verdict, in_words(rule) if rule else _without_rule(robots), rule, robots.group, candidates)
 
 
-def _unruled(robots: Robots) -> str:
+def _without_rule(robots: Robots) -> str:
     if not robots.rules:
         return f"the group of {robots.group} has no rules" if robots.group else "no group applies to this user agent"
     return f"no rule of the group of {robots.group} matches" if robots.group else "no rule matches"
@@ -225,14 +221,14 @@ def precedence(rule: RobotsRule) -> tuple[int, bool]:
 
 MOST_ODDITIES = 200
 LONGEST_SHOWN = 120
-RIGHT = {
+STANDARD_NAMES = {
     "agent": "user-agent",
     "delay": "crawl-delay",
     "recrawl": "recrawl-delay",
     "rate": "request-rate",
     **{name: name for name in ("allow", "disallow", "sitemap")},
 }
-FLAGS_MEAN = {
+FLAG_MESSAGES = {
     "utf-16": "the file is UTF-16; robots.txt must be UTF-8 (RFC 9309, 2.2)",
     "nul": "the file contains zero bytes, which are ignored",
     "html": "this is a web page, not a robots.txt: it disallows nothing",
@@ -257,19 +253,16 @@ class RobotsSurvey(msgspec.Struct, frozen=True):
 
 
 def survey(body: bytes, agent: str, naming: Naming = "name") -> RobotsSurvey:
-    """Never raises, whatever the bytes are."""
+    """Never raises."""
     parsed = parse(body, agent, naming)
-    found: list[RobotsNotice] = []
-    for oddity in _oddities(body, parsed):
-        if len(found) == MOST_ODDITIES:
-            found.append(RobotsNotice(None, "more", f"only the first {MOST_ODDITIES} oddities are listed"))
-            break
-        found.append(oddity)
+    found = list(islice(_notices(body, parsed), MOST_ODDITIES + 1))
+    if len(found) > MOST_ODDITIES:
+        found[-1] = RobotsNotice(None, "more", f"only the first {MOST_ODDITIES} oddities are listed")
     return RobotsSurvey(parsed, tuple(found))
 
 
-def _oddities(body: bytes, parsed: ParsedRobots) -> Iterator[RobotsNotice]:
-    yield from [RobotsNotice(None, flag, FLAGS_MEAN[flag]) for flag in parsed.flags if flag in FLAGS_MEAN]
+def _notices(body: bytes, parsed: ParsedRobots) -> Iterator[RobotsNotice]:
+    yield from [RobotsNotice(None, flag, FLAG_MESSAGES[flag]) for flag in parsed.flags if flag in FLAG_MESSAGES]
     text, _ = text_of(body)
     if "too-long" in parsed.flags:
         says = f"nothing is read from this line on: the limit is {MOST_BYTES // 1024} KiB"
@@ -277,41 +270,41 @@ def _oddities(body: bytes, parsed: ParsedRobots) -> Iterator[RobotsNotice]:
     if {"html", "not-robots"} & set(parsed.flags):
         return
     lines = lines_of(text)
-    yield from sorted(_of_lines(text, lines), key=lambda oddity: oddity.line or 0)
+    yield from sorted(_line_notices(text, lines), key=lambda oddity: oddity.line or 0)
 
 
-def _of_lines(text: str, lines: list[RobotsLine]) -> Iterator[RobotsNotice]:
+def _line_notices(text: str, lines: list[RobotsLine]) -> Iterator[RobotsNotice]:
     read = {line.number for line in lines}
-    bare = {line.number for line in written(text)} - read
+    bare = {line.number for line in lines_as_written(text)} - read
     for number, words in plain_lines(text):
         if number in bare:
             says = f"no colon, although other lines have one; ignored: {_shown(words)}"
             yield RobotsNotice(number, "no-colon", says)
         elif number not in read:
             yield RobotsNotice(number, "unread", f"not a directive; ignored: {_shown(words)}")
-    has_agent, is_for_all = False, names_nobody(lines, text)
+    has_agent, is_for_all = False, has_no_agents(lines, text)
     for line in lines:
         has_agent = has_agent or line.key == "agent"
         if line.key in ("allow", "disallow") and not has_agent and not is_for_all:
             yield RobotsNotice(line.number, "orphan", "a rule before any user-agent applies to no agent; ignored")
-        yield from _of_line(line)
+        yield from _notices_on(line)
 
 
-def _of_line(line: RobotsLine) -> Iterator[RobotsNotice]:
+def _notices_on(line: RobotsLine) -> Iterator[RobotsNotice]:
     number, key, name, value, has_colon = line
     if key == UNKNOWN:
         yield RobotsNotice(number, "unknown", f"unknown directive; ignored: {_shown(name)}")
         return
-    right = RIGHT.get(key, name)
+    right = STANDARD_NAMES.get(key, name)
     if name != right:
         yield RobotsNotice(number, "misspelt", f"{name} is read as {right}")
     if not has_colon:
         yield RobotsNotice(number, "no-colon", f"no colon; read as {right}: {_shown(value)}")
-    if key in RULES or key in ("delay", "rate", "recrawl", "sitemap"):
-        yield from (RobotsNotice(number, kind, says) for kind, says in _of_value(key, value))
+    if key in RULES or key in DELAYS or key == "sitemap":
+        yield from (RobotsNotice(number, kind, says) for kind, says in _value_notices(key, value))
 
 
-def _of_value(key: str, value: str) -> Iterator[tuple[str, str]]:
+def _value_notices(key: str, value: str) -> Iterator[tuple[str, str]]:
     match key:
         case "agent":
             token = product_token(value)
@@ -323,8 +316,8 @@ def _of_value(key: str, value: str) -> Iterator[tuple[str, str]]:
         case "allow" | "disallow" if value and value[0] not in "/*$":
             yield "no-path", f"a path must begin with /; this matches nothing: {_shown(value)}"
         case "delay" | "rate" | "recrawl":
-            asked = {"delay": delay_asked, "rate": rate_asked, "recrawl": recrawl_asked}[key](value)
-            most = MOST_RECRAWL_DELAY_S if key == "recrawl" else MOST_CRAWL_DELAY_S
+            read, most = DELAYS[key]
+            asked = read(value)
             if asked is None:
                 yield "no-number", f"not a valid number; ignored: {_shown(value)}"
             elif asked > most:
@@ -351,8 +344,7 @@ _MOST_SNIPPET = "max-snippet"
 _VALUED = frozenset((_UNTIL, _MOST_SNIPPET, "max-image-preview", "max-video-preview"))
 _NAMED = re.compile(r"\s*([A-Za-z0-9_.*-]+)\s*:(.*)", re.DOTALL)
 _WEEKDAY = re.compile(r"\s*(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\s*", re.IGNORECASE)
-EVERYBODY = "robots"
-FREE = Directives()
+ALL_ROBOTS = "robots"
 
 
 def directives_of(
@@ -366,12 +358,12 @@ def directives_of(
     ours = agent.lower()
     words: set[str] = set()
     for name, content in metas:
-        if name.strip().lower() in (EVERYBODY, ours):
+        if name.strip().lower() in (ALL_ROBOTS, ours):
             words |= {part.strip().lower() for part in _parts(content)}
     for value in fields:
         words |= _addressed(value, ours)
     if not words:
-        return FREE
+        return Directives()
     return Directives(
         may_index=words.isdisjoint(_NOINDEX) and not _is_over(words, now),
         may_follow=words.isdisjoint(_NOFOLLOW),
@@ -393,7 +385,7 @@ def _addressed(field: str, ours: str) -> set[str]:
     for part in _parts(field):
         named = _NAMED.fullmatch(part)
         if named is not None and named[1].lower() not in _VALUED:
-            for_us = named[1].lower() in (ours, EVERYBODY, "*")
+            for_us = named[1].lower() in (ours, ALL_ROBOTS, "*")
             part = named[2]
         if for_us:
             found.add(part.strip().lower())

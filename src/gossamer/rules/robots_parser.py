@@ -1,8 +1,8 @@
-"""The lines and groups of a robots.txt, parsed from bytes. Forgiving, bounded, never raises."""
+"""The lines and groups of a robots.txt, parsed from bytes. Lenient, bounded, never raises."""
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -86,14 +86,14 @@ def lines_of(text: str) -> list[RobotsLine]:
     A missing colon is accepted in a file without any colon: among lines with colons it is an error of another kind,
     and RFC 9309 (2.2) knows no such line.
     """
-    found = list(written(text))
+    found = list(lines_as_written(text))
     bare = [line for line in found if not line.has_colon]
     if bare and any(line.has_colon and line.key in RULES for line in found):
         return [line for line in found if line.has_colon]
     return found
 
 
-def written(text: str) -> Iterator[RobotsLine]:
+def lines_as_written(text: str) -> Iterator[RobotsLine]:
     """The lines as written, including those without a colon."""
     for number, line in plain_lines(text):
         name, colon, value = line.partition(":")
@@ -179,9 +179,9 @@ def _escaped(match: re.Match[str]) -> str:
 
 MOST_CRAWL_DELAY_S = 30.0
 MOST_RECRAWL_DELAY_S = 365 * 86_400.0
-MOST_SAID = 50
+MOST_EXTENSIONS = 50
 """Signals and other extensions kept per file."""
-LONGEST_SAID = 500
+LONGEST_EXTENSION = 500
 EVERYONE = "*"
 _TOKEN = re.compile(r"[A-Za-z_-]*")
 _NAME = re.compile(r"[\w-]*")
@@ -200,38 +200,28 @@ class RobotsGroup:
         self.name = ""
         self.lines: list[int] = []
         self.rules: list[RobotsRule] = []
-        self.delay_s: float | None = None
-        self.rate_s: float | None = None
-        self.recrawl_s: float | None = None
+        self.delays_s: dict[str, float] = {}
+        """By key; the first valid one counts."""
         self.signals: dict[tuple[str, str], None] = {}
         self.extensions: dict[tuple[str, str], None] = {}
 
-    def hear(self, line: RobotsLine) -> None:
+    def add(self, line: RobotsLine) -> None:
         """Add a line of the group that is not a user agent."""
         number, key, name, value, _ = line
         if key in ("allow", "disallow"):
             if value:
                 self.rules.append(RobotsRule(key == "allow", normal_pattern(value), number))
-        elif key == "delay":
-            self.delay_s = delay_asked(value) if self.delay_s is None else self.delay_s
-        elif key == "recrawl":
-            self.recrawl_s = recrawl_asked(value) if self.recrawl_s is None else self.recrawl_s
-        elif key == "signal" and (signals := _signals_in(value)):
-            self.signals.update(dict.fromkeys(signals[: MOST_SAID - len(self.signals)]))
-        elif key != "noindex":
-            if key == "rate":
-                self.rate_s = rate_asked(value) if self.rate_s is None else self.rate_s
-            if value and len(self.extensions) < MOST_SAID:
-                self.extensions[name, value[:LONGEST_SAID]] = None
+            return
+        if key in DELAYS and (delay_s := DELAYS[key][0](value)) is not None:
+            self.delays_s.setdefault(key, delay_s)
+        if key == "signal" and (signals := _signals_in(value)):
+            self.signals.update(dict.fromkeys(signals[: MOST_EXTENSIONS - len(self.signals)]))
+        elif key not in _NOT_EXTENSIONS and value and len(self.extensions) < MOST_EXTENSIONS:
+            self.extensions[name, value[:LONGEST_EXTENSION]] = None
 
-    def gap_s(self) -> float | None:
-        """Crawl-delay or Request-rate, whichever is longer, within bounds."""
-        asked = [gap for gap in (self.delay_s, self.rate_s) if gap is not None]
-        return min(max(asked), MOST_CRAWL_DELAY_S) if asked else None
-
-    def again_s(self) -> float | None:
-        """Minimum time between two visits to one page."""
-        return None if self.recrawl_s is None else min(self.recrawl_s, MOST_RECRAWL_DELAY_S)
+    def delay_s(self, *keys: str) -> float | None:
+        """The longest of these delays, within bounds."""
+        return max([min(self.delays_s[key], DELAYS[key][1]) for key in keys if key in self.delays_s], default=None)
 
 
 class Groups:
@@ -250,20 +240,21 @@ class Groups:
         if value == EVERYONE or (value[:1] == EVERYONE and value[1:2].isspace()):
             self.everyone.name = EVERYONE
             return [self.everyone]
-        length, name = self._meant(value)
+        length, name = self._match(value)
         if not length:
             return []
         group = self._ours.setdefault(length, RobotsGroup())
         group.name = group.name or name
         return [group]
 
-    def _meant(self, value: str) -> tuple[int, str]:
-        """How well the line matches us (0: not at all), and by which name."""
+    def _match(self, value: str) -> tuple[int, str]:
+        """How well the line matches us (0: not at all), and under which name."""
         if self._naming == "loose":
-            spelt = [name for name in _listed(value) if any(wanted.startswith(name) for wanted in self._wanted)]
+            spelt = [name for name in _listed_names(value) if any(wanted.startswith(name) for wanted in self._wanted)]
             longest = max(spelt, key=len, default="")
             return len(longest), longest
-        spelt = [begins(_TOKEN, value)] if self._naming == "token" else [begins(_TOKEN, value), begins(_NAME, value)]
+        kinds = (_TOKEN,) if self._naming == "token" else (_TOKEN, _NAME)
+        spelt = [leading_name(kind, value) for kind in kinds]
         found = next((name for name in spelt if name and name in self._wanted), "")
         return int(bool(found)), found
 
@@ -279,17 +270,17 @@ class Groups:
 
 def names_in(text: str) -> tuple[str, ...]:
     """The names in a user agent, in lower case: "Mozilla/5.0 (compatible; Somebot/2)" has three."""
-    return tuple(name for word in _BETWEEN_NAMES.split(text) if (name := begins(_NAME, word)))
+    return tuple(name for word in _BETWEEN_NAMES.split(text) if (name := leading_name(_NAME, word)))
 
 
-def _listed(value: str) -> list[str]:
+def _listed_names(value: str) -> list[str]:
     """The names that a user-agent line lists, up to the first word that is not one."""
     words = takewhile(_PLAIN_NAME.fullmatch, _BETWEEN_LISTED.split(value))
-    return [begins(_NAME, word) for word in words]
+    return [leading_name(_NAME, word) for word in words]
 
 
-def begins(kind: re.Pattern[str], value: str) -> str:
-    """The name that the value begins with, in lower case. A product token has letters, `_` and `-` only (RFC 9309,
+def leading_name(kind: re.Pattern[str], value: str) -> str:
+    """The name at the beginning of the value, in lower case. A product token has letters, `_` and `-` only (RFC 9309,
     2.2.1), but names with digits are matched in full."""
     match = kind.match(value)
     return match.group().lower() if match else ""
@@ -297,10 +288,10 @@ def begins(kind: re.Pattern[str], value: str) -> str:
 
 def product_token(value: str) -> str:
     """The product token of a user-agent line by RFC 9309 (2.2.1)."""
-    return begins(_TOKEN, value)
+    return leading_name(_TOKEN, value)
 
 
-def delay_asked(value: str) -> float | None:
+def parse_delay(value: str) -> float | None:
     """Seconds; None if it is not a usable number."""
     try:
         delay_s = float(value)
@@ -309,22 +300,30 @@ def delay_asked(value: str) -> float | None:
     return delay_s if math.isfinite(delay_s) and delay_s >= 0 else None
 
 
-def recrawl_asked(value: str) -> float | None:
+def parse_recrawl_delay(value: str) -> float | None:
     """Seconds, or a number of minutes, hours or days (`12h`); None if it is not a usable number."""
     unit = value[-1:].lower()
     if not unit.isalpha():
-        return delay_asked(value)
-    asked = delay_asked(value[:-1]) if unit in _UNIT_S else None
+        return parse_delay(value)
+    asked = parse_delay(value[:-1]) if unit in _UNIT_S else None
     return None if asked is None else asked * _UNIT_S[unit]
 
 
-def rate_asked(value: str) -> float | None:
-    """The gap that `3/15m` (visits per time) amounts to. Hours of the day after it are ignored: the gap always
-    applies."""
+def parse_rate(value: str) -> float | None:
+    """The delay for `3/15m` (fetches per time). Hours of the day after it are ignored: the delay always applies."""
     found = _RATE.match(value)
     if found is None or int(found[1]) == 0:
         return None
     return int(found[2]) * _UNIT_S[found[3].lower()] / int(found[1])
+
+
+DELAYS: dict[str, tuple[Callable[[str], float | None], float]] = {
+    "delay": (parse_delay, MOST_CRAWL_DELAY_S),
+    "rate": (parse_rate, MOST_CRAWL_DELAY_S),
+    "recrawl": (parse_recrawl_delay, MOST_RECRAWL_DELAY_S),
+}
+"""By key: how the value is parsed, and the longest delay that is obeyed, in seconds."""
+_NOT_EXTENSIONS = frozenset({"delay", "recrawl", "noindex"})
 
 
 def _signals_in(value: str) -> list[tuple[str, str]]:
