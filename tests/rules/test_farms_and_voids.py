@@ -28,7 +28,7 @@ def test_hosts_under_a_domain_are_refused_after_sixty_four_that_say_nothing_new(
     )
     for allowed in ("http://farm.org/", "http://h0.farm.org/", "http://other.org/"):
         assert farms.judge(Url(allowed)) == ALLOWED, allowed
-    farms.learn(Url("http://asked.farm.org/"), page(1, 2, 3), is_asked_for=True)
+    farms.learn(Url("http://asked.farm.org/"), page(1, 2, 3), is_seed=True)
     assert farms.judge(Url("http://asked.farm.org/")) == ALLOWED
     again = WildcardDomains()
     for part in farms.kept():

@@ -152,7 +152,7 @@ def test_F_U6_hosts_without_an_end_under_one_domain_are_refused_and_good_ones_ar
 
 def test_a_host_that_the_user_named_is_never_refused() -> None:
     farms = WildcardDomains()
-    farms.learn(Url("http://mine.farm.org/"), marks(text(999)), is_asked_for=True)
+    farms.learn(Url("http://mine.farm.org/"), marks(text(999)), is_seed=True)
     for number in range(100):
         farms.learn(Url(f"http://x{number}.farm.org/"), marks(text(999)))
     assert farms.judge(Url("http://mine.farm.org/")) == Allowed()
@@ -293,16 +293,16 @@ def test_how_many_pages_a_host_links_to_is_known_well_from_a_few_of_their_ids() 
         host = _Host()
         for start in range(0, pages, 50):
             links = [f"http://{name}/{name}-{number}" for number in range(start, start + 50)]
-            host.note_ways(f"http://{name}/", [*links, *links, "http://elsewhere.org/x", f"https://{name}/y"])
+            host.note_links(f"http://{name}/", [*links, *links, "http://elsewhere.org/x", f"https://{name}/y"])
         return host.size()
 
     found = [estimated(f"h{number}.org", 500) for number in range(200)]
     assert 0.97 * 500 < sum(found) / len(found) < 1.03 * 500
     few = _Host()
     for count in range(1, 16):
-        few.note_ways("http://h.org/", [f"http://h.org/{number}" for number in range(count)])
+        few.note_links("http://h.org/", [f"http://h.org/{number}" for number in range(count)])
         assert few.size() == count, "fewer than are kept are counted"
-    few.note_ways("http://h.org/", [])
+    few.note_links("http://h.org/", [])
     assert few.size() == 15
 
 
@@ -314,15 +314,15 @@ def test_how_many_pages_a_host_links_to_is_known_well_from_a_few_of_their_ids() 
         ({"named": 1}, {}, False, "its own pages name the other host as canonical"),
         ({"misses": 9}, {}, False, "it links to many pages that it does not have"),
         ({}, {"misses": 9}, True, "it links to many pages that it does not have"),
-        ({"ways": 15}, {"ways": 0}, None, ""),
+        ({"own_links": 15}, {"own_links": 0}, None, ""),
         ({"is_seed": True, "misses": 9}, {"is_seed": True}, False, "it links to many pages that it does not have"),
     ],
 )
 def test_of_two_hosts_the_original_is_told_by_seeds_names_gaps_and_size(
     one: dict[str, int], two: dict[str, int], is_one: bool | None, why: str
 ) -> None:
-    def host(is_seed: int = 0, named: int = 0, misses: int = 0, ways: int = 0) -> _Host:
-        return _Host(looked_at=16, misses=misses, is_seed=bool(is_seed), ways=list(range(ways)))
+    def host(is_seed: int = 0, named: int = 0, misses: int = 0, own_links: int = 0) -> _Host:
+        return _Host(looked_at=16, misses=misses, is_seed=bool(is_seed), own_links=list(range(own_links)))
 
     is_named = (bool(two.get("named")), bool(one.get("named")))
     found = _original(host(**one), host(**two), is_named)
@@ -331,7 +331,7 @@ def test_of_two_hosts_the_original_is_told_by_seeds_names_gaps_and_size(
 
 def test_a_host_that_links_to_twice_as_many_pages_and_sixteen_more_is_the_original() -> None:
     def host(size: int) -> _Host:
-        return _Host(looked_at=20, ways=[0] * 15 + [(15 << 64) // size] if size > 15 else list(range(size)))
+        return _Host(looked_at=20, own_links=[0] * 15 + [(15 << 64) // size] if size > 15 else list(range(size)))
 
     assert _original(host(56), host(20), (False, False)) == (True, "it links to far fewer pages of its own")
     assert _original(host(20), host(56), (False, False)) == (False, "it links to far fewer pages of its own")

@@ -42,12 +42,12 @@ def watched() -> Novelty:
     """One that has seen enough of the host to watch it."""
     novelty = Novelty(1 << 20, 1 << 10)
     for number in range(WATCHED_FROM):
-        novelty.weigh(at("/"), marks(prose(-number - 1)))
+        novelty.assess(at("/"), marks(prose(-number - 1)))
     return novelty
 
 
 def fruitful(novelty: Novelty, pages: Iterator[tuple[Url, Marks]]) -> float:
-    weighed = [novelty.weigh(url, page).is_fruitful for url, page in pages]
+    weighed = [novelty.assess(url, page).is_fruitful for url, page in pages]
     return sum(weighed) / len(weighed)
 
 
@@ -104,20 +104,20 @@ def test_tables_of_numbers_are_facts_too() -> None:
 def test_a_list_that_leads_to_new_good_pages_is_fruitful_and_one_that_leads_nowhere_is_not() -> None:
     novelty = watched()
     for number in range(20):
-        novelty.weigh(at(f"/item/{number}"), marks(prose(number)))
-    novelty.weigh(at("/list/1"), marks("A list"))
-    assert novelty.weigh(at("/list/2"), marks("A list"), [at("/item/77").text]).has_new_links
-    assert not novelty.weigh(at("/list/3"), marks("A list"), [at("/item/77").text]).is_fruitful
-    assert not novelty.weigh(at("/list/4"), marks("A list"), [at("/list/5").text]).is_fruitful
+        novelty.assess(at(f"/item/{number}"), marks(prose(number)))
+    novelty.assess(at("/list/1"), marks("A list"))
+    assert novelty.assess(at("/list/2"), marks("A list"), [at("/item/77").text]).has_new_links
+    assert not novelty.assess(at("/list/3"), marks("A list"), [at("/item/77").text]).is_fruitful
+    assert not novelty.assess(at("/list/4"), marks("A list"), [at("/list/5").text]).is_fruitful
 
 
 def test_a_trap_is_told_from_what_happened_lately_or_from_totals() -> None:
     novelty = watched()
     for number in range(200):
-        novelty.weigh(at(f"/p/{number}"), marks(prose(number)))
+        novelty.assess(at(f"/p/{number}"), marks(prose(number)))
     assert not novelty.is_trap("example.org", "/p/{n}", 200, 200)
     for number in range(200, 270):
-        novelty.weigh(at(f"/p/{number}"), marks("Nothing here"))
+        novelty.assess(at(f"/p/{number}"), marks("Nothing here"))
     assert novelty.is_trap("example.org", "/p/{n}", 270, 200)
     assert not novelty.is_trap("elsewhere.org", "/p/{n}", 270, 200)
 
@@ -127,7 +127,7 @@ def test_memory_is_bounded_and_as_many_hosts_as_fit_are_watched_when_too_many_ta
     hosts = [f"h{n}.org" for n in range(200)]
     for turn in range(WATCHED_FROM + 80):
         for name in hosts:
-            novelty.weigh(Url(f"http://{name}/p/{turn}"), marks("The same words as ever"))
+            novelty.assess(Url(f"http://{name}/p/{turn}"), marks("The same words as ever"))
             assert novelty.held_bytes <= 200_000
     caught = sum(novelty.is_trap(name, "/p/{n}", 60, 30) for name in hosts)
     assert caught > 80
@@ -145,8 +145,8 @@ def test_an_empty_page_has_no_marks() -> None:
 def test_new_facts_alone_keep_a_template_out_of_quarantine() -> None:
     novelty, plain = watched(), watched()
     for number in range(200):
-        novelty.weigh(at(f"/p/{number}"), marks("The same", f"{prose(number, 3)}", f"by {prose(-number - 1, 3)}"))
-        plain.weigh(at(f"/p/{number}"), marks("The same"))
+        novelty.assess(at(f"/p/{number}"), marks("The same", f"{prose(number, 3)}", f"by {prose(-number - 1, 3)}"))
+        plain.assess(at(f"/p/{number}"), marks("The same"))
     assert plain.is_trap("example.org", "/p/{n}", 200, 0)
     assert not novelty.is_trap("example.org", "/p/{n}", 200, 200)
 
@@ -160,28 +160,28 @@ def test_quotation_marks_and_other_signs_are_no_part_of_a_word_and_accents_are()
 def test_a_host_is_watched_from_its_fifth_page_on() -> None:
     novelty = Novelty(1 << 20, 1 << 10)
     for number in range(WATCHED_FROM):
-        assert novelty.weigh(at(f"/p/{number}"), marks(prose(1))) == Yield("/p/{n}", True, False)
+        assert novelty.assess(at(f"/p/{number}"), marks(prose(1))) == Yield("/p/{n}", True, False)
         assert novelty.held_bytes == 0, "nothing is known of it yet"
-    assert novelty.weigh(at("/p/9"), marks(prose(1))) == Yield("/p/{n}", True, False) and novelty.held_bytes > 0
-    assert novelty.weigh(at("/p/10"), marks(prose(1))) == Yield("/p/{n}", False, False)
+    assert novelty.assess(at("/p/9"), marks(prose(1))) == Yield("/p/{n}", True, False) and novelty.held_bytes > 0
+    assert novelty.assess(at("/p/10"), marks(prose(1))) == Yield("/p/{n}", False, False)
     fresh = Novelty(1 << 20, 1 << 10)
-    assert fresh.weigh(at("/x"), marks("Not found"), is_error=True) == Yield("/{word}", False, False)
+    assert fresh.assess(at("/x"), marks("Not found"), is_error=True) == Yield("/{word}", False, False)
 
 
 def test_an_error_page_brings_nothing_however_new_its_words_and_leads_nowhere() -> None:
     novelty = watched()
     for number in range(3):
-        novelty.weigh(at(f"/item/{number}"), marks(prose(number)))
+        novelty.assess(at(f"/item/{number}"), marks(prose(number)))
     links = ["http://example.org/item/77"]
-    assert novelty.weigh(at("/list/1"), marks("Same"), links).is_fruitful
+    assert novelty.assess(at("/list/1"), marks("Same"), links).is_fruitful
     for number in range(TRAP):
-        error = novelty.weigh(at(f"/gone/{number}"), marks(prose(100 + number), "a b", "c d"), links, is_error=True)
+        error = novelty.assess(at(f"/gone/{number}"), marks(prose(100 + number), "a b", "c d"), links, is_error=True)
         assert error == Yield("/gone/{n}", False, False, False)
     assert novelty.is_trap("example.org", "/gone/{n}", 0, 0)
 
 
 @pytest.mark.parametrize(
-    ("link", "leads_on"),
+    ("link", "is_list"),
     [
         ("http://example.org/item/99", True),
         ("https://example.org/item/99", False),
@@ -190,24 +190,24 @@ def test_an_error_page_brings_nothing_however_new_its_words_and_leads_nowhere() 
         ("http://example.org/other/99", False),
     ],
 )
-def test_a_list_leads_on_by_a_new_link_to_another_kind_of_page_that_stands_well(link: str, leads_on: bool) -> None:
+def test_a_list_leads_on_by_a_new_link_to_another_kind_of_page_that_stands_well(link: str, is_list: bool) -> None:
     novelty = watched()
     for number in range(STANDING):
-        novelty.weigh(at(f"/item/{number}"), marks(prose(number)))
-        novelty.weigh(at(f"/list/{number}"), marks(prose(1000 + number)))
-    assert novelty.weigh(at("/list/8"), marks(prose(0)), [link]) == Yield("/list/{n}", False, False, leads_on)
-    assert not novelty.weigh(at("/list/9"), marks(prose(0)), [link]).is_fruitful, "a link leads on once"
+        novelty.assess(at(f"/item/{number}"), marks(prose(number)))
+        novelty.assess(at(f"/list/{number}"), marks(prose(1000 + number)))
+    assert novelty.assess(at("/list/8"), marks(prose(0)), [link]) == Yield("/list/{n}", False, False, is_list)
+    assert not novelty.assess(at("/list/9"), marks(prose(0)), [link]).is_fruitful, "a link leads on once"
 
 
 def test_whether_a_template_is_a_trap_is_told_from_its_run_or_from_totals_once_it_is_in_debt() -> None:
     novelty = watched()
     assert not novelty.is_trap("example.org", "/d/{n}", 100, 0), "no debt is known of it"
-    novelty.weigh(at("/d/1"), marks(prose(5)))
-    novelty.weigh(at("/d/2"), marks(prose(5)))
+    novelty.assess(at("/d/1"), marks(prose(5)))
+    novelty.assess(at("/d/2"), marks(prose(5)))
     assert novelty.is_trap("example.org", "/d/{n}", 100, 0)
     assert not novelty.is_trap("example.org", "/d/{n}", 100, 50) and not novelty.is_trap("other.org", "/d/{n}", 100, 0)
     for number in range(TRAP):
-        novelty.weigh(at(f"/d/{number}"), marks(prose(5)))
+        novelty.assess(at(f"/d/{number}"), marks(prose(5)))
     assert novelty.is_trap("example.org", "/d/{n}", 100, 50)
 
 
@@ -216,7 +216,7 @@ def test_what_is_known_of_hosts_is_kept_in_parts_and_recalled() -> None:
     for number in range(30):
         for name in ("a.org", "b.org"):
             url = Url(f"http://{name}/p/{number}")
-            before.weigh(url, marks(prose(number)), [f"http://{name}/q/{number}"])
+            before.assess(url, marks(prose(number)), [f"http://{name}/q/{number}"])
     parts = list(before.kept())
     assert [type(part) for part in parts] == [LinksKept, YoungKept, HostsKept]
     for part in parts:
@@ -224,7 +224,7 @@ def test_what_is_known_of_hosts_is_kept_in_parts_and_recalled() -> None:
     assert list(after.kept()) == parts and after.held_bytes == before.held_bytes > 0
     for name in ("a.org", "b.org", "c.org"):
         url, links = Url(f"http://{name}/p/99"), [f"http://{name}/q/5", f"http://{name}/q/{99}"]
-        assert after.weigh(url, marks(prose(3)), links) == before.weigh(url, marks(prose(3)), links)
+        assert after.assess(url, marks(prose(3)), links) == before.assess(url, marks(prose(3)), links)
     small = Novelty(1000, 1 << 9)
     for part in parts:
         small.recall(part)
@@ -237,7 +237,7 @@ def test_at_most_so_many_templates_of_a_host_are_known_the_latest() -> None:
     novelty = watched()
     words = [f"{a}{b}{c}" for c in "uv" for b in "klmnopqrst" for a in "abcdefghij"]
     for word in words:
-        novelty.weigh(at(f"/{word}/7"), Marks())
+        novelty.assess(at(f"/{word}/7"), Marks())
     (_, _, hosts) = novelty.kept()
     assert isinstance(hosts, HostsKept)
     ((_, seen, _, runs),) = hosts.rows

@@ -13,9 +13,9 @@ from gossamer.rules.learned.signs import (
     New,
     Numbers,
     Sketch,
+    add_all,
     grown,
-    put,
-    unmet,
+    insert,
 )
 from gossamer.values.messages import Marks
 from gossamer.values.url import Url
@@ -34,15 +34,15 @@ def test_both_forms_say_the_same_and_a_table_that_has_room_forgets_hardly_anythi
             turned.fold()
         new = len(set(batch) - truth)
         truth.update(batch)
-        assert [spread.unmet(batch), folded.unmet(batch), turned.unmet(batch)] == [new] * 3
-    assert spread.unmet(tuple(truth)) == 0
-    assert max(folded.unmet(tuple(truth)), turned.unmet(tuple(truth))) < len(truth) / 200
+        assert [spread.add(batch), folded.add(batch), turned.add(batch)] == [new] * 3
+    assert spread.add(tuple(truth)) == 0
+    assert max(folded.add(tuple(truth)), turned.add(tuple(truth))) < len(truth) / 200
 
 
 def test_a_set_is_folded_before_it_is_large_and_a_table_stops_growing() -> None:
     numbers = Numbers()
     for start in range(1, 40_000, 50):
-        numbers.unmet(range(start, start + 50))
+        numbers.add(range(start, start + 50))
         assert numbers.size <= max(4 * LARGEST, 100 * MOST_SPREAD)
     assert numbers.size == 4 * LARGEST
 
@@ -52,10 +52,10 @@ def test_what_is_kept_is_recalled(is_folded: bool) -> None:
     sketch = Sketch(is_folded)
     pages = [Marks(99, words, words[:16], words[:8], words[8:16]) for words in batches(2, 20)]
     for page in pages:
-        sketch.met(page)
+        sketch.add(page)
     again = Sketch.of(sketch.kept())
     assert again.kept() == sketch.kept()
-    assert not any(any(again.met(page)) for page in pages)
+    assert not any(any(again.add(page)) for page in pages)
 
 
 def test_numbers_that_cannot_have_been_kept_are_refused() -> None:
@@ -69,34 +69,34 @@ def test_hosts_are_folded_when_half_of_the_memory_is_used() -> None:
     for turn, words in enumerate(batches(3, WATCHED_FROM + 40)):
         for host in range(40):
             page = Marks(99, tuple(word + host for word in words), words[:16])
-            novelty.weigh(Url(f"http://h{host}.org/p/{turn}"), page)
+            novelty.assess(Url(f"http://h{host}.org/p/{turn}"), page)
     watched = [novelty.is_trap(f"h{host}.org", "/p/{n}", 100, 0) for host in range(40)]
     assert novelty.held_bytes <= 400_000 and not any(watched)
 
 
 def test_a_set_counts_what_its_numbers_take() -> None:
     few, many = Numbers(), Numbers()
-    few.unmet(range(1, 11))
-    many.unmet(range(1, 11))
-    many.unmet(range(1000, 1000 + MOST_SPREAD // 2))
+    few.add(range(1, 11))
+    many.add(range(1, 11))
+    many.add(range(1000, 1000 + MOST_SPREAD // 2))
     assert many.size - few.size > 24 * (MOST_SPREAD // 2 - 10), "each number is a Python object of its own"
 
 
 def test_a_few_new_phrases_in_a_long_page_make_it_no_new_page() -> None:
     sketch, words, shingles = Sketch(), tuple(range(1, 41)), tuple(range(101, 117))
-    assert sketch.met(Marks(99, words, shingles)).text
+    assert sketch.add(Marks(99, words, shingles)).text
     changed = (*shingles[:-1], 999)
-    assert not sketch.met(Marks(99, (*words[:-2], 998, 997), changed)).text, "one phrase of sixteen is new"
+    assert not sketch.add(Marks(99, (*words[:-2], 998, 997), changed)).text, "one phrase of sixteen is new"
     other = tuple(range(201, 217))
-    assert sketch.met(Marks(99, (*words[:-2], 996, 995), other)).text, "all of them are"
+    assert sketch.add(Marks(99, (*words[:-2], 996, 995), other)).text, "all of them are"
 
 
 def test_words_and_phrases_are_folded_together() -> None:
     sketch = Sketch()
-    sketch.met(Marks(99, tuple(range(1, 41)), tuple(range(101, 117))))
+    sketch.add(Marks(99, tuple(range(1, 41)), tuple(range(101, 117))))
     sketch.fold()
     assert sketch.kept().are_words_folded and sketch.kept().are_phrases_folded
-    assert not any(sketch.met(Marks(99, tuple(range(1, 41)), tuple(range(101, 117)))))
+    assert not any(sketch.add(Marks(99, tuple(range(1, 41)), tuple(range(101, 117)))))
 
 
 @pytest.mark.parametrize(
@@ -111,14 +111,14 @@ def test_a_text_is_new_with_an_eighth_of_its_phrases_and_one_word_or_two_when_it
 ) -> None:
     for is_folded in (False, True):
         sketch = Sketch(is_folded)
-        sketch.met(Marks(99, tuple(range(1, 41)), tuple(range(101, 117))))
+        sketch.add(Marks(99, tuple(range(1, 41)), tuple(range(101, 117))))
         met = Marks(
             words,
             (*range(1, 11), *range(200, 200 + new_words)),
             (*range(101, 101 + shingles - new_shingles), *range(300, 300 + new_shingles)),
         )
-        assert sketch.met(met) == New(is_new, False)
-        assert sketch.met(met) == New(False, False), "from now on it is not"
+        assert sketch.add(met) == New(is_new, False)
+        assert sketch.add(met) == New(False, False), "from now on it is not"
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_a_text_is_new_with_an_eighth_of_its_phrases_and_one_word_or_two_when_it
 def test_two_facts_or_four_values_are_new(facts: int, values: int, is_new: bool) -> None:
     sketch = Sketch()
     met = Marks(5, (), (), tuple(range(1, 1 + facts)), tuple(range(11, 11 + values)))
-    assert sketch.met(met) == New(False, is_new) and sketch.met(met) == New(False, False)
+    assert sketch.add(met) == New(False, is_new) and sketch.add(met) == New(False, False)
 
 
 @pytest.mark.parametrize(
@@ -139,20 +139,20 @@ def test_once_a_host_is_known_a_text_of_four_strange_words_in_five_is_no_languag
 ) -> None:
     sketch = Sketch()
     for _ in range(pages):
-        sketch.met(Marks(99, tuple(range(1, 41)), (7,)))
+        sketch.add(Marks(99, tuple(range(1, 41)), (7,)))
     strange = Marks(99, (*range(1, 1 + looked_at - new), *range(500, 500 + new)), tuple(range(300, 316)))
-    assert sketch.met(strange).text is is_new
+    assert sketch.add(strange).text is is_new
 
 
 def test_a_table_grows_before_it_is_half_full_and_forgets_nothing_by_it() -> None:
     numbers = Numbers(is_folded=True)
     held = 0
     for start in range(1, 3000, 16):
-        assert numbers.unmet(range(start, start + 16)) == 16
+        assert numbers.add(range(start, start + 16)) == 16
         held += 16
         slots = numbers.size // 4
         assert slots >= 2 * held and slots & (slots - 1) == 0
-        assert numbers.unmet(range(1, start + 16)) == 0
+        assert numbers.add(range(1, start + 16)) == 0
     assert numbers.kept()[1:] == (held, True)
 
 
@@ -160,20 +160,20 @@ def test_a_table_grows_before_it_is_half_full_and_forgets_nothing_by_it() -> Non
                                                      (0, 5000, LARGEST), (4000, 5000, LARGEST)])  # fmt: skip
 def test_a_table_is_laid_out_anew_with_room_for_twice_as_many(held: int, most: int, slots: int) -> None:
     before = array("I", bytes(4 * SMALLEST))
-    put(before, range(1, held + 1) if held < 64 else [])
+    insert(before, range(1, held + 1) if held < 64 else [])
     larger = grown(before, held, most)
-    assert len(larger) == slots and unmet(larger, range(1, min(held, 63) + 1)) == (0 if held < 64 else 63)
+    assert len(larger) == slots and add_all(larger, range(1, min(held, 63) + 1)) == (0 if held < 64 else 63)
 
 
 def test_numbers_that_share_a_place_stand_beside_each_other_up_to_sixteen() -> None:
     table = array("I", bytes(4 * SMALLEST))
     same = [1 + SMALLEST * number for number in range(17)]
-    assert put(table, same[:16]) == 16 == sum(map(bool, table))
-    assert unmet(table, same[:16]) == 0 and list(table[1:17]) == same[:16]
-    assert put(table, same[16:]) == 1 and table[1] == same[16], "the newcomer takes the first place"
-    assert unmet(table, same[1:]) == 0 and unmet(table, same[:1]) == 1
+    assert insert(table, same[:16]) == 16 == sum(map(bool, table))
+    assert add_all(table, same[:16]) == 0 and list(table[1:17]) == same[:16]
+    assert insert(table, same[16:]) == 1 and table[1] == same[16], "the newcomer takes the first place"
+    assert add_all(table, same[1:]) == 0 and add_all(table, same[:1]) == 1
     last = array("I", bytes(4 * SMALLEST))
-    assert put(last, [63, 127]) == 2 and last[63] == 63 and last[0] == 127, "places go round"
+    assert insert(last, [63, 127]) == 2 and last[63] == 63 and last[0] == 127, "places go round"
 
 
 @pytest.mark.parametrize(("size", "is_table"), [(4 * 64, True), (4 * 63, False), (4 * 96, False), (4 * 8192, True),
@@ -188,11 +188,11 @@ def test_a_table_is_a_power_of_two_slots_between_the_smallest_and_the_largest(si
 
 def test_a_set_of_any_allowed_size_is_recalled() -> None:
     numbers = Numbers()
-    numbers.unmet(range(1, MOST_SPREAD + 1))
+    numbers.add(range(1, MOST_SPREAD + 1))
     content, held, is_folded = numbers.kept()
     assert (held, is_folded, len(content)) == (MOST_SPREAD, False, 4 * MOST_SPREAD)
     again = Numbers.of(content, held, is_folded)
-    assert again.kept() == numbers.kept() and again.unmet([1, MOST_SPREAD]) == 0
-    assert numbers.unmet([MOST_SPREAD + 1]) == 1 and numbers.kept()[2], "one more makes it a table"
+    assert again.kept() == numbers.kept() and again.add([1, MOST_SPREAD]) == 0
+    assert numbers.add([MOST_SPREAD + 1]) == 1 and numbers.kept()[2], "one more makes it a table"
     with pytest.raises(ValueError, match="numbers in 6 bytes"):
         Numbers.of(bytes(6), 0, False)

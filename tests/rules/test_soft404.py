@@ -193,7 +193,7 @@ def test_a_title_or_first_heading_that_says_so_in_any_of_these_languages_says_it
         ("Peugeot 404", "", NotFoundClaim.PERHAPS),
         ("Version 1.404", "", NotFoundClaim.NOTHING),
         ("Version 404.1", "", NotFoundClaim.NOTHING),
-        ("4040 ways", "", NotFoundClaim.NOTHING),
+        ("4040 own_links", "", NotFoundClaim.NOTHING),
         ("1404", "", NotFoundClaim.NOTHING),
         ("Example", "404", NotFoundClaim.NOTHING),
         ("x" * 391 + " not found", "", NotFoundClaim.NOTHING),

@@ -102,8 +102,8 @@ def test_a_series_in_which_one_page_in_thirty_is_new_is_cut(seed: int) -> None:
 def test_pages_that_lead_on_pay_their_own_debt_but_vouch_for_nobody() -> None:
     run = TemplateRun(new=9)
     for _ in range(100):
-        run = after(run, is_new=False, leads_on=True)
-    assert run.debt == 0 and not run.stands_well
+        run = after(run, is_new=False, is_list=True)
+    assert run.debt == 0 and not run.is_productive
 
 
 def test_totals_alone_tell_a_barren_template_after_a_restart() -> None:
@@ -177,7 +177,7 @@ def test_the_shape_that_is_refused_is_named(target: str, words: str) -> None:
 
 def test_a_debt_grows_by_one_with_each_barren_page_and_shrinks_by_nine_with_each_fruitful_one() -> None:
     run = TemplateRun()
-    for is_new, leads_on, expected in [
+    for is_new, is_list, expected in [
         (False, False, TemplateRun(1, 0, 1, 1)),
         (False, True, TemplateRun(2, 0, 0, 2)),
         (True, False, TemplateRun(3, 1, 0, 0)),
@@ -185,12 +185,12 @@ def test_a_debt_grows_by_one_with_each_barren_page_and_shrinks_by_nine_with_each
         (True, True, TemplateRun(14, 2, 1, 1)),
         (False, True, TemplateRun(15, 2, 0, 2)),
     ]:
-        run = after(run, is_new, leads_on)
+        run = after(run, is_new, is_list)
         assert run == expected
 
 
 def test_where_a_template_stands_is_told_at_its_limits() -> None:
-    assert [TemplateRun(99, new, 0, debt).stands_well for new, debt in ((3, 15), (2, 15), (3, 16))] == [
+    assert [TemplateRun(99, new, 0, debt).is_productive for new, debt in ((3, 15), (2, 15), (3, 16))] == [
         True,
         False,
         False,

@@ -1,4 +1,4 @@
-"""Several URLs for one page: mirror hosts, URL parts that choose nothing, wildcard domains."""
+"""Several URLs for one page: mirror hosts, URL parts without effect, wildcard domains."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from gossamer.rules.learned.signs import Sketch, SketchKept, batches
+from gossamer.rules.learned.signs import Sketch, SketchKept, batches, in_parts, put_last
 from gossamer.rules.learned.traps import TemplateRun, after, is_trap, kind_of
 from gossamer.rules.scope import domain_of
 from gossamer.values.messages import Marks
@@ -16,15 +16,15 @@ from gossamer.values.robots import RobotsRule
 from gossamer.values.url import Url, id_of
 
 FIRST = 64
-"""Pages per host that are looked at."""
+"""Pages per host that are compared."""
 ENOUGH = 16
 """Pages that two hosts must have in common before one is a mirror of the other ..."""
 SHARE = 0.75
-"""... and their share of the pages looked at on the smaller side."""
+"""... and their share of the pages compared on the smaller side."""
 LARGER = 2.0
 """A host that links to this many times as many pages of its own as the other is not its mirror."""
 MISSES = 0.25
-"""A host where this share of the visits (and more than a few) finds no page is not an original."""
+"""A host where this share of the fetches (and more than a few) finds no page is not an original."""
 FEW_MISSES = 8
 _SKETCH = 16
 _MOST_FIRST_PAGES = 100_000
@@ -70,20 +70,20 @@ class _Host:
     """Hosts that its pages name as canonical, including itself and none."""
     shared: Counter[str] = field(default_factory=Counter)
     """Pages that were seen on another host before."""
-    ways: list[int] = field(default_factory=list)
+    own_links: list[int] = field(default_factory=list)
     """The smallest ids of its own pages that it links to: enough to estimate their number."""
 
     def size(self) -> float:
         """The number of its own pages that it links to, to within a quarter."""
-        if len(self.ways) < _SKETCH:
-            return len(self.ways)
-        return (_SKETCH - 1) * float(1 << 64) / max(1, self.ways[-1])
+        if len(self.own_links) < _SKETCH:
+            return len(self.own_links)
+        return (_SKETCH - 1) * float(1 << 64) / max(1, self.own_links[-1])
 
-    def note_ways(self, start: str, links: Sequence[str]) -> None:
+    def note_links(self, start: str, links: Sequence[str]) -> None:
         """Links to its own pages, which begin with `start`."""
         own = {id_of(text[len(start) :]) & ((1 << 64) - 1) for text in links if text.startswith(start)}
         if own:
-            self.ways = sorted(own.union(self.ways))[:_SKETCH]
+            self.own_links = sorted(own.union(self.own_links))[:_SKETCH]
 
     def names(self, other: str) -> bool:
         """Whether most of its pages declare to be copies of the other host's."""
@@ -106,7 +106,7 @@ class Mirrors:
     def __init__(self) -> None:
         self._first: dict[int, str] = {}
         self._hosts: dict[str, _Host] = {}
-        self._given_up: set[frozenset[str]] = set()
+        self._given_up: dict[frozenset[str], None] = {}
 
     def learn(
         self, url: Url, exact: bytes, links: Sequence[str] = (), evidence: Evidence = NO_EVIDENCE
@@ -116,9 +116,8 @@ class Mirrors:
         `exact`: the fingerprint of the page's text; `links`: its links.
         """
         name = url.host.name
-        host = self._hosts.get(name)
-        if host is None:
-            host = self._hosts[name] = _Host()
+        if (host := self._hosts.get(name)) is None:
+            put_last(self._hosts, name, host := _Host(), _MOST_HOSTS)
         host.is_seed = host.is_seed or evidence.is_seed
         if host.looked_at >= FIRST or not exact:
             return None
@@ -126,10 +125,10 @@ class Mirrors:
             host.robots = hash(tuple((rule.allows, rule.pattern) for rule in evidence.robots))
         host.looked_at += 1
         host.named[evidence.canonical] += 1
-        host.note_ways(url.origin + "/", links)
+        host.note_links(url.origin + "/", links)
         key = id_of(f"{url.target} {exact.hex()}")
-        first = self._first.setdefault(key, name)
-        self._make_room()
+        if (first := self._first.get(key)) is None:
+            put_last(self._first, key, first := name, _MOST_FIRST_PAGES)
         if first == name or first not in self._hosts:
             return None
         host.shared[first] += 1
@@ -157,16 +156,8 @@ class Mirrors:
             return None  # either may have pages of its own: wait for more
         if common < SHARE * self._hosts[given_up].looked_at:
             return None  # it has pages of its own
-        self._given_up.add(pair)
+        put_last(self._given_up, pair, None, _MOST_HOSTS)
         return Mirror(given_up, kept, common, self._hosts[given_up].looked_at, why)
-
-    def _make_room(self) -> None:
-        while len(self._first) > _MOST_FIRST_PAGES:
-            del self._first[next(iter(self._first))]
-        while len(self._hosts) > _MOST_HOSTS:
-            del self._hosts[next(iter(self._hosts))]
-        while len(self._given_up) > _MOST_HOSTS:
-            self._given_up.pop()
 
 
 def _original(one: _Host, two: _Host, is_named: tuple[bool, bool]) -> tuple[bool, str] | None:
@@ -215,6 +206,8 @@ class EvidenceKept(msgspec.Struct, frozen=True, array_like=True, tag=7):
 
 
 class VoidParameters:
+    """Parts of URLs that have no effect on the page, learned from pages that stay the same when they differ."""
+
     def __init__(self) -> None:
         self._pages: dict[int, tuple[str, tuple[int, ...]]] = {}
         """By URL without one part: the part's value at the first visit, and a few hashes of the text."""
@@ -232,18 +225,14 @@ class VoidParameters:
             key = _key(host_id, part)
             known = self._pages.get(key)
             if known is None:
-                self._pages[key] = (part.value, signs)
+                put_last(self._pages, key, (part.value, signs), _MOST_PAGES)
             elif known[0] != part.value:
                 self._compare(host_id, part.name, sum(map(int.__eq__, known[1], signs)))
-        while len(self._pages) > _MOST_PAGES:
-            del self._pages[next(iter(self._pages))]
 
     def _compare(self, host_id: int, name: str, equal: int) -> None:
-        agreed, differed = self._evidence.pop((host_id, name), (0, 0))
+        agreed, differed = self._evidence.get((host_id, name), (0, 0))
         agreed, differed = agreed + (equal >= _SAME), differed + (equal <= _OTHER)
-        self._evidence[host_id, name] = (agreed, differed)
-        if len(self._evidence) > _MOST_PARTS_KNOWN:
-            del self._evidence[next(iter(self._evidence))]
+        put_last(self._evidence, (host_id, name), (agreed, differed), _MOST_PARTS_KNOWN)
         self._judge(host_id, name, agreed, differed)
 
     def _judge(self, host_id: int, name: str, agreed: int, differed: int) -> None:
@@ -257,10 +246,7 @@ class VoidParameters:
 
     def kept(self) -> Iterator[VoidPagesKept | EvidenceKept]:
         """Everything, to be stored. Read-only, so another thread may call it."""
-        for pages in batches(list(self._pages.items())):
-            yield VoidPagesKept(pages)
-        for evidence in batches(list(self._evidence.items())):
-            yield EvidenceKept(evidence)
+        return in_parts({VoidPagesKept: self._pages, EvidenceKept: self._evidence})
 
     def recall(self, part: VoidPagesKept | EvidenceKept) -> None:
         match part:
@@ -339,15 +325,13 @@ class WildcardDomains:
     def __init__(self) -> None:
         self._domains: dict[str, _Domain] = {}
 
-    def learn(self, url: Url, marks: Marks, is_asked_for: bool = False) -> None:
-        """Learn from a fetched page. `is_asked_for`: the user named it, so its host is not an accident."""
+    def learn(self, url: Url, marks: Marks, is_seed: bool = False) -> None:
+        """Learn from a fetched page. `is_seed`: the user named it, so its host is accepted."""
         name = url.hostname
         domain = domain_of(name)
-        known = self._domains.pop(domain, None) or _Domain()
-        self._domains[domain] = known
-        known.learn(name, marks, is_asked_for)
-        if len(self._domains) > MOST_DOMAINS:
-            del self._domains[next(iter(self._domains))]
+        known = self._domains.get(domain) or _Domain()
+        put_last(self._domains, domain, known, MOST_DOMAINS)
+        known.learn(name, marks, is_seed)
 
     def kept(self) -> Iterator[DomainsKept]:
         """Everything, to be stored. Read-only, so another thread may call it."""
@@ -372,32 +356,32 @@ class WildcardDomains:
 
 
 class _Domain:
-    __slots__ = ("_met", "_sketch", "good", "run")
+    __slots__ = ("_seen", "_sketch", "good", "run")
 
     def __init__(self) -> None:
         self._sketch = Sketch(is_folded=True)
-        self._met: set[str] = set()
+        self._seen: set[str] = set()
         self.good: set[str] = set()
         self.run = _NO_RUN
 
     def kept(self, name: str) -> DomainRow:
-        return name, self._sketch.kept(), tuple(sorted(self._met.copy())), tuple(sorted(self.good.copy())), self.run
+        return name, self._sketch.kept(), tuple(sorted(self._seen.copy())), tuple(sorted(self.good.copy())), self.run
 
     @classmethod
     def of(cls, row: DomainRow) -> "_Domain":
         domain = cls()
         domain._sketch, domain.run = Sketch.of(row[1]), row[4]
-        domain._met, domain.good = set(row[2]), set(row[3])
+        domain._seen, domain.good = set(row[2]), set(row[3])
         return domain
 
-    def learn(self, name: str, marks: Marks, is_asked_for: bool) -> None:
-        if is_asked_for and len(self.good) < MOST_HOSTS:
+    def learn(self, name: str, marks: Marks, is_seed: bool) -> None:
+        if is_seed and len(self.good) < MOST_HOSTS:
             self.good.add(name)
-        if name in self._met or name in self.good:
+        if name in self._seen or name in self.good:
             return
-        if len(self._met) < MOST_HOSTS:
-            self._met.add(name)
-        new = self._sketch.met(marks)
+        if len(self._seen) < MOST_HOSTS:
+            self._seen.add(name)
+        new = self._sketch.add(marks)
         self.run = after(self.run, new.text or new.facts)
         if (new.text or new.facts) and len(self.good) < MOST_HOSTS:
             self.good.add(name)

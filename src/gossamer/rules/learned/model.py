@@ -31,6 +31,7 @@ from gossamer.rules.learned.signs import (
     StartsKept,
     TextsKept,
     batches,
+    put_last,
 )
 from gossamer.rules.learned.traps import TemplateRun, after, is_barren, is_trap, judge_shape, template_of
 from gossamer.values.messages import Marks, NotFoundClaim
@@ -84,11 +85,11 @@ class Novelty:
         self._key = key
         self._links = array("I", bytes(4 * link_slots))
         self._link_mask = link_slots - 1
-        self._weighed = 0
+        self._assessed = 0
         self._young = bytearray(_YOUNG)
         self._young_mask = _YOUNG - 1
 
-    def weigh(self, url: Url, marks: Marks, links: Sequence[str] = (), is_error: bool = False) -> Yield:
+    def assess(self, url: Url, marks: Marks, links: Sequence[str] = (), is_error: bool = False) -> Yield:
         """What was new on the page. `links`: its links. `is_error`: it only says that there is no such page."""
         template = template_of(url)
         host = self._host(url.host.id)
@@ -98,13 +99,13 @@ class Novelty:
         before = host.size
         if self.held_bytes > self._most * _SPREAD:
             host.sketch.fold()
-        new = host.sketch.met(marks)
+        new = host.sketch.add(marks)
         is_new = (new.text or new.facts) and not is_error
-        leads_on = not is_new and not is_error and host.leads_on(url, template, fresh)
-        host.note(template, is_new, leads_on)
+        is_list = not is_new and not is_error and host.is_list(url, template, fresh)
+        host.note(template, is_new, is_list)
         self.held_bytes += host.size - before
         self._make_room()
-        return Yield(template, new.text and not is_error, new.facts and not is_error, leads_on)
+        return Yield(template, new.text and not is_error, new.facts and not is_error, is_list)
 
     def is_trap(self, host: str, template: str, fetched: int, fruitful: int) -> bool:
         """Whether the rest of a template is to be quarantined; the totals are those on disk. Read-only, so the
@@ -115,7 +116,7 @@ class Novelty:
 
     def _host(self, host_id: int) -> "_Host | None":
         """None: not watched, because few of its pages were seen (as for most hosts) or there is no room."""
-        self._weighed += 1
+        self._assessed += 1
         found = self._hosts.pop(host_id, None)
         if found is None:
             place = host_id & self._young_mask
@@ -126,7 +127,7 @@ class Novelty:
                 return None
             found = _Host()
             self.held_bytes += found.size
-        found.seen = self._weighed
+        found.seen = self._assessed
         self._hosts[host_id] = found
         return found
 
@@ -136,7 +137,7 @@ class Novelty:
         if self.held_bytes <= self._most * _FULL:
             return True
         oldest = next(iter(self._hosts))
-        if self._hosts[oldest].seen + _TURNS * len(self._hosts) > self._weighed:
+        if self._hosts[oldest].seen + _TURNS * len(self._hosts) > self._assessed:
             return False
         self.held_bytes -= self._hosts.pop(oldest).size
         return True
@@ -159,7 +160,7 @@ class Novelty:
     def kept(self) -> Iterator[LinksKept | YoungKept | HostsKept]:
         """Everything, to be stored. Read-only, so another thread may call it."""
         yield LinksKept(self._key, self._links.tobytes())
-        yield YoungKept(self._weighed, bytes(self._young))
+        yield YoungKept(self._assessed, bytes(self._young))
         for batch in batches(list(self._hosts.items())):
             yield HostsKept(tuple([host.kept(host_id) for host_id, host in batch]))
 
@@ -169,7 +170,7 @@ class Novelty:
             case LinksKept(key=key, slots=slots) if len(slots) == 4 * len(self._links):
                 self._key, self._links = key, array("I", slots)
             case YoungKept(weighed=weighed, young=young) if len(young) == len(self._young):
-                self._weighed, self._young = weighed, bytearray(young)
+                self._assessed, self._young = weighed, bytearray(young)
             case HostsKept(rows=rows):
                 for row in rows:
                     host = _Host.of(row)
@@ -200,16 +201,14 @@ class _Host:
         host.seen, host.sketch, host.runs = row[1], Sketch.of(row[2]), dict(row[3])
         return host
 
-    def leads_on(self, url: Url, template: str, fresh: Iterable[str]) -> bool:
+    def is_list(self, url: Url, template: str, fresh: Iterable[str]) -> bool:
         """Whether one of its new links is of another template that is in good standing: then it is a list."""
         home = f"{url.origin}/"
-        well = {kind for kind, run in self.runs.items() if run.stands_well and kind != template}
+        well = {kind for kind, run in self.runs.items() if run.is_productive and kind != template}
         return bool(well) and any(link.startswith(home) and template_of(Url(link)) in well for link in fresh)
 
-    def note(self, template: str, is_new: bool, leads_on: bool) -> None:
-        self.runs[template] = after(self.runs.pop(template, _NO_RUN), is_new, leads_on)
-        if len(self.runs) > _MOST_RUNS:
-            del self.runs[next(iter(self.runs))]
+    def note(self, template: str, is_new: bool, is_list: bool) -> None:
+        put_last(self.runs, template, after(self.runs.get(template, _NO_RUN), is_new, is_list), _MOST_RUNS)
 
 
 class Learned(msgspec.Struct, frozen=True):
@@ -252,7 +251,7 @@ class LearnedHosts:
         """`exact` is the page's fingerprint, `links` its links."""
         self.pages += 1
         no_page = self._errors.judge(url, marks, says) or ""
-        yielded = self._novelty.weigh(url, marks, links, bool(no_page))
+        yielded = self._novelty.assess(url, marks, links, bool(no_page))
         if not no_page and (marks.words <= MOST_ERROR_WORDS or not yielded.is_fruitful):
             no_page = self._errors.judge_again(url, yielded.template, marks, says) or ""
         if no_page:

@@ -9,10 +9,10 @@ page. It is stored in small parts, so that no write takes long.
 
 import re
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from operator import add
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from zlib import crc32
 
 import msgspec
@@ -36,6 +36,25 @@ class SketchKept(msgspec.Struct, frozen=True, array_like=True):
     are_phrases_folded: bool = True
 
 
+K = TypeVar("K")
+V = TypeVar("V")
+P = TypeVar("P")
+
+
+def in_parts(tables: Mapping[type[P], Mapping[Any, Any]]) -> Iterator[P]:
+    """The tables, to be stored: each as parts of its class, which have `rows`. Another thread may call it."""
+    for kind, table in tables.items():
+        yield from map(kind, batches(list(table.items())))
+
+
+def put_last(table: dict[K, V], key: K, value: V, most: int) -> None:
+    """Set an entry as the newest one; beyond `most` entries, the oldest is forgotten."""
+    table.pop(key, None)
+    table[key] = value
+    if len(table) > most:
+        del table[next(iter(table))]
+
+
 def batches(rows: Iterable[T], most: int = MOST_IN_A_PART) -> Iterator[tuple[T, ...]]:
     """REQUIRES: `rows` does not change meanwhile: pass a list."""
     going = iter(rows)
@@ -51,7 +70,7 @@ _TAIL = 200
 """Characters that are used, at the start and at the end of a text."""
 _SPACELESS = 30
 """Average characters per word above which a text counts as written without spaces."""
-_LOOKED_AT = 100
+_MOST_TRIPLES = 100
 _PUNCTUATION = b"\"'`.,;:!?()[]{}<>|/\\*#-_"
 _QUOTES = tuple(mark.encode() for mark in "\u201c\u201d\u2018\u2019")
 _NUMBERLESS = bytes(range(48)) + bytes(10) + bytes(range(58, 256))
@@ -77,11 +96,11 @@ def marks_of(text: str, near: tuple[int, ...], triples: Iterable[Triple] = ()) -
     Numbers and codes do not count: a page that differs from another only by a date, a counter or an echoed session id
     is the same page.
     """
-    looked_at = text
+    sample = text
     if len(text) > _HEAD + _TAIL:
-        looked_at = f"{text[:_HEAD].rpartition(' ')[0]} {text[-_TAIL:].partition(' ')[2]}"
-    names = names_of(looked_at)
-    words = len(names) * len(text) // (len(looked_at) or 1)
+        sample = f"{text[:_HEAD].rpartition(' ')[0]} {text[-_TAIL:].partition(' ')[2]}"
+    names = names_of(sample)
+    words = len(names) * len(text) // (len(sample) or 1)
     # half of the words, chosen by their hashes: a word chosen on one page is chosen on all
     chosen = sorted([name >> 2 for name in names if name & 1])
     shingles = [number >> 2 for number in near[:SAMPLES]]
@@ -109,11 +128,10 @@ def words_of(text: str) -> set[str]:
 
 
 def fact_marks(triples: Iterable[Triple]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Hashes of stated values, whatever the property: every page of a trap can name itself. URLs do not count."""
+    """Hashes of stated values of any property: every page of a trap can name itself. URLs do not count."""
     facts: set[int] = set()
     values: set[int] = set()
-    looked_at = {value for _, _, value in islice(triples, _LOOKED_AT)}
-    for value in looked_at:
+    for value in {value for _, _, value in islice(triples, _MOST_TRIPLES)}:
         if value[0] == '"' and not value.startswith('"http'):
             coded = value.encode("utf-8", "replace")
             whole = xxh32_intdigest(coded) >> 2
@@ -146,7 +164,7 @@ MOST_SPREAD = LARGEST // 2
 """Numbers in a set; more are always a table."""
 _NUMBER_BYTES = 32
 _STEP = 4
-"""By how much a used table grows: building it anew costs as much as some pages."""
+"""By how much a used table grows: rebuilding it costs as much as some pages."""
 _FURTHER = 16
 """Slots that a number may use, beginning with its first: with fewer, the words of a small host would keep replacing
 each other and look new each time."""
@@ -177,15 +195,15 @@ class Sketch:
         self._words.fold()
         self._phrases.fold()
 
-    def met(self, marks: Marks) -> New:
-        """Whether the text and the facts of this page are new; from now on they are known."""
-        new_words = self._words.unmet(marks.vocabulary)
-        new_shingles = self._phrases.unmet(marks.shingles)
-        new_facts = self._phrases.unmet(marks.facts)
-        new_values = self._phrases.unmet(marks.values)
+    def add(self, marks: Marks) -> New:
+        """Add a page; returns whether its text and its facts are new."""
+        new_words = self._words.add(marks.vocabulary)
+        new_shingles = self._phrases.add(marks.shingles)
+        new_facts = self._phrases.add(marks.facts)
+        new_values = self._phrases.add(marks.values)
         self._pages += 1
-        looked_at = len(marks.vocabulary)
-        is_strange = self._pages > AT_HOME and looked_at > LEAST_WORDS and new_words > STRANGE * looked_at
+        words = len(marks.vocabulary)
+        is_strange = self._pages > AT_HOME and words > LEAST_WORDS and new_words > STRANGE * words
         has_phrases = new_shingles > 0 and new_shingles >= LEAST_NEW * len(marks.shingles)
         is_new = has_phrases and new_words >= (1 if marks.words > SHORT else 2)
         return New(is_new and not is_strange, new_facts >= NEW_FACTS or new_values >= NEW_VALUES)
@@ -220,8 +238,8 @@ class Numbers:
         spread = self._set
         return 4 * len(self._table) if spread is None else spread.__sizeof__() + _NUMBER_BYTES * len(spread)
 
-    def unmet(self, numbers: Sequence[int]) -> int:
-        """How many of these are new; from now on they are known."""
+    def add(self, numbers: Sequence[int]) -> int:
+        """Add numbers; returns how many are new."""
         spread = self._set
         if spread is not None:
             before = len(spread)
@@ -233,7 +251,7 @@ class Numbers:
         most = self._held + len(numbers)
         if 2 * most > len(self._table) < LARGEST:
             self._table = grown(self._table, self._held, most)
-        new = unmet(self._table, numbers)
+        new = add_all(self._table, numbers)
         self._held += new
         return new
 
@@ -241,7 +259,7 @@ class Numbers:
         if self._set is not None:
             self._held = len(self._set)
             self._table = grown(array("I", bytes(4 * SMALLEST)), 0, self._held)
-            put(self._table, self._set)
+            insert(self._table, self._set)
             self._set = None
 
     def kept(self) -> tuple[bytes, int, bool]:
@@ -266,26 +284,26 @@ class Numbers:
         return numbers
 
 
-def unmet(table: "array[int]", numbers: Sequence[int]) -> int:
-    """How many of these numbers are new; from now on they are known. Nearly all are in their first slot."""
+def add_all(table: "array[int]", numbers: Sequence[int]) -> int:
+    """Add numbers to a table; returns how many are new. Nearly all known ones are in their first slot."""
     mask = len(table) - 1
-    return put(table, [number for number in numbers if table[number & mask] != number])
+    return insert(table, [number for number in numbers if table[number & mask] != number])
 
 
-def put(table: "array[int]", numbers: Iterable[int]) -> int:
+def insert(table: "array[int]", numbers: Iterable[int]) -> int:
     """Insert numbers; returns how many were new."""
     mask, new = len(table) - 1, 0
     for number in numbers:
         place = number & mask
         if table[place]:
-            new += _put_further(table, number, place, mask)
+            new += _insert_further(table, number, place, mask)
         else:
             table[place] = number
             new += 1
     return new
 
 
-def _put_further(table: "array[int]", number: int, place: int, mask: int) -> bool:
+def _insert_further(table: "array[int]", number: int, place: int, mask: int) -> bool:
     """The same for a number whose first slot is taken."""
     for further in range(place, place + _FURTHER):
         held = table[further & mask]
@@ -305,7 +323,7 @@ def grown(table: "array[int]", held: int, most: int) -> "array[int]":
         slots *= 2
     larger = array("I", bytes(4 * min(LARGEST, slots)))
     if held:
-        put(larger, filter(None, table))
+        insert(larger, filter(None, table))
     return larger
 
 
@@ -384,12 +402,17 @@ class ErrorPages:
         self._errors: dict[int, tuple[tuple[int, ...], ...]] = {}
         self._starts: dict[int, tuple[int, ...]] = {}
         self._texts: dict[int, tuple[int, frozenset[int]]] = {}
+        self._tables: dict[type[Any], dict[Any, Any]] = {
+            ErrorsKept: self._errors,
+            StartsKept: self._starts,
+            TextsKept: self._texts,
+        }
 
     def judge(self, url: Url, marks: Marks, says: NotFoundClaim) -> str | None:
         """Why this page is an error page, in words; None if it may be a real one."""
         host_id = url.host.id
         if url.path == "/":
-            _put(self._starts, host_id, marks.shingles[:_SIGNS], _MOST_HOSTS)
+            put_last(self._starts, host_id, marks.shingles[:_SIGNS], _MOST_HOSTS)
             return None
         if says is NotFoundClaim.PLAINLY:
             self._remember(host_id, marks.shingles)
@@ -410,9 +433,9 @@ class ErrorPages:
         verdict, host_id, kind = None, url.host.id, crc32(template.encode())
         for band in range(_BANDS):
             key = _key(host_id, band, marks.shingles[4 * band : 4 * band + 4])
-            count, kinds = self._texts.pop(key, (0, frozenset()))
+            count, kinds = self._texts.get(key, (0, frozenset()))
             kinds |= {kind} if len(kinds) < KINDS else frozenset()
-            _put(self._texts, key, (count + 1, kinds), _MOST_TEXTS)
+            put_last(self._texts, key, (count + 1, kinds), _MOST_TEXTS)
             is_often = count + 1 >= OFTEN and len(kinds) >= KINDS
             if is_often or (says is NotFoundClaim.PERHAPS and count + 1 >= KINDS):
                 verdict = "the same text at many different URLs"
@@ -421,28 +444,16 @@ class ErrorPages:
         return verdict
 
     def kept(self) -> Iterator[ErrorsKept | StartsKept | TextsKept]:
-        """Everything, to be stored. Read-only, so another thread may call it."""
-        for errors in batches(list(self._errors.items())):
-            yield ErrorsKept(errors)
-        for starts in batches(list(self._starts.items())):
-            yield StartsKept(starts)
-        for texts in batches(list(self._texts.items())):
-            yield TextsKept(texts)
+        return in_parts(self._tables)
 
     def recall(self, part: ErrorsKept | StartsKept | TextsKept) -> None:
-        match part:
-            case ErrorsKept(rows=errors):
-                self._errors.update(errors)
-            case StartsKept(rows=starts):
-                self._starts.update(starts)
-            case TextsKept(rows=texts):
-                self._texts.update(texts)
+        self._tables[type(part)].update(part.rows)
 
     def _remember(self, host_id: int, shingles: tuple[int, ...]) -> None:
-        known = self._errors.pop(host_id, ())
+        known = self._errors.get(host_id, ())
         if all(_alike(shingles, each) < COPY for each in known):
             known = (*known, shingles)[-_ERRORS_KEPT:]
-        _put(self._errors, host_id, known, _MOST_HOSTS)
+        put_last(self._errors, host_id, known, _MOST_HOSTS)
 
 
 def _key(host_id: int, band: int, shingles: tuple[int, ...]) -> int:
@@ -452,14 +463,3 @@ def _key(host_id: int, band: int, shingles: tuple[int, ...]) -> int:
 
 def _alike(one: tuple[int, ...], other: tuple[int, ...]) -> float:
     return sum(map(int.__eq__, one, other)) / len(one) if one and len(one) == len(other) else 0.0
-
-
-K = TypeVar("K")
-V = TypeVar("V")
-
-
-def _put(table: dict[K, V], key: K, value: V, most: int) -> None:
-    table.pop(key, None)
-    table[key] = value
-    if len(table) > most:
-        del table[next(iter(table))]

@@ -104,15 +104,15 @@ class TemplateRun(msgspec.Struct, frozen=True, array_like=True, gc=False):
     for each other."""
 
     @property
-    def stands_well(self) -> bool:
+    def is_productive(self) -> bool:
         """Whether links to more of it are worth following."""
         return self.new >= STANDING and self.own_debt < TRAP // 4
 
 
-def after(run: TemplateRun, is_new: bool, leads_on: bool = False) -> TemplateRun:
+def after(run: TemplateRun, is_new: bool, is_list: bool = False) -> TemplateRun:
     """The run after one more page: whether it was new itself, or linked to something new."""
     return TemplateRun(
-        run.fetched + 1, run.new + is_new, _debt(run.debt, is_new or leads_on), _debt(run.own_debt, is_new)
+        run.fetched + 1, run.new + is_new, _debt(run.debt, is_new or is_list), _debt(run.own_debt, is_new)
     )
 
 
