@@ -1,10 +1,9 @@
 """The catalogue: which capture of a URL is where in the archive, and records that a crash left out of it.
 
-Records that it knows keep their number and offset whatever happens to their bytes. Damage between them takes one
+Catalogued records keep their number and offset, no matter what happens to their bytes. Damage between them takes one
 number. Reading a damaged place raises ArchiveDamaged, so a reader of all places sees every damaged record once.
 """
 
-import hashlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, nullcontext
 from functools import partial
@@ -12,14 +11,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Self
 
-import msgspec
-
 from gossamer.archive.reader import (
     VOLUME_NAME,
     DamagedBytes,
     Scanned,
     Torn,
-    Trace,
     members,
     read_capture,
     scan,
@@ -80,7 +76,7 @@ class Catalogue:
         return self.read(found) if found is not None else None
 
     def read(self, kept: Kept) -> Capture | None:
-        """Works also after its volume was rewritten; None when the capture was deleted meanwhile."""
+        """Also after its volume was rewritten; None if the capture was deleted in the meantime."""
         try:
             return read_capture(self._files, self._folder, kept.place)
         except ArchiveDamaged:
@@ -144,19 +140,16 @@ class ArchivePlaces:
 
     def _walked(self, volume: str, offset: int, number: int, until: Place | None) -> Iterator[Place]:
         """Uncatalogued records, up to the next catalogued one."""
-        if (self._files.size(self._folder / volume) or 0) <= offset or (until and offset >= until.offset):
+        if (self._files.size(self._folder / volume) or 0) <= offset:
             return
-        for member in members(self._files, self._folder / volume, offset):
-            if isinstance(member, Torn) or (until and member.offset >= until.offset):
+        last = until.offset if until else None
+        for member in members(self._files, self._folder / volume, offset, last):
+            if isinstance(member, Torn):
                 return
-            end = member.offset + member.length
-            if until and number < until.number:
-                yield Place(volume, number, member.offset, min(end, until.offset) - member.offset)
-            elif until is None:
-                yield Place(volume, number, member.offset, member.length)
+            if until is None or number < until.number:
+                length = member.length if last is None else min(member.length, last - member.offset)
+                yield Place(volume, number, member.offset, length)
             number += 1
-            if until and end >= until.offset:
-                return
 
     def _known(self, volume: str, from_number: int) -> Iterator[Place]:
         """Read in batches, without an open transaction between them."""
@@ -213,32 +206,19 @@ def _beyond(files: Files, folder: Path, end: ArchiveEnd | None, tell: Tell) -> I
 
 
 def _kept_of(scanned: Scanned) -> Kept | None:
-    capture, trace = scanned.capture, scanned.trace
-    if capture is not None:
-        digest, size = hashlib.sha256(capture.body).digest(), len(capture.body)
-        return _kept(scanned, capture, digest, size, seems_page(capture))
-    if trace is not None:
-        return _kept(scanned, trace, trace.digest, trace.size, False)
-    if again := scanned.again:
-        kept = _kept(scanned, again.answer, again.digest, 0, False)
-        return msgspec.structs.replace(kept, refers_at=again.refers_at)
-    return None
-
-
-def _kept(scanned: Scanned, said: Capture | Trace, digest: bytes, size: int, is_page: bool) -> Kept:
+    response, capture, trace = scanned.response, scanned.capture, scanned.trace
+    if response is None:
+        return None
+    declared = next((value for name, value in response.headers if name.lower() == "content-type"), "")
     return Kept(
-        capture_id=capture_id_of(said.url, said.fetched_at),
-        url=said.url,
-        fetched_at=said.fetched_at,
+        capture_id=capture_id_of(response.url, response.fetched_at),
+        url=response.url,
+        fetched_at=response.fetched_at,
         place=scanned.place,
-        status=said.status,
-        media_type=_media_type(said),
-        digest=digest,
-        size=size,
-        is_page=is_page,
+        status=response.status,
+        media_type=declared.partition(";")[0].strip().lower(),
+        digest=scanned.digest(),
+        size=len(capture.body) if capture else trace.size if trace else 0,
+        is_page=capture is not None and seems_page(capture),
+        refers_at=scanned.again.refers_at if scanned.again else None,
     )
-
-
-def _media_type(said: Capture | Trace) -> str:
-    declared = next((value for name, value in said.headers if name.lower() == "content-type"), "")
-    return declared.partition(";")[0].strip().lower()

@@ -1,4 +1,4 @@
-"""Rewrite volumes without unwanted records: the others are copied byte by byte, and the new volume replaces the old.
+"""Rewrites volumes without unwanted records: the others are copied byte by byte, and the new volume replaces the old.
 
 Four durable steps a volume; a crash after any of them is safe:
 
@@ -8,23 +8,22 @@ Four durable steps a volume; a crash after any of them is safe:
     compaction.removed    the old file is deleted
 
 `tidy` completes or undoes an interrupted compaction. A view that has read the old volume does not read the new one: its
-position is past both.
+position is after both.
 """
 
-import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
 import msgspec
 
-from gossamer.archive.reader import PART, VOLUME_NAME, Member, Torn, generation_of, members, stem_of, target_in
+from gossamer.archive.reader import PART, VOLUME_NAME, DamagedBytes, Member, generation_of, members, stem_of, target_in
 from gossamer.archive.record import warcinfo_record
-from gossamer.archive.verify import WARCINFO, Finding, pieces, verified
+from gossamer.archive.verify import WARCINFO, Finding, new_file, pieces, verified
 from gossamer.archive.volumes import ABOUT
 from gossamer.base.clock import Clock, Instant
-from gossamer.base.errors import DiskFull, GossamerError
-from gossamer.base.files import Files, Tail
+from gossamer.base.errors import DiskFull
+from gossamer.base.files import Files
 from gossamer.base.tell import Tell, silent
 from gossamer.config.slices import Retain
 from gossamer.rules.retention import kept
@@ -82,10 +81,10 @@ def retired(connection: State, retain: Retain, now: Instant) -> Deletions:
     going: Deletions = {}
     if retain.kind == "all":
         return going
-    for _, lying in captures.by_url(connection):
-        stay = kept([one.version for one in lying], retain, now)
-        for one in lying:
-            if one.version.fetched_at not in stay:
+    for _, records in captures.by_url(connection):
+        to_keep = kept([one.version for one in records], retain, now)
+        for one in records:
+            if one.version.fetched_at not in to_keep:
                 going.setdefault(one.volume, {})[one.offset] = one.length
     return going
 
@@ -118,15 +117,11 @@ def gaps(files: Files, path: Path, rows: list[Laid], tell: Tell) -> Iterator[Gap
 
 
 def _records_in(files: Files, path: Path, start: int, until: int, tell: Tell) -> Iterator[Gap]:
-    for member in members(files, path, start):
-        if isinstance(member, Torn):
-            return
+    for member in members(files, path, start, until):
         if isinstance(member, Member):
             yield Gap(member.offset, member.length, *target_in(member.plain))
-        else:
+        elif isinstance(member, DamagedBytes):
             tell("volume.damaged", volume=path.name, offset=member.offset, length=member.length, why=member.why)
-        if member.offset + member.length >= until:
-            return
 
 
 class Compaction:
@@ -154,7 +149,7 @@ class Compaction:
         path, new = self._folder / name, next_name(name, self._files.names(self._folder))
         old_size = self._files.size(path) or 0
         self._check_room(old_size - sum(gone.values()))
-        await self._tell_damage(name, gone)
+        await self._report_damage(name, gone)
         moved, size, records = self._write(path, new, rows, gone)
         self._tell("compaction.written", volume=new)
         self._files.rename(self._folder / (new + PART), self._folder / new)
@@ -166,7 +161,7 @@ class Compaction:
         self._tell("compaction.removed", volume=name)
         return Rewritten(name, new, records, len(gone), old_size - size)
 
-    async def _tell_damage(self, name: str, gone: Mapping[int, int]) -> None:
+    async def _report_damage(self, name: str, gone: Mapping[int, int]) -> None:
         """Report the damaged records that stay: they are copied unchanged."""
 
         def damaged(connection: State) -> list[Finding]:
@@ -184,12 +179,9 @@ class Compaction:
         numbers = {row.offset: row.number for row in rows}
         spans = [(row.offset, row.length) for row in rows]
         spans += [(one.offset, one.length) for one in gaps(self._files, path, rows, silent) if one.kind != WARCINFO]
-        tail = Tail(self._files, self._folder / (new + PART))
         moved: list[MovedRecord] = []
         records = 0
-        try:
-            self._files.remove(self._folder / (new + PART))
-            tail.open()
+        with new_file(self._files, self._folder / (new + PART)) as tail:
             tail.append(warcinfo_record(new, self._clock.now(), ABOUT))
             for run in runs(sorted(span for span in spans if span[0] not in gone)):
                 start, shift = run[0][0], tail.end - run[0][0]
@@ -199,21 +191,14 @@ class Compaction:
                         moved.append(MovedRecord(numbers[offset], records, offset + shift))
                 for piece in pieces(self._files, path, start, sum(run[-1])):
                     tail.append(piece)
-            tail.sync()
-        except GossamerError:
-            tail.close()
-            with contextlib.suppress(OSError):
-                self._files.remove(self._folder / (new + PART))
-            raise
-        size = tail.end
-        tail.close()
+            size = tail.end
         return moved, size, records
 
     def _check_room(self, needed: int) -> None:
         if self._files.room(self._folder) < needed:
             raise DiskFull(
-                f"rewriting a volume needs {needed:,} bytes of free space beside it: free some space and run it again; "
-                "finished volumes stay done"
+                f"rewriting a volume needs {needed:,} bytes of free space in addition: free some space and run it "
+                "again; finished volumes stay done"
             )
 
 

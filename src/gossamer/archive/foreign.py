@@ -1,4 +1,4 @@
-"""Captures from archives made by other tools: WARC 0.17 to 1.1 and ARC.
+"""Captures from the archives of other tools: WARC 0.17 to 1.1 and ARC.
 
 `frames` reads the records; each becomes a capture or is counted under a reason. One bad record in a million must not
 stop an import, and none is skipped silently.
@@ -20,13 +20,13 @@ from gossamer.values.url import url_of
 
 MOST_BODY_BYTES = 64 * 1024 * 1024
 FIRST_DATE: Instant = from_words("1990-01-01T00:00:00Z")
-"""Earlier dates are before the web. Captures from the future are refused: they would stay the newest for ever."""
+"""Earlier dates are before the web. Captures from the future are refused: they would stay the newest forever."""
 LAST_DATE: Instant = from_words("9999-12-31T23:59:59Z")
 SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 CHUNK = re.compile(rb"\s*([0-9a-fA-F]{1,15})[ \t]*(?:;[^\n]{0,4096})?\r?\n")
 DAY_OF_YEAR = re.compile(r"([0-9]{4})-[0-9]{2}-([0-9]{2,3})(T.*)")
 OTHER_SCHEME = "not http or https"
-PASSED_OVER = frozenset(
+WITHOUT_PAGE = frozenset(
     {"warcinfo", "request", "metadata", "revisit", "conversion", "arc_header", OTHER_SCHEME, "forgotten"}
 )
 """Records without a received or wanted page, counted by kind. All other reasons mean a loss."""
@@ -47,7 +47,7 @@ def foreign(
         try:
             yield _capture_of(frame, reader, most_body_bytes, latest)
         except _Skip as reason:
-            if str(reason) in PASSED_OVER:
+            if str(reason) in WITHOUT_PAGE:
                 report.counts[str(reason)] += 1
             else:
                 report.set_aside(frame.offset, str(reason), _target(frame))
@@ -55,7 +55,7 @@ def foreign(
 
 def _capture_of(frame: ForeignRecord, reader: FrameReader, most_body_bytes: int, latest: Instant) -> Capture:
     kind = _kind_of(frame)
-    if kind in PASSED_OVER:
+    if kind in WITHOUT_PAGE:
         raise _Skip(kind)
     if kind not in ("response", "resource"):
         raise _Skip("unknown kind" if kind else "no kind")
@@ -81,13 +81,14 @@ def _response(frame: ForeignRecord, reader: FrameReader, shell: Capture, most_bo
         raise _Skip("cut short")
     if is_chunked:
         body = _without_chunks(body)
+    is_cut = len(body) > most_body_bytes or frame.length > most_body_bytes + MOST_HEAD_BYTES
     return msgspec.structs.replace(
         shell,
         status=status,
         reason=reason,
         headers=original_fields(headers),
         body=body[:most_body_bytes],
-        truncated=Truncated.LENGTH if _is_cut(frame, body, most_body_bytes) else shell.truncated,
+        truncated=Truncated.LENGTH if is_cut else shell.truncated,
     )
 
 
@@ -102,10 +103,6 @@ def _resource(frame: ForeignRecord, reader: FrameReader, shell: Capture, most_bo
         body=body[:most_body_bytes],
         truncated=Truncated.LENGTH if len(body) > most_body_bytes else shell.truncated,
     )
-
-
-def _is_cut(frame: ForeignRecord, body: bytes, most_body_bytes: int) -> bool:
-    return len(body) > most_body_bytes or frame.length > most_body_bytes + MOST_HEAD_BYTES
 
 
 def _target(frame: ForeignRecord) -> str:
@@ -162,7 +159,7 @@ def _arc_instant(digits: str) -> Instant:
     """ARC writes `20260102030405`; the shorter dates of old crawls are padded to the start of their period."""
     full = (digits + "00000101000000"[len(digits) :])[:14]
     if len(digits) < 4:
-        raise ValueError(f"{digits!r} is no ARC date")
+        raise ValueError(f"{digits!r} is not an ARC date")
     return from_words(f"{full[:4]}-{full[4:6]}-{full[6:8]}T{full[8:10]}:{full[10:12]}:{full[12:]}Z")
 
 

@@ -1,9 +1,10 @@
-"""Read our own volumes: their gzip members, one a record, also past damage; and the captures in them.
+"""Reads our own volumes: their gzip members, one for each record, also past damage; and the captures in them.
 
-Resynchronizing costs time in proportion to the bytes skipped, whatever they are: a volume may be all zeros, and a page
-may contain thousands of bytes that look like the start of a member.
+Finding the next record after damage takes time in proportion to the bytes skipped, no matter what they are: a volume
+may be all zeros, and a page may contain thousands of bytes that look like the start of a member.
 """
 
+import hashlib
 import re
 import struct
 import zlib
@@ -23,7 +24,7 @@ from gossamer.values.url import Url
 
 PIECE_BYTES = 128 * 1024
 MOST_PLAIN_BYTES = 256 * 1024 * 1024
-"""More than any limit allows for one record; larger ones are not ours."""
+"""More than any limit allows for one record: larger ones are not ours."""
 GZIP_MAGIC = b"\x1f\x8b\x08\0"
 """With the flags of a member without name, comment and extra field, as ours are."""
 RECORD_MAGIC = b"WARC/"
@@ -61,10 +62,12 @@ class Torn(msgspec.Struct, frozen=True):
     length: int
 
 
-def members(files: Files, path: Path, offset: int = 0) -> Iterator[Member | DamagedBytes | Torn]:
-    """Every member from `offset` on, and the damage between them. A torn one is the last."""
+def members(
+    files: Files, path: Path, offset: int = 0, until: int | None = None
+) -> Iterator[Member | DamagedBytes | Torn]:
+    """The members from `offset` on that begin before `until`, and the damage between them. A torn one is the last."""
     ahead = b""
-    while True:
+    while until is None or offset < until:
         found, ahead = _next(files, path, offset, ahead)
         if isinstance(found, Torn) or (isinstance(found, DamagedBytes) and not found.length):
             found, ahead = _bounded(files, path, found), b""
@@ -134,7 +137,7 @@ def _bounded(files: Files, path: Path, bad: DamagedBytes | Torn) -> Member | Dam
     if isinstance(bad, Torn):
         if end is None or end >= size:
             return Torn(bad.offset, max(bad.length, size - bad.offset))
-        again, _ = _next(files, path, bad.offset)  # a writer may have completed it meanwhile
+        again, _ = _next(files, path, bad.offset)  # a writer may have completed it in the meantime
         if isinstance(again, Member):
             return again
         return DamagedBytes(bad.offset, end - bad.offset, "the record is not whole")
@@ -142,7 +145,7 @@ def _bounded(files: Files, path: Path, bad: DamagedBytes | Torn) -> Member | Dam
 
 
 def _own_end(files: Files, path: Path, start: int) -> int | None:
-    """Where a damaged member ends if it can still be inflated, so that nothing inside it is taken for a record.
+    """Where a damaged member ends, if it can still be inflated: nothing inside it must be taken for a record.
 
     Damaged deflate data may inflate on into the following members, up to the end of one of them. So the trailer must
     match what was inflated, and a whole record or the end of the file must follow; otherwise None."""
@@ -266,6 +269,16 @@ class Scanned(msgspec.Struct, frozen=True):
     trace: Trace | None = None
     again: RevisitRecord | None = None
 
+    @property
+    def response(self) -> Capture | Trace | None:
+        """Its response, for all kinds of records."""
+        return self.capture or self.trace or (self.again.answer if self.again else None)
+
+    def digest(self) -> bytes:
+        """SHA-256 of the body, calculated if the record has it. REQUIRES: `response`."""
+        found = self.again or self.trace
+        return found.digest if found else hashlib.sha256(self.capture.body if self.capture else b"").digest()
+
 
 class _Plain(msgspec.Struct, frozen=True):
     """A record without its frame."""
@@ -343,7 +356,7 @@ def scanned(place: Place, plain: bytes) -> Scanned:
 
 
 def target_in(plain: bytes) -> tuple[str, str]:
-    """A record's kind and URL; both empty for anything else."""
+    """A record's kind and URL; both empty if it is not a record."""
     try:
         record = _unframed(plain)
         return record.kind, record.fields.get("warc-target-uri", "")
@@ -424,7 +437,7 @@ def _field(line: str) -> Field:
 def volumes_of(
     files: Files, folder: Path, damaged: Callable[[str, DamagedBytes], None]
 ) -> Iterator[tuple[str, Iterator[bytes]]]:
-    """Each volume's name and its whole records, one a piece; safe beside a writer. `damaged` is called for damage."""
+    """Each volume's name and its whole records, one at a time, also while a crawl writes. Damage goes to `damaged`."""
     for name in volumes_in(files, folder):
         yield name, _whole(files, folder / name, partial(damaged, name))
 

@@ -1,7 +1,7 @@
 """Captures as WARC 1.1 records (ISO 28500:2017), each a gzip member of its own. Pure: called in reader processes.
 
-The frame is four lines of code. A library would hash every body twice, and change HTTP headers that are not ASCII. The
-tests read these records with two libraries.
+Writing one takes four lines of code. A library would hash every body twice, and change HTTP headers that are not ASCII.
+The tests read these records with two libraries.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from gossamer.values.messages import ReadDone
 from gossamer.values.url import Url
 
 ORIGINAL = "X-Archive-Orig-"
-"""Prefix of a header that is kept but no longer true of the stored body."""
+"""Prefix of a header that is kept but no longer describes the stored body."""
 TOOK = "X-Gossamer-Took"
 DISTRUST = "X-Gossamer-Distrust"
 HTTP_RESPONSE = "application/http; msgtype=response"
@@ -36,24 +36,37 @@ Field = tuple[str, str]
 
 def response_record(capture: Capture, digest: bytes | None = None) -> bytes:
     """The capture as one compressed `response` record. `digest`: the body's SHA-256, if known."""
-    digest = digest if digest is not None else hashlib.sha256(capture.body).digest()
-    block = _http_head(capture) + capture.body
-    return _record(
-        [
-            ("WARC-Type", "response"),
-            ("WARC-Record-ID", _record_id(f"response {capture.id} {digest.hex()}")),
-            *_capture_fields(capture),
-            ("WARC-Payload-Digest", _labelled("sha256", digest)),
-            ("WARC-Block-Digest", _labelled("sha1", hashlib.sha1(block, usedforsecurity=False).digest())),
-        ],
-        HTTP_RESPONSE,
-        block,
-    )
+    return _http_record("response", capture, digest or hashlib.sha256(capture.body).digest(), capture.body)
+
+
+def revisit_record(capture: Capture, original: Original) -> bytes:
+    """A response whose body is in an earlier capture of the URL (WARC 1.1, 6.7), with its own headers.
+
+    Either a 304, or a response with the same body as the original's.
+    """
+    before = capture_id_of(Url(original.url), original.fetched_at)
+    fields = [
+        ("WARC-Profile", NOT_MODIFIED if capture.status == 304 else SAME_PAYLOAD),
+        ("WARC-Refers-To", _record_id(f"response {before} {original.digest.hex()}")),
+        ("WARC-Refers-To-Target-URI", original.url),
+        ("WARC-Refers-To-Date", in_words(original.fetched_at)),
+    ]
+    return _http_record("revisit", capture, original.digest, b"", fields)
+
+
+def _http_record(kind: str, capture: Capture, digest: bytes, body: bytes, fields: Sequence[Field] = ()) -> bytes:
+    """`digest`: that of the body as received, which `body` need not have."""
+    block = _http_head(capture) + body
+    digests = [
+        ("WARC-Payload-Digest", _labelled("sha256", digest)),
+        ("WARC-Block-Digest", _labelled("sha1", hashlib.sha1(block, usedforsecurity=False).digest())),
+    ]
+    return _record([*_capture_fields(kind, capture, digest), *fields, *digests], HTTP_RESPONSE, block)
 
 
 def metadata_record(capture: Capture, links: Sequence[str], digest: bytes | None = None) -> bytes:
     """A page without its body: status, headers, digest and links."""
-    digest = digest if digest is not None else hashlib.sha256(capture.body).digest()
+    digest = digest or hashlib.sha256(capture.body).digest()
     block = _fields_block(
         [
             ("status", f"{capture.status} {capture.reason}"),
@@ -63,32 +76,7 @@ def metadata_record(capture: Capture, links: Sequence[str], digest: bytes | None
             *[("outlink", link) for link in links],
         ]
     )
-    head = [("WARC-Type", "metadata"), ("WARC-Record-ID", _record_id(f"metadata {capture.id} {digest.hex()}"))]
-    return _record([*head, *_capture_fields(capture), *_own_digests(block)], FIELDS, block)
-
-
-def revisit_record(capture: Capture, original: Original) -> bytes:
-    """An answer whose body is in an earlier capture of the URL (WARC 1.1, 6.7), with its own headers.
-
-    Either a 304, or an answer with the same body as the original's.
-    """
-    profile = NOT_MODIFIED if capture.status == 304 else SAME_PAYLOAD
-    block, before = _http_head(capture), capture_id_of(Url(original.url), original.fetched_at)
-    return _record(
-        [
-            ("WARC-Type", "revisit"),
-            ("WARC-Record-ID", _record_id(f"revisit {capture.id} {original.digest.hex()}")),
-            *_capture_fields(capture),
-            ("WARC-Profile", profile),
-            ("WARC-Refers-To", _record_id(f"response {before} {original.digest.hex()}")),
-            ("WARC-Refers-To-Target-URI", original.url),
-            ("WARC-Refers-To-Date", in_words(original.fetched_at)),
-            ("WARC-Payload-Digest", _labelled("sha256", original.digest)),
-            ("WARC-Block-Digest", _labelled("sha1", hashlib.sha1(block, usedforsecurity=False).digest())),
-        ],
-        HTTP_RESPONSE,
-        block,
-    )
+    return _record([*_capture_fields("metadata", capture, digest), *_own_digests(block)], FIELDS, block)
 
 
 def warcinfo_record(volume: str, at: Instant, about: Mapping[str, str]) -> bytes:
@@ -114,8 +102,13 @@ def _record(fields: list[Field], content_type: str, block: bytes) -> bytes:
     return gzip_member(b"".join((head.encode("utf-8", "replace"), block, b"\r\n\r\n")))
 
 
-def _capture_fields(capture: Capture) -> list[Field]:
-    fields = [("WARC-Target-URI", capture.url.text), ("WARC-Date", in_words(capture.fetched_at))]
+def _capture_fields(kind: str, capture: Capture, digest: bytes) -> list[Field]:
+    fields = [
+        ("WARC-Type", kind),
+        ("WARC-Record-ID", _record_id(f"{kind} {capture.id} {digest.hex()}")),
+        ("WARC-Target-URI", capture.url.text),
+        ("WARC-Date", in_words(capture.fetched_at)),
+    ]
     if capture.address:
         fields.append(("WARC-IP-Address", capture.address))
     if capture.truncated is not None:
@@ -158,27 +151,19 @@ def _head_text(status: int, reason: str, fields: Sequence[Field]) -> str:
 
 
 def stored_fields(headers: Sequence[Field], size: int) -> list[Field]:
-    """Headers as stored, true of the stored body; `original_fields` reverses it.
+    """Headers that describe the stored body; `original_fields` reverses it.
 
     Transfer codings are removed from the body, so their header is renamed. A wrong Content-Length is renamed too, and
     the right one added at the end. Names that already have the prefix (pages of other archives) get it once more.
     """
     true_length = str(size)
-    plain_names = [name.lower() for name, _ in headers]
-    to_rename = {"transfer-encoding"}
-    is_length_wrong = "content-length" in plain_names and any(
-        plain == "content-length" and value != true_length
-        for plain, (_, value) in zip(plain_names, headers, strict=True)
-    )
-    if is_length_wrong:
-        to_rename.add("content-length")
+    is_length_wrong = any(value != true_length for name, value in headers if name.lower() == "content-length")
+    renamed = ("transfer-encoding", "content-length") if is_length_wrong else ("transfer-encoding",)
     fields = [
-        (ORIGINAL + name, value) if plain in to_rename or name.startswith(ORIGINAL) else (name, value)
-        for plain, (name, value) in zip(plain_names, headers, strict=True)
+        (ORIGINAL + name, value) if name.lower() in renamed or name.startswith(ORIGINAL) else (name, value)
+        for name, value in headers
     ]
-    if is_length_wrong:
-        fields.append(("Content-Length", true_length))
-    return fields
+    return [*fields, ("Content-Length", true_length)] if is_length_wrong else fields
 
 
 def original_fields(stored: Sequence[Field]) -> tuple[Field, ...]:
@@ -210,6 +195,6 @@ def stored(capture: Capture, digest: bytes | None = None, original: Original | N
     if original is not None and (capture.status == 304 or is_unread(capture)):
         record = revisit_record(msgspec.structs.replace(capture, truncated=None), original)
         return ReadDone(record, b"", "", original.digest, refers_at=original.fetched_at)
-    digest = digest if digest is not None else hashlib.sha256(capture.body).digest()
+    digest = digest or hashlib.sha256(capture.body).digest()
     media_type = media_type_of(capture.header("content-type"), capture.body)
     return ReadDone(response_record(capture, digest), b"", media_type, digest, size=len(capture.body))

@@ -1,22 +1,21 @@
-"""Check every record of a volume against the catalogue; restore damaged ones from a backup.
+"""Checks every record of a volume against the catalogue, and restores damaged ones from a backup.
 
 Checks only read, and their memory does not grow with the archive.
 """
 
 import contextlib
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
-from gossamer.archive.reader import PART, DamagedBytes, Member, Scanned, Torn, Trace, members, read_record, target_in
+from gossamer.archive.reader import PART, DamagedBytes, Member, Scanned, members, read_record, target_in
 from gossamer.base.clock import Instant
 from gossamer.base.errors import ArchiveDamaged, DiskFull, GossamerError
 from gossamer.base.files import Files, Tail
 from gossamer.store import captures
 from gossamer.store.statements import State
-from gossamer.values.capture import Capture, Kept
+from gossamer.values.capture import Kept
 
 AT_ONCE = 500
 WARCINFO = "warcinfo"
@@ -49,15 +48,15 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 def verified(files: Files, folder: Path, state: State, volume: str) -> Iterator[Whole | Finding]:
-    """Every record of one volume, in order. REQUIRES: no transaction is open on `state`, so that a volume rewritten
-    meanwhile does not look damaged."""
+    """Every record of one volume, in order. REQUIRES: no transaction is open on `state`, so that a volume
+    rewritten in the meantime does not look damaged."""
     size, end, number = files.size(folder / volume), 0, 0
     for kept in _catalogued(state, volume):
         place = kept.place
         if end < place.offset:
             yield from _unknown(files, folder, volume, end, number, place.offset)
         why = "" if size is not None else "the volume is missing"
-        if why := why or fault_of(files, folder, state, kept):
+        if why := why or defect_of(files, folder, state, kept):
             now = captures.at_place(state, volume, place.number)
             if now is None or now.capture_id != kept.capture_id:
                 return  # the volume has been rewritten
@@ -69,7 +68,7 @@ def verified(files: Files, folder: Path, state: State, volume: str) -> Iterator[
         yield from _unknown(files, folder, volume, end, number, None)
 
 
-def fault_of(files: Files, folder: Path, state: State, kept: Kept) -> str:
+def defect_of(files: Files, folder: Path, state: State, kept: Kept) -> str:
     """How the record differs from its catalogue entry; empty when it does not."""
     try:
         found = read_record(files, folder, kept.place)
@@ -83,21 +82,17 @@ def fault_of(files: Files, folder: Path, state: State, kept: Kept) -> str:
 
 
 def _difference(found: Scanned, kept: Kept) -> str:
-    said: Capture | Trace
+    again, response = found.again, found.response
     if kept.refers_at is not None:
-        again = found.again
         if again is None or (again.refers_at, again.digest) != (kept.refers_at, kept.digest):
             return "it is not the catalogued revisit record"
-        said, digest = again.answer, again.digest
-    elif found.capture is not None:
-        said, digest = found.capture, hashlib.sha256(found.capture.body).digest()
-    elif found.trace is not None:
-        said, digest = found.trace, found.trace.digest
-    else:
+    elif again is not None:
+        response = None
+    if response is None:
         return f"it is a {found.kind} record instead of a capture"
-    if (said.url, said.fetched_at) != (kept.url, kept.fetched_at):
+    if (response.url, response.fetched_at) != (kept.url, kept.fetched_at):
         return "it is a capture of another URL or time"
-    return "" if digest == kept.digest else "its body does not have the catalogued digest"
+    return "" if found.digest() == kept.digest else "its body does not have the catalogued digest"
 
 
 def _catalogued(state: State, volume: str) -> Iterator[Kept]:
@@ -117,10 +112,8 @@ def _unknown(
         if until is not None:
             yield Finding(volume, number, offset, until - offset, "the file is missing or too short")
         return
-    for member in members(files, folder / volume, offset):
+    for member in members(files, folder / volume, offset, until):
         end = member.offset + member.length
-        if until is not None and member.offset >= until:
-            return
         if isinstance(member, Member) and (until is None or end <= until):
             if target_in(member.plain)[0] != WARCINFO:
                 yield Whole(is_known=False)
@@ -129,8 +122,6 @@ def _unknown(
             why = member.why if isinstance(member, DamagedBytes) else "the record is not whole"
             yield Finding(volume, number, member.offset, stretch - member.offset, why)
         number += 1
-        if isinstance(member, Torn) or (until is not None and end >= until):
-            return
 
 
 COPIED_AT_ONCE = 1 << 20
@@ -149,7 +140,7 @@ def repair(files: Files, folder: Path, copy: Path, state: State, findings: Seque
     known = captures.end_of(state, volume)
     size = max(size, known[1] if known is not None else 0)
     if files.room(folder) < size:
-        raise DiskFull(f"repairing {volume} needs {size:,} bytes of free space beside it: free some space")
+        raise DiskFull(f"repairing {volume} needs {size:,} bytes of free space in addition: free some space")
     write_spans(files, folder / (volume + PART), _spans(folder / volume, copy / volume, good, size))
     files.rename(folder / (volume + PART), folder / volume)
     return good
@@ -159,14 +150,12 @@ def _is_whole_in(files: Files, copy: Path, state: State, one: Finding) -> bool:
     if files.size(copy / one.volume) is None:
         return False
     if one.kept is not None:
-        return not fault_of(files, copy, state, one.kept)
+        return not defect_of(files, copy, state, one.kept)
     end = one.offset
-    for member in members(files, copy / one.volume, one.offset):
+    for member in members(files, copy / one.volume, one.offset, one.offset + one.length):
         if not isinstance(member, Member):
             return False
         end = member.offset + member.length
-        if end >= one.offset + one.length:
-            break
     return end == one.offset + one.length
 
 
@@ -182,13 +171,20 @@ def _spans(old: Path, copy: Path, good: Sequence[Finding], size: int) -> Iterato
 
 def write_spans(files: Files, path: Path, spans: Iterable[tuple[Path, int, int]]) -> None:
     """Write a new file, synced, from pieces of others. Zeros where they cannot be read."""
+    with new_file(files, path) as tail:
+        for source, start, end in spans:
+            for piece in pieces(files, source, start, end):
+                tail.append(piece)
+
+
+@contextlib.contextmanager
+def new_file(files: Files, path: Path) -> Iterator[Tail]:
+    """Write a file from scratch; synced at the end of the block, deleted if the disk fails."""
     files.remove(path)
     tail = Tail(files, path)
     try:
         tail.open()
-        for source, start, end in spans:
-            for piece in pieces(files, source, start, end):
-                tail.append(piece)
+        yield tail
         tail.sync()
     except GossamerError:
         with contextlib.suppress(OSError):
@@ -199,7 +195,7 @@ def write_spans(files: Files, path: Path, spans: Iterable[tuple[Path, int, int]]
 
 
 def pieces(files: Files, path: Path, start: int, end: int) -> Iterator[bytes]:
-    """Zeros where the file ends or cannot be read: what follows keeps its offset, and damaged records stay damaged."""
+    """Zeros where the file ends or cannot be read: the rest keeps its offset, and damaged records stay damaged."""
     while start < end:
         length = min(COPIED_AT_ONCE, end - start)
         try:

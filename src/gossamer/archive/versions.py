@@ -83,7 +83,7 @@ def _words(old: str, new: str) -> tuple[list[Piece], list[Piece]]:
         for block in matcher.get_matching_blocks()
         for word in old_words[block.a : block.a + block.size]
     )
-    if shared * 6 < len(old_words) + len(new_words):  # hardly any: random common words would only confuse
+    if shared * 6 < len(old_words) + len(new_words):  # hardly any: words that are the same by chance would only confuse
         return [Piece(old, True)], [Piece(new, True)]
     removed, added = [], []
     for what, old_start, old_end, new_start, new_end in matcher.get_opcodes():
@@ -112,7 +112,7 @@ class CaptureVersion(msgspec.Struct, frozen=True):
     is_page: bool
     """Whether it was searchable."""
     changes: tuple[str, ...] | None = None
-    """Among "bytes", "text" and "facts"; None for the first, and where there is noterm to compare."""
+    """Among "bytes", "text" and "facts"; None for the first, and where nothing can be compared."""
     title: str = ""
     fact_count: int | None = None
     note: str = ""

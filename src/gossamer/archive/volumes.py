@@ -1,7 +1,7 @@
 """The only writer of the archive: append-only WARC volumes, also with a full or failing disk.
 
-Laws: a record's number in a volume is never reused, since an indexer may have read it; and a volume is whole up to its
-last sync.
+Two rules: a record's number in a volume is never reused, since an indexer may have read it; and a volume is whole up to
+its last sync.
 """
 
 import contextlib
@@ -45,7 +45,7 @@ class Recovered(msgspec.Struct, frozen=True):
     """Among existing and catalogued ones."""
     cuts: tuple[Cut, ...] = ()
     damaged: tuple[str, ...] = ()
-    """Descriptions of damage that was left because whole records follow it."""
+    """Damage that was left as it is, because whole records follow it; in words."""
 
 
 class ArchiveMark(msgspec.Struct, frozen=True):
@@ -157,7 +157,7 @@ class Volumes:
         for begun in self._begun[mark.begun :]:
             if begun.name in self._synced:
                 self._cut_back(begun.name, begun.first_end)
-            else:  # no view has read it, so delete it: a full disk would leave many stubs
+            else:  # no view has read it; kept, a full disk would leave many stubs
                 self._remove(begun.name)
         if mark.begun and mark.end:
             self._cut_back(self._begun[mark.begun - 1].name, mark.end)
@@ -216,7 +216,7 @@ class Volumes:
         self._tell("volume.cut", volume=name, offset=end)
 
     def _remove(self, name: str) -> None:
-        with contextlib.suppress(OSError):  # it has nothing whole; the next `open` tries again
+        with contextlib.suppress(OSError):  # it has no whole record; the next `open` tries again
             self._files.remove(self._folder / name)
 
     def _close_tail(self) -> None:
@@ -233,7 +233,7 @@ class Volumes:
         tail.close()
         self._tell("volume.cut", volume=name, offset=end)
 
-    def _recover(self, name: str, known_end: int, is_rest_unpromised: bool) -> Cut | str | None:
+    def _recover(self, name: str, known_end: int, may_cut_damage: bool) -> Cut | str | None:
         path = self._folder / name
         size = self._files.size(path) or 0
         if known_end > size:
@@ -241,7 +241,7 @@ class Volumes:
         end, damage = sound_end(self._files, path, known_end)
         if end >= size and size > 0:
             return None
-        if damage is not None and not is_rest_unpromised and damage.offset + damage.length < size:
+        if damage is not None and not may_cut_damage and damage.offset + damage.length < size:
             return f"{name} is damaged at byte {damage.offset}: {damage.why}"
         if end == 0:
             self._remove(name)
@@ -265,7 +265,7 @@ def sound_end(files: Files, path: Path, from_offset: int = 0) -> tuple[int, Dama
 
 
 def volume_name(serial: int, moment: str) -> str:
-    """Serial number first, so that names sort by creation, whatever the clock does."""
+    """Serial number first, so that names sort by creation, even if the clock is set back."""
     return f"gossamer-{serial:08d}-{''.join(filter(str.isdigit, moment[:19]))}.warc.gz"
 
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import msgspec
 
-from gossamer.archive.foreign import PASSED_OVER, foreign
+from gossamer.archive.foreign import WITHOUT_PAGE, foreign
 from gossamer.archive.foreign_records import Aside, ImportReport
 from gossamer.archive.record import stored
 from gossamer.archive.volumes import Volumes
@@ -112,8 +112,8 @@ async def take_in(
                 say()
     finally:
         lock.release()
-    kinds = {reason: number for reason, number in report.counts.items() if number and reason in PASSED_OVER}
-    aside = {reason: number for reason, number in report.counts.items() if reason not in PASSED_OVER}
+    kinds = {reason: number for reason, number in report.counts.items() if number and reason in WITHOUT_PAGE}
+    aside = {reason: number for reason, number in report.counts.items() if reason not in WITHOUT_PAGE}
     return TakenIn(taken, pages, already_here, kinds, aside, report.records, tuple(damage))
 
 
