@@ -15,10 +15,10 @@ from gossamer.testing import FakeClock
 from gossamer.views.facts.checkpoints import (
     DIGESTS,
     Checkpoints,
+    changed_files,
     digests_of,
     newest,
     tables_without,
-    unlike_digests,
     write_digests,
 )
 from gossamer.views.facts.store import opened
@@ -41,7 +41,7 @@ def made(tmp_path: Path, batches: int = 2) -> tuple[Path, Path]:
 
 
 def unlike(folder: Path) -> list[str]:
-    return unlike_digests(folder, FILES, lambda _: None)
+    return changed_files(folder, FILES, lambda _: None)
 
 
 def test_a_store_and_its_checkpoint_are_as_they_were_written_also_once_it_is_opened_again(tmp_path: Path) -> None:

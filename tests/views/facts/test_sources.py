@@ -17,7 +17,7 @@ from gossamer.values.messages import PageFacts
 from gossamer.values.page import ntriples
 from gossamer.values.url import Url
 from gossamer.views.facts.checkpoints import Checkpoints
-from gossamer.views.facts.query_job import SparqlQuestion, SparqlResult, Unsourced, _reply
+from gossamer.views.facts.query_job import SourcesUnreadable, SparqlQuestion, SparqlResult, _reply
 from gossamer.views.facts.sources import SOURCES, SourcesReader, graph_name
 from gossamer.views.facts.store import Graph
 
@@ -104,7 +104,7 @@ def test_F_X12_a_damaged_or_missing_database_is_damage_of_the_graph(tmp_path: Pa
     if content:
         with pytest.raises(ViewDamaged, match=SOURCES):
             SourcesReader(live / SOURCES).record_of(graph_name(PAGE), 7)
-        assert isinstance(_reply(question(copy, live / SOURCES)), Unsourced)
+        assert isinstance(_reply(question(copy, live / SOURCES)), SourcesUnreadable)
 
 
 def test_the_record_is_small(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from gossamer.store.statements import State
 from gossamer.values.capture import Kept
 from gossamer.values.format import counted
 from gossamer.values.url import Url
-from gossamer.views.facts.checkpoints import DIGESTS, newest, tables_without, unlike_digests, view_of
+from gossamer.views.facts.checkpoints import DIGESTS, changed_files, newest, tables_without, view_of
 from gossamer.views.facts.sources import SOURCES, damaged_records, graph_name
 from gossamer.views.facts.store import POSITION, fetched_at, opened
 from gossamer.views.links.reader import LinksReader, every_link
@@ -300,8 +300,8 @@ def _facts(name: str, folder: Path, files: Files, says: Says) -> OpenView:
     """Every file is held against its digest, and every fact is read, in one of the orders in which they are kept."""
     path, view = folder / POSITION, view_of(folder)
     position = position_in(files.read(path)) if files.size(path) is not None else None
-    if unlike := unlike_digests(folder, files, says):
-        raise ViewDamaged(view, f"not as they were written: {', '.join(unlike)}")
+    if changed := changed_files(folder, files, says):
+        raise ViewDamaged(view, f"not as they were written: {', '.join(changed)}")
     new, number = tables_without(folder, files), 0
     store = opened(folder)
     with damage_named(view, OSError, RuntimeError, ValueError):

@@ -1,11 +1,11 @@
-"""Checkpoints: copies of the live store that other processes may read, two of them; and digests to verify both.
+"""Checkpoints: the last two copies of the live store, for other processes to read; and digests to verify both.
 
-Only the owner of the live store makes them: reading beside a writer is undefined (pyoxigraph, `Store.read_only`). A
-copy is hard links, so it costs what has changed, not what there is.
+Only the owner of the live store makes them: reading while another process writes is undefined (pyoxigraph,
+`Store.read_only`). A copy consists of hard links, so its cost grows with what has changed, not with what there is.
 
 RocksDB has a checksum in every block, but checks it only when the block is read, and nothing that Oxigraph offers
 reads every order in which it keeps the facts. It also takes a truncated manifest for one of a store with fewer facts.
-Tables never change and a manifest only grows, so what was there at the last checkpoint can be compared.
+Tables never change and a manifest only grows, so both can be compared with the digests of the last checkpoint.
 """
 
 import json
@@ -26,7 +26,7 @@ PREFIX = "facts-"
 MAKING = "making-"
 CONFIRMED = "confirmed"
 SEAL = "sizes.json"
-"""The files of a checkpoint and their sizes: RocksDB takes half a manifest for a store with fewer facts."""
+"""The files of a checkpoint and their sizes."""
 FORMAT = "format"
 """The file in a store's folder with the version of its content; older stores have none."""
 VERSION = b"2"
@@ -57,7 +57,7 @@ class Checkpoint:
 
 
 class Checkpoints:
-    """Make checkpoints and delete old ones. REQUIRES: one maker, which may be a thread beside the one that writes.
+    """Makes checkpoints and deletes old ones. REQUIRES: one maker, though not necessarily the thread that writes.
 
     Readers take `newest` for each query and keep it no longer than `every_s`, so it is always one of the two kept."""
 
@@ -73,12 +73,13 @@ class Checkpoints:
 
     def is_due(self) -> bool:
         """Whether `every_s` has passed since the last one was made or found up to date."""
-        last_at = self._checked_at if self._checked_at is not None else self._last_named()
-        now = self._clock.now()
+        last_at, now = self._checked_at, self._clock.now()
+        if last_at is None and (present := newest(self._files, self._folder)) is not None:
+            last_at = present.as_of
         return last_at is None or now < last_at or now - last_at >= self._every_s * SECOND
 
     def made_elsewhere(self) -> None:
-        """Another process has just made one: the next is due after the interval, whatever the clock does."""
+        """Another process has just made one: the next is due after the interval."""
         self._checked_at = self._clock.now()
 
     def make(self, graph: LiveStore) -> Checkpoint | None:
@@ -104,17 +105,10 @@ class Checkpoints:
         self._files.rename(making, made)
         self._tell("checkpoint.renamed", checkpoint=made.name)
         self._made_of = changes
-        self._drop_old()
-        return Checkpoint(made, now)
-
-    def _drop_old(self) -> None:
         for name in _names(self._files, self._folder)[:-KEPT]:
             self._files.remove(self._folder / name)
             self._tell("checkpoint.removed", checkpoint=name)
-
-    def _last_named(self) -> Instant | None:
-        present = newest(self._files, self._folder)
-        return present.as_of if present else None
+        return Checkpoint(made, now)
 
 
 def newest(files: Files, folder: Path, damaged: Collection[str] = ()) -> Checkpoint | None:
@@ -130,7 +124,7 @@ def newest(files: Files, folder: Path, damaged: Collection[str] = ()) -> Checkpo
     return Checkpoint(folder / names[-1], as_of)
 
 
-def unlike_format(folder: Path) -> str:
+def format_mismatch(folder: Path) -> str:
     """Why this version cannot read a store; empty when it can."""
     try:
         found = (folder / FORMAT).read_bytes()
@@ -142,7 +136,7 @@ def unlike_format(folder: Path) -> str:
     return "" if found == VERSION else f"it has format {version}, and this version of Gossamer reads {VERSION.decode()}"
 
 
-def unlike_seal(folder: Path) -> str:
+def seal_mismatch(folder: Path) -> str:
     """What is missing or truncated in a checkpoint; empty when nothing is, or for an older one without a seal."""
     try:
         sizes = json.loads((folder / SEAL).read_bytes())
@@ -202,23 +196,22 @@ def digests_of(folder: Path, files: Files) -> dict[str, Digest]:
         raise ViewDamaged(view_of(folder), f"{DIGESTS} cannot be read: {trouble}") from trouble
 
 
-def unlike_digests(folder: Path, files: Files, says: Callable[[str], None]) -> list[str]:
-    """Names of changed files. A missing one was merged into others, or the store itself reports it."""
-    kept = digests_of(folder, files)
+def changed_files(folder: Path, files: Files, says: Callable[[str], None]) -> list[str]:
+    """Files that do not match their digest. A missing one was merged into others, or the store itself reports it."""
+    digests = digests_of(folder, files)
     changed: list[str] = []
-    for number, (name, digest) in enumerate(kept.items(), 1):
-        says(f"checking {folder.name}: file {number:,} of {len(kept):,}")
+    for number, (name, digest) in enumerate(digests.items(), 1):
+        says(f"checking {folder.name}: file {number:,} of {len(digests):,}")
         size = files.size(folder / name)
         if size is not None and (size < digest.size or _digest(folder / name, digest.size, files) != digest):
             changed.append(name)
     return changed
 
 
-def cut_manifest(folder: Path, files: Files) -> str:
+def truncated_manifest(folder: Path, files: Files) -> str:
     """A manifest that was truncated; empty when none was."""
     manifests = {name: one.size for name, one in digests_of(folder, files).items() if name.startswith(MANIFEST)}
-    cut = (name for name, before in manifests.items() if (files.size(folder / name) or before) < before)
-    return next(cut, "")
+    return next((name for name, before in manifests.items() if (files.size(folder / name) or before) < before), "")
 
 
 def tables_without(folder: Path, files: Files) -> int:

@@ -62,10 +62,10 @@ class _Block:
     """Consecutive triples, and the sub-queries that replace some of them."""
 
     kept: list[str] = field(default_factory=list)
-    asked: list[str] = field(default_factory=list)
+    replaced: list[str] = field(default_factory=list)
 
     def text(self) -> str:
-        return " ".join([*self.asked, *(f"{one} ." for one in self.kept)])
+        return " ".join([*self.replaced, *(f"{one} ." for one in self.kept)])
 
 
 class _Walk:
@@ -97,24 +97,23 @@ class _Walk:
             raise QueryRefused(NO_QUOTES)
         out = []
         while (token := self._next()) is not END:
+            out.append(self._part())
             if token.is_word("CONSTRUCT"):
-                out += [self._take(), *self._template()]
-            elif token.is_mark("("):
+                if not self._next().is_mark("{"):
+                    raise QueryRefused(NO_SHORT_FORM)
                 out.append(self._copied())
-            elif token.is_word("VALUES"):
-                out.append(self._values())
-            elif token.is_mark("{"):
-                out.append(self._group())
-            else:
-                out.append(self._take())
             if token.is_word("PREFIX", "BASE"):
                 out += [self._take() for _ in range(2 if token.is_word("PREFIX") else 1)] + ["\n"]
         return " ".join(out)
 
-    def _template(self) -> list[str]:
-        if not self._next().is_mark("{"):
-            raise QueryRefused(NO_SHORT_FORM)
-        return [self._copied()]
+    def _part(self) -> str:
+        """The next part outside of group graph patterns."""
+        token = self._next()
+        if token.is_mark("("):
+            return self._copied()
+        if token.is_word("VALUES"):
+            return self._values()
+        return self._group() if token.is_mark("{") else self._take()
 
     def _copied(self) -> str:
         """From an opening bracket to its closing one, unchanged."""
@@ -176,12 +175,7 @@ class _Walk:
     def _sub_select(self) -> str:
         out = []
         while not (token := self._next()).is_mark("}") and token is not END:
-            if token.is_mark("("):
-                out.append(self._copied())
-            elif token.is_word("VALUES"):
-                out.append(self._values())
-            else:
-                out.append(self._group() if token.is_mark("{") else self._take())
+            out.append(self._part())
         return " ".join(out)
 
     def _filter(self) -> str:
@@ -210,11 +204,11 @@ class _Walk:
                 values.append(self._node())
             for value in values:
                 head = subject[0] if len(subject) == 1 else Token("bracket", self._text(subject), subject[0].start)
-                asked = self._asked(_Pattern(head, verb, value))
-                if asked is None:
+                replacement = self._replacement(_Pattern(head, verb, value))
+                if replacement is None:
                     kept.append(f"{self._text(verb)} {self._text(value)}")
                 else:
-                    block.asked.append(asked)
+                    block.replaced.append(replacement)
         if kept or len(subject) > 1:
             block.kept.append(f"{self._text(subject)} {' ; '.join(kept)}")
         if self._next().is_mark("."):
@@ -254,7 +248,7 @@ class _Walk:
                 return self._tokens[start : self._at]
             self._take()
 
-    def _asked(self, pattern: _Pattern) -> str | None:
+    def _replacement(self, pattern: _Pattern) -> str | None:
         """The sub-query that replaces the pattern; None where it stays."""
         if len(pattern.verb) > 1:
             self.notes.append(PATHS)
@@ -323,8 +317,8 @@ class _Walk:
         terms = [pattern.subject, *value]
         if any(term.kind in ("blank", "bracket") or term.is_mark("[", "(") for term in terms):
             raise QueryRefused(NO_BLANKS)
-        shown = terms if self._graph is None else [*terms, self._graph]
-        variables = dict.fromkeys(f"?{term.text[1:]}" for term in shown if term.kind == "variable")
+        selected = terms if self._graph is None else [*terms, self._graph]
+        variables = dict.fromkeys(f"?{term.text[1:]}" for term in selected if term.kind == "variable")
         if not variables:
             return f"FILTER EXISTS {{ {where} }}"
         return f"{{ SELECT DISTINCT {' '.join(variables)} WHERE {{ {where} }} }}"

@@ -11,7 +11,7 @@ from gossamer.base.errors import ConfigError, QueryRefused, ViewDamaged
 from gossamer.extract.origins import FactOrigin, text_of
 from gossamer.extract.vocabularies import Kind, Vocabularies, canonical, with_own
 from gossamer.views.facts import results
-from gossamer.views.facts.checkpoints import unlike_format, unlike_seal
+from gossamer.views.facts.checkpoints import format_mismatch, seal_mismatch
 from gossamer.views.facts.inference import TYPE, Widened, widened
 from gossamer.views.facts.query_text import Canonical, canonical_query, explained, inspect, refuse_remote, tokens_of
 from gossamer.views.facts.sources import CAPTURE, PATH, PROVENANCE, SPELLING, SYNTAX, SourcesReader
@@ -71,13 +71,13 @@ class CheckpointDamaged(msgspec.Struct, frozen=True, tag=True):
     words: str
 
 
-class Unsourced(msgspec.Struct, frozen=True, tag=True):
+class SourcesUnreadable(msgspec.Struct, frozen=True, tag=True):
     """The query asks where facts are on their pages, and that database cannot be read."""
 
     words: str
 
 
-Reply = SparqlResult | SparqlRefused | CheckpointGone | CheckpointDamaged | Unsourced
+Reply = SparqlResult | SparqlRefused | CheckpointGone | CheckpointDamaged | SourcesUnreadable
 
 _questions = msgspec.msgpack.Decoder(SparqlQuestion)
 _replies = msgspec.msgpack.Encoder()
@@ -114,7 +114,7 @@ def _store(folder: str) -> Store:
     if folder not in _opened:
         _opened.clear()
         _stated.clear()
-        if folder and (why := unlike_format(Path(folder)) or unlike_seal(Path(folder))):
+        if folder and (why := format_mismatch(Path(folder)) or seal_mismatch(Path(folder))):
             raise OSError(why)
         _opened[folder] = Store.read_only(folder) if folder else Store()
     return _opened[folder]
@@ -122,13 +122,13 @@ def _store(folder: str) -> Store:
 
 def _answer(store: Store, question: SparqlQuestion) -> Reply:
     known = with_own(question.vocabulary)
-    unsourced: list[str] = []
-    functions = _functions(store, question.sources, unsourced) | _relations(known)
+    errors: list[str] = []
+    functions = _functions(store, question.sources, errors) | _relations(known)
     meant = _with_canonical_names(question, functions)
     spell = str if question.has_exact_names else canonical
     default: list[NamedNode | BlankNode | DefaultGraph] = [_page(store, spell(one)) for one in question.default_graphs]
     named: list[NamedNode | BlankNode] = [_page(store, spell(one)) for one in question.named_graphs]
-    named_in_query = inspect(meant.query).graphs
+    named_in_query = inspect(meant.query)
     for name in named_in_query:
         _page(store, name)
     has_dataset = bool(default or named or named_in_query)
@@ -149,8 +149,8 @@ def _answer(store: Store, question: SparqlQuestion) -> Reply:
     else:
         media_type = results.media_type_for(question.accept, results.TRIPLES)
         body, cut = results.write_triples(answer, media_type, question.most_rows, question.most_bytes)
-    if unsourced:
-        return Unsourced(unsourced[0])
+    if errors:
+        return SourcesUnreadable(errors[0])
     ran = asked.query if asked.query != question.query else ""
     return SparqlResult(media_type, body, cut, query=ran, notes=(*meant.notes, *asked.notes))
 
@@ -204,19 +204,19 @@ def _relations(known: Vocabularies) -> Functions:
     }
 
 
-def _functions(store: Store, path: str, unsourced: list[str]) -> Functions:
+def _functions(store: Store, path: str, errors: list[str]) -> Functions:
     """Functions on where a fact comes from; unbound where that is not known for the capture the facts are from.
 
-    Errors of the database go into `unsourced`: the engine takes an exception in a function for unbound too."""
+    The database's errors are added to `errors`: to the engine, an exception in a function means unbound too."""
     if path not in _readers:
         _readers.clear()
         _readers[path] = SourcesReader(Path(path))
     reader = _readers[path]
 
-    def source(graph: Term, subject: Term, predicate: Term, thing: Term) -> FactOrigin | None:
+    def source(graph: Term, subject: Term, predicate: Term, object_: Term) -> FactOrigin | None:
         if not isinstance(graph, NamedNode) or isinstance(subject, Literal) or not isinstance(predicate, NamedNode):
             return None
-        if not path or Quad(subject, predicate, thing, graph) not in store:  # only stored facts, no made-up ones
+        if not path or Quad(subject, predicate, object_, graph) not in store:  # only stored facts, no invented ones
             return None
         capture = next(store.quads_for_pattern(graph, _CAPTURE, None, _PROVENANCE), None)
         if capture is None or not isinstance(capture.object, Literal):
@@ -224,18 +224,18 @@ def _functions(store: Store, path: str, unsourced: list[str]) -> Functions:
         try:
             record = reader.record_of(graph.value, int(capture.object.value))
         except ViewDamaged as damage:
-            unsourced.append(damage.why)
+            errors.append(damage.why)
             return None
-        parts = [text_of(part) for part in (subject, predicate, thing) if not isinstance(part, Triple)]
+        parts = [text_of(part) for part in (subject, predicate, object_) if not isinstance(part, Triple)]
         return record.of(" ".join(parts).encode()) if record is not None and len(parts) == 3 else None
 
     def function(text_of_origin: Callable[[FactOrigin], str | None]) -> Callable[..., Literal | None]:
-        def called(*terms: Term) -> Literal | None:
+        def text_of_terms(*terms: Term) -> Literal | None:
             found = source(*terms) if len(terms) == 4 else None
             text = text_of_origin(found) if found is not None else None
             return None if text is None else Literal(text)
 
-        return called
+        return text_of_terms
 
     return {
         NamedNode(SYNTAX): function(lambda origin: " ".join(origin.syntaxes)),

@@ -1,8 +1,8 @@
-"""The text of a SPARQL query: its tokens, its names in canonical form, what it asks for, and what is wrong with it.
+"""The text of a SPARQL query: its tokens, its names in canonical form, checks, and explanations of errors.
 
 The engine has no lexer: its parser reads characters, so `1e5SERVICE` is a number and a keyword, and whether `<` starts
-an IRI or compares two values depends on where it stands. A check of the text is worth something only if it sees the
-same tokens, so the rules here are those of the engine's terminals, not of SPARQL 1.1 section 19.8 where the two differ
+an IRI or compares two values depends on the context. A check of the text is worth something only if it sees the same
+tokens, so the rules here are those of the engine's terminals, not of SPARQL 1.1 section 19.8 where the two differ
 (a local name has at most one group of dots). Text that can be split in two ways is refused. Linear in the query.
 
 A query is checked before it runs: no update, nothing remote, no deep nesting. The check reads tokens, so a string, an
@@ -11,7 +11,7 @@ IRI, a name or a variable may contain any word.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 from gossamer.base.errors import QueryRefused
@@ -53,6 +53,7 @@ _TOKEN = re.compile(
 )
 CLOSES = {"{": "}", "(": ")", "[": "]"}
 _OPENS = {**CLOSES, "{|": "|}"}
+_NESTS = {**_OPENS, "<<": ">>"}
 _TERMS = frozenset({"variable", "string", "number", "iri", "name", "blank", "language"})
 _ENDS = frozenset({")", "]", "}", ">>", "|}"})
 _EXPRESSION = frozenset({
@@ -290,26 +291,28 @@ REMOTE = "SERVICE is not available: queries run on this collection alone."
 _SERVICE = re.compile("service", re.IGNORECASE | re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class QueryNeeds:
-    graphs: tuple[str, ...]
-    """IRIs named by FROM and FROM NAMED."""
-
-
-def inspect(query: str) -> QueryNeeds:
-    """Raises QueryRefused with a reason for the user."""
+def inspect(query: str) -> list[str]:
+    """The IRIs named by FROM and FROM NAMED. Raises QueryRefused with a reason for the user."""
     if len(query) > LONGEST_QUERY:
         raise QueryRefused(f"The query is longer than {LONGEST_QUERY:,} characters.")
     tokens = tokens_of(query)
     refuse_remote(tokens)
-    words = _Words()
+    depth = 0
     for token in tokens:
-        words.take(token)
-    return QueryNeeds(tuple(words.graphs))
+        depth += token.is_mark(*_NESTS) - token.is_mark(*_NESTS.values())
+        if depth > DEEPEST:
+            raise QueryRefused(f"The query has more than {DEEPEST} brackets inside each other.")
+    form = next((token for token in tokens if token.kind == "word" and not token.is_word(*PROLOGUE)), END)
+    if form.is_word(*UPDATES):
+        raise QueryRefused("This is an update, and the facts are read only: they come from pages alone.")
+    prefixes = prefixes_in(tokens)
+    terms = [token for token in tokens if not token.is_word("NAMED")]
+    graphs = [term for word, term in pairwise(terms) if word.is_word("FROM") and term.kind in ("iri", "name")]
+    return [unescaped(one.text[1:-1]) if one.kind == "iri" else in_full(one, prefixes) or one.text for one in graphs]
 
 
 def refuse_remote(tokens: list[Token]) -> None:
-    """No other keyword contains SERVICE, so any word with it, whatever it is glued to, asks for a remote query.
+    """No other keyword contains SERVICE, so any word with it, with or without a space, asks for a remote query.
 
     A prefix may be called `service:`. Before a block the engine would also try to parse `SERVICE :name { ... }`, so
     there it is allowed only after GRAPH, which must have a name."""
@@ -319,54 +322,6 @@ def refuse_remote(tokens: list[Token]) -> None:
         if token.kind == "name" and _SERVICE.search(token.text.partition(":")[0]):
             if after.is_mark("{") and not before.is_word("GRAPH"):
                 raise QueryRefused(REMOTE)
-
-
-class _Words:
-    """Check the tokens in order."""
-
-    def __init__(self) -> None:
-        self.graphs: list[str] = []
-        self._prefixes: dict[str, str] = {}
-        self._before = ("", "")
-        self._depth = 0
-        self._form = ""
-
-    def take(self, token: Token) -> None:
-        if token.is_mark("(", "{", "[", "<<", "{|"):
-            self._depth += 1
-            if self._depth > DEEPEST:
-                raise QueryRefused(f"The query has more than {DEEPEST} brackets inside each other.")
-        elif token.is_mark(")", "}", "]", ">>", "|}"):
-            self._depth -= 1
-        elif token.kind == "word":
-            self._take_word(token.text.upper())
-        elif token.kind in ("iri", "name"):
-            self._take_iri(token.kind, token.text)
-
-    def _take_word(self, word: str) -> None:
-        if not self._form and word not in PROLOGUE:
-            self._form = word
-            if word in UPDATES:
-                raise QueryRefused("This is an update, and the facts are read only: they come from pages alone.")
-        if not (word == "NAMED" and self._before[0] == "FROM"):
-            self._before = (word, "")
-
-    def _take_iri(self, kind: str, text: str) -> None:
-        word, prefix = self._before
-        if word == "PREFIX" and kind == "name":
-            self._before = (word, text)
-            return
-        if word == "PREFIX":
-            self._prefixes[prefix] = text[1:-1]
-        if word == "FROM":
-            self.graphs.append(self._full(kind, text))
-        self._before = ("", "")
-
-    def _full(self, kind: str, text: str) -> str:
-        if kind == "name":
-            prefix, _, local = text.partition(":")
-            return self._prefixes.get(prefix + ":", "") + local.replace("\\", "")
-        return unescaped(text[1:-1])
 
 
 # What is wrong with a query, for its author: where, what, and how to fix it.

@@ -73,8 +73,7 @@ def media_type_for(accept: str, offered: tuple[str, ...]) -> str:
     for part in accept.split(","):
         name, *parameters = (piece.strip() for piece in part.lower().split(";"))
         name = ALSO_CALLED.get(name, name)
-        if name not in offered:
-            name = OF_GRAPHS.get(name, name)
+        name = name if name in offered else OF_GRAPHS.get(name, name)
         weight = _weight(parameters)
         if name in offered and weight > best_weight:
             best, best_weight = name, weight
@@ -92,8 +91,7 @@ def _weight(parameters: list[str]) -> float:
 
 
 def write_truth(answer: QueryBoolean, media_type: str) -> Written:
-    kinds = {JSON: QueryResultsFormat.JSON, XML: QueryResultsFormat.XML, CSV: QueryResultsFormat.CSV}
-    return answer.serialize(format=kinds.get(media_type, QueryResultsFormat.TSV)) or b"", False
+    return answer.serialize(format=QueryResultsFormat.from_media_type(media_type)) or b"", False
 
 
 def write_triples(triples: QueryTriples, media_type: str, most_rows: int, most_bytes: int) -> Written:
@@ -108,15 +106,7 @@ def write_triples(triples: QueryTriples, media_type: str, most_rows: int, most_b
     if media_type == RDF_XML:
         kept = [_fit_for_xml(triple) for triple in kept]
     prefixes = _prefixes_in(kept) if media_type in (TURTLE, RDF_XML) else None
-    return serialize(kept, format=_FORMATS[media_type], prefixes=prefixes) or b"", cut
-
-
-_FORMATS = {
-    TURTLE: RdfFormat.TURTLE,
-    N_TRIPLES: RdfFormat.N_TRIPLES,
-    JSON_LD: RdfFormat.JSON_LD,
-    RDF_XML: RdfFormat.RDF_XML,
-}
+    return serialize(kept, format=RdfFormat.from_media_type(media_type), prefixes=prefixes) or b"", cut
 
 
 def _prefixes_in(triples: list[Triple]) -> dict[str, str]:

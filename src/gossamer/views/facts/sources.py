@@ -1,5 +1,4 @@
-"""IRIs of our own in the graph, and where on its page each fact comes from: one small record a page, beside the graph
-(docs/formats.md).
+"""Our own IRIs in the graph; and where on its page each fact comes from: a small record a page (docs/formats.md).
 
 As facts in the graph these records would cost four times the work and disk. Their database is in the graph's folder and
 is lost with it. It has no write-ahead log, so that query workers, which may not write, can read it.
@@ -66,7 +65,7 @@ class PageSources(NamedTuple):
 
 
 class Sources:
-    """The only writer, beside the graph's. `put` is one transaction."""
+    """The only writer, in the process that writes the graph."""
 
     def __init__(self, folder: Path, files: Files) -> None:
         self._path = folder / SOURCES
@@ -90,10 +89,10 @@ class Sources:
             self._connection = None
 
     def put(self, pages: Iterable[PageSources]) -> None:
-        """Replace the records of these pages."""
+        """Replace the records of these pages, in one transaction."""
         assert self._connection is not None, "the sources are not open"
         rows = [{"id": id_of(page.graph), "capture": page.capture_id, "record": page.record} for page in pages]
-        rows.sort(key=itemgetter("id"))  # ids are hashes: in order, each leaf of the table is visited once
+        rows.sort(key=itemgetter("id"))  # ids are hashes: in order, each leaf of the table is written once
         try:
             with self._connection as transaction:
                 transaction.execute("BEGIN IMMEDIATE")
@@ -118,7 +117,7 @@ class Sources:
 
 
 class SourcesReader:
-    """Reads beside the writer. `close` it after every query: a rebuild replaces the file."""
+    """Reads while the writer works. `close` it after every query: a rebuild replaces the file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -147,14 +146,11 @@ class SourcesReader:
                 return None
             except sqlite3.DatabaseError as trouble:
                 raise ViewDamaged(self._path.parent, f"{SOURCES}: {trouble}") from trouble
-            self._remember(key, record)
+            self._remembered[key] = record
+            self._facts += _weight(record)
+            while self._facts > MOST_REMEMBERED and len(self._remembered) > 1:
+                self._facts -= _weight(self._remembered.popitem(last=False)[1])
         return self._remembered[key]
-
-    def _remember(self, key: tuple[str, int], record: Record | None) -> None:
-        self._remembered[key] = record
-        self._facts += _weight(record)
-        while self._facts > MOST_REMEMBERED and len(self._remembered) > 1:
-            self._facts -= _weight(self._remembered.popitem(last=False)[1])
 
     def _read(self, graph: str, capture_id: int) -> Record | None:
         if self._connection is None:

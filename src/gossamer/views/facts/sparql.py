@@ -21,10 +21,10 @@ from gossamer.views.facts.query_job import (
     CheckpointDamaged,
     CheckpointGone,
     Reply,
+    SourcesUnreadable,
     SparqlQuestion,
     SparqlRefused,
     SparqlResult,
-    Unsourced,
     job,
 )
 from gossamer.views.facts.query_text import LONGEST_QUERY
@@ -154,7 +154,7 @@ class QueryPool:
                     raise QueryRefused(words)
                 case CheckpointDamaged(words):  # the one before it may be whole
                     damaged[Path(folder).name] = words
-                case Unsourced(words):
+                case SourcesUnreadable(words):
                     if question.sources == (sources := self._sources()):
                         raise ViewDamaged(Path(sources).parent, words)
                     question = msgspec.structs.replace(question, sources=sources)  # a rebuild moved it

@@ -21,9 +21,9 @@ from gossamer.values.url import Url
 from gossamer.views.facts.checkpoints import (
     FORMAT,
     VERSION,
-    cut_manifest,
-    unlike_format,
-    unlike_seal,
+    format_mismatch,
+    seal_mismatch,
+    truncated_manifest,
     view_of,
     write_digests,
 )
@@ -112,7 +112,7 @@ class Graph:
                 self._files.remove(self._folder)
                 self._files.make_folder(self._folder)
             self._files.write(mark, VERSION)
-        if name := cut_manifest(self._folder, self._files):  # the store would open, with fewer facts
+        if name := truncated_manifest(self._folder, self._files):  # the store would open, with fewer facts
             raise ViewDamaged(self._folder, f"{name} is shorter than it was")
 
     @property
@@ -286,7 +286,7 @@ PIECE = 1 << 16
 def opened(folder: Path) -> Store:
     """Open a checkpoint, or a live store whose owner has ended, for reading."""
     with damage_named(view_of(folder), OSError, RuntimeError):
-        if why := unlike_format(folder) or unlike_seal(folder):
+        if why := format_mismatch(folder) or seal_mismatch(folder):
             raise ViewDamaged(view_of(folder), why)
         return Store.read_only(str(folder))
 
