@@ -10,9 +10,9 @@ from gossamer.parse.html.tree import (
     MOST_ATTRIBUTES,
     MOST_TAGS,
     flattened,
+    index_of,
     is_within_limits,
     parse_html,
-    place_of,
     scan_html,
 )
 
@@ -141,4 +141,4 @@ def test_frames_are_met():
 def test_an_element_is_found_among_those_with_its_tag():
     seen = scan_html(parse_html(b"<p>1<b>2</b><p>3<b>4</b>").tree)
     for at, node in enumerate(seen.nodes):
-        assert [place_of(node, seen.nodes, seen.tags, start) for start in range(at + 1)] == [at] * (at + 1)
+        assert [index_of(node, seen.nodes, seen.tags, start) for start in range(at + 1)] == [at] * (at + 1)

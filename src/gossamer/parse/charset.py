@@ -226,24 +226,24 @@ _BIG5 = {0xA3C0 + at: chr(0x2400 + at) for at in range(32)} | {
 }
 
 
-def _big5(fault: UnicodeError) -> tuple[str, int]:
-    assert isinstance(fault, UnicodeDecodeError)
-    found = _BIG5.get(int.from_bytes(fault.object[fault.start : fault.start + 2], "big"))
-    return (found, fault.start + 2) if found else ("\ufffd", fault.end)
+def _big5(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeDecodeError)
+    found = _BIG5.get(int.from_bytes(error.object[error.start : error.start + 2], "big"))
+    return (found, error.start + 2) if found else ("\ufffd", error.end)
 
 
-def _jis(fault: UnicodeError) -> tuple[str, int]:
+def _jis(error: UnicodeError) -> tuple[str, int]:
     """NEC's and IBM's additions to JIS X 0208: the Shift_JIS codec has them, at the position given by row and cell."""
-    assert isinstance(fault, UnicodeDecodeError)
-    lowest = 0xA0 if fault.encoding == "euc_jp" else 0x20
-    pair = fault.object[fault.start : fault.start + 2]
+    assert isinstance(error, UnicodeDecodeError)
+    lowest = 0xA0 if error.encoding == "euc_jp" else 0x20
+    pair = error.object[error.start : error.start + 2]
     row, cell = (byte - lowest for byte in pair) if len(pair) == 2 else (0, 0)
     if not (1 <= row <= 94 and 1 <= cell <= 94):
-        return "\ufffd", fault.end
+        return "\ufffd", error.end
     lead = (row + 1) // 2 + (0x80 if row <= 62 else 0xC0)
     trail = cell + 0x9E if row % 2 == 0 else cell + 0x3F + (cell >= 64)
     found = bytes((lead, trail)).decode("cp932", "ignore")
-    return (found, fault.start + 2) if found else ("\ufffd", fault.end)
+    return (found, error.start + 2) if found else ("\ufffd", error.end)
 
 
 codecs.register_error("gossamer.big5", _big5)

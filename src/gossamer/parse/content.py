@@ -14,7 +14,7 @@ from typing import NamedTuple
 from rensa import RMinHash
 from selectolax.lexbor import LexborNode
 
-from gossamer.parse.html.tree import INLINE, ParsedHtml, folded, place_of, tag_number
+from gossamer.parse.html.tree import INLINE, ParsedHtml, folded, index_of, tag_number
 
 LONGEST_TITLE = 512
 LONGEST_DESCRIPTION = 1024
@@ -46,7 +46,7 @@ _RAW = frozenset((tag_number("script"), tag_number("style")))  # most of what is
 _OWNING = frozenset((tag_number("main"), tag_number("article")))
 _BODY, _TITLE = tag_number("body"), tag_number("title")
 _UNQUOTED = "span[data-nosnippet], div[data-nosnippet], section[data-nosnippet]"
-_MAY_BE_UNQUOTED = (b"data-nosnippet", b"DATA-NOSNIPPET")
+_NOSNIPPET = (b"data-nosnippet", b"DATA-NOSNIPPET")
 
 
 class PageHead(NamedTuple):
@@ -76,12 +76,11 @@ def head_of(seen: ParsedHtml) -> PageHead:
     title = seen.nodes[seen.tags.index(_TITLE)] if _TITLE in seen.tags else None
     root = seen.tree.root
     declared = root.attributes if root is not None else {}
-    said = dict(reversed(named))
+    first = dict(reversed(named))
+    description = (first.get("description") or first.get("og:description") or "")[: LONGEST_DESCRIPTION * 4]
     return PageHead(
         title=folded(title.text()[: LONGEST_TITLE * 8])[:LONGEST_TITLE] if title is not None else "",
-        description=folded((said.get("description") or said.get("og:description") or "")[: LONGEST_DESCRIPTION * 4])[
-            :LONGEST_DESCRIPTION
-        ],
+        description=folded(description)[:LONGEST_DESCRIPTION],
         language=declared.get("lang") or declared.get("xml:lang"),
         metas=tuple(named),
     )
@@ -89,7 +88,7 @@ def head_of(seen: ParsedHtml) -> PageHead:
 
 def may_have_nosnippet(markup: bytes) -> bool:
     """Whether to look for text that may not be quoted: few pages have any."""
-    return any(spelt in markup for spelt in _MAY_BE_UNQUOTED)
+    return any(name in markup for name in _NOSNIPPET)
 
 
 def content_of(seen: ParsedHtml, has_unquoted: bool) -> Content:
@@ -99,25 +98,28 @@ def content_of(seen: ParsedHtml, has_unquoted: bool) -> Content:
     if body is None:
         return Content("", "", ())
     unquoted = frozenset([one.mem_id for one in body.css(_UNQUOTED)]) if has_unquoted else frozenset()
-    found = _sorted(*_within(seen, body), unquoted)
+    found = _by_kind(*_within(seen, body), unquoted)
     for element in found["unread"]:
         element.decompose()
     bold = _bold(found["bold"]) if found["bold"] else ()
     for element in found["inline"]:
         element.unwrap(delete_empty=True)
     body.merge_text_nodes()
-    rest = [_cut(element) for element in found["around"]]
+    rest = []
+    for element in found["around"]:
+        rest.append(_text(element))
+        element.decompose()
     # the one element declared as the main content, if there is one: a list of many articles has none
     main = next((one[0] for one in (found["main"], found["article"]) if len(one) == 1), None)
     headings = _headings(found["heading"])
     content = folded(_text(main if main is not None else body))
     if main is not None:
         main.decompose()
-        beside = folded(_text(body))
-        if len(beside) > len(content):
-            content = f"{content} {beside}".strip(" ")
+        remainder = folded(_text(body))
+        if len(remainder) > len(content):
+            content = f"{content} {remainder}".strip(" ")
         else:
-            rest.append(beside)
+            rest.append(remainder)
     return Content(content, folded(" ".join(rest)), headings, bold)
 
 
@@ -130,7 +132,7 @@ def _within(seen: ParsedHtml, body: LexborNode) -> tuple[list[LexborNode], list[
     return elements, [element.tag_id for element in elements]
 
 
-def _sorted(elements: list[LexborNode], tags: list[int], unquoted: frozenset[int]) -> dict[str, list[LexborNode]]:
+def _by_kind(elements: list[LexborNode], tags: list[int], unquoted: frozenset[int]) -> dict[str, list[LexborNode]]:
     """The elements of each kind, in document order. Of those inside an element that will be removed, only what must be
     read before: a node must not be used once an ancestor is gone."""
     found: dict[str, list[LexborNode]] = {kind: [] for kind in _KINDS}
@@ -149,7 +151,7 @@ def _sorted(elements: list[LexborNode], tags: list[int], unquoted: frozenset[int
                 found["bold"].append(element)
             kind = "inline"
         elif kind != "inline":
-            if at < cut_to or (kind == "around" and _is_own(element)):
+            if at < cut_to or (kind == "around" and _is_of_article(element)):
                 continue
             if kind in ("around", "unquoted"):
                 kind, cut_to = "around", _end(element, at, elements, tags)
@@ -170,20 +172,14 @@ def _end(element: LexborNode, at: int, elements: list[LexborNode], tags: list[in
         else:
             following = around.next
             around = around.parent
-    return place_of(following, elements, tags, at + 1)
+    return index_of(following, elements, tags, at + 1)
 
 
 def _text(element: LexborNode) -> str:
     return element.text(separator=" ", strip=True, skip_empty=True)
 
 
-def _cut(element: LexborNode) -> str:
-    text = _text(element)
-    element.decompose()
-    return text
-
-
-def _is_own(element: LexborNode) -> bool:
+def _is_of_article(element: LexborNode) -> bool:
     """Whether this header or footer belongs to an article rather than to the page."""
     if element.tag not in ("header", "footer"):
         return False
@@ -195,19 +191,19 @@ def _is_own(element: LexborNode) -> bool:
 
 def _bold(elements: Iterable[LexborNode]) -> tuple[str, ...]:
     """REQUIRES: the elements still exist. `<b>J</b>ohn` emphasises a letter, not a word."""
-    said = [folded(element.text()[: LONGEST_BOLD * 2]) for element in elements]
-    return tuple(dict.fromkeys([one for one in said if 1 < len(one) <= LONGEST_BOLD]))
+    texts = [folded(element.text()[: LONGEST_BOLD * 2]) for element in elements]
+    return tuple(dict.fromkeys([one for one in texts if 1 < len(one) <= LONGEST_BOLD]))
 
 
 def _headings(elements: Iterable[LexborNode]) -> tuple[str, ...]:
     """Those still in the tree: removed ones have no text."""
-    said: dict[str, None] = {}
+    texts: dict[str, None] = {}
     for element in elements:
         if heading := folded(_text(element)[: LONGEST_HEADING * 4])[:LONGEST_HEADING]:
-            said[heading] = None
-            if len(said) == MOST_HEADINGS:
+            texts[heading] = None
+            if len(texts) == MOST_HEADINGS:
                 break
-    return tuple(said)
+    return tuple(texts)
 
 
 _MARKUP = re.compile(

@@ -1,4 +1,4 @@
-"""Feeds in all dialects: RSS 0.9 to 2.0, Atom 0.3 and 1.0, CDF, JSON Feed. Never raises.
+"""Feeds in all formats: RSS 0.9 to 2.0, Atom 0.3 and 1.0, CDF, JSON Feed. Never raises.
 
 What a crawler needs from them: where the items are, their ids, when they were published and changed, and how long to
 wait before the next poll.
@@ -24,7 +24,7 @@ from gossamer.parse.html.tree import text_of as html_text_of
 from gossamer.parse.xml import LenientReader, inner_text, markup_of, name_of, split_name
 from gossamer.values.url import Url, url_of
 
-# The names used by feeds of all dialects: the module they belong to, and their meaning.
+# The names used by feeds of all formats: the module they belong to, and their meaning.
 
 _SPACES = {
     "http://purl.org/dc/elements/1.1/": "dc",
@@ -154,7 +154,7 @@ def parse_feed(body: bytes, url: Url, content_type: str | None = None, has_words
         if len(entries) == MOST_ITEMS:
             flags = ("too-many-items",)
             break
-        entries.append(_Gathered(element, url, kind, has_words).item())
+        entries.append(_Fields(element, url, kind, has_words).item())
     kind = kind or _kind_of(reader.root)
     if not kind or reader.root is None:
         return NOT_A_FEED
@@ -174,23 +174,23 @@ def _feed(
     channel = root
     if kind == "rss":
         channel = next((child for child in root.iterchildren() if module_and_name(child) == ("", "channel")), root)
-    told = _Gathered(channel, url, kind, has_words)
+    fields = _Fields(channel, url, kind, has_words)
     return Feed(
         kind=kind,
-        title=told.title,
-        id=told.id,
-        url=told.url(),
-        ttl_s=told.ttl_s(),
-        published_at=told.published_at(),
-        updated_at=told.dates.get("updated"),
-        links=tuple(told.links),
+        title=fields.title,
+        id=fields.id,
+        url=fields.url(),
+        ttl_s=fields.ttl_s(),
+        published_at=fields.published_at(),
+        updated_at=fields.dates.get("updated"),
+        links=tuple(fields.links),
         entries=entries,
         flags=flags,
     )
 
 
-class _Gathered:
-    """What the children of an item, or of the feed itself, say."""
+class _Fields:
+    """The child elements of an item, or of the feed itself."""
 
     def __init__(self, element: etree._Element, url: Url, kind: str, has_words: bool) -> None:
         self._is_atom = kind == "atom"
@@ -203,22 +203,21 @@ class _Gathered:
         self.links: list[FeedLink] = []
         self.dates: dict[str, Instant] = {}
         if kind == "cdf":
-            self._attributes(element)
+            self._add_attributes(element)
         for child in element.iterchildren():
-            self._take(child, *module_and_name(child))
+            self._add(child, module_and_name(child))
 
-    def _take(self, child: etree._Element, space: str, local: str) -> None:
-        name = (space, local)
+    def _add(self, child: etree._Element, name: tuple[str, str]) -> None:
         if (rank := TITLES.get(name)) is not None:
-            if rank < self._title_rank and (words := words_of(child, self._is_atom)):
+            if rank < self._title_rank and (words := text_construct(child, self._is_atom)):
                 self.title, self._title_rank = words, rank
         elif (field := DATES.get(name)) is not None:
             if (at := instant_of(inner_text(child))) is not None:
                 self.dates[field] = at
         elif name in (("", "link"), ("", "enclosure"), ("", "a")):
-            self._link(child, local)
+            self._add_link(child, is_enclosure=name[1] == "enclosure")
         elif name in (("", "id"), ("", "guid")):
-            self._identity(child, local)
+            self._set_id(child, name[1])
         elif name == ("", "ttl"):
             self._ttl = inner_text(child)
         elif name == ("sy", "updateperiod"):
@@ -226,34 +225,35 @@ class _Gathered:
         elif name == ("sy", "updatefrequency"):
             self._frequency = inner_text(child)
 
-    def _attributes(self, element: etree._Element) -> None:
+    def _add_attributes(self, element: etree._Element) -> None:
         """CDF has attributes where the others have elements."""
-        told = {str(name).lower(): str(value) for name, value in element.attrib.items()}
-        if href := told.get("href", "").strip():
+        given = _attributes(element)
+        if href := given.get("href", ""):
             self.links.append(FeedLink(joined(href, self._base)))
-        if (at := instant_of(told.get("lastmod", ""))) is not None:
+        if (at := instant_of(given.get("lastmod", ""))) is not None:
             self.dates["updated"] = at
 
-    def _link(self, child: etree._Element, local: str) -> None:
-        told = {str(name).lower(): str(value).strip() for name, value in child.attrib.items()}
-        given = told.get("url" if local == "enclosure" else "href")
-        href = given or inner_text(child)
-        if (not href and given is None) or len(self.links) >= MOST_LINKS:
+    def _add_link(self, child: etree._Element, is_enclosure: bool) -> None:
+        given = _attributes(child)
+        written = given.get("url" if is_enclosure else "href")
+        href = written or inner_text(child)
+        if (not href and written is None) or len(self.links) >= MOST_LINKS:
             return  # an empty URL that is written out means the base
-        rel = "enclosure" if local == "enclosure" else told.get("rel") or "alternate"
-        usual = "" if local == "enclosure" else "application/atom+xml" if rel == "self" else "text/html"
-        base = _base_of(child, self._base) if _XML_BASE in child.attrib else self._base
-        others = (told.get(name, "") for name in ("title", "hreflang", "length"))
-        self.links.append(FeedLink(joined(href, base), rel, told.get("type", usual), *others))
+        rel = "enclosure" if is_enclosure else given.get("rel") or "alternate"
+        usual = "" if is_enclosure else "application/atom+xml" if rel == "self" else "text/html"
+        others = (given.get(name, "") for name in ("title", "hreflang", "length"))
+        self.links.append(FeedLink(self._joined(href, child), rel, given.get("type", usual), *others))
 
-    def _identity(self, child: etree._Element, local: str) -> None:
+    def _set_id(self, child: etree._Element, local: str) -> None:
         text = inner_text(child)[:LONGEST_ID]
-        is_address = local == "id" or (child.get("isPermaLink") or "true").lower() != "false"
-        base = _base_of(child, self._base) if _XML_BASE in child.attrib else self._base
+        is_url = local == "id" or (child.get("isPermaLink") or "true").lower() != "false"
         # absolute ids, and those that are words, stay exactly as written (RFC 4287, 4.2.6.1)
-        is_relative = is_address and "/" in text and not _SCHEME.match(text)
-        self.id = joined(text, base) if is_relative else text
-        self._permalink = self.id if local == "guid" and is_address else ""
+        is_relative = is_url and "/" in text and not _SCHEME.match(text)
+        self.id = self._joined(text, child) if is_relative else text
+        self._permalink = self.id if local == "guid" and is_url else ""
+
+    def _joined(self, href: str, child: etree._Element) -> str:
+        return joined(href, _base_of(child, self._base) if _XML_BASE in child.attrib else self._base)
 
     def ttl_s(self) -> float | None:
         """RSS gives `ttl` in minutes; the syndication module gives a period and a frequency."""
@@ -288,13 +288,17 @@ def _base_of(element: etree._Element, url: Url) -> Url:
     return url
 
 
-def joined(address: str, base: Url) -> str:
-    if address.startswith(("http://", "https://")):
-        return address
+def _attributes(element: etree._Element) -> dict[str, str]:
+    return {str(name).lower(): str(value).strip() for name, value in element.attrib.items()}
+
+
+def joined(href: str, base: Url) -> str:
+    if href.startswith(("http://", "https://")):
+        return href
     try:
-        return join_url(base.text, address)
+        return join_url(base.text, href)
     except (ValueError, UnicodeEncodeError):
-        return address
+        return href
 
 
 # JSON Feed 1.0 and 1.1 (jsonfeed.org).
@@ -310,18 +314,17 @@ def is_json_feed(body: bytes) -> bool:
 
 def parse_json_feed(body: bytes, url: Url) -> Feed:
     try:
-        told = msgspec.json.decode(as_utf8(body, "utf-8"))
+        feed = msgspec.json.decode(as_utf8(body, "utf-8"))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return NOT_A_FEED
-    if not isinstance(told, dict) or MARK.decode() not in _text(told, "version"):
+    if not isinstance(feed, dict) or MARK.decode() not in _text(feed, "version"):
         return NOT_A_FEED
-    given = told.get("items")
-    items = [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+    items = _objects(feed, "items")
     flags = ("too-many-items",) if len(items) > MOST_ITEMS else ()
-    links = [FeedLink(joined(home, url))] if (home := _text(told, "home_page_url")) else []
+    links = [FeedLink(joined(home, url))] if (home := _text(feed, "home_page_url")) else []
     return Feed(
         "json",
-        title=folded(_text(told, "title")),
+        title=folded(_text(feed, "title")),
         url=url_of(links[0].href) if links else None,
         links=tuple(links),
         entries=tuple([_item(one, url) for one in items[:MOST_ITEMS]]),
@@ -329,43 +332,46 @@ def parse_json_feed(body: bytes, url: Url) -> Feed:
     )
 
 
-def _item(told: dict[str, Any], base: Url) -> FeedItem:
-    address = _text(told, "url") or _text(told, "external_url")
-    given = told.get("attachments")
-    attached = [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
-    links = [FeedLink(joined(address, base), media_type="text/html")] if address else []
+def _item(item: dict[str, Any], base: Url) -> FeedItem:
+    href = _text(item, "url") or _text(item, "external_url")
+    links = [FeedLink(joined(href, base), media_type="text/html")] if href else []
     links += [
-        FeedLink(joined(where, base), "enclosure", _text(one, "mime_type"), _text(one, "title"))
-        for one in attached[:MOST_LINKS]
-        if (where := _text(one, "url"))
+        FeedLink(joined(attached, base), "enclosure", _text(one, "mime_type"), _text(one, "title"))
+        for one in _objects(item, "attachments")[:MOST_LINKS]
+        if (attached := _text(one, "url"))
     ]
     return FeedItem(
-        _name(told)[:LONGEST_ID],
-        url_of(links[0].href) if address else None,
-        folded(_text(told, "title")),
-        instant_of(_text(told, "date_published")),
-        instant_of(_text(told, "date_modified")),
+        _id(item)[:LONGEST_ID],
+        url_of(links[0].href) if href else None,
+        folded(_text(item, "title")),
+        instant_of(_text(item, "date_published")),
+        instant_of(_text(item, "date_modified")),
         links=tuple(links),
     )
 
 
-def _text(told: dict[str, Any], name: str) -> str:
-    found = told.get(name)
+def _objects(parent: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    found = parent.get(name)
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def _text(parent: dict[str, Any], name: str) -> str:
+    found = parent.get(name)
     return found.strip() if isinstance(found, str) else ""
 
 
-def _name(told: dict[str, Any]) -> str:
+def _id(item: dict[str, Any]) -> str:
     """An id should be a string; numbers occur, and are used as written (version 1.1, "id")."""
-    found = told.get("id")
+    found = item.get("id")
     is_number = isinstance(found, int | float) and not isinstance(found, bool)
-    return str(found) if is_number else _text(told, "id")
+    return str(found) if is_number else _text(item, "id")
 
 
 LONGEST = 4_096
 """Characters of a title that are read."""
 _TAG = re.compile(r"<\s*(/?)\s*([A-Za-z][A-Za-z0-9]*)[^<>]*>")
 _ENTITY = re.compile(r"&(?:#\d+|#[xX][0-9A-Fa-f]+|([A-Za-z][A-Za-z0-9]*));")
-_SILENT = ("script", "style", "template", "iframe")
+_HIDDEN = ("script", "style", "template", "iframe")
 _MARKUP_TYPES = ("html", "text/html", "xhtml", "application/xhtml+xml")
 _PLAIN_TYPES = ("text", "text/plain")
 _NAMES = (
@@ -379,32 +385,32 @@ _NAMES = (
 _HTML_TAGS = frozenset(_NAMES.split())
 
 
-def words_of(element: etree._Element, is_atom: bool) -> str:
+def text_construct(element: etree._Element, is_atom: bool) -> str:
     """The text of a text construct (RFC 4287, 3.1; Atom 0.3; RSS, which never specified it), white space folded."""
     kind = (element.get("type") or "").strip().lower()
     if len(element):
-        return folded("".join(_spoken(element))[:LONGEST])
+        return folded("".join(_texts(element))[:LONGEST])
     text = (element.text or "")[:LONGEST]
     is_binary = "/" in kind and not kind.startswith("text/") and not kind.endswith(("/xml", "+xml"))
     if is_binary or element.get("mode") == "base64":
-        text = _unpacked(text)
+        text = _base64_decoded(text)
         is_markup = "<" in text
     elif kind in _MARKUP_TYPES:
         is_markup = True
     else:
         is_markup = not (is_atom or kind in _PLAIN_TYPES) and looks_like_markup(text)
-    return plain(text) if is_markup else folded(text)
+    return html_to_text(text) if is_markup else folded(text)
 
 
-def plain(markup: str) -> str:
+def html_to_text(markup: str) -> str:
     """HTML as the text a reader sees, without scripts and styles."""
     if "<" not in markup:
         return folded(html.unescape(markup))
     body = parse_html(markup.encode("utf-8", "replace")).tree.body
     if body is None:
         return ""
-    for silent in body.css(", ".join(_SILENT)):
-        silent.decompose()
+    for element in body.css(", ".join(_HIDDEN)):
+        element.decompose()
     return html_text_of(body)
 
 
@@ -421,17 +427,17 @@ def looks_like_markup(text: str) -> bool:
     return bool(entities) or any(slash for slash, _ in tags) or "/>" in text
 
 
-def _spoken(element: etree._Element) -> list[str]:
-    """The text of an element and its descendants, in order, without scripts and styles."""
-    said = [element.text or ""]
+def _texts(element: etree._Element) -> list[str]:
+    """The texts of an element and its descendants, in order, without scripts and styles."""
+    texts = [element.text or ""]
     for child in element:
-        if isinstance(child.tag, str) and child.tag.rpartition("}")[2].lower() not in _SILENT:
-            said += _spoken(child)
-        said.append(child.tail or "")
-    return said
+        if isinstance(child.tag, str) and child.tag.rpartition("}")[2].lower() not in _HIDDEN:
+            texts += _texts(child)
+        texts.append(child.tail or "")
+    return texts
 
 
-def _unpacked(text: str) -> str:
+def _base64_decoded(text: str) -> str:
     try:
         return base64.b64decode(text, validate=False).decode("utf-8", "replace")
     except (binascii.Error, ValueError):

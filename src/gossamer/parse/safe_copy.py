@@ -1,4 +1,4 @@
-"""A safe copy of a page: written anew from its tree, with allowed elements and attributes only.
+"""A safe copy of a page: written from its tree, with allowed elements and attributes only.
 
 No scripts, no forms, no frames, nothing that loads; links lead where the caller says. It is safe even without a content
 security policy: elements and attributes are allowed by name, and every text is escaped.
@@ -14,7 +14,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from gossamer.parse.html.positions import elements_at
 from gossamer.values.url import Url, url_of
 
-# Styles that load nothing: whatever could load something, or hide that it does, is removed.
+# Styles that load nothing: all that could load something, or hide that it does, is removed.
 
 LONGEST = 512 * 1024
 """Characters of one style sheet; a longer one is left out."""
@@ -57,13 +57,13 @@ BECOMES = {
     "label": "span", "output": "span",
 }  # fmt: skip
 """Elements shown as others; unknown ones become a span."""
-SILENT = frozenset(
+DROPPED = frozenset(
     (
         "head", "script", "style", "template", "svg", "math", "link", "meta", "base", "title", "param", "source",
         "track", "area", "map", "datalist", "frameset",
     )
 )  # fmt: skip
-"""Void elements."""
+"""Left out with their content."""
 STAND_INS = {
     "img": "image", "picture": "image", "image": "image", "iframe": "frame", "frame": "frame", "object": "object",
     "embed": "object", "applet": "object", "video": "video", "audio": "sound", "canvas": "drawing", "portal": "frame",
@@ -81,7 +81,7 @@ KEPT = frozenset(
     )
 )  # fmt: skip
 _IMPORTANT = re.compile(r"!\s*important", re.IGNORECASE)
-OURS = "gossamer-"
+OWN_PREFIX = "gossamer-"
 """Prefix of names that the page itself may not use."""
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 RULES = """
@@ -110,7 +110,7 @@ class CopyMark(NamedTuple):
     """A note on an element."""
 
     anchor: str
-    """Its id in the copy. REQUIRES: it begins with OURS."""
+    """Its id in the copy. REQUIRES: it begins with OWN_PREFIX."""
     href: str
     says: str
 
@@ -166,18 +166,16 @@ def safe_text_copy(text: str, title: str) -> str:
 def _head_list(marks: list[CopyMark]) -> str:
     if not marks:
         return ""
-    shown = " ".join([_chip(mark, is_link=True) for mark in marks])
-    return f'<div class="gossamer-head">Stated where nothing is shown, in the head of the page: {shown}</div>'
+    chips = " ".join([_chip(mark, is_link=True) for mark in marks])
+    return f'<div class="gossamer-head">Stated where nothing is shown, in the head of the page: {chips}</div>'
 
 
 def _chip(mark: CopyMark, is_link: bool) -> str:
-    words = escape(mark.says)
+    says = escape(mark.says)
+    start = f'class="gossamer-mark" id="{escape(mark.anchor)}"'
     if not is_link:
-        return f'<span class="gossamer-mark" id="{escape(mark.anchor)}" title="{words}">◆</span>'
-    return (
-        f'<a class="gossamer-mark" id="{escape(mark.anchor)}" href="{escape(mark.href)}" target="_top" title="{words}" '
-        f'aria-label="{words}">◆</a>'
-    )
+        return f'<span {start} title="{says}">◆</span>'
+    return f'<a {start} href="{escape(mark.href)}" target="_top" title="{says}" aria-label="{says}">◆</a>'
 
 
 def _written(body: LexborNode, copying: Copying) -> Iterator[str]:
@@ -206,7 +204,7 @@ def _start(node: LexborNode, tag: str, copying: Copying, is_in_link: bool) -> tu
     """The start of an element, and the name to end it with: none if its content is skipped."""
     mark = copying.marks.get(node.mem_id)
     chip = _chip(mark, not is_in_link) if mark is not None else ""
-    if tag in SILENT:
+    if tag in DROPPED:
         return chip, ""
     if tag in STAND_INS:
         return chip + _stand_in(node, STAND_INS[tag]), ""
@@ -215,28 +213,28 @@ def _start(node: LexborNode, tag: str, copying: Copying, is_in_link: bool) -> tu
     if mark is not None and name in NO_TEXT_WITHIN and name != "table":
         attributes, chip = f'{_attributes(node, is_placed=True)} id="{escape(mark.anchor)}" class="gossamer-place"', ""
     if name == "a":
-        return f"{chip}<a{attributes}{_led(node, copying)}>", name
+        return f"{chip}<a{attributes}{_link(node, copying)}>", name
     if name == "table":
         return f"{chip}<table{attributes}>", name
     return f"<{name}{attributes}>{chip}", "" if name in VOID else name
 
 
-def _led(node: LexborNode, copying: Copying) -> str:
-    given = (node.attributes.get("href") or "").strip()
-    if given.startswith("#"):
-        return f' href="{escape(given)}"' if not given.startswith(f"#{OURS}") else ""
-    found = url_of(given, copying.base) if given else None
+def _link(node: LexborNode, copying: Copying) -> str:
+    href = (node.attributes.get("href") or "").strip()
+    if href.startswith("#"):
+        return f' href="{escape(href)}"' if not href.startswith(f"#{OWN_PREFIX}") else ""
+    found = url_of(href, copying.base) if href else None
     return f' href="{escape(copying.link(found))}" target="_top" rel="noreferrer"' if found is not None else ""
 
 
 def _stand_in(node: LexborNode, kind: str) -> str:
     given = node.attributes
     inner = node.css_first("img[alt]") if node.tag == "picture" else None
-    told = inner.attributes.get("alt") if inner is not None else None
-    words = told or given.get("alt") or given.get("title") or given.get("aria-label") or given.get("placeholder")
+    alt = inner.attributes.get("alt") if inner is not None else None
+    name = alt or given.get("alt") or given.get("title") or given.get("aria-label") or given.get("placeholder")
     if kind == "field" and given.get("type") == "hidden":
         return ""
-    return f'<span class="gossamer-image">{kind}{": " + escape(words[:500]) if words else ""}</span>'
+    return f'<span class="gossamer-image">{kind}{": " + escape(name[:500]) if name else ""}</span>'
 
 
 def _attributes(node: LexborNode, is_placed: bool = False) -> str:
@@ -246,7 +244,7 @@ def _attributes(node: LexborNode, is_placed: bool = False) -> str:
         if name not in KEPT or (is_placed and name in ("id", "class", "style", "hidden")):
             continue
         text = value or ""
-        if name in ("id", "class") and OURS in text:
+        if name in ("id", "class") and OWN_PREFIX in text:
             continue
         if name == "style":
             text = _IMPORTANT.sub("", safe_style(text))  # important declarations here would win over any layer

@@ -2,7 +2,7 @@
 
 Namespaces are often missing or wrong, so elements are recognised by local name; broken XML is read as far as possible.
 `parse_sitemap` reads what is written. `listing_of` limits what is believed: dates in the future are ignored, a priority
-counts only relative to others in its sitemap, and the policy decides how often a page is visited.
+counts only relative to others in its sitemap, and the policy decides how often a page is revisited.
 """
 
 import re
@@ -22,18 +22,18 @@ from gossamer.values.link import How
 from gossamer.values.messages import Listed, Listing
 from gossamer.values.url import LONGEST_URL, Url, url_of
 
-BLANK = " \t\r\n\f\v\ufeff\u200b"
+_BLANK = " \t\r\n\f\v\ufeff\u200b"
 
 
-def address_in(text: str, base: Url) -> Url | None:
+def _url_in(text: str, base: Url) -> Url | None:
     """URLs in sitemaps are absolute; those that begin with a slash are accepted, other text is not."""
-    text = text.strip().strip(BLANK)
+    text = text.strip().strip(_BLANK)
     if not text or len(text) > LONGEST_URL:
         return None
     return url_of(text, base) if text[0] == "/" else url_of(text)
 
 
-def local_name(element: etree._Element) -> str:
+def _local_name(element: etree._Element) -> str:
     return name_of(element)[1]
 
 
@@ -48,6 +48,8 @@ _MOST_PARTS = 8
 
 
 class SitemapEntry(msgspec.Struct, frozen=True, gc=False):
+    """A page, or a sitemap named by an index."""
+
     url: Url
     changed_at: Instant | None = None
     changefreq: str = ""
@@ -56,18 +58,11 @@ class SitemapEntry(msgspec.Struct, frozen=True, gc=False):
     """From 0 to 1; other values are dropped."""
 
 
-class MapEntry(msgspec.Struct, frozen=True):
-    """A sitemap named by an index."""
-
-    url: Url
-    changed_at: Instant | None = None
-
-
 class Sitemap(msgspec.Struct, frozen=True):
     kind: str = ""
     """"urlset", "index", "text" or "feed"; empty if it is not a sitemap."""
     entries: tuple[SitemapEntry, ...] = ()
-    maps: tuple[MapEntry, ...] = ()
+    maps: tuple[SitemapEntry, ...] = ()
     flags: tuple[str, ...] = ()
     """What was odd: "too-many-entries", "too-large", "not-a-sitemap"."""
 
@@ -108,10 +103,10 @@ def _from_text(body: bytes, url: Url, content_type: str | None) -> Sitemap:
     entries: dict[str, SitemapEntry] = {}
     lines = misses = 0
     for line in text.split("\n"):
-        if not (line := line.strip(BLANK)):
+        if not (line := line.strip(_BLANK)):
             continue
         lines += 1
-        found = address_in(line, url) if " " not in line else None
+        found = _url_in(line, url) if " " not in line else None
         if found is None:
             misses += 1
             if misses > 100 + lines // 2:
@@ -138,7 +133,7 @@ def _from_feed(body: bytes, url: Url, content_type: str | None) -> Sitemap:
 
 def _from_xml(markup: bytes, url: Url) -> Sitemap:
     entries: dict[str, SitemapEntry] = {}
-    maps: dict[str, MapEntry] = {}
+    maps: dict[str, SitemapEntry] = {}
     kind, looked_at = "", 0
     flags: set[str] = set()
     if (end := markup.rfind(b">")) > markup.rfind(b"<"):
@@ -146,16 +141,16 @@ def _from_xml(markup: bytes, url: Url) -> Sitemap:
     for part in _parts(markup):
         reader = LenientReader(part, ("url", "sitemap"))
         for element in reader:
-            name = local_name(element)
+            name = _local_name(element)
             parent = element.getparent()
-            if parent is None or local_name(parent) == "loc":
+            if parent is None or _local_name(parent) == "loc":
                 continue  # nested once too often; its `loc` is read with its parent
             looked_at += 1
             if len(entries) + len(maps) >= MOST_ENTRIES or looked_at > 2 * MOST_ENTRIES:
                 flags.add("too-many-entries")
                 break
             if name == "sitemap":
-                _take_maps(element, url, maps)
+                _add_maps(element, url, maps)
             elif (entry := _entry(element, url)) is not None:
                 entries.setdefault(entry.url.text, entry)
         kind = kind or _kind_of(reader.root)
@@ -174,31 +169,31 @@ def _parts(markup: bytes) -> Iterator[bytes]:
 
 
 def _kind_of(root: etree._Element | None) -> str:
-    return {"urlset": "urlset", "sitemapindex": "index"}.get(local_name(root), "") if root is not None else ""
+    return {"urlset": "urlset", "sitemapindex": "index"}.get(_local_name(root), "") if root is not None else ""
 
 
-def _take_maps(element: etree._Element, url: Url, maps: dict[str, MapEntry]) -> None:
+def _add_maps(element: etree._Element, url: Url, maps: dict[str, SitemapEntry]) -> None:
     """All in one element: some have several, each followed by its date, some only the URL."""
-    last: MapEntry | None = None
-    if not len(element) and (found := address_in(inner_text(element), url)) is not None:
-        maps.setdefault(found.text, MapEntry(found))
+    last: SitemapEntry | None = None
+    if not len(element) and (found := _url_in(inner_text(element), url)) is not None:
+        maps.setdefault(found.text, SitemapEntry(found))
     for child in element:
-        name = local_name(child)
-        if name == "loc" and (found := address_in(inner_text(child), url)) is not None and len(maps) < MOST_ENTRIES:
-            last = maps.setdefault(found.text, MapEntry(found))
+        name = _local_name(child)
+        if name == "loc" and (found := _url_in(inner_text(child), url)) is not None and len(maps) < MOST_ENTRIES:
+            last = maps.setdefault(found.text, SitemapEntry(found))
         elif name == "lastmod" and last is not None and last.changed_at is None:
-            maps[last.url.text] = MapEntry(last.url, instant_of(inner_text(child)))
+            maps[last.url.text] = SitemapEntry(last.url, instant_of(inner_text(child)))
 
 
 def _entry(element: etree._Element, base: Url) -> SitemapEntry | None:
     url: Url | None = None
     changed_at, changefreq, priority = None, "", None
     if not len(element):
-        url = address_in(inner_text(element), base)
+        url = _url_in(inner_text(element), base)
     for child in element:
-        name = local_name(child)
+        name = _local_name(child)
         if name == "loc":
-            url = url or address_in(inner_text(child), base)
+            url = url or _url_in(inner_text(child), base)
         elif name == "lastmod":
             changed_at = instant_of(inner_text(child))
         elif name == "changefreq":
@@ -252,7 +247,7 @@ def listing_of(
     REQUIRES: content codings are decoded. `at` is when it was fetched, `how` how its URL was found, and `nesting` how
     many indexes led to it; by default an index named by an index is the last.
     """
-    media_type, is_named = essence(content_type), how in _NAMED or (how is How.SEED and _may_be_given(body))
+    media_type, is_named = essence(content_type), how in _NAMED or (how is How.SEED and _may_be_sitemap(body))
     if is_json_feed(body) and body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{":
         return _listed_by_feed(parse_json_feed(body, url), url, at)
     if not is_named and not is_xml(media_type) and media_type not in _MARKUP_TYPES:
@@ -268,7 +263,7 @@ def listing_of(
     return _from_index(found, url, at, nesting) if found.kind == "index" else _from_map(found, url, at)
 
 
-def _may_be_given(body: bytes) -> bool:
+def _may_be_sitemap(body: bytes) -> bool:
     """Whether a seed with this body may be meant as a sitemap: it is gzipped, or begins with URLs only."""
     lines = body[:_LOOKED_AT].removeprefix(b"\xef\xbb\xbf").split()[:_FIRST_LINES]
     return body.startswith(b"\x1f\x8b") or (
@@ -287,7 +282,7 @@ def _from_index(found: Sitemap, url: Url, at: Instant, nesting: int) -> Listing:
     if nesting >= DEEPEST_INDEX:
         return Listing("index", flags=(*found.flags, "index-too-deep"))
     named = [one for one in found.maps if one.url != url]
-    entries = [Listed(one.url, 0, _past(one.changed_at, at), "", one.url.host != url.host) for one in named]
+    entries = [Listed(one.url, 0, _not_future(one.changed_at, at), "", one.url.host != url.host) for one in named]
     return Listing("index", tuple(entries), flags=found.flags)
 
 
@@ -300,7 +295,7 @@ def _from_map(found: Sitemap, url: Url, at: Instant) -> Listing | None:
     for one, priority in zip(found.entries, priorities, strict=True):
         if one.url != url:
             hint = max(-STRONGEST, min(STRONGEST, round((mean - priority) * 2 * STRONGEST)))
-            changed_at, is_foreign = _past(one.changed_at, at), one.url.host != url.host
+            changed_at, is_foreign = _not_future(one.changed_at, at), one.url.host != url.host
             entries.append(Listed(one.url, hint, changed_at, "", is_foreign, EVERY_S.get(one.changefreq)))
     return Listing("sitemap", tuple(entries), flags=found.flags)
 
@@ -314,7 +309,7 @@ def _listed_by_feed(feed: Feed, url: Url, at: Instant) -> Listing | None:
         if item.url is None or item.url == url or (item.id and item.id in ids):
             continue
         ids.add(item.id)
-        changed_at = _past(item.updated_at if item.updated_at is not None else item.published_at, at)
+        changed_at = _not_future(item.updated_at if item.updated_at is not None else item.published_at, at)
         is_foreign = item.url.host != url.host
         entries.setdefault(item.url.text, Listed(item.url, _freshness(changed_at, at), changed_at, item.id, is_foreign))
     chosen, flags = list(entries.values()), feed.flags
@@ -333,7 +328,7 @@ def _freshness(changed_at: Instant | None, at: Instant) -> int:
     return -STRONGEST if age < DAY else -1 if age < 7 * DAY else 0 if age < 365 * DAY else 1
 
 
-def _past(changed_at: Instant | None, at: Instant) -> Instant | None:
+def _not_future(changed_at: Instant | None, at: Instant) -> Instant | None:
     """Up to a day ahead may be a clock in another zone; later dates are dropped."""
     if changed_at is None or changed_at < 0 or changed_at > at + DAY:
         return None

@@ -28,8 +28,8 @@ MOST_GROWTH = 1 << 20
 
 XHTML = "http://www.w3.org/1999/xhtml"
 _XML = "http://www.w3.org/XML/1998/namespace"
-_TELLING = frozenset(RELEVANT_ATTRIBUTES)
-_TELLING_TAGS = frozenset(RELEVANT_TAGS)
+_RELEVANT = frozenset(RELEVANT_ATTRIBUTES)
+_RELEVANT_TAGS = frozenset(RELEVANT_TAGS)
 _PREDEFINED = frozenset((b"amp", b"lt", b"gt", b"quot", b"apos"))
 _QUOTED = rb"""(?:"[^"]*+"|'[^']*+')"""
 _PROLOG = rb"(?:\xef\xbb\xbf)?+(?:\s++|<\?.*?\?>|<!--.*?-->)*+"
@@ -151,7 +151,7 @@ def parse_xml(body: bytes) -> Survey | None:
             template.text = None
     tree = _Tree()
     tree.grow(root)
-    return Survey(tree.every[0][0], tree.telling, lambda: tree.every)
+    return Survey(tree.every[0][0], tree.relevant, lambda: tree.every)
 
 
 def doctype_of(body: bytes) -> bytes:
@@ -199,7 +199,7 @@ class _Tree:
     def __init__(self) -> None:
         self.adapted: dict[etree._Element, XmlElement] = {}
         self.every: list[ElementParts] = []
-        self.telling: list[ElementParts] = []
+        self.relevant: list[ElementParts] = []
 
     def grow(self, root: etree._Element) -> None:
         parent: XmlElement | None = None
@@ -237,10 +237,10 @@ class _Tree:
             attributes[f"xmlns:{prefix}" if prefix else "xmlns"] = uri
         tag = str(node.tag).rpartition("}")[2]
         element = self.adapted[node] = XmlElement(self, node, parent, tag, attributes)
-        met: ElementParts = (element, tag, attributes)
-        self.every.append(met)
-        if tag in _TELLING_TAGS or not _TELLING.isdisjoint(attributes):
-            self.telling.append(met)
+        parts: ElementParts = (element, tag, attributes)
+        self.every.append(parts)
+        if tag in _RELEVANT_TAGS or not _RELEVANT.isdisjoint(attributes):
+            self.relevant.append(parts)
         return element
 
 

@@ -52,8 +52,8 @@ def links_of(seen: ParsedHtml, page: Url, may_follow: bool = True) -> HtmlLinks:
         rels = (attributes["rel"] or "").lower().split() if "rel" in attributes else ()
         if tag != "a" and not _is_link(tag, rels):
             continue
-        address = attributes.get("src" if tag in _FRAMES else "href")
-        if not address or address[0] == "#" or (text := join(address)) is None:
+        href = attributes.get("src" if tag in _FRAMES else "href")
+        if not href or href[0] == "#" or (text := join(href)) is None:
             continue
         if tag == "link" and "canonical" in rels and canonical is None:
             canonical = Url(text)
@@ -64,15 +64,15 @@ def links_of(seen: ParsedHtml, page: Url, may_follow: bool = True) -> HtmlLinks:
             flags = ("too-many-links",)
             break
         is_free = may_follow and ("nofollow" not in rels or (known is not None and known.may_follow))
-        words = known.text if known is not None else ""
-        if known is not None and words and known.may_follow == is_free:
+        anchor = known.text if known is not None else ""
+        if known is not None and anchor and known.may_follow == is_free:
             continue
-        if not words and left > 0:
+        if not anchor and left > 0:
             seamed = element.text(separator=SEAM)
             left -= len(seamed) + 16
             plain = folded(seamed)[:LONGEST_TEXT] if tag == "a" and SEAM not in seamed else ""
-            words = plain or _words(element, tag, attributes, seamed)
-        found[text] = Link(Url(text), words, is_free)
+            anchor = plain or _anchor_text(element, tag, attributes, seamed)
+        found[text] = Link(Url(text), anchor, is_free)
     return HtmlLinks(base, tuple(found.values()), canonical, flags)
 
 
@@ -82,13 +82,13 @@ def _is_link(tag: str, rels: list[str] | tuple[str, ...]) -> bool:
     return tag in _LINKING
 
 
-def _words(element: LexborNode, tag: str, attributes: dict[str, str | None], seamed: str) -> str:
+def _anchor_text(element: LexborNode, tag: str, attributes: dict[str, str | None], seamed: str) -> str:
     if tag == "a":
-        if words := text_of(element, seamed)[:LONGEST_TEXT]:
-            return words
+        if text := text_of(element, seamed)[:LONGEST_TEXT]:
+            return text
         image = element.css_first("img[alt]")
-        if image is not None and (shown := folded(image.attributes.get("alt") or "")):
-            return shown[:LONGEST_TEXT]
+        if image is not None and (alt := folded(image.attributes.get("alt") or "")):
+            return alt[:LONGEST_TEXT]
     return folded(attributes.get("alt") or attributes.get("title") or "")[:LONGEST_TEXT]
 
 
@@ -109,20 +109,20 @@ class _Joiner:
         self._room = LONGEST_URL - len(base.origin)
         self._known: dict[str, str | None] = {}
 
-    def join(self, address: str) -> str | None:
+    def join(self, href: str) -> str | None:
         known = self._known
-        if address in known:
-            return known[address]
-        if _ROOTED.match(address) and "/." not in address and len(address) <= self._room:
-            joined: str | None = self._origin + address  # most links
-        elif (joined := self._plainly(address)) is None and (url := url_of(address, self._base)) is not None:
+        if href in known:
+            return known[href]
+        if _ROOTED.match(href) and "/." not in href and len(href) <= self._room:
+            joined: str | None = self._origin + href  # most links
+        elif (joined := self._plainly(href)) is None and (url := url_of(href, self._base)) is not None:
             joined = url.text
-        known[address] = joined
+        known[href] = joined
         return joined
 
-    def _plainly(self, address: str) -> str | None:
+    def _plainly(self, href: str) -> str | None:
         """The joined URL if it needs no parser, or None."""
-        plain = address.partition("#")[0] if "#" in address else address
+        plain = href.partition("#")[0] if "#" in href else href
         folder, is_above = self._folder, plain.startswith("..")
         for _ in range(_MOST_UP if is_above else 0):
             if not plain.startswith("../"):

@@ -20,7 +20,7 @@ _TOKEN = re.compile(  # an unclosed alternative runs to the end, so that nothing
       <!--(?s:.*?)(?:-->|\Z)
     | <!\[CDATA\[(?s:.*?)(?:\]\]>|\Z)
     | <(?P<name>[a-zA-Z][^\s/>]*+)
-      (?P<said>(?:[\s/]*+[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|[^\s>"'][^\s>]*+))?+)*+)
+      (?P<attributes>(?:[\s/]*+[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|[^\s>"'][^\s>]*+))?+)*+)
       [\s/]*+(?:>|\Z)
     """,
     re.VERBOSE,
@@ -30,7 +30,7 @@ _ATTRIBUTE = re.compile(
 )
 _RAW_END = {name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE) for name in _RAW.split("|")}
 
-Likeness = tuple[str, frozenset[tuple[str, str]]]
+Signature = tuple[str, frozenset[tuple[str, str]]]
 """A tag's name and attributes, in a form that source and tree share."""
 
 
@@ -46,32 +46,33 @@ def positions_of(wanted: Iterable[Element], every: Iterable[ElementParts], text:
 
     REQUIRES: `every` is all elements of the tree of `text`, in document order.
     """
-    likenesses = {_likeness(element.tag or "", element.attributes) for element in wanted}
-    in_tree: dict[Likeness, list[int]] = {}
+    signatures = {_signature(element.tag or "", element.attributes) for element in wanted}
+    in_tree: dict[Signature, list[int]] = {}
     for element, tag, attributes in every:
-        likeness = _likeness(tag, attributes)
-        if likeness in likenesses:
-            in_tree.setdefault(likeness, []).append(element.mem_id)
-    in_text: dict[Likeness, list[int]] = {}
-    for name, said, at in _start_tags(text):
-        likeness = _written(name, said)
-        if likeness in likenesses:
-            in_text.setdefault(likeness, []).append(at)
+        signature = _signature(tag, attributes)
+        if signature in signatures:
+            in_tree.setdefault(signature, []).append(element.mem_id)
+    in_text: dict[Signature, list[int]] = {}
+    for name, attributes_text, at in _start_tags(text):
+        signature = _signature_in_source(name, attributes_text)
+        if signature in signatures:
+            in_text.setdefault(signature, []).append(at)
     pairs = [
         (at, mem_id)
-        for likeness, ids in in_tree.items()
-        if len(in_text.get(likeness, ())) == len(ids)
-        for at, mem_id in zip(in_text[likeness], ids, strict=True)
+        for signature, ids in in_tree.items()
+        if len(in_text.get(signature, ())) == len(ids)
+        for at, mem_id in zip(in_text[signature], ids, strict=True)
     ]
-    return dict(_spotted(sorted(pairs), text))
+    return dict(_counted(sorted(pairs), text))
 
 
-def _likeness(tag: str, attributes: Attributes) -> Likeness:
+def _signature(tag: str, attributes: Attributes) -> Signature:
     """Names without case and namespace, and without namespace declarations: HTML and XML trees treat these
     differently."""
-    breaks = ((name, (value or "").replace("\r\n", "\n").replace("\r", "\n")) for name, value in attributes.items())
-    said = [(name.lower(), value) for name, value in breaks]
-    return tag.lower().rpartition(":")[2], frozenset([one for one in said if not one[0].startswith("xmlns")])
+    pairs = [
+        (name.lower(), (value or "").replace("\r\n", "\n").replace("\r", "\n")) for name, value in attributes.items()
+    ]
+    return tag.lower().rpartition(":")[2], frozenset([one for one in pairs if not one[0].startswith("xmlns")])
 
 
 def _start_tags(text: str) -> Iterator[tuple[str, str, int]]:
@@ -80,22 +81,22 @@ def _start_tags(text: str) -> Iterator[tuple[str, str, int]]:
         at = found.end()
         if (name := found["name"]) is None:
             continue
-        yield name, found["said"], found.start()
+        yield name, found["attributes"], found.start()
         ending = _RAW_END.get(name.lower())
         if ending is not None and not text.endswith("/>", 0, at):
             end = ending.search(text, at)
             at = end.start() if end is not None else len(text)
 
 
-def _written(name: str, said: str) -> Likeness:
+def _signature_in_source(name: str, text: str) -> Signature:
     attributes: dict[str, str] = {}
-    for found in _ATTRIBUTE.finditer(said):
+    for found in _ATTRIBUTE.finditer(text):
         value = next((one for one in found.groups()[1:] if one is not None), "")
         attributes.setdefault(found[1].lower(), unescape(value))
-    return _likeness(name, attributes)
+    return _signature(name, attributes)
 
 
-def _spotted(pairs: list[tuple[int, int]], text: str) -> Iterator[tuple[int, SourcePosition]]:
+def _counted(pairs: list[tuple[int, int]], text: str) -> Iterator[tuple[int, SourcePosition]]:
     """REQUIRES: ordered by position, so that lines are counted once."""
     line, begins, counted = 1, 0, 0
     for at, mem_id in pairs:
@@ -110,7 +111,7 @@ class Paths:
 
     def __init__(self) -> None:
         self._steps: dict[int, str] = {}
-        """For every child of the elements visited so far."""
+        """For every child of the elements seen so far."""
 
     def of(self, element: Element) -> str:
         steps: list[str] = []
@@ -118,19 +119,19 @@ class Paths:
         while up is not None and _is_element(up):
             above = up.parent
             if up.mem_id not in self._steps:
-                self._look_into(above, up)
+                self._add_children(above, up)
             steps.append(self._steps[up.mem_id])
             up = above
         return "/" + "/".join(reversed(steps))
 
-    def _look_into(self, parent: Element | None, child: Element) -> None:
+    def _add_children(self, parent: Element | None, child: Element) -> None:
         children = [child] if parent is None else [one for one in parent.iter() if _is_element(one)]
         names = [one.tag or "" for one in children]
         several = {name for name, count in Counter(names).items() if count > 1}
-        met: Counter[str] = Counter()
+        numbers: Counter[str] = Counter()
         for one, name in zip(children, names, strict=True):
-            met[name] += 1
-            self._steps[one.mem_id] = f"{name}[{met[name]}]" if name in several else name
+            numbers[name] += 1
+            self._steps[one.mem_id] = f"{name}[{numbers[name]}]" if name in several else name
         self._steps.setdefault(child.mem_id, child.tag or "*")
 
 
@@ -177,11 +178,11 @@ def _element_at(path: str, known: dict[str, LexborNode], children: dict[int, Chi
 
 
 def _child(node: LexborNode, step: str, children: dict[int, Children]) -> LexborNode | None:
-    told = _STEP.fullmatch(step)
-    if told is None:
+    parsed = _STEP.fullmatch(step)
+    if parsed is None:
         return None
-    if (those := children.get(node.mem_id)) is None:
-        those = children[node.mem_id] = [(child.tag or "", child) for child in node.iter()]
-    tag, number = told[1], int(told[2] or 1)
-    fitting = [child for name, child in those if tag in ("*", name)]
-    return fitting[number - 1] if 0 < number <= len(fitting) else None
+    if node.mem_id not in children:
+        children[node.mem_id] = [(child.tag or "", child) for child in node.iter()]
+    tag, number = parsed[1], int(parsed[2] or 1)
+    matching = [child for name, child in children[node.mem_id] if tag in ("*", name)]
+    return matching[number - 1] if 0 < number <= len(matching) else None

@@ -89,7 +89,7 @@ _STATING = ",".join([f"[{name}]" for name in RELEVANT_ATTRIBUTES if name != "hre
 
 
 class ParsedHtml(NamedTuple):
-    """A page as seen by the single walk over it."""
+    """A page after the single walk over it."""
 
     tree: LexborHTMLParser
     nodes: list[LexborNode]
@@ -132,20 +132,20 @@ def scan_html(tree: LexborHTMLParser) -> ParsedHtml:
     """The single walk over a page. REQUIRES: the tree is whole (`content.content_of` takes it apart)."""
     nodes = tree.css("*")
     tags = list(map(_tag_id, nodes))
-    stating = _places_of(tree.css(_STATING), nodes, tags)
+    stating = _indices_of(tree.css(_STATING), nodes, tags)
     places = list(compress(count(), map(_LEADING.get, tags)))
     if not stating.issubset(places):
         places = sorted(stating.union(places))
-    met: list[LexborParts] = []
+    relevant: list[LexborParts] = []
     for at in places:
         node, tag = nodes[at], _LEADING.get(tags[at])
         attributes = node.attributes
         if "href" in attributes or tag in RELEVANT_TAGS or at in stating:
-            met.append((node, tag or node.tag or "", attributes))
-    return ParsedHtml(tree, nodes, tags, met, len(tree.raw_html))
+            relevant.append((node, tag or node.tag or "", attributes))
+    return ParsedHtml(tree, nodes, tags, relevant, len(tree.raw_html))
 
 
-def _places_of(found: Iterable[LexborNode], nodes: list[LexborNode], tags: list[int]) -> set[int]:
+def _indices_of(found: Iterable[LexborNode], nodes: list[LexborNode], tags: list[int]) -> set[int]:
     """Indices of the elements found. REQUIRES: both in document order.
 
     A selector finds an element once for each of its parts that match, in a row."""
@@ -157,12 +157,12 @@ def _places_of(found: Iterable[LexborNode], nodes: list[LexborNode], tags: list[
         if node_id == last_id:
             continue
         last_id = node_id
-        at = place_of(node, nodes, tags, at + 1)
+        at = index_of(node, nodes, tags, at + 1)
         places.add(at)
     return places
 
 
-def place_of(element: LexborNode, nodes: list[LexborNode], tags: list[int], start: int) -> int:
+def index_of(element: LexborNode, nodes: list[LexborNode], tags: list[int], start: int) -> int:
     """The index of an element. REQUIRES: it is one of them, not before `start`."""
     tag, element_id = element.tag_id, element.mem_id
     at = tags.index(tag, start)
@@ -178,12 +178,11 @@ def is_within_limits(body: bytes) -> bool:
         return True
     if angles > _MANY_TAGS:
         return False
-    return (_is_shallow(body, angles, heed_void=False) or _is_shallow(body, angles, heed_void=True)) and (
-        not _has_long_tag(body)
-    )
+    is_shallow = _is_shallow(body, angles, counts_void=True) or _is_shallow(body, angles, counts_void=False)
+    return is_shallow and not _has_long_tag(body)
 
 
-def _is_shallow(body: bytes, angles: int, heed_void: bool) -> bool:
+def _is_shallow(body: bytes, angles: int, counts_void: bool) -> bool:
     """In chunks: no more elements can be open at once than before the chunk plus all that it opens.
 
     Void elements look like ever deeper nesting until they are subtracted, which costs more.
@@ -192,7 +191,7 @@ def _is_shallow(body: bytes, angles: int, heed_void: bool) -> bool:
     for at in range(0, len(body), _CHUNK):
         ends = body.count(b"</", at, at + _CHUNK)
         starts = body.count(b"<", at, at + _CHUNK) - ends
-        if heed_void:
+        if not counts_void:
             starts -= len(_VOID.findall(body, at, at + _CHUNK))
         if still_open + starts >= DEEPEST:
             return False
@@ -241,7 +240,7 @@ class _Flattening:
         """Formatting elements without an end tag: the tree builder reopens them in every block."""
         self._reopened = 0
         self._dropped: dict[bytes, int] = {}
-        self._met: set[bytes] = set()
+        self._names: set[bytes] = set()
         """Element names so far; each new one costs the tree builder a search."""
         self._long_tags = 0
         self._flags: dict[str, None] = {}
@@ -277,15 +276,15 @@ class _Flattening:
 
     def _start(self, name: bytes, found: re.Match[bytes]) -> None:
         if name in _ONCE:
-            if name in self._met:
+            if name in self._names:
                 self._cut(found.start(), found.end(), b"", "truncated")
                 return
-            self._met.add(name)
-        elif name not in self._met:
-            if len(self._met) >= _MOST_NAMES:
+            self._names.add(name)
+        elif name not in self._names:
+            if len(self._names) >= _MOST_NAMES:
                 self._drop(name, found)
                 return
-            self._met.add(name)
+            self._names.add(name)
         if len(found[3]) > LONGEST_TAG:
             self._shorten(found)
         self._count_reopened(found.start())
