@@ -273,17 +273,11 @@ _LABELS = {
     "koi8-u": "koi8-ru",
     "macintosh": "csmacintosh mac x-mac-roman",
     "windows-874": "dos-874 iso-8859-11 iso8859-11 iso885911 tis-620",
-    "windows-1250": "cp1250 x-cp1250",
-    "windows-1251": "cp1251 x-cp1251",
+    **{f"windows-{page}": f"cp{page} x-cp{page}" for page in (1250, 1251, 1253, 1255, 1256, 1257, 1258)},
     "windows-1252": "ansi_x3.4-1968 ascii cp1252 cp819 csisolatin1 ibm819 iso-8859-1 iso-ir-100 iso8859-1 iso88591 "
     "iso_8859-1 iso_8859-1:1987 l1 latin1 us-ascii x-cp1252",
-    "windows-1253": "cp1253 x-cp1253",
     "windows-1254": "cp1254 csisolatin5 iso-8859-9 iso-ir-148 iso8859-9 iso88599 iso_8859-9 iso_8859-9:1989 l5 latin5 "
     "x-cp1254",
-    "windows-1255": "cp1255 x-cp1255",
-    "windows-1256": "cp1256 x-cp1256",
-    "windows-1257": "cp1257 x-cp1257",
-    "windows-1258": "cp1258 x-cp1258",
     "x-mac-cyrillic": "x-mac-ukrainian",
     "gbk": "chinese csgb2312 csiso58gb231280 gb2312 gb_2312 gb_2312-80 iso-ir-58 x-gbk",
     "gb18030": "",
@@ -336,7 +330,11 @@ _UNDEFINED = "\ufffe"  # marks a hole for codecs.charmap_decode
 def encoding_named(label: str) -> str | None:
     """The encoding that `label` names, or None."""
     label = label.strip("\t\n\f\r ").lower()
-    return ENCODING_OF.get(label) or _ibm_page(label)
+    if label in ENCODING_OF:
+        return ENCODING_OF[label]
+    numbered = _NUMBERED.fullmatch(label)
+    page = int(numbered[1]) if numbered else _EBCDIC_NAMES.get(label)
+    return f"ibm{page:03}" if page in _DOS or page in _EBCDIC else None
 
 
 @lru_cache(maxsize=256)
@@ -345,12 +343,6 @@ def encoding_in(content_type: str | None) -> str | None:
     if content_type is None or not (found := _IN_HEADER.search(content_type)):
         return None
     return encoding_named(found[1] if found[1] is not None else found[2])
-
-
-def _ibm_page(label: str) -> str | None:
-    numbered = _NUMBERED.fullmatch(label)
-    page = int(numbered[1]) if numbered else _EBCDIC_NAMES.get(label)
-    return f"ibm{page:03}" if page in _DOS or page in _EBCDIC else None
 
 
 def decode(body: bytes, encoding: str) -> str:

@@ -41,28 +41,23 @@ def safe_style(css: str) -> str:
     return "" if _FORBIDDEN.search(kept) else kept
 
 
-PLAIN = frozenset(
-    (
-        "a", "abbr", "address", "article", "aside", "b", "bdi", "bdo", "big", "blockquote", "br", "caption", "center",
-        "cite", "code", "col", "colgroup", "dd", "del", "details", "dfn", "div", "dl", "dt", "em", "fieldset",
-        "figcaption", "figure", "font", "footer", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup", "hr", "i",
-        "ins", "kbd", "legend", "li", "main", "mark", "nav", "ol", "p", "pre", "q", "rp", "rt", "ruby", "s", "samp",
-        "section", "small", "span", "strike", "strong", "sub", "summary", "sup", "table", "tbody", "td", "tfoot", "th",
-        "thead", "time", "tr", "tt", "u", "ul", "var", "wbr",
-    )
-)  # fmt: skip
+_PLAIN_WORDS = """
+    a abbr address article aside b bdi bdo big blockquote br caption center cite code col colgroup dd del details dfn
+    div dl dt em fieldset figcaption figure font footer h1 h2 h3 h4 h5 h6 header hgroup hr i ins kbd legend li main
+    mark nav ol p pre q rp rt ruby s samp section small span strike strong sub summary sup table tbody td tfoot th
+    thead time tr tt u ul var wbr
+"""
+PLAIN = frozenset(_PLAIN_WORDS.split())
 BECOMES = {
     "body": "div", "form": "div", "noscript": "div", "dialog": "div", "search": "div", "menu": "ul", "dir": "ul",
     "xmp": "pre", "listing": "pre", "plaintext": "pre", "option": "div", "optgroup": "div", "button": "span",
     "label": "span", "output": "span",
 }  # fmt: skip
 """Elements shown as others; unknown ones become a span."""
-DROPPED = frozenset(
-    (
-        "head", "script", "style", "template", "svg", "math", "link", "meta", "base", "title", "param", "source",
-        "track", "area", "map", "datalist", "frameset",
-    )
-)  # fmt: skip
+_DROPPED_WORDS = """
+    head script style template svg math link meta base title param source track area map datalist frameset
+"""
+DROPPED = frozenset(_DROPPED_WORDS.split())
 """Left out with their content."""
 STAND_INS = {
     "img": "image", "picture": "image", "image": "image", "iframe": "frame", "frame": "frame", "object": "object",
@@ -73,13 +68,11 @@ STAND_INS = {
 VOID = frozenset(("br", "hr", "wbr", "col"))
 NO_TEXT_WITHIN = frozenset(("table", "thead", "tbody", "tfoot", "tr", "colgroup", *VOID))
 """A mark cannot be inside these (HTML, 13.2.6.4.9): the element itself is marked."""
-KEPT = frozenset(
-    (
-        "align", "bgcolor", "border", "cellpadding", "cellspacing", "class", "color", "colspan", "datetime", "dir",
-        "face", "height", "hidden", "id", "lang", "nowrap", "open", "reversed", "rowspan", "scope", "size", "span",
-        "start", "style", "title", "type", "valign", "value", "width",
-    )
-)  # fmt: skip
+_KEPT_WORDS = """
+    align bgcolor border cellpadding cellspacing class color colspan datetime dir face height hidden id lang nowrap
+    open reversed rowspan scope size span start style title type valign value width
+"""
+KEPT = frozenset(_KEPT_WORDS.split())
 _IMPORTANT = re.compile(r"!\s*important", re.IGNORECASE)
 OWN_PREFIX = "gossamer-"
 """Prefix of names that the page itself may not use."""

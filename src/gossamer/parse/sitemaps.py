@@ -16,7 +16,7 @@ from gossamer.parse.charset import as_utf8, charset_of
 from gossamer.parse.coding import decode
 from gossamer.parse.dates import instant_of
 from gossamer.parse.feeds import Feed, is_json_feed, parse_feed, parse_json_feed
-from gossamer.parse.sniff import essence, is_sitemap, is_xml
+from gossamer.parse.sniff import PROLOG, essence, is_sitemap, is_xml
 from gossamer.parse.xml import LenientReader, inner_text, markup_of, name_of
 from gossamer.values.link import How
 from gossamer.values.messages import Listed, Listing
@@ -232,11 +232,7 @@ _NAMED = (How.ROBOTS, How.MAP)
 _MARKUP_TYPES = ("text/html", "text/plain", "application/octet-stream", "")
 """Other media types under which feeds and sitemaps occur."""
 _FIRST_LINES = 5
-_FEED_ROOT = re.compile(
-    rb"(?:\s++|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*+(?:\[.*?\]\s*+)?+>)*+"
-    rb"<(?:(?:[\w.-]+:)?(?:rss|feed|RDF|channel))[\s>]",
-    re.DOTALL | re.IGNORECASE,
-)
+_FEED_ROOT = re.compile(PROLOG + rb"<(?:(?:[\w.-]+:)?(?:rss|feed|RDF|channel))[\s>]", re.DOTALL | re.IGNORECASE)
 
 
 def listing_of(

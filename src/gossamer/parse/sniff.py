@@ -32,10 +32,9 @@ _FEED = re.compile(
 )
 
 _LIST_LOOKED_AT = 4096
-_SITEMAP = re.compile(
-    rb"(?:\s++|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*+(?:\[.*?\]\s*+)?+>)*+<(?:[\w.-]+:)?(urlset|sitemapindex)[\s>/]",
-    re.DOTALL | re.IGNORECASE,
-)
+PROLOG = rb"(?:\s++|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*+(?:\[.*?\]\s*+)?+>)*+"
+"""What may come before the first element."""
+_SITEMAP = re.compile(PROLOG + rb"<(?:[\w.-]+:)?(urlset|sitemapindex)[\s>/]", re.DOTALL | re.IGNORECASE)
 _FEED_TYPES = ("application/rss+xml", "application/atom+xml")
 
 

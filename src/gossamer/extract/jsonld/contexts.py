@@ -98,7 +98,6 @@ ACTIVITY_TERMS: dict[str, object] = {
     "orderedItems": {"@id": ACTIVITY_STREAMS + "items", "@type": "@id", "@container": "@list"},
 }
 
-
 SCHEMA_ORG = "http://schema.org/"
 
 IS_SCHEMA_ORG = re.compile(

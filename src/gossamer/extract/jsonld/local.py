@@ -27,6 +27,7 @@ from gossamer.extract.rdfa.prefixes import PREFIXES
 from gossamer.extract.terms import joined, repaired_iri
 
 DEEPEST = 64
+_TOO_DEEP = f"It nests more than {DEEPEST} levels deep."
 LONGEST_CHAIN = 64
 """Terms of a context that are each defined by the next. The parser recurses for each."""
 MOST_CONTEXT_WORK = 1_000_000
@@ -107,7 +108,7 @@ class ContextLocalizer:
         while stack:
             node, depth = stack.pop()
             if depth > DEEPEST:
-                raise _too_deep()
+                raise Unreadable("jsonld-too-deep", _TOO_DEEP)
             inner = self._in_object(node, depth) if node.__class__ is dict else node
             for value in inner:
                 if value.__class__ is dict or value.__class__ is list:
@@ -163,7 +164,7 @@ class ContextLocalizer:
     def _local(self, context: Json, depth: int) -> Json:
         """The context without anything that would have to be fetched."""
         if depth > DEEPEST:
-            raise _too_deep()
+            raise Unreadable("jsonld-too-deep", _TOO_DEEP)
         local: list[Json] = []
         for one in context if isinstance(context, list) else [context]:
             self._contexts += 1
@@ -287,7 +288,3 @@ def _typed(value: Json, kind: str) -> Json:
     if kind == "@id":
         return {"@id": value} if isinstance(value, str) else value
     return value if isinstance(value, dict) or value is None else {"@value": value, "@type": kind}
-
-
-def _too_deep() -> Unreadable:
-    return Unreadable("jsonld-too-deep", f"It nests more than {DEEPEST} levels deep.")

@@ -29,7 +29,6 @@ _TOO_DEEP = "It is nested too deeply to be read."
 _decode = msgspec.json.decode
 _encode = msgspec.json.encode
 
-
 Relabelled = defaultdict[str, str]
 """Our blank node labels, in order of first appearance, for those of scripts and the parser's random ones."""
 

@@ -5,18 +5,18 @@ Items are gathered from the outside in and read from the inside out, because the
 the item in it. Neither recurses, however deep a page nests them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gossamer.extract.microformats.tree import MOST_CHARACTERS, WHITE, Region, TooLong
 from gossamer.extract.microformats.values import (
+    IMPLIED_BY,
     OldRoots,
     Value,
     date_in,
     html_value,
+    implied_link,
     implied_name,
-    implied_photo,
-    implied_url,
     names_of,
     rel_properties,
     tag_value,
@@ -255,14 +255,11 @@ def _add_implied(item: Microformat) -> None:
     names = {one.name for one in item.properties}
     prefixes = {one.prefix for one in item.properties}
     region, number = item.region, item.number
-    implied: list[tuple[str, str, Callable[[Region, int], Value | None]]] = []
+    implied: list[tuple[str, str, Value | None]] = []
     if "name" not in names and prefixes.isdisjoint(("p", "e")):
-        implied.append(("p", "name", implied_name))
+        implied.append(("p", "name", implied_name(region, number)))
     if "u" not in prefixes:
-        implied += [
-            ("u", name, read) for name, read in (("photo", implied_photo), ("url", implied_url)) if name not in names
-        ]
-    for prefix, name, read in implied:
-        value = read(region, number)
+        implied += [("u", name, implied_link(region, number, name)) for name in IMPLIED_BY if name not in names]
+    for prefix, name, value in implied:
         if value is not None:
             item.properties.append(MicroformatProperty(prefix, name, region, number, None, value))

@@ -177,16 +177,14 @@ def _only_descendants(region: Region, number: int) -> Iterator[int]:
         yield number
 
 
-def implied_photo(region: Region, number: int) -> str | Image | None:
-    return _implied(region, number, (("img", "src"), ("object", "data")))
+IMPLIED_BY = {"photo": (("img", "src"), ("object", "data")), "url": (("a", "href"), ("area", "href"))}
+"""Tags and attributes."""
 
 
-def implied_url(region: Region, number: int) -> str | Image | None:
-    return _implied(region, number, (("a", "href"), ("area", "href")))
-
-
-def _implied(region: Region, number: int, where: tuple[tuple[str, str], ...]) -> str | Image | None:
-    """From the root itself, the only one of its kind below it, or the only one of its kind below its only child."""
+def implied_link(region: Region, number: int, name: str) -> str | Image | None:
+    """The photo or the URL: from the root itself, the only one of its kind below it, or the only one of its kind below
+    its only child."""
+    where = IMPLIED_BY[name]
     if (region.tags[number], True) in [(tag, name in region.attributes[number]) for tag, name in where]:
         return url_value(region, number, ())
     inside = [number, *list(_only_descendants(region, number))[:1]]

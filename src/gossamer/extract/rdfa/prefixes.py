@@ -55,7 +55,6 @@ OLD_TERMS: dict[str, str] = {word: XHV + word for word in _XHTML_WORDS.split() i
 XHTML_TERMS: dict[str, str] = {**TERMS, **{word: XHV + word for word in _XHTML_WORDS.split()}}
 """In XHTML 1 the relations of the XHTML vocabulary are terms too (XHTML+RDFa 1.1, 3.2)."""
 
-
 XHTML = "http://www.w3.org/1999/xhtml"
 SVG = "http://www.w3.org/2000/svg"
 

@@ -98,23 +98,17 @@ _BEYOND_TEXT = (_RDFA | {"datatype", "datetime", "inlist"}) - {"property"}
 
 
 def read_rdfa(source: Source) -> FoundFacts:
-    rules = rules_for(source)
-    found = _walked(source, rules)
+    rules, root, found = rules_for(source), source.survey.root, FoundFacts()
+    elements, is_incomplete = _stating(source.survey.elements, rules)
+    if root is not None and elements:
+        if is_incomplete:
+            elements = [one for one in source.survey.every() if not COMPLETING.isdisjoint(one[2])]
+        walk = _Walk(root, source, rules)
+        walk.over(elements)
+        found = walk.found if rules.is_old else with_copies(walk.found)
     if source.reads_roles and not rules.is_old:
         add_roles(source, found)
     return found
-
-
-def _walked(source: Source, rules: HostRules) -> FoundFacts:
-    root = source.survey.root
-    elements, is_incomplete = _stating(source.survey.elements, rules)
-    if root is None or not elements:
-        return FoundFacts()
-    if is_incomplete:
-        elements = [one for one in source.survey.every() if not COMPLETING.isdisjoint(one[2])]
-    walk = _Walk(root, source, rules)
-    walk.over(elements)
-    return walk.found if rules.is_old else with_copies(walk.found)
 
 
 def _stating(elements: Iterable[ElementParts], rules: HostRules) -> tuple[list[ElementParts], bool]:

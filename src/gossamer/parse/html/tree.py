@@ -59,7 +59,6 @@ _TAG = re.compile(
 )
 _ATTRIBUTE = re.compile(rb"[^\s/>=][^\s/>=]*+(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s>]++))?+")
 
-
 LARGEST = 16 * 1024 * 1024
 _SMALL = 64 * 1024
 """Up to this size not even the worst tag takes long."""
