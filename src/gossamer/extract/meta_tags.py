@@ -11,17 +11,15 @@ URL. The first value of a repeated property is the preferred one (Arrays), and c
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import NamedTuple
 
-from gossamer.extract.rdfa.scope import RULES, declarations
-from gossamer.extract.source import FoundFacts, HostLanguage, Inherited, Notice, Source
+from gossamer.extract.rdfa.scope import scopes_of
+from gossamer.extract.source import FoundFacts, Notice, Source
 from gossamer.extract.terms import (
     LONGEST_IRI,
     LONGEST_LITERAL,
     UNKNOWN_TERM,
     absolute,
     iri_term,
-    language_suffix,
     quoted,
     typed_literal,
 )
@@ -83,42 +81,6 @@ def is_all_cards(found: FoundFacts) -> bool:
     )
 
 
-class InForce(NamedTuple):
-    """What the enclosing elements declare."""
-
-    language: str
-    """As the suffix of a literal."""
-    prefixes: Mapping[str, str]
-    """Usual prefixes that the page declares itself."""
-
-
-_NOTHING = InForce("", {})
-
-
-class Surroundings:
-    """Language and prefixes at an element."""
-
-    def __init__(self, host: HostLanguage) -> None:
-        self._languages = RULES[host].languages
-        self._inherited = Inherited(_NOTHING, self._changed)
-
-    def of(self, element: Element, attributes: Attributes) -> InForce:
-        return self._changed(self._inherited.within(element.parent), attributes)
-
-    def _changed(self, around: InForce, attributes: Attributes) -> InForce:
-        if not attributes:
-            return around
-        language, prefixes = around
-        for name in self._languages:
-            if name in attributes:
-                language = language_suffix(attributes[name] or "")
-                break
-        if "prefix" in attributes or "xmlns:" in " ".join(attributes):
-            declared = {prefix: iri for prefix, iri in declarations(attributes).items() if prefix in _USUAL}
-            prefixes = {**prefixes, **declared} if declared else prefixes
-        return InForce(language, prefixes)
-
-
 class _Cards:
     """The facts of one family of prefixes from the meta elements of one page."""
 
@@ -127,7 +89,7 @@ class _Cards:
         self._source = source
         self._usual = usual
         self._page = f"<{source.address}>"
-        self._surroundings = Surroundings(source.host)
+        self._scopes = scopes_of(source)
         self._subjects: dict[str, str | None] = {}
         self._characters = MOST_CHARACTERS
         self._seen: set[str] = set()
@@ -156,8 +118,9 @@ class _Cards:
             self._note(element, attributes, f"{prefix}:{local}", text)
         if not text:
             return
-        language, prefixes = self._surroundings.of(element, attributes)
-        predicate = _predicate(prefixes.get(prefix) or self._usual[prefix], local, self._source.address)
+        scope = self._scopes.within(element)
+        namespace = scope.vocabulary.prefixes.get(prefix) or ("" if scope.vocabulary.is_cut else self._usual[prefix])
+        predicate = _predicate(namespace, local, self._source.address) if namespace else None
         self._characters -= len(text)
         root, _, part = local.partition(":")
         root = f"{prefix}:{root}"
@@ -167,7 +130,7 @@ class _Cards:
         if len(text) > LONGEST_LITERAL:
             self.found.flags.append("literal-too-long")
             return
-        value = quoted(text) + language
+        value = quoted(text) + scope.language
         self.found.state(element, self._page, predicate, value)
         if subject is not None:
             self.found.state(element, subject, predicate, value)
@@ -281,7 +244,7 @@ class _DublinCore:
     def __init__(self, source: Source, declared: Mapping[str, str]) -> None:
         self._source = source
         self._declared = declared
-        self._surroundings = Surroundings(source.host)
+        self._scopes = scopes_of(source)
         self._found = FoundFacts()
 
     def over(self, stating: list[tuple[Element, Attributes, str, str]]) -> FoundFacts:
@@ -330,7 +293,7 @@ class _DublinCore:
         scheme = (attributes.get("scheme") or "").strip().rpartition(".")[2].rpartition(":")[2].lower()
         if (datatype := _DATATYPE.get(scheme)) is not None:
             return typed_literal(text, datatype)
-        return quoted(text) + self._surroundings.of(element, attributes).language
+        return quoted(text) + self._scopes.within(element).language
 
     def _note(self, element: Element, name: str) -> None:
         prefix, _ = _split(name)

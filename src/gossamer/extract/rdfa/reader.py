@@ -14,7 +14,6 @@ from gossamer.extract.rdfa.prefixes import PREFIXES, USES_VOCABULARY, XHV
 from gossamer.extract.rdfa.scope import (
     OLD_POINTING,
     POINTING,
-    RULES,
     SCOPING,
     Direction,
     ElementSubjects,
@@ -29,13 +28,13 @@ from gossamer.extract.rdfa.scope import (
     outermost,
     rescoped,
     rules_for,
+    scopes_of,
 )
 from gossamer.extract.source import (
     MOST_NOTICES,
     NAME_TOO_LONG,
     FoundFacts,
     HostLanguage,
-    Inherited,
     LengthAllowance,
     Source,
     is_unknown,
@@ -388,8 +387,7 @@ ROLE = f"<{XHV}role>"
 
 def add_roles(source: Source, found: FoundFacts) -> None:
     """Facts from @role. An element without @id is a blank node. Bare words are always in the XHTML vocabulary."""
-    resolver = TermResolver(source.base, source.address, source.labels, RULES[source.host], found.flags)
-    scopes = Inherited(outermost(resolver, RdfaVocabulary(XHV, PREFIXES, {})), _role_scope)
+    scopes = scopes_of(source, RdfaVocabulary(XHV, PREFIXES, {}), found.flags)
     root = source.survey.root
     if source.host is HostLanguage.HTML and root is not None:
         elements: Iterable[Element] = root.css("[role]")
@@ -407,12 +405,6 @@ def add_roles(source: Source, found: FoundFacts) -> None:
         if len(found.triples) >= source.at_most:
             found.flags.append("too-many-facts")
             return
-
-
-def _role_scope(around: Evaluation, attributes: Attributes) -> Evaluation:
-    if SCOPING.isdisjoint(attributes) and "xmlns:" not in " ".join(attributes):
-        return around
-    return rescoped({name: value for name, value in attributes.items() if name != "vocab"}, around)
 
 
 # Property copying (HTML+RDFa 1.1, 3.5): `rdfa:copy` copies what a `rdfa:Pattern` states.

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from gossamer.extract.rdfa.prefixes import OLD_PREFIXES, OLD_TERMS, PREFIXES, TERMS, XHTML, XHTML_TERMS
-from gossamer.extract.source import HostLanguage, Source
+from gossamer.extract.source import HostLanguage, Inherited, Source
 from gossamer.extract.terms import (
     LONGEST_IRI,
     UNKNOWN_TERM,
@@ -185,6 +185,22 @@ def rescoped(attributes: Attributes, scope: Evaluation) -> Evaluation:
     if declared or default != vocabulary.default:
         vocabulary = RdfaVocabulary(default, prefixes, {}, is_cut)
     return Evaluation(scope.subject, scope.object, language, vocabulary, scope.incomplete, scope.lists, resolver)
+
+
+def scopes_of(
+    source: Source, vocabulary: RdfaVocabulary | None = None, flags: list[str] | None = None
+) -> Inherited[Evaluation]:
+    """The scopes of elements for syntaxes other than RDFa: @vocab does not count, nor do the rules of RDFa 1.0."""
+    resolver = TermResolver(
+        source.base, source.address, source.labels, RULES[source.host], [] if flags is None else flags
+    )
+    return Inherited(outermost(resolver, vocabulary), _without_vocab)
+
+
+def _without_vocab(around: Evaluation, attributes: Attributes) -> Evaluation:
+    if not attributes or (SCOPING.isdisjoint(attributes) and "xmlns:" not in " ".join(attributes)):
+        return around
+    return rescoped({name: value for name, value in attributes.items() if name != "vocab"}, around)
 
 
 def with_declared(prefixes: Mapping[str, str], declared: Mapping[str, str]) -> tuple[Mapping[str, str], bool]:
