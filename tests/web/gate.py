@@ -40,7 +40,7 @@ def gate_of(
     clock: Any, *, inner: ASGIApp = role_of_asker, names: tuple[str, ...] = ("127.0.0.1",), **door: Any
 ) -> Gate:
     show = make_show()
-    return Gate(inner, names, show, Entrance(Access(**{"keys": lambda: KEYS} | door), clock, show))
+    return Gate(inner, names, show, Entrance(Access(**{"keys": lambda: KEYS} | door), clock))
 
 
 def site_of(gate: Gate) -> Gate:

@@ -32,7 +32,7 @@ def table(collection: Directory) -> list[tuple[str, str]]:
         async with AsyncExitStack() as opened:
             served = await open_site(opened, collection, settings_for(0), real_outside(), (), silent)
             show = make_show()
-            site = make_routes(served, show, Entrance(served.door, FakeClock(), show))
+            site = make_routes(served, show, Entrance(served.door, FakeClock()))
             return list(routes_of(site))
 
     return asyncio.run(made())

@@ -11,9 +11,10 @@ from pyoxigraph import NamedNode, RdfFormat, parse
 from tests.web.site import LONG_S, Site
 
 from gossamer.web.entities.queries import NAMING
+from gossamer.web.responses import WebError
 from gossamer.web.sparql.console import LONGEST_SHARED, parameters_of, query_for, stated_in
 from gossamer.web.sparql.description import TermCounts, suggested
-from gossamer.web.sparql.protocol import Declined, ProtocolQuery, from_url
+from gossamer.web.sparql.protocol import ProtocolQuery, from_url
 
 SCHEMA = "http://schema.org/"
 THINGS = f"SELECT DISTINCT ?x WHERE {{ ?x a <{SCHEMA}CreativeWork> }}"
@@ -45,7 +46,8 @@ def test_an_unknown_kind_of_inference_is_refused(site: Site) -> None:
     assert site.sparql(THINGS, inference="owl").status == 400
     assert from_url([("query", "ASK {}"), ("inference", "rdfs")]) == ProtocolQuery("ASK {}", has_inference=True)
     assert from_url([("inference", "none")]) == ProtocolQuery("")
-    assert isinstance(from_url([("inference", "magic")]), Declined)
+    with pytest.raises(WebError, match="only supported inference"):
+        from_url([("inference", "magic")])
 
 
 def test_a_graph_is_a_table_of_facts_with_files_beside_it(site: Site) -> None:

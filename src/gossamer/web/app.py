@@ -59,7 +59,7 @@ BUSY = "The collection cannot be read at the moment. Please try again in a few s
 
 def make_app(site: WebSite) -> ASGIApp:
     show = make_show()
-    entrance = Entrance(site.door, site.collection.outside.clock, show)
+    entrance = Entrance(site.door, site.collection.outside.clock)
     return Gate(make_routes(site, show, entrance), site.hosts, show, entrance)
 
 

@@ -155,6 +155,10 @@ def read(kind: type[Parameters], pairs: Sequence[tuple[str, str]], path: Mapping
         raise WebError(400, _in_words(str(trouble), kind)) from None
 
 
+class UrlParameters(msgspec.Struct, frozen=True):
+    url: str = ""
+
+
 @cache
 def _types(kind: type[msgspec.Struct]) -> dict[str, msgspec.inspect.Type]:
     """The type of each parameter, without its description, by its name in a URL."""

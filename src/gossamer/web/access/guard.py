@@ -9,9 +9,9 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gossamer.web.access.login import Entrance, is_of, same_site, unauthorized
+from gossamer.web.access.login import CHALLENGE, Entrance, is_of, same_site
 from gossamer.web.access.tokens import ROLE, Role
-from gossamer.web.responses import Show, error_response
+from gossamer.web.responses import Show, WebError, error_response
 from gossamer.web.streams import MOST_LONG, PIECE, Slots
 
 HEADERS = {
@@ -38,6 +38,7 @@ MOST_AT_ONCE = 256
 LONG = 4 * PIECE
 """Bytes of a response above which it is sent in pieces."""
 CROWDED = "Too many long responses are being sent to slow clients. Please try again in a minute, or request less."
+TOO_MANY = "Too many requests at once. Please try again in a few seconds."
 READING = ("GET", "HEAD")
 CHANGING = ("POST", "PUT", "DELETE", "PATCH")
 POSTABLE = ("/sparql", "/door", "/door/leave")
@@ -83,33 +84,31 @@ class Gate:
         body = RequestBody(request, receive)
         ROLE.set(Role.ANONYMOUS)
         if not self._making.take():
-            full = error_response(
-                request, self._show, 503, "Too many requests at once. Please try again in a few seconds."
-            )
-            await full(scope, body.receive, self._dressed(request, body, send))
+            full = error_response(request, self._show, 503, TOO_MANY)
+            await full(scope, body.receive, self._with_headers(request, body, send))
             return
-        sending = Sending(self._dressed(request, body, send), self._making, self._long)
+        sending = Sending(self._with_headers(request, body, send), self._making, self._long)
         # A HEAD is handled as a GET; the server leaves the body out, and streams do not make theirs.
-        asked = {**scope, "method": "GET", "is_head": True} if scope["method"] == "HEAD" else scope
+        scope = {**scope, "method": "GET", "is_head": True} if scope["method"] == "HEAD" else scope
         try:
-            await (self._refusal(request) or self._inner)(asked, body.receive, sending.send)
+            await (self._refusal(request) or self._inner)(scope, body.receive, sending.send)
             if sending.is_crowded_out:
                 full = error_response(request, self._show, 503, CROWDED)
-                await full(asked, body.receive, self._dressed(request, body, send))
+                await full(scope, body.receive, self._with_headers(request, body, send))
         finally:
             sending.close()
 
-    def _dressed(self, request: Request, body: "RequestBody", send: Send) -> Send:
-        async def send_guarded(message: Message) -> None:
+    def _with_headers(self, request: Request, body: "RequestBody", send: Send) -> Send:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                self._dress(MutableHeaders(scope=message), request)
+                self._add_headers(MutableHeaders(scope=message), request)
                 if body.is_unread:  # it stays unread, so the connection cannot be reused
                     MutableHeaders(scope=message)["Connection"] = "close"
             await send(message)
 
-        return send_guarded
+        return send_with_headers
 
-    def _dress(self, headers: MutableHeaders, request: Request) -> None:
+    def _add_headers(self, headers: MutableHeaders, request: Request) -> None:
         is_sandboxed = headers.get("content-security-policy", "").startswith("sandbox")
         headers.update({name: value for name, value in HEADERS.items() if not (is_sandboxed and name in SANDBOXED_OWN)})
         bears = request.headers.get("authorization") or request.headers.get("cookie")
@@ -119,36 +118,21 @@ class Gate:
 
     def _refusal(self, request: Request) -> Response | None:
         """None if the request is allowed. Sets ROLE to the role of the client."""
-        return (
-            self._misdirected(request)
-            or self._malformed(request)
-            or self._of_another_site(request)
-            or self._identified(request)
-            or self._not_allowed(request)
-        )
+        try:
+            self._check_host(request)
+            check_size_and_method(request)
+            self._check_origin(request)
+            return self._session_of(request) or self._check_role(request)
+        except WebError as refused:
+            return error_response(request, self._show, refused.status, refused.words, refused.headers)
 
-    def _misdirected(self, request: Request) -> Response | None:
+    def _check_host(self, request: Request) -> None:
         # An absolute-form target (RFC 9112, 3.2.2) is for proxies; this is none.
         is_ours = request.scope["path"].startswith("/") and answers_to(request.headers.get("host"), self._names)
         if not is_ours or len(request.headers.getlist("host")) > 1:
-            return error_response(request, self._show, 421, NOT_OURS)
-        return None
+            raise WebError(421, NOT_OURS)
 
-    def _malformed(self, request: Request) -> Response | None:
-        length = request.headers.get("content-length", "0")
-        if "transfer-encoding" in request.headers and "content-length" in request.headers:
-            # Two lengths allow request smuggling (RFC 9112, 6.3).
-            return error_response(request, self._show, 400, "The request has two different body lengths.")
-        if not length.isdigit() or len(length) > 9 or int(length) > LONGEST_BODY:
-            return error_response(request, self._show, 413, f"Send at most {LONGEST_BODY:,} bytes.")
-        if len(request.scope["raw_path"]) + len(request.scope["query_string"]) > LONGEST_TARGET:
-            words = "Shorten the request, or send a long query to /sparql with POST."
-            return error_response(request, self._show, 414, words)
-        if request.method not in (*READING, *CHANGING):
-            return error_response(request, self._show, 405, FACTS_STAY)
-        return None
-
-    def _of_another_site(self, request: Request) -> Response | None:
+    def _check_origin(self, request: Request) -> None:
         """Browsers report where a request comes from; other programs do not (FAULTS W6)."""
         origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site")
         host = request.headers["host"].lower()
@@ -159,18 +143,16 @@ class Gate:
             ours = (("https",) if self._door.is_behind_tls else ("http", "https"), host)
             is_foreign = origin is not None and not is_of(origin, *ours) and not is_our_form
             if is_foreign or site not in (None, "same-origin", "none"):
-                return error_response(request, self._show, 403, "Requests from other sites are not allowed.")
+                raise WebError(403, "Requests from other sites are not allowed.")
         elif site == "cross-site" and request.headers.get("sec-fetch-mode") != "navigate" and not self._door.is_public:
-            return error_response(
-                request, self._show, 403, "Other sites may link to this server, but not read from it."
-            )
-        return None
+            raise WebError(403, "Other sites may link to this server, but not read from it.")
 
-    def _identified(self, request: Request) -> Response | None:
+    def _session_of(self, request: Request) -> Response | None:
         """Sets ROLE. A link with a token starts a session; a wrong token is refused."""
         scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
-            return self._entrance.refusal_of(request, bearer.strip())
+            self._entrance.admit(request, bearer.strip())
+            return None
         ROLE.set(self._entrance.role_in(request))
         if request.method not in READING or b"token=" not in request.scope["query_string"]:
             return None
@@ -179,29 +161,36 @@ class Gate:
         tokens = [value for name, value in pairs if name == "token"]
         if not tokens:
             return None
+        self._entrance.admit(request, tokens[0])
         rest = urlencode([(name, value) for name, value in pairs if name != "token"])
-        target = same_site(quote(request.scope["path"])) + (f"?{rest}" if rest else "")
-        return self._entrance.refusal_of(request, tokens[0]) or self._entrance.welcome(request, target)
+        return self._entrance.welcome(request, same_site(quote(request.scope["path"])) + (f"?{rest}" if rest else ""))
 
-    def _not_allowed(self, request: Request) -> Response | None:
+    def _check_role(self, request: Request) -> Response | None:
+        """A page that requires a token redirects browsers to the sign-in page."""
         path, role = request.scope["path"], ROLE.get()
-        if (
-            not self._door.is_open
-            and role is Role.ANONYMOUS
-            and path not in UNLOCKED
-            and not path.startswith("/static/")
-        ):
+        is_unlocked = self._door.is_open or path in UNLOCKED or path.startswith("/static/")
+        if role is Role.ANONYMOUS and not is_unlocked:
             if "text/html" in request.headers.get("accept", "") and request.method in READING:
                 here = path + (f"?{query}" if (query := request.url.query) else "")
                 return RedirectResponse("/door?" + urlencode({"next": same_site(here)}), 303)
-            return unauthorized(request, self._show, "This server requires a token.")
-        if (
-            request.method in CHANGING
-            and not (request.method == "POST" and path in POSTABLE)
-            and role is not Role.ADMIN
-        ):
-            return error_response(request, self._show, 403, FACTS_STAY if path.startswith("/sparql") else NO_CHANGE)
+            raise WebError(401, "This server requires a token.", CHALLENGE)
+        is_change = request.method in CHANGING and not (request.method == "POST" and path in POSTABLE)
+        if is_change and role is not Role.ADMIN:
+            raise WebError(403, FACTS_STAY if path.startswith("/sparql") else NO_CHANGE)
         return None
+
+
+def check_size_and_method(request: Request) -> None:
+    length = request.headers.get("content-length", "0")
+    if "transfer-encoding" in request.headers and "content-length" in request.headers:
+        # Two lengths allow request smuggling (RFC 9112, 6.3).
+        raise WebError(400, "The request has two different body lengths.")
+    if not length.isdigit() or len(length) > 9 or int(length) > LONGEST_BODY:
+        raise WebError(413, f"Send at most {LONGEST_BODY:,} bytes.")
+    if len(request.scope["raw_path"]) + len(request.scope["query_string"]) > LONGEST_TARGET:
+        raise WebError(414, "Shorten the request, or send a long query to /sparql with POST.")
+    if request.method not in (*READING, *CHANGING):
+        raise WebError(405, FACTS_STAY)
 
 
 SANDBOXED_OWN = ("Content-Security-Policy", "X-Frame-Options")

@@ -9,12 +9,13 @@ from starlette.responses import RedirectResponse, Response
 
 from gossamer.base.clock import Clock
 from gossamer.web.access.tokens import ROLE, SESSION_S, Access, Role, Sessions, Tries, address_in, is_near
-from gossamer.web.responses import Show, error_response
+from gossamer.web.responses import Show, WebError
 from gossamer.web.routes import Routes, form_of
 
 WRONG = "This token is not valid, or no longer valid: it may have been replaced."
 WAIT = "Too many wrong tokens from your IP address. Wait a minute, or use a valid one."
 LONGEST_FORM = 8192
+CHALLENGE = {"WWW-Authenticate": 'Bearer realm="gossamer"'}
 
 
 def same_site(target: str) -> str:
@@ -56,17 +57,11 @@ def is_from_another_site(request: Request) -> bool:
     return is_foreign or request.headers.get("sec-fetch-site") not in (None, "same-origin", "none")
 
 
-def unauthorized(request: Request, show: Show, words: str) -> Response:
-    answer = error_response(request, show, 401, words)
-    answer.headers["WWW-Authenticate"] = 'Bearer realm="gossamer"'
-    return answer
-
-
 class Entrance:
     """Checks tokens, counts wrong ones, and starts and ends sessions."""
 
-    def __init__(self, door: Access, clock: Clock, show: Show) -> None:
-        self.door, self._show = door, show
+    def __init__(self, door: Access, clock: Clock) -> None:
+        self.door = door
         self.sessions = Sessions(door.keys, clock)
         self.tries = Tries(clock)
 
@@ -74,21 +69,22 @@ class Entrance:
         """The role of its session. A wrong one is not counted: browsers keep sending the cookie of an earlier token."""
         return self.sessions.role_in(self._session_id(request))
 
-    def refusal_of(self, request: Request, token: str) -> Response | None:
-        """None if the token is valid; sets ROLE. A valid token is accepted after any number of wrong ones: it is too
-        long to be guessed, and wrong ones sent by others must not lock its owner out."""
+    def admit(self, request: Request, token: str) -> None:
+        """Sets ROLE. Raises WebError if the token is not valid.
+
+        A valid token is accepted after any number of wrong ones: it is too long to be guessed, and wrong ones sent by
+        others must not lock its owner out.
+        """
         role = self.door.keys().role_of(token)
         ROLE.set(role)
         if role is not Role.ANONYMOUS:
-            return None
+            return
         client = client_of(request, self.door)
         if self.tries.are_too_many(client):
-            answer = error_response(request, self._show, 429, WAIT)
-            answer.headers["Retry-After"] = "60"
-            return answer
+            raise WebError(429, WAIT, {"Retry-After": "60"})
         if not is_from_another_site(request):
             self.tries.add(client)
-        return unauthorized(request, self._show, WRONG)
+        raise WebError(401, WRONG, CHALLENGE)
 
     def welcome(self, request: Request, target: str) -> Response:
         """Starts a session in place of an earlier one, and redirects to the target. REQUIRES: a path on this site."""
@@ -118,15 +114,15 @@ def router(entrance: Entrance, show: Show) -> Routes:
     routes = Routes()
 
     @routes.get("/door")
-    def door(wanted: DoorParameters) -> Response:
+    def door(params: DoorParameters) -> Response:
         role = ROLE.get().name.lower()
-        return show("door.html", next=same_site(wanted.next), role=role, is_open=entrance.door.is_open)
+        return show("door.html", next=same_site(params.next), role=role, is_open=entrance.door.is_open)
 
     @routes.post("/door")
     async def come_in(request: Request) -> Response:
         fields = await form_of(request, LONGEST_FORM, "A token is shorter than that.")
-        refused = entrance.refusal_of(request, fields.get("token", "").strip())
-        return refused or entrance.welcome(request, same_site(fields.get("next", "/")))
+        entrance.admit(request, fields.get("token", "").strip())
+        return entrance.welcome(request, same_site(fields.get("next", "/")))
 
     @routes.post("/door/leave")
     def leave(request: Request) -> Response:

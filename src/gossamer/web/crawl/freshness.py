@@ -98,14 +98,10 @@ def cards_of(found: FreshnessReport) -> list[tuple[str, str, str]]:
         (days_in_words(whole.possible_age_days), "lowest possible with the same number of fetches", SITES),
         (f"{whole.visits_a_day:,.0f}", "fetches a day planned", LISTS["revisits"]),
         (f"{visits.changed:,} of {visits.visits:,}", "revisits found a change", ""),
-        (share(found.spared_share), "of the bytes not transferred again", ""),
+        ("–" if found.spared_share is None else f"{found.spared_share:.0%}", "of the bytes not transferred again", ""),
         (f"{visits.appeared:,}", "pages appeared", ""),
         (f"{visits.vanished:,}", "pages vanished", ""),
     ]
-
-
-def share(part: float | None) -> str:
-    return "–" if part is None else f"{part:.0%}"
 
 
 def pictures_of(points: Sequence[Point]) -> list[FreshnessChart]:

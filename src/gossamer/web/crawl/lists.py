@@ -153,12 +153,12 @@ def visits_router(collection: Collection, show: Show) -> Routes:
 
     @routes.get("/crawl/visits")
     def page(given: VisitsParameters) -> Response:
-        wanted = normalized(given)
+        params = normalized(given)
         return show(
             "visits.html",
-            found=visits(wanted),
-            total=total(collection, wanted),
-            wanted=wanted,
+            found=visits(params),
+            total=total(collection, params),
+            params=params,
             groups=[(key, HEADINGS[key], reasons) for key, reasons in GROUPS.items()],
             badges={code: BADGES[group] for code, group in GROUP_OF.items()},
             types=TYPES,
@@ -182,37 +182,37 @@ def visits_router(collection: Collection, show: Show) -> Routes:
 def hosts_router(collection: Collection, show: Show, notices: Notices) -> Routes:
     routes, slots = Routes(), Slots(MOST_EXPORTS)
 
-    def found_of(wanted: HostsFilter, after: str, most: int) -> HostsFound:
-        return collection.lists.hosts(HostListQuery(wanted.text.strip(), wanted.state, wanted.sort, after, most))
+    def found_of(params: HostsFilter, after: str, most: int) -> HostsFound:
+        return collection.lists.hosts(HostListQuery(params.text.strip(), params.state, params.sort, after, most))
 
     @routes.get("/crawl/hosts.json", "Hosts")
-    def hosts(wanted: HostsParameters) -> HostsFound:
+    def hosts(params: HostsParameters) -> HostsFound:
         """Hosts and their state; `next` is the position of the next part."""
-        return found_of(wanted, wanted.after, wanted.most)
+        return found_of(params, params.after, params.most)
 
     @routes.get("/crawl/hosts")
-    def page(wanted: HostsPageParameters) -> Response:
+    def page(params: HostsPageParameters) -> Response:
         return show(
             "hosts.html",
-            found=hosts(wanted),
-            said=notices.get(wanted.said),
-            wanted=wanted,
+            found=hosts(params),
+            said=notices.get(params.said),
+            params=params,
             states=STATES,
             orders=HOST_ORDERS,
             badges=HOST_BADGES,
             robots=ROBOTS,
-            is_filtered=bool(wanted.text.strip() or wanted.state),
+            is_filtered=bool(params.text.strip() or params.state),
         )
 
     @routes.get("/crawl/hosts.csv", "Hosts as CSV", answers_with(str, CSV))
-    def as_csv(wanted: HostsCsvParameters) -> Response:
+    def as_csv(params: HostsCsvParameters) -> Response:
         """The same as CSV, complete; with `most`, at most so many lines."""
 
         def rows(after: str, most: int) -> tuple[Sequence[msgspec.Struct], str]:
-            found = found_of(wanted, after, most)
+            found = found_of(params, after, most)
             return found.hosts, found.next
 
-        return csv_stream(HOST_COLUMNS, rows, wanted.after, wanted.most, "hosts.csv", slots=slots)
+        return csv_stream(HOST_COLUMNS, rows, params.after, params.most, "hosts.csv", slots=slots)
 
     async def change(fields: Fields) -> str:
         action, host = fields.get("action", ""), fields.get("host", "")
@@ -239,16 +239,16 @@ def pages_router(collection: Collection, show: Show) -> Routes:
     routes = Routes()
 
     @routes.get("/crawl/pages.json", "Stored pages")
-    def pages(wanted: PagesParameters) -> ListedPages:
+    def pages(params: PagesParameters) -> ListedPages:
         """Every page that is stored and searchable; `next` is the position of the next part. All of them at once,
         with their texts, are in /export/pages.jsonl and /export/pages.csv."""
-        host = wanted.host.strip().lower()
+        host = params.host.strip().lower()
         total = None if host else collection.counts().pages
-        return ListedPages(total, collection.lists.pages(PageListQuery(host, wanted.after, wanted.most)))
+        return ListedPages(total, collection.lists.pages(PageListQuery(host, params.after, params.most)))
 
     @routes.get("/crawl/pages")
-    def page(wanted: PagesParameters) -> Response:
-        return show("pages.html", known=pages(wanted), wanted=wanted)
+    def page(params: PagesParameters) -> Response:
+        return show("pages.html", known=pages(params), params=params)
 
     return routes
 
@@ -267,21 +267,21 @@ def normalized(given: Filter) -> Filter:
     )
 
 
-def query_of(wanted: VisitsFilter, most: int) -> VisitListQuery:
+def query_of(params: VisitsFilter, most: int) -> VisitListQuery:
     """Raises QueryRefused for an unknown outcome or an invalid date."""
     reasons: dict[Reason, None] = {}
-    for code in wanted.reason:
+    for code in params.reason:
         reasons |= dict.fromkeys(GROUPS.get(code) or (reason_of(code),))
     return VisitListQuery(
         reasons=tuple(reasons),
-        host=wanted.host,
-        text=wanted.text,
-        status=int(wanted.status) if wanted.status else None,
-        media_type=wanted.type,
-        since_at=instant(wanted.since),
-        until_at=instant(wanted.until, is_end=True),
-        is_newest_first=wanted.sort == "newest",
-        after=wanted.after,
+        host=params.host,
+        text=params.text,
+        status=int(params.status) if params.status else None,
+        media_type=params.type,
+        since_at=instant(params.since),
+        until_at=instant(params.until, is_end=True),
+        is_newest_first=params.sort == "newest",
+        after=params.after,
         most=most,
     )
 
@@ -304,12 +304,12 @@ def instant(text: str, *, is_end: bool = False) -> Instant | None:
     return min(LATEST, max(0, at + (DAY - 1 if is_end and len(text.strip()) == 10 else 0)))
 
 
-def total(collection: Collection, wanted: VisitsParameters) -> int | None:
+def total(collection: Collection, params: VisitsParameters) -> int | None:
     """How many URLs match, if a counter knows: it does when they are filtered by outcome only, or not at all."""
-    if msgspec.structs.replace(wanted, reason=()).is_filtered:
+    if msgspec.structs.replace(params, reason=()).is_filtered:
         return None
     counts = collection.counts().by_reason
-    reasons = query_of(wanted, 1).reasons
+    reasons = query_of(params, 1).reasons
     return sum(counts.get(reason, 0) for reason in reasons) if reasons else sum(counts.values())
 
 

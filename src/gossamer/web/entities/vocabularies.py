@@ -104,17 +104,26 @@ def full(namespace: str) -> str:
 
 
 def all_of(terms: TermsInUse, facts: FactsInUse | None) -> UsedVocabularies:
-    counts: dict[str, list[int]] = {namespace: [0, 0, 0] for namespace in terms.vocabularies}
-    for at, iris in ((0, terms.classes), (1, terms.properties)):
-        for iri in iris:
-            counts.setdefault(bundled().namespace_of(iri), [0, 0, 0])[at] += 1
-    uncounted = set[str]()
+    namespace_of = bundled().namespace_of
+    classes, properties = Counter(map(namespace_of, terms.classes)), Counter(map(namespace_of, terms.properties))
+    counted, uncounted = Counter[str](), set[str]()
     for iri in terms.properties:
-        number, namespace = (facts.properties.get(iri, 0) if facts else 0), bundled().namespace_of(iri)
-        counts[namespace][2] += number
+        number = facts.properties.get(iri, 0) if facts else 0
+        counted[namespace_of(iri)] += number
         if not number:  # a page uses it, so the count is older than the page
-            uncounted.add(namespace)
-    found = [_vocabulary(name, terms, numbers, name not in uncounted) for name, numbers in counts.items()]
+            uncounted.add(namespace_of(iri))
+    found = [
+        UsedVocabulary(
+            namespace=name,
+            prefix=bundled().prefix_of(name) or PREFIXES.get(name, ""),
+            pages=terms.vocabularies.get(name, 0),
+            classes=classes[name],
+            properties=properties[name],
+            facts=None if name in uncounted else counted[name],
+            known_terms=known_terms()[name],
+        )
+        for name in dict.fromkeys((*terms.vocabularies, *classes, *properties))
+    ]
     found.sort(key=lambda one: (-one.pages, one.namespace))
     return UsedVocabularies(tuple(found), terms.pages, in_words(terms.as_of), _as_of(facts), terms.is_cut)
 
@@ -132,13 +141,6 @@ def one_of(terms: TermsInUse, facts: FactsInUse | None, namespace: str) -> Vocab
         _as_of(facts),
         terms.is_cut,
     )
-
-
-def _vocabulary(namespace: str, terms: TermsInUse, numbers: list[int], has_facts: bool) -> UsedVocabulary:
-    prefix = bundled().prefix_of(namespace) or PREFIXES.get(namespace, "")
-    classes, properties, facts = numbers
-    pages, known = terms.vocabularies.get(namespace, 0), known_terms()[namespace]
-    return UsedVocabulary(namespace, prefix, pages, classes, properties, facts if has_facts else None, known)
 
 
 @cache

@@ -19,9 +19,9 @@ from gossamer.values.url import Url, id_of, url_of
 from gossamer.web.names import page_href
 from gossamer.web.page.known import chosen, instant_of
 from gossamer.web.responses import Show, error_response
-from gossamer.web.routes import Routes
+from gossamer.web.routes import Routes, UrlParameters
 from gossamer.web.site import WebSite
-from gossamer.web.streams import unless_disconnected
+from gossamer.web.streams import Slots, unless_disconnected
 
 MOST_AT_ONCE = 2
 """Copies rendered at one time: each holds a whole stored response in memory, and there is one worker."""
@@ -45,8 +45,7 @@ DAMAGED = (
 )
 
 
-class CopyParameters(msgspec.Struct, frozen=True):
-    url: str = ""
+class CopyParameters(UrlParameters, frozen=True):
     at: str = ""
 
 
@@ -81,17 +80,16 @@ class CopyTurns:
 
     def __init__(self) -> None:
         self._free = asyncio.Semaphore(MOST_AT_ONCE)
-        self._waiting = 0
+        self._waiting = Slots(MOST_WAITING)
 
     async def take(self, make: Callable[[], Awaitable[bytes | str]]) -> bytes | str:
         """Raises QueryTooLong if too many requests wait."""
-        if self._waiting >= MOST_WAITING:
+        if not self._waiting.take():
             raise QueryTooLong(TOO_MANY)
-        self._waiting += 1
         try:
             await self._free.acquire()
         finally:
-            self._waiting -= 1
+            self._waiting.give_back()
         try:
             return await make()
         finally:

@@ -17,7 +17,7 @@ from gossamer.values.url import Url
 from gossamer.web.page.copy import INVALID_TIME, NO_VERSION
 from gossamer.web.page.known import PageJson, chosen, gathered, instant_of
 from gossamer.web.responses import WebError
-from gossamer.web.routes import Routes
+from gossamer.web.routes import Routes, UrlParameters
 
 MOST_VERSIONS = 100
 PATIENCE_S = 4.0
@@ -58,8 +58,7 @@ class VersionDot(msgspec.Struct, frozen=True):
     words: str
 
 
-class HistoryParameters(msgspec.Struct, frozen=True):
-    url: str = ""
+class HistoryParameters(UrlParameters, frozen=True):
     since: str = msgspec.field(name="from", default="")
     until: str = msgspec.field(name="to", default="")
 

@@ -30,29 +30,12 @@ from gossamer.web.page.known import (
     with_facts,
 )
 from gossamer.web.responses import Show, WebError
-from gossamer.web.routes import Routes
+from gossamer.web.routes import Routes, UrlParameters
 from gossamer.web.site import WebSite
 from gossamer.web.sparql.console import pages_in
 
-TABS = {
-    "facts": "Facts",
-    "copy": "Copy",
-    "text": "Text",
-    "links": "Links",
-    "words": "Words",
-    "versions": "Versions",
-    "why": "Why",
-}
-STATES = {
-    "captured": ("good", "captured"),
-    "waiting": ("calm", "waiting"),
-    "refused": ("warn", "refused"),
-    "moved": ("calm", "moved"),
-    "gone": ("bad", "gone"),
-    "failed": ("bad", "failed"),
-    "unknown": ("idle", "unknown"),
-}
-"""The style and text of the badge for each state of a URL."""
+TABS = {name: name.capitalize() for name in ("facts", "copy", "text", "links", "words", "versions", "why")}
+BADGES = {"captured": "good", "waiting": "calm", "refused": "warn", "moved": "calm", "gone": "bad", "failed": "bad"}
 MOST_WORDS = 300
 NO_URL = "Which page? Put its URL after /page?url= or open it from the search results."
 UNKNOWN = (
@@ -70,18 +53,13 @@ class PageWords(msgspec.Struct, frozen=True):
     words: list[WordCount]
 
 
-class PageParameters(msgspec.Struct, frozen=True):
-    url: str = ""
+class PageParameters(UrlParameters, frozen=True):
     tab: str = msgspec.field(name="show", default="")
     at: str = ""
     fact: str = ""
     since: str = msgspec.field(name="from", default="")
     until: str = msgspec.field(name="to", default="")
     said: Annotated[str, Meta(max_length=20)] = ""
-
-
-class UrlParameters(msgspec.Struct, frozen=True):
-    url: str = ""
 
 
 class HostParameters(msgspec.Struct, frozen=True):
@@ -200,7 +178,7 @@ async def page_response(collection: Collection, show: Show, params: PageParamete
             "tab": tab,
             "tabs": TABS,
             "here_href": page_href(known.url),
-            "states": STATES,
+            "badges": BADGES,
             "entities": entities_of(facts, known.graph, pages_in(collection, facts)),
             "place_of": place_of,
             "version": version_of(kept) if kept is not None else None,

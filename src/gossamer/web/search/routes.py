@@ -18,7 +18,7 @@ from gossamer.views.words.explanation import Explanation
 from gossamer.views.words.searcher import SameText
 from gossamer.web.render import make_templates
 from gossamer.web.responses import Show, WebError
-from gossamer.web.routes import CSV, JSON, Routes, answers_with
+from gossamer.web.routes import CSV, JSON, Routes, UrlParameters, answers_with
 from gossamer.web.search.answer import (
     HEAD,
     UNAVAILABLE,
@@ -149,10 +149,6 @@ class SuggestParameters(msgspec.Struct, frozen=True):
     q: Annotated[str, Meta(max_length=LONGEST_TYPED)] = ""
 
 
-class CopiesParameters(msgspec.Struct, frozen=True):
-    url: str = ""
-
-
 def router(site: WebSite, show: Show) -> Routes:
     routes, searches, index = Routes(), SearchDispatcher(site), site.collection.index
 
@@ -192,14 +188,14 @@ def router(site: WebSite, show: Show) -> Routes:
         return show("search_why.html", search=params.state(), url=params.url, reasons=reasons, places=PLACES)
 
     @routes.get("/search/copies.json", "Pages with the same text")
-    def copies_json(params: CopiesParameters) -> CopiesAnswer:
+    def copies_json(params: UrlParameters) -> CopiesAnswer:
         url = url_of(params.url.strip())
         if url is None or not (found := index.copies(url)):
             raise WebError(404, NOT_IN_INDEX)
         return CopiesAnswer(tuple(found))
 
     @routes.get("/search/copies")
-    def copies(params: CopiesParameters) -> Response:
+    def copies(params: UrlParameters) -> Response:
         return show("search_copies.html", url=params.url, copies=copies_json(params).copies)
 
     return routes

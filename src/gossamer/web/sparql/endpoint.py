@@ -14,7 +14,7 @@ from gossamer.web.routes import FORM, HTML, ResponseKind, Responses, Routes, ans
 from gossamer.web.site import WebSite
 from gossamer.web.sparql.console import console
 from gossamer.web.sparql.description import UsedTerms, described, describes, description_router, terms_router
-from gossamer.web.sparql.protocol import DIRECT, LONGEST_BODY, Declined, ProtocolQuery, from_body, from_url
+from gossamer.web.sparql.protocol import DIRECT, LONGEST_BODY, ProtocolQuery, from_body, from_url
 from gossamer.web.streams import unless_disconnected
 
 KINDS = ("json", "xml", "csv", "tsv", "ttl", "nt", "jsonld", "rdf")
@@ -71,7 +71,7 @@ def router(site: WebSite, show: Show) -> Routes:
     async def ask(request: Request) -> Response:
         query = from_url(request.query_params.multi_items())
         accept = request.headers.get("accept", "*/*")
-        if isinstance(query, ProtocolQuery) and "query" not in request.query_params and describes(accept):
+        if "query" not in request.query_params and describes(accept):
             return await described(request, collection, used)
         return await answer(collection, show, request, query, accept)
 
@@ -91,11 +91,7 @@ def router(site: WebSite, show: Show) -> Routes:
     return routes
 
 
-async def answer(
-    collection: Collection, show: Show, request: Request, query: ProtocolQuery | Declined, accept: str
-) -> Response:
-    if isinstance(query, Declined):
-        raise WebError(query.status, query.words)
+async def answer(collection: Collection, show: Show, request: Request, query: ProtocolQuery, accept: str) -> Response:
     if media_type_for(accept, (*ROWS, *TRIPLES, HTML)) == HTML:
         return await console(collection, show, request, query)
     if not query.query.strip():
