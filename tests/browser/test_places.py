@@ -13,7 +13,7 @@ from tests.web.site import Site, serving
 
 from gossamer.base.environment import real_outside
 from gossamer.cli.crawl.demo import settings_for
-from gossamer.cli.upkeep.import_ import take_in
+from gossamer.cli.upkeep.import_ import import_archives
 from gossamer.store.directory import Directory
 
 SIZES = ((1280, 800), (400, 800), (700, 400))
@@ -28,7 +28,7 @@ IS_ON_TOP = "document.elementFromPoint(%s, %s) === %s"
 def book(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("book")
     directory, warc = Directory(folder / "collection"), write_warc(folder / "book.warc.gz")
-    asyncio.run(take_in(directory, (warc,), settings_for(0), real_outside()))
+    asyncio.run(import_archives(directory, (warc,), settings_for(0), real_outside()))
     with serving(directory) as served:
         yield served
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from gossamer.archive.foreign_records import Aside
 from gossamer.base.clock import SECOND, SystemClock
 from gossamer.base.tell import silent
-from gossamer.collection.maintenance.archive_import import TakenIn, not_here
+from gossamer.collection.maintenance.archive_import import Imported, not_here
 from gossamer.store import captures
 from gossamer.store.sqlite.database import Database
 from gossamer.values.capture import Capture, Kept, Place
@@ -54,9 +54,9 @@ def test_two_answers_within_one_second_are_both_kept_and_found_again(tmp_path: P
 
 
 def test_what_was_left_out_is_said() -> None:
-    assert TakenIn(3, 2).in_words() == "3 captures imported, 2 of them pages"
+    assert Imported(3, 2).in_words() == "3 captures imported, 2 of them pages"
     aside = Aside("a.warc", 1234, "no date", "http://a.test/")
-    words = TakenIn(0, 0, 5, {"warcinfo": 1}, {"no date": 1}, [aside]).in_words()
+    words = Imported(0, 0, 5, {"warcinfo": 1}, {"no date": 1}, [aside]).in_words()
     assert words.splitlines() == [
         "0 captures imported, 0 of them pages; 5 already here; 1 records set aside (1 no date)",
         "  a.warc, byte 1,234: no date http://a.test/",

@@ -165,8 +165,8 @@ def test_captures_are_entered_in_batches_that_each_begin_where_the_last_one_ende
     monkeypatch.setattr(lost_state, "AT_ONCE", 2)
     kept_from = captures.kept_from
 
-    def counted(*given: Any) -> list[Kept]:
-        found = kept_from(*given)
+    def counted(*given: Any, **named: Any) -> list[Kept]:
+        found = kept_from(*given, **named)
         looked_up.extend(one.place for one in found)
         return found
 

@@ -16,10 +16,10 @@ from tests.cli.site import QUICK, Site, gossamer, json_lines
 from gossamer.archive.catalogue import Catalogue
 from gossamer.base.environment import real_outside
 from gossamer.base.files import DiskFiles
-from gossamer.base.tell import silent
+from gossamer.base.tell import silent, unheard
 from gossamer.cli.upkeep.backup import back_up
-from gossamer.cli.upkeep.verify import Verification
 from gossamer.collection.maintenance.compact import compact
+from gossamer.collection.maintenance.verification import checked_volumes
 from gossamer.config.slices import Retain
 from gossamer.store.directory import Directory, lock_directory
 from gossamer.store.sqlite.database import read_only
@@ -322,7 +322,7 @@ def test_F_P7_flipped_bits_anywhere_are_found_or_change_nothing(tmp_path: Path) 
     for _ in range(150):
         path.write_bytes(whole)
         flipped(path, chance.randrange(len(whole)), chance.randrange(8))
-        found = Verification(directory, outside).checked(None).findings
+        found = checked_volumes(directory, outside, None, unheard).findings
         assert len(found) <= 1
         if not found:
             with Catalogue(directory, FILES) as catalogue:

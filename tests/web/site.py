@@ -20,7 +20,7 @@ from gossamer.base.environment import Network, real_outside
 from gossamer.cli.crawl.crawl import crawl_to_end
 from gossamer.cli.crawl.demo import settings_for
 from gossamer.cli.serve import server_url, web_server
-from gossamer.cli.upkeep.import_ import take_in
+from gossamer.cli.upkeep.import_ import import_archives
 from gossamer.collection import changes, vocabulary
 from gossamer.config.settings import WebSettings
 from gossamer.demo.server import DemoServer
@@ -78,7 +78,7 @@ async def crawl_and_import(directory: Directory, warc: Path) -> None:
         plan = address_plan(WEB, server.port)
         seeds = [Url(text) for text in WEB.seeds]
         await crawl_to_end(directory, settings, seeds, Network(plan, plan), outside, Silent())
-    taken = await take_in(directory, (warc,), settings, outside)
+    taken = await import_archives(directory, (warc,), settings, outside)
     assert taken.pages > 5 and not taken.set_aside
 
 

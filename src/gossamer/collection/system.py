@@ -11,7 +11,7 @@ from gossamer.base.clock import SECOND, Instant
 from gossamer.base.environment import Outside
 from gossamer.base.errors import WorkerLost
 from gossamer.base.tell import silent
-from gossamer.collection.maintenance.compact import Compacted, look_ahead
+from gossamer.collection.maintenance.compact import Compacted, compaction_plan
 from gossamer.collection.maintenance.view_check import ViewFault, unusable
 from gossamer.config.settings import Settings
 from gossamer.config.slices import retain_of
@@ -181,7 +181,7 @@ def status_of(directory: Directory, settings: Settings, outside: Outside) -> Col
             damaged=marks,
             forgetting=forgetting,
             views=list(unusable(directory, outside, counts.pages)),
-            droppable=look_ahead(directory, retain, outside) if is_countable else None,
+            droppable=compaction_plan(directory, retain, outside) if is_countable else None,
             processes=running_processes(control.beats(), outside),
             hints=Watch(directory, settings, outside, control).system().hints,
             sandbox=asyncio.run(barriers_here(outside)),

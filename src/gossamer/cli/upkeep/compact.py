@@ -36,7 +36,7 @@ def compact(
     except ValueError as trouble:
         raise ConfigError(f"--keep: {trouble}") from None
     if dry_run:
-        done = compaction.look_ahead(directory, retain, outside)
+        done = compaction.compaction_plan(directory, retain, outside)
     else:
         with Progress("reading the catalogue", outside.clock) as progress:
             done = asyncio.run(compaction.compact(directory, retain, settings.agent, outside, silent, progress.show))

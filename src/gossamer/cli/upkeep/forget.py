@@ -45,7 +45,7 @@ def forget(
     if not entries and all(one.done_at is not None for one in listed(directory)):
         raise ConfigError("name what to forget: gossamer forget https://example.org/page, or example.org")
     if entries:
-        expected = erasure.look_ahead(directory, entries, outside)
+        expected = erasure.erasure_plan(directory, entries, outside)
         if dry_run:
             show(expected, json, is_dry_run=True)
             return report_damage(expected.archive.damaged, dir)

@@ -10,7 +10,7 @@ from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError, GossamerError
 from gossamer.cli.flags import NewDir
 from gossamer.cli.output import Progress, note, report_damage
-from gossamer.collection.maintenance.archive_import import take_in
+from gossamer.collection.maintenance.archive_import import import_archives
 from gossamer.crawler.damage import DAMAGED
 from gossamer.store.directory import DEFAULT, Directory, refuse_lost_state
 from gossamer.store.options import config_of
@@ -29,7 +29,7 @@ def import_(
     refuse_lost_state(Directory(dir))
     outside = real_outside()
     with Progress("importing", outside.clock) as progress:
-        done = asyncio.run(take_in(Directory(dir), archives, config_of(dir).settings, outside, progress.show))
+        done = asyncio.run(import_archives(Directory(dir), archives, config_of(dir).settings, outside, progress.show))
     if json:
         print(json_bytes(done).decode())
     else:

@@ -19,23 +19,23 @@ from gossamer.base.clock import DAY, Instant
 from gossamer.base.environment import Outside
 from gossamer.base.errors import WorkerLost
 from gossamer.base.tasks import background
-from gossamer.base.tell import Says, silent
+from gossamer.base.tell import Says, silent, unheard
+from gossamer.collection.directory import locked
+from gossamer.collection.history.reader import batches, page_readers, read_by
 from gossamer.config.settings import Settings
 from gossamer.crawler.damage import noting_damage
 from gossamer.crawler.process import open_archive
 from gossamer.monitor.supervisor import indexer_running
-from gossamer.plugins.code import reopened
 from gossamer.rules.scope import NOTHING, Forgotten
 from gossamer.spool.frames import SpoolWriter
 from gossamer.store import captures, forgotten
-from gossamer.store.directory import Directory, lock_directory
+from gossamer.store.directory import Directory
 from gossamer.store.state import open_database
 from gossamer.store.statements import State
 from gossamer.values.capture import Capture, Kept
 from gossamer.values.format import counted
-from gossamer.values.messages import ReadDone, ReadJob, Task, kept_at, parts_of
+from gossamer.values.messages import ReadDone, ReadJob, Task, kept_at
 from gossamer.values.url import Url
-from gossamer.workers.jobs import asked_twice, job_for, reader_pool
 from gossamer.workers.pool import Pool
 
 T = TypeVar("T")
@@ -43,27 +43,27 @@ T = TypeVar("T")
 GROUP = 64
 
 GROUP_BYTES = 16 * 1024 * 1024
-"""A body larger than this is a group of its own."""
+"""A larger body is a group of its own."""
 
 MOST_READ_BYTES = 32 * 1024 * 1024
 
 
-class TakenIn(msgspec.Struct, frozen=True):
-    """What an import did."""
+class Imported(msgspec.Struct, frozen=True):
+    """The result of an import."""
 
     captures: int = 0
     pages: int = 0
     """Among the captures."""
     already_here: int = 0
-    """The same answer of the same URL at the same instant: left out."""
+    """The same response of the same URL at the same instant: omitted."""
     passed_over: dict[str, int] = {}
-    """Records that hold no page of the web, or none that is wanted, by kind."""
+    """Records without a web page, or with one that is not wanted, by kind."""
     set_aside: dict[str, int] = {}
     """Records that could not be used, by reason."""
     records: list[Aside] = []
-    """Those, by name; the first thousand."""
+    """The first thousand of them."""
     damaged: tuple[str, ...] = ()
-    """In words: damage of the collection's own archive that was found on the way."""
+    """In words: damage found in the collection's own archive."""
 
     def in_words(self) -> str:
         words = f"{counted(self.captures, 'capture')} imported, {self.pages:,} of them pages"
@@ -76,24 +76,22 @@ class TakenIn(msgspec.Struct, frozen=True):
         return "\n".join([*lines, *(["  more with --json"] if len(self.records) > 5 else [])])
 
 
-async def take_in(
+async def import_archives(
     directory: Directory,
     archives: tuple[Path, ...],
     settings: Settings,
     outside: Outside,
-    says: Says = lambda _: None,
-) -> TakenIn:
-    lock = lock_directory(directory, outside, "import")
+    says: Says = unheard,
+) -> Imported:
     report, damage = ImportReport(), dict[str, None]()
     tell = noting_damage(silent, damage)
     taken = pages = already_here = 0
-    try:
+    with locked(directory, outside, "import"):
         async with AsyncExitStack() as opened:
             database = await opened.enter_async_context(open_database(directory, outside.clock, silent))
             await opened.enter_async_context(indexer_running(directory, outside, silent, settings.agent))
             archive = await open_archive(opened, directory, settings, database, outside, tell)
-            job = job_for(reopened(directory.root, outside.files))
-            readers = await opened.enter_async_context(reader_pool(settings, outside, silent, job))
+            readers = await opened.enter_async_context(page_readers(directory, settings, outside))
             block = await database.read(forgotten.block)
 
             def say() -> None:
@@ -110,15 +108,13 @@ async def take_in(
                 taken += len(kept)
                 pages += sum(one.is_page for one in kept)
                 say()
-    finally:
-        lock.release()
     kinds = {reason: number for reason, number in report.counts.items() if number and reason in WITHOUT_PAGE}
     aside = {reason: number for reason, number in report.counts.items() if reason not in WITHOUT_PAGE}
-    return TakenIn(taken, pages, already_here, kinds, aside, report.records, tuple(damage))
+    return Imported(taken, pages, already_here, kinds, aside, report.records, tuple(damage))
 
 
 async def saying(work: Awaitable[T], say: Callable[[], None]) -> T:
-    """The work's result; every second until then `say` is called, for a file may hold nothing usable for long."""
+    """The result of the work; `say` is called every second until then: a file may hold nothing usable for long."""
     async with background(work) as working:
         while not (await asyncio.wait([working], timeout=1.0))[0]:
             say()
@@ -128,25 +124,22 @@ async def saying(work: Awaitable[T], say: Callable[[], None]) -> T:
 def groups_of(
     archives: tuple[Path, ...], report: ImportReport, latest: Instant, block: Forgotten = NOTHING
 ) -> Iterator[list[Capture]]:
-    """Captures in groups bounded by number and by bytes. What was to be forgotten is left out."""
-    group, size = list[Capture](), 0
-    for archive in archives:
-        for capture in foreign(archive, report, latest=latest):
-            if block.has(capture.url):
-                report.counts["forgotten"] += 1
-                continue
-            if group and (len(group) >= GROUP or size + len(capture.body) > GROUP_BYTES):
-                yield group
-                group, size = [], 0
-            group.append(capture)
-            size += len(capture.body)
-    if group:
-        yield group
+    """Captures in groups bounded by number and by bytes, without those of forgotten URLs."""
+
+    def wanted() -> Iterator[Capture]:
+        for archive in archives:
+            for capture in foreign(archive, report, latest=latest):
+                if block.has(capture.url):
+                    report.counts["forgotten"] += 1
+                else:
+                    yield capture
+
+    return batches(wanted(), lambda capture: len(capture.body), GROUP, GROUP_BYTES)
 
 
 def not_here(connection: State, group: Sequence[Capture]) -> list[Capture]:
-    """Those that the collection has not got. Two answers of one address at one instant, which archives that count in
-    seconds hold, are a microsecond apart here: an instant tells which capture is meant."""
+    """Those that the collection lacks. Archives with times in seconds hold several responses of one URL at one instant;
+    here they are a microsecond apart, because the instant identifies the capture."""
     known: dict[Url, dict[Instant, bytes]] = {}
     new = []
     for capture in group:
@@ -165,7 +158,7 @@ def not_here(connection: State, group: Sequence[Capture]) -> list[Capture]:
 async def keep(
     group: list[Capture], settings: Settings, readers: Pool, volumes: Volumes, spool: SpoolWriter
 ) -> tuple[list[Kept], list[Kept]]:
-    """Read, archive and spool one group; synced on return. Also those that ask not to be indexed."""
+    """Read, archive and spool one group; synced on return. Returns the captures, and those not to be indexed."""
     done = await asyncio.gather(*(read(capture, settings, readers) for capture in group))
     kept, withdrawing = list[Kept](), list[Kept]()
     for capture, one in zip(group, done, strict=True):
@@ -179,14 +172,12 @@ async def keep(
 
 
 async def read(capture: Capture, settings: Settings, readers: Pool) -> ReadDone:
-    """A capture that no reader survives is kept unread, and so is one that is larger than any page is read."""
+    """A capture that no reader survives, or that is larger than pages may be, is stored unread."""
     is_page = 200 <= capture.status < 300 and capture.url != capture.url.robots
     tasks: tuple[Task, ...] = ("read", "store") if is_page else ("store",)
     for task in tasks if len(capture.body) <= MOST_READ_BYTES else ():
-        parts = parts_of(ReadJob(capture, task, settings.crawl.keep, settings.agent))
         with contextlib.suppress(WorkerLost):
-            answer = await asked_twice(partial(readers.ask, parts))
-            done = msgspec.msgpack.decode(answer.body, type=ReadDone)
+            done = await read_by(readers, ReadJob(capture, task, settings.crawl.keep, settings.agent))
             return msgspec.structs.replace(done, is_unread=is_page and task == "store")
     is_unread = is_page and len(capture.body) <= MOST_READ_BYTES
     return msgspec.structs.replace(await asyncio.to_thread(stored, capture), is_unread=is_unread)

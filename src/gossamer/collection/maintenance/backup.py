@@ -1,4 +1,4 @@
-"""Copies of a collection from which everything can be restored, made while the crawl runs."""
+"""Backups of a collection, from which everything can be restored, made while the crawl runs."""
 
 import errno
 import sqlite3
@@ -6,10 +6,11 @@ from contextlib import closing
 
 import msgspec
 
-from gossamer.archive.verify import Finding, verified, write_spans
+from gossamer.archive.verify import Finding, write_spans
 from gossamer.base.environment import Outside
 from gossamer.base.errors import DirectoryBusy, DirectoryUnusable
-from gossamer.base.tell import Says
+from gossamer.base.tell import Says, unheard
+from gossamer.collection.maintenance.verification import checked_volumes
 from gossamer.crawler import learned
 from gossamer.monitor import chronicle
 from gossamer.plugins import code as plugged
@@ -26,15 +27,15 @@ PART = ".part"
 class BackedUp(msgspec.Struct, frozen=True):
     volumes: int
     damaged: list[Finding]
-    """What is not whole in the copy, because it is not in the collection."""
+    """Records that are damaged in the copy because they are in the collection."""
 
 
-def back_up(source: Directory, target: Directory, outside: Outside, says: Says = lambda _: None) -> BackedUp:
-    """The state first, then every volume as far as that state knows it: volumes only ever grow, so the two agree.
+def back_up(source: Directory, target: Directory, outside: Outside, says: Says = unheard) -> BackedUp:
+    """The state first, then every volume as far as that state knows it: volumes only grow, so the two agree.
 
-    A volume that `compact` has rewritten meanwhile is gone; then the state is copied once more, and what it knows
-    beyond what was copied before. The copy has its name only once it is complete and verified: until then it is
-    called `NAME.part`, and one that was cut short is removed by the next.
+    If `compact` rewrites a volume in the meantime, the state is copied again, with what it knows beyond what was
+    copied before. The copy gets its name only when it is complete and verified: until then it is called `NAME.part`,
+    and the next backup removes one that was interrupted.
     """
     refuse_shared_state(source, "backup", f"copy the database with pg_dump, and the folder {source.archive.name}")
     files = outside.files
@@ -49,38 +50,24 @@ def back_up(source: Directory, target: Directory, outside: Outside, says: Says =
     files.remove(making.root)
     for folder in (making.root, making.archive, making.spool):
         files.make_folder(folder)
-    copied = None
-    for _ in range(TRIES):
-        if (copied := _copied(source, making, outside, says)) is not None:
-            break
+    tries = (_copied(source, making, outside, says) for _ in range(TRIES))
+    copied = next((volumes for volumes in tries if volumes is not None), None)
     if copied is None:
         files.remove(making.root)
         raise DirectoryBusy(f"{source.root} is being compacted, and its volumes change; try again when that is done")
     for name in (source.config.name, source.rules.name, learned.NAME, plugged.NAME, chronicle.NAME):
         if (source.root / name).is_file():
             files.copy(source.root / name, making.root / name)
-    damaged = _damaged(making, outside, says)
+    damaged = checked_volumes(making, outside, None, lambda words: says(f"the copy: {words}")).findings
     files.rename(making.root, target.root)
     return BackedUp(copied, damaged)
 
 
-def _damaged(target: Directory, outside: Outside, says: Says) -> list[Finding]:
-    found: list[Finding] = []
-    with closing(open_state(target)) as state:
-        names = captures.volume_names(state)
-        for number, name in enumerate(names, 1):
-            for one in verified(outside.files, target.archive, state, name):
-                says(f"verifying the copy: volume {number} of {len(names)}")
-                if isinstance(one, Finding):
-                    found.append(one)
-    return found
-
-
 def _copied(source: Directory, target: Directory, outside: Outside, says: Says) -> int | None:
-    """How many volumes; None when one was not there any more."""
+    """How many volumes; None if one has disappeared."""
     files = outside.files
     with closing(read_only(source.state)) as live, closing(sqlite3.connect(target.state)) as copy:
-        live.backup(copy)  # in one step: in several it would begin again whenever the crawl has written
+        live.backup(copy)  # in one step: in several it would start again whenever the crawl writes
     with closing(open_state(target)) as state:
         known = {name: captures.end_of(state, name) for name in captures.volume_names(state)}
     ends = {name: end[1] for name, end in known.items() if end is not None}
@@ -104,6 +91,6 @@ def _copied(source: Directory, target: Directory, outside: Outside, says: Says) 
 
 
 def _is_known(source: Directory, volume: str) -> bool:
-    """Whether a volume that is not there should be; one that was rewritten is known by another name."""
+    """Whether a missing volume should exist; one that was rewritten has another name."""
     with closing(open_state(source)) as state:
         return volume in captures.volume_names(state)

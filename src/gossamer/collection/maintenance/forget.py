@@ -1,9 +1,9 @@
-"""Pages and hosts leave a collection for good: frontier, archive, views, and what was learned of them.
+"""Removal of pages and hosts from a collection for good: frontier, archive, views, and what was learned of them.
 
-The order makes every step a safe last one. The request is written down first, and from then on nothing accepts these
-URLs; then they are deleted from the views, so that nobody finds them; then the volumes are rewritten, and new views
-made beside the old ones, which hold the bytes of what was deleted in them, and swapped in. Everything else can be
-found throughout. Cut short, `gossamer forget` without a name ends it.
+It can be interrupted after every step. The request is stored first, and from then on nothing accepts these URLs; then
+they are deleted from the views, so that they are no longer found; then the volumes are rewritten; then new views are
+made and swapped in for the old ones, whose files still hold the deleted bytes. Everything else can be found all the
+time. After an interruption `gossamer forget` without a name finishes it.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,8 +17,9 @@ from gossamer.archive.compaction import matching
 from gossamer.base.clock import Instant
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError
-from gossamer.base.tell import Says, Tell, silent
-from gossamer.collection.maintenance.compact import Compacted, compaction, gone, mended, would_go
+from gossamer.base.tell import Says, Tell, silent, unheard
+from gossamer.collection.directory import locked
+from gossamer.collection.maintenance.compact import Compacted, compacted, compaction, planned, repair_archive
 from gossamer.collection.maintenance.rebuild import (
     followed,
     mark_finished,
@@ -36,7 +37,7 @@ from gossamer.monitor.supervisor import lock_views
 from gossamer.rules.learned.traps import template_of
 from gossamer.rules.scope import Forgotten, is_like
 from gossamer.store import captures, forgotten
-from gossamer.store.directory import LOG_NAME, Directory, lock_directory
+from gossamer.store.directory import LOG_NAME, Directory
 from gossamer.store.forgotten import ForgottenEntry, scrub
 from gossamer.store.state import open_database, open_state, refuse_shared_state
 from gossamer.store.statements import State, StateWriter
@@ -47,13 +48,13 @@ from gossamer.views.facts.store import Graph
 from gossamer.views.links.store import LinksWriter
 from gossamer.views.words.writer import IndexWriter
 
-MOST_BESIDE = 100
+MOST_NAMED = 100
 NOT_REACHED = (
     "backups of the collection, and files that were exported from it",
     "links of other pages that point there, with their words, and what other pages quote",
-    "addresses that were first found there: they are pages of their own",
+    "URLs that were first found there: they are pages of their own",
     "rules.txt, gossamer.toml, and the list of what was forgotten itself (`gossamer forget --list`)",
-    "what disks and file systems keep of files that were deleted",
+    "what disks and file systems keep of deleted files",
 )
 IN_DELETED_PARTS = (
     "the bytes of words and facts in deleted parts of index, graph and links.db, until `gossamer rebuild`"
@@ -66,22 +67,22 @@ class Erased(msgspec.Struct, frozen=True):
     """Known to the crawl before."""
     archive: Compacted
     pages: int | None = None
-    """Captures of pages from which the views were made again; None: they were not."""
+    """Captures of pages from which the views were rebuilt; None: they were not."""
     copies: tuple[str, ...] = ()
-    """Other addresses under which the same bytes are kept, and stay: the first of them."""
+    """The first of the other URLs under which the same bytes are stored, and stay."""
     alike: tuple[str, ...] = ()
-    """Hosts that may have been meant too, and stay: the first of them."""
+    """The first of the hosts that may have been meant too, and stay."""
 
 
 class NotForgotten(NamedTuple):
-    """What stays, and may be thought to go."""
+    """What stays, although a user may expect otherwise."""
 
     copies: tuple[str, ...]
     alike: tuple[str, ...]
 
 
 def entries_of(texts: Sequence[str], at: Instant) -> list[ForgottenEntry]:
-    """What a person means: with a path, or with a scheme and one, a page; a bare name is a host."""
+    """What the user named: with a path it is a page, a bare name is a host."""
     found = []
     for text in texts:
         if "/" not in text:
@@ -93,7 +94,7 @@ def entries_of(texts: Sequence[str], at: Instant) -> list[ForgottenEntry]:
 
 
 def _host_of(text: str) -> str:
-    """The usual port of http is as little part of a name as that of https."""
+    """The default port of http is not part of the name, like that of https."""
     url = url_of(f"https://{text.strip().removesuffix(':80')}/")
     if url is None or "@" in text:
         raise ConfigError(f"{text!r} is neither a host nor an address: gossamer forget example.org, or https://...")
@@ -101,27 +102,27 @@ def _host_of(text: str) -> str:
 
 
 def unwanted(block: Forgotten) -> Callable[[str], bool]:
-    """Whether an address in our archive, where all are as `Url` wants them, is one of those."""
+    """Whether a URL of our archive, where all are in canonical form, is one of those."""
     return lambda text: block.has(Url(text))
 
 
-def look_ahead(directory: Directory, entries: Sequence[ForgottenEntry], outside: Outside) -> Erased:
-    """What `forget` would take out of the archive now; beside a crawl too."""
+def erasure_plan(directory: Directory, entries: Sequence[ForgottenEntry], outside: Outside) -> Erased:
+    """What `forget` would remove from the archive now; also while a crawl runs."""
     block = forgotten.block_of(entries)
     damage: dict[str, None] = {}
     with closing(open_state(directory)) as state:
         tell = noting_damage(silent, damage)
-        going = matching(state, outside.files, directory.archive, unwanted(block), tell)
-        beside = beside_of(state, block)
-    archive = msgspec.structs.replace(would_go(going), damaged=tuple(damage))
-    return Erased(tuple([one.name for one in entries]), 0, archive, None, *beside)
+        deletions = matching(state, outside.files, directory.archive, unwanted(block), tell)
+        remaining = not_forgotten(state, block)
+    archive = msgspec.structs.replace(planned(deletions), damaged=tuple(damage))
+    return Erased(tuple([one.name for one in entries]), 0, archive, None, *remaining)
 
 
-def beside_of(connection: State, block: Forgotten) -> NotForgotten:
+def not_forgotten(connection: State, block: Forgotten) -> NotForgotten:
     copies = captures.copies_of(connection, map(Host, sorted(block.at)), unwanted(block))
     names = sorted({host.name for host in captures.hosts(connection)} - block.hosts) if block.hosts else []
     alike = [name for name in names if any(is_like(name, host) for host in block.hosts)]
-    return NotForgotten(tuple(copies[:MOST_BESIDE]), tuple(alike[:MOST_BESIDE]))
+    return NotForgotten(tuple(copies[:MOST_NAMED]), tuple(alike[:MOST_NAMED]))
 
 
 async def forget(
@@ -130,74 +131,71 @@ async def forget(
     agent: str,
     outside: Outside,
     tell: Tell,
-    says: Says = lambda _: None,
+    says: Says = unheard,
     is_quick: bool = False,
 ) -> Erased:
-    """These, and whatever was begun before and not ended. Raises DirectoryBusy while another writes to it.
+    """Forgets these, and finishes what was begun before. Raises DirectoryBusy while another process writes.
 
-    `is_quick`: they are deleted from the views, and the views are not made again.
+    `is_quick`: they are deleted from the views, but the views are not rebuilt.
     """
     refuse_shared_state(directory, "forget", "other directories may share it, and their archives would keep the pages")
     damage: dict[str, None] = {}
     tell = noting_damage(tell, damage)
-    lock = lock_directory(directory, outside, "forget")
-    try:
+    with locked(directory, outside, "forget"):
         (await lock_views(directory, outside, "forget")).release()
         if not is_quick:
             refuse_without_room(directory, outside)
         async with open_database(directory, outside.clock, tell) as database:
-            await mended(directory, database, outside, tell)
+            await repair_archive(directory, database, outside, tell)
             begun = await database.run(partial(_begin, entries=entries))
             tell("forget.begun", names=len(begun.names))
             is_unwanted = unwanted(begun.block)
-            going = await database.read(
+            deletions = await database.read(
                 lambda connection: matching(connection, outside.files, directory.archive, is_unwanted, tell)
             )
-            beside = await database.read(partial(beside_of, block=begun.block))
-            is_in_views = bool(going) or begun.goes_on
+            remaining = await database.read(partial(not_forgotten, block=begun.block))
+            is_in_views = bool(deletions) or begun.is_resumed
             if is_in_views:
-                await take_out(directory, database, begun.block, agent, outside, tell, says)
+                await delete_from_views(directory, database, begun.block, agent, outside, tell, says)
                 drop_derived(directory, outside)
                 tell("forget.hidden")
             chronicle.forget(outside.files, directory.root, begun.block.hosts)
-            rewritten = gone(await compaction(directory, database, outside, tell).rewrite(going, says))
+            rewritten = compacted(await compaction(directory, database, outside, tell).rewrite(deletions, says))
         tell("forget.dropped")
         pages = None
         if is_in_views and not is_quick:
             rebuilt = await replace_views(directory, agent, outside, tell, is_fresh=True, says=says)
             pages = rebuilt.pages
-            damage = dict.fromkeys(rebuilt.damage) or damage  # what was noted before names volumes that are gone now
+            damage = dict.fromkeys(rebuilt.damage) or damage  # the earlier damage names volumes that no longer exist
         async with open_database(directory, outside.clock, tell) as database:
             await database.run(partial(forgotten.done, at=outside.clock.now()))
-        unsaid(directory, outside)
+        scrub_databases(directory, outside)
         tell("forget.done")
         archive = msgspec.structs.replace(rewritten, damaged=tuple(damage))
-        return Erased(begun.names, begun.addresses, archive, pages, *beside)
-    finally:
-        lock.release()
+        return Erased(begun.names, begun.addresses, archive, pages, *remaining)
 
 
 class _Begun(NamedTuple):
     names: tuple[str, ...]
     block: Forgotten
     addresses: int
-    goes_on: bool
-    """Some of it was begun before, and whatever was done then is done again: the views may not be whole."""
+    is_resumed: bool
+    """Some of it was begun before, and all of that is done again: the views may be incomplete."""
 
 
 def _begin(connection: State, entries: Sequence[ForgottenEntry]) -> _Begun:
-    goes_on = any(one.done_at is None for one in forgotten.every(connection))
+    is_resumed = any(one.done_at is None for one in forgotten.every(connection))
     forgotten.put(connection, entries)
     pending = [one for one in forgotten.every(connection) if one.done_at is None]
     block = forgotten.block_of(pending)
     addresses = forget_addresses(connection, block, lambda text: template_of(Url(text)))
-    return _Begun(tuple([one.name for one in pending]), block, addresses, goes_on)
+    return _Begun(tuple([one.name for one in pending]), block, addresses, is_resumed)
 
 
-async def take_out(
+async def delete_from_views(
     directory: Directory, database: StateWriter, block: Forgotten, agent: str, outside: Outside, tell: Tell, says: Says
 ) -> None:
-    """From views that are up to date: one that lags would look for the rest of a volume that is rewritten."""
+    """Brings the views up to date first: one that lags would look for the rest of a volume that is rewritten."""
     mark_finished(directory, outside)
     await followed(directory, agent, outside, says)
     kept = await database.read(lambda c: [url for name in block.at for url in captures.urls_at(c, Host(name))])
@@ -209,7 +207,7 @@ async def take_out(
 
 
 def drop_derived(directory: Directory, outside: Outside) -> None:
-    """What else was made from the captures: unfinished views, queued readings, what was learned of hosts, the log."""
+    """Delete what else was made from the captures: unfinished views, the spool, what was learned of hosts, the log."""
     log = directory.root / LOG_NAME
     learned = directory.root / learned_file.NAME
     begun = [directory.root / name for name in unfinished(directory, outside.files)]
@@ -217,23 +215,20 @@ def drop_derived(directory: Directory, outside: Outside) -> None:
         outside.files.remove(path)
 
 
-def unsaid(directory: Directory, outside: Outside) -> None:
-    """Nothing in the two databases says it any more: neither a row, nor what a deleted row has left in their files."""
+def scrub_databases(directory: Directory, outside: Outside) -> None:
+    """Remove every trace from the two databases: rows, and what deleted rows have left in their files."""
     with Control(directory.control, outside.clock, repairs=True) as control:
-        control.clear("crawler")  # seeds that were added while it ran, hosts that were put aside
+        control.clear("crawler")  # seeds added while it ran, hosts that were retired
     for path in (directory.state, directory.control):
         if path.is_file():
             scrub(path)
 
 
 async def allow(directory: Directory, entries: Sequence[ForgottenEntry], outside: Outside, tell: Tell) -> list[str]:
-    """They may be crawled and imported again. Those among them that were not forgotten."""
-    lock = lock_directory(directory, outside, "forget")
-    try:
+    """They may be crawled and imported again. Returns those that were not forgotten."""
+    with locked(directory, outside, "forget"):
         async with open_database(directory, outside.clock, tell) as database:
             return await database.run(lambda c: [one.name for one in entries if not forgotten.allow(c, one)])
-    finally:
-        lock.release()
 
 
 def listed(directory: Directory) -> list[ForgottenEntry]:
@@ -242,7 +237,7 @@ def listed(directory: Directory) -> list[ForgottenEntry]:
 
 
 def remove_from_views(directory: Directory, urls: Sequence[Url], outside: Outside, tell: Tell) -> None:
-    """REQUIRES: the indexer's lock, and that the views are up to date."""
+    """REQUIRES: the indexer's lock, and up-to-date views."""
     files, now = outside.files, outside.clock.now()
     words, links = IndexWriter(directory.index, files, tell), LinksWriter(directory.links, files, tell)
     with Graph(directory.graph, files, outside.clock, tell) as graph:

@@ -1,7 +1,7 @@
-"""`gossamer rebuild --state`: a state.db that was lost or damaged is made again from the archive.
+"""`gossamer rebuild --state`: a new state.db, made from the archive, for one that was lost or damaged.
 
-The damaged file is set aside, never deleted. The new one is made as `state.db.new` and takes the name once it is
-complete, so that a kill leaves either no state, which every command names, or a whole one.
+The damaged file is renamed, never deleted. The new one is made as `state.db.new` and renamed once it is complete, so
+that a kill leaves either no state, which every command reports, or a complete one.
 """
 
 import sqlite3
@@ -18,6 +18,7 @@ from gossamer.base.clock import SECOND
 from gossamer.base.environment import Outside
 from gossamer.base.errors import DirectoryUnusable, ViewDamaged
 from gossamer.base.tell import Says, silent
+from gossamer.collection.directory import locked
 from gossamer.config.settings import Settings
 from gossamer.crawler.admission import open_admission
 from gossamer.crawler.damage import noting_damage
@@ -27,13 +28,12 @@ from gossamer.frontier.sqlite.sieve import IncomingKeys
 from gossamer.monitor.supervisor import lock_views
 from gossamer.rules.canonical import identity_of
 from gossamer.store import captures, forgotten, tallies
-from gossamer.store.directory import Directory, lock_directory
+from gossamer.store.directory import Directory
 from gossamer.store.forgotten import ForgottenEntry
 from gossamer.store.options import Option, put_options, put_seeds, stored_options, stored_seeds
 from gossamer.store.sqlite.database import Database
 from gossamer.store.state import refuse_shared_state
 from gossamer.store.statements import State, StateWriter
-from gossamer.values.capture import Kept
 from gossamer.values.format import counted
 from gossamer.values.link import How, Offer
 from gossamer.values.url import Url
@@ -43,12 +43,12 @@ from gossamer.views.links.reader import every_link
 AT_ONCE = 2_000
 TAILS = ("", "-wal", "-shm")
 LOST = (
-    "what a crawl that comes back had learned of each page's changes, and answers it was to ask for again",
+    "what a crawl with revisits had learned of each page's changes, and the pages it was to fetch again",
     "failures, back-off and retirement of hosts; robots.txt is fetched again, and every host waits a full gap first",
-    "addresses found in sitemaps, feeds and redirects that were not visited yet",
+    "URLs found in sitemaps, feeds and redirects that were not fetched yet",
 )
 """What the archive does not hold."""
-LOST_FORGOTTEN = "what was to be forgotten (`gossamer forget --list`): ask for it again, or it may be crawled again"
+LOST_FORGOTTEN = "what was to be forgotten (`gossamer forget --list`): forget it again, or it may be crawled again"
 LOST_OPTIONS = "options that the collection was given (`gossamer config show`): give them again with the next crawl"
 NO_SEEDS = "the seeds: name them with `gossamer rebuild --state --seed URL`, or at the next `gossamer crawl URL`"
 
@@ -62,14 +62,14 @@ class Restored(msgspec.Struct, frozen=True):
     set_aside: str = ""
     """The damaged file's new name."""
     missing: tuple[str, ...] = ()
-    """What could not be had this time and often can."""
+    """What could not be restored this time, but often can be."""
     gone: tuple[str, ...] = LOST
     damaged: tuple[str, ...] = ()
-    """In words: places of the archive that hold no whole record."""
+    """In words: places of the archive without an intact record."""
 
 
 class _Salvaged(msgspec.Struct, frozen=True):
-    """What the archive does not hold, read from the damaged file as far as it goes; None: not to be read."""
+    """What only the damaged file holds, as far as it can be read; None: unreadable."""
 
     seeds: list[tuple[Url, str]] | None = None
     forgotten: list[ForgottenEntry] | None = None
@@ -80,15 +80,14 @@ class _Salvaged(msgspec.Struct, frozen=True):
 async def restore_state(
     directory: Directory, settings: Settings, starts: Sequence[Url], outside: Outside, says: Says
 ) -> Restored:
-    """`starts` are named as seeds anew. Raises DirectoryUnusable when there is no archive."""
+    """`starts` are the seeds named again. Raises DirectoryUnusable if there is no archive."""
     refuse_shared_state(directory, "rebuild --state", "restore the database from its own backup")
     if not outside.files.names(directory.archive):
         raise DirectoryUnusable(
             f"there is nothing in {directory.archive} to make a state from. Put its volumes back from a backup that "
             "`gossamer backup` made, and ask again"
         )
-    lock = lock_directory(directory, outside, "rebuild")
-    try:
+    with locked(directory, outside, "rebuild"):
         (await lock_views(directory, outside, "rebuild")).release()
         aside = set_aside(directory, outside)
         salvaged = salvaged_from(directory.root / aside) if aside else _Salvaged()
@@ -99,19 +98,17 @@ async def restore_state(
             restored = await filled(database, directory, settings, salvaged, starts, outside, says)
         outside.files.rename(making, directory.state)
         return msgspec.structs.replace(restored, set_aside=aside)
-    finally:
-        lock.release()
 
 
 def set_aside(directory: Directory, outside: Outside) -> str:
-    """The damaged file goes out of the way; its new name, or nothing when there was none."""
+    """Rename the damaged file; its new name, or nothing if there was none."""
     state, files = directory.state, outside.files
     before = [name for name in files.names(directory.root) if name.startswith(f"{state.name}.damaged-")]
-    if not state.exists():  # lost, or set aside by a run that was cut short
+    if not state.exists():  # lost, or renamed by an interrupted run
         plain = [name for name in before if not name.endswith(TAILS[1:])]
         return plain[-1] if plain else ""
     aside = state.with_name(f"{state.name}.damaged-{outside.clock.now()}")
-    for tail in reversed(TAILS):  # the file itself last: while it is there, all of this is done again
+    for tail in reversed(TAILS):  # the file itself last: as long as it exists, all of this is repeated
         if state.with_name(state.name + tail).exists():
             files.rename(state.with_name(state.name + tail), aside.with_name(aside.name + tail))
     return aside.name
@@ -162,7 +159,7 @@ async def filled(
             await database.run(partial(enter_found, offers=batch, keys=IncomingKeys(UrlKeys(identity_of))))
             says("offering the links of the archived pages again")
     except ViewDamaged as trouble:
-        missing.append(f"links that were not visited yet: {trouble}; then `gossamer rebuild --state` again")
+        missing.append(f"links that were not fetched yet: {trouble}; then `gossamer rebuild --state` again")
     rest_until = outside.clock.now() + round(settings.politeness.delay_s * SECOND)
     await database.run(partial(settle_restored, rest_until=rest_until))
     counts = await database.read(tallies.counts)
@@ -177,18 +174,16 @@ async def filled(
 
 
 async def enter_captures(database: StateWriter, says: Says) -> None:
-    """Each volume by number, so that every batch is read from where the last one ended."""
+    """Each volume by number, so that every batch continues where the last one ended."""
     entered = 0
     for volume in await database.read(captures.volume_names):
         number = 0
-        while visited := await database.read(partial(_some, volume=volume, number=number)):
+        while visited := await database.read(
+            partial(captures.kept_from, volume=volume, number=number, at_most=AT_ONCE)
+        ):
             await database.run(partial(enter_visited, visited=visited, keys=IncomingKeys(UrlKeys(identity_of))))
             number, entered = visited[-1].place.number + 1, entered + len(visited)
-            says(f"entering what was visited: {entered:,} captures")
-
-
-def _some(connection: State, volume: str, number: int) -> list[Kept]:
-    return captures.kept_from(connection, volume, number, AT_ONCE)
+            says(f"entering what was fetched: {entered:,} captures")
 
 
 def _linked(path: Path) -> Iterator[Offer]:

@@ -1,12 +1,11 @@
-"""New views made beside the present ones from the archive, and the swap that puts them in place.
+"""New views made from the archive next to the present ones, and the swap that puts them in place.
 
 They are made in `views-N.new`. Renaming it to `views-N` is the swap: readers take the complete folder with the highest
-number, so before that one system call they find the old views and after it the new ones. What is older is removed
-afterwards, by the rebuild or, when that was killed, by the next writer (`directory.lock_directory`)."""
+number, so before that one system call they find the old views and after it the new ones. Older folders are removed
+afterwards, by the rebuild or, if that was killed, by the next writer (`directory.lock_directory`)."""
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable
 from contextlib import closing
 from functools import partial
 from typing import NamedTuple
@@ -22,36 +21,36 @@ from gossamer.base.errors import ArchiveDamaged, DiskFull, GossamerError, Worker
 from gossamer.base.files import Files, size_below
 from gossamer.base.tasks import background
 from gossamer.base.tell import Says, Tell, silent, unheard
-from gossamer.collection.history.reader import batches
+from gossamer.collection.directory import locked
+from gossamer.collection.history.reader import batches, page_readers, read_by
 from gossamer.config.settings import Settings
 from gossamer.indexer.updates import omissions
 from gossamer.monitor.control import Control
 from gossamer.monitor.supervisor import indexer_running, lock_views
 from gossamer.plugins import code as plugged
-from gossamer.plugins.code import FOLDER, contexts_in, reopened
+from gossamer.plugins.code import FOLDER, contexts_in
 from gossamer.spool.frames import SpoolWriter
 from gossamer.store import captures, tallies
-from gossamer.store.directory import GENERATION, UNFINISHED, Directory, lock_directory, outdated
+from gossamer.store.directory import GENERATION, UNFINISHED, Directory, outdated
 from gossamer.store.options import config_of
 from gossamer.store.state import open_database, open_state
 from gossamer.store.statements import StateWriter
 from gossamer.values.capture import Kept
-from gossamer.values.messages import ReadDone, ReadJob, kept_at, parts_of
-from gossamer.workers.jobs import asked_twice, job_for, reader_pool
+from gossamer.values.messages import ReadDone, ReadJob, kept_at
+from gossamer.workers.pool import Pool
 
 SAYS = "reading the archive again"
 
 
 class Rebuilt(NamedTuple):
     pages: int
-    """Captures of pages that were read now."""
+    """Captures of pages that were read."""
     is_resumed: bool = False
-    """The views of an earlier run that was cut short were completed."""
+    """The views of an earlier, interrupted run were completed."""
     damage: tuple[str, ...] = ()
-    """In words: records of the archive that could not be read, by this run or an earlier one that it has gone on
-    with."""
+    """In words: records of the archive that could not be read, by this run or by the one that it resumed."""
     read_again: int = 0
-    """Captures that no reader could read before, and that one has read now."""
+    """Captures that could not be read before, and now have been."""
 
 
 async def build_again(
@@ -63,11 +62,10 @@ async def build_again(
     discards_old: bool = False,
     says: Says = unheard,
 ) -> Rebuilt:
-    """New views beside the present ones, then one step from those to these. Cut short at any moment it leaves the one
-    or the other, and is gone on with when it is asked for again, unless the archive was rewritten meanwhile."""
-    lock = lock_directory(directory, outside, "rebuild")
-    try:
-        (await lock_views(directory, outside, "rebuild")).release()  # an indexer may still be at the old views
+    """New views, which replace the present ones in one step. Interrupted at any moment it leaves the old or the new
+    ones, and the next run resumes it, unless the archive was rewritten in between."""
+    with locked(directory, outside, "rebuild"):
+        (await lock_views(directory, outside, "rebuild")).release()  # an indexer may still use the old views
         async with open_database(directory, outside.clock, silent) as database:
             await tidy(database, outside.files, directory.archive, silent)
             read_now = await read_again(directory, outside, database, tell)
@@ -75,11 +73,9 @@ async def build_again(
             for path in directory.every_view():
                 outside.files.remove(path)
         refuse_without_room(directory, outside)
-        # Unfinished views may have passed by what could not be read until now.
+        # Unfinished views lack what could not be read until now.
         made = await replace_views(directory, agent, outside, tell, is_fresh or read_now > 0, says)
         return made._replace(read_again=read_now)
-    finally:
-        lock.release()
 
 
 async def replace_views(
@@ -101,13 +97,13 @@ async def replace_views(
 
 
 def mark_finished(directory: Directory, outside: Outside) -> None:
-    """Nobody writes: the last volume is whole (or missing), and the views need not wait for more of it."""
+    """No process writes: the last volume is complete (or missing), so the views need not wait for more of it."""
     volumes = ArchivePlaces(outside.files, directory.archive, directory).known_volumes()
     SpoolWriter(outside.files, directory.spool, silent).open(volumes[-1] if volumes else None)
 
 
 async def followed(directory: Directory, agent: str, outside: Outside, says: Says = unheard) -> int:
-    """Run the indexer until nothing is left to read, showing how far it is. Says how many pages it has read."""
+    """Run the indexer until nothing is left to read, showing its progress. Returns how many pages it has read."""
     with closing(open_state(directory)) as state:
         total = tallies.counts(state).pages
     with Control(directory.control, outside.clock, repairs=True) as control:
@@ -120,30 +116,30 @@ async def followed(directory: Directory, agent: str, outside: Outside, says: Say
                 if not (code := finishing.result()):
                     break
                 if is_last:
-                    raise GossamerError(f"the indexer ended with exit code {code}, see above; ask again to go on")
-                indexer.start()  # a damaged view was removed, and is made again by the next one
+                    raise GossamerError(f"the indexer ended with exit code {code}, see above; run it again to continue")
+                indexer.start()  # a damaged view was removed; the next process makes it again
         return pages_by(control, indexer.pid)
 
 
 def pages_by(control: Control, pid: int | None) -> int:
-    """What the indexer says of its work."""
+    """How many pages the indexer has reported."""
     facts = next((one.facts for one in control.beats() if one.name == "indexer" and one.pid == pid), {})
     return int(str(facts.get("pages", 0)))
 
 
-# What no reader could read when it was fetched is read again first.
-
-
 async def read_again(directory: Directory, outside: Outside, database: StateWriter, tell: Tell) -> int:
-    """Enter what they turn out to be in the catalogue; says how many could be read. REQUIRES: the writer's lock."""
+    """Read what no reader could read when it was fetched, and update the catalogue; how many were read.
+
+    REQUIRES: the writer's lock.
+    """
     with closing(open_state(directory)) as state:
         waiting = captures.unread(state)
     if not waiting:
         return 0
     settings, count = config_of(directory.root).settings, 0
-    async with reader_pool(settings, outside, tell, job_for(reopened(directory.root, outside.files))) as readers:
+    async with page_readers(directory, settings, outside, tell) as readers:
         for batch in batches(waiting, lambda kept: kept.size):
-            found = await asyncio.gather(*(_read(one, directory, settings, outside, readers.call) for one in batch))
+            found = await asyncio.gather(*(_read(one, directory, settings, outside, readers) for one in batch))
             done = [(kept, one) for kept, one in found if one is not None]
             entries = [kept for kept, _ in done]
             withdrawing = [kept for kept, one in done if one.reading and not one.is_page]
@@ -153,16 +149,14 @@ async def read_again(directory: Directory, outside: Outside, database: StateWrit
 
 
 async def _read(
-    kept: Kept, directory: Directory, settings: Settings, outside: Outside, call: Callable[[bytes], Awaitable[bytes]]
+    kept: Kept, directory: Directory, settings: Settings, outside: Outside, readers: Pool
 ) -> tuple[Kept, ReadDone | None]:
-    """What the catalogue is to hold of it; it and None when it still cannot be read."""
+    """Its new entry in the catalogue and its reading; the old one and None if it still cannot be read."""
     try:
         capture = await asyncio.to_thread(read_capture, outside.files, directory.archive, kept.place)
         if capture is None or not may_be_page(capture):
             return kept, None
-        job = ReadJob(capture, "read", settings.crawl.keep, settings.agent)
-        payload = b"".join(parts_of(job))
-        done = msgspec.msgpack.decode(await asked_twice(lambda: call(payload)), type=ReadDone)
+        done = await read_by(readers, ReadJob(capture, "read", settings.crawl.keep, settings.agent))
     except (WorkerLost, ArchiveDamaged):
         return kept, None
     return kept_at(kept.place, capture, done), done
@@ -172,22 +166,22 @@ ORIGIN = "origin"
 PER_ARCHIVE_BYTE = 3
 """A guess, not measured: views of small pages are larger than their compressed archive."""
 SPARE = 1.25
-"""While segments are merged, old and new ones are both there."""
+"""While segments are merged, old and new ones both exist."""
 LEAST_BYTES = 32 << 20
 """Even an empty store preallocates its logs."""
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """What views in the making are made from, so that a later run can tell whether to go on with them."""
+    """What unfinished views are made from, so that a later run knows whether it can resume them."""
 
     program: str
     reads: str
-    """Digest of what else decides how a capture is read: settings, agent, plug-ins."""
+    """Digest of what else determines how a capture is read: settings, agent, plug-ins."""
     volumes: dict[str, int]
-    """Their sizes; an archive only grows by new volumes, unless it is compacted or something is forgotten."""
+    """Their sizes; an archive only gets new volumes, unless it is compacted or something is forgotten."""
 
     def leads_to(self, now: "Origin") -> bool:
-        """Whether what was made of this is a beginning of what would be made now."""
+        """Whether views made from this are the first part of those to make now."""
         is_read_alike = (self.program, self.reads) == (now.program, now.reads)
         return is_read_alike and all(now.volumes.get(name) == size for name, size in self.volumes.items())
 
@@ -205,13 +199,13 @@ def origin_of(directory: Directory, agent: str, outside: Outside) -> Origin:
 
 
 def unfinished(directory: Directory, files: Files) -> list[str]:
-    """Folders of views that a rebuild has begun and not completed."""
+    """Folders of views that a rebuild has not completed."""
     names = files.names(directory.root)
     return [name for name in names if name.endswith(UNFINISHED) and GENERATION.fullmatch(name[: -len(UNFINISHED)])]
 
 
 def begin(directory: Directory, origin: Origin, files: Files, is_fresh: bool) -> tuple[Directory, bool]:
-    """Where to make the new views, and whether those of an earlier run are gone on with. Others are removed.
+    """Where to make the new views, and whether those of an earlier run are resumed. Others are removed.
 
     REQUIRES: the writer's lock, and no indexer at work.
     """
@@ -227,10 +221,10 @@ def begin(directory: Directory, origin: Origin, files: Files, is_fresh: bool) ->
         making = f"views-{max(numbers, default=0) + 1:04}{UNFINISHED}"
         files.make_folder(directory.root / making)
         files.write(directory.root / making / ORIGIN, msgspec.json.encode(origin))
-    going = Directory(directory.root, kept or making)
-    for folder in going.folders():
+    target = Directory(directory.root, kept or making)
+    for folder in target.folders():
         files.make_folder(folder)
-    return going, bool(kept)
+    return target, bool(kept)
 
 
 def _origin_in(directory: Directory, name: str, files: Files) -> Origin | None:
@@ -242,20 +236,20 @@ def _origin_in(directory: Directory, name: str, files: Files) -> Origin | None:
 
 
 def refuse_without_room(directory: Directory, outside: Outside) -> None:
-    """Raises DiskFull, with the figures and what to do, when new views beside the old ones would not fit."""
-    there = sum(size_below([directory.root / name], outside.files) for name in unfinished(directory, outside.files))
-    needed = round(SPARE * _expected_bytes(directory, outside)) + LEAST_BYTES - there
+    """Raises DiskFull, with the figures and what to do, if new views would not fit next to the old ones."""
+    present = sum(size_below([directory.root / name], outside.files) for name in unfinished(directory, outside.files))
+    needed = round(SPARE * _expected_bytes(directory, outside)) + LEAST_BYTES - present
     room = outside.files.room(directory.root)
     if room < needed:
         raise DiskFull(
-            f"new views need about {_megabytes(needed)} beside the present ones, and {directory.root} has "
+            f"new views need about {_megabytes(needed)} in addition to the present ones, and {directory.root} has "
             f"{_megabytes(room)} left; nothing was changed. Make room, or give up the present views first with "
             f"`gossamer rebuild --discard-old --dir {directory.root}`: nothing can be found until it is done"
         )
 
 
 def _expected_bytes(directory: Directory, outside: Outside) -> int:
-    """As large as the present ones; without any, by the archive. Checkpoints are mostly links to files of the graph."""
+    """The size of the present ones, else a guess from the archive. Checkpoints mostly link to files of the graph."""
     present = size_below([directory.index, directory.graph, directory.links], outside.files)
     return present or PER_ARCHIVE_BYTE * size_below([directory.archive], outside.files)
 
@@ -265,7 +259,7 @@ def _megabytes(amount: int) -> str:
 
 
 def swap(making: Directory, outside: Outside, tell: Tell) -> Directory:
-    """The new views in the place of the old ones. REQUIRES: they are complete, and nobody has them open."""
+    """Replace the old views by the new ones. REQUIRES: they are complete, and no process has them open."""
     files = outside.files
     files.remove(making.spool)
     tell("rebuild.built")

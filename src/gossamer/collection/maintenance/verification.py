@@ -1,4 +1,4 @@
-"""Checks every record of the archive, the databases and the views, and repairs records from a backup."""
+"""Verification of every record of the archive, of the databases and the views; repair of records from a backup."""
 
 from collections.abc import Sequence
 from contextlib import closing
@@ -12,7 +12,7 @@ from gossamer.archive.verify import Finding, repair, verified
 from gossamer.base.clock import Instant, in_words
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError, DirectoryBusy
-from gossamer.base.tell import Says, silent
+from gossamer.base.tell import Says, silent, unheard
 from gossamer.collection.maintenance.rebuild import unfinished
 from gossamer.collection.maintenance.view_check import ViewCheck, ViewState, checked_databases
 from gossamer.crawler.damage import mark_of, refetch_damaged
@@ -33,7 +33,7 @@ class DamagedRecord(msgspec.Struct, frozen=True):
     length: int
     why: str
     url: str = ""
-    """Empty: the catalogue knows no capture there, so none is lost."""
+    """Empty: the catalogue has no capture there, so none is lost."""
     fetched_at: Instant | None = None
     is_acknowledged: bool = False
 
@@ -46,21 +46,21 @@ class VerifyReport(msgspec.Struct, frozen=True):
     is_whole: bool
     volumes: int
     records: int
-    """Those that are what the catalogue says."""
+    """Those that match the catalogue."""
     unknown_records: int
-    """Whole records that the catalogue does not know: written and not acknowledged yet, or kept twice."""
+    """Intact records that are not in the catalogue: not acknowledged yet, or stored twice."""
     damaged: list[DamagedRecord]
     repaired: list[DamagedRecord] = []
     due_again: int = 0
     """Pages that the next crawl fetches again."""
     is_marked: bool = True
-    """Whether the damage was noted in state.db; not while another process writes to it."""
+    """Whether the damage was recorded in state.db; not while another process writes to it."""
     databases: list[ViewState] = []
     views: list[ViewState] = []
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """What was found in the volumes."""
+    """The result of reading the volumes."""
 
     volumes: list[str]
     records: int
@@ -71,16 +71,16 @@ class Checked(msgspec.Struct, frozen=True):
 class Verification:
     """One run over a collection."""
 
-    def __init__(self, directory: Directory, outside: Outside, agent: str = "", says: Says = lambda _: None) -> None:
-        """`agent`: what pages may call us when they ask not to be indexed."""
+    def __init__(self, directory: Directory, outside: Outside, agent: str = "", says: Says = unheard) -> None:
+        """`agent`: the name by which pages may ask us not to index them."""
         self._directory, self._outside, self._agent, self._says = directory, outside, agent, says
 
     async def run(self, volume: str | None, backup: Path | None, is_accepted: bool) -> VerifyReport:
-        """Reads beside a running crawl; repairs, marks and acknowledges only as the directory's one writer."""
+        """Can run during a crawl; repairs, marks and acknowledges only as the directory's one writer."""
         databases = checked_databases(self._directory)
         if any(one.fault and one.name == self._directory.state.name for one in databases):
             return VerifyReport(False, 0, 0, 0, [], is_marked=False, databases=databases)
-        found = self.checked(volume)
+        found = checked_volumes(self._directory, self._outside, volume, self._says)
         try:
             lock = lock_directory(self._directory, self._outside, "verify")
         except DirectoryBusy:
@@ -99,26 +99,6 @@ class Verification:
             lock.release()
         return self._report(found, [*databases, *views], repaired, due_again)
 
-    def checked(self, volume: str | None) -> Checked:
-        places = ArchivePlaces(self._outside.files, self._directory.archive, self._directory)
-        names = places.known_volumes()
-        if volume is not None and volume not in names:
-            raise ConfigError(f"there is no volume {volume}; volumes are in {self._directory.archive}")
-        wanted = names if volume is None else [volume]
-        records, unknown, findings = 0, 0, list[Finding]()
-        with closing(open_state(self._directory)) as state:
-            for number, name in enumerate(wanted, 1):
-                for one in verified(self._outside.files, self._directory.archive, state, name):
-                    if isinstance(one, Finding):
-                        findings.append(one)
-                    else:
-                        records, unknown = records + one.is_known, unknown + (not one.is_known)
-                    self._says(
-                        f"verifying volume {number} of {len(wanted)}: {counted(records, 'record')} whole, "
-                        f"{len(findings):,} damaged"
-                    )
-        return Checked(wanted, records, unknown, findings)
-
     def _repaired(self, found: Checked, backup: Path) -> list[Finding]:
         done: list[Finding] = []
         copy = backup / self._directory.archive.name
@@ -127,7 +107,7 @@ class Verification:
                 self._says(f"repairing {name}")
                 done += repair(self._outside.files, self._directory.archive, copy, state, list(some))
         for name in unfinished(self._directory, self._outside.files) if done else ():
-            self._outside.files.remove(self._directory.root / name)  # they may have passed what was damaged
+            self._outside.files.remove(self._directory.root / name)  # they may lack what was damaged
         return done
 
     async def _views(self, is_alone: bool) -> list[ViewState]:
@@ -135,7 +115,7 @@ class Verification:
             return await ViewCheck(self._directory, self._outside, reread, is_alone).run(self._says)
 
     async def _mark(self, found: Checked, is_accepted: bool) -> int:
-        """How many pages are due again: those whose newest content is among the damage found now."""
+        """How many pages are due again: those whose newest content was newly found damaged."""
         now = self._outside.clock.now()
 
         def mark(state: State) -> None:
@@ -175,6 +155,27 @@ class Verification:
             databases=checked[:1],
             views=checked[1:],
         )
+
+
+def checked_volumes(directory: Directory, outside: Outside, volume: str | None, says: Says) -> Checked:
+    """Every record of one volume, or of all. Raises ConfigError for an unknown volume."""
+    names = ArchivePlaces(outside.files, directory.archive, directory).known_volumes()
+    if volume is not None and volume not in names:
+        raise ConfigError(f"there is no volume {volume}; volumes are in {directory.archive}")
+    wanted = names if volume is None else [volume]
+    records, unknown, findings = 0, 0, list[Finding]()
+    with closing(open_state(directory)) as state:
+        for number, name in enumerate(wanted, 1):
+            for one in verified(outside.files, directory.archive, state, name):
+                if isinstance(one, Finding):
+                    findings.append(one)
+                else:
+                    records, unknown = records + one.is_known, unknown + (not one.is_known)
+                says(
+                    f"verifying volume {number} of {len(wanted)}: {counted(records, 'record')} whole, "
+                    f"{len(findings):,} damaged"
+                )
+    return Checked(wanted, records, unknown, findings)
 
 
 def record_of(one: Finding, is_acknowledged: bool) -> DamagedRecord:

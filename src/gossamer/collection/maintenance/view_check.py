@@ -1,5 +1,5 @@
-"""Whether the databases and views of a collection can be opened, how far they are, and whether they hold every page
-that they have passed."""
+"""Checks of the databases and views: whether they can be opened, how far they are, and whether they hold every page
+up to there."""
 
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -38,30 +38,30 @@ FACTS_AT_ONCE = 10_000
 NOT_MADE = "not made yet"
 MOST_FAULTS = 5
 MOST_NAMED = 20
-"""Missing pages that are named, each after its capture was read again; all of them are counted."""
+"""How many missing pages are named, each after its capture was read again; all of them are counted."""
 Held = Callable[[Sequence[Url]], Mapping[int, Instant]]
-"""Which of these pages a view holds: their ids, and when what it holds was fetched."""
+"""The ids of those of these pages that a view holds, and when the version that it holds was fetched."""
 
 
 class ViewState(msgspec.Struct, frozen=True):
     name: str
     says: str = ""
     fault: str = ""
-    """Why it cannot be used, or what it lacks; empty when it is whole."""
+    """Why it is unusable, or what it lacks; empty if it is intact."""
     mend: str = ""
-    """The next step, when there is one."""
+    """The next step, if there is one."""
     position: SpoolPosition | None = None
-    """Its next record of the archive; None: not known, as of a database or of what cannot be opened."""
+    """The archive record it reads next; None: unknown, as for a database or for what cannot be opened."""
     behind: int = 0
-    """Pages that it has not come to yet: no damage."""
+    """Pages that it has not reached yet: no damage."""
     missing: int = 0
-    """Pages that it has passed and does not hold."""
+    """Pages that it has passed but does not hold."""
     missing_urls: tuple[str, ...] = ()
-    """The first of them, and of the outdated."""
+    """The first of them, and of the outdated ones."""
     outdated: int = 0
-    """Pages of which it holds an older capture than the one that it has passed: that was damaged then, and is not."""
+    """Pages of which it holds an older capture than the one it has passed, which was damaged then and now is not."""
     unreadable: int = 0
-    """Pages whose entry is there and cannot be read."""
+    """Pages whose entry exists but cannot be read."""
     unreadable_urls: tuple[str, ...] = ()
     """The first of them."""
 
@@ -73,12 +73,12 @@ class OpenView(NamedTuple):
     unreadable: Callable[[Sequence[Url]], Sequence[Url]] = lambda _: ()
     """Which of these pages have an entry that cannot be read."""
     note: str = ""
-    """What could not be checked of it."""
+    """What could not be checked."""
 
 
 @dataclass(slots=True)
 class ViewTally:
-    """What was found of one view so far."""
+    """The findings on one view so far."""
 
     view: OpenView
     fault: str = ""
@@ -101,17 +101,17 @@ def checked_databases(directory: Directory) -> list[ViewState]:
     if not path.stat().st_size:
         return [ViewState(path.name, fault="it is empty", mend=mend)]
     try:
-        read_only(path).close()  # one of ours, of a version that we read
+        read_only(path).close()  # ours, and of a readable version
     except StateDamaged:
         pass  # SQLite's check says more
     except GossamerError as trouble:
-        return [ViewState(path.name, fault=str(trouble))]  # which says what to do
+        return [ViewState(path.name, fault=str(trouble))]  # its message says what to do
     fault = quick_check(path)
     return [ViewState(path.name, fault=fault, mend=mend) if fault else ViewState(path.name, says="whole")]
 
 
 def quick_check(path: Path) -> str:
-    """What SQLite finds wrong in a file; empty: nothing."""
+    """What is wrong with a file according to SQLite; empty: nothing."""
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
             rows = [str(row[0]) for row in database.execute(f"PRAGMA quick_check({MOST_FAULTS})")]
@@ -121,19 +121,19 @@ def quick_check(path: Path) -> str:
 
 
 class ViewCheck:
-    """`is_alone`: the caller has the directory's lock, so nobody writes and the live graph may be opened. `reread`
-    reads a capture again: a page that nothing comes of is not missed."""
+    """Compares every view with the catalogue. `is_alone`: the caller has the directory's lock, so no process writes,
+    and the live graph may be opened. `reread` reads a capture again: a page that yields nothing is not missing."""
 
     def __init__(self, directory: Directory, outside: Outside, reread: Reread, is_alone: bool) -> None:
         self._directory, self._outside, self._reread, self._is_alone = directory, outside, reread, is_alone
 
     async def run(self, says: Says) -> list[ViewState]:
-        """A view that is not there yet is no fault: a backup has none."""
+        """A view that does not exist yet is no damage: a backup has none."""
         for _ in range(3):
             folder = self._directory.views_folder
             found = await self._run(Directory(self._directory.root, _name_of(folder, self._directory)), says)
             if folder == self._directory.views_folder:
-                break  # else a rebuild has swapped them meanwhile
+                break  # else a rebuild has replaced them
         return found
 
     async def _run(self, directory: Directory, says: Says) -> list[ViewState]:
@@ -161,7 +161,7 @@ class ViewCheck:
             if self._is_alone and pages and found:
                 states |= {name: ViewState(name, fault="it is missing", mend=mend) for name in _lost(states)}
             await self._compare(state, list(found.values()), pages, says)
-        states |= {name: self._told(one, pages, mend) for name, one in found.items()}
+        states |= {name: self._state_of(one, pages, mend) for name, one in found.items()}
         return [states[name] for name in openers]
 
     def _graph(self, directory: Directory, stack: ExitStack, says: Says) -> OpenView | str:
@@ -178,7 +178,7 @@ class ViewCheck:
         return view
 
     async def _compare(self, state: State, views: list[ViewTally], pages: int, says: Says) -> None:
-        """Every page that the catalogue knows against every view."""
+        """Compare every page of the catalogue with every view."""
         done, every = 0, captures.pages(state)
         while some := list(islice(every, AT_ONCE)):
             seen: dict[int, bool] = {}
@@ -194,7 +194,7 @@ class ViewCheck:
             says(f"checking views: {done:,} of {pages:,} pages")
 
     def _lacking(self, tally: ViewTally, some: Sequence[Kept]) -> Iterator[tuple[Kept, bool]]:
-        """Those that the view has passed and does not hold; and whether it holds an older capture."""
+        """Those that the view has passed but does not hold; and whether it holds an older capture."""
         position = tally.view.position
         if tally.fault or position is None:
             return
@@ -213,8 +213,8 @@ class ViewCheck:
                 yield kept, at is not None
 
     async def _is_missed(self, kept: Kept, seen: dict[int, bool]) -> bool:
-        """Whether a rebuild would put the page there. Nothing comes of a capture that is damaged, which is told
-        elsewhere, that no reader survives, or that was only taken for a page."""
+        """Whether a rebuild would add the page. A capture yields nothing if it is damaged, which is reported elsewhere,
+        if no reader survives it, or if it is no page after all."""
         if kept.capture_id not in seen:
             try:
                 reading = await self._reread(kept.place)
@@ -223,13 +223,13 @@ class ViewCheck:
                 seen[kept.capture_id] = False
         return seen[kept.capture_id]
 
-    def _told(self, one: ViewTally, pages: int, mend: str) -> ViewState:
+    def _state_of(self, one: ViewTally, pages: int, mend: str) -> ViewState:
         name, position = one.view.name, one.view.position
         if one.fault:
             return ViewState(name, fault=one.fault, mend=mend)
         catch_up = f"catch up:  gossamer crawl --dir {self._directory.root}   or   gossamer rebuild"
         if position is None:
-            says = "it can be opened; how far it is was not written down when it was made"
+            says = "it can be opened; its position was not recorded when it was made"
             return ViewState(name, says, mend=catch_up if name == "graph" and self._is_alone else "")
         lacks = [f"{counted(one.missing, 'page')} missing"] if one.missing else []
         lacks += [f"{counted(one.outdated, 'page')} only as an older capture"] if one.outdated else []
@@ -248,8 +248,8 @@ class ViewCheck:
 
 
 def _lost(states: Mapping[str, ViewState]) -> list[str]:
-    """Views that are not there beside others, and so were. A crawl that was killed early has made all but the
-    checkpoint, and a backup has none."""
+    """Views that are missing although others exist: they must have existed. A crawl that was killed early has made all
+    but the checkpoint, and a backup has none."""
     return [name for name, one in states.items() if one.says == NOT_MADE and name != "checkpoints"]
 
 
@@ -262,7 +262,7 @@ def _words(directory: Directory, stack: ExitStack) -> OpenView | str:
         return NOT_MADE
     searcher = Searcher(directory.index)
     stack.callback(searcher.close)
-    position = searcher.position  # before the pages: it may go on meanwhile
+    position = searcher.position  # before the pages: it may advance in the meantime
     searcher.open()
     if damaged := damaged_files(directory.index):
         raise ViewDamaged(directory.index, f"not as they were written: {', '.join(damaged)}")
@@ -275,7 +275,7 @@ def _links(directory: Directory, stack: ExitStack) -> OpenView | str:
     if fault := quick_check(directory.links):
         raise ViewDamaged(directory.links, fault)
     for _ in every_link(directory.links):
-        pass  # each is unpacked, which SQLite's check does not
+        pass  # this unpacks each, which SQLite's check does not
     reader = LinksReader(directory.links)
     stack.callback(reader.close)
     reader.open()
@@ -297,7 +297,7 @@ def _checkpoint(directory: Directory, files: Files, says: Says) -> OpenView | st
 
 
 def _facts(name: str, folder: Path, files: Files, says: Says) -> OpenView:
-    """Every file is held against its digest, and every fact is read, in one of the orders in which they are kept."""
+    """Every file is compared with its digest, and every fact is read, in one of the orders in which they are stored."""
     path, view = folder / POSITION, view_of(folder)
     position = position_in(files.read(path)) if files.size(path) is not None else None
     if changed := changed_files(folder, files, says):
@@ -321,11 +321,11 @@ def _facts(name: str, folder: Path, files: Files, says: Says) -> OpenView:
 class ViewFault(msgspec.Struct, frozen=True):
     name: str
     fault: str
-    """What is wrong, and the next step."""
+    """The error, and the next step."""
 
 
 def unusable(directory: Directory, outside: Outside, pages: int) -> Iterator[ViewFault]:
-    """Those that cannot be opened, or are missing though there are pages."""
+    """The views that cannot be opened, or are missing although there are pages."""
     for path in (directory.index, directory.links, directory.checkpoints):
         try:
             if not _is_there(path, directory, outside) and pages:
