@@ -4,11 +4,10 @@ from importlib import import_module
 
 from gossamer import extract
 
-# `gossamer.extract` is the function for programs, and a room has that name too. The room is loaded here first, which
-# costs nothing, and its name let go of: had it been loaded later, the import system would have put it in the function's
-# place. The function itself is found when it is first asked for, since the parsers behind it take a tenth of a second
-# that a process without need of them should not pay. (The room made callable would hide the signature from a type
-# checker; `__init__.pyi` tells it.)
+# `gossamer.extract` is a function, and also the name of a package. The package is imported here first, which costs
+# nothing, and its name deleted: imported later, it would replace the function. The function itself is imported on first
+# use, since its parsers take a tenth of a second that other processes should not spend. (`__init__.pyi` gives type
+# checkers the signature.)
 del extract
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""Fakes that are shipped for tests, ours and yours; each passes the same suites as the real thing."""
+"""Fakes for tests, ours and yours; each passes the same suites as the real implementation."""
 
 import asyncio
 import errno
@@ -20,7 +20,7 @@ from gossamer.values.visit import VisitKind
 
 
 class FakeClock:
-    """A clock that moves only when told, or when somebody sleeps."""
+    """A clock that moves only with `advance` and when a caller sleeps."""
 
     def __init__(self, at: Instant = 1_700_000_000 * SECOND) -> None:
         self._at = at
@@ -43,7 +43,7 @@ class FakeClock:
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """How a call fails: with this error, after so many of its bytes were written all the same."""
+    """How a call fails: with this error, after writing so many of its bytes."""
 
     code: int = errno.ENOSPC
     written_bytes: int = 0
@@ -56,11 +56,11 @@ NO_ROOM = Fault()
 
 
 class FaultyFiles:
-    """A disk that fails at a chosen call, or has only so much room.
+    """A disk that fails at a chosen call, or has limited space.
 
     Calls of the kinds in `on` ("append", "sync", "cut", "write") are counted together from 1; call number `fail_at`
-    fails with `fault`, and every later one too when `is_lasting`. `room_bytes` is what may still be written; cutting
-    and removing give room back, and so does `grow`. `heal` ends all faults but the room's.
+    fails with `fault`, and every later one too if `is_lasting`. `room_bytes` is the space left; cutting, removing and
+    `grow` add to it. `heal` ends all failures except those for lack of space.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class FaultyFiles:
             self._room_bytes += more_bytes
 
     def fault_for(self, kind: str) -> Fault | None:
-        """Count the call; the fault it meets, if any."""
+        """Count the call; how it fails, if it does."""
         if kind not in self._on:
             return None
         self.calls += 1
@@ -97,7 +97,7 @@ class FaultyFiles:
         return self._fault if self._is_lasting or self.calls == self._fail_at else None
 
     def room_for(self, wanted_bytes: int) -> int:
-        """Take room for as many of these bytes as there is room for."""
+        """Reserve space for as many of these bytes as fit."""
         if self._room_bytes is None:
             return wanted_bytes
         granted = min(wanted_bytes, self._room_bytes)
@@ -185,14 +185,14 @@ class _FaultyAppender:
 
 
 class _Inode:
-    """A file's bytes as they are, and as a disk that lost its power may hold them."""
+    """A file's bytes as they are, and as they may be after a power cut."""
 
     def __init__(self, content: bytes = b"") -> None:
         self.content = bytearray(content)
         self.synced = content
 
     def after(self, kind: str) -> bytes:
-        """What is read after a power cut: "dropped", "torn" or "reordered" is what happened to writes since the last
+        """What is read after a power cut: "dropped", "torn" or "reordered" is the fate of the writes since the last
         sync; "kept": all of them arrived."""
         whole, synced = bytes(self.content), self.synced
         if kind == "dropped":
@@ -204,7 +204,7 @@ class _Inode:
 
 
 class PowerCuts:
-    """System calls for `DiskFiles` that are carried out and recorded; `state` is what a power cut would leave now.
+    """System calls for `DiskFiles`, executed and recorded; `state` is what a power cut would leave now.
 
     Contents survive from the last sync of the file, names (new, renamed, removed) from the last sync of the folder.
     `synced` is called after each sync and each rename. REQUIRES: the folder `root` was empty.
@@ -223,7 +223,7 @@ class PowerCuts:
         self._turn = threading.RLock()
 
     def state(self, kind: str) -> dict[Path, bytes | None]:
-        """Files and folders (None) by their path below the root. Writes and names are lost together, but in "torn"
+        """Files and folders (None) by their path below the root. Writes and names are lost together, except in "torn"
         and "reordered" states, where names arrived before the contents."""
         with self._turn:
             names = self._lasting if kind == "dropped" else self._names
@@ -295,9 +295,9 @@ class PowerCuts:
 
 
 class TinyWeb:
-    """A web in a dict: address -> HTML, or the outcome itself. What is not in it is gone; robots.txt too, unless given.
+    """A web in a dict: URL -> HTML, or the outcome itself. Everything else is gone, including robots.txt unless given.
 
-    Its `fetch` stands where `fetch.client.Client.fetch` does, and remembers who was asked for, in order.
+    Its `fetch` replaces `fetch.client.Client.fetch`, and records the requested URLs in order.
     """
 
     def __init__(self, pages: Mapping[str, str | Outcome], clock: Clock) -> None:

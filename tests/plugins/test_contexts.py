@@ -94,9 +94,9 @@ def test_a_rebuild_that_was_begun_with_other_contexts_begins_anew(folder: Path) 
     ("index", "file", "says"),
     [
         ("= nonsense", b"{}", "is not TOML"),
-        ('"http://a.test/" = "missing"', b"{}", "lies in"),
-        ('"http://a.test/" = "../outside.jsonld"', b"{}", "lies in"),
-        ('"http://a.test/" = 5', b"{}", "lies in"),
+        ('"http://a.test/" = "missing"', b"{}", "with a file in"),
+        ('"http://a.test/" = "../outside.jsonld"', b"{}", "with a file in"),
+        ('"http://a.test/" = 5', b"{}", "with a file in"),
         ('"http://a.test/" = "c.jsonld"', b"{", "is not JSON"),
         ('"http://a.test/" = "c.jsonld"', b"{}", "without @context"),
         ('"http://a.test/" = "c.jsonld"', b" " * (1 << 20) + b"{}", "longer than"),

@@ -254,7 +254,7 @@ def test_views_that_never_stand_still_are_refused_in_the_end(tmp_path):
         return Searcher(tmp_path / "index"), LinksReader(tmp_path / "links.db")
 
     search = Search(*moved(), FakeClock(), moved=moved)
-    with pytest.raises(DirectoryUnusable, match="ask again"):
+    with pytest.raises(DirectoryUnusable, match="try again"):
         search.find(parse("fish"))
 
 

@@ -1,8 +1,8 @@
-"""Plug-ins: the user's own code by name, the folder of JSON-LD contexts, the record of what a collection uses.
+"""Plug-ins: loading the user's code by name, the folder of JSON-LD contexts, the record of what a collection uses.
 
 Code is `file.py:function` in a folder, or an entry point of an installed package; it runs only where the user has
-allowed it (`gossamer trust`). `contexts/` in a collection, or what --contexts names, has an `index.toml` that says
-which file holds the context of which URL: `"https://example.org/v1" = "example-v1.jsonld"`. `plugged.json` records what
+allowed it (`gossamer trust`). `contexts/` in a collection, or what --contexts names, has an `index.toml` that maps
+the URL of a context to its file: `"https://example.org/v1" = "example-v1.jsonld"`. `plugged.json` records what
 a collection was crawled with, so that other processes read it in the same way.
 """
 
@@ -25,21 +25,21 @@ from gossamer.values.messages import NOTHING, Plugged
 from gossamer.values.url import admit
 
 CALLED = ("__call__", "crawl", "fetch")
-"""What an object has one of: a function or class is called, a filter is asked with `crawl`, a protocol with `fetch`."""
+"""A plug-in has one of these: a function or class is called, a filter has `crawl`, a protocol `fetch`."""
 
 
 def loaded(what: str, group: str, name: str, folder: Path) -> Callable[..., Any]:
-    """Raises ConfigError, saying what to do, when it cannot be had. `what` it is, for people: a filter, a reader."""
+    """Raises ConfigError, saying what to do, if it cannot be loaded. `what`: its kind, for messages."""
     is_there(what, group, name, folder)
     code, function = Code(group, name, folder), name.rpartition(":")[2]
     found = _from_file(what, code, code.file, function) if code.file else _from_package(what, group, name)
     if not any(map(partial(hasattr, found), CALLED)):
         raise ConfigError(f"the {what} {name} is neither a function nor a class, but of type {type(found).__name__}")
-    return cast(Callable[..., Any], found)  # a stranger's: what it is shows when it is called
+    return cast(Callable[..., Any], found)  # third-party code: its type shows when it is called
 
 
 def is_there(what: str, group: str, name: str, folder: Path) -> None:
-    """Raises the same for a file or an entry point that is missing, or not allowed; nothing of it is run."""
+    """Raises the same for a file or entry point that is missing or not allowed; none of its code is run."""
     code = Code(group, name, folder)
     if code.file is None:
         _point(what, group, name)
@@ -50,7 +50,7 @@ def is_there(what: str, group: str, name: str, folder: Path) -> None:
 
 
 def _from_file(what: str, code: Code, file: Path, function: str) -> object:
-    """From its source, whatever compiled form may lie beside it; and exactly from what was allowed."""
+    """From exactly the source that was allowed, never from a compiled file next to it."""
     source, module = code.content(), ModuleType(f"gossamer_{what}_{file.stem}")
     module.__file__ = str(file)
     if source is None or not is_allowed(code, source):
@@ -77,7 +77,7 @@ def _from_package(what: str, group: str, name: str) -> object:
 
 
 def _importing(what: str, name: str, work: Callable[[], object]) -> object:
-    """Foreign code runs here for the first time; what goes wrong in it is told as a fault of the settings."""
+    """Third-party code runs here for the first time; its errors are reported as errors of the settings."""
     try:
         return work()
     except Exception as trouble:
@@ -89,7 +89,7 @@ INDEX = "index.toml"
 
 
 def contexts_in(folder: Path) -> dict[str, bytes]:
-    """Empty when there is no index. Raises ConfigError. Only files in the folder itself are read."""
+    """Empty if there is no index. Raises ConfigError. Only files in the folder itself are read."""
     index = folder / INDEX
     if not index.is_file():
         return {}
@@ -100,13 +100,13 @@ def contexts_in(folder: Path) -> dict[str, bytes]:
     found = {}
     for url, name in named.items():
         if not isinstance(name, str) or not _is_inside(folder, name):
-            raise ConfigError(f'{index}: write "{url}" = "FILE", with a file that lies in {folder}')
+            raise ConfigError(f'{index}: write "{url}" = "FILE", with a file in {folder}')
         found[url] = _read(folder / name)
     return checked_contexts(found)
 
 
 def folder_of(root: Path) -> str:
-    """The folder of a collection, for a reader process; empty when it has none. Raises ConfigError if it is faulty."""
+    """The folder of a collection, for a reader process; empty if it has none. Raises ConfigError if it is invalid."""
     folder = root / FOLDER
     return str(folder.absolute()) if contexts_in(folder) else ""
 
@@ -126,24 +126,24 @@ def _read(path: Path) -> bytes:
 
 NAME = "plugged.json"
 READERS = "gossamer.readers"
-"""The group of entry points that readers of formats are looked for in."""
+"""The group of entry points for readers of formats."""
 DECODER = msgspec.json.Decoder(Plugged)
 
 
 def kept_in(folder: Path, files: Files) -> Plugged:
-    """What this collection was last crawled with. Its readers may be anybody's code."""
+    """What this collection was last crawled with. Its readers are untrusted code."""
     if files.size(folder / NAME) is None:
         return NOTHING
     try:
         return DECODER.decode(files.read(folder / NAME))
     except msgspec.MsgspecError as trouble:
         raise ConfigError(
-            f"{folder / NAME} cannot be read ({trouble}); `gossamer crawl --dir {folder}` writes it anew"
+            f"{folder / NAME} cannot be read ({trouble}); `gossamer crawl --dir {folder}` writes a new one"
         ) from trouble
 
 
 def recalled(folder: Path, files: Files) -> Plugged:
-    """The same without the readers that the user has not allowed; those are named on the terminal."""
+    """The same without the readers that the user has not allowed, which are named on the terminal."""
     plugged = kept_in(folder, files)
     codes = [(one, Code(READERS, one[1], folder)) for one in plugged.readers]
     usable = [one for one, code in codes if is_allowed(code)]
@@ -154,7 +154,7 @@ def recalled(folder: Path, files: Files) -> Plugged:
 
 
 def reopened(folder: Path, files: Files) -> Plugged:
-    """The same for a process that reads the collection: the schemes are addresses to it too."""
+    """The same for a process that reads the collection: URLs may have these schemes there too."""
     admit_schemes(folder, files)
     return recalled(folder, files)
 
@@ -165,5 +165,5 @@ def admit_schemes(folder: Path, files: Files) -> None:
             admit(scheme, port)
         except ValueError as trouble:
             raise ConfigError(
-                f"{folder / NAME}: {trouble}; `gossamer crawl --dir {folder}` writes it anew"
+                f"{folder / NAME}: {trouble}; `gossamer crawl --dir {folder}` writes a new one"
             ) from trouble

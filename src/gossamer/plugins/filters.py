@@ -4,8 +4,8 @@
     crawl.filters = ["filters.py:News"]        a class: made once, without arguments, when the crawl starts
     crawl.filters = ["news"]                   an entry point of the group `gossamer.filters`, from an installed package
 
-It answers True, False, or the reason of a refusal as text. It is called in the crawler, for each address met for the
-first time: it must be quick, and ask nobody.
+It returns True, False, or the reason for a rejection as text. It is called in the crawler, once for each URL when it is
+first found: it must be quick, and use no network.
 """
 
 import faulthandler
@@ -25,32 +25,31 @@ from gossamer.values.outcome import ALLOWED, Allowed, Denied, FilterFailed
 
 GROUP = "gossamer.filters"
 LIMIT_S = 2.0
-"""A filter that is asked about one address has this long; nothing else is done meanwhile."""
+"""How long a filter may take for one URL; the crawler does nothing else meanwhile."""
 MOST_SLOW = 3
-"""Calls that took too long, after which a filter ends the crawl: the next would not be quicker."""
+"""Calls that took too long, after which a filter ends the crawl: the next would be no faster."""
 STUCK_S, LOOK_S = 30.0, 1.0
-"""Seconds of work after which the process ends when nothing else in it had a turn; how often that is seen to."""
+"""CPU seconds after which the process ends if no other thread has run; how often the timer is reset."""
 EXPECTED = "a function f(url, depth), or a class with a method crawl(url), that answers True, False or a reason as text"
 Judge = Callable[[str, int], object]
 Answers = queue.SimpleQueue[tuple[bool, object]]
 
 
 class TooSlow(Exception):
-    """A filter has not answered in time."""
+    """A filter has not returned in time."""
 
 
 def own_filters(names: Sequence[str], folder: Path, tell: Tell, are_watched: bool = False) -> tuple[OwnFilter, ...]:
-    """Load them, once, at start-up. Raises ConfigError, saying what to do, when one cannot be had.
+    """Load them, once, at start-up. Raises ConfigError, saying what to do, if one cannot be loaded.
 
-    `are_watched`: for a process that had better end than stand still."""
+    `are_watched`: for a process that should rather end than hang."""
     if names and are_watched:
         end_when_stuck()
     return tuple([safe(name, judge_of(name, loaded("filter", GROUP, name, folder)), tell) for name in names])
 
 
 def filters_to_ask(names: Sequence[str], folder: Path) -> tuple[OwnFilter, ...]:
-    """For those who only ask why: in the place of a filter that the user has not allowed to run stands one that says
-    so."""
+    """For explanations: a filter that the user has not allowed to run is replaced by one that reports that."""
     return tuple([_filter_to_ask(name, folder) for name in names])
 
 
@@ -88,7 +87,7 @@ def _kind(found: object) -> str:
 
 
 def _arguments(judge: Callable[..., object]) -> int:
-    """How many it is called with: the URL, and the depth where it asks for that. 0: it cannot be called so."""
+    """How many arguments it takes: the URL, and the depth if it wants that. 0: it cannot be called so."""
     try:
         signature = inspect.signature(judge)
     except (TypeError, ValueError):  # some built-in functions do not say
@@ -106,10 +105,10 @@ def _binds(signature: inspect.Signature, given: tuple[object, ...]) -> bool:
 
 
 def safe(name: str, judge: Judge, tell: Tell) -> OwnFilter:
-    """What the filter says, as a verdict. Where it fails nothing is decided; that is told by its name the first time,
-    and then each time there are ten times as many. It never ends the crawl, but a filter that hangs again and again
-    does, with GossamerError that names it."""
-    slow, failed, beside = 0, 0, FilterThread(judge)
+    """The filter's answer as a verdict. If it fails, nothing is decided; that is logged with its name the first time,
+    and then whenever there are ten times as many failures. Failures never end the crawl, but a filter that hangs again
+    and again does, with a GossamerError that names it."""
+    slow, failed, thread = 0, 0, FilterThread(judge)
 
     def failing(url: str, trouble: str) -> FilterFailed:
         nonlocal failed
@@ -122,15 +121,15 @@ def safe(name: str, judge: Judge, tell: Tell) -> OwnFilter:
         nonlocal slow
         if slow >= MOST_SLOW:
             raise GossamerError(
-                f"the filter {name} took longer than {LIMIT_S:g} s, {MOST_SLOW} times, last for an address before "
-                f"{url[:200]}. Mend it, or take it out of crawl.filters; the same command then goes on from here"
+                f"the filter {name} took longer than {LIMIT_S:g} s, {MOST_SLOW} times, last for a URL before "
+                f"{url[:200]}. Repair it, or remove it from crawl.filters; the same command then continues from here"
             )
         try:
-            said = beside.ask(url, depth)
+            said = thread.ask(url, depth)
         except TooSlow:
             slow += 1
             return failing(url, f"it took longer than {LIMIT_S:g} s")
-        except Exception as trouble:  # noqa: BLE001  # somebody else's code: it may raise anything
+        except Exception as trouble:  # noqa: BLE001  # third-party code: it may raise anything
             return failing(url, f"{type(trouble).__name__}: {trouble}"[:200])
         if said is True:
             return ALLOWED
@@ -146,7 +145,7 @@ def safe(name: str, judge: Judge, tell: Tell) -> OwnFilter:
 
 
 def _shown(said: object) -> str:
-    """What a filter answered; its `repr` is somebody else's code too."""
+    """What a filter returned; its `repr` is third-party code too."""
     try:
         return f"{said!r:.100}"
     except Exception:  # noqa: BLE001
@@ -154,7 +153,7 @@ def _shown(said: object) -> str:
 
 
 class FilterThread:
-    """A thread of its own in which a filter is asked. One that hangs is left behind, and another takes its place."""
+    """A separate thread that runs a filter. One that hangs is abandoned and replaced."""
 
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
@@ -162,7 +161,7 @@ class FilterThread:
         self._questions: queue.SimpleQueue[tuple[str, int, Answers] | None] | None = None
 
     def ask(self, url: str, depth: int) -> object:
-        """What it says. Raises what it raises, or TooSlow."""
+        """Its answer. Raises what it raises, or TooSlow."""
         with self._turn:
             if self._questions is None:
                 self._questions = queue.SimpleQueue()
@@ -185,21 +184,21 @@ class FilterThread:
             url, depth, answers = question
             try:
                 answers.put((True, self._judge(url, depth)))
-            except Exception as trouble:  # noqa: BLE001  # raised again by whoever asked
+            except Exception as trouble:  # noqa: BLE001  # raised again in `ask`
                 answers.put((False, trouble))
 
 
 def end_when_stuck() -> None:
-    """Code that never lets go of the interpreter, such as a regular expression with no end, stops every thread of the
-    program, and whoever waits for it in Python too. The system's timer counts the work done since we last had a turn;
-    when it is too much, where everybody stands is written to the terminal, and the process ends. What was acknowledged
-    is on disk, as after any crash. Time in which we are stopped (Ctrl-Z) does not count."""
+    """Ends the process when code never releases the interpreter, such as a regular expression that never ends: it stops
+    every thread, so no timeout in Python works. The system's timer counts the CPU time since another thread last ran;
+    at STUCK_S the stacks of all threads are printed, and the process ends. What was acknowledged is on disk, as after
+    any crash. Time in which the process is stopped (Ctrl-Z) does not count."""
 
-    def set_back() -> None:
+    def reset_timer() -> None:
         never = threading.Event()
         while True:
             signal.setitimer(signal.ITIMER_VIRTUAL, STUCK_S)
             never.wait(LOOK_S)
 
     faulthandler.register(signal.SIGVTALRM, chain=True)
-    threading.Thread(target=set_back, name="watches over filters", daemon=True).start()
+    threading.Thread(target=reset_timer, name="watches over filters", daemon=True).start()

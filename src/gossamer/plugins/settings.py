@@ -1,11 +1,11 @@
-"""What users add of their own: readers of formats, and protocols.
+"""Plug-ins named in the settings: readers of formats, and protocols.
 
     crawl.readers = ["text/csv=tables.py:read"]     a function in a file, relative to the data directory
     crawl.readers = ["text/csv"]                    an entry point of that name in the group `gossamer.readers`
     crawl.protocols = ["gemini=gemini.py:Gemini"]   a class in a file; or "gemini", in `gossamer.protocols`
 
-What the user has not allowed (`gossamer trust`) is refused. Readers run in the reader processes and nowhere else,
-inside their walls and limits.
+What the user has not allowed (`gossamer trust`) is refused. Readers run only in the reader processes, within their
+sandbox and limits.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ PROTOCOLS = "gossamer.protocols"
 
 
 def plugged_in(readers: Sequence[str], protocols: Mapping[str, OtherProtocol], folder: Path) -> Plugged:
-    """Raises ConfigError, saying what to do, for a reader that is not there; its code is not run here."""
+    """Raises ConfigError, saying what to do, for a reader that does not exist; its code is not run here."""
     found = []
     for given in readers:
         media_type, name = split(given)
@@ -39,7 +39,7 @@ def plugged_in(readers: Sequence[str], protocols: Mapping[str, OtherProtocol], f
 
 
 def protocols_of(names: Sequence[str], folder: Path) -> dict[str, OtherProtocol]:
-    """Load them, and admit their schemes. Raises ConfigError, saying what to do, when one cannot be had."""
+    """Load them, and admit their schemes. Raises ConfigError, saying what to do, if one cannot be loaded."""
     found: dict[str, OtherProtocol] = {}
     for given in names:
         scheme, name = split(given)
@@ -51,27 +51,23 @@ def protocols_of(names: Sequence[str], folder: Path) -> dict[str, OtherProtocol]
         ):
             raise ConfigError(f"the protocol {given} lacks one of: port, with_tls, has_robots, fetch")
         if scheme in ("http", "https"):
-            raise ConfigError(f"the protocol {given}: {scheme} is the program's own")
-        _admit(scheme, port)
+            raise ConfigError(f"the protocol {given}: {scheme} is built in")
+        try:
+            admit(scheme, port)
+        except ValueError as trouble:
+            raise ConfigError(f"a protocol: {trouble}") from trouble
         found[scheme] = cast(OtherProtocol, protocol)
     return found
 
 
 def split(given: str) -> tuple[str, str]:
-    """What a plug-in is for, and its name; an entry point is named after what it is for."""
+    """The format or scheme of a plug-in, and its name; an entry point has the same name as its format."""
     what, equals, name = given.partition("=")
     return what.strip(), name.strip() if equals else what.strip()
 
 
-def _admit(scheme: str, port: int) -> None:
-    try:
-        admit(scheme, port)
-    except ValueError as trouble:
-        raise ConfigError(f"a protocol: {trouble}") from trouble
-
-
 def write(plugged: Plugged, folder: Path, files: Files) -> None:
-    """Only when something changed: most collections have nothing plugged in, and no such file."""
+    """Writes only a change: most collections have no plug-ins, and no such file."""
     if plugged == kept_in(folder, files):
         return
     if plugged == NOTHING:

@@ -1,1 +1,1 @@
-"""Answer: words and facts together."""
+"""The search: from a query to a ranked answer."""

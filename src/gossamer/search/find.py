@@ -1,7 +1,7 @@
-"""Query -> Answer: the index finds, the links say who else speaks of it."""
+"""From a query to an answer: hits from the index, with the pages that link to them."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import starmap, zip_longest
 from threading import Lock
 from typing import TypeVar
@@ -40,49 +40,49 @@ class Hit(msgspec.Struct, frozen=True, gc=False):
     score: float
     """0 when the answer is sorted by date."""
     copies: int = 1
-    """Pages with this very text, this one included."""
+    """Pages with exactly this text, including this one."""
     linked_from: int = 0
     """Pages that link to it."""
     anchors: tuple[Anchor, ...] = ()
-    """What pages of other sites call it."""
+    """The link texts of other sites."""
     inferred: tuple[str, ...] = ()
-    """Classes that follow from the stated ones and are not stated themselves."""
+    """Classes that follow from the stated ones but are not stated."""
     has_all_words: bool = True
-    """False when some of the words asked for are not on it."""
+    """False if it lacks some of the words of the query."""
     may_cache: bool = True
-    """False when the site asks not to show a copy (noarchive, nocache): then there is no snippet and no copy."""
+    """False if the site asks not to show a copy (noarchive, nocache): there is no snippet and no copy then."""
 
 
 class SearchAnswer(msgspec.Struct, frozen=True):
     hits: tuple[Hit, ...]
     total: int
-    """Pages that match, each copy counted."""
+    """Pages that match, including copies."""
     took_s: float
     as_of: Instant
-    """What was committed to the index before this instant has been considered."""
+    """Everything committed to the index before this instant is included."""
     all_words: bool = True
-    """False when too few pages have all that was asked for, and those that have some of it follow them."""
+    """False if too few pages match the whole query, so that pages that match some of it follow them."""
     with_all_words: int = 0
     """How many of `total` have every word; the same as `total` when `all_words`."""
     facets: dict[str, tuple[Facet, ...]] = {}
-    """By the name of the filter in an address: "type", "ontology", "property", "site", "lang", "syntax"; most frequent
-    first. Only those that were asked for. A group is counted without its own filters, so that one can widen it; what
-    the query chose or excludes is always in it, if only with a count of 0."""
+    """By the name of the filter in a URL: "type", "ontology", "property", "site", "lang", "syntax"; most frequent
+    first. Only those requested. A group is counted without its own filters, so that the user can widen it; values that
+    the query selects or excludes are always in it, even with a count of 0."""
     dates: tuple[Span, ...] = ()
-    """When the pages were fetched, in days, months or years, whichever fits; oldest first, empty ones included. Counted
-    without the filters on dates. Only when the facet "date" was asked for."""
+    """When the pages were fetched, by day, month or year, whichever fits; oldest first, including empty spans. Counted
+    without the date filters. Only if the facet "date" was requested."""
     entities: tuple[Entity, ...] = ()
-    """Things by that name, best first; only on the first page of an answer."""
+    """Entities of that name, best first; only on the first page of an answer."""
     did_you_mean: str = ""
-    """The same query in better known words, as text to search for; empty when there is no reason to ask."""
+    """The query with more frequent spellings, as text to search for; empty if there is no suggestion."""
     omitted: tuple[str, ...] = ()
-    """Words so frequent that they were not looked for."""
+    """Words so frequent that they were ignored."""
     counted: int = 0
-    """Pages that facets and dates were counted over. Where that is fewer than `total`, as it is when there are very
-    many, their counts are estimates, to two digits."""
+    """Pages that facets and dates were counted over. If it is less than `total`, as with very many pages, the counts
+    are estimates, to two digits."""
     unreadable: tuple[int, ...] = ()
-    """Ids of pages that belong among `hits` and whose entries in the index are damaged. `gossamer verify` says which
-    pages they are, `gossamer rebuild` makes the index anew."""
+    """Ids of pages that belong to `hits` but whose index entries are damaged. `gossamer verify` names them,
+    `gossamer rebuild` makes a new index."""
 
 
 __all__ = ["FACETS", "Completion", "Entity", "Facet", "Hit", "Search", "SearchAnswer", "Segment", "Span"]
@@ -93,16 +93,16 @@ MOST_ANCHORS_SHOWN = 3
 MOST_READERS = 8
 MOST_MOVES = 5
 """How often views may be replaced while they are being opened, before that counts as damage."""
-MOST_MENDED = 8
-"""Words of a question that are looked at for slips; a longer one is prose, and some of it is always missing."""
+MOST_CORRECTED = 8
+"""Words of a query that is checked for typing errors; a longer one is prose, and always lacks a match for some."""
 
 T = TypeVar("T")
 Moved = Callable[[], tuple[Searcher, LinksReader | None] | None]
-"""The views to go on with, not open yet, when others have taken the place of those at hand; else None."""
+"""The new views, not open yet, if they have replaced the present ones; else None."""
 
 
-def nowhere() -> None:
-    """For views that stay where they are."""
+def not_moved() -> None:
+    """For views that are never replaced."""
 
 
 def not_made_yet() -> None:
@@ -110,8 +110,8 @@ def not_made_yet() -> None:
 
 
 class Search:
-    """Usable before there is anything to find, while the indexer writes, and from several threads at once: each asks
-    a snapshot that never changes, and has the links to itself while it reads them."""
+    """Usable before anything is indexed, while the indexer writes, and from several threads at once: each reads an
+    immutable snapshot, and has a reader of the links to itself."""
 
     def __init__(
         self,
@@ -119,10 +119,10 @@ class Search:
         links: LinksReader | None,
         clock: Clock,
         refresh_s: float = REFRESH_S,
-        moved: Moved = nowhere,
+        moved: Moved = not_moved,
         refuse_lost: Callable[[], None] = not_made_yet,
     ) -> None:
-        """`refuse_lost` is called when there is no index, or no links, and raises when there should be."""
+        """`refuse_lost` is called if there is no index or no links, and raises if there should be."""
         self._searcher, self._links, self._clock = searcher, links, clock
         self._refresh_s, self._moved, self._refuse_lost = refresh_s, moved, refuse_lost
         self._as_of: Instant = 0
@@ -130,22 +130,22 @@ class Search:
         self._turn = Lock()
         self._idle: list[LinksReader] = []
         self._age = 0
-        """Counts snapshots: a reader of the links belongs to one, because the file may have been made again since."""
+        """Counts snapshots: a reader of the links belongs to one, as the file may have been replaced since."""
 
     def close(self) -> None:
         with self._turn:
             self._close()
 
     def renew(self) -> bool:
-        """Look now for what was committed since, whatever the age of the snapshot; whether there is an index."""
+        """Take a new snapshot now, no matter how old the last one is; returns whether there is an index."""
         with self._turn:
             return self._renewed(self._clock.now())
 
     def find(self, query: Query, facets: Sequence[str] = ()) -> SearchAnswer:
         """`facets`: names from `FACETS` to count the matching pages by."""
-        began = self._clock.elapsed_s()
+        began_s = self._clock.elapsed_s()
         if not self._refreshed():
-            return SearchAnswer((), 0, self._clock.elapsed_s() - began, self._as_of)
+            return SearchAnswer((), 0, self._clock.elapsed_s() - began_s, self._as_of)
         as_of, searcher = self._as_of, self._searcher
         with searcher.damage_named():
             matches = searcher.find(query, facets)
@@ -156,33 +156,33 @@ class Search:
         return SearchAnswer(
             hits=hits,
             total=matches.total,
-            took_s=self._clock.elapsed_s() - began,
+            took_s=self._clock.elapsed_s() - began_s,
             as_of=as_of,
             all_words=matches.all_words,
             with_all_words=matches.with_all_words,
             facets=matches.facets,
             dates=matches.dates,
             entities=entities,
-            did_you_mean=self._meant(query, matches),
+            did_you_mean=self._suggestion(query, matches),
             omitted=matches.omitted,
             counted=matches.counted,
             unreadable=matches.unreadable,
         )
 
     def is_found(self, query: Query) -> bool:
-        """Whether any page has all that is asked for; far cheaper than to find it."""
+        """Whether any page matches the whole query; far cheaper than finding it."""
         return self._of_words(lambda searcher: searcher.matching(query) > 0, False)
 
     def suggest(self, text: str, at_most: int = 8) -> list[Completion]:
-        """Titles, names and words that go on like what was typed so far."""
+        """Titles, names and words that start with what was typed so far."""
         return self._of_words(lambda searcher: completions(searcher.snapshot, text[:200], at_most), [])
 
     def explain(self, query: Query, url: Url) -> Explanation | None:
-        """Why a page stands where it stands in the answer; None when it is not in the index."""
+        """Why a page has its rank in the answer; None if it is not in the index."""
         return self._of_words(lambda searcher: searcher.explain(query, url), None)
 
     def copies(self, url: Url) -> list[SameText]:
-        """Pages with the very text of this one, itself included."""
+        """Pages with exactly the text of this one, including itself."""
         return self._of_words(lambda searcher: searcher.copies(url), [])
 
     def words(self, url: Url) -> list[WordCount]:
@@ -190,33 +190,33 @@ class Search:
         return self._of_words(lambda searcher: searcher.words(url), [])
 
     def stored(self, url: Url) -> Stored | None:
-        """The page's text as it was indexed; None when it cannot be found."""
+        """The page's text as it was indexed; None if it is not in the index."""
         return self._of_words(lambda searcher: searcher.stored(url), None)
 
     def about(self, url: Url) -> tuple[Incoming, list[Anchor]]:
-        """Who links to the page, and with which words."""
-        nobody: tuple[Incoming, list[Anchor]] = (Incoming(0, ()), [])
-        return self._of_links(lambda links: links.about(url), nobody)
+        """The pages that link to this one, and their link texts."""
+        none: tuple[Incoming, list[Anchor]] = (Incoming(0, ()), [])
+        return self._of_links(lambda links: links.about(url), none)
 
     def outgoing(self, url: Url) -> list[Link]:
         return self._of_links(lambda links: links.outgoing(url), [])
 
-    def _meant(self, query: Query, matches: MatchedPages) -> str:
-        """A spelling that is better known, when few pages have what was asked for and more have that."""
-        if matches.with_all_words >= FEW or query.offset or not 0 < len(query.wanted) <= MOST_MENDED:
+    def _suggestion(self, query: Query, matches: MatchedPages) -> str:
+        """The query with more frequent spellings, if few pages match it and more pages match that."""
+        if matches.with_all_words >= FEW or query.offset or not 0 < len(query.wanted) <= MOST_CORRECTED:
             return ""
         snapshot = self._searcher.snapshot
-        meant = with_words(query, corrector(snapshot, query.languages or snapshot.languages))
-        if meant.wanted == query.wanted or self._searcher.matching(meant) <= matches.with_all_words:
+        corrected = with_words(query, corrector(snapshot, query.languages or snapshot.languages))
+        if corrected.wanted == query.wanted or self._searcher.matching(corrected) <= matches.with_all_words:
             return ""
-        return text_of(meant)
+        return text_of(corrected)
 
     def _refreshed(self) -> bool:
-        """Whether there is an index; its snapshot is then young enough. One thread renews it for all."""
+        """Whether there is an index with a fresh snapshot. One thread takes it for all."""
         now = self._clock.now()
         if self._is_young(now):
             return True
-        if self._is_open and self._turn.locked():  # another is at it: the last snapshot will do meanwhile
+        if self._is_open and self._turn.locked():  # another thread is taking one: the last snapshot will do
             return True
         with self._turn:
             return self._is_young(now) or self._renewed(now)
@@ -225,13 +225,16 @@ class Search:
         return self._is_open and 0 <= now - self._as_of < self._refresh_s * SECOND
 
     def _renewed(self, now: Instant) -> bool:
-        self._follow()
+        self._switch()
         for _ in range(MOST_MOVES):
             try:
-                self._look()
+                if self._is_open:
+                    self._searcher.reload()
+                else:
+                    self._searcher.open()
                 break
             except DirectoryUnusable as trouble:  # nothing was crawled yet, or a rebuild has just replaced it
-                if self._follow():
+                if self._switch():
                     continue
                 self._close()
                 if isinstance(trouble, ViewDamaged):
@@ -240,23 +243,17 @@ class Search:
                 return False
         else:
             self._close()
-            raise DirectoryUnusable("the views are replaced again and again; ask again once the rebuild is done")
+            raise DirectoryUnusable("the views are replaced again and again; try again once the rebuild is done")
         self._is_open, self._as_of = True, now
         self._forget_readers()
         return True
 
-    def _look(self) -> None:
-        if self._is_open:
-            self._searcher.reload()
-        else:
-            self._searcher.open()
-
-    def _follow(self) -> bool:
-        """To views that have replaced those at hand. Who is still asking the old ones has them open, and finishes."""
-        there = self._moved()
-        if there is None:
+    def _switch(self) -> bool:
+        """To views that have replaced the present ones. Threads that still use those have them open, and finish."""
+        new = self._moved()
+        if new is None:
             return False
-        self._searcher, self._links = there
+        self._searcher, self._links = new
         self._is_open = False
         return True
 
@@ -286,22 +283,20 @@ class Search:
 
     @contextmanager
     def _reader(self) -> Iterator[LinksReader | None]:
-        """A reader of the links that nobody else has meanwhile; None when there are no links yet."""
+        """A reader of the links for this thread alone; None if there are no links yet."""
         age = self._age
-        reader = self._taken()
+        reader = self._idle_reader()
         try:
             yield reader
         finally:
             if reader is not None:
-                self._give_back(reader, age)
+                self._release(reader, age)
 
-    def _taken(self) -> LinksReader | None:
+    def _idle_reader(self) -> LinksReader | None:
         if self._links is None:
             return None
-        try:
+        with suppress(IndexError):
             return self._idle.pop()
-        except IndexError:
-            pass
         reader = self._links.another()
         try:
             reader.open()
@@ -312,7 +307,7 @@ class Search:
             return None  # there are none yet, or a rebuild has just replaced them
         return reader
 
-    def _give_back(self, reader: LinksReader, age: int) -> None:
+    def _release(self, reader: LinksReader, age: int) -> None:
         with self._turn:
             if age == self._age and self._is_open and len(self._idle) < MOST_READERS:
                 self._idle.append(reader)

@@ -1,20 +1,20 @@
-"""A person's words as a `Query`, and back. Nothing they type is an error, unless it is far too long.
+"""The query language: from text to a `Query` and back. No text is an error, unless it is far too long.
 
 tropical fish            pages with both words, in any of their forms (`fishes`)
-"tropical fish"          the words side by side, as they stand; "fish" is that word and no other form of it
+"tropical fish"          the exact phrase; "fish" is exactly that word, in no other form
 -recipe  -"fish soup"    not with this word, or phrase
-harb*   harbor~          what begins like this; what is spelt nearly like this
-title:fish               in the title; likewise heading:, text:, anchor: (what other sites call the page), url:
+harb*   harbor~          words that begin like this; words with a similar spelling
+title:fish               in the title; also heading:, text:, anchor: (link texts of other sites), url:
 site:example.org         on this host or one below it
-type:schema:Person       that state something of this class: an IRI, a prefixed name, or the last part (Person)
+type:schema:Person       with an entity of this class: an IRI, a prefixed name, or the last part (Person)
 ontology:schema          that use this vocabulary: a prefix or a namespace       (or vocab:)
-property:schema:author   that state this of something                           (or has:)
+property:schema:author   with this property                                     (or has:)
 lang:de  syntax:rdfa     in this language; with facts in this syntax
 since:2026-01-01  until:2026-02-01     fetched from that day on; fetched before that day
 sort:newest              or oldest, or best
 
-A minus before a filter turns it round: `-type:Recipe`. Exclusions alone find everything else. Without words to rank by,
-the newest pages come first.
+A minus before a filter inverts it: `-type:Recipe`. Exclusions alone find everything else. Without words to rank by, the
+newest pages come first.
 """
 
 import re
@@ -29,9 +29,9 @@ from gossamer.base.errors import QueryRefused
 from gossamer.values.query import DEEPEST_HIT, MOST_HITS, Field, Query, Sort, Word
 
 LONGEST_QUERY = 4_000
-"""A paragraph: one may ask with an abstract."""
+"""A paragraph: the query may be an abstract."""
 SHORTEST_PREFIX = 2
-"""Letters before the star; a shorter one would be half the dictionary, and is taken for the word itself."""
+"""Letters before the star; a shorter prefix, which would match half the dictionary, is taken as a word."""
 
 Group = Literal["type", "ontology", "property", "site", "lang", "syntax"]
 GROUPS: dict[Group, str] = {
@@ -42,8 +42,8 @@ GROUPS: dict[Group, str] = {
     "lang": "languages",
     "syntax": "syntaxes",
 }
-"""The filters that take several values: as people write them, and their field in a `Query` (with `without_` before it
-for what must not be)."""
+"""The filters that take several values: as users write them, and their field in a `Query` (with the prefix `without_`
+for an exclusion)."""
 
 _PART = re.compile(r'(-?)(?:([A-Za-z]+):)?(?:"([^"]*)"|(\S+))')
 _QUOTES = str.maketrans(dict.fromkeys("“”„«»", '"'))
@@ -79,7 +79,7 @@ _SORTS: dict[str, Sort] = {"best": "best", "newest": "newest", "oldest": "oldest
 class _Part(msgspec.Struct, frozen=True):
     is_unwanted: bool
     name: str
-    """What stood before the colon, in lower case."""
+    """The text before the colon, in lower case."""
     quoted: str | None
     plain: str
 
@@ -88,7 +88,7 @@ class _Part(msgspec.Struct, frozen=True):
 def parse(text: str, offset: int = 0, limit: int = 10) -> Query:
     """REQUIRES: offset >= 0 and 0 <= limit. Raises QueryRefused for a text or an offset beyond the limits.
 
-    Cached: a page of results reads its question several times over.
+    Cached: a page of results parses its query several times.
     """
     if len(text) > LONGEST_QUERY:
         raise QueryRefused(f"a search may be at most {LONGEST_QUERY:,} characters long; this one has {len(text):,}")
@@ -116,7 +116,7 @@ def parse(text: str, offset: int = 0, limit: int = 10) -> Query:
 
 
 def _without_open_quote(match: re.Match[str]) -> re.Match[str]:
-    """A quote that nobody closes says nothing: what follows it is read as if it were not there."""
+    """An unclosed quote is ignored: what follows is read as if it were not there."""
     is_open = match[4] is not None and match[4].startswith('"')
     return (_PART.match(match[0].replace('"', "")) or match) if is_open else match
 
@@ -135,30 +135,29 @@ def text_of(query: Query) -> str:
 
 
 def toggled(query: Query, group: Group, value: str, unwanted: bool = False) -> Query:
-    """With this value of a filter when the query has it not, without it when it has; the other way round of asking for
-    it (`-type:` for `type:`) is taken back. The answer begins at its beginning."""
-    field, other = (
-        f"{'without_' if unwanted else ''}{GROUPS[group]}",
-        f"{'' if unwanted else 'without_'}{GROUPS[group]}",
-    )
+    """Adds a value of a filter, or removes it if present; its inverse (`-type:` for `type:`) is removed. The answer
+    starts at its first page."""
+    field, inverse = GROUPS[group], f"without_{GROUPS[group]}"
+    if unwanted:
+        field, inverse = inverse, field
     chosen: tuple[str, ...] = getattr(query, field)
     now = tuple(one for one in chosen if one != value) if value in chosen else (*chosen, value)
-    beside = tuple(one for one in getattr(query, other) if one != value)
-    return msgspec.structs.replace(query, offset=0, **{field: now, other: beside})
+    others = tuple(one for one in getattr(query, inverse) if one != value)
+    return msgspec.structs.replace(query, offset=0, **{field: now, inverse: others})
 
 
 def with_words(query: Query, better: Callable[[str], str]) -> Query:
-    """The same, each plain word wanted replaced by a better one; phrases and words asked for exactly stay."""
+    """The same with each plain word replaced by a better one; phrases and exact words stay."""
 
-    def mended(word: Word) -> Word:
+    def corrected(word: Word) -> Word:
         is_plain = len(word.text) == 1 and not (word.is_exact or word.is_prefix or word.is_fuzzy)
         return msgspec.structs.replace(word, text=(better(word.text[0]),)) if is_plain else word
 
-    return msgspec.structs.replace(query, wanted=tuple(map(mended, query.wanted)), offset=0)
+    return msgspec.structs.replace(query, wanted=tuple(map(corrected, query.wanted)), offset=0)
 
 
 def _value(part: _Part, group: Group) -> str:
-    """Empty when there is none: then it is a word like any other."""
+    """Empty if there is none: then the part is an ordinary word."""
     value = " ".join((part.plain.strip('"') if part.quoted is None else part.quoted).split())
     if group == "site":
         value = value.removeprefix("http://").removeprefix("https://").strip("/")
@@ -166,26 +165,26 @@ def _value(part: _Part, group: Group) -> str:
 
 
 def _word(part: _Part) -> Word | None:
-    """None when nothing is left: a lone `-` or quote. A name we do not know is a word like any other."""
+    """None if nothing is left: a lone `-` or quote. An unknown field name is an ordinary word."""
     field = _FIELDS.get(part.name)
     before = (part.name,) if part.name and field is None else ()
     if part.quoted is not None:
         text = (*before, *part.quoted.split())
-        return Word(text, field, is_exact=len(text) == 1) if _says_something(text) else None
+        return Word(text, field, is_exact=len(text) == 1) if _has_letters(text) else None
     plain = part.plain.strip('"')
     bare = plain.rstrip("*")
-    if not before and bare != plain and len(bare) >= SHORTEST_PREFIX and _says_something([bare[-1]]):
+    if not before and bare != plain and len(bare) >= SHORTEST_PREFIX and _has_letters([bare[-1]]):
         return Word((bare,), field, is_prefix=True)
     near = re.fullmatch(r"(.*\w)~[12]?", plain)
     if not before and near:
         return Word((near[1],), field, is_fuzzy=True)
-    if field and not _says_something([plain]):
+    if field and not _has_letters([plain]):
         return Word((f"{part.name}:{plain}",))
     text = (*before, plain)
-    return Word(text, field) if _says_something(text) else None
+    return Word(text, field) if _has_letters(text) else None
 
 
-def _says_something(words: Sequence[str]) -> bool:
+def _has_letters(words: Sequence[str]) -> bool:
     return any(any(map(str.isalnum, word)) for word in words)
 
 
