@@ -1,4 +1,4 @@
-"""How long a host is left alone, also when the wall clock is set. Pure: instants in, instants out."""
+"""How long a host is left alone, also when the wall clock is set. Pure."""
 
 import math
 
@@ -6,77 +6,34 @@ import msgspec
 
 from gossamer.base.clock import SECOND, Instant
 from gossamer.config.slices import Politeness
-from gossamer.values.outcome import PAGE_ERRORS, Reason
+from gossamer.values.outcome import GROUPS, PAGE_ERRORS, Reason
 from gossamer.values.visit import Settled, VisitKind
 
 FREE_CPU_S = 0.25
-"""CPU seconds of reading that are not charged to a host: ordinary pages take a hundredth of it."""
+"""CPU seconds of reading that do not lengthen a gap: ordinary pages take a hundredth of it."""
 LONGEST_READING_GAP_S = 300.0
 LONGEST_WAIT_S = 86_400.0
-"""No server can ask for more than a day of rest."""
+"""No server can make us wait for more than a day."""
 
-FAILURES = frozenset(
-    {
-        Reason.DNS,
-        Reason.CONNECT,
-        Reason.TLS,
-        Reason.TIMEOUT,
-        Reason.TOO_SLOW,
-        Reason.UNFINISHED,
-        Reason.PROTOCOL,
-        Reason.HEADERS_TOO_LARGE,
-        Reason.DISCONNECTED,
-        Reason.CODING,
-        Reason.SLOW_DOWN,
-        Reason.SERVER_ERROR,
-        Reason.CLIENT_ERROR,
-    }
-)
-"""Ends that count as failures of the address."""
+FAILURES = frozenset(GROUPS["failed"]) - {Reason.FILTER_ERROR}
+"""Results that count as failures of the URL."""
 
-FAILED = FAILURES | {
-    Reason.GONE,
-    Reason.SOFT_404,
+FAILED = frozenset((*GROUPS["failed"], *GROUPS["missing"], *GROUPS["unread"])) | {
     Reason.TOO_MANY_REDIRECTS,
     Reason.REDIRECT_OUT,
-    Reason.FILTER_ERROR,
-    Reason.READ_TIMEOUT,
-    Reason.READ_CRASH,
-    Reason.READ_MEMORY,
 }
-"""Ends that are listed as earlier failures once a later visit has ended."""
+"""Results that are listed as earlier failures after a later visit."""
 MOST_FAILURES = 10
 """Earlier failures of a URL that are kept."""
-TROUBLES = frozenset(
-    {
-        Reason.CONNECT,
-        Reason.TIMEOUT,
-        Reason.DISCONNECTED,
-        Reason.SLOW_DOWN,
-        Reason.SERVER_ERROR,
-    }
-)
-"""Ends that say the host itself is in trouble: leave it alone for longer. A page's own fault says no such thing."""
+TROUBLES = frozenset({Reason.CONNECT, Reason.TIMEOUT, Reason.DISCONNECTED, Reason.SLOW_DOWN, Reason.SERVER_ERROR})
+"""Results that mean the host itself is in trouble and is left alone for longer; not errors of a single page."""
 
 DOWN = (TROUBLES | {Reason.DNS} | PAGE_ERRORS) - {Reason.SLOW_DOWN}
-"""Ends that say, if nothing else comes for days, that it is down or too slow to be of use. A server that asks for
-patience is neither."""
+"""Results that mean, if nothing else comes for days, that the host is down or too slow to be of use. A server that asks
+us to slow down is neither."""
 
-UNTOUCHED = frozenset(
-    {
-        Reason.ROBOTS,
-        Reason.ROBOTS_UNREACHABLE,
-        Reason.SCOPE,
-        Reason.ADDRESS,
-        Reason.CONTACT,
-        Reason.FILTER,
-        Reason.TRAP,
-        Reason.RETIRED,
-        Reason.FORGOTTEN,
-        Reason.FILTER_ERROR,
-    }
-)
-"""Ends before anything was sent to the host: its gap does not start again."""
+UNTOUCHED = frozenset((*GROUPS["refused"], Reason.FILTER_ERROR)) - {Reason.MEDIA_TYPE}
+"""Results before anything was sent to the host: its gap does not start again."""
 
 
 def gap_s(
@@ -87,9 +44,9 @@ def gap_s(
     draw: float = 0.0,
     cpu_s: float = 0.0,
 ) -> float:
-    """How long a host is left alone after a visit, given the troubles it has had, this visit included.
+    """How long a host is left alone after a visit. `troubles` includes this visit.
 
-    `took_s` is what the answer took as far as it counts (`Settled.counted_s`), `cpu_s` the CPU time of reading it.
+    `took_s` is how long the response took, as far as it counts (`Settled.counted_s`), `cpu_s` the CPU time of reading.
 
     REQUIRES: 0 <= draw < 1. The caller draws it; a test passes 0.
     """
@@ -104,13 +61,13 @@ def gap_s(
 
 
 def troubles_after(troubles: int, reason: Reason) -> int:
-    """One more for a failure; half of them are forgiven for a success, so that a host which only now and then
-    answers is not hurried the moment it does."""
+    """One more for a failure; half as many for a success, so that a host which responds only sometimes is not hurried
+    as soon as it does."""
     return troubles + 1 if reason in TROUBLES else troubles // 2
 
 
 def failures_after(settled: Settled) -> int:
-    """How often in a row the address has failed by now. What is its host's fault is not counted against it."""
+    """Consecutive failures of the URL so far. Failures of its host do not count."""
     if settled.reason not in FAILURES:
         return 0
     return settled.visit.failures + (0 if settled.is_host_fault else 1)
@@ -119,31 +76,31 @@ def failures_after(settled: Settled) -> int:
 def is_to_retire(
     politeness: Politeness, kind: VisitKind, failing: int, failing_since: Instant | None, now: Instant
 ) -> bool:
-    """`failing` counts the visits in a row that found the host down, from `failing_since` on. A robots.txt that cannot
-    be read retires nobody: it is asked for ever more rarely, and its pages are not asked for meanwhile."""
+    """`failing` counts the consecutive visits that found the host down, since `failing_since`. A robots.txt that cannot
+    be read retires no host: it is requested more and more rarely, and no pages meanwhile."""
     if failing_since is None or failing < politeness.retire_failures or kind is VisitKind.ROBOTS:
         return False
     return now - failing_since >= politeness.retire_span_s * SECOND
 
 
 def free_at(done_at: Instant, gap: float, host_wait_s: float | None) -> Instant:
-    """When the host may be touched again. The window starts when the answer had been received."""
+    """When something may be sent to the host again. The gap starts when the response was complete."""
     wait = min(host_wait_s, LONGEST_WAIT_S) if host_wait_s is not None and host_wait_s > 0 else 0.0
     return done_at + math.ceil((gap + wait) * SECOND)
 
 
 TOLERANCE = 2 * SECOND
-"""Clocks are slewed all the time; less than this since the last look is no step."""
+"""Clocks are slewed all the time; a smaller difference since the last comparison is no step."""
 
 
 class Steps:
-    """Compares the wall clock with the one that never steps. A machine that slept looks like one set forward."""
+    """Compares the wall clock with the one that never steps. After a sleep of the machine it looks set forward."""
 
     def __init__(self) -> None:
         self._last: tuple[Instant, float] | None = None
 
     def since(self, now: Instant, elapsed_s: float) -> int:
-        """By how many microseconds the wall clock was set since the last look; 0: it simply went on."""
+        """By how many microseconds the wall clock was set since the last call; 0: it was not."""
         before, self._last = self._last, (now, elapsed_s)
         if before is None:
             return 0
@@ -152,8 +109,9 @@ class Steps:
 
 
 def by_this_clock(settled: Settled, taken_s: float, stepped_s: float, now: Instant) -> Settled:
-    """If the clock was set since the visit was taken, it is over now: its host waits too long rather than too short,
-    and what is to come again keeps its distance. `taken_s`, `stepped_s`: when either happened, in elapsed seconds."""
+    """If the clock was set since the visit was taken, it counts as ended now: its host waits too long rather than too
+    short, and the time until the next visit stays the same. `taken_s`, `stepped_s`: when either happened, in elapsed
+    seconds."""
     if taken_s > stepped_s:
         return settled
     due_at = None if settled.due_at is None else now + settled.due_at - settled.done_at

@@ -1,4 +1,4 @@
-"""How URLs, their sources and ends are written in rows: lanes, small codes, claims of lists. Pure."""
+"""How URLs, their sources and results are stored in rows: lanes, codes, claims of lists. Pure."""
 
 from collections.abc import Callable, Sequence
 
@@ -13,11 +13,11 @@ SCHEMES = ("http", "https")
 LANES_OF = ((), (0,), (1,), (0, 1))
 """By the bits of `hosts.lanes`."""
 HELD = 2
-"""What is added to a lane's number for those of its addresses that are held in quarantine."""
+"""Added to the lane of URLs that are held in quarantine."""
 
 
 class UrlKeys(msgspec.Struct, frozen=True):
-    """How URLs are told apart."""
+    """How URLs are distinguished."""
 
     identity: Callable[[str], str] | None = None
     """The text under which two spellings of a URL are one; None: the text itself."""
@@ -35,7 +35,7 @@ def lane_of(text: str) -> int:
 
 
 def text_of(lane: int, name: str, rest: str) -> str:
-    """The address whose row says so; the inverse of `parts_of`."""
+    """The URL of a row; the inverse of `parts_of`."""
     if OTHER in name:
         scheme, _, name = name.partition(OTHER)
         return f"{scheme}://{name}/{rest}"
@@ -43,7 +43,7 @@ def text_of(lane: int, name: str, rest: str) -> str:
 
 
 def name_in(scheme: str, authority: str) -> str:
-    """The host's name, from the parts of an address (the scheme with its colon): `Url.host`, without making one."""
+    """The host's name, from the parts of a URL (the scheme with its colon): as `Url.host`, without making a Url."""
     return authority if scheme in ("https:", "http:") else scheme[:-1] + OTHER + authority
 
 
@@ -58,17 +58,9 @@ def next_id(number: int) -> int:
     return number + 1 if number < (1 << 63) - 1 else -(1 << 63)
 
 
-HOW_CODES: dict[How, int] = {
-    How.SEED: 0,
-    How.LINK: 1,
-    How.REDIRECT: 2,
-    How.SITEMAP: 3,
-    How.FEED: 4,
-    How.ROBOTS: 5,
-    How.MAP: 6,
-}
-"""0 and 1 take no room at all in a row of SQLite, so the most frequent have them."""
-HOWS = {code: how for how, code in HOW_CODES.items()}
+HOWS = dict(enumerate((How.SEED, How.LINK, How.REDIRECT, How.SITEMAP, How.FEED, How.ROBOTS, How.MAP)))
+"""0 and 1 need no space in a row of SQLite, so the most frequent have them."""
+HOW_CODES = {how: code for code, how in HOWS.items()}
 
 REASON_CODES: dict[Reason, int] = {
     Reason.FETCHED: 1,
@@ -111,11 +103,11 @@ REASONS = {code: reason for reason, code in REASON_CODES.items()}
 
 LONGEST_S = 10 * 365 * 86_400
 SaidRow = tuple[int, Instant | None, int | None]
-"""The id of an address, and what is said of it."""
+"""The id of a URL, and the claim about it."""
 
 
 def said_rows(offers: Sequence[Offer], host: str, key_of: Callable[[str], int]) -> list[SaidRow]:
-    """Of a list's own host, sorted by id: nobody speaks here for another host."""
+    """Claims about pages of the own host of the list, sorted by id; claims about other hosts do not count."""
     found: dict[int, SaidRow] = {}
     for offer in offers:
         claim = offer.claim

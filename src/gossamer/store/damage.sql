@@ -1,4 +1,4 @@
--- mark: A damaged record; when it was known before, only the reason is new.
+-- mark: A damaged record; if it was known before, only the reason is new.
 INSERT INTO damage (volume, number, capture_id, why, found_at) VALUES (?, ?, ?, ?, ?)
 ON CONFLICT (volume, number) DO UPDATE SET why = excluded.why, capture_id = excluded.capture_id;
 
@@ -12,20 +12,20 @@ SELECT number FROM damage WHERE volume = ?;
 -- clear: The record is whole again, or gone.
 DELETE FROM damage WHERE volume = ? AND number = ?;
 
--- acknowledge: A person accepts the loss of all that is marked in a volume.
+-- acknowledge: A user accepts the loss of everything that is marked in a volume.
 UPDATE damage SET acknowledged_at = ? WHERE volume = ? AND acknowledged_at IS NULL;
 
 -- acknowledged: The marks that were accepted.
 SELECT volume, number FROM damage WHERE acknowledged_at IS NOT NULL;
 
--- counts: All marks, and those that nobody has accepted.
+-- counts: All marks, and those that no user has accepted.
 SELECT count(*), count(*) - count(acknowledged_at) FROM damage;
 
 -- of_capture: Why a capture cannot be read.
 SELECT why FROM damage WHERE capture_id = ?;
 
--- moved: A damaged record goes on in another volume.
+-- moved: A damaged record was copied to another volume.
 UPDATE damage SET volume = ?, number = ? WHERE volume = ? AND number = ?;
 
--- volume_cleared: A volume is no more.
+-- volume_cleared: A volume is deleted.
 DELETE FROM damage WHERE volume = ?;

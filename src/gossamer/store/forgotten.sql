@@ -1,15 +1,15 @@
--- put: It is to be forgotten; asked for again, it is begun again.
+-- put: It is to be forgotten; if asked again, that starts again.
 INSERT INTO forgotten (name, is_host, asked_at) VALUES (?, ?, ?)
 ON CONFLICT (name) DO UPDATE SET asked_at = excluded.asked_at, done_at = NULL;
 
--- all: What was to be forgotten, in the order it was asked for.
+-- all: Everything that was to be forgotten, oldest request first.
 SELECT name, is_host, asked_at, done_at FROM forgotten ORDER BY asked_at, name;
 
--- done: All that waited is gone.
+-- done: All that was pending is deleted.
 UPDATE forgotten SET done_at = ? WHERE done_at IS NULL;
 
--- allowed: It may come back.
+-- allowed: It is accepted again.
 DELETE FROM forgotten WHERE name = ?;
 
--- unseeded: An address is no seed any more.
+-- unseeded: A URL is no seed any more.
 DELETE FROM seeds WHERE url = ?;

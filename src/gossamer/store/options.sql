@@ -14,8 +14,8 @@ SELECT name, digest FROM judged_by;
 -- judge_by: What they are judged by from now on.
 INSERT INTO judged_by (name, digest) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET digest = excluded.digest;
 
--- seed_put: a seed, or a known one with another reach.
+-- seed_put: A seed, or a known one with another reach.
 INSERT INTO seeds (url, reach) VALUES (?, ?) ON CONFLICT (url) DO UPDATE SET reach = excluded.reach;
 
--- seeds: every seed, in order.
+-- seeds: Every seed, in order.
 SELECT url, reach FROM seeds ORDER BY url;

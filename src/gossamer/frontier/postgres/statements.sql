@@ -6,7 +6,7 @@ INSERT INTO tally_slots (slot, name, number)
 SELECT %(slot)s, * FROM unnest(%(names)s::text[], %(numbers)s::bigint[]) AS moves (name, number) ORDER BY name
 ON CONFLICT (slot, name) DO UPDATE SET number = tally_slots.number + excluded.number;
 
--- worker_entered: A crawler that is new here.
+-- worker_entered: A new crawler.
 INSERT INTO workers (name) VALUES (%(name)s) ON CONFLICT (name) DO NOTHING;
 
 -- worker_named: A crawler by its name; locked.
@@ -15,27 +15,27 @@ SELECT id, alive_until FROM workers WHERE name = %(name)s FOR UPDATE;
 -- worker_joins: It begins another life.
 UPDATE workers SET life = life + 1, alive_until = %(until)s WHERE id = %(worker)s RETURNING life;
 
--- worker_renews: It is still there.
+-- worker_renews: It is still alive.
 UPDATE workers SET alive_until = %(until)s
 WHERE id = %(worker)s AND life = %(life)s AND alive_until IS NOT NULL;
 
--- worker_leaves: It ends its stay.
+-- worker_leaves: It leaves the crawl.
 UPDATE workers SET alive_until = NULL WHERE id = %(worker)s AND life = %(life)s;
 
--- workers_dead: Crawlers whose stay has run out; one that another is burying is left to it.
+-- workers_dead: Crawlers whose membership has run out; those that another crawler is taking over are skipped.
 UPDATE workers SET alive_until = NULL WHERE id IN (
     SELECT id FROM workers WHERE alive_until < %(now)s AND id <> %(worker)s FOR UPDATE SKIP LOCKED)
 RETURNING id;
 
--- hosts_of: Hosts that these crawlers hold, or touched last and owe a gap; locked in order.
+-- hosts_of: Hosts that these crawlers have leased, or visited last within a gap; locked in order.
 SELECT id, is_leased FROM hosts
 WHERE worker_id = ANY(%(workers)s) AND (is_leased OR next_at > %(now)s) ORDER BY id FOR UPDATE;
 
--- strays: Hosts a crawler holds by the database but does not know of: the answer to its take was lost.
+-- strays: Hosts that a crawler has leased without knowing it: the response to its take was lost.
 SELECT id, is_leased FROM hosts
 WHERE worker_id = %(worker)s AND is_leased AND id <> ALL(%(known)s::bigint[]) ORDER BY id FOR UPDATE;
 
--- hosts_rested: Nobody holds these any longer; they may just have been touched, and wait a full gap.
+-- hosts_rested: These hosts are leased no longer; something may just have been sent to them, and they wait a full gap.
 UPDATE hosts SET is_leased = false, visiting = NULL, lease = lease + 1, worker_id = %(worker)s,
     next_at = greatest(next_at, %(now)s + rest),
     ready_at = CASE WHEN (is_leased OR ready_at IS NOT NULL) AND retired_at IS NULL
@@ -51,20 +51,20 @@ WHERE hosts.id = rests.id;
 -- hosts_shifted: The shared clock was set: promises keep their distance from now.
 UPDATE hosts SET next_at = next_at + %(by)s, ready_at = ready_at + %(by)s, left_at = left_at + %(by)s;
 
--- queue_shifted: Pages that wait for their time wait no longer and no shorter.
+-- queue_shifted: So do pages that wait for a later time,
 UPDATE queue SET later_at = greatest(1, later_at + %(by)s) WHERE later_at > 0;
 
--- networks_shifted: And the starts at network addresses.
+-- networks_shifted: the next starts at IP addresses,
 UPDATE networks SET start_at = start_at + %(by)s;
 
--- workers_shifted: And so do the stays of crawlers.
+-- workers_shifted: and the memberships of crawlers.
 UPDATE workers SET alive_until = alive_until + %(by)s;
 
 -- steps_of_clock: How often the shared clock is known to have been set, and the latest instant a crawler saw on it.
 SELECT coalesce(max(number) FILTER (WHERE name = 'clock_steps'), 0),
     coalesce(max(number) FILTER (WHERE name = 'latest_at'), 0) FROM meta;
 
--- step_of_clock: It was set once more; only the first to notice finds the number it knew.
+-- step_of_clock: It was set once more; only the first crawler to notice finds the number it knew.
 INSERT INTO meta AS m (name, number) VALUES ('clock_steps', %(known)s + 1)
 ON CONFLICT (name) DO UPDATE SET number = excluded.number WHERE m.number = %(known)s;
 
@@ -72,10 +72,10 @@ ON CONFLICT (name) DO UPDATE SET number = excluded.number WHERE m.number = %(kno
 INSERT INTO meta AS m (name, number) VALUES ('latest_at', %(now)s)
 ON CONFLICT (name) DO UPDATE SET number = excluded.number;
 
--- host_named: A host by its name; locked.
+-- host_named: A host by its id; locked.
 SELECT id, is_leased, retired_at, visiting FROM hosts WHERE id = %(host_id)s FOR UPDATE;
 
--- host_retired: Nothing is handed out at this host any longer.
+-- host_retired: No visit is leased at this host any more.
 UPDATE hosts SET retired_at = %(now)s, retired_why = %(why)s, ready_at = NULL WHERE id = %(host_id)s;
 
 -- host_reinstated: It may be visited again, as if it had never failed.
@@ -83,24 +83,24 @@ UPDATE hosts SET retired_at = NULL, retired_why = NULL, troubles = 0, failing = 
     ready_at = CASE WHEN NOT is_leased THEN next_at END
 WHERE id = %(host_id)s;
 
--- waiting_at: What waits at a host, in two of its lanes, but for the page that is out.
+-- waiting_at: URLs that wait in two lanes of a host, except the leased one.
 SELECT q.id, a.url FROM queue q JOIN addresses a ON a.host_id = q.host_id AND a.id = q.id
 WHERE q.host_id = %(host_id)s AND q.lane = ANY(%(lanes)s::smallint[]) AND q.id IS DISTINCT FROM %(visiting)s
 LIMIT %(most)s;
 
--- first_waiting: What is next in a lane.
+-- first_waiting: The next URLs of a lane.
 SELECT q.id, a.url FROM queue q JOIN addresses a ON a.host_id = q.host_id AND a.id = q.id
 WHERE q.host_id = %(host_id)s AND q.lane = %(lane)s AND q.later_at = 0
 ORDER BY q.priority, q.sequence LIMIT %(most)s;
 
--- lanes_changed: Addresses go to another pair of lanes of their host.
+-- lanes_changed: URLs move to another pair of lanes of their host.
 UPDATE queue SET lane = lane + %(by)s
 WHERE host_id = %(host_id)s AND lane = ANY(%(lanes)s::smallint[]) AND id = ANY(%(ids)s::bigint[]);
 
--- host_holds: A host has more addresses in quarantine, or fewer.
+-- host_holds: A host has more URLs in quarantine, or fewer.
 UPDATE hosts SET held = held + %(more)s WHERE id = %(host_id)s;
 
--- template_seen: What a visit tells of its template.
+-- template_seen: What a visit brought for its template.
 INSERT INTO templates AS t (host_id, id, template, fetched, fruitful)
 VALUES (%(host_id)s, %(id)s, %(template)s, %(fetched)s, %(fruitful)s)
 ON CONFLICT (host_id, id) DO UPDATE SET fetched = t.fetched + excluded.fetched, fruitful = t.fruitful + excluded.fruitful
@@ -109,16 +109,16 @@ RETURNING fetched, fruitful, quarantined_at;
 -- template_judged: A template goes into quarantine, or comes out.
 UPDATE templates SET quarantined_at = %(at)s, held = held + %(held)s WHERE host_id = %(host_id)s AND id = %(id)s;
 
--- mailed: Word to hosts that something has come for them.
+-- mailed: Mail for hosts: new URLs have been queued for them.
 INSERT INTO mail (host_id, id, linked_from, band, held)
 SELECT host_id, nextval('mail_numbers'), linked_from, band, held
 FROM unnest(%(hosts)s::bigint[], %(linked)s::bigint[], %(bands)s::smallint[], %(held)s::integer[])
     AS letters (host_id, linked_from, band, held);
 
--- mail_hosts: Hosts with mail that nobody is busy with, locked.
+-- mail_hosts: Hosts with mail that no other crawler has locked; locked.
 SELECT id FROM hosts WHERE id IN (SELECT DISTINCT host_id FROM mail LIMIT %(most)s) FOR UPDATE SKIP LOCKED;
 
--- mail_delivered: They may be looked at as soon as they may be touched.
+-- mail_delivered: They may be leased as soon as they are polite.
 WITH letters AS (
     DELETE FROM mail WHERE host_id = ANY(%(hosts)s::bigint[]) RETURNING host_id, linked_from, band, held
 ), news AS (
@@ -131,7 +131,7 @@ UPDATE hosts SET linked_from = hosts.linked_from | news.linked_from, held = host
     ready_at = CASE WHEN news.wakes AND NOT is_leased AND retired_at IS NULL THEN next_at ELSE ready_at END
 FROM news WHERE hosts.id = news.host_id;
 
--- host_names: Who has these host ids.
+-- host_names: The names of these host ids.
 SELECT id, name FROM hosts WHERE id = ANY(%(ids)s::bigint[]);
 
 -- hosts_added: New hosts; one that another crawler added just now stays as it is.
@@ -142,9 +142,9 @@ ON CONFLICT (id) DO NOTHING RETURNING id;
 -- offer_number: Places in the queue for a batch of offers: the number, times the most a batch can hold.
 SELECT nextval('offer_numbers');
 
--- entered: Addresses not met before become known, in order of their key, so that two never wait in a ring. Says which
--- they are (0, host, id), which of the others have an id that belongs to another text (1, place, text), and how many
--- were known (2, number).
+-- entered: New URLs become known, in order of their key, so that transactions never deadlock. Returns which they are
+-- (0, host, id), which of the others have an id that belongs to another text (1, place, text), and how many were
+-- known (2, number).
 WITH met AS (
     SELECT * FROM unnest(%(places)s::bigint[], %(host_ids)s::bigint[], %(ids)s::bigint[], %(urls)s::text[],
         %(hows)s::text[], %(source_host_ids)s::bigint[], %(source_ids)s::bigint[], %(depths)s::integer[],
@@ -162,22 +162,22 @@ SELECT 0, host_id, id, NULL FROM fresh
 UNION ALL SELECT 1, place, NULL, known_url FROM looked WHERE known_url <> url
 UNION ALL SELECT 2, count(known_url), NULL, NULL FROM looked;
 
--- others: Who has these ids, where it is not the address that was met.
+-- others: Which of these ids belong to another URL.
 SELECT met.place, a.url
 FROM unnest(%(places)s::bigint[], %(host_ids)s::bigint[], %(ids)s::bigint[], %(urls)s::text[])
     AS met (place, host_id, id, url)
 JOIN addresses a ON a.host_id = met.host_id AND a.id = met.id AND a.url <> met.url;
 
--- queued: New addresses wait in their host's lane.
+-- queued: URLs wait in their host's lane.
 INSERT INTO queue (host_id, lane, later_at, priority, sequence, id)
 SELECT host_id, lane, later_at, priority, sequence, id
 FROM unnest(%(host_ids)s::bigint[], %(lanes)s::smallint[], %(priorities)s::integer[], %(sequences)s::bigint[],
     %(ids)s::bigint[], %(later_ats)s::bigint[]) AS q (host_id, lane, priority, sequence, id, later_at);
 
--- hosts_still: Those of these hosts that nobody is busy with, and the address that is out at each; locked.
+-- hosts_still: Those of these hosts that no other crawler has locked, and the leased URL of each; locked.
 SELECT id, visiting FROM hosts WHERE id = ANY(%(hosts)s::bigint[]) ORDER BY id FOR UPDATE SKIP LOCKED;
 
--- heads: Which of these addresses wait at the head of their lane, and how each was met.
+-- heads: Which of these URLs wait at the head of their lane, and how each was found.
 SELECT h.id, q.lane, q.priority, q.sequence, q.id, a.how, a.depth
 FROM unnest(%(hosts)s::bigint[]) AS h (id) CROSS JOIN (VALUES (0::smallint), (1::smallint)) AS l (lane)
 CROSS JOIN LATERAL (
@@ -186,7 +186,7 @@ CROSS JOIN LATERAL (
 JOIN addresses a ON a.host_id = h.id AND a.id = q.id
 WHERE q.id = ANY(%(ids)s::bigint[]);
 
--- raised: They move towards the head of their lane. REQUIRES: their hosts are locked, and they are not out.
+-- raised: They move towards the head of their lane. REQUIRES: their hosts are locked, and they are not leased.
 UPDATE queue SET priority = r.better
 FROM unnest(%(host_ids)s::bigint[], %(lanes)s::smallint[], %(priorities)s::integer[], %(sequences)s::bigint[],
     %(betters)s::integer[]) AS r (host_id, lane, priority, sequence, better)
@@ -200,23 +200,25 @@ FROM unnest(%(host_ids)s::bigint[], %(bands)s::smallint[]) AS r (id, band) WHERE
 -- url_at: A URL by its key.
 SELECT url FROM addresses WHERE host_id = %(host_id)s AND id = %(id)s;
 
--- hosts_ready: Hosts that may be touched and may have something due, the longest ready first; locked, and those
--- another crawler is busy with left out.
+-- hosts_ready: Hosts that may be visited and may have something due, the longest ready first; locked, without those
+-- that another crawler has locked.
 SELECT id, name, lease, next_at, failing, failing_since FROM hosts
 WHERE band = %(band)s AND ready_at <= %(now)s AND id <> ALL(%(without)s::bigint[])
 ORDER BY ready_at LIMIT %(most)s FOR UPDATE SKIP LOCKED;
 
--- bands_ready: The bands with hosts that may be looked at.
+-- bands_ready: The bands with hosts that may have something due.
 SELECT b.band FROM generate_series(0, %(last)s) AS b (band)
 WHERE EXISTS (SELECT 1 FROM hosts WHERE hosts.band = b.band AND ready_at <= %(now)s) ORDER BY b.band;
 
--- hosts_looked: What hosts ask for as a delay, of their origins the one that asks for more, and an errand at each.
+-- hosts_looked: The crawl delay of hosts, the longer one of their origins, and a robots.txt to request for another
+-- host.
 SELECT h.id, (SELECT max(crawl_delay_s) FROM robots r WHERE r.host_id = h.id AND crawl_delay_s > 0),
     e.for_host_id, e.for_lane, e.url
 FROM unnest(%(hosts)s::bigint[]) AS h (id)
 LEFT JOIN LATERAL (SELECT for_host_id, for_lane, url FROM errands e WHERE e.host_id = h.id LIMIT 1) AS e ON true;
 
--- lanes_looked: What is next in each lane of hosts, when the next page after that will be due, and which robots.txt.
+-- lanes_looked: The next page in each lane of hosts, when the one after that is due, and the version of the
+-- robots.txt.
 SELECT h.id, l.lane, later.later_at, r.version, v.past, q.priority, q.sequence, q.id, a.url, a.how, a.depth, a.hops,
     a.failures, a.reason, a.detail, s.changed_at, s.every_s
 FROM unnest(%(hosts)s::bigint[]) AS h (id) CROSS JOIN (VALUES (0::smallint), (1::smallint)) AS l (lane)
@@ -236,29 +238,29 @@ WHERE q.id IS NOT NULL OR later.later_at IS NOT NULL;
 UPDATE queue SET later_at = 0
 WHERE host_id = ANY(%(hosts)s::bigint[]) AND lane = ANY('{0,1}'::smallint[]) AND later_at > 0 AND later_at <= %(now)s;
 
--- hosts_leased: Visits to these hosts are out; none is touched again before next_at, whatever happens to us.
+-- hosts_leased: Visits to these hosts are leased; nothing else is sent to them before next_at, even after a crash.
 UPDATE hosts SET is_leased = true, worker_id = %(worker)s, lease = lease + 1, ready_at = NULL,
     visiting = l.visiting, next_at = l.next_at, gap = l.gap, address = l.address
 FROM unnest(%(hosts)s::bigint[], %(visiting)s::bigint[], %(next_ats)s::bigint[], %(gaps)s::bigint[],
     %(addresses)s::text[]) AS l (id, visiting, next_at, gap, address)
 WHERE hosts.id = l.id;
 
--- hosts_wait: Nothing to be had at these hosts before ready_at.
+-- hosts_wait: These hosts have nothing to lease before ready_at.
 UPDATE hosts SET ready_at = w.ready_at
 FROM unnest(%(hosts)s::bigint[], %(ready_ats)s::bigint[]) AS w (id, ready_at) WHERE hosts.id = w.id;
 
--- hosts_held: Hosts as they are now; locked in order.
+-- hosts_held: The state of hosts; locked in order.
 SELECT id, name, worker_id, lease, is_leased, troubles, failing, failing_since, retired_at IS NOT NULL, visits, left_at,
     spent, linked_from
 FROM hosts WHERE id = ANY(%(hosts)s::bigint[]) ORDER BY id FOR UPDATE;
 
--- unqueued: Visited pages wait no longer.
+-- unqueued: Visited pages leave the queue.
 DELETE FROM queue USING unnest(%(host_ids)s::bigint[], %(lanes)s::smallint[], %(priorities)s::integer[],
     %(sequences)s::bigint[]) AS over (host_id, lane, priority, sequence)
 WHERE queue.host_id = over.host_id AND queue.lane = over.lane AND later_at = 0 AND queue.priority = over.priority
     AND queue.sequence = over.sequence;
 
--- queued_later: Visited pages wait for their next time, some behind all others of their host.
+-- queued_later: Visited pages wait for their next visit, some behind all others of their host.
 UPDATE queue SET later_at = again.at, priority = again.next_priority,
     sequence = CASE WHEN again.is_last THEN nextval('offer_numbers') * %(most)s ELSE again.sequence END
 FROM unnest(%(host_ids)s::bigint[], %(lanes)s::smallint[], %(priorities)s::integer[], %(sequences)s::bigint[],
@@ -267,7 +269,7 @@ FROM unnest(%(host_ids)s::bigint[], %(lanes)s::smallint[], %(priorities)s::integ
 WHERE queue.host_id = again.host_id AND queue.lane = again.lane AND later_at = 0
     AND queue.priority = again.priority AND queue.sequence = again.sequence;
 
--- addresses_settled: How the visits to addresses ended.
+-- addresses_settled: How visits to URLs ended.
 UPDATE addresses SET reason = s.reason, detail = s.detail, failures = s.failures, settled_at = s.settled_at,
     due_at = s.due_at, is_queued = s.due_at IS NOT NULL
 FROM unnest(%(host_ids)s::bigint[], %(ids)s::bigint[], %(reasons)s::text[], %(details)s::text[],
@@ -275,22 +277,22 @@ FROM unnest(%(host_ids)s::bigint[], %(ids)s::bigint[], %(reasons)s::text[], %(de
     AS s (host_id, id, reason, detail, failures, settled_at, due_at)
 WHERE addresses.host_id = s.host_id AND addresses.id = s.id;
 
--- pasts_kept: What is to be remembered from now on of pages that come again.
+-- pasts_kept: What to remember about pages that are revisited.
 INSERT INTO revisits (host_id, id, past)
 SELECT * FROM unnest(%(host_ids)s::bigint[], %(ids)s::bigint[], %(pasts)s::bytea[])
 ON CONFLICT (host_id, id) DO UPDATE SET past = excluded.past;
 
--- said: What sitemaps and feeds say of the changes of addresses.
+-- said: What sitemaps and feeds say about the changes of URLs.
 INSERT INTO said (host_id, id, changed_at, every_s)
 SELECT * FROM unnest(%(host_ids)s::bigint[], %(ids)s::bigint[], %(changed_ats)s::bigint[], %(every_s)s::bigint[])
 ON CONFLICT (host_id, id) DO UPDATE SET changed_at = excluded.changed_at, every_s = excluded.every_s;
 
--- respelt: Addresses redirect to other spellings of themselves, and go on under those.
+-- respelt: URLs redirect to other spellings of themselves, which replace them.
 UPDATE addresses SET url = r.url, hops = hops + 1
 FROM unnest(%(host_ids)s::bigint[], %(ids)s::bigint[], %(urls)s::text[]) AS r (host_id, id, url)
 WHERE addresses.host_id = r.host_id AND addresses.id = r.id;
 
--- hosts_settled: The visits are over. What is left to visit is looked for under the host's lock, so no word is missed.
+-- hosts_settled: The visits are over. What is left to visit is searched under the host's lock, so no mail is missed.
 UPDATE hosts SET is_leased = false, visiting = NULL, next_at = s.next_at, gap = s.gap, troubles = s.troubles,
     failing = s.failing, failing_since = s.failing_since,
     retired_at = coalesce(hosts.retired_at, CASE WHEN s.retired_why IS NOT NULL THEN %(now)s::bigint END),
@@ -330,7 +332,7 @@ CROSS JOIN LATERAL (
 ) AS left_over
 WHERE hosts.id = s.id;
 
--- failures_kept: How visits ended stays known when the next ones have ended.
+-- failures_kept: The results of visits are kept as earlier failures.
 INSERT INTO failures (host_id, id, at, reason, detail)
 SELECT a.host_id, a.id, a.settled_at, a.reason, left(a.detail, 200)
 FROM unnest(%(host_ids)s::bigint[], %(ids)s::bigint[]) AS over (host_id, id)
@@ -338,7 +340,7 @@ JOIN addresses a ON a.host_id = over.host_id AND a.id = over.id
 WHERE a.settled_at IS NOT NULL AND a.reason IS NOT NULL
 ON CONFLICT DO NOTHING;
 
--- failures_thinned: All but the newest go.
+-- failures_thinned: All but the newest are removed.
 DELETE FROM failures USING (
     SELECT f.host_id, f.id, f.at, row_number() OVER (PARTITION BY f.host_id, f.id ORDER BY f.at DESC) AS place
     FROM unnest(%(host_ids)s::bigint[], %(ids)s::bigint[]) AS over (host_id, id)
@@ -362,37 +364,38 @@ WITH waiting AS (DELETE FROM queue WHERE host_id = %(host_id)s AND lane = %(lane
 UPDATE addresses SET reason = %(reason)s, detail = %(detail)s, settled_at = %(now)s, due_at = NULL, is_queued = false
 FROM waiting WHERE addresses.host_id = %(host_id)s AND addresses.id = waiting.id;
 
--- robots_entries: The same for many origins.
+-- robots_entries: The robots.txt entries of origins.
 SELECT r.host_id, r.lane, r.version, r.entry
 FROM unnest(%(hosts)s::bigint[], %(lanes)s::smallint[]) AS o (host_id, lane)
 JOIN robots r ON r.host_id = o.host_id AND r.lane = o.lane;
 
--- robots_kept: What it says now.
+-- robots_kept: The robots.txt of an origin.
 INSERT INTO robots (host_id, lane, version, crawl_delay_s, entry)
 VALUES (%(host_id)s, %(lane)s, nextval('robots_versions'), %(delay_s)s, %(entry)s)
 ON CONFLICT (host_id, lane) DO UPDATE
 SET version = excluded.version, crawl_delay_s = excluded.crawl_delay_s, entry = excluded.entry;
 
--- delays: What hosts ask for as a delay: of their origins the one that asks for more is heard.
+-- delays: The crawl delay of hosts: the longer one of their origins.
 SELECT host_id, max(crawl_delay_s) FROM robots WHERE host_id = ANY(%(hosts)s::bigint[]) AND crawl_delay_s > 0
 GROUP BY host_id;
 
--- errand_added: A robots.txt has moved to a host; it is to be asked for there.
+-- errand_added: A robots.txt has moved to a host: it is requested there.
 INSERT INTO errands (host_id, for_host_id, for_lane, url) VALUES (%(host_id)s, %(for_host_id)s, %(for_lane)s, %(url)s)
 ON CONFLICT (host_id, for_host_id, for_lane) DO NOTHING;
 
--- errand_done: It has been asked for.
+-- errand_done: It was requested.
 DELETE FROM errands WHERE host_id = %(host_id)s AND for_host_id = %(for_host_id)s AND for_lane = %(for_lane)s;
 
--- wakes: The earliest instant at which a host may have something, whether there is mail, whether a visit is out.
+-- wakes: The earliest instant at which a host may have something, whether there is mail, and whether any visit is
+-- leased.
 SELECT (SELECT min(first.ready_at) FROM generate_series(0, %(last)s) AS b (band) CROSS JOIN LATERAL (
         SELECT ready_at FROM hosts WHERE hosts.band = b.band AND ready_at IS NOT NULL ORDER BY ready_at LIMIT 1
     ) AS first), EXISTS (SELECT 1 FROM mail), EXISTS (SELECT 1 FROM hosts WHERE is_leased);
 
--- quarantined: Templates of these hosts whose addresses are held.
+-- quarantined: Quarantined templates of these hosts.
 SELECT host_id, id FROM templates WHERE host_id = ANY(%(hosts)s::bigint[]) AND quarantined_at IS NOT NULL;
 
--- template_held: More addresses of templates are held, or fewer.
+-- template_held: More URLs of templates are held, or fewer.
 UPDATE templates SET held = held + more.amount
 FROM unnest(%(host_ids)s::bigint[], %(ids)s::bigint[], %(amounts)s::bigint[]) AS more (host_id, id, amount)
 WHERE templates.host_id = more.host_id AND templates.id = more.id;
@@ -400,33 +403,33 @@ WHERE templates.host_id = more.host_id AND templates.id = more.id;
 -- host_woken: Something a host waited for has happened.
 UPDATE hosts SET ready_at = next_at WHERE id = %(host_id)s;
 
--- revived: Addresses that ended in a way that may be mended wait again, as if they had never failed.
+-- revived: URLs that ended for one of these reasons wait again, as if they had never failed.
 UPDATE addresses SET is_queued = true, failures = 0, due_at = NULL
 FROM unnest(%(host_ids)s::bigint[], %(ids)s::bigint[]) AS wanted (host_id, id)
 WHERE addresses.host_id = wanted.host_id AND addresses.id = wanted.id AND NOT is_queued
     AND reason = ANY(%(reasons)s::text[])
 RETURNING addresses.host_id, addresses.id, url, depth, how;
 
--- given_up_revived: And so does whatever was given up because its robots.txt could not be read.
+-- given_up_revived: So do pages given up because of their robots.txt.
 UPDATE addresses SET is_queued = true, failures = 0, due_at = NULL
 WHERE reason = 'robots-unreachable' AND NOT is_queued
 RETURNING host_id, id, url, depth, how;
 
--- recalled: Pages that were fetched, and wait for nothing, wait again.
+-- recalled: Fetched pages that wait for nothing wait again.
 UPDATE addresses SET is_queued = true, due_at = NULL
 WHERE reason = ANY(%(reasons)s::text[]) AND NOT is_queued
 RETURNING host_id, id, url, depth, how, settled_at;
 
--- pasts_begun: The least that is remembered of pages that were fetched; what is remembered already stays.
+-- pasts_begun: The first record of fetched pages; an existing one stays.
 INSERT INTO revisits (host_id, id, past)
 SELECT * FROM unnest(%(host_ids)s::bigint[], %(ids)s::bigint[], %(pasts)s::bytea[])
 ON CONFLICT (host_id, id) DO NOTHING;
 
--- robots_forgotten: A robots.txt that could not be read is asked for afresh.
+-- robots_forgotten: robots.txt files are requested again.
 DELETE FROM robots USING unnest(%(hosts)s::bigint[], %(lanes)s::smallint[]) AS o (host_id, lane)
 WHERE robots.host_id = o.host_id AND robots.lane = o.lane;
 
--- troubles_forgotten: Hosts start afresh.
+-- troubles_forgotten: Hosts start again without failures.
 UPDATE hosts SET troubles = 0, failing = 0, failing_since = NULL
 WHERE id IN (SELECT id FROM hosts WHERE id = ANY(%(hosts)s::bigint[]) ORDER BY id FOR UPDATE);
 
@@ -435,16 +438,16 @@ INSERT INTO networks (address) SELECT address FROM unnest(%(addresses)s::text[])
 WHERE NOT EXISTS (SELECT 1 FROM networks n WHERE n.address = met.address) ORDER BY address
 ON CONFLICT (address) DO NOTHING;
 
--- networks_locked: Addresses that nobody else decides about just now, and when the next visit to each may start.
+-- networks_locked: IP addresses that no other crawler decides about now, and when the next visit to each may start.
 SELECT address, start_at FROM networks WHERE address = ANY(%(addresses)s::text[]) FOR UPDATE SKIP LOCKED;
 
 -- networks_leased: How many visits to each are leased.
 SELECT address, count(*) FROM hosts WHERE is_leased AND address = ANY(%(addresses)s::text[]) GROUP BY address;
 
--- network_started: Visits to these addresses have begun. REQUIRES: they are locked.
+-- network_started: Visits to these IP addresses have begun. REQUIRES: they are locked.
 UPDATE networks SET start_at = %(start_at)s WHERE address = ANY(%(addresses)s::text[]);
 
--- ended_after: Visited addresses of a selection after a key.
+-- ended_after: Visited URLs of a selection after a key.
 SELECT host_id, id, url, is_queued, due_at FROM addresses
 WHERE reason IS NOT NULL AND (host_id, id) > (%(after_host)s, %(after_id)s)
     AND (%(reasons)s::text[] IS NULL OR reason = ANY(%(reasons)s::text[]))
@@ -464,17 +467,17 @@ FROM unnest(%(host_ids)s::bigint[], %(ids)s::bigint[]) AS wanted (host_id, id)
 WHERE addresses.host_id = wanted.host_id AND addresses.id = wanted.id AND NOT is_queued
 RETURNING addresses.host_id, addresses.id, url, depth, how, reason, settled_at;
 
--- pasts_of: What is remembered of these pages.
+-- pasts_of: What is remembered about these pages.
 SELECT r.host_id, r.id, r.past FROM unnest(%(host_ids)s::bigint[], %(ids)s::bigint[]) AS asked (host_id, id)
 JOIN revisits r ON r.host_id = asked.host_id AND r.id = asked.id;
 
--- pasts_noted: What is to be remembered of them from now on.
+-- pasts_noted: What to remember about them from now on.
 UPDATE revisits SET past = n.past
 FROM unnest(%(host_ids)s::bigint[], %(ids)s::bigint[], %(pasts)s::bytea[]) AS n (host_id, id, past)
 WHERE revisits.host_id = n.host_id AND revisits.id = n.id;
 
--- moved_sooner: A page that waits for a later time waits for another one, and its row says so. A visit that is out is in
--- no such row of the queue. REQUIRES: its host is locked.
+-- moved_sooner: A page that waits for a later time is due earlier, and its row says so. A leased visit is in no such
+-- row of the queue. REQUIRES: its host is locked.
 WITH page AS (
     SELECT due_at FROM addresses WHERE host_id = %(host_id)s AND id = %(id)s AND is_queued AND due_at > %(due_at)s
 ), moved AS (
@@ -485,7 +488,7 @@ WITH page AS (
 UPDATE addresses SET due_at = %(due_at)s FROM moved
 WHERE addresses.host_id = %(host_id)s AND addresses.id = moved.id;
 
--- hosts_sooner: Their hosts have something due by then; one on lease looks at its queue when it is settled.
+-- hosts_sooner: Their hosts have something due by then; a leased one searches its queue when it is settled.
 UPDATE hosts SET ready_at = least(greatest(next_at, s.due_at), coalesce(ready_at, greatest(next_at, s.due_at)))
 FROM unnest(%(hosts)s::bigint[], %(due_ats)s::bigint[]) AS s (id, due_at)
 WHERE hosts.id = s.id AND NOT is_leased AND retired_at IS NULL;

@@ -1,34 +1,34 @@
--- addresses_of: What is known at a host.
+-- addresses_of: The known URLs of a host.
 SELECT id, lane, text FROM addresses WHERE host_id = ?;
 
--- places_of: Where the addresses of a host wait.
+-- places_of: Where the URLs of a host wait.
 SELECT id, lane FROM queue WHERE host_id = ?;
 
 -- reasons_of: How the last visits at a host ended.
 SELECT id, reason FROM ends WHERE host_id = ?;
 
--- queue_dropped: An address waits no longer.
+-- queue_dropped: A URL is deleted from the queue,
 DELETE FROM queue WHERE host_id = ? AND id = ?;
 
--- ends_dropped: How it ended is not known any more.
+-- ends_dropped: from the results,
 DELETE FROM ends WHERE host_id = ? AND id = ?;
 
--- revisits_dropped: Nor what it was like.
+-- revisits_dropped: from what is remembered about pages,
 DELETE FROM revisits WHERE host_id = ? AND id = ?;
 
--- said_dropped: Nor what sitemaps and feeds said of it.
+-- said_dropped: from what sitemaps and feeds say,
 DELETE FROM said WHERE host_id = ? AND id = ?;
 
--- failures_dropped: Nor how often it failed.
+-- failures_dropped: from the earlier failures,
 DELETE FROM failures WHERE host_id = ? AND id = ?;
 
--- addresses_dropped: Nor that it was ever met.
+-- addresses_dropped: and from the known URLs.
 DELETE FROM addresses WHERE host_id = ? AND id = ?;
 
--- template_unheld: Fewer addresses of a pattern are held.
+-- template_unheld: Fewer URLs of a template are held.
 UPDATE templates SET held = max(0, held - 1) WHERE host_id = ? AND id = ?;
 
--- host_has_less: A host has so many fewer to visit, and so many fewer in quarantine.
+-- host_has_less: A host has so many fewer URLs to visit, and so many fewer in quarantine.
 UPDATE hosts SET queued = max(0, queued - ?1), held = max(0, held - ?2),
     ready_at = CASE WHEN queued - ?1 <= 0 THEN NULL ELSE ready_at END
 WHERE id = ?3;
@@ -36,48 +36,48 @@ WHERE id = ?3;
 -- bucket_knows_less: And so does its bucket.
 UPDATE buckets SET known = max(0, known - ?1) WHERE id = ?2;
 
--- bucket_waits_less: Fewer offers wait on a heap.
+-- bucket_waits_less: Fewer offers wait in a heap.
 UPDATE buckets SET waiting = max(0, waiting - ?1) WHERE id = ?2;
 
--- templates_of_host: What the patterns of a host have brought is forgotten.
+-- templates_of_host: The templates of a host are deleted,
 DELETE FROM templates WHERE host_id = ?;
 
--- robots_of_host: And what its robots.txt said.
+-- robots_of_host: and its robots.txt,
 DELETE FROM robots WHERE host_id = ?;
 
--- errands_for: Visits to a moved robots.txt of a host, made elsewhere.
+-- errands_for: Requests for a moved robots.txt of a host, made elsewhere.
 SELECT host_id FROM errands WHERE for_host_id = ?1 AND host_id <> ?1;
 
--- errands_of_host: And every errand from or to it.
+-- errands_of_host: and every robots.txt request from it or to it.
 DELETE FROM errands WHERE host_id = ?1 OR for_host_id = ?1;
 
--- host_has_no_errand: A host is not asked on behalf of another any more.
+-- host_has_no_errand: A host has one such request less to make.
 UPDATE hosts SET errands = max(0, errands - 1), queued = max(0, queued - 1) WHERE id = ?;
 
--- was_retired: Whether a host was put aside.
+-- was_retired: Whether a host was retired.
 SELECT retired_at IS NOT NULL FROM hosts WHERE id = ?;
 
--- host_dropped: The host was never met.
+-- host_dropped: The host is deleted.
 DELETE FROM hosts WHERE id = ?;
 
--- journal_rows: The offers that wait.
+-- journal_rows: The waiting offers.
 SELECT id, amount, offers FROM journal ORDER BY id;
 
--- journal_kept: Some of them are left.
+-- journal_kept: Some of them remain.
 UPDATE journal SET amount = ?, offers = ? WHERE id = ?;
 
 -- heaps_of: The heap of a bucket.
 SELECT id, bucket, amount, offers FROM heaps WHERE bucket = ?;
 
--- heap_kept: Some of it is left.
+-- heap_kept: Some of it remains.
 UPDATE heaps SET amount = ?, offers = ? WHERE id = ?;
 
--- waiting_ended: Pages that were visited wait no longer.
+-- waiting_ended: Visited pages leave the queue.
 DELETE FROM queue WHERE (host_id, id) IN (SELECT host_id, id FROM ends WHERE due_at IS NULL);
 
 -- reasons: How often visits ended in which way.
 SELECT reason, count(*) FROM ends GROUP BY reason;
 
--- hosts_rest: What waits at each host; none is touched before ?1.
+-- hosts_rest: What waits at each host; nothing is sent to any before ?1.
 UPDATE hosts SET queued = (SELECT count(*) FROM queue q WHERE q.host_id = hosts.id AND q.lane < 2), next_at = ?1,
     ready_at = CASE WHEN EXISTS (SELECT 1 FROM queue q WHERE q.host_id = hosts.id AND q.lane < 2) THEN ?1 END;

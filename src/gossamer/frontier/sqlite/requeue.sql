@@ -13,33 +13,33 @@ SELECT e.host_id, e.id, a.lane, a.depth, a.how, e.reason, e.due_at, e.settled_at
 FROM ends e JOIN addresses a ON a.host_id = e.host_id AND a.id = e.id
 WHERE e.reason = ? AND (e.settled_at, e.host_id, e.id) > (?, ?, ?) ORDER BY e.settled_at, e.host_id, e.id LIMIT ?;
 
--- redirects: Redirects that were met, in the order of time, by the index on reasons.
+-- redirects: Redirects that were followed, oldest first, by the index on reasons.
 SELECT a.lane, h.name, a.text, a.depth, a.hops, a.how, e.detail, e.settled_at, e.host_id, e.id
 FROM ends e JOIN addresses a ON a.host_id = e.host_id AND a.id = e.id JOIN hosts h ON h.id = e.host_id
 WHERE e.reason = ? AND (e.settled_at, e.host_id, e.id) > (?, ?, ?) ORDER BY e.settled_at, e.host_id, e.id LIMIT ?;
 
--- ended: A known address that waits for nothing, and how its last visit ended.
+-- ended: A known URL that waits for nothing, and how its last visit ended.
 SELECT a.host_id, a.id, a.lane, a.depth, e.reason
 FROM addresses a JOIN ends e ON e.host_id = a.host_id AND e.id = a.id
 WHERE a.host_id = ? AND a.id = ? AND e.due_at IS NULL;
 
--- given_up_as: Addresses whose last visit ended in some way, and that wait for nothing.
+-- given_up_as: URLs whose last visit ended in one way, and that wait for nothing.
 SELECT a.host_id, a.id, a.lane, a.depth
 FROM ends e JOIN addresses a ON a.host_id = e.host_id AND a.id = e.id
 WHERE e.reason = ? AND e.due_at IS NULL;
 
--- fetched: The same, with how each was met and when that visit was.
+-- fetched: The same, with how each was found and when that visit was.
 SELECT a.host_id, a.id, a.lane, a.depth, a.how, e.settled_at
 FROM ends e JOIN addresses a ON a.host_id = e.host_id AND a.id = e.id
 WHERE e.reason = ? AND e.due_at IS NULL;
 
--- past_begun: The least that is remembered of a page that was fetched; what is remembered already stays.
+-- past_begun: The first record of a fetched page; an existing one stays.
 INSERT OR IGNORE INTO revisits (host_id, id, past) VALUES (?, ?, ?);
 
 -- queued_again: It waits again.
 INSERT INTO queue (host_id, lane, later_at, priority, sequence, id) VALUES (?, ?, ?, ?, ?, ?);
 
--- end_revived: As if it had never failed; it is due since, or at a later time.
+-- end_revived: As if it had never failed; it is due now, or at a later time.
 UPDATE ends SET failures = 0, due_at = coalesce(?, settled_at) WHERE host_id = ? AND id = ?;
 
 -- host_got_one: Its host has something to do.
@@ -48,29 +48,29 @@ UPDATE hosts SET queued = queued + 1, troubles = 0, lanes = lanes | ?1,
     ready_at = CASE WHEN leased OR in_back OR retired_at IS NOT NULL THEN NULL ELSE next_at END
 WHERE id = ?3;
 
--- robots_forgotten: A robots.txt that could not be read is asked for afresh.
+-- robots_forgotten: A robots.txt is requested again.
 DELETE FROM robots WHERE host_id = ? AND lane = ?;
 
--- past_noted: What is to be remembered of it from now on.
+-- past_noted: What to remember about a page from now on.
 UPDATE revisits SET past = ? WHERE host_id = ? AND id = ?;
 
--- waits_until: The lane of an address, and when it comes again.
+-- waits_until: The lane of a URL, and when it is due.
 SELECT a.lane, e.due_at FROM addresses a JOIN ends e ON e.host_id = a.host_id AND e.id = a.id
 WHERE a.host_id = ? AND a.id = ?;
 
--- queued_sooner: A page that waits for a later time waits for another one. A visit that is out is in no such row.
+-- queued_sooner: A page that waits for a later time is due earlier. A leased visit is in no such row.
 UPDATE queue SET later_at = ?1 WHERE host_id = ?2 AND lane = ?3 AND later_at = ?4 AND id = ?5;
 
 -- end_sooner: And its end says so.
 UPDATE ends SET due_at = ? WHERE host_id = ? AND id = ?;
 
--- host_sooner: Its host has something due by then; in a back queue, or on lease, it is looked at anyway.
+-- host_sooner: Its host has something due by then; in a back queue, or leased, it is checked anyway.
 UPDATE hosts SET later_at = min(?1, coalesce(later_at, ?1)),
     ready_at = CASE WHEN leased OR in_back OR retired_at IS NOT NULL THEN ready_at
         ELSE min(max(next_at, ?1), coalesce(ready_at, max(next_at, ?1))) END
 WHERE id = ?2;
 
--- plans: How many pages wait for each day at each host. A page that is due already is in no such row.
+-- plans: How many pages wait for each day at each host. Pages that are due are in no such row.
 SELECT h.name, q.later_at / :day, count(*)
 FROM hosts h JOIN queue q ON q.host_id = h.id AND q.lane IN (0, 1) AND q.later_at > 0
 WHERE h.later_at IS NOT NULL
