@@ -1,1 +1,1 @@
-"""Where next? Addresses, hosts, leases, politeness."""
+"""The frontier: URLs, hosts, leases and politeness."""

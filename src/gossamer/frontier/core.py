@@ -3,19 +3,24 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 import msgspec
 
 from gossamer.base.clock import SECOND, Clock
 from gossamer.base.tell import Tell
-from gossamer.frontier.api import FrontierRules
+from gossamer.frontier.api import FrontierRules, KnownState
 from gossamer.frontier.back_queues import Resolving
+from gossamer.frontier.known import ended, failures_of, known
 from gossamer.frontier.seen import SeenTable
+from gossamer.store import tallies
+from gossamer.store.statements import State
 from gossamer.values.history import Reschedule
 from gossamer.values.link import Offer
-from gossamer.values.visit import Visit
+from gossamer.values.url import Url
+from gossamer.values.visit import Counts, EndedGroup, Failure, Selection, Visit
 
+T = TypeVar("T")
 GLANCE = SECOND // 20
 """How soon to look again when only the end of leased visits can bring something."""
 
@@ -46,6 +51,10 @@ class FrontierCore(ABC):
     async def close(self) -> None: ...
 
     @abstractmethod
+    async def _read(self, work: Callable[[State], T]) -> T:
+        """`work` on one consistent state, in the shape of state.db; it must not write."""
+
+    @abstractmethod
     async def _take(self, at_most: int) -> list[Visit]: ...
 
     @abstractmethod
@@ -65,6 +74,18 @@ class FrontierCore(ABC):
         moved = await self._reschedule(changes)
         self._tell("frontier.hastened", visits=moved)
         return moved
+
+    async def ended(self, selection: Selection) -> list[EndedGroup]:
+        return await self._read(lambda state: ended(state, selection, self._rules.keys))
+
+    async def failures(self, url: Url) -> list[Failure]:
+        return await self._read(lambda state: failures_of(state, url, self._rules.keys))
+
+    async def known(self, url: Url) -> KnownState | None:
+        return await self._read(lambda state: known(state, url, self._rules.keys))
+
+    async def counts(self) -> Counts:
+        return await self._read(tallies.counts)
 
     def set_rules(self, may_enter: Callable[[Offer], bool], nudge: Callable[[Offer], int] | None = None) -> None:
         self._rules = msgspec.structs.replace(self._rules, may_enter=may_enter, nudge=nudge)

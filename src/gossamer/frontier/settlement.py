@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from gossamer.base.clock import SECOND, Instant
@@ -19,7 +19,6 @@ from gossamer.frontier.politeness import (
     troubles_after,
 )
 from gossamer.frontier.priority import priority_after
-from gossamer.frontier.rows import HELD as HELD_LANE
 from gossamer.store import tallies
 from gossamer.values.capture import Kept
 from gossamer.values.history import encoded
@@ -228,14 +227,3 @@ def check_entry(settled: Settled) -> None:
     is_complete = robots is not None and (robots.state is not RobotsState.PENDING or robots.ask is not None)
     if settled.visit.kind is VisitKind.ROBOTS and not is_complete:
         raise ValueError(f"the robots visit to {settled.visit.url} is settled without a complete entry")
-
-
-def forgotten_moves(gone: Mapping[int, str | None], places: Mapping[int, int]) -> tuple[list[int], Counter[str]]:
-    """Which forgotten URLs were held, and how the counters move. `gone`: their ids, each with the reason of its last
-    visit; `places`: the lane of each waiting URL of the host, by id."""
-    held = [number for number in gone if places.get(number, 0) >= HELD_LANE]
-    queued = sum(number in places for number in gone) - len(held)
-    moves = Counter({tallies.KNOWN: -len(gone), tallies.QUEUED: -queued, tallies.QUARANTINED: -len(held)})
-    moves[tallies.SETTLED] -= len(gone) - queued - len(held)
-    moves.subtract(f"{tallies.REASON}{reason}" for reason in gone.values() if reason)
-    return held, moves

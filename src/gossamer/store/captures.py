@@ -83,12 +83,6 @@ def versions(connection: State, url: Url) -> list[Kept]:
     return list(_versions(connection, url))
 
 
-def last_seen(connection: State, url: Url) -> Instant | None:
-    """When it was last fetched, with a body of its own or without."""
-    row = connection.execute(_SQL["last_seen"], (url.host.id, url.id, url.text)).fetchone()
-    return int(row[0]) if row is not None else None
-
-
 def in_order(connection: State) -> Iterator[Kept]:
     """Every capture by volume name and number."""
     return map(kept_of, connection.execute(_SQL["in_order"]))

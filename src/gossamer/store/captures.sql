@@ -47,17 +47,14 @@ HAVING max(CASE WHEN is_page THEN 1 ELSE 0 END) = 1
     AND max(CASE WHEN status IN (404, 410) THEN fetched_at END) = max(fetched_at)
 ON CONFLICT DO NOTHING;
 
--- last_seen: When an address was last answered for.
-SELECT fetched_at FROM captures WHERE host_id = ? AND url_id = ? AND url = ? ORDER BY fetched_at DESC LIMIT 1;
-
--- versions: All captures of an address with a body, newest first. The text is compared because ids may collide.
+-- versions: All captures of a URL with a body, newest first. The text is compared because ids may collide.
 SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size,
     is_page, refers_at, charset, charset_from, is_unread
 FROM captures JOIN volumes ON volumes.id = volume_id
 WHERE host_id = ? AND url_id = ? AND url = ? AND refers_at IS NULL
 ORDER BY fetched_at DESC;
 
--- in_order: Everything, as it lies in the archive.
+-- in_order: All captures, in the order of the archive.
 SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size,
     is_page, refers_at, charset, charset_from, is_unread
 FROM volumes CROSS JOIN captures ON volume_id = volumes.id

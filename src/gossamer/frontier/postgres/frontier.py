@@ -18,14 +18,13 @@ from gossamer.base.clock import Clock, Instant
 from gossamer.base.tell import Tell
 from gossamer.frontier.api import Awaited, FrontierRules, KnownState, LeaseLost
 from gossamer.frontier.core import GLANCE, FrontierCore
-from gossamer.frontier.known import ended, failures_of, known
+from gossamer.frontier.known import key_of, known
 from gossamer.frontier.postgres import hosts
 from gossamer.frontier.postgres.hosts import SharedRulebook
 from gossamer.frontier.postgres.leases import Networks, SharedLease, SharedTake, deliver
 from gossamer.frontier.postgres.presence import Presence, ReadTime, SharedMoment, Stay, database_time, tally
 from gossamer.frontier.postgres.requeue import (
     START,
-    key_of,
     pasts_of,
     plans,
     read_again,
@@ -42,14 +41,13 @@ from gossamer.frontier.priority import LAST, MOST_RAISED
 from gossamer.frontier.reports import awaited
 from gossamer.frontier.seen import authorized, newly_named, sitemaps_of
 from gossamer.frontier.settlement import check_entry
-from gossamer.store import tallies
 from gossamer.store.postgres.database import Connection, SharedDatabase
 from gossamer.store.postgres.state import state_in, viewed
 from gossamer.store.statements import State, load
 from gossamer.values.history import Past, Reschedule
 from gossamer.values.link import How, Offer
 from gossamer.values.url import Url
-from gossamer.values.visit import Counts, EndedGroup, Failure, Selection, Settled, Visit
+from gossamer.values.visit import Selection, Settled, Visit
 
 _SQL = load("gossamer.frontier.postgres")
 T = TypeVar("T")
@@ -116,7 +114,8 @@ class PostgresFrontier(FrontierCore):
             fresh, seen = self._seen.sift(part, rules.may_enter)
             fresh = self._authorized(connection, fresh, seen)
             seeds = [offer.url for offer in fresh if offer.how is How.SEED]
-            unknown = [seed for seed in seeds if key_of(connection, seed, rules.keys) is None]
+            with viewed(connection) as state:
+                unknown = [seed for seed in seeds if key_of(state, seed, rules.keys) is None]
             sitemaps = [one for seed in unknown for one in sitemaps_of(self._rulebook.of(connection, seed))]
             read_again(connection, self._me(), sitemaps, rules)
             new, moves = entering.enter([SourcedOffer(offer, source_of(offer)) for offer in fresh])
@@ -211,12 +210,6 @@ class PostgresFrontier(FrontierCore):
     async def refetch(self, urls: Sequence[Url]) -> int:
         return await self._run(lambda connection, now: refetch(connection, self._me(), urls, self._rules, now))
 
-    async def ended(self, selection: Selection) -> list[EndedGroup]:
-        return await self._read(lambda state: ended(state, selection, self._rules.keys))
-
-    async def failures(self, url: Url) -> list[Failure]:
-        return await self._read(lambda state: failures_of(state, url, self._rules.keys))
-
     async def pasts(self, urls: Sequence[Url]) -> list[Past | None]:
         return await self._run(lambda connection, _: pasts_of(connection, urls, self._rules))
 
@@ -225,12 +218,6 @@ class PostgresFrontier(FrontierCore):
 
     async def plans(self) -> dict[tuple[str, int], int]:
         return await self._run(plans)
-
-    async def counts(self) -> Counts:
-        return await self._read(tallies.counts)
-
-    async def known(self, url: Url) -> KnownState | None:
-        return await self._read(lambda state: known(state, url, self._rules.keys))
 
     async def awaited(self) -> Awaited | None:
         def look(connection: Connection, now: SharedMoment) -> Awaited | None:
@@ -277,7 +264,6 @@ class PostgresFrontier(FrontierCore):
         return await self._database.run(whole, done)
 
     async def _read(self, work: Callable[[State], T]) -> T:
-        """`work` on the database in the shape of state.db."""
         return await self._database.run(lambda connection, _: work(state_in(connection)))
 
     def _sifted(self, connection: Connection, done: Sequence[Settled]) -> tuple[list[SourcedOffer], set[int]]:

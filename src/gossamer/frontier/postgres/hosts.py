@@ -9,8 +9,6 @@ from gossamer.base.clock import Instant
 from gossamer.frontier.leases import RobotsCache
 from gossamer.frontier.postgres.presence import tally
 from gossamer.frontier.rows import HELD, lane_of, next_id
-from gossamer.frontier.settlement import forgotten_moves
-from gossamer.rules.scope import Forgotten
 from gossamer.store import tallies
 from gossamer.store.postgres.database import Connection, columns
 from gossamer.store.statements import load
@@ -18,7 +16,6 @@ from gossamer.values.robots import Robots
 from gossamer.values.url import Host, Url, id_of
 
 _SQL = load("gossamer.frontier.postgres")
-_FORGET = load("gossamer.frontier.postgres", "forget.sql")
 _DECODER = msgspec.msgpack.Decoder(Robots)
 _ENCODER = msgspec.msgpack.Encoder()
 
@@ -201,61 +198,3 @@ def hold_due(
             tally(connection, worker_id, held_moves(len(held)))
             changed.add(host_id)
     return changed
-
-
-# URLs and hosts are forgotten as if they had never been found. REQUIRES: no crawler is running, since it would hold
-# some of this in memory.
-
-_OF_ADDRESSES = ("queue_dropped", "revisits_dropped", "said_dropped", "failures_dropped", "addresses_dropped")
-_OF_HOST = ("robots_of_host", "errands_of_host", "templates_of_host", "mail_of_host")
-
-
-def forget(connection: Connection, worker_id: int, block: Forgotten, template_of: Callable[[str], str]) -> int:
-    """Delete everything that `block` names, queued or visited, also from the catalogue; returns how many URLs were
-    known. The records themselves are in the archives of the crawlers."""
-    moves: Counter[str] = Counter()
-    forgotten = 0
-    for name in sorted(block.at):
-        moves.update(_uncatalogued(connection, name, block))
-        host_id = find_host_id(connection, name)
-        if host_id is None:
-            continue
-        amount, moved = _forget_at(connection, host_id, block, template_of)
-        forgotten += amount
-        moves.update(moved)
-        if name in block.hosts:
-            moves.update(_forget_host(connection, host_id))
-    tally(connection, worker_id, moves)
-    return forgotten
-
-
-def _forget_at(
-    connection: Connection, host_id: int, block: Forgotten, template_of: Callable[[str], str]
-) -> tuple[int, Counter[str]]:
-    at = {"host_id": host_id}
-    known = connection.execute(_FORGET["addresses_of"], at).fetchall()
-    gone = {number: (url, reason) for number, url, reason in known if block.has(Url(url))}
-    places: dict[int, int] = dict(connection.execute(_FORGET["places_of"], at).fetchall())
-    held, moves = forgotten_moves({number: reason for number, (_, reason) in gone.items()}, places)
-    for statement in _OF_ADDRESSES:
-        connection.execute(_FORGET[statement], {**at, "ids": list(gone)})
-    for template, amount in Counter([template_of(gone[number][0]) for number in held]).items():
-        connection.execute(_FORGET["template_unheld"], {**at, "id": id_of(template), "amount": amount})
-    connection.execute(_FORGET["host_unheld"], {**at, "amount": len(held)})
-    return len(gone), moves
-
-
-def _uncatalogued(connection: Connection, name: str, block: Forgotten) -> dict[str, int]:
-    at = {"host_id": Host(name).id}
-    found = [url for (url,) in connection.execute(_FORGET["captures_of"], at) if block.has(Url(url))]
-    dropped = connection.execute(_FORGET["captures_dropped"], {**at, "urls": found}).fetchall()
-    withdrawn = connection.execute(_FORGET["withdrawn_dropped"], {**at, "urls": found}).rowcount
-    pages = len({url for url, is_page in dropped if is_page})
-    return {tallies.CAPTURES: -len(dropped), tallies.PAGES: withdrawn - pages}
-
-
-def _forget_host(connection: Connection, host_id: int) -> dict[str, int]:
-    for statement in _OF_HOST:
-        connection.execute(_FORGET[statement], {"host_id": host_id})
-    row = connection.execute(_FORGET["host_dropped"], {"host_id": host_id}).fetchone()
-    return {tallies.HOSTS: -1, tallies.RETIRED: -int(row is not None and row[0])}

@@ -77,40 +77,13 @@ class _Lane(NamedTuple):
     """None: nothing in the lane is due."""
 
 
-class AddressLimits(NamedTuple):
-    """An IP address: its leased visits, and when the next may start; None: another crawler is deciding about it."""
-
-    leased: int
-    start_at: Instant | None
-
-
 class Admitted(NamedTuple):
-    """Of hosts that are ready: those that may be visited, and those that wait until an instant."""
+    """Of hosts that are ready: those that may be visited, those that wait until an instant, and those whose IP address
+    is not known yet."""
 
-    now: list[int]
+    now: set[int]
     later: list[tuple[int, Instant]]
-
-
-def admit(
-    hosts: Sequence[tuple[int, str | None]], limits: Mapping[str, AddressLimits], now: Instant, politeness: Politeness
-) -> Admitted:
-    """`hosts`: in the order of their turn, each with its IP address. Unknown addresses count as different ones."""
-    apart = math.ceil(politeness.apart_s * SECOND)
-    left = dict(limits)
-    found = Admitted([], [])
-    for host_id, address in hosts:
-        if address is None:
-            found.now.append(host_id)
-            continue
-        leased, start_at = left[address]
-        if start_at is None or leased >= politeness.per_address:
-            found.later.append((host_id, now + GLANCE))
-        elif start_at > now:
-            found.later.append((host_id, start_at))
-        else:
-            found.now.append(host_id)
-            left[address] = AddressLimits(leased + 1, now + apart)
-    return found
+    unresolved: set[int]
 
 
 class Networks:
@@ -121,36 +94,39 @@ class Networks:
 
     def __init__(self, resolving: Resolving, politeness: Politeness) -> None:
         self._resolving = resolving
-        self._politeness = politeness
+        self._per_address = politeness.per_address
+        self._apart = math.ceil(politeness.apart_s * SECOND)
         self._known: dict[str, tuple[str | None, int]] = {}
-        """By host name: its address, and for how many more visits it counts as valid (TURN at first)."""
+        """By host name: its IP address, and for how many more visits it counts as valid (TURN at first)."""
         self.wanted: list[str] = []
 
-    def unresolved(self, names: Mapping[int, str]) -> set[int]:
-        """Hosts whose names are not resolved yet: they become `wanted`, and are leased a later time."""
-        self.wanted = [name for name in names.values() if not self._is_known(name)]
-        unknown = set(self.wanted)
-        return {host_id for host_id, name in names.items() if name in unknown}
-
     def admit(self, connection: Connection, names: Mapping[int, str], now: Instant) -> Admitted:
-        """REQUIRES: none of the hosts is unresolved."""
-        hosts = [(host_id, self._known[name][0]) for host_id, name in names.items()]
-        addresses = sorted({address for _, address in hosts if address is not None})
-        limits = self._limits(connection, addresses) if addresses else {}
-        return admit(hosts, limits, now, self._politeness)
-
-    def started(self, connection: Connection, names: Mapping[int, str], now: Instant) -> list[str | None]:
-        """Visits to these hosts begin; returns their addresses. The next visit there may start a little later."""
-        found = [self._known[name][0] for name in names.values()]
-        addresses = sorted({address for address in found if address is not None})
-        start_at = now + math.ceil(self._politeness.apart_s * SECOND)
-        if addresses:
-            connection.execute(_SQL["network_started"], {"addresses": addresses, "start_at": start_at})
-        for name in names.values():
-            address, turns = self._known.pop(name)
-            if turns > 1:
-                self._known[name] = (address, turns - 1)
+        """`names`: of hosts by id, in the order of their turn. Hosts without an IP address have no limits to share."""
+        self.wanted = [name for name in names.values() if not self._is_known(name)]
+        found = Admitted(set(), [], {host_id for host_id, name in names.items() if name not in self._known})
+        addresses = {host_id: self._known[name][0] for host_id, name in names.items() if name in self._known}
+        leased, starts = self._limits(connection, sorted({one for one in addresses.values() if one is not None}))
+        for host_id, address in addresses.items():
+            if address is None:
+                found.now.add(host_id)
+            elif address not in starts or leased[address] >= self._per_address:  # or another crawler decides about it
+                found.later.append((host_id, now + GLANCE))
+            elif starts[address] > now:
+                found.later.append((host_id, starts[address]))
+            else:
+                found.now.add(host_id)
+                leased[address] += 1
+                starts[address] = now + self._apart
         return found
+
+    def started(self, connection: Connection, names: Iterable[str], now: Instant) -> list[str | None]:
+        """Visits to these hosts begin; returns their IP addresses. The next visit there may start a little later."""
+        known = [(name, *self._known.pop(name)) for name in names]
+        addresses = sorted({address for _, address, _ in known if address is not None})
+        if addresses:
+            connection.execute(_SQL["network_started"], {"addresses": addresses, "start_at": now + self._apart})
+        self._known |= {name: (address, turns - 1) for name, address, turns in known if turns > 1}
+        return [address for _, address, _ in known]
 
     def _is_known(self, name: str) -> bool:
         if name not in self._known and self._resolving.is_known(name):
@@ -159,12 +135,14 @@ class Networks:
                 del self._known[next(iter(self._known))]
         return name in self._known
 
-    def _limits(self, connection: Connection, addresses: list[str]) -> dict[str, AddressLimits]:
+    def _limits(self, connection: Connection, addresses: list[str]) -> tuple[Counter[str], dict[str, Instant]]:
+        """How many visits to each IP address are leased, and when the next may start; locked."""
+        if not addresses:
+            return Counter(), {}
         given = {"addresses": addresses}
         connection.execute(_SQL["networks_added"], given)
         starts: dict[str, Instant] = dict(connection.execute(_SQL["networks_locked"], given).fetchall())
-        leased: dict[str, int] = dict(connection.execute(_SQL["networks_leased"], given).fetchall())
-        return {address: AddressLimits(leased.get(address, 0), starts.get(address)) for address in addresses}
+        return Counter(dict(connection.execute(_SQL["networks_leased"], given).fetchall())), starts
 
 
 @dataclass(slots=True)
@@ -209,14 +187,10 @@ class SharedTake:
         networks = self.networks
         if networks is None:
             return list(ready)
-        names = {host.id: host.name for host in ready}
-        unresolved = networks.unresolved(names)
-        self._unresolved |= unresolved
-        names = {host_id: name for host_id, name in names.items() if host_id not in unresolved}
-        admitted = networks.admit(self.connection, names, self.moment.at)
+        admitted = networks.admit(self.connection, {host.id: host.name for host in ready}, self.moment.at)
+        self._unresolved |= admitted.unresolved
         self._mark([], admitted.later)
-        may_start = set(admitted.now)
-        return [host for host in ready if host.id in may_start]
+        return [host for host in ready if host.id in admitted.now]
 
     def _lease_at(self, ready: Sequence[Ready]) -> list[SharedLease]:
         """Lease these hosts, or let them wait: none is ready any longer."""
@@ -341,7 +315,7 @@ class SharedTake:
         self, leased: Sequence[tuple[Ready, int | None, int, int]], waiting: Sequence[tuple[int, Instant | None]]
     ) -> None:
         if leased:
-            names = {host.id: host.name for host, _, _, _ in leased}
+            names = [host.name for host, *_ in leased]
             networks = self.networks
             at = networks.started(self.connection, names, self.moment.at) if networks else [None] * len(leased)
             rows = [(host.id, *more, address) for (host, *more), address in zip(leased, at, strict=True)]

@@ -5,14 +5,16 @@ from typing import NamedTuple
 
 from gossamer.base.clock import DAY, Instant
 from gossamer.frontier.api import FrontierRules
+from gossamer.frontier.known import key_of
 from gossamer.frontier.postgres.hosts import SharedRulebook, find_host_id
 from gossamer.frontier.postgres.presence import SharedMoment, tally
 from gossamer.frontier.postgres.sieve import MOST_AT_ONCE, Entering
 from gossamer.frontier.priority import priority_of
 from gossamer.frontier.requeue import ASKS_ROBOTS, AT_ONCE, FIRST, HAD, REPAIRABLE, begun, free_at, rescheduled
-from gossamer.frontier.rows import UrlKeys, lane_of, next_id
+from gossamer.frontier.rows import lane_of
 from gossamer.store import tallies
 from gossamer.store.postgres.database import Connection, columns
+from gossamer.store.postgres.state import viewed
 from gossamer.store.statements import load
 from gossamer.values.history import Past, Reschedule, decoded, encoded
 from gossamer.values.link import How
@@ -115,20 +117,6 @@ def start_over(connection: Connection, rows: Iterable[QueueRow]) -> None:
         connection.execute(_SQL["troubles_forgotten"], {"hosts": sorted({host_id for host_id, _ in lanes})})
 
 
-def key_of(connection: Connection, url: Url, keys: UrlKeys) -> Key | None:
-    """Of a known URL. Of URLs with the same hash, each has the next free id."""
-    host_id, wanted = find_host_id(connection, url.host.name), keys.text(url.text)
-    number = keys.url_id(wanted)
-    while host_id is not None:
-        row = connection.execute(_SQL["url_at"], {"host_id": host_id, "id": number}).fetchone()
-        if row is None:
-            return None
-        if keys.text(row[0]) == wanted:
-            return host_id, number
-        number = next_id(number)
-    return None
-
-
 class SharedEndRow(NamedTuple):
     """A row of `ended_after`."""
 
@@ -165,7 +153,8 @@ def refetch(
 def _rows(connection: Connection, selection: Selection, after: Key, rules: FrontierRules) -> list[SharedEndRow]:
     reasons = [reason.value for reason in selection.reasons] or None
     if selection.urls:
-        keys = [key for url in selection.urls if (key := key_of(connection, url, rules.keys))]
+        with viewed(connection) as state:
+            keys = [key for url in selection.urls if (key := key_of(state, url, rules.keys))]
         named = {"host_ids": [key[0] for key in keys], "ids": [key[1] for key in keys], "reasons": reasons}
         return [SharedEndRow._make(row) for row in connection.execute(_SQL["ended_named"], named)]
     host_id = find_host_id(connection, selection.host) if selection.host else None

@@ -197,9 +197,6 @@ WHERE queue.host_id = r.host_id AND queue.lane = r.lane AND later_at = 0 AND que
 UPDATE hosts SET band = least(hosts.band, r.band)
 FROM unnest(%(host_ids)s::bigint[], %(bands)s::smallint[]) AS r (id, band) WHERE hosts.id = r.id AND NOT is_over;
 
--- url_at: A URL by its key.
-SELECT url FROM addresses WHERE host_id = %(host_id)s AND id = %(id)s;
-
 -- hosts_ready: Hosts that may be visited and may have something due, the longest ready first; locked, without those
 -- that another crawler has locked.
 SELECT id, name, lease, next_at, failing, failing_since FROM hosts

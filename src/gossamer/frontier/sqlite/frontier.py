@@ -1,17 +1,17 @@
 """The frontier in one SQLite database: the embedded default."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.tell import Tell
-from gossamer.frontier.api import Awaited, FrontierRules, KnownState
+from gossamer.frontier.api import Awaited, FrontierRules
 from gossamer.frontier.back_queues import Backs
 from gossamer.frontier.core import GLANCE, FrontierCore
-from gossamer.frontier.known import ended, failures_of, known, offers_by_page, pasts_of
+from gossamer.frontier.known import known, offers_by_page, pasts_of
 from gossamer.frontier.politeness import Steps, by_this_clock
 from gossamer.frontier.reports import awaited
 from gossamer.frontier.rows import said_rows
@@ -36,9 +36,10 @@ from gossamer.store.statements import State, StateWriter, load
 from gossamer.values.history import Past, Reschedule, encoded
 from gossamer.values.link import LISTS, How, Offer
 from gossamer.values.url import Url
-from gossamer.values.visit import Counts, EndedGroup, Failure, Selection, Settled, Visit
+from gossamer.values.visit import Selection, Settled, Visit
 
 _SQL = load("gossamer.frontier.sqlite")
+T = TypeVar("T")
 
 DEFAULT_SIEVE = Sieve()
 
@@ -58,7 +59,6 @@ class _Written(NamedTuple):
     fresh: int
     repeats: int
     seen: set[int]
-    quarantined: list[tuple[int, str, str]]
 
 
 class SqliteFrontier(FrontierCore):
@@ -172,11 +172,8 @@ class SqliteFrontier(FrontierCore):
             lambda connection: refetch(connection, urls, self._rules.keys, self._clock.now()), self._look_again
         )
 
-    async def ended(self, selection: Selection) -> list[EndedGroup]:
-        return await self._database.read(lambda connection: ended(connection, selection, self._rules.keys))
-
-    async def failures(self, url: Url) -> list[Failure]:
-        return await self._database.read(lambda connection: failures_of(connection, url, self._rules.keys))
+    async def _read(self, work: Callable[[State], T]) -> T:
+        return await self._database.read(work)
 
     async def pasts(self, urls: Sequence[Url]) -> list[Past | None]:
         return await self._database.read(lambda connection: pasts_of(connection, urls, self._rules.keys))
@@ -236,19 +233,13 @@ class SqliteFrontier(FrontierCore):
             ]
             if len({lease.host_id for _, lease in pairs}) < len(pairs):
                 raise ValueError("a visit is settled twice")
-            quarantined: list[tuple[int, str, str]] = []
-
-            def learn(settled: Settled, lease: HostLease) -> None:
-                found = self._learned(connection, settled, lease, now)
-                quarantined.extend([found] if found is not None else [])
-
             stays = partial(self._queues.stays, now=now)
-            settling = Settle(connection, self._rulebook, self._rules, stays, now, learn)
+            settling = Settle(connection, self._rulebook, self._rules, stays, now, self._quarantine)
             settling.settle(pairs)
             for settled, _ in pairs:
                 if settled.robots is not None:
                     read_again(connection, newly_named(settled), self._rules.keys)
-            return _Written(settling, *self._journal_offers(connection, pairs), quarantined)
+            return _Written(settling, *self._journal_offers(connection, pairs))
 
         if done:
             await self._keep_step()
@@ -298,9 +289,9 @@ class SqliteFrontier(FrontierCore):
             if settled.robots is not None:
                 self._rulebook.remember(lease.lane_host_id, lease.lane, settled.robots)
                 queues.front_at = None
-        for host_id, name, template in written.quarantined:
+        for host, template in written.settling.quarantined:
             assert self._quarantine is not None, "or nothing would have been learned"
-            self._quarantine.remember(host_id, name, template, True)
+            self._quarantine.remember(host.id, host.name, template, True)
 
     async def next_at(self) -> Instant | None:
         def look(connection: State) -> Instant | None:
@@ -324,12 +315,6 @@ class SqliteFrontier(FrontierCore):
         """No other process has the database, so what is leased is held."""
         lease = self._leases.get(visit.url.host.name)
         return lease is not None and lease.visit == visit
-
-    async def counts(self) -> Counts:
-        return await self._database.read(tallies.counts)
-
-    async def known(self, url: Url) -> KnownState | None:
-        return await self._database.read(lambda connection: known(connection, url, self._rules.keys))
 
     async def retire(self, host: str, why: str) -> bool:
         def after(host_id: int | None) -> None:
@@ -373,16 +358,6 @@ class SqliteFrontier(FrontierCore):
         if self._quarantine is None:
             raise ValueError("this frontier was given no `template_of`, so it has no templates")
         return self._quarantine
-
-    def _learned(
-        self, connection: State, settled: Settled, lease: HostLease, now: Instant
-    ) -> tuple[int, str, str] | None:
-        """Store what a page brought; returns the template that is quarantined because of it."""
-        held, yielded, host = self._quarantine, settled.yielded, lease.host
-        if held is None or yielded is None or not held.learn(connection, host.id, host.name, yielded):
-            return None
-        quarantine(connection, host.name, yielded.template, held.template_of, now)
-        return host.id, host.name, yielded.template
 
     def _incoming(self, taken: Sequence[HostLease] = ()) -> IncomingKeys:
         """`taken`: visits just leased in this transaction."""

@@ -1,14 +1,14 @@
 """Changes to the SQLite frontier outside a crawl: URLs and hosts are forgotten, or restored from the archive."""
 
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
 from gossamer.base.clock import Instant
 from gossamer.frontier.known import find_host_id
-from gossamer.frontier.rows import REASON_CODES, REASONS, text_of
-from gossamer.frontier.settlement import forgotten_moves
+from gossamer.frontier.rows import HELD, REASON_CODES, REASONS, text_of
 from gossamer.frontier.sqlite.sieve import BUCKET_BITS, IncomingKeys, Laid, PageOffers, merge_offers
 from gossamer.rules.scope import Forgotten
 from gossamer.store import tallies
@@ -54,11 +54,15 @@ def _forget_at(connection: State, host_id: int, name: str, block: Forgotten, tem
     gone = {number: text for number, text in known.items() if block.has(Url(text))}
     places = dict(connection.execute(_SQL["places_of"], (host_id,)).fetchall())
     reasons = {number: REASONS[code].value for number, code in connection.execute(_SQL["reasons_of"], (host_id,))}
-    held, moves = forgotten_moves({number: reasons.get(number) for number in gone}, places)
+    held = [number for number in gone if places.get(number, 0) >= HELD]
+    queued = sum(number in places for number in gone) - len(held)
+    moves = Counter({tallies.KNOWN: -len(gone), tallies.QUEUED: -queued, tallies.QUARANTINED: -len(held)})
+    moves[tallies.SETTLED] -= len(gone) - queued - len(held)
+    moves.subtract(f"{tallies.REASON}{reasons[number]}" for number in gone if number in reasons)
     for statement in _OF_ADDRESS:
         connection.executemany(_SQL[statement], [(host_id, number) for number in gone])
     connection.executemany(_SQL["template_unheld"], [(host_id, id_of(template_of(gone[number]))) for number in held])
-    connection.execute(_SQL["host_has_less"], (-moves[tallies.QUEUED], len(held), host_id))
+    connection.execute(_SQL["host_has_less"], (queued, len(held), host_id))
     connection.execute(_SQL["bucket_knows_less"], (len(gone), host_id >> BUCKET_BITS))
     tallies.add(connection, moves)
     return len(gone)

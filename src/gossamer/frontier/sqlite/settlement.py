@@ -12,15 +12,15 @@ from gossamer.frontier.politeness import MOST_FAILURES, gap_s
 from gossamer.frontier.priority import LAST, band_of
 from gossamer.frontier.rows import LANES_OF, REASON_CODES, UrlKeys
 from gossamer.frontier.settlement import HostBefore, captures_of, host_after, lane_end, page_rows
-from gossamer.frontier.sqlite.hosts import Rulebook, host_id_of, retire
-from gossamer.frontier.sqlite.leases import HostLease, Pair, give_up
+from gossamer.frontier.sqlite.hosts import Quarantine, Rulebook, host_id_of, quarantine, retire
+from gossamer.frontier.sqlite.leases import HostLease, HostRow, Pair, give_up
 from gossamer.frontier.sqlite.sieve import next_sequence
 from gossamer.store import captures, tallies
 from gossamer.store.statements import State, load
 from gossamer.values.history import MOST_NEW, Past
 from gossamer.values.link import Offer
 from gossamer.values.robots import Robots, RobotsState
-from gossamer.values.visit import Settled, VisitKind
+from gossamer.values.visit import Settled, VisitKind, Yield
 
 _SQL = load("gossamer.frontier.sqlite")
 
@@ -35,10 +35,11 @@ class Settle:
     stays: Callable[[int], bool]
     """Whether a host may keep its back queue."""
     now: Instant
-    learn: Callable[[Settled, HostLease], None]
-    """Stores what a page brought."""
+    quarantine: Quarantine | None
     kept: dict[int, Instant] = field(default_factory=dict)
     """Hosts that keep their back queues, and their next instants."""
+    quarantined: list[tuple[HostRow, str]] = field(default_factory=list)
+    """Templates that are held because of these visits."""
     _fresh: dict[tuple[int, int], Robots] = field(default_factory=dict)
     """Entries settled just now, by host id and lane; the rulebook gets them after the commit."""
 
@@ -46,8 +47,8 @@ class Settle:
         """REQUIRES: each lease is valid, at most one a host."""
         moves = self._settle_pages(done)
         for settled, lease in done:
-            if settled.yielded is not None:
-                self.learn(settled, lease)
+            if settled.yielded is not None and self.quarantine is not None:
+                self._learn(self.quarantine, lease.host, settled.yielded)
             if settled.visit.kind is VisitKind.ROBOTS:
                 self._settle_robots(settled, lease)
         self._settle_hosts(done)
@@ -73,6 +74,12 @@ class Settle:
         many(_SQL["past_kept"], rows.pasts)
         many(_SQL["respelt"], [(url.target[1:], *key) for url, *key in rows.respelt])
         return rows.moves
+
+    def _learn(self, quarantined: Quarantine, host: HostRow, yielded: Yield) -> None:
+        """Store what a page brought for its template; a template found barren is quarantined."""
+        if quarantined.learn(self.connection, host.id, host.name, yielded):
+            quarantine(self.connection, host.name, yielded.template, quarantined.template_of, self.now)
+            self.quarantined.append((host, yielded.template))
 
     def _settle_robots(self, settled: Settled, lease: HostLease) -> None:
         robots, lane = settled.robots, (lease.lane_host_id, lease.lane)

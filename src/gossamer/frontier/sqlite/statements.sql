@@ -68,9 +68,6 @@ LEFT JOIN said s ON s.host_id = q.host_id AND s.id = q.id
 WHERE q.host_id = ? AND q.lane = ? AND q.later_at = 0
 ORDER BY q.priority, q.sequence LIMIT 1;
 
--- past_of: What is remembered of a page that comes again.
-SELECT past FROM revisits WHERE host_id = ? AND id = ?;
-
 -- past_kept: What to remember about a page that is revisited.
 INSERT OR REPLACE INTO revisits (host_id, id, past) VALUES (?, ?, ?);
 
