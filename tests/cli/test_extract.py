@@ -134,7 +134,7 @@ def test_a_page_without_facts_and_an_odd_one_are_told_aside(
     assert "note: jsonld-broken; `gossamer inspect` shows details" in err and "no structured data found" in err
     file.write_bytes(b"\x89PNG\r\n\x1a\n")
     _, _, err = said(monkeypatch, capsys, "extract", file.rename(tmp_path / "picture"))
-    assert "image/png is not markup; if the page is, say so: --type text/html" in err
+    assert "image/png is not markup; if the page is, use --type text/html" in err
 
 
 @pytest.mark.parametrize(

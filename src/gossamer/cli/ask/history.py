@@ -216,7 +216,10 @@ def chosen(versions: Sequence[Kept], named: tuple[str, ...], url: Url) -> tuple[
         return found[0], found[1] if len(found) == 2 else last
     before = next((kept for kept in reversed(readable[:-1]) if kept.digest != last.digest), None)
     if before is None:
-        raise GossamerError(f"{url} has not changed: all {counted(len(readable), 'version')} of it are the same")
+        same = (
+            f"all {len(readable):,} versions of it are the same" if len(readable) > 1 else "only one version is stored"
+        )
+        raise GossamerError(f"{url} has not changed: {same}")
     return before, readable[readable.index(before) + 1]
 
 

@@ -1,4 +1,4 @@
-"""`gossamer demo`: a small web that ships with the program, crawled offline and searchable meanwhile."""
+"""`gossamer demo`: a small bundled web, crawled offline and searchable meanwhile."""
 
 import asyncio
 import sys
@@ -41,12 +41,12 @@ SUGGESTIONS = ("harbour", "type:Recipe", "type:Person", "lang:ja")
 CHANGING_SUGGESTIONS = ("harbour", "type:Offer", "news")
 MISSED = 4
 MOST_HOSTS, MOST_PAGES = 12, 120
-"""Of a web that changes: as many as can be revisited once a day when a day lasts seconds."""
+"""Limits of a changing web: what can be revisited once a day when a day lasts seconds."""
 TURN_DAYS = 2.0
 FETCHES_A_PAGE = 1.0
-"""A day."""
+"""Per day."""
 DELAY_S = 0.05
-"""Between two fetches from one host, by the wall clock."""
+"""Between two fetches from a host, in real time."""
 DAYS = 24
 """With --exit."""
 
@@ -83,26 +83,26 @@ def demo(
 
 @dataclass(frozen=True, slots=True)
 class DemoSetup:
-    """In which a web that changes differs from one that does not."""
+    """The differences between a changing web and one that does not change."""
 
     web: DemoWeb
     settings: Settings
     outside: Outside
     dates: Clock
-    """The clock of the web."""
+    """The clock of the demonstration web."""
     suggestions: tuple[str, ...]
     notes: tuple[str, str]
-    """Printed after the link, and below it."""
+    """Printed after the link and below it."""
     verdict: Callable[[Sequence[Logged]], Verdict | ChangingVerdict]
     """REQUIRES: no process writes to the collection."""
     is_changing: bool = False
     lasts_s: float | None = None
-    """Stop after so many seconds."""
+    """Stop after this many seconds."""
 
 
 def steady_setup(web: DemoWeb, directory: Directory, port: int) -> DemoSetup:
     outside, settings = real_outside(), settings_for(port)
-    notes = ("(the crawl continues in the meantime)", "")
+    notes = ("(the crawl continues meanwhile)", "")
 
     def verdict(hits: Sequence[Logged]) -> Verdict:
         return verdict_of(web, directory, hits, settings.politeness.delay_s)
@@ -111,10 +111,10 @@ def steady_setup(web: DemoWeb, directory: Directory, port: int) -> DemoSetup:
 
 
 def changing_setup(web: DemoWeb, directory: Directory, port: int, day_s: float, days: int | None) -> DemoSetup:
-    """`days`: stop after so many; None: when the user stops it."""
+    """`days`: stop after this many; None: when the user stops it."""
     outside = real_outside()
-    web_began_at, goes_on_at = known_dates(directory, outside)
-    calendar = fast_calendar(outside.clock, day_s, goes_on_at)
+    web_began_at, resumes_at = known_dates(directory, outside)
+    calendar = fast_calendar(outside.clock, day_s, resumes_at)
     keep(calendar, directory, outside)
     web = replace(web, turn_s=TURN_DAYS * DAY_S, started_at=web_began_at)
     settings = changing_settings(port, day_s, web.pages)
@@ -137,7 +137,7 @@ def changing_setup(web: DemoWeb, directory: Directory, port: int, day_s: float, 
 
 
 def settings_for(port: int) -> Settings:
-    """Quick, because the web is ours: a tenth of a second between fetches even on a busy machine, and short waits
+    """Fast, because the web is our own: a tenth of a second between fetches even on a busy machine, and short waits
     after failures."""
     return Settings(
         contact="https://demo.test/about-the-crawler",
@@ -149,7 +149,7 @@ def settings_for(port: int) -> Settings:
 
 
 def changing_settings(port: int, day_s: float, pages: int) -> Settings:
-    """Durations are seconds of the calendar, whose days have 86,400 as always."""
+    """Durations are seconds of the fast calendar, whose days have 86,400 seconds."""
     return replace(
         settings_for(port),
         crawl=CrawlSettings(scope="any", revisit="age", revisit_budget=FETCHES_A_PAGE * pages),
@@ -161,7 +161,7 @@ def changing_settings(port: int, day_s: float, pages: int) -> Settings:
 
 
 async def show(setup: DemoSetup, directory: Directory, leaves: bool, as_json: bool, is_kept: bool) -> int:
-    """`leaves`: check and return when the crawl has ended. `is_kept`: the directory stays."""
+    """`leaves`: check and return when the crawl has ended. `is_kept`: the directory is not deleted."""
     outside, console, stop, verdict = setup.outside, Console(stderr=True), asyncio.Event(), None
     tally = Tally(outside.clock)
     async with AsyncExitStack() as opened:
@@ -197,20 +197,20 @@ async def show(setup: DemoSetup, directory: Directory, leaves: bool, as_json: bo
 
 
 class Days:
-    """Progress of a web that changes: a line on the collection's freshness whenever a sample was taken."""
+    """Progress on a changing web: a line on the collection's freshness for each sample."""
 
     def __init__(self, directory: Directory, files: Files, out: TextIO) -> None:
         self._directory, self._files, self._out = directory, files, out
-        self._is_news = False
+        self._has_sample = False
 
     def heard(self, event: str, facts: dict[str, object]) -> None:
         del facts
-        self._is_news = self._is_news or event == "chronicle.kept"
+        self._has_sample = self._has_sample or event == "chronicle.kept"
 
     def beat(self) -> None:
-        if not self._is_news:
+        if not self._has_sample:
             return
-        self._is_news = False
+        self._has_sample = False
         known = chronicle.read(self._files, self._directory.root)
         if known.samples:
             print(line_of(known), file=self._out, flush=True)
@@ -238,7 +238,7 @@ def report(verdict: Verdict | ChangingVerdict, as_json: bool, console: Console) 
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(said)).decode() + "\n")
         return
     is_changing = isinstance(verdict, ChangingVerdict)
-    title = "Compared with what the changing web has sent" if is_changing else "Compared with the demo web's manifest"
+    title = "Compared with what the changing web sent" if is_changing else "Compared with the demo web's manifest"
     table = Table("checked", "found", "wrong" if is_changing else "of", "verdict", title=title)
     for name, found, of, is_right in changing_rows(verdict) if isinstance(verdict, ChangingVerdict) else rows(verdict):
         table.add_row(name, found, of, "right" if is_right else "[red]MISSED[/red]")

@@ -1,4 +1,4 @@
-"""`gossamer hosts`: the hosts of a crawl and their state; retire, reinstate or release one."""
+"""`gossamer hosts`: lists the hosts of a crawl; retires, reinstates or releases one."""
 
 import asyncio
 from collections import Counter
@@ -21,11 +21,11 @@ from gossamer.values.format import as_json, counted, lasting
 def hosts(
     action: Annotated[
         Literal["list", "retire", "reinstate", "release"],
-        Parameter(help="The action; without one the hosts are listed."),
+        Parameter(help="The action; list if not given."),
     ] = "list",
     host: Annotated[str | None, Parameter(help="The host to retire, reinstate or release.")] = None,
     *,
-    pattern: Annotated[str, Parameter(help="What to release: a pattern that `gossamer why --host` shows.")] = "",
+    pattern: Annotated[str, Parameter(help="The pattern to release, as shown by `gossamer why --host`.")] = "",
     why: Annotated[str, Parameter(help="The reason, shown by `gossamer why`.")] = BY_HAND,
     state: Annotated[
         Literal["ready", "under-way", "waiting", "backing-off", "over-budget", "retired", "done"] | None,

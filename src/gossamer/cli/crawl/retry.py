@@ -1,4 +1,4 @@
-"""`gossamer retry`: URLs that failed or were refused wait again, after a preview."""
+"""`gossamer retry`: queues URLs again that failed or were refused, after a preview."""
 
 import asyncio
 import sys
@@ -19,12 +19,12 @@ from gossamer.values.outcome import IN_WORDS, Reason
 from gossamer.values.visit import EndedGroup, Selection
 
 NOT_RETRIED = frozenset({Reason.FETCHED, Reason.UNCHANGED, Reason.MOVED, Reason.FORGOTTEN})
-"""Ends that are neither failures nor refusals, or are meant to stay; `gossamer crawl --again` fetches pages again."""
+"""Outcomes that are neither failures nor refusals, or are permanent; `gossamer crawl --again` fetches pages again."""
 
 
 def retry(
     *,
-    reason: Annotated[tuple[str, ...], Parameter(help="Their outcome: a reason code shown by `gossamer status`.")] = (),
+    reason: Annotated[tuple[str, ...], Parameter(help="Only this outcome: a reason code of `gossamer status`.")] = (),
     host: Annotated[str, Parameter(help="Only URLs of this host.")] = "",
     url: Annotated[tuple[str, ...], Parameter(help="Only this URL.")] = (),
     yes: Annotated[bool, Parameter(help="Do it without asking.", negative=())] = False,
@@ -49,14 +49,14 @@ def retry(
 
 
 def selected(reasons: tuple[str, ...], host: str, urls: tuple[str, ...]) -> Selection:
-    """Raises ConfigError for a reason there is none of, or when nothing is chosen."""
+    """Raises ConfigError for an unknown reason, or if nothing is selected."""
     if not (reasons or host or urls):
         raise ConfigError(
-            "say which URLs: gossamer retry --reason timeout, --host example.org, or --url https://example.org/a"
+            "select the URLs: gossamer retry --reason timeout, --host example.org, or --url https://example.org/a"
         )
     known = {one.value for one in Reason} - {one.value for one in NOT_RETRIED}
     if wrong := [one for one in reasons if one not in known]:
-        raise ConfigError(f"there is no reason {wrong[0]!r} to retry; there are: {', '.join(sorted(known))}")
+        raise ConfigError(f"{wrong[0]!r} is not an outcome that can be retried; those are: {', '.join(sorted(known))}")
     chosen = frozenset(map(Reason, reasons)) or frozenset(Reason) - NOT_RETRIED
     name = checked_seeds([host])[0].host.name if host else ""
     return Selection(chosen, name, tuple([stripped(one) for one in checked_seeds(urls)]))

@@ -31,9 +31,7 @@ def rules(
     files = real_outside().files
     if action == "preview":
         return previewed(CollectionState.open(dir), rule, seconds, json)
-    if action == "add":
-        files.make_folder(dir)
-    elif not dir.is_dir():
+    if action != "add" and not dir.is_dir():
         raise DirectoryUnusable(
             f"there is no collection in {dir}. Create one with `gossamer crawl URL --dir {dir}`, "
             "or name another directory with --dir."
@@ -47,10 +45,12 @@ def rules(
         gone = file.remove(rule)
         print(json_line({"removed": gone}) if json else f"removed: {gone}")
         return 0
-    file.book()  # a file with mistakes is corrected first
+    file.book()  # a file with errors has to be corrected first
+    added = checked(rule)
+    files.make_folder(dir)
     line = file.add(rule)
-    said = f"added as rule {line}; a running crawl applies it within seconds"
-    print(json_line({"added": checked(rule), "line": line}) if json else said)
+    words = f"added as rule {line}; a running crawl applies it within seconds"
+    print(json_line({"added": added, "line": line}) if json else words)
     return 0
 
 
@@ -83,7 +83,7 @@ def previewed(collection: CollectionState, rule: str | None, seconds: float, jso
 
 
 def _with(file: RulesFile, rule: str | None) -> RuleBook:
-    """The rules with this one added; without one, as they stand."""
+    """The rules of the file, with this one added."""
     text = file.text() + (f"\n{checked(rule)}\n" if rule is not None else "")
     found = load_rules(text)
     if isinstance(found, Problems):
@@ -92,7 +92,7 @@ def _with(file: RulesFile, rule: str | None) -> RuleBook:
 
 
 def _last(previews: Iterator[RulesPreview], is_shown: bool) -> RulesPreview:
-    """The answer; on the way a person at a terminal sees how far it is."""
+    """The last preview; meanwhile a terminal shows the progress."""
     found = RulesPreview(0)
     for found in previews:
         if is_shown and not found.is_whole:
@@ -105,5 +105,5 @@ def _last(previews: Iterator[RulesPreview], is_shown: bool) -> RulesPreview:
 def in_words(found: RulesPreview) -> str:
     first = f"{found.would_go:,} of {found.queued:,} waiting URLs would be excluded"
     if not found.is_whole:
-        first = f"at least {first}; {found.looked_at:,} were checked, give more --seconds for the others"
+        first = f"at least {first}; {found.looked_at:,} were checked, raise --seconds to check the others"
     return "\n".join([first, *(f"  {url}" for url, _ in found.examples)])

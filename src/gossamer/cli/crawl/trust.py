@@ -1,4 +1,4 @@
-"""`gossamer trust`: the code that a collection wants to run and the access it wants to open, listed or allowed."""
+"""`gossamer trust`: lists or allows the code that a collection wants to run and the access it wants to open."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,7 +32,7 @@ def trust(
     if allow:
         missing = [code for code in codes if code.file is not None and code.content() is None]
         if missing:
-            raise ConfigError("there is no file " + ", ".join(str(code.file) for code in missing))
+            raise ConfigError("missing file: " + ", ".join(str(code.file) for code in missing))
         allow_code(codes)
         allow_options(dir, {one.name: one.value for one in options})
     for one in options:
@@ -44,7 +44,7 @@ def trust(
 
 
 def guarded_in(folder: Path) -> list[Withheld]:
-    """The options that widen access, of the settings file and of the collection itself, allowed or not."""
+    """The options of the settings file and of the collection that widen access, allowed or not."""
     stored = {name: (option.value, "this collection") for name, option in stored_in(folder).items()}
     found = list(load(folder / FILE_NAME, {}, {}, stored=stored, allows=lambda _name, _value: False).withheld)
     directory = Directory(folder)
@@ -58,7 +58,7 @@ def _is_open(folder: Path, option: Withheld) -> bool:
 
 
 def asked_for(folder: Path) -> Iterator[Code]:
-    """By the settings, and by what the collection was last crawled with."""
+    """The code named by the settings, and the readers of the last crawl."""
     given = config_of(folder).settings.crawl
     found = [Code(GROUP, name, folder) for name in given.filters]
     found += [Code(READERS, split(name)[1], folder) for name in given.readers]

@@ -1,4 +1,4 @@
-"""`gossamer extract`: the structured data of one page, in the format a program wants."""
+"""`gossamer extract`: prints the structured data of one page in a given format."""
 
 import re
 import sys
@@ -24,8 +24,8 @@ from gossamer.values.page import ntriples
 
 Format = Literal["nq", "nt", "ttl", "jsonld", "json"]
 Chosen = Literal["default", "processor"]
-_OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""What a terminal would obey. It can only stand in strings, where Turtle and JSON have the same escape for it."""
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""Terminal control characters. They occur only in strings, where Turtle and JSON escape them alike."""
 
 
 def extract(
@@ -45,7 +45,7 @@ def extract(
         Parameter(help="N-Quads, N-Triples, Turtle, JSON-LD, or entities as JSON; ttl on a terminal, nq elsewhere."),
     ] = None,
     graph: Annotated[
-        Chosen, Parameter(help="The page's facts, or remarks about its markup (RDFa's processor graph).")
+        Chosen, Parameter(help="The page's facts, or RDFa's processor graph: remarks about its markup.")
     ] = "default",
     expand_vocab: Annotated[
         bool, Parameter(help="Add facts inferred from the vocabularies given with --vocab (RDFa Core 1.1, 10).")
@@ -54,7 +54,7 @@ def extract(
         tuple[str, ...], Parameter(help="IRI=FILE: the vocabulary of that IRI is in that file. May be repeated.")
     ] = (),
     rdfa_version: Annotated[
-        RdfaVersion | None, Parameter(help="Read RDFa by these rules, whatever version the page declares.")
+        RdfaVersion | None, Parameter(help="Read RDFa by these rules, no matter which version the page declares.")
     ] = None,
     contexts: ContextFolder = None,
     web: FetchFlags = NO_FETCH_FLAGS,
@@ -95,7 +95,7 @@ def written(found: Extracted, graph: Chosen, form: Format) -> bytes:
     if form == "nq":
         return _nquads(facts, found.graph if is_default else PROCESSOR_GRAPH)
     text = WRITERS[form](facts).decode()
-    return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04X}", text).encode()
+    return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04X}", text).encode()
 
 
 def _nquads(facts: Sequence[Fact], graph: str) -> bytes:
@@ -114,7 +114,7 @@ def _turtle(facts: Sequence[Fact]) -> bytes:
 
 
 def _jsonld(facts: Sequence[Fact]) -> bytes:
-    """Expanded: every name in full, so that it can be read without a context."""
+    """Expanded JSON-LD: every name in full, so that no context is needed."""
     whole = serialize(_triples(ntriples(_by_subject(facts))), format=RdfFormat.JSON_LD) or b"[]"
     return msgspec.json.format(whole) + b"\n"
 
@@ -132,11 +132,11 @@ WRITERS: dict[str, Callable[[Sequence[Fact]], bytes]] = {
 
 
 def _by_subject(facts: Sequence[Fact]) -> list[Fact]:
-    """What is said of one thing together, in the order the things appear."""
-    told: dict[str, list[Fact]] = {}
+    """Facts grouped by subject, in the order the subjects appear."""
+    by_subject: dict[str, list[Fact]] = {}
     for fact in facts:
-        told.setdefault(fact.subject, []).append(fact)
-    return [fact for group in told.values() for fact in group]
+        by_subject.setdefault(fact.subject, []).append(fact)
+    return [fact for group in by_subject.values() for fact in group]
 
 
 def _triples(lines: bytes) -> list[Triple]:
@@ -145,15 +145,15 @@ def _triples(lines: bytes) -> list[Triple]:
 
 
 def notes(found: Extracted, media_type: str) -> list[str]:
-    """What a person should hear about the result."""
-    said = []
+    """What people should know about the result."""
+    found_notes = []
     if NOT_MARKUP in found.flags:
-        said.append(f"{media_type} is not markup; if the page is, say so: --type text/html")
+        found_notes.append(f"{media_type} is not markup; if the page is, use --type text/html")
     elif found.flags:
-        said.append(f"{', '.join(found.flags)}; `gossamer inspect` shows details")
+        found_notes.append(f"{', '.join(found.flags)}; `gossamer inspect` shows details")
     if not found.facts:
-        said.append("no structured data found")
+        found_notes.append("no structured data found")
     if "vocabulary-not-found" in found.flags or "vocabulary-unreadable" in found.flags:
-        said += [notice.says for notice in found.notices if notice.kind.startswith("vocabulary-")]
-        said.append("a vocabulary is given with --vocab IRI=FILE")
-    return said
+        found_notes += [notice.says for notice in found.notices if notice.kind.startswith("vocabulary-")]
+        found_notes.append("give a vocabulary with --vocab IRI=FILE")
+    return found_notes

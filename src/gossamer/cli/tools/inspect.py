@@ -61,12 +61,12 @@ def inspect(
 
 
 def one(target: str, base: str | None, media_type: str | None, settings: Callable[[], Settings]) -> Inspected:
-    """REQUIRES: `target` is no directory."""
+    """REQUIRES: `target` is not a directory."""
     try:
         page = page_of(target, base, media_type, settings)
         return inspected(page.name, page.body, page.url, page.media_type)
     except ConfigError:
-        raise  # the command line is wrong: that ends with 2 as well, and says what to do
+        raise  # the command line is wrong: it ends with 2 as well, and its message says what to do
     except GossamerError as trouble:
         return Inspected(target, base or "", 0, {}, [], (), unread=str(trouble))
 
@@ -86,7 +86,7 @@ def in_directory(top: Path, base: str, media_type: str | None, outside: Outside)
 
 
 def files_below(top: Path) -> list[Path]:
-    """Pages by their endings, in order of their names; links to directories are not followed."""
+    """Pages by suffix, sorted by name; links to directories are not followed."""
     found = sorted(path for path in top.rglob("*") if path.suffix.lower() in BY_SUFFIX and path.is_file())
     if not found:
         raise ConfigError(
@@ -100,8 +100,8 @@ def files_below(top: Path) -> list[Path]:
 def exit_code(found: list[Inspected], strict: bool) -> int:
     if any(each.unread for each in found):
         return UNREAD
-    faults = sum(each.count("error") + (each.count("warning") if strict else 0) for each in found)
-    return FAULTY if faults else FINE
+    errors = sum(each.count("error") + (each.count("warning") if strict else 0) for each in found)
+    return FAULTY if errors else FINE
 
 
 def report_json(found: list[Inspected]) -> dict[str, object]:
@@ -127,7 +127,7 @@ def report_json(found: list[Inspected]) -> dict[str, object]:
 
 
 MOST_SHOWN = 500
-"""Lines of a tree, or notices; a page with more than a person reads is cut."""
+"""Lines of a tree, or notices, that are shown; more are cut."""
 STYLES = {"error": "bold red", "warning": "yellow", "info": "dim"}
 _BY_LENGTH = sorted(((iri, prefix) for prefix, iri in PREFIXES.items() if prefix), key=lambda one: -len(one[0]))
 
@@ -147,7 +147,7 @@ def show(page: Inspected, out: Console, with_items: bool) -> None:
 
 
 def line_of(name: str, notice: Remark) -> Text:
-    """As compilers write it, so that editors can jump to the place."""
+    """In the format of compilers, so that editors can jump to the place."""
     where = f"{name}:{notice.line}:{notice.column}" if notice.line is not None else name
     text = Text(plain(where), style="bold")
     if notice.line is None and notice.path:
@@ -189,8 +189,8 @@ def _tops(items: Sequence[EntityDict]) -> Iterator[tuple[Text, EntityDict | None
         yield _named(item), item
 
 
-def _inside(thing: EntityDict) -> Iterator[tuple[Text, EntityDict | None]]:
-    for name, values in thing["properties"].items():
+def _inside(entity: EntityDict) -> Iterator[tuple[Text, EntityDict | None]]:
+    for name, values in entity["properties"].items():
         for value in values:
             yield from _valued(name, value)
 
@@ -216,15 +216,15 @@ def _simple(value: str | dict[str, str]) -> Text:
     return Text(plain(value["value"]), style="default") + Text(kind, style="dim")
 
 
-def _named(thing: EntityDict) -> Text:
-    text = Text(", ".join(short(kind) for kind in thing["type"]) or "an entity", style="bold")
-    if "id" in thing:
-        text.append(f"  {plain(thing['id'])}", style="not bold cyan")
+def _named(entity: EntityDict) -> Text:
+    text = Text(", ".join(short(kind) for kind in entity["type"]) or "an entity", style="bold")
+    if "id" in entity:
+        text.append(f"  {plain(entity['id'])}", style="not bold cyan")
     return text
 
 
 def short(iri: str) -> str:
-    """With the usual prefix, when there is one."""
+    """The IRI with its usual prefix, if it has one."""
     for start, prefix in _BY_LENGTH:
         if iri.startswith(start) and len(iri) > len(start):
             return plain(f"{prefix}:{iri[len(start) :]}")

@@ -33,7 +33,7 @@ def plan(
     largest: Annotated[
         str | None, Parameter(help="Pages of the largest host; without it all are the same size.")
     ] = None,
-    days: Annotated[float | None, Parameter(help="The time available: says whether it fits, and what would.")] = None,
+    days: Annotated[float | None, Parameter(help="The time available: shows whether it is enough.")] = None,
     latency: Annotated[float, Parameter(help="Mean seconds until a response starts.")] = 0.2,
     rate_kb: Annotated[float, Parameter(help="Kilobytes per second of one response.")] = 1000.0,
     mbit: Annotated[
@@ -106,15 +106,15 @@ def show(found: CrawlPlan, measured: Measured) -> None:
     table.add_row("memory", f"{sized(found.memory_bytes)} in all processes")
     if found.fits is not None and wish.days is not None:
         table.add_row("fits", f"{'yes' if found.fits else 'no'}, {lasting(wish.days * DAY_S)} available")
-    for said in found.advice:
-        table.add_row("advice", said)
+    for words in found.advice:
+        table.add_row("advice", words)
     out.print(table)
     if measured.shares is not None:
         out.print(f"averages of {measured.pages:,} pages crawled into the directory", style="dim")
 
 
 def sized(number: float) -> str:
-    """Bytes in the unit people would use."""
+    """Bytes in a readable unit."""
     for unit in ("B", "kB", "MB", "GB", "TB"):
         if number < 1000:
             return f"{number:,.3g} {unit}"

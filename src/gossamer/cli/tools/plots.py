@@ -1,4 +1,4 @@
-"""Curves over time, for a terminal and as a small SVG file of our own."""
+"""Curves over time, for a terminal and as a small SVG file."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -19,7 +19,7 @@ _STYLE = (
 
 
 def in_terminal(curves: Mapping[str, Sequence[float]], width: int = 72, height: int = 14) -> str:
-    """Each curve with a mark of its own; where two meet the later one is seen."""
+    """Each curve has its own mark; where two cross, the later one is drawn."""
     top = max((max(curve, default=0.0) for curve in curves.values()), default=0.0) or 1.0
     cells = [[" "] * width for _ in range(height)]
     for mark, curve in zip(MARKS, curves.values(), strict=False):
@@ -68,7 +68,7 @@ def as_svg(curves: Mapping[str, Sequence[float]], title: str) -> str:
 
 
 def over_time(found: FreshnessReport) -> str:
-    """Two pictures, one above the other: the age beside the least possible one, and the share that is fresh."""
+    """Two plots, one above the other: the age with the lowest possible age, and the share that is fresh."""
     wide, high = WIDTH - LEFT - RIGHT, 150
     instants = [from_words(point.at) for point in found.samples]
     ages = {

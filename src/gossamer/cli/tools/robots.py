@@ -39,7 +39,7 @@ from gossamer.workers.protocol import Limits
 
 FINE, DENIED, UNREAD = 0, 1, 2
 MOST_SHOWN = 50
-"""Rules or sitemaps; JSON has them all."""
+"""Rules or sitemaps that are shown; JSON has them all."""
 STATES = {
     RobotsState.READ: "read",
     RobotsState.MISSING: "there is none: everything may be fetched",
@@ -86,7 +86,7 @@ def robots(
     ] = None,
     test: Annotated[
         tuple[str, ...],
-        Parameter(consume_multiple=True, help="URLs or paths to test. May list several, and be repeated."),
+        Parameter(consume_multiple=True, help="URLs or paths to test; several, or repeated."),
     ] = (),
     matching: Annotated[
         Naming,
@@ -118,7 +118,7 @@ def robots(
 
 
 def tested_urls(texts: Sequence[str], base: Url, is_url: bool) -> list[Url]:
-    """What is to be judged. Raises ConfigError for what a robots.txt of that site says nothing about."""
+    """The URLs to test. Raises ConfigError for those that the robots.txt does not apply to."""
     found = []
     for text in texts:
         url = url_of(text) if "://" in text else url_of(text, base) if text.startswith("/") else None
@@ -193,7 +193,7 @@ def _cut(lines: list[Text]) -> list[Text]:
 
 
 def _notice_line(name: str, notice: RobotsNotice) -> Text:
-    """As compilers write it, so that editors can jump to the place."""
+    """In the format of compilers, so that editors can jump to the place."""
     where = f"{name}:{notice.line}" if notice.line is not None else name
     return Text.assemble((plain(where), "bold"), f": {plain(notice.says)}", (f" [{notice.kind}]", "dim"))
 

@@ -1,4 +1,4 @@
-"""`gossamer simulate`: compare revisiting policies before a single page is fetched."""
+"""`gossamer simulate`: compares revisit policies before a single page is fetched."""
 
 from functools import partial
 from pathlib import Path
@@ -30,7 +30,7 @@ def simulate(
         ),
     ] = SIDE_BY_SIDE,
     days: Annotated[float, Parameter(help="How long the virtual clock runs.")] = 180.0,
-    count: Annotated[float | None, Parameter(help="Only this many last days count; a third if not given.")] = None,
+    count: Annotated[float | None, Parameter(help="Count only so many days at the end; a third if not given.")] = None,
     pages: Annotated[int, Parameter(help="Pages of the synthetic web.")] = 100_000,
     budget: Annotated[
         float | None, Parameter(help="Fetches a day in total; one for each page every 3 days if not given.")
@@ -44,8 +44,8 @@ def simulate(
     plot: Annotated[Path | None, Parameter(help="Write the ages over time to this SVG file.")] = None,
     json: Json = False,
 ) -> int:
-    asked = budget if budget is not None else pages / EVERY_DAYS
-    plan = checked(Simulation(pages, days, count if count is not None else days / 3.0, asked, seed, web, links))
+    fetches = budget if budget is not None else pages / EVERY_DAYS
+    plan = checked(Simulation(pages, days, count if count is not None else days / 3.0, fetches, seed, web, links))
     outside = real_outside()
     with Progress("simulating", outside.clock) as progress:
         results = [simulated(name, plan, partial(show_share, progress, name)) for name in dict.fromkeys(policy)]
@@ -68,7 +68,7 @@ def show_share(progress: Progress, name: str, done: float) -> None:
 
 
 def checked(plan: Simulation) -> Simulation:
-    """Raises ConfigError for what cannot be simulated."""
+    """Raises ConfigError for a plan that cannot be simulated."""
     if plan.pages < 1:
         raise ConfigError(f"--pages {plan.pages}: at least 1 is needed")
     if not 1.0 <= plan.days <= 36_500.0:

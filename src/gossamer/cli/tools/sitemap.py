@@ -13,7 +13,7 @@ from gossamer.values.format import as_json, counted
 from gossamer.values.url import Url, url_of
 
 READABLE = 0o644
-"""What the program writes for itself is private; this is for a web server to show."""
+"""Other files of the program are private; a web server must be able to read this one."""
 
 
 def sitemap(

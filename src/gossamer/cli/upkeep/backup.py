@@ -1,4 +1,4 @@
-"""`gossamer backup DIR`: a copy from which everything can be restored, made while the crawl runs."""
+"""`gossamer backup DIR`: a copy from which everything can be restored, also made during a crawl."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`gossamer compact`: delete old versions of pages from the archive, and free their disk space."""
+"""`gossamer compact`: deletes old versions of pages from the archive, and frees their disk space."""
 
 import asyncio
 from typing import Annotated

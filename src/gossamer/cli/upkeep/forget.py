@@ -1,4 +1,4 @@
-"""`gossamer forget`: erase pages or whole hosts from a collection permanently, and keep them out."""
+"""`gossamer forget`: erases pages or hosts from a collection permanently, and keeps them out."""
 
 import asyncio
 import sys
@@ -59,7 +59,7 @@ def forget(
 
 
 def is_confirmed(expected: Erased) -> bool:
-    """Asked at a terminal. A program must say --yes."""
+    """Asks for confirmation at a terminal; programs need --yes."""
     if not sys.stdin.isatty():
         raise ConfigError("this erases permanently: add --yes, or check first with --dry-run")
     note(
@@ -89,7 +89,7 @@ def show(erased: Erased, json: bool, *, is_dry_run: bool = False, is_quick: bool
 
 
 def not_included(erased: Erased) -> Iterator[str]:
-    """What a person may have meant as well; it stays until it is named."""
+    """Similar URLs that the user may have meant too; they stay unless named."""
     for words, names in (("the same bytes are kept at", erased.copies), ("not named, so they stay:", erased.alike)):
         if names:
             more = f" and {len(names) - 5:,} more (--json lists them)" if len(names) > 5 else ""

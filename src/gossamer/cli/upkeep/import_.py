@@ -1,4 +1,4 @@
-"""`gossamer import`: pages from WARC and ARC files of other programs join the collection."""
+"""`gossamer import`: adds pages from WARC and ARC files of other programs to a collection."""
 
 import asyncio
 from pathlib import Path

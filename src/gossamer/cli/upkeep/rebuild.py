@@ -1,4 +1,4 @@
-"""`gossamer rebuild`: make the views, or a lost state.db, again from the archive."""
+"""`gossamer rebuild`: rebuilds the views, or a lost state.db, from the archive."""
 
 import asyncio
 import os
@@ -29,7 +29,7 @@ def rebuild(
         bool, Parameter(help="Delete the current views first, if there is no space for both.")
     ] = False,
     state: Annotated[bool, Parameter(help="Rebuild a lost or damaged state.db, and leave the views alone.")] = False,
-    seed: Annotated[tuple[str, ...], Parameter(help="With --state: where the crawl started, if that was lost.")] = (),
+    seed: Annotated[tuple[str, ...], Parameter(help="With --state: a seed of the crawl, if the seeds were lost.")] = (),
 ) -> int:
     if state:
         return rebuild_state(Directory(dir), seed)

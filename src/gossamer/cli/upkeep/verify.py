@@ -1,4 +1,4 @@
-"""`gossamer verify`: check that everything stored is still there and unchanged; say what to do if it is not."""
+"""`gossamer verify`: checks that everything stored is intact, and says what to do if it is not."""
 
 import asyncio
 from pathlib import Path
