@@ -12,7 +12,7 @@ from tests.cli.test_extract import said
 
 from gossamer.cli.output import Progress, plain
 from gossamer.cli.tools.inspect import short, tree_of
-from gossamer.reader.extraction import FLAGS_MEAN, Inspected, Remark, extract, in_order, unsaid
+from gossamer.reader.extraction import FLAGS_MEAN, Inspected, Remark, extract, in_order, remarks_on_flags
 from gossamer.testing import FakeClock
 from gossamer.values.format import counted
 
@@ -213,11 +213,14 @@ def test_names_are_shortened_with_the_longest_prefix_that_fits() -> None:
 
 def test_flags_that_no_notice_explains_are_told_in_words() -> None:
     known = (Remark("error", "jsonld-broken", "said better"),)
-    assert list(unsaid(("jsonld-broken",), known)) == []
-    assert [remark.level for remark in unsaid(("jsonld-broken", "jsonld-repaired"), ())] == ["error", "warning"]
-    (odd,) = unsaid(("never-heard-of",), ())
+    assert list(remarks_on_flags(("jsonld-broken",), known)) == []
+    assert [remark.level for remark in remarks_on_flags(("jsonld-broken", "jsonld-repaired"), ())] == [
+        "error",
+        "warning",
+    ]
+    (odd,) = remarks_on_flags(("never-heard-of",), ())
     assert odd.level == "warning" and "never-heard-of" in odd.says
-    assert list(unsaid(("not-well-formed",), (Remark("error", "document-error", "x"),))) == []
+    assert list(remarks_on_flags(("not-well-formed",), (Remark("error", "document-error", "x"),))) == []
     assert all(level in ("error", "warning") and says.endswith(".") for level, says in FLAGS_MEAN.values())
 
 

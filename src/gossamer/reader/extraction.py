@@ -1,7 +1,7 @@
-"""The structured data of one page (`gossamer.extract`): bytes in, facts out, and what to tell the page's author.
+"""The structured data of one page (`gossamer.extract`): bytes in, facts out, and remarks for the page's author.
 
-Nothing is fetched, and no content of a page makes this raise; problems are in `flags` and `notices`. Apart from
-`reader/reading.py`, which makes what a crawl keeps.
+Nothing is fetched, and no content of a page makes this raise; problems are in `flags` and `notices`. For the readings
+of a crawl see `reader/reading.py`.
 """
 
 import re
@@ -93,7 +93,7 @@ class Extracted:
     processor_graph: tuple[Triple, ...] = field(repr=False)
     """Notices as facts; empty unless asked for."""
     charset: str
-    """The encoding of the page; empty if it is no markup."""
+    """The encoding of the page; empty if it is not markup."""
     charset_from: str
     """How it was determined: "bom", "header", "meta", "zeros", "escapes", "utf-8" or "guess"."""
     _asked: _Asked = field(repr=False)
@@ -105,10 +105,10 @@ class Extracted:
 
     def __iter__(self) -> Iterator[Quad]:
         graph = self.graph
-        for subject, predicate, thing in self.facts:
-            yield Quad(subject, predicate, thing, graph)
-        for subject, predicate, thing in self.processor_graph:
-            yield Quad(subject, predicate, thing, PROCESSOR_GRAPH)
+        for fact in self.facts:
+            yield Quad(*fact, graph)
+        for fact in self.processor_graph:
+            yield Quad(*fact, PROCESSOR_GRAPH)
 
     def __len__(self) -> int:
         return len(self.facts) + len(self.processor_graph)
@@ -127,7 +127,7 @@ class Extracted:
 
     @cached_property
     def notices(self) -> tuple[Remark, ...]:
-        """Messages for the author of the markup. The page is read again for them, as most callers do not need them."""
+        """Messages for the author of the markup. The page is read again for them: most callers do not need them."""
         read = _read(self._asked, collects_notices=True)
         return remarks_of(read.notices, read.survey, read.markup)
 
@@ -182,19 +182,15 @@ def _address(url: str) -> Url:
 def _chosen(syntaxes: Collection[str] | None) -> tuple[str, ...]:
     if syntaxes is None:
         return SYNTAXES
-    if isinstance(syntaxes, str):
-        syntaxes = (syntaxes,)
-    for name in syntaxes:
-        if name not in SYNTAXES:
-            raise ConfigError(f"there is no syntax {name!r}; there are {', '.join(SYNTAXES)}")
-    return tuple(syntaxes)
+    chosen = (syntaxes,) if isinstance(syntaxes, str) else tuple(syntaxes)
+    if unknown := [name for name in chosen if name not in SYNTAXES]:
+        raise ConfigError(f"there is no syntax {unknown[0]!r}; there are {', '.join(SYNTAXES)}")
+    return chosen
 
 
 def _counted(facts: Extraction) -> dict[str, int]:
-    masks = Counter(facts.stated_in)
-    counts = {
-        name: sum([count for mask, count in masks.items() if mask >> bit & 1]) for bit, name in enumerate(SYNTAXES)
-    }
+    masks = Counter(facts.stated_in).items()
+    counts = {name: sum([count for mask, count in masks if mask >> bit & 1]) for bit, name in enumerate(SYNTAXES)}
     return {name: count for name, count in counts.items() if count}
 
 
@@ -250,7 +246,7 @@ def _expanded(triples: list[Triple], documents: Mapping[str, bytes]) -> tuple[li
     """The facts with those inferred from the vocabularies that the page uses, and notices of unavailable ones."""
     relations: dict[str, Sequence[Triple]] = dict(KNOWN)
     notices = []
-    for iri in dict.fromkeys([thing[1:-1] for _, predicate, thing in triples if predicate == USES_VOCABULARY]):
+    for iri in dict.fromkeys([iri[1:-1] for _, predicate, iri in triples if predicate == USES_VOCABULARY]):
         if iri in documents:
             relations[iri] = _relations(documents[iri], iri)
             if not relations[iri]:
@@ -263,7 +259,7 @@ def _expanded(triples: list[Triple], documents: Mapping[str, bytes]) -> tuple[li
 
 
 def _relations(document: bytes, iri: str) -> list[Triple]:
-    """The relations in a vocabulary document, whatever its format."""
+    """The relations in a vocabulary document of any format."""
     kind = _kind_of(document)
     if kind in FORMATS:
         return relations_in(document, kind, iri)
@@ -333,7 +329,7 @@ def notices_as_facts(notices: Iterable[Notice], address: str, labels: Labels) ->
     return triples
 
 
-# What to tell the author of a page: its entities, and the errors in its markup (`gossamer inspect`).
+# A report for the author of a page: its entities, and the errors in its markup (`gossamer inspect`).
 
 # The level and meaning of flags without a notice of their own.
 FLAGS_MEAN = {
@@ -361,8 +357,8 @@ FLAGS_MEAN = {
     "not-well-formed": ("error", "The page says it is XML but is not well-formed; it was read as HTML."),
 }
 
-SAID_BY = {"not-well-formed": "document-error"}
-"""Flags that have a notice of another name."""
+NOTICE_OF_FLAG = {"not-well-formed": "document-error"}
+"""Flags with a notice of another name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,21 +383,23 @@ class Inspected:
 
 def inspected(name: str, body: bytes, address: str, media_type: str) -> Inspected:
     found = extract(body, address, media_type)
-    notices = (*found.notices, *unsaid(found.flags, found.notices))
-    things = [thing for thing in found.items() if not is_furniture(thing)]
+    notices = (*found.notices, *remarks_on_flags(found.flags, found.notices))
+    entities = [entity for entity in found.items() if not has_only_role(entity)]
     charset = {"charset": found.charset, "charset_from": found.charset_from}
-    return Inspected(name, found.address, len(found), dict(found.facts_by_syntax), things, in_order(notices), **charset)
+    return Inspected(
+        name, found.address, len(found), dict(found.facts_by_syntax), entities, in_order(notices), **charset
+    )
 
 
-def is_furniture(thing: EntityDict) -> bool:
-    """Whether it has nothing but a @role, as every other element does for screen readers (ARIA)."""
-    return not thing["type"] and thing["properties"].keys() == {ROLE[1:-1]}
+def has_only_role(entity: EntityDict) -> bool:
+    """Whether it has only a @role, as many elements do for screen readers (ARIA)."""
+    return not entity["type"] and entity["properties"].keys() == {ROLE[1:-1]}
 
 
-def unsaid(flags: tuple[str, ...], notices: tuple[Remark, ...]) -> Iterator[Remark]:
+def remarks_on_flags(flags: tuple[str, ...], notices: tuple[Remark, ...]) -> Iterator[Remark]:
     kinds = {notice.kind for notice in notices}
     for flag in flags:
-        if flag not in kinds and SAID_BY.get(flag) not in kinds:
+        if flag not in kinds and NOTICE_OF_FLAG.get(flag) not in kinds:
             level, says = FLAGS_MEAN.get(flag, ("warning", f"Unexpected markup on this page: {flag}."))
             yield Remark(level, flag, says)
 

@@ -1,7 +1,8 @@
 """The work of reader processes: a capture's text, links and facts, its archive record, and comparisons of captures."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -44,15 +45,15 @@ from gossamer.values.messages import (
     ReadVersion,
     job_of,
 )
-from gossamer.values.page import MOST_LINKS, OwnReader, Page, Reading, Text, ntriples
+from gossamer.values.page import MOST_LINKS, Directives, OwnReader, Page, Reading, Text, ntriples
 from gossamer.values.url import Url, admit, url_of
 
 MOST_TEXT = 2_000_000
 """Characters of a page that the views get."""
 ROBOTS_LIMIT = 1 << 20
-"""Decoded bytes of a robots.txt; the parser itself stops at 500 KiB (RFC 9309, 2.5)."""
+"""Decoded bytes of a robots.txt; the parser stops at 500 KiB (RFC 9309, 2.5)."""
 UNREADABLE = frozenset(CodingProblem) - {CodingProblem.CUT}
-"""A coding that only ends early is read as far as possible; with any other problem, nothing is."""
+"""A body whose coding ends early is read as far as possible; with any other problem, not at all."""
 NOT_TEXT = "not-text"
 LARGEST_LIST = 50 * 1024 * 1024
 """Of a sitemap, decoded (sitemaps.org)."""
@@ -64,7 +65,7 @@ STATING_XML = (b"property=", b"typeof=", b"rel=", b"rev=", b"itemscope", b"ld+js
 
 
 def job(payload: bytes, own: Own = NO_OWN) -> bytes:
-    """One `ReadJob` in (`parts_of`), one `ReadDone` out, as msgpack. `own`: the user's own readers, by media type."""
+    """One `ReadJob` in (`parts_of`), one `ReadDone` out, as msgpack. `own`: custom readers, by media type."""
     return _ENCODER.encode(done(job_of(payload), own))
 
 
@@ -92,7 +93,7 @@ def _read(asked: ReadJob, digest: bytes, own: Own) -> ReadDone:
     is_map = listing is not None and listing.kind != "feed"
     is_page = is_kept and page.directives.may_index and is_readable(reading) and not is_map
     original = asked.original if is_kept and is_same(asked, digest, is_page) else None
-    # a page that asks not to be indexed replaces what was known of it, without text and facts, but with its links
+    # a page that asks not to be indexed replaces its earlier version, without text and facts, but with its links
     silent = Page(page.url, page.media_type, page.charset, links=page.links, directives=page.directives)
     shown = reading if is_page else Reading(reading.capture_id, reading.fetched_at, silent)
     return ReadDone(
@@ -123,7 +124,7 @@ def _read(asked: ReadJob, digest: bytes, own: Own) -> ReadDone:
 
 
 def is_same(asked: ReadJob, digest: bytes, is_page: bool) -> bool:
-    """Whether an earlier capture has the same body and counts the same for the views."""
+    """Whether an earlier capture has the same body and is treated the same by the views."""
     original = asked.original
     if original is None or asked.capture.truncated is not None:
         return False
@@ -140,12 +141,12 @@ def _listing(asked: ReadJob) -> Listing | None:
 
 
 def is_readable(reading: Reading) -> bool:
-    """Whether the capture has text. Images and the like are archived, but not in the views."""
+    """Whether the capture has text. Images and the like are archived, but are not in the views."""
     return NOT_TEXT not in reading.flags and UNREADABLE.isdisjoint(reading.flags)
 
 
 def read(capture: Capture, agent: str = "") -> Reading:
-    """A page and its facts. The same capture always gives the same; no content makes this raise."""
+    """A page and its facts. The same capture always gives the same result, and no content makes this raise."""
     return read_closely(capture, agent)[0]
 
 
@@ -170,8 +171,7 @@ def read_closely(capture: Capture, agent: str = "", own: Own = NO_OWN) -> tuple[
 
 
 def _textless(capture: Capture, agent: str, media_type: str, flags: tuple[str, ...]) -> Reading:
-    directives = directives_of((), _robots_tags(capture), agent, capture.fetched_at)
-    page = Page(capture.url, media_type, "", directives=directives)
+    page = Page(capture.url, media_type, "", directives=_directives(capture, agent))
     return Reading(capture.id, capture.fetched_at, page, flags=flags)
 
 
@@ -180,7 +180,7 @@ def _own(capture: Capture, agent: str, media_type: str, body: bytes, flags: list
     said = reader(body, capture.url.text, media_type)
     if said is None:
         return _textless(capture, agent, media_type, (*flags, "reader-failed", NOT_TEXT))
-    directives = directives_of((), _robots_tags(capture), agent, capture.fetched_at)
+    directives = _directives(capture, agent)
     text = folded(said.content)
     if len(text) > MOST_TEXT:
         flags.append("clipped")
@@ -213,10 +213,10 @@ def _html(
     parsed = parse_html(markup)
     seen = scan_html(parsed.tree)
     head = head_of(seen)
-    directives = directives_of(head.metas, _robots_tags(capture), agent, capture.fetched_at)
+    directives = _directives(capture, agent, head.metas)
     found = links_of(seen, capture.url, directives.may_follow)
-    facts, lines, sources = _told(_facts(capture, media_type, markup, found.base, seen), directives.may_index)
-    blocks = content_of(seen, may_have_nosnippet(markup))  # takes the tree apart: not to be used afterwards
+    facts, lines, sources = _for_views(_facts(capture, media_type, markup, found.base, seen), directives.may_index)
+    blocks = content_of(seen, may_have_nosnippet(markup))  # it takes the tree apart, which must not be used afterwards
     text = blocks.content or blocks.rest
     if len(blocks.content) > MOST_TEXT or len(blocks.rest) > MOST_TEXT:
         flags.append("clipped")
@@ -247,7 +247,7 @@ def _html(
 
 
 def plain_links(links: tuple[Link, ...], page: Url) -> tuple[Link, ...]:
-    """Links without session ids and tracking parameters; of those that become equal, the first."""
+    """Links without session ids and tracking parameters; of those that are then equal, the first."""
     if not may_be_marked(" ".join([link.url.text for link in links])):
         return links
     urls = [stripped(link.url) for link in links]
@@ -260,22 +260,15 @@ def plain_links(links: tuple[Link, ...], page: Url) -> tuple[Link, ...]:
     return tuple(found.values())
 
 
-def _facts(capture: Capture, media_type: str, markup: bytes, base: Url, seen: ParsedHtml) -> Extraction:
-    """The facts; of well-formed XHTML by the rules of XML, which has other prefixes, bases and languages."""
-    survey = parse_xml(markup) if media_type != "text/html" else None
-    if survey is None:
-        return extract(seen.survey(), base, capture.id, markup, capture.url)
-    host = host_of(media_type, survey, doctype_of(markup))
-    return extract(survey, base, capture.id, markup, capture.url, host=host)
-
-
-def _xml_facts(capture: Capture, media_type: str, markup: bytes) -> Extraction:
-    """The facts of SVG and other XML: a search of the bytes shows that most has none."""
-    survey = parse_xml(markup) if any(sign in markup for sign in STATING_XML) else None
-    if survey is None:
-        return _NO_FACTS
-    host = host_of(media_type, survey, doctype_of(markup))
-    return extract(survey, capture.url, capture.id, markup, capture.url, host=host)
+def _facts(capture: Capture, media_type: str, markup: bytes, base: Url, seen: ParsedHtml | None) -> Extraction:
+    """The facts; of well-formed XHTML by the rules of XML, which has other prefixes, bases and languages. `seen` None:
+    of SVG or other XML, most of which has no facts, as a search of its bytes shows."""
+    may_have_facts = seen is not None or any(sign in markup for sign in STATING_XML)
+    survey = parse_xml(markup) if may_have_facts and media_type != "text/html" else None
+    if survey is not None:
+        host = host_of(media_type, survey, doctype_of(markup))
+        return extract(survey, base, capture.id, markup, capture.url, host=host)
+    return _NO_FACTS if seen is None else extract(seen.survey(), base, capture.id, markup, capture.url)
 
 
 def _text(
@@ -289,7 +282,7 @@ def _text(
     facts = _NO_FACTS
     if is_xml(media_type):
         title, text = xml_title(written), xml_text(written)
-        facts = _xml_facts(capture, media_type, markup)
+        facts = _facts(capture, media_type, markup, capture.url, None)
     else:
         title, text = first_line(written), folded(written)
     if len(text) > MOST_TEXT:
@@ -301,17 +294,17 @@ def _text(
         title=title,
         content=text[:MOST_TEXT],
         language=language_of(None, text),
-        directives=directives_of((), _robots_tags(capture), agent, capture.fetched_at),
+        directives=_directives(capture, agent),
         exact=exact(text),
         near=near(text),
         charset_from=charset.how,
     )
-    facts, lines, sources = _told(facts, page.directives.may_index)
+    facts, lines, sources = _for_views(facts, page.directives.may_index)
     return _reading(capture, page, facts, (*flags, *facts.flags), lines, sources)
 
 
-def _told(stated: Extraction, may_index: bool) -> tuple[Extraction, bytes, bytes]:
-    """For the views: the facts with canonical names, as N-Triples too, and the record of their origins."""
+def _for_views(stated: Extraction, may_index: bool) -> tuple[Extraction, bytes, bytes]:
+    """The facts with canonical names, the same as N-Triples, and the record of their origins."""
     lines = ntriples(stated.triples)
     facts, spelt = unified(stated, lines)
     if facts is not stated:
@@ -341,20 +334,19 @@ def _reading(
     )
 
 
-def _robots_tags(capture: Capture) -> list[str]:
-    return [value for name, value in capture.headers if name.lower() == "x-robots-tag"]
+def _directives(capture: Capture, agent: str, metas: Iterable[tuple[str, str]] = ()) -> Directives:
+    fields = [value for name, value in capture.headers if name.lower() == "x-robots-tag"]
+    return directives_of(metas, fields, agent, capture.fetched_at)
 
 
 def reader(argument: str) -> Callable[[bytes], bytes]:
     """`job` with plugins. Their code runs here for the first time, before the sandbox is closed."""
-    own = _plugged(argument)
-    return lambda payload: job(payload, own)
+    return partial(job, own=_plugged(argument))
 
 
 def version_reader(argument: str) -> Callable[[bytes], bytes]:
     """`version_job` with plugins."""
-    own = _plugged(argument)
-    return lambda payload: version_job(payload, own)
+    return partial(version_job, own=_plugged(argument))
 
 
 def _plugged(argument: str) -> Own:
