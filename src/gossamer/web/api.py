@@ -21,15 +21,6 @@ ABOUT = (
 )
 
 
-class Parameter(NamedTuple):
-    """A parameter or form field, as a row of the table on the page."""
-
-    name: str
-    kind: str
-    words: str
-    is_needed: bool
-
-
 class ApiExample(NamedTuple):
     words: str
     curl: str
@@ -135,7 +126,7 @@ def _with_text(schema: Any) -> Any:
 
 
 def operations_in(whole: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Every operation with the values that the page adds to it."""
+    """Every operation, with the values that the page adds to it."""
     for path, operations in sorted(whole["paths"].items()):
         for method, one in operations.items():
             content = one["responses"]["200"].get("content", {})
@@ -144,18 +135,12 @@ def operations_in(whole: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                 {"name": name, "schema": schema, "required": name in form.get("required", ())}
                 for name, schema in form.get("properties", {}).items()
             ]
-            yield one | {
-                "method": method.upper(),
-                "path": path,
-                "parameters": [parameter_of(given) for given in (*one.get("parameters", ()), *fields)],
-                "answers": [(media_type, name_of(body.get("schema", {}))) for media_type, body in content.items()],
-            }
-
-
-def parameter_of(given: Mapping[str, Any]) -> Parameter:
-    schema = given.get("schema", {})
-    words = given.get("description") or schema.get("description", "")
-    return Parameter(given["name"], kind_of(schema), words, bool(given.get("required")))
+            parameters = [
+                {"description": given["schema"].get("description", ""), "kind": kind_of(given["schema"])} | given
+                for given in (*one.get("parameters", ()), *fields)
+            ]
+            answers = [(media_type, name_of(body.get("schema", {}))) for media_type, body in content.items()]
+            yield one | {"method": method.upper(), "path": path, "parameters": parameters, "answers": answers}
 
 
 def kind_of(schema: Mapping[str, Any]) -> str:

@@ -64,8 +64,14 @@ def make_templates() -> jinja2.Environment:
         "size": size,
         "language": language,
         "charset": charset_in_words,
+        "pieces": pieces,
     }
     return templates
+
+
+def pieces(words: str) -> list[tuple[str, bool]]:
+    """Pieces of text; True marks a command, which is between backquotes."""
+    return [(piece, place % 2 == 1) for place, piece in enumerate(words.split("`")) if piece]
 
 
 def sentence(trouble: Exception) -> str:

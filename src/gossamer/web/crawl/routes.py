@@ -35,7 +35,6 @@ from gossamer.web.crawl.forms import (
 )
 from gossamer.web.crawl.lists import hosts_router, pages_router, visits_router
 from gossamer.web.crawl.status import LISTS, outcomes_in
-from gossamer.web.nodes.routes import pieces
 from gossamer.web.responses import Show, json_answer
 from gossamer.web.routes import Routes, form_of
 from gossamer.web.site import WebSite
@@ -224,7 +223,6 @@ def page_of(now: CrawlNow, state: CrawlState, newest: tuple[ListedVisit, ...]) -
             for number in (now.numbers.get(name, 0),)
         ],
         "ends": outcomes_in(now.outcomes),
-        "hints": [(hint, pieces(hint.fix)) for hint in now.hints],
         "reaches": REACHES,
         "reach": state.reach,
         "newest": newest,

@@ -103,7 +103,7 @@ def router(site: WebSite, show: Show) -> Routes:
             counters=[one for one in COUNTERS if f"counter/{one[0]}" in cells],
             plots=PLOTS,
             names=MINUTES,
-            hints=[(hint, pieces(hint.fix)) for hint in system.hints],
+            hints=system.hints,
             minutes=list(minutes_of(recent(params.minutes, 60))),
             span=params.minutes,
             spans=sorted({*SPANS, params.minutes}),
@@ -134,11 +134,6 @@ def router(site: WebSite, show: Show) -> Routes:
     return routes
 
 
-def pieces(words: str) -> list[tuple[str, bool]]:
-    """Pieces of text; True marks a command, which is between backquotes."""
-    return [(piece, place % 2 == 1) for place, piece in enumerate(words.split("`")) if piece]
-
-
 def live_of(system: System) -> NodesEvent:
     every = (*system.nodes, *system.processes)
     badges = {key_of(one): BADGES[one.life] for one in every}
@@ -160,12 +155,12 @@ def points_of(system: System) -> Figures:
 
 def minutes_of(history: HourHistory) -> Iterator[tuple[str, Sequence[str]]]:
     """Newest first, without minutes in which nothing ran."""
-    columns = [(name, history.series[name]) for name, _ in MINUTES]
-    for place in range(len(history.at) - 1, -1, -1):
-        values = [(name, column[place]) for name, column in columns]
-        if any(value is not None for _, value in values):
-            texts = ["" if value is None else figure(name, value) for name, value in values]
-            yield moment(history.at[place] // SECOND * SECOND)[11:16], texts
+    names = [name for name, _ in MINUTES]
+    rows = zip(history.at, *(history.series[name] for name in names), strict=True)
+    for at, *values in reversed([*rows]):
+        if any(value is not None for value in values):
+            texts = ["" if value is None else figure(name, value) for name, value in zip(names, values, strict=True)]
+            yield moment(at // SECOND * SECOND)[11:16], texts
 
 
 MOST_STREAMS = 32

@@ -119,7 +119,7 @@ class Answering:
             case "page":
                 return self._page(search, question.pulse or NO_PULSE)
         is_table = question.kind == "csv"
-        answer, error = found(self.find, search, question.limit, () if is_table else FACETS)
+        answer, error = self._found(search, question.limit, () if is_table else FACETS)
         if answer is None:
             return Reply(b"", 400, error or NOTHING_ASKED)
         is_full = len(answer.hits) == question.limit
@@ -132,10 +132,36 @@ class Answering:
         page = self._render(question.search, question.search.words, question.pulse or NO_PULSE, None, words)
         return Reply(page, UNAVAILABLE)
 
+    def _found(
+        self, search: SearchState, limit: int = PER_PAGE, facets: Sequence[str] = FACETS
+    ) -> tuple[SearchAnswer | None, str]:
+        """The answer, or what is wrong with the search; neither if the search is empty."""
+        if search.is_empty:
+            return None, ""
+        try:
+            return self.find(query_of(search, limit), facets), ""
+        except QueryRefused as trouble:
+            return None, sentence(trouble)
+
     def _page(self, search: SearchState, pulse: CrawlPulse) -> Reply:
-        answer, error = found(self.find, search)
-        completed, answer = with_last_word_completed(self.find, self.is_found, search, answer)
+        answer, error = self._found(search)
+        completed, answer = self._with_last_word_completed(search, answer)
         return Reply(self._render(completed, search.words, pulse, answer, error), 400 if error else 200)
+
+    def _with_last_word_completed(
+        self, search: SearchState, answer: SearchAnswer | None
+    ) -> tuple[SearchState, SearchAnswer | None]:
+        """Results appear while people type: if no page has all words, the last one may be incomplete.
+
+        Then the search with a prefix (`harb*` for `harb`) is answered, and every link of the page starts from that one.
+        """
+        if answer is None or answer.with_all_words or search.start or (longer := with_prefix(search)) is None:
+            return search, answer
+        query = query_of(longer)
+        if not self.is_found(query):  # the usual case: the word is complete, and on no page
+            return search, answer
+        completed = self.find(query, FACETS)
+        return (longer, completed) if completed.with_all_words else (search, answer)
 
     def _render(
         self, search: SearchState, words: str, pulse: CrawlPulse, answer: SearchAnswer | None, error: str
@@ -161,34 +187,6 @@ class Answering:
         if answer:
             values |= results_view(search, answer)
         return self.templates.get_template("search.html").render(values).encode()
-
-
-def found(
-    find: Find, search: SearchState, limit: int = PER_PAGE, facets: Sequence[str] = FACETS
-) -> tuple[SearchAnswer | None, str]:
-    """The answer, or what is wrong with the search; neither if the search is empty."""
-    if search.is_empty:
-        return None, ""
-    try:
-        return find(query_of(search, limit), facets), ""
-    except QueryRefused as trouble:
-        return None, sentence(trouble)
-
-
-def with_last_word_completed(
-    find: Find, is_found: Callable[[Query], bool], search: SearchState, answer: SearchAnswer | None
-) -> tuple[SearchState, SearchAnswer | None]:
-    """Results appear while people type: if no page has all words, the last one may be incomplete.
-
-    Then the search with a prefix (`harb*` for `harb`) is answered, and every link of the page starts from that one.
-    """
-    if answer is None or answer.with_all_words or search.start or (longer := with_prefix(search)) is None:
-        return search, answer
-    query = query_of(longer)
-    if not is_found(query):  # the usual case: the word is complete, and on no page
-        return search, answer
-    completed = find(query, FACETS)
-    return (longer, completed) if completed.with_all_words else (search, answer)
 
 
 def suggestions_for(suggest: Suggest, text: str) -> SearchSuggestions:

@@ -69,12 +69,6 @@ class EntityCard(NamedTuple):
     pages_href: str
 
 
-class SortOrder(NamedTuple):
-    words: str
-    href: str
-    is_chosen: bool
-
-
 class Correction(NamedTuple):
     text: str
     href: str
@@ -92,7 +86,7 @@ def results_view(search: SearchState, answer: SearchAnswer) -> dict[str, object]
         "entities": [entity_card(entity, links) for entity in answer.entities[:MOST_ENTITIES]],
         "correction": correction_of(search, answer.did_you_mean) if answer.did_you_mean else None,
         "orders": [
-            SortOrder(words, links.replacing({"sort": "" if sort == "best" else sort}), sort == search.sort)
+            (words, links.replacing({"sort": "" if sort == "best" else sort}), sort == search.sort)
             for sort, words in ORDERS.items()
         ],
         "previous": links.replacing({"from": str(max(0, search.start - PER_PAGE) or "")}) if search.start else "",
