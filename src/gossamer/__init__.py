@@ -22,18 +22,7 @@ _WHERE = {
     "Collection": "gossamer.collection.collection",
     "open": "gossamer.api",
 }
-__all__ = [
-    "PROCESSOR_GRAPH",
-    "Answer",
-    "Collection",
-    "Extracted",
-    "Quad",
-    "Remark",
-    "Text",
-    "__version__",
-    "extract",
-    "open",
-]
+__all__ = ["__version__", *_WHERE]
 
 
 def __getattr__(name: str) -> object:

@@ -9,15 +9,3 @@ from gossamer.values.page import Quad as Quad
 from gossamer.values.page import Text as Text
 
 __version__: str
-__all__ = [
-    "PROCESSOR_GRAPH",
-    "Answer",
-    "Collection",
-    "Extracted",
-    "Quad",
-    "Remark",
-    "Text",
-    "__version__",
-    "extract",
-    "open",
-]

@@ -105,6 +105,17 @@ def importers() -> dict[str, set[str]]:
     return found
 
 
+SINGLE_IMPORTERS = {
+    "cli/commands.py": "the list of commands: the one place to edit for a new one",
+    "collection/maintenance/backup.py": "makes a backup; cli/upkeep/backup.py prints how it went",
+    "extract/rdfa/notices.py": "what is wrong with the markup, on request; the reader states facts",
+    "frontier/choice.py": "the one module that imports both stores of the frontier",
+    "parse/language.py": "the language of a text; the reader uses it like every other part of `parse`",
+    "web/exports.py": "the pages of downloads; web/app.py lists all modules of pages",
+}
+"""Modules below 100 lines with one importer that are ideas of their own, with the reason. No others."""
+
+
 def single_importers() -> list[str]:
     """Modules below 100 lines that exist for one other."""
     return [
@@ -212,6 +223,8 @@ ROOTS = ("gossamer.__init__", "gossamer.__main__", "gossamer.cli.main", "gossame
 OUTSIDE_USE = {
     "router": "web/app.py asks every module of pages for its router",
     "gossamer.testing": "shipped fakes for other people's tests",
+    "gossamer.api:open": "the public name `gossamer.open`, imported on first use",
+    "gossamer.store.postgres.state:open_reader": "called on a module imported on first use: psycopg is an extra",
     "gossamer.demo.server:read_log": "reads the log of a server that runs as its own process, for the crash harness",
 }
 """Public symbols that seem unused in src, by name, module or `module:symbol`, with the reason."""

@@ -5,23 +5,32 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from tests.architecture.figures import LEVEL, LINES, ROOT, figures, imported, modules
+from tests.architecture.figures import (
+    LEVEL,
+    LINES,
+    ROOT,
+    SINGLE_IMPORTERS,
+    figures,
+    imported,
+    modules,
+    single_importers,
+)
 
 LIMITS = {
-    "files": 534,
-    "lines": 72_500,
-    "modules in the fullest folder": 20,
+    "files": 362,
+    "lines": 66_733,
+    "modules in the fullest folder": 13,
     "module names ending in -ing": 0,
     "public class names with two meanings": 0,
-    "modules below 100 lines with a single importer": 40,
+    "modules below 100 lines with a single importer": 6,
     "upward or sideways imports": 0,
     "modules that name state.db": 0,
-    "modules that import a database": 3,
-    "constructors with more than 6 parameters": 4,
+    "modules that import a database": 0,
+    "constructors with more than 6 parameters": 0,
     "calls with 9 or more positional arguments": 0,
     "modules in import cycles": 0,
-    "public symbols that nothing in src uses": 12,
-    "modules that no command, page, job or public name reaches": 11,
+    "public symbols that nothing in src uses": 0,
+    "modules that no command, page, job or public name reaches": 0,
 }
 """Ratchets: what is there now. Make a number smaller, never larger."""
 
@@ -51,6 +60,10 @@ def test_the_figures_of_the_house_do_not_grow(capsys: pytest.CaptureFixture[str]
     with capsys.disabled():
         print("", *(f"{number:7,} of at most {LIMITS[name]:7,}  {name}" for name, number in found.items()), sep="\n")
     assert {name: number for name, number in found.items() if number > LIMITS[name]} == {}
+
+
+def test_modules_with_a_single_importer_are_listed_with_reasons() -> None:
+    assert [one.partition(" ")[0] for one in single_importers()] == sorted(SINGLE_IMPORTERS)
 
 
 def test_the_stores_of_the_frontier_share_their_decisions_and_nothing_else() -> None:

@@ -185,10 +185,6 @@ async def server_url(server: uvicorn.Server, serving: "asyncio.Future[None]") ->
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
-def searchers_of(web: WebSettings) -> int:
-    return min(SEARCHERS, len(os.sched_getaffinity(0))) if web.searchers is None else web.searchers
-
-
 async def open_site(
     opened: AsyncExitStack,
     directory: Directory,
@@ -204,9 +200,8 @@ async def open_site(
     keys_of(directory, outside.files)
     limits = QueryLimits(QUERIES, settings.web.sparql_s)
     collection = await opened.enter_async_context(Collection(directory, outside, settings, limits))
-    searchers = await opened.enter_async_context(
-        Searchers(directory, searchers_of(settings.web), outside.processes, outside.clock, tell)
-    )
+    size = min(SEARCHERS, len(os.sched_getaffinity(0))) if settings.web.searchers is None else settings.web.searchers
+    searchers = await opened.enter_async_context(Searchers(directory, size, outside.processes, outside.clock, tell))
     await opened.enter_async_context(background(beat(collection.watch, await collection.start_workers())))
     return WebSite(
         collection,

@@ -57,14 +57,9 @@ class FetchedBy(Enum):
     NEXT_CRAWL = auto()
 
 
-def selection_of(urls: Sequence[str]) -> Selection:
-    """`all`, or URLs. Raises ConfigError for an invalid URL."""
-    return Selection() if ALL in urls else Selection(urls=tuple([stripped(url) for url in checked_seeds(urls)]))
-
-
 def fetch_again(directory: Directory, outside: Outside, urls: Sequence[str], says: Says = unheard) -> FetchedBy:
     """Raises ConfigError for a URL that was never fetched, saying what to do."""
-    selection = selection_of(urls)
+    selection = Selection() if ALL in urls else Selection(urls=tuple([stripped(url) for url in checked_seeds(urls)]))
     found = groups_in(directory, selection)
     known = sum(one.urls for one in found)
     if not known or known < len(selection.urls):

@@ -5,7 +5,6 @@ from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import ExitStack, closing
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal, Self, TypeVar
 
 import msgspec
@@ -79,17 +78,13 @@ class Collection(CollectionState):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, trouble: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, trouble: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if "control" in self.__dict__:
             await self.control.close()
         await self._close_workers()

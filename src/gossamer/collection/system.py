@@ -111,7 +111,8 @@ class Watch:
             now_s = self.outside.clock.elapsed_s()
             if self._looked_s is None or now_s - self._looked_s > LOOK_OVER_S:
                 self._looked_s = now_s
-                self._survey = in_real_time(survey(state, self.outside.dates.now()), self.outside)
+                found = survey(state, self.outside.dates.now())
+                self._survey = msgspec.structs.replace(found, mean_gap_s=self.outside.lasting_s(found.mean_gap_s))
                 self._sizes = self._on_disk()
             return tallies.counts(state)
 
@@ -133,10 +134,6 @@ class Watch:
             return None
         past = [one for one in self.history(now - round(LAG_SINCE_S * SECOND)) if one.process == "crawler"]
         return past[0].figures.get("words_lag_s") if past else None
-
-
-def in_real_time(found: HostSums, outside: Outside) -> HostSums:
-    return msgspec.structs.replace(found, mean_gap_s=outside.lasting_s(found.mean_gap_s))
 
 
 async def beat(watch: Watch, queries: QueryPool) -> None:

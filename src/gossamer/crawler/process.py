@@ -100,8 +100,7 @@ async def open_crawl(
 ) -> AsyncIterator[Crawling]:
     """Open every room of a crawl, recovering from the end of the last one, and offer the seeds.
 
-    REQUIRES: the caller holds the directory's lock. The archive closes before the indexer ends, so that it sees the end
-    of the last volume; after `stop` the indexer gets little time."""
+    REQUIRES: the directory is locked. The archive closes first, so that the indexer sees the end of the last volume."""
     words, facts = Backlog(outside.clock), Backlog(outside.clock)
     tell = noting((words, facts), tell)
     async with AsyncExitStack() as opened:
@@ -122,12 +121,13 @@ async def open_crawl(
         await opened.enter_async_context(chronicling(directory, outside, settings.crawl.revisit != "no", tell))
         await frontier.offer([Offer(start, How.SEED) for start in starts])
         await frontier.revive(starts)
-        rejudged = rejudging(directory, settings, frontier, database, ruling, outside, tell)
-        soon = (await opened.enter_async_context(rejudged)).soon
+        present = partial(present_digests, directory, settings, ruling)
+        rejudged = Rejudgement(frontier, database, lambda: directory.links, present, outside.clock, tell)
+        await opened.enter_async_context(rejudged)
         measuring = measures(settings, outside, ruling.nudge_visit)
         revisits = revisit_sweeps(measuring.revisits, settings, frontier, directory.links, outside, tell)
         await opened.enter_async_context(revisits)
-        steering = Steering(frontier, control, ruling, stop, partial(store_seeds, database), soon)
+        steering = Steering(frontier, control, ruling, stop, partial(store_seeds, database), rejudged.soon)
         rooms = Rooms(
             frontier=frontier,
             fetch=client.fetch,
@@ -151,19 +151,8 @@ async def open_crawl(
         yield Crawling(Crawl(rooms), frontier, words, facts, control, steering, indexer, readers)
 
 
-def rejudging(
-    directory: Directory,
-    settings: Settings,
-    frontier: Frontier,
-    database: StateWriter,
-    ruling: Admission,
-    outside: Outside,
-    tell: Tell,
-) -> Rejudgement:
-    def present() -> dict[str, str]:
-        return digests(settings, ruling.reaches, ruling.rules_file.text(), directory.root)
-
-    return Rejudgement(frontier, database, lambda: directory.links, present, outside.clock, tell)
+def present_digests(directory: Directory, settings: Settings, ruling: Admission) -> dict[str, str]:
+    return digests(settings, ruling.reaches, ruling.rules_file.text(), directory.root)
 
 
 def plug_ins(directory: Directory, settings: Settings, outside: Outside) -> tuple[Plugged, dict[str, OtherProtocol]]:

@@ -5,7 +5,7 @@ A crawler has one `Revisits`. It plans each fetch once, when the response is on 
 
 import asyncio
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial, reduce
 from operator import or_
 
@@ -332,15 +332,10 @@ def revisits_for(settings: Settings, outside: Outside, nudge: Callable[[Visit], 
         return None
     allowance = VisitBudget(given.revisit_budget, given.revisit_site_budget, settings.politeness.delay_s)
     policy = partial(policy_named, given.revisit)
-    wanted = counted_changes(given.changes)
+    wanted = reduce(or_, [Change[name.upper()] for name in given.changes], Change.NONE)
     if given.revisit == "tree":
         return Revisits(policy, outside.chance, allowance, wanted, start=at_its_level, nudge=nudge)
     return Revisits(policy, outside.chance, allowance, wanted, nudge=nudge)
-
-
-def counted_changes(names: Sequence[str]) -> Change:
-    """Which kinds of change count."""
-    return reduce(or_, [Change[name.upper()] for name in names], Change.NONE)
 
 
 def at_its_level(visit: Visit, known: PolicyPage) -> PolicyPage:

@@ -13,7 +13,6 @@ requests nothing; while the links view is missing or behind, no revisit is broug
 
 import asyncio
 import hashlib
-import sqlite3
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -26,7 +25,7 @@ import msgspec
 from gossamer.archive.catalogue import acknowledged
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.environment import Outside
-from gossamer.base.errors import DirectoryUnusable, DiskFull, GossamerError
+from gossamer.base.errors import DiskFull, GossamerError
 from gossamer.base.tasks import Tasks, background
 from gossamer.base.tell import Tell
 from gossamer.config.settings import Settings
@@ -50,7 +49,7 @@ from gossamer.values.link import How, Link, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.url import Url, url_of
 from gossamer.values.visit import Selection
-from gossamer.views.links.reader import LinksReader, Runs, every_link
+from gossamer.views.links.reader import UNREADABLE, LinksReader, Runs, every_link
 
 OUTSIDE = frozenset({Reason.FILTER, Reason.SCOPE, Reason.FILTER_ERROR})
 REFUSED_BY: Mapping[str, frozenset[Reason]] = {
@@ -221,7 +220,7 @@ def _position(links: Path) -> SpoolPosition:
     try:
         reader.open()
         return msgspec.json.decode(reader.position(), type=SpoolPosition)
-    except (DirectoryUnusable, msgspec.DecodeError, sqlite3.Error):
+    except (msgspec.DecodeError, *UNREADABLE):
         return SpoolPosition()
     finally:
         reader.close()
@@ -275,7 +274,7 @@ class Neighbours:
         try:
             reader.open()
             return self._around(reader, changed)
-        except (DirectoryUnusable, sqlite3.Error):
+        except UNREADABLE:
             return {}
         finally:
             reader.close()

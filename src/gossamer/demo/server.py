@@ -11,7 +11,6 @@ import signal
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple
 
 import msgspec
@@ -98,9 +97,7 @@ class DemoServer:
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._server is not None:
             self._server.close()
             for writer in list(self._open):

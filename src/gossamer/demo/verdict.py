@@ -235,7 +235,7 @@ def check(manifest: Manifest, found: Mapping[str, CrawledPage], log: Sequence[Lo
     counted = [page for page in manifest.pages if page.counts]
     missing = tuple(page.url for page in counted if ends[page.url] not in page.outcomes)
     read = [page for page in manifest.pages if ends[page.url] in FETCHED]
-    gaps = {host.name: minimum_gap_s(host, delay_s) for host in manifest.hosts}
+    gaps = {host.name: max(delay_s, host.crawl_delay_s or 0.0) for host in manifest.hosts}
     return Verdict(
         pages_expected=len(counted),
         pages_found=len(counted) - len(missing),
@@ -278,10 +278,6 @@ def trapped(trap: ExpectedTrap, log: Iterable[Logged]) -> Trapped:
     plain = [void.sub("", target) for target in asked] if void else asked
     found = set(plain) & set(trap.real)
     return Trapped(trap.what, trap.hosts, len(trap.real), len(found), len(plain) - len(found))
-
-
-def minimum_gap_s(host: ExpectedHost, delay_s: float) -> float:
-    return max(delay_s, host.crawl_delay_s or 0.0)
 
 
 def disallowed(manifest: Manifest, log: Iterable[Logged]) -> tuple[str, ...]:

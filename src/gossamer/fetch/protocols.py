@@ -44,7 +44,6 @@ class OtherProtocol(Protocol):
 
     async def fetch(self, url: str, dial: Dial, most_bytes: int) -> Answer:
         """Fetch one URL. The body is cut after `most_bytes`. OSError, EOFError or ValueError: it failed."""
-        ...
 
 
 BROKEN = "the connection broke off"

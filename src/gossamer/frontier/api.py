@@ -1,7 +1,7 @@
 """The frontier: what the crawler may ask of it, and what it reports about URLs and hosts."""
 
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType
 from typing import Literal, Protocol, Self
 
 import msgspec
@@ -31,7 +31,6 @@ class Frontier(Protocol):
     async def offer(self, offers: Sequence[Offer], pages: Mapping[int, Url] = MappingProxyType({})) -> int:
         """Offer URLs, some perhaps new; returns how many were accepted and not seen recently. Links of visited pages
         come with `settle` instead. `pages`: those the URLs were found on, by id, if any."""
-        ...
 
     async def take(self, at_most: int) -> list[Visit]:
         """Lease visits that are due and polite, at most one a host.
@@ -41,7 +40,6 @@ class Frontier(Protocol):
         robots.txt. The band of the host is drawn at random, better bands more often, none never; within a host the
         better URL goes first.
         """
-        ...
 
     async def settle(self, done: Sequence[Settled]) -> None:
         """Store results, links, captures and politeness in one transaction, and return the leases. This acknowledges
@@ -50,23 +48,19 @@ class Frontier(Protocol):
         Raises LeaseLost, and writes nothing, when another crawler has taken over the lease of one of these visits.
         REQUIRES: each visit was taken here and is not settled yet; robots visits come with an entry.
         """
-        ...
 
     async def next_at(self) -> Instant | None:
         """The earliest instant at which `take` may find something. None: there is nothing to lease now or later, and
         nothing is leased. Retired hosts and quarantined URLs do not count."""
-        ...
 
     async def counts(self) -> Counts: ...
 
     async def revive(self, seeds: Sequence[Url]) -> int:
         """At the start of a run, queue seeds again that failed for a reason that may be gone, and pages given up
         because of their robots.txt. Returns how many."""
-        ...
 
     async def recall(self) -> int:
         """Queue every fetched page that waits for nothing: the crawl revisits pages from now on. Returns how many."""
-        ...
 
     async def requeue(self, selection: Selection) -> int:
         """Queue visited or refused URLs again, as if they had never failed, and make those due that wait for a later
@@ -75,72 +69,54 @@ class Frontier(Protocol):
         Constant memory, in many transactions. Politeness and the order within a host do not change; URLs in quarantine
         or at retired hosts stay there.
         """
-        ...
 
     async def refetch(self, urls: Sequence[Url]) -> int:
         """Pages whose stored content is damaged are due; the next response is stored whole, even if it is unchanged.
         Returns how many of them were known and not due already."""
-        ...
 
     async def ended(self, selection: Selection) -> list[EndedGroup]:
         """How the URLs of a selection ended: those `requeue` would queue, and some that wait already."""
-        ...
 
     async def failures(self, url: Url) -> list[Failure]:
         """Failed visits to a URL before its last one, newest first, at most ten."""
-        ...
 
     async def pasts(self, urls: Sequence[Url]) -> list[Past | None]:
         """What is remembered about each of these pages; None: nothing is."""
-        ...
 
     async def reschedule(self, changes: Sequence[Reschedule]) -> int:
         """Make waiting pages due earlier; returns how many moved. Pages that are due, leased, quarantined or not
         remembered do not move. Politeness and the order within a host do not change."""
-        ...
 
     async def plans(self) -> dict[tuple[str, int], int]:
         """How many pages wait for each day (since 1970, UTC) at each host; those due already do not count."""
-        ...
 
     async def retire(self, host: str, why: str) -> bool:
         """Stop leasing visits at a host. False: it is unknown, or already retired."""
-        ...
 
     async def reinstate(self, host: str) -> bool:
         """Visit a retired host again. False: it is unknown, or not retired."""
-        ...
 
     async def quarantine(self, host: str, template: str) -> int:
         """Keep the URLs of a template out of the queue from now on; returns how many left it at once."""
-        ...
 
     async def release(self, host: str, template: str) -> int:
         """End the quarantine of a template; returns how many URLs are queued again."""
-        ...
 
     async def awaited(self) -> "Awaited | None":
         """The next visit, and why it is not made yet, for a crawl that has nothing to do. None: no URL waits."""
-        ...
 
     def holds(self, visit: Visit) -> bool:
         """Whether this crawler still has the lease of this visit, so that no other can be at its host. Checked right
         before a connection is opened, and before a request is sent."""
-        ...
 
     async def __aenter__(self) -> Self:
         """Recover what the last run left; leases from before a crash return to their queues after a full gap."""
-        ...
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, trouble: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """Return the leases that are not settled."""
-        ...
 
     def set_rules(self, may_enter: Callable[[Offer], bool], nudge: Callable[[Offer], int] | None = None) -> None:
         """From now on these rules judge offers; URLs that were refused before may be offered again."""
-        ...
 
 
 class LeaseLost(GossamerError):

@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from types import TracebackType
 from typing import Self, TypeVar
 
 import msgspec
@@ -39,9 +38,7 @@ class FrontierCore(ABC):
         await self.open()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, trouble: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     @abstractmethod

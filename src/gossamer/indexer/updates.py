@@ -34,16 +34,13 @@ class _Committed(Protocol):
     @property
     def position(self) -> bytes:
         """The position of the last commit that is on disk; empty when the view is new. It is lost with the view."""
-        ...
 
     @property
     def is_busy(self) -> bool:
         """Whether the last commit is still in progress; the next one has to wait for it."""
-        ...
 
     def settle(self) -> None:
         """Wait until everything that was committed is on disk."""
-        ...
 
 
 class View(_Committed, Protocol):
@@ -52,25 +49,20 @@ class View(_Committed, Protocol):
     @property
     def waiting(self) -> int:
         """Pages taken since the last commit."""
-        ...
 
     def replace(self, readings: Sequence[Reading]) -> int:
         """Replace each page's entry, unless the view has the same or a newer capture; returns how many were taken."""
-        ...
 
     @property
     def is_patient(self) -> bool:
         """Whether its pages may wait longer for a commit, because large commits are cheaper."""
-        ...
 
     @property
     def is_full(self) -> bool:
         """Whether it has so much for the next commit that this should not wait."""
-        ...
 
     def commit(self, position: bytes) -> None:
         """Store what was taken since the last time; it is done when `position` says so."""
-        ...
 
 
 class FactsKeeper(_Committed, Protocol):
@@ -79,7 +71,6 @@ class FactsKeeper(_Committed, Protocol):
 
     def commit(self, position: bytes, pages: list[PageFacts]) -> None:
         """Replace each page's facts. It may return before they are on disk."""
-        ...
 
 
 class GraphView:

@@ -250,15 +250,12 @@ class Places(Protocol):
 
     def volumes(self) -> list[str]:
         """The existing ones."""
-        ...
 
     def known_volumes(self) -> list[str]:
         """The existing and the missing ones: the records of a missing volume have places too."""
-        ...
 
     def of(self, volume: str, from_offset: int, from_number: int) -> Iterable[Place]:
         """From the record with this offset and number on."""
-        ...
 
 
 @dataclass(slots=True)

@@ -48,11 +48,9 @@ class StateWriter(Protocol):
         `after` is called with its result right after the commit, on the same thread, even if the caller has been
         cancelled meanwhile: it changes memory that mirrors the database. It must not fail.
         """
-        ...
 
     async def read(self, work: Callable[[State], T]) -> T:
         """`work` on one consistent state; it must not write."""
-        ...
 
 
 class Statement(str):

@@ -82,7 +82,7 @@ def packed(history: History) -> bytes:
         min(history.changes, _LARGEST_HALF),
         min(history.dated, _LARGEST_HALF),
         min(history.visits, 0xFFFF),
-        history.recent & 0xFFFFFFFF,
+        history.recent % (1 << MOST_RECENT),
         min(history.every, 0xFF),
         history.threshold,
     )

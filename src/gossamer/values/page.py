@@ -1,6 +1,6 @@
 """What a capture says (`Page`) and what it means (`Triple`), together a `Reading`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -103,7 +103,7 @@ class Reading(msgspec.Struct, frozen=True):
     """Named entities of the page, in document order, at most MOST_ENTITIES."""
 
 
-def ntriples(triples: list[Triple]) -> bytes:
+def ntriples(triples: Sequence[Triple]) -> bytes:
     """One line a triple, as N-Triples."""
     return "".join([f"{s} {p} {o} .\n" for s, p, o in triples]).encode()
 

@@ -46,7 +46,7 @@ def top(
         watch = Watch(directory, settings, outside, control)
         with contextlib.suppress(KeyboardInterrupt):
             if json:
-                print_repeatedly(watch.system, as_line, outside, once)
+                print_repeatedly(watch.system, lambda system: json_bytes(system).decode(), outside, once)
             elif sys.stdout.isatty() and not once:
                 live(watch.system, outside.clock)
             else:
@@ -63,10 +63,6 @@ def print_repeatedly(
         if once:
             return
         outside.clock.pause(EVERY_S)
-
-
-def as_line(system: System) -> str:
-    return json_bytes(system).decode()
 
 
 def as_words(system: System) -> str:

@@ -46,7 +46,6 @@ class Face(Protocol):
 
     def beat(self) -> None:
         """Called about twice a second."""
-        ...
 
     def close(self) -> None: ...
 

@@ -93,17 +93,10 @@ def written(found: Extracted, graph: Chosen, form: Format) -> bytes:
     is_default = graph == "default"
     facts = found.facts if is_default else found.processor_graph
     if form == "nq":
-        return _nquads(facts, found.graph if is_default else PROCESSOR_GRAPH)
+        name = found.graph if is_default else PROCESSOR_GRAPH
+        return "".join([f"{s} {p} {o} {name} .\n" for s, p, o in facts]).encode()
     text = WRITERS[form](facts).decode()
     return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04X}", text).encode()
-
-
-def _nquads(facts: Sequence[Fact], graph: str) -> bytes:
-    return "".join([f"{s} {p} {o} {graph} .\n" for s, p, o in facts]).encode()
-
-
-def _ntriples(facts: Sequence[Fact]) -> bytes:
-    return ntriples(list(facts))
 
 
 def _turtle(facts: Sequence[Fact]) -> bytes:
@@ -124,7 +117,7 @@ def _json(facts: Sequence[Fact]) -> bytes:
 
 
 WRITERS: dict[str, Callable[[Sequence[Fact]], bytes]] = {
-    "nt": _ntriples,
+    "nt": ntriples,
     "ttl": _turtle,
     "jsonld": _jsonld,
     "json": _json,

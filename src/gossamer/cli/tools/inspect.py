@@ -167,7 +167,9 @@ def tree_of(page: Inspected) -> Tree:
         head.append(f"  {charset_in_words(page.charset, page.charset_from)}", style="not bold dim")
     tree = Tree(head)
     left = MOST_SHOWN
-    waiting: list[tuple[Tree, Iterator[tuple[Text, EntityDict | None]]]] = [(tree, _tops(page.items))]
+    waiting: list[tuple[Tree, Iterator[tuple[Text, EntityDict | None]]]] = [
+        (tree, ((_named(item), item) for item in page.items))
+    ]
     while waiting:
         branch, lines = waiting[-1]
         label, inner = next(lines, (None, None))
@@ -182,11 +184,6 @@ def tree_of(page: Inspected) -> Tree:
             if inner is not None:
                 waiting.append((grown, _inside(inner)))
     return tree
-
-
-def _tops(items: Sequence[EntityDict]) -> Iterator[tuple[Text, EntityDict | None]]:
-    for item in items:
-        yield _named(item), item
 
 
 def _inside(entity: EntityDict) -> Iterator[tuple[Text, EntityDict | None]]:

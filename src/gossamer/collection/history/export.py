@@ -249,7 +249,8 @@ def file_of(url: Url, media_type: str) -> str:
         folders, stem = [*folders, last], "page"
     if "?" in url.target:
         stem += _escaped("?" + query)
-    name = _shortened(stem, LONGEST_NAME) + suffix_of(media_type)
+    suffix = SUFFIXES.get(media_type) or (".xml" if media_type.endswith(("/xml", "+xml")) else ".bin")
+    name = _shortened(stem, LONGEST_NAME) + suffix
     parts = [_shortened(_escaped(url.host.name), LONGEST_NAME), *map(_folder, folders)]
     whole = "/".join([*parts, name])
     if len(whole) <= LONGEST_PATH and len(parts) <= MOST_FOLDERS:
@@ -268,10 +269,6 @@ def numbered(name: str, count: int) -> str:
 def folder_at(at: Instant) -> str:
     """A folder named by date and time; colons are not allowed in names everywhere."""
     return in_words(at)[:19].replace(":", "-") + "Z"
-
-
-def suffix_of(media_type: str) -> str:
-    return SUFFIXES.get(media_type) or (".xml" if media_type.endswith(("/xml", "+xml")) else ".bin")
 
 
 def _folder(segment: str) -> str:

@@ -131,7 +131,8 @@ class ViewCheck:
         """A view that does not exist yet is no damage: a backup has none."""
         for _ in range(3):
             folder = self._directory.views_folder
-            found = await self._run(Directory(self._directory.root, _name_of(folder, self._directory)), says)
+            name = "" if folder == self._directory.root else folder.name
+            found = await self._run(Directory(self._directory.root, name), says)
             if folder == self._directory.views_folder:
                 break  # else a rebuild has replaced them
         return found
@@ -251,10 +252,6 @@ def _lost(states: Mapping[str, ViewState]) -> list[str]:
     """Views that are missing although others exist: they must have existed. A crawl that was killed early has made all
     but the checkpoint, and a backup has none."""
     return [name for name, one in states.items() if one.says == NOT_MADE and name != "checkpoints"]
-
-
-def _name_of(folder: Path, directory: Directory) -> str:
-    return "" if folder == directory.root else folder.name
 
 
 def _words(directory: Directory, stack: ExitStack) -> OpenView | str:

@@ -9,7 +9,6 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import psycopg
@@ -62,9 +61,7 @@ class SharedDatabase:
             undo.pop_all()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, trouble: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         assert self._thread is not None
         try:
             await self._on_thread(self._hang_up)

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from itertools import count
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import psycopg
@@ -224,10 +223,8 @@ class PostgresState:
         await self.shared.__aenter__()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, trouble: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.shared.__aexit__(kind, trouble, trace)
+    async def __aexit__(self, *trouble: object) -> None:
+        await self.shared.__aexit__(*trouble)
 
     async def run(self, work: Callable[[State], T], after: Callable[[T], None] | None = None) -> T:
         return await self.shared.run(lambda connection, _: work(state_in(connection)), after)

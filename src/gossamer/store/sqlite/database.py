@@ -12,7 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import msgspec
@@ -58,9 +57,7 @@ class Database:
             undo.pop_all()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, trouble: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         assert self._thread is not None and self._connection is not None
         try:
             await self._on_thread(self._connection.close)

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
+from typing import Any
 
 import msgspec
 
@@ -90,10 +90,8 @@ class QueryPool:
         await self._pool.__aenter__()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, trouble: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._pool.__aexit__(kind, trouble, trace)
+    async def __aexit__(self, *trouble: Any) -> None:
+        await self._pool.__aexit__(*trouble)
 
     @property
     def barriers(self) -> Barriers | None:

@@ -38,6 +38,8 @@ MOST_BYTES = 64_000_000
 """Of runs cached in memory."""
 TARGET_BYTES = 16
 """Of a cached target, with its share of the marks."""
+UNREADABLE = (DirectoryUnusable, sqlite3.Error)
+"""Raised where there is no view, or it is being replaced."""
 
 
 class Anchor(msgspec.Struct, frozen=True, gc=False):

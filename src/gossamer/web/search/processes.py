@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-from types import TracebackType
 
 import msgspec
 
@@ -56,9 +55,7 @@ class Searchers:
             await self._stack.enter_async_context(background(self._keep()))
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, trouble: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._stack.aclose()
 
     @property
