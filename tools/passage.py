@@ -1,9 +1,10 @@
 """Lists the modules of which a function runs: for one page through a whole crawl, and for `gossamer why URL`.
 
-`python tools/passage.py` (`make passage`) crawls one page from loopback, crawls again with nothing left to fetch, and
-explains the page. In every process a `sitecustomize` module installs a profile function, which notes each function of
-the package that is called; what runs while a module is imported does not count. The page's modules are those with a
-function that ran in the first crawl and not in the second: what every crawl does without a page is left out.
+`python tools/passage.py` (`make passage`) makes a collection of one page from loopback, crawls one page more, crawls
+again with nothing allowed to be fetched, and explains the page. In every process a `sitecustomize` module installs a
+profile function, which notes each function of the package that is called; what runs while a module is imported does not
+count. The page's modules are those with a function that ran in the second crawl and not in the third: what any crawl
+does without a page is left out, and so is the making of a new collection.
 """
 
 import argparse
@@ -48,16 +49,17 @@ PAGE = b"""<!DOCTYPE html><html lang="en"><head><title>A teapot</title>
 <meta name="description" content="Where the teapot stands"></head>
 <body vocab="http://schema.org/" typeof="Product"><h1 property="name">A blue teapot</h1>
 <p property="description">It holds a litre of tea, and stands in the kitchen of a lighthouse.</p>
-<p>See <a href="/#more">more</a>, or <a href="http://elsewhere.test/">somewhere else</a>.</p></body></html>"""
+<p>See <a href="/%d">more</a>, or <a href="http://elsewhere.test/">somewhere else</a>.</p></body></html>"""
 
 
-class OnePage(BaseHTTPRequestHandler):
-    """A site of one page; its robots.txt is missing, which allows everything."""
+class EndlessSite(BaseHTTPRequestHandler):
+    """Each page links to the next; robots.txt is missing, which allows everything."""
 
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        status, body = (200, PAGE) if self.path == "/" else (404, b"")
+        number = self.path[1:] or "0"
+        status, body = (200, PAGE % (int(number) + 1)) if number.isdecimal() else (404, b"")
         self.send_response(status)
         self.send_header("Content-Type", "text/html; charset=utf-8")
         self.send_header("Content-Length", str(len(body)))
@@ -90,14 +92,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--functions", action="store_true", help="list the functions too")
     given = parser.parse_args()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), OnePage)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), EndlessSite)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_port}/"
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
-        crawl = ("crawl", "--dir", scratch / "collection", "--allow-address", "127.0.0.0/8", "--delay", "0")
-        one = functions_run((*crawl, url), scratch, "one-page")
-        none = functions_run(crawl, scratch, "no-page")
+        crawl = ("crawl", "--dir", scratch / "collection", "--allow-address=127.0.0.0/8", "--delay=0", "--max-pages")
+        functions_run((*crawl, 1, url), scratch, "first-page")
+        one = functions_run((*crawl, 2), scratch, "one-page")
+        none = functions_run((*crawl, 2), scratch, "no-page")
         why = functions_run(("why", url, "--dir", scratch / "collection"), scratch, "why")
     print(f"{len(modules_of(one)):4}  modules run in a crawl of one page, {len(modules_of(none))} in one of none")
     for name, found in (("one page passes", one - none), ("gossamer why URL runs", why)):
