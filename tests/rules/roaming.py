@@ -1,4 +1,4 @@
-"""A crawl without a network: addresses in a queue, pages from a function, the real reader and the real rules."""
+"""A crawl without a network: URLs in a queue, pages from a function, the real reader and the real rules."""
 
 from collections import Counter, deque
 from collections.abc import Callable
@@ -16,27 +16,27 @@ from gossamer.values.page import Reading, Triple
 from gossamer.values.url import Url
 
 Ask = Callable[[Url], bytes | None]
-"""The body of an address; None: 404."""
+"""The body at a URL; None: 404."""
 
 
 @dataclass
 class Roamed:
-    """What a crawl did."""
+    """The results of a crawl."""
 
     fetched: list[str] = field(default_factory=list)
     quarantined: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """Addresses held back, by host and template."""
+    """URLs held back, by host and template."""
     errors: list[str] = field(default_factory=list)
     refused: Counter[str] = field(default_factory=Counter)
     retired: dict[str, str] = field(default_factory=dict)
 
 
 def roam(ask: Ask, seeds: list[str], most: int, learning: LearnedHosts | None = None) -> Roamed:
-    """First in, first out; at most `most` fetches. Only hosts of the seeds' domain are there to be found."""
+    """First in, first out; at most `most` fetches. Only hosts of the seeds' domain can be found."""
     learning = learning or LearnedHosts(8 << 20)
     done, totals = Roamed(), Counter[tuple[str, str, bool]]()
     queue = deque(Url(seed) for seed in seeds)
-    met = {identity_of(seed) for seed in seeds}
+    seen = {identity_of(seed) for seed in seeds}
     while queue and len(done.fetched) < most:
         url = queue.popleft()
         kind = (url.host.name, template_of(url))
@@ -64,8 +64,8 @@ def roam(ask: Ask, seeds: list[str], most: int, learning: LearnedHosts | None = 
             done.quarantined[kind] += 0
         for link in links:
             to = Url(link)
-            if identity_of(link) not in met and not isinstance(learning.judge_offer(to), Denied):
-                met.add(identity_of(link))
+            if identity_of(link) not in seen and not isinstance(learning.judge_offer(to), Denied):
+                seen.add(identity_of(link))
                 queue.append(to)
     return done
 

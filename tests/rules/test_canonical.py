@@ -1,4 +1,4 @@
-"""When two addresses are one: marks that are taken off, spellings that are folded, and never anything twice."""
+"""Canonical URLs: parameters that are removed, spellings that are unified, and forms that are idempotent."""
 
 import os
 import string
@@ -40,7 +40,7 @@ TICKET = "(S(4hqa0555fwsecu455xqckv45))"
         ("http://a.test/a/..;jsessionid=1/b", "http://a.test/b"),
     ],
 )
-def test_F_U5_session_ids_and_tracking_parameters_are_taken_off(given: str, plain: str) -> None:
+def test_F_U5_session_ids_and_tracking_parameters_are_removed(given: str, plain: str) -> None:
     assert stripped(Url(given)) == Url(plain)
 
 
@@ -63,11 +63,11 @@ def test_F_U5_session_ids_and_tracking_parameters_are_taken_off(given: str, plai
         "http://a.test/?cfid=7",
     ],
 )
-def test_what_may_select_content_stays_as_it_is(text: str) -> None:
+def test_parts_that_may_select_content_are_kept(text: str) -> None:
     assert stripped(Url(text)) == Url(text)
 
 
-def test_F_U5_a_thousand_variants_are_one_address() -> None:
+def test_F_U5_a_thousand_variants_are_one_url() -> None:
     shapes = ["x;jsessionid={0:032X}", "x?PHPSESSID={0:032x}", "x?utm_source=s{0}", "x?sid={0:032x}", "x?fbclid=f{0}"]
     texts = [f"http://a.test/{shape.format(number)}" for number in range(200) for shape in shapes]
     assert {stripped(Url(text)).text for text in texts} == {"http://a.test/x"}
@@ -98,11 +98,11 @@ def test_F_U5_a_thousand_variants_are_one_address() -> None:
         ("http://a.test/A?B=c+d", "http://a.test/A?B=c+d"),
     ],
 )
-def test_spellings_that_servers_do_not_tell_apart_have_one_key(text: str, key: str) -> None:
+def test_spellings_that_servers_treat_alike_have_one_key(text: str, key: str) -> None:
     assert identity_of(text) == key
 
 
-def test_hosts_schemes_and_the_order_of_parameters_are_told_apart() -> None:
+def test_other_hosts_schemes_and_parameter_orders_have_different_keys() -> None:
     texts = [
         "http://a.test/?a=1&b=2",
         "http://a.test/?b=2&a=1",
@@ -139,8 +139,8 @@ TEXTS = st.builds("{}://{}/{}".format, st.sampled_from(["http", "HTTPS"]), HOSTS
 
 @many
 @given(TEXTS)
-def test_F_U2_the_forms_are_idempotent_and_the_standard_agrees(text: str) -> None:
-    """`Url` is WHATWG's own form, less user, password, fragment and last dot; then nothing changes it any more."""
+def test_F_U2_canonical_forms_are_idempotent_and_agree_with_the_standard(text: str) -> None:
+    """`Url` is WHATWG's form without user, password, fragment and final dot; normalizing it again changes nothing."""
     url = url_of(text)
     if url is None:
         return
@@ -157,8 +157,8 @@ def test_F_U2_the_forms_are_idempotent_and_the_standard_agrees(text: str) -> Non
 
 @many
 @given(TEXTS)
-def test_F_U2_where_nothing_is_to_be_taken_off_nothing_is(text: str) -> None:
-    """What is left of a stripped address stood in it, in that order."""
+def test_F_U2_stripping_only_removes_characters(text: str) -> None:
+    """The characters of a stripped URL were all in the URL, in that order."""
     url = url_of(text)
     if url is None or "/." in url.text:
         return
@@ -182,16 +182,16 @@ SESSIONS = "sid _sid session sessionid session_id _sessionid sessid sess_id phps
 
 
 @pytest.mark.parametrize("name", TRACKED)
-def test_F_U5_each_mark_of_advertisers_and_frameworks_is_taken_off_whatever_its_case(name: str) -> None:
-    for spelt in (name, name.upper()):
+def test_F_U5_each_parameter_of_advertisers_and_frameworks_is_removed_in_any_case(name: str) -> None:
+    for spelling in (name, name.upper()):
         for query, plain in (
-            (f"{spelt}=1", ""), (f"a=1&{spelt}=1", "?a=1"), (f"{spelt}&b=2", "?b=2"),
-            (f"a=1&{spelt}=x&b=2", "?a=1&b=2"),
+            (f"{spelling}=1", ""), (f"a=1&{spelling}=1", "?a=1"), (f"{spelling}&b=2", "?b=2"),
+            (f"a=1&{spelling}=x&b=2", "?a=1&b=2"),
         ):  # fmt: skip
             assert stripped(Url(f"http://a.test/x?{query}")).text == f"http://a.test/x{plain}", query
     if not name.startswith(("utm_", "mtm_", "matomo_", "piwik_", "hsa_", "itm_", "aspsessionid")):
         longer = f"http://a.test/?x{name}=1&{name}x=1"
-        assert stripped(Url(longer)).text == longer, "another name is another parameter"
+        assert stripped(Url(longer)).text == longer, "a longer name is another parameter"
 
 
 @pytest.mark.parametrize("name", SESSIONS.split())
@@ -205,7 +205,7 @@ def test_F_U5_each_mark_of_advertisers_and_frameworks_is_taken_off_whatever_its_
         ("123e4567-e89b-12d3-a456-42661417400", False), ("keynote", False), ("", False), ("0123456789abcdef.", False),
     ],
 )  # fmt: skip
-def test_a_word_that_may_be_a_session_is_one_when_its_value_is_drawn_at_random(
+def test_a_parameter_that_may_be_a_session_id_is_removed_if_its_value_looks_random(
     name: str, value: str, is_random: bool
 ) -> None:
     text = f"http://a.test/?a=1&{name}={value}"
@@ -213,7 +213,7 @@ def test_a_word_that_may_be_a_session_is_one_when_its_value_is_drawn_at_random(
 
 
 @pytest.mark.parametrize(("value", "is_session"), [("12345", True), ("1234", False), ("12345x", False)])
-def test_a_number_of_five_digits_is_a_session_of_coldfusion_alone(value: str, is_session: bool) -> None:
+def test_a_number_of_five_digits_is_a_session_id_for_coldfusion_only(value: str, is_session: bool) -> None:
     assert (stripped(Url(f"http://a.test/?CFID={value}")).text == "http://a.test/") is is_session
     assert stripped(Url(f"http://a.test/?sid={value}")).text == f"http://a.test/?sid={value}"
 
@@ -227,11 +227,11 @@ DOCUMENTS = [
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_each_default_document_is_its_folder_unless_there_is_a_query(name: str) -> None:
-    for spelt in (name, name.upper(), name.title()):
-        assert identity_of(f"http://a.test/x/{spelt}") == "http://a.test/x/"
-        assert identity_of(f"http://a.test/x/{spelt}?") == "http://a.test/x/"
-        assert identity_of(f"http://a.test/x/{spelt}?a=1") == f"http://a.test/x/{spelt}?a=1"
+def test_each_default_document_has_the_key_of_its_folder_unless_it_has_a_query(name: str) -> None:
+    for spelling in (name, name.upper(), name.title()):
+        assert identity_of(f"http://a.test/x/{spelling}") == "http://a.test/x/"
+        assert identity_of(f"http://a.test/x/{spelling}?") == "http://a.test/x/"
+        assert identity_of(f"http://a.test/x/{spelling}?a=1") == f"http://a.test/x/{spelling}?a=1"
     for other in (f"x{name}", f"{name}y", name.replace(".", "")):
         assert identity_of(f"http://a.test/{other}") == f"http://a.test/{other}"
 
@@ -258,13 +258,13 @@ def test_each_default_document_is_its_folder_unless_there_is_a_query(name: str) 
         ("http://a.test/??jsessionid=1", "http://a.test/??jsessionid=1"),
     ],
 )
-def test_sessions_in_paths_are_taken_off_and_what_looks_like_one_is_not(text: str, plain: str) -> None:
+def test_session_ids_in_paths_are_removed_and_lookalikes_are_kept(text: str, plain: str) -> None:
     assert stripped(Url(text)).text == plain
     assert stripped(Url(plain)).text == plain
 
 
 @pytest.mark.parametrize("code", range(0x80))
-def test_an_escape_of_an_unreserved_character_is_that_character_in_a_key_and_others_are_capitals(code: int) -> None:
+def test_keys_decode_escapes_of_unreserved_characters_and_write_others_in_capitals(code: int) -> None:
     character = chr(code)
     is_plain = character.isalnum() or character in "-._~"
     key = f"http://a.test/x{character if is_plain else f'%{code:02X}'}y"

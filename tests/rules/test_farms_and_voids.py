@@ -1,4 +1,4 @@
-"""Domains without an end and parameters that choose nothing, told at their limits."""
+"""The limits at which domains count as endless and parameters as void."""
 
 import pytest
 
@@ -18,23 +18,23 @@ def barren(farms: WildcardDomains, count: int) -> None:
         farms.learn(Url(f"http://h{host}.farm.org/"), page(1, 2, 3))
 
 
-def test_hosts_under_a_domain_are_refused_after_sixty_four_that_say_nothing_new() -> None:
+def test_hosts_under_a_domain_are_refused_after_sixty_four_with_nothing_new() -> None:
     farms = WildcardDomains()
     barren(farms, 64)
-    assert farms.judge(Url("http://x.farm.org/")) == ALLOWED, "the first of them was new"
+    assert farms.judge(Url("http://x.farm.org/")) == ALLOWED, "the first host was new"
     farms.learn(Url("http://h64.farm.org/"), page(1, 2, 3))
     assert farms.judge(Url("http://x.farm.org/")) == Denied(
         "hosts under farm.org are endless: 1 of 65 brought anything new"
     )
     for allowed in ("http://farm.org/", "http://h0.farm.org/", "http://other.org/"):
         assert farms.judge(Url(allowed)) == ALLOWED, allowed
-    farms.learn(Url("http://asked.farm.org/"), page(1, 2, 3), is_seed=True)
-    assert farms.judge(Url("http://asked.farm.org/")) == ALLOWED
+    farms.learn(Url("http://seed.farm.org/"), page(1, 2, 3), is_seed=True)
+    assert farms.judge(Url("http://seed.farm.org/")) == ALLOWED
     again = WildcardDomains()
     for part in farms.kept():
         again.recall(part)
     assert list(again.kept()) == list(farms.kept())
-    assert [again.judge(Url(f"http://{name}.farm.org/")) == ALLOWED for name in ("x", "asked", "h0")] == [
+    assert [again.judge(Url(f"http://{name}.farm.org/")) == ALLOWED for name in ("x", "seed", "h0")] == [
         False, True, True,
     ]  # fmt: skip
 
@@ -44,8 +44,8 @@ def test_only_the_first_page_of_a_host_counts_for_its_domain() -> None:
     for _ in range(100):
         farms.learn(Url("http://one.farm.org/"), page(1, 2, 3))
         farms.learn(Url("http://two.farm.org/"), page(1, 2, 3))
-    ((_, _, met, good, run),) = next(farms.kept()).rows
-    assert (met, good, run.fetched, run.new) == (("one.farm.org", "two.farm.org"), ("one.farm.org",), 2, 1)
+    ((_, _, hosts, good, run),) = next(farms.kept()).rows
+    assert (hosts, good, run.fetched, run.new) == (("one.farm.org", "two.farm.org"), ("one.farm.org",), 2, 1)
 
 
 def test_parts_are_cut_to_size() -> None:
@@ -54,19 +54,19 @@ def test_parts_are_cut_to_size() -> None:
     assert [list(batch) for batch in batches(range(4), 2)] == [[0, 1], [2, 3]] and list(batches([])) == []
 
 
-def test_one_url_in_sixty_four_is_tried_though_its_parameter_is_void() -> None:
+def test_one_url_in_sixty_four_is_tried_although_its_parameter_is_void() -> None:
     voids = VoidParameters()
     for value in range(7):
         voids.learn(Url(f"http://h.org/a?zed={value:016x}"), Marks(99, (), (1, 2, 3, 4)))
     fresh = [Url(f"http://h.org/a?zed={value:016x}") for value in range(100, 1000)]
     assert {url.id % TRIED == 0 for url in fresh if voids.copy_of(url) is None} == {True}
-    said = next(found for url in fresh if (found := voids.copy_of(url)))
-    assert said == "a copy: the parameter 'zed' has no effect on this host, and /a was fetched with another value"
+    reason = next(found for url in fresh if (found := voids.copy_of(url)))
+    assert reason == "a copy: the parameter 'zed' has no effect on this host, and /a was fetched with another value"
 
 
 @pytest.mark.parametrize(("equal", "agrees", "differs"), [(4, True, False), (3, True, False), (2, False, False),
                                                           (1, False, True), (0, False, True)])  # fmt: skip
-def test_two_texts_agree_in_three_signs_of_four_and_differ_in_three(equal: int, agrees: bool, differs: bool) -> None:
+def test_texts_that_share_three_of_four_marks_are_the_same(equal: int, agrees: bool, differs: bool) -> None:
     voids = VoidParameters()
     voids.learn(Url("http://h.org/a?zed=one"), Marks(99, (), (1, 2, 3, 4)))
     voids.learn(Url("http://h.org/a?zed=two"), Marks(99, (), tuple(range(1, equal + 1)) + (9, 9, 9, 9)[equal:]))
@@ -74,5 +74,5 @@ def test_two_texts_agree_in_three_signs_of_four_and_differ_in_three(equal: int, 
     assert [row[1] for row in evidence.rows] == [(int(agrees), int(differs))]
     voids.learn(Url("http://h.org/a?zed=one"), Marks(99, (), (7, 7, 7, 7)))
     assert [row[1] for row in list(voids.kept())[1].rows] == [(int(agrees), int(differs))], (
-        "the same value tells nothing"
+        "the same value proves nothing"
     )

@@ -1,4 +1,4 @@
-"""The user's rules: what they mean, which one said so, and where one that is none goes wrong."""
+"""The user's rules: what they mean, which rule decided, and where an invalid line is wrong."""
 
 import itertools
 
@@ -63,11 +63,11 @@ def book(*lines: str) -> RuleBook:
         ("not not scheme = https", True),
     ],
 )
-def test_M_B5_an_expression_says_which_addresses_are_meant(expression: str, is_so: bool) -> None:
+def test_M_B5_an_expression_selects_urls(expression: str, is_so: bool) -> None:
     assert holds(expression) is is_so
 
 
-def test_M_B7_a_content_type_is_unknown_until_the_headers_are_in() -> None:
+def test_M_B7_a_content_type_is_unknown_until_the_headers_arrive() -> None:
     assert holds("type = text/html") is None
     assert holds("type = text/html", kind="text/html") is True
     assert holds("type = TEXT/*", kind="text/plain") is True
@@ -79,7 +79,7 @@ def test_M_B7_a_content_type_is_unknown_until_the_headers_are_in() -> None:
     assert holds("type = text/html and depth = 2") is None
 
 
-def test_names_are_compared_as_addresses_show_them() -> None:
+def test_host_names_are_compared_in_punycode() -> None:
     url = "http://xn--bcher-kva.test:8080/"
     assert holds("host = bücher.test:8080", url) and holds("domain = BÜCHER.test", url)
     assert holds("host = bücher.test", url) is False
@@ -96,7 +96,7 @@ CLAUSES = st.sampled_from(["depth = 1", "depth = 2", "type = text/html", "scheme
 
 @settings(max_examples=200, deadline=None)
 @given(st.recursive(CLAUSES, joined, max_leaves=8))
-def test_unknown_is_said_only_when_the_type_may_still_decide(expression: str) -> None:
+def test_the_result_is_unknown_only_while_the_type_may_still_decide(expression: str) -> None:
     early = holds(expression)
     late = {holds(expression, kind=kind) for kind in ("text/html", "image/png")}
     assert None not in late
@@ -111,13 +111,13 @@ def test_the_last_rule_that_applies_decides_and_is_named() -> None:
     assert rules.judge(Url("http://other.test/"), 0) == Denied("no include rule matches it")
 
 
-def test_without_an_include_all_that_is_not_excluded_is_let_in() -> None:
+def test_without_an_include_rule_every_url_that_is_not_excluded_is_accepted() -> None:
     assert book("exclude host = a.test").judge(Url("http://b.test/"), 0) == ALLOWED
     assert NO_RULES.judge(Url("http://b.test/"), 0) == ALLOWED
-    assert book("# only remarks", "", "   # and more").judge(Url("http://b.test/"), 0) == ALLOWED
+    assert book("# only comments", "", "   # and more").judge(Url("http://b.test/"), 0) == ALLOWED
 
 
-def test_M_B7_a_rule_on_types_lets_an_address_in_until_its_type_is_known() -> None:
+def test_M_B7_a_rule_on_types_accepts_a_url_until_its_type_is_known() -> None:
     rules = book("exclude type in (application/pdf, image/*)")
     url = Url("http://a.test/x")
     assert rules.judge(url, 0) == UNKNOWN
@@ -127,7 +127,7 @@ def test_M_B7_a_rule_on_types_lets_an_address_in_until_its_type_is_known() -> No
     assert certain.judge(url, 0) == Denied("rule 1: exclude host = a.test")
 
 
-def test_with_a_type_no_judgement_is_unknown() -> None:
+def test_with_a_known_type_no_verdict_is_unknown() -> None:
     lines = ["include type = text/html", "exclude type = text/*", "include depth = 1", "exclude scheme = http",
              "seed http://a.test/: type = text/html"]  # fmt: skip
     for chosen in itertools.permutations(lines, 3):
@@ -135,7 +135,7 @@ def test_with_a_type_no_judgement_is_unknown() -> None:
             assert not isinstance(book(*chosen).judge(Url("http://a.test/"), depth, "text/html"), Unknown)
 
 
-def test_a_seed_s_rule_holds_in_that_seed_s_reach_only() -> None:
+def test_a_rule_of_a_seed_applies_within_the_scope_of_that_seed_only() -> None:
     rules = book('seed https://a.test/docs/: path ~ "^/docs/" and not query has print')
     rules = rules.for_seeds([(Url("https://a.test/docs/"), Reach.HOST), (Url("https://b.test/"), Reach.HOST)])
     refused = Denied('rule 1: seed https://a.test/docs/: path ~ "^/docs/" and not query has print')
@@ -145,7 +145,7 @@ def test_a_seed_s_rule_holds_in_that_seed_s_reach_only() -> None:
     assert rules.judge(Url("https://b.test/blog/x"), 1) == ALLOWED
 
 
-def test_an_address_that_several_seeds_reach_needs_one_that_takes_it() -> None:
+def test_a_url_in_the_scope_of_several_seeds_needs_one_that_accepts_it() -> None:
     rules = book("seed https://a.test/x/: depth <= 1", "seed https://a.test/y/: depth <= 3")
     both = rules.for_seeds([(Url("https://a.test/x/"), Reach.HOST), (Url("https://a.test/y/"), Reach.HOST)])
     assert [isinstance(both.judge(Url("https://a.test/z"), depth), Allowed) for depth in (1, 3, 4)] == [
@@ -157,7 +157,7 @@ def test_an_address_that_several_seeds_reach_needs_one_that_takes_it() -> None:
     assert free.judge(Url("https://a.test/z"), 9) == ALLOWED
 
 
-def test_sooner_and_later_add_up_within_bounds() -> None:
+def test_sooner_and_later_rules_add_up_within_bounds() -> None:
     rules = book(
         "sooner 2 domain = news.test", "sooner 3 depth <= 1", "later 1 query has page", "later 4 type = text/html"
     )
@@ -167,11 +167,11 @@ def test_sooner_and_later_add_up_within_bounds() -> None:
     assert rules.judge(Url("http://a.test/"), 5) == ALLOWED
 
 
-def test_scope_rules_and_own_filters_are_asked_in_that_order() -> None:
-    asked: list[str] = []
+def test_scope_rules_and_own_filters_apply_in_that_order() -> None:
+    filtered: list[str] = []
 
     def own(url: str, depth: int) -> Allowed | Denied:
-        asked.append(url)
+        filtered.append(url)
         return Denied("filter own: no cats") if "cat" in url else ALLOWED
 
     scope, rules = scope_of([(Url("http://a.test/"), Reach.HOST)]), book("exclude query has sort")
@@ -183,10 +183,10 @@ def test_scope_rules_and_own_filters_are_asked_in_that_order() -> None:
         "filter own: no cats",
         "",
     ]
-    assert asked == texts[2:]
+    assert filtered == texts[2:]
 
 
-def test_seeds_where_they_lead_and_sitemaps_face_the_scope_alone() -> None:
+def test_seeds_their_redirects_and_sitemaps_are_checked_against_the_scope_only() -> None:
     scope, rules = scope_of([(Url("http://a.test/"), Reach.HOST)]), book('include path ~ "^/news/"')
     for how, depth, is_in in [
         (How.SEED, 0, True), (How.REDIRECT, 0, True), (How.ROBOTS, 0, True), (How.MAP, 1, True),
@@ -226,22 +226,22 @@ def test_seeds_where_they_lead_and_sitemaps_face_the_scope_alone() -> None:
         ("exclude " + "not " * 60 + "depth = 1", 209, "nested more than 50 deep"),
     ],
 )
-def test_a_line_that_is_no_rule_is_pointed_at(line: str, column: int, says: str) -> None:
-    found = load_rules(f"# a remark\n  {line}\n")
+def test_an_invalid_line_is_reported_with_its_position(line: str, column: int, says: str) -> None:
+    found = load_rules(f"# a comment\n  {line}\n")
     assert isinstance(found, Problems)
     (problem,) = found.problems
     assert (problem.line, problem.column - 2) == (2, column) and says in problem.says
     assert problem.in_words.splitlines()[2] == " " * (problem.column + 1) + "^"
 
 
-def test_all_that_is_wrong_is_told_at_once() -> None:
+def test_all_errors_are_reported_together() -> None:
     found = load_rules("exclude x\ninclude host = a.org\nban\n")
     assert isinstance(found, Problems) and [problem.line for problem in found.problems] == [1, 3]
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.text(' ()"~=!<>,.andortscehdp\\[*', max_size=40))
-def test_no_text_makes_the_reader_of_rules_fail(text: str) -> None:
+def test_no_text_makes_the_rule_parser_fail(text: str) -> None:
     assert isinstance(load_rules(f"exclude {text}"), RuleBook | Problems)
     assert isinstance(load_rules(text), RuleBook | Problems)
 
@@ -289,13 +289,13 @@ def test_no_text_makes_the_reader_of_rules_fail(text: str) -> None:
         (r'path ~ "\.x$"', "http://a.org/yzx", False),
     ],
 )
-def test_each_field_is_compared_in_each_way(expression: str, url: str, is_so: bool) -> None:
+def test_each_field_is_compared_with_each_operator(expression: str, url: str, is_so: bool) -> None:
     assert holds(expression, url) is is_so
     assert holds(f"not  {expression}", url) is not is_so
     assert holds(f"( {expression} )", url) is is_so
 
 
-def test_quotes_hold_any_text_and_two_escapes() -> None:
+def test_quoted_strings_hold_any_text_and_two_escapes() -> None:
     assert holds(r'query = "a\"b\\c\d"', "http://a.org/?x") is False
     (problem,) = [load_rules(r'exclude path = "\"')]
     assert isinstance(problem, Problems) and "never closed" in problem.problems[0].says
@@ -305,7 +305,7 @@ def test_quotes_hold_any_text_and_two_escapes() -> None:
 
 @pytest.mark.parametrize("sign", ["=", "!=", "<", "<=", ">", ">="])
 @pytest.mark.parametrize("number", [0, 2, 5])
-def test_a_depth_is_compared_as_numbers_are(sign: str, number: int) -> None:
+def test_depths_are_compared_as_numbers(sign: str, number: int) -> None:
     compared = {"=": int.__eq__, "!=": int.__ne__, "<": int.__lt__, "<=": int.__le__, ">": int.__gt__, ">=": int.__ge__}
     for depth in range(8):
         assert holds(f"depth {sign} {number}", depth=depth) is compared[sign](depth, number)
@@ -325,7 +325,7 @@ def test_a_depth_is_compared_as_numbers_are(sign: str, number: int) -> None:
         ("type in (image/*, text/html)", "text/plain", False),
     ],
 )
-def test_a_content_type_is_named_whole_or_by_its_family(expression: str, kind: str, is_so: bool) -> None:
+def test_a_content_type_is_given_in_full_or_by_its_main_type(expression: str, kind: str, is_so: bool) -> None:
     assert holds(expression, kind=kind) is is_so and holds(expression) is None
 
 
@@ -335,7 +335,7 @@ OR = {"TT": True, "TF": True, "TU": True, "FF": False, "FU": None, "UU": None}
 
 
 @pytest.mark.parametrize(("word", "table"), [("and", AND), ("or", OR)])
-def test_what_is_not_known_is_neither_true_nor_false(word: str, table: dict[str, bool | None]) -> None:
+def test_an_unknown_value_is_neither_true_nor_false(word: str, table: dict[str, bool | None]) -> None:
     for pair, expected in table.items():
         for one, two in (pair, pair[::-1]):
             assert holds(f"{TRUTH[one]} {word} {TRUTH[two]}") is expected, pair
@@ -382,7 +382,7 @@ def test_what_is_not_known_is_neither_true_nor_false(word: str, table: dict[str,
         ("seed http://a.org/: depth", 26, "depth is followed by"),
     ],
 )
-def test_each_fault_of_a_rule_is_named_with_its_column(line: str, column: int, says: str) -> None:
+def test_each_error_in_a_rule_is_reported_with_its_column(line: str, column: int, says: str) -> None:
     found = load_rules(line)
     assert isinstance(found, Problems)
     (problem,) = found.problems
@@ -390,13 +390,13 @@ def test_each_fault_of_a_rule_is_named_with_its_column(line: str, column: int, s
     assert problem.in_words == f"line 1, column {column}: {problem.says}\n  {line}\n  {' ' * (column - 1)}^"
 
 
-def test_fifty_parentheses_are_not_too_many_and_those_that_were_closed_do_not_count() -> None:
+def test_fifty_nested_parentheses_are_accepted_and_closed_ones_do_not_count() -> None:
     assert holds("(" * 49 + "depth = 2" + ")" * 49) is True
     assert holds("not " * 48 + "depth = 2") is True
     assert holds(" or ".join(["(depth = 9)"] * 60 + ["depth = 2"])) is True
 
 
-def test_a_rule_is_kept_as_it_was_read() -> None:
+def test_a_rule_is_kept_as_written() -> None:
     rules = book(
         "  # x", "sooner 4 depth = 1", " later 1 depth = 2 ", "seed http://a.org/: depth = 3", "include depth = 4"
     )
@@ -436,7 +436,7 @@ def test_rules_on_types_are_unknown_only_where_the_type_decides(lines: list[str]
     [("T", "F", "allowed"), ("F", "F", "denied"), ("U", "F", "unknown"), ("F", "U", "unknown"), ("U", "T", "allowed"),
      ("U", "U", "unknown")],
 )  # fmt: skip
-def test_of_several_seeds_that_reach_a_url_one_that_takes_it_is_enough(one: str, two: str, early: str) -> None:
+def test_one_accepting_seed_is_enough_when_several_reach_a_url(one: str, two: str, early: str) -> None:
     names = {Allowed: "allowed", Denied: "denied", Unknown: "unknown"}
     rules = book(f"seed http://a.test/1: {TRUTH[one]}", f"seed http://a.test/2: {TRUTH[two]}")
     seeds = [(Url("http://a.test/1"), Reach.HOST), (Url("http://a.test/2"), Reach.HOST)]
@@ -449,10 +449,10 @@ def test_of_several_seeds_that_reach_a_url_one_that_takes_it_is_enough(one: str,
     assert free.judge(Url("http://a.test/x"), 2) == ALLOWED
     assert rules.for_seeds(seeds).judge(Url("http://b.test/x"), 2) == ALLOWED
     strict = book("exclude depth = 2", f"seed http://a.test/1: {TRUTH[one]}").for_seeds(seeds)
-    assert isinstance(strict.judge(Url("http://a.test/x"), 2), Denied), "what is excluded is excluded everywhere"
+    assert isinstance(strict.judge(Url("http://a.test/x"), 2), Denied), "exclude rules apply to every seed"
 
 
-def test_nudges_add_up_between_minus_four_and_four() -> None:
+def test_priority_changes_add_up_between_minus_four_and_four() -> None:
     rules = book(
         "sooner 4 depth = 1", "sooner 4 depth <= 2", "later 3 depth = 2", "later 4 depth >= 3", "later 4 depth = 4"
     )
@@ -460,7 +460,7 @@ def test_nudges_add_up_between_minus_four_and_four() -> None:
     assert NO_RULES.nudge(Url("http://a.test/"), 1) == 0
 
 
-def test_a_filter_that_fails_refuses_nothing_and_one_that_refuses_is_obeyed_all_the_same() -> None:
+def test_a_filter_that_fails_refuses_nothing_and_other_filters_still_apply() -> None:
     def fails(url: str, depth: int) -> FilterFailed:
         return FilterFailed(f"filter {depth} broke")
 

@@ -1,4 +1,4 @@
-"""What was forgotten is not let in: whole hosts, and pages however their address is spelt."""
+"""Erased hosts and pages are refused, in every spelling of their URLs."""
 
 import pytest
 
@@ -13,7 +13,7 @@ BLOCK = forgotten_of(["old.test", "port.test:8080"], ["https://shop.test/a?b=1",
     "text",
     [
         "https://old.test/",
-        "http://old.test/any/thing?x",
+        "http://old.test/any/path?x",
         "http://old.test/robots.txt",
         "https://port.test:8080/x",
         "https://shop.test/a?b=1",
@@ -22,7 +22,7 @@ BLOCK = forgotten_of(["old.test", "port.test:8080"], ["https://shop.test/a?b=1",
         "https://shop.test/index.html",
     ],
 )
-def test_it_is_kept_out_with_the_way_to_take_that_back(text: str) -> None:
+def test_an_erased_url_is_refused_and_the_message_says_how_to_undo_that(text: str) -> None:
     verdict = BLOCK.judge(Url(text))
     assert isinstance(verdict, Denied) and "gossamer forget --allow" in verdict.rule
 
@@ -37,11 +37,11 @@ def test_it_is_kept_out_with_the_way_to_take_that_back(text: str) -> None:
         "https://new.test/",
     ],
 )
-def test_everything_else_is_let_in(text: str) -> None:
+def test_all_other_urls_are_accepted(text: str) -> None:
     assert isinstance(BLOCK.judge(Url(text)), Allowed)
 
 
-def test_the_hosts_concerned_are_known_and_nothing_is_nothing() -> None:
+def test_the_blocked_hosts_are_listed_and_an_empty_list_blocks_none() -> None:
     assert BLOCK.at == {"old.test", "port.test:8080", "shop.test"}
     assert forgotten_of([], []) is NOTHING and not NOTHING and BLOCK
 
@@ -57,7 +57,7 @@ def test_the_hosts_concerned_are_known_and_nothing_is_nothing() -> None:
         ("[::1]:81", "[::1]"),
     ],
 )
-def test_hosts_that_may_have_been_meant_too_are_known(name: str, host: str) -> None:
+def test_similar_hosts_that_may_also_be_meant_are_found(name: str, host: str) -> None:
     assert is_like(name, host) and not is_like(host, host)
 
 
@@ -65,5 +65,5 @@ def test_hosts_that_may_have_been_meant_too_are_known(name: str, host: str) -> N
     ("name", "host"),
     [("notold.test", "old.test"), ("old.test", "a.old.test"), ("old.test.evil.test", "old.test"), ("[::2]", "[::1]")],
 )
-def test_hosts_that_only_look_like_it_are_not_meant(name: str, host: str) -> None:
+def test_hosts_that_only_look_similar_are_not_found(name: str, host: str) -> None:
     assert not is_like(name, host)

@@ -1,4 +1,4 @@
-"""Void parameters, farms of hosts and mirrors: what is learned from pages about addresses not yet fetched."""
+"""Void parameters, endless domains and mirrors: what pages teach about URLs that were not fetched yet."""
 
 import random
 
@@ -33,22 +33,22 @@ def text(number: int, words: int = 120) -> str:
     return " ".join("".join(chance.choices("aeioulmnrst", k=6)) for _ in range(words))
 
 
-def marks(said: str) -> Marks:
-    return marks_of(said, near(said))
+def marks(content: str) -> Marks:
+    return marks_of(content, near(content))
 
 
 def code(number: int) -> str:
     return f"{random.Random(number).getrandbits(64):016x}"
 
 
-def test_a_parameter_that_changes_nothing_is_void_and_later_addresses_are_copies() -> None:
+def test_a_parameter_that_changes_nothing_is_void_and_later_urls_are_copies() -> None:
     voids = VoidParameters()
     for number in range(AGREED + 1):
         voids.learn(Url(f"http://h.org/about?zed={code(number)}"), marks(text(1)))
     voids.learn(Url(f"http://h.org/notes?zed={code(50)}"), marks(text(2)))
     fresh = [Url(f"http://h.org/notes?zed={code(number)}") for number in range(100, 400)]
     copies = [url for url in fresh if voids.copy_of(url)]
-    assert len(fresh) * (1 - 3 / TRIED) < len(copies) < len(fresh)  # one in sixty-four is tried all the same
+    assert len(fresh) * (1 - 3 / TRIED) < len(copies) < len(fresh)  # one in sixty-four is tried nevertheless
     assert "'zed' has no effect" in (voids.copy_of(copies[0]) or "")
     assert voids.copy_of(Url(f"http://h.org/other?zed={code(7)}")) is None
     assert voids.copy_of(Url(f"http://elsewhere.org/about?zed={code(7)}")) is None
@@ -61,7 +61,7 @@ def test_a_parameter_that_chooses_pages_is_never_void() -> None:
     assert voids.copy_of(Url("http://h.org/thread?t=1001")) is None
 
 
-def test_a_void_parameter_that_begins_to_mean_something_is_void_no_more() -> None:
+def test_a_void_parameter_that_starts_to_select_content_is_no_longer_void() -> None:
     voids = VoidParameters()
     for number in range(AGREED + 1):
         voids.learn(Url(f"http://h.org/about?zed={code(number)}"), marks(text(1)))
@@ -70,7 +70,7 @@ def test_a_void_parameter_that_begins_to_mean_something_is_void_no_more() -> Non
     assert all(voids.copy_of(Url(f"http://h.org/about?zed={code(number)}")) is None for number in range(99))
 
 
-def test_codes_in_paths_and_two_parameters_at_once_are_seen_through() -> None:
+def test_void_codes_in_paths_and_pairs_of_void_parameters_are_recognised() -> None:
     for shape in ("http://h.org/s/{}/about", "http://h.org/about?a={0}&b={1}"):
         voids = VoidParameters()
         for number in range(AGREED + 1):
@@ -79,7 +79,7 @@ def test_codes_in_paths_and_two_parameters_at_once_are_seen_through() -> None:
         assert sum(found is not None for found in known) > 15
 
 
-def test_the_parts_of_an_address_are_its_parameters_its_codes_and_all_codes_together() -> None:
+def test_the_parts_of_a_url_are_its_parameters_its_codes_and_all_codes_together() -> None:
     one, two, three = code(1), code(2), code(3)
     assert list(parts_of(Url(f"http://h.org/s/{one}/about?a={two}&page=5&b={three}"))) == [
         UrlPart("the parameter 'a'", two, f"/s/{one}/about?page=5&b={three}"),
@@ -93,7 +93,7 @@ def test_the_parts_of_an_address_are_its_parameters_its_codes_and_all_codes_toge
     assert list(parts_of(Url("http://h.org/2f3a9b/a"))) == [UrlPart("part 1 of the path", "2f3a9b", "/a")]
 
 
-def test_an_address_of_very_many_parts_is_not_taken_apart() -> None:
+def test_a_url_of_too_many_parts_is_not_split() -> None:
     eight = "&".join(f"p{number}=1" for number in range(MOST_PARTS))
     assert len(list(parts_of(Url(f"http://h.org/?{eight}")))) == MOST_PARTS
     assert not list(parts_of(Url(f"http://h.org/?{eight}&q=1")))
@@ -102,7 +102,7 @@ def test_an_address_of_very_many_parts_is_not_taken_apart() -> None:
     assert not list(parts_of(Url(f"http://h.org{deep}/x?q=1")))
 
 
-def test_what_was_learned_of_void_parameters_holds_after_a_restart() -> None:
+def test_void_parameters_are_remembered_after_a_restart() -> None:
     before, after = VoidParameters(), VoidParameters()
     for number in range(AGREED + 1):
         before.learn(Url(f"http://h.org/about?zed={code(number)}"), marks(text(1)))
@@ -114,7 +114,7 @@ def test_what_was_learned_of_void_parameters_holds_after_a_restart() -> None:
     assert list(after.kept()) == list(before.kept())
 
 
-def test_a_parameter_is_void_after_six_pages_alike_and_one_in_ten_may_differ() -> None:
+def test_a_parameter_is_void_after_six_equal_pages_and_one_in_ten_may_differ() -> None:
     def is_void(agreeing: int, differing: int) -> bool:
         voids = VoidParameters()
         for number in range(agreeing + 1):
@@ -134,7 +134,7 @@ def test_a_page_without_text_teaches_nothing_about_parameters() -> None:
     assert not list(voids.kept())
 
 
-def test_F_U6_hosts_without_an_end_under_one_domain_are_refused_and_good_ones_are_not() -> None:
+def test_F_U6_endless_hosts_under_one_domain_are_refused_and_good_ones_are_not() -> None:
     farms = WildcardDomains()
     for number in range(20):
         farms.learn(Url(f"http://real{number}.farm.org/"), marks(text(number)))
@@ -158,15 +158,15 @@ def test_a_host_that_the_user_named_is_never_refused() -> None:
     assert farms.judge(Url("http://mine.farm.org/")) == Allowed()
 
 
-def test_what_is_known_of_a_domain_takes_a_table_of_its_words_and_not_a_set() -> None:
+def test_words_of_a_domain_are_kept_in_a_table_instead_of_a_set() -> None:
     farms = WildcardDomains()
     farms.learn(Url("http://a.farm.org/"), marks(text(1)))
-    ((_, sketch, met, good, run),) = [row for part in farms.kept() for row in part.rows]
+    ((_, sketch, hosts, good, run),) = [row for part in farms.kept() for row in part.rows]
     assert sketch.are_words_folded and sketch.are_phrases_folded, "thousands of domains are remembered"
-    assert (met, good, run.fetched) == (("a.farm.org",), ("a.farm.org",), 1)
+    assert (hosts, good, run.fetched) == (("a.farm.org",), ("a.farm.org",), 1)
 
 
-def test_M_E9_a_mirror_is_told_by_its_first_pages_and_only_one_of_two_is_given_up() -> None:
+def test_M_E9_a_mirror_is_recognised_by_its_first_pages_and_only_one_of_two_is_retired() -> None:
     mirrors, verdicts = Mirrors(), []
     for number in range(60):
         for host in ("one.org", "two.org"):
@@ -183,34 +183,34 @@ def copied(
     order: tuple[str, str] = ("thief", "victim"),
     own: int = 0,
 ) -> tuple[list[tuple[str, str]], str]:
-    """A host of 300 pages of which another has 22, and `own` others, and is crawled first; the verdicts."""
+    """The verdicts on a host of 300 pages and one with 22 of them and `own` others, which is crawled first."""
     mirrors, verdicts = Mirrors(), list[Mirror]()
     for host in order:
         pages, known = (22 + own, copier_links) if host == "thief" else (300, 300)
         links = [f"http://{host}.org/page/{number}" for number in range(known)]
         for number in range(pages):
             url = Url(f"http://{host}.org/page/{number}")
-            said = text(number if host == "victim" or number < 22 else 1000 + number)
-            found = mirrors.learn(url, exact(said), links if number == 0 else (), Evidence(host in seeds))
+            content = text(number if host == "victim" or number < 22 else 1000 + number)
+            found = mirrors.learn(url, exact(content), links if number == 0 else (), Evidence(host in seeds))
             verdicts += [found] if found else []
         for number in range(misses if host == "thief" else 0):
             mirrors.missed(Url(f"http://{host}.org/page/{pages + number}"))
     return [(one.host, one.of) for one in verdicts], verdicts[0].in_words() if verdicts else ""
 
 
-def test_F_X9_a_host_is_not_retired_as_mirror_of_one_that_copied_some_of_its_pages() -> None:
-    given_up = [("thief.org", "victim.org")]
-    assert copied(22, 0)[0] == given_up
-    assert copied(300, 278)[0] == given_up
-    assert copied(300, 0, ("victim",))[0] == given_up
-    assert copied(22, 0, order=("victim", "thief"))[0] == given_up
+def test_F_X9_a_host_is_not_retired_as_a_mirror_of_one_that_copied_some_of_its_pages() -> None:
+    retired = [("thief.org", "victim.org")]
+    assert copied(22, 0)[0] == retired
+    assert copied(300, 278)[0] == retired
+    assert copied(300, 0, ("victim",))[0] == retired
+    assert copied(22, 0, order=("victim", "thief"))[0] == retired
     assert copied(300, 0, own=278)[0] == [], "both have many pages of their own"
     assert "links to far fewer pages" in copied(22, 0)[1] and "22 pages compared" in copied(22, 0)[1]
     assert "does not have" in copied(300, 278)[1] and "seed" in copied(300, 0, ("victim",))[1]
 
 
-def told(**evidence: Evidence) -> Mirror | None:
-    """The verdict on two hosts with the same pages, given what else is known of each; the copier is seen first."""
+def verdict_on(**evidence: Evidence) -> Mirror | None:
+    """The verdict on two hosts with the same pages, given other evidence about each; the copier is seen first."""
     mirrors, verdicts = Mirrors(), list[Mirror]()
     for number in range(ENOUGH):
         for host, known in evidence.items():
@@ -221,32 +221,32 @@ def told(**evidence: Evidence) -> Mirror | None:
 
 def test_F_X9_the_host_whose_pages_name_the_other_as_canonical_is_the_mirror() -> None:
     copier = Evidence(canonical="victim.org")
-    found = told(thief=copier, victim=Evidence(canonical="victim.org"))
+    found = verdict_on(thief=copier, victim=Evidence(canonical="victim.org"))
     assert found is not None and (found.host, found.of) == ("thief.org", "victim.org")
     assert "canonical" in found.in_words()
-    found = told(thief=copier, victim=Evidence(is_seed=True, canonical="thief.org"))
-    assert found is not None and found.host == "thief.org", "what the user named is kept"
+    found = verdict_on(thief=copier, victim=Evidence(is_seed=True, canonical="thief.org"))
+    assert found is not None and found.host == "thief.org", "a seed is kept"
 
 
-def test_F_X9_hosts_with_other_rules_in_robots_txt_are_two_sites() -> None:
+def test_F_X9_hosts_with_different_robots_txt_rules_are_two_sites() -> None:
     private, open_to_all = (RobotsRule(False, "/private", 2),), ()
-    assert told(thief=Evidence(robots=open_to_all), victim=Evidence(robots=private)) is None
-    assert told(thief=Evidence(robots=private), victim=Evidence(robots=private)) is not None
-    named = told(thief=Evidence(canonical="victim.org", robots=open_to_all), victim=Evidence(robots=private))
+    assert verdict_on(thief=Evidence(robots=open_to_all), victim=Evidence(robots=private)) is None
+    assert verdict_on(thief=Evidence(robots=private), victim=Evidence(robots=private)) is not None
+    named = verdict_on(thief=Evidence(canonical="victim.org", robots=open_to_all), victim=Evidence(robots=private))
     assert named is not None and named.host == "thief.org"
 
 
-def test_hosts_that_share_some_pages_are_no_mirrors() -> None:
+def test_hosts_that_share_only_some_pages_are_not_mirrors() -> None:
     mirrors = Mirrors()
     found = []
     for number in range(64):
         for salt, host in enumerate(("one.org", "two.org")):
-            said = text(number) if number % 3 == 0 else text(1000 * (salt + 1) + number)
-            found.append(mirrors.learn(Url(f"http://{host}/page/{number}"), exact(said)))
+            content = text(number) if number % 3 == 0 else text(1000 * (salt + 1) + number)
+            found.append(mirrors.learn(Url(f"http://{host}/page/{number}"), exact(content)))
     assert not any(found)
 
 
-def test_the_same_texts_at_other_paths_are_no_mirror() -> None:
+def test_hosts_with_the_same_texts_at_other_paths_are_not_mirrors() -> None:
     mirrors = Mirrors()
     for number in range(ENOUGH * 2):
         assert mirrors.learn(Url(f"http://one.org/a/{number}"), exact(text(number))) is None
@@ -257,7 +257,7 @@ def test_the_same_texts_at_other_paths_are_no_mirror() -> None:
     ("pages", "misses", "is_original"),
     [(ENOUGH, 8, True), (ENOUGH, 9, False), (40, 13, True), (40, 14, False)],
 )
-def test_a_host_has_gaps_when_more_than_eight_and_a_quarter_of_its_visits_find_no_page(
+def test_a_host_has_gaps_when_more_than_eight_and_a_quarter_of_its_fetches_find_no_page(
     pages: int, misses: int, is_original: bool
 ) -> None:
     mirrors = Mirrors()
@@ -273,13 +273,13 @@ def test_a_host_has_gaps_when_more_than_eight_and_a_quarter_of_its_visits_find_n
         assert (found.host, found.of) == ("old.org", "new.org") and "does not have" in found.why
 
 
-def test_a_page_is_known_by_sixteen_of_its_phrases() -> None:
-    said = text(1)
-    assert len(near(said)) > SAMPLES == len(marks(said).shingles)
-    assert [number >> 2 for number in near(said)[:SAMPLES]] == list(marks(said).shingles)
+def test_sixteen_phrases_of_a_page_are_kept() -> None:
+    content = text(1)
+    assert len(near(content)) > SAMPLES == len(marks(content).shingles)
+    assert [number >> 2 for number in near(content)[:SAMPLES]] == list(marks(content).shingles)
 
 
-def test_pages_beyond_the_first_of_a_host_make_no_mirror() -> None:
+def test_only_the_first_pages_of_a_host_are_compared_for_mirrors() -> None:
     mirrors = Mirrors()
     for number in range(FIRST + 20):
         url = Url(f"http://old.org/{number}")
@@ -288,7 +288,7 @@ def test_pages_beyond_the_first_of_a_host_make_no_mirror() -> None:
     assert all(mirrors.learn(Url(f"http://new.org/{number}"), exact(text(number))) is None for number in later)
 
 
-def test_how_many_pages_a_host_links_to_is_known_well_from_a_few_of_their_ids() -> None:
+def test_the_number_of_linked_pages_is_estimated_well_from_a_few_ids() -> None:
     def estimated(name: str, pages: int) -> float:
         host = _Host()
         for start in range(0, pages, 50):
@@ -301,7 +301,7 @@ def test_how_many_pages_a_host_links_to_is_known_well_from_a_few_of_their_ids() 
     few = _Host()
     for count in range(1, 16):
         few.note_links("http://h.org/", [f"http://h.org/{number}" for number in range(count)])
-        assert few.size() == count, "fewer than are kept are counted"
+        assert few.size() == count, "few enough to be counted exactly"
     few.note_links("http://h.org/", [])
     assert few.size() == 15
 
@@ -318,7 +318,7 @@ def test_how_many_pages_a_host_links_to_is_known_well_from_a_few_of_their_ids() 
         ({"is_seed": True, "misses": 9}, {"is_seed": True}, False, "it links to many pages that it does not have"),
     ],
 )
-def test_of_two_hosts_the_original_is_told_by_seeds_names_gaps_and_size(
+def test_the_original_of_two_hosts_is_decided_by_seeds_names_gaps_and_size(
     one: dict[str, int], two: dict[str, int], is_one: bool | None, why: str
 ) -> None:
     def host(is_seed: int = 0, named: int = 0, misses: int = 0, own_links: int = 0) -> _Host:

@@ -1,4 +1,4 @@
-"""The few numbers that a page is known by: which words and values they name, and how many there are."""
+"""The marks of a page: the numbers that stand for its words, phrases, facts and values."""
 
 import pytest
 from xxhash import xxh32_intdigest
@@ -21,13 +21,13 @@ def number(word: bytes | str) -> int:
         ("a+b", "", True), ("€", "", True),
     ],
 )  # fmt: skip
-def test_words_are_known_without_case_and_punctuation_and_what_holds_a_digit_not_at_all(
+def test_words_ignore_case_and_punctuation_and_tokens_with_digits_are_left_out(
     one: str, other: str, is_same: bool
 ) -> None:
     assert (names_of(one) == names_of(other)) is is_same
 
 
-def test_a_text_is_known_by_half_of_its_words_chosen_by_their_hashes() -> None:
+def test_half_of_the_words_of_a_text_are_kept_chosen_by_hash() -> None:
     words = [f"{a}{b}{c}" for a in "bcdfghjk" for b in "aeiou" for c in "lmnp"]
     text = " ".join(words[:60])
     chosen = sorted(number(word) >> 2 for word in words[:60] if number(word) & 1)
@@ -38,7 +38,7 @@ def test_a_text_is_known_by_half_of_its_words_chosen_by_their_hashes() -> None:
     assert len(many.vocabulary) <= MOST_WORDS and list(many.vocabulary) == sorted(many.vocabulary)
 
 
-def test_of_a_long_text_the_beginning_and_the_end_are_looked_at_and_its_words_estimated() -> None:
+def test_only_both_ends_of_a_long_text_are_read_and_its_word_count_is_estimated() -> None:
     words = [f"{a}{b}{c}{d}" for a in "bcdfg" for b in "aeiou" for c in "lmnp" for d in "aeiou"]
     text = " ".join(words)
     assert len(text) == 5 * len(words) - 1 == 2499
@@ -46,11 +46,11 @@ def test_of_a_long_text_the_beginning_and_the_end_are_looked_at_and_its_words_es
     assert abs(found.words - len(words)) < 20
     chosen = sorted(number(word) >> 2 for word in (*words[:100], *words[-40:]) if number(word) & 1)
     assert list(found.vocabulary) == chosen[:MOST_WORDS] and len(chosen) > MOST_WORDS
-    assert marks_of(text[:700], ()).words == len(names_of(text[:700])), "a short one is looked at whole"
+    assert marks_of(text[:700], ()).words == len(names_of(text[:700])), "a short text is read completely"
 
 
 @pytest.mark.parametrize(("length", "is_spaceless"), [(60, False), (61, True)])
-def test_a_text_whose_words_are_thirty_letters_long_is_cut_into_pairs(length: int, is_spaceless: bool) -> None:
+def test_a_text_whose_words_are_over_thirty_letters_long_is_split_into_pairs(length: int, is_spaceless: bool) -> None:
     text = "あ" * (length - 1) + " "
     assert (names_of(text) == {number("ああ".encode())}) is is_spaceless
     assert words_of("abc 12 de 3f") == {"ab", "bc", "cd", "de", "e3", "3f"} and words_of("a 1") == set()
@@ -67,13 +67,13 @@ def fact(value: str) -> Triple:
         ('"https"', 0, 0), ("<http://a.test/>", 0, 0), ("_:b", 0, 0), ('"é7"', 1, 1), ('"2024"^^<http://x/int>', 1, 1),
     ],
 )  # fmt: skip
-def test_values_count_as_they_stand_and_facts_without_their_numbers(value: str, facts: int, values: int) -> None:
+def test_values_count_as_written_and_facts_without_their_numbers(value: str, facts: int, values: int) -> None:
     found = fact_marks([fact(value)])
     assert tuple(map(len, found)) == (facts, values)
     assert fact_marks([fact(value), fact(value)]) == found
 
 
-def test_a_fact_that_differs_by_a_number_is_the_same_and_its_value_another() -> None:
+def test_facts_that_differ_by_a_number_are_the_same_but_their_values_differ() -> None:
     one, other = fact_marks([fact('"lamp 7"')]), fact_marks([fact('"lamp 8"')])
     assert one[0] == other[0] and one[1] != other[1]
     many = fact_marks([fact(f'"word{"x" * n}"') for n in range(50)])

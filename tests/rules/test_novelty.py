@@ -1,4 +1,4 @@
-"""Whether a page brings anything new, and how much memory knowing it takes."""
+"""Whether a page has anything new, and how much memory it takes to decide that."""
 
 import random
 from collections.abc import Iterator
@@ -27,11 +27,11 @@ def marks(text: str, *values: str) -> Marks:
 
 
 def prose(number: int, words: int = 150) -> str:
-    """A text like others, with a few words of its own."""
+    """A text like the others, with a few words of its own."""
     chance = random.Random(number)
-    said = [chance.choice(STOCK) for _ in range(words)]
-    said[::12] = ["".join(chance.choices("aeioulmnrstkp", k=7)) for _ in said[::12]]
-    return " ".join(said)
+    chosen = [chance.choice(STOCK) for _ in range(words)]
+    chosen[::12] = ["".join(chance.choices("aeioulmnrstkp", k=7)) for _ in chosen[::12]]
+    return " ".join(chosen)
 
 
 def at(target: str) -> Url:
@@ -39,7 +39,7 @@ def at(target: str) -> Url:
 
 
 def watched() -> Novelty:
-    """One that has seen enough of the host to watch it."""
+    """A `Novelty` that has seen enough of the host to watch it."""
     novelty = Novelty(1 << 20, 1 << 10)
     for number in range(WATCHED_FROM):
         novelty.assess(at("/"), marks(prose(-number - 1)))
@@ -47,11 +47,11 @@ def watched() -> Novelty:
 
 
 def fruitful(novelty: Novelty, pages: Iterator[tuple[Url, Marks]]) -> float:
-    weighed = [novelty.assess(url, page).is_fruitful for url, page in pages]
-    return sum(weighed) / len(weighed)
+    results = [novelty.assess(url, page).is_fruitful for url, page in pages]
+    return sum(results) / len(results)
 
 
-def test_texts_of_their_own_are_new_however_many() -> None:
+def test_distinct_texts_are_new_however_many_there_are() -> None:
     assert fruitful(watched(), ((at(f"/p/{n}"), marks(prose(n))) for n in range(3000))) > 0.9
 
 
@@ -66,31 +66,31 @@ def test_a_text_that_differs_by_a_date_or_a_number_is_not_new() -> None:
     assert fruitful(watched(), pages) < 0.05
 
 
-def test_an_echo_of_the_address_is_not_new() -> None:
+def test_an_echo_of_the_url_is_not_new() -> None:
     chance = random.Random(1)
-    said = ["".join(chance.choices("abcdefghijk", k=9)) for _ in range(200)]
-    echoes = ((at(f"/{word}"), marks(f"Welcome to {word}, the place where all the good things are")) for word in said)
+    chosen = ["".join(chance.choices("abcdefghijk", k=9)) for _ in range(200)]
+    echoes = ((at(f"/{word}"), marks(f"Welcome to {word}, the place where all the good offers are")) for word in chosen)
     assert fruitful(watched(), echoes) < 0.1
 
 
-def test_pages_of_the_same_words_in_any_order_are_not_new() -> None:
+def test_pages_of_the_same_words_in_another_order_are_not_new() -> None:
     chance = random.Random(1)
     babble = ((at(f"/b/{n}"), marks(" ".join(chance.choices(STOCK, k=200)))) for n in range(400))
     assert fruitful(watched(), babble) < 0.05
 
 
-def test_letters_thrown_together_are_not_new_once_the_host_is_known() -> None:
+def test_random_letters_are_not_new_once_the_host_is_known() -> None:
     chance = random.Random(1)
     noise = (" ".join("".join(chance.choices("abcdefghijklmnop", k=8)) for _ in range(100)) for _ in range(400))
     assert fruitful(watched(), ((at(f"/n/{n}"), marks(text)) for n, text in enumerate(noise))) < 0.2
 
 
-def test_facts_not_met_before_are_new_whatever_the_text() -> None:
+def test_facts_not_seen_before_are_new_for_any_text() -> None:
     pages = ((at(f"/p/{n}"), marks("The same", f"{prose(n, 3)}", f"by {prose(-n, 3)}")) for n in range(500))
     assert fruitful(watched(), pages) > 0.9
 
 
-def test_a_page_that_only_names_itself_states_nothing_new() -> None:
+def test_a_page_whose_facts_only_name_it_states_nothing_new() -> None:
     pages = ((at(f"/p/{n}"), marks("The same", f"Page {n}", "article", "The site")) for n in range(100))
     assert fruitful(watched(), pages) < 0.05
 
@@ -101,7 +101,7 @@ def test_tables_of_numbers_are_facts_too() -> None:
     assert fruitful(watched(), rows) > 0.9
 
 
-def test_a_list_that_leads_to_new_good_pages_is_fruitful_and_one_that_leads_nowhere_is_not() -> None:
+def test_only_a_list_that_links_to_new_good_pages_is_fruitful() -> None:
     novelty = watched()
     for number in range(20):
         novelty.assess(at(f"/item/{number}"), marks(prose(number)))
@@ -111,7 +111,7 @@ def test_a_list_that_leads_to_new_good_pages_is_fruitful_and_one_that_leads_nowh
     assert not novelty.assess(at("/list/4"), marks("A list"), [at("/list/5").text]).is_fruitful
 
 
-def test_a_trap_is_told_from_what_happened_lately_or_from_totals() -> None:
+def test_a_trap_is_recognised_from_recent_pages_or_from_totals() -> None:
     novelty = watched()
     for number in range(200):
         novelty.assess(at(f"/p/{number}"), marks(prose(number)))
@@ -122,7 +122,7 @@ def test_a_trap_is_told_from_what_happened_lately_or_from_totals() -> None:
     assert not novelty.is_trap("elsewhere.org", "/p/{n}", 270, 200)
 
 
-def test_memory_is_bounded_and_as_many_hosts_as_fit_are_watched_when_too_many_take_turns() -> None:
+def test_memory_is_bounded_and_of_too_many_hosts_as_many_as_fit_are_watched() -> None:
     novelty = Novelty(200_000, 1 << 10)
     hosts = [f"h{n}.org" for n in range(200)]
     for turn in range(WATCHED_FROM + 80):
@@ -133,7 +133,7 @@ def test_memory_is_bounded_and_as_many_hosts_as_fit_are_watched_when_too_many_ta
     assert caught > 80
 
 
-def test_writing_without_spaces_is_cut_into_pairs() -> None:
+def test_text_without_spaces_is_split_into_pairs() -> None:
     words = words_of("港のそばの古い灯台では毎年夏に小さな音楽会が開かれ町の人々が集まって夜おそくまで歌をうたう")
     assert "灯台" in words and all(len(word) == 2 for word in words)
 
@@ -151,7 +151,7 @@ def test_new_facts_alone_keep_a_template_out_of_quarantine() -> None:
     assert not novelty.is_trap("example.org", "/p/{n}", 200, 200)
 
 
-def test_quotation_marks_and_other_signs_are_no_part_of_a_word_and_accents_are() -> None:
+def test_punctuation_is_not_part_of_a_word_and_accents_are() -> None:
     assert names_of("das «haus» am hafen") == names_of("das haus am hafen") - names_of("haus")
     assert len(names_of("käse für größe")) == 3, "letters beyond ASCII are letters"
     assert names_of("KÄSE FÜR") == names_of("käse für")
@@ -161,14 +161,14 @@ def test_a_host_is_watched_from_its_fifth_page_on() -> None:
     novelty = Novelty(1 << 20, 1 << 10)
     for number in range(WATCHED_FROM):
         assert novelty.assess(at(f"/p/{number}"), marks(prose(1))) == Yield("/p/{n}", True, False)
-        assert novelty.held_bytes == 0, "nothing is known of it yet"
+        assert novelty.held_bytes == 0, "nothing is stored about it yet"
     assert novelty.assess(at("/p/9"), marks(prose(1))) == Yield("/p/{n}", True, False) and novelty.held_bytes > 0
     assert novelty.assess(at("/p/10"), marks(prose(1))) == Yield("/p/{n}", False, False)
     fresh = Novelty(1 << 20, 1 << 10)
     assert fresh.assess(at("/x"), marks("Not found"), is_error=True) == Yield("/{word}", False, False)
 
 
-def test_an_error_page_brings_nothing_however_new_its_words_and_leads_nowhere() -> None:
+def test_an_error_page_is_never_fruitful_however_new_its_words_and_links() -> None:
     novelty = watched()
     for number in range(3):
         novelty.assess(at(f"/item/{number}"), marks(prose(number)))
@@ -190,18 +190,18 @@ def test_an_error_page_brings_nothing_however_new_its_words_and_leads_nowhere() 
         ("http://example.org/other/99", False),
     ],
 )
-def test_a_list_leads_on_by_a_new_link_to_another_kind_of_page_that_stands_well(link: str, is_list: bool) -> None:
+def test_a_list_has_new_links_if_they_lead_to_another_productive_template(link: str, is_list: bool) -> None:
     novelty = watched()
     for number in range(STANDING):
         novelty.assess(at(f"/item/{number}"), marks(prose(number)))
         novelty.assess(at(f"/list/{number}"), marks(prose(1000 + number)))
     assert novelty.assess(at("/list/8"), marks(prose(0)), [link]) == Yield("/list/{n}", False, False, is_list)
-    assert not novelty.assess(at("/list/9"), marks(prose(0)), [link]).is_fruitful, "a link leads on once"
+    assert not novelty.assess(at("/list/9"), marks(prose(0)), [link]).is_fruitful, "a link is new only once"
 
 
-def test_whether_a_template_is_a_trap_is_told_from_its_run_or_from_totals_once_it_is_in_debt() -> None:
+def test_a_template_is_a_trap_by_its_run_or_once_in_debt_by_its_totals() -> None:
     novelty = watched()
-    assert not novelty.is_trap("example.org", "/d/{n}", 100, 0), "no debt is known of it"
+    assert not novelty.is_trap("example.org", "/d/{n}", 100, 0), "it has no debt"
     novelty.assess(at("/d/1"), marks(prose(5)))
     novelty.assess(at("/d/2"), marks(prose(5)))
     assert novelty.is_trap("example.org", "/d/{n}", 100, 0)
@@ -211,7 +211,7 @@ def test_whether_a_template_is_a_trap_is_told_from_its_run_or_from_totals_once_i
     assert novelty.is_trap("example.org", "/d/{n}", 100, 50)
 
 
-def test_what_is_known_of_hosts_is_kept_in_parts_and_recalled() -> None:
+def test_knowledge_about_hosts_is_saved_in_parts_and_restored() -> None:
     before, after = Novelty(1 << 20, 1 << 10, key=7), Novelty(1 << 20, 1 << 10, key=9)
     for number in range(30):
         for name in ("a.org", "b.org"):
@@ -230,10 +230,10 @@ def test_what_is_known_of_hosts_is_kept_in_parts_and_recalled() -> None:
         small.recall(part)
     assert small.held_bytes <= 1000
     (links_kept, *_) = small.kept()
-    assert isinstance(links_kept, LinksKept) and links_kept.slots == bytes(4 << 9), "another size is left alone"
+    assert isinstance(links_kept, LinksKept) and links_kept.slots == bytes(4 << 9), "another size is not restored"
 
 
-def test_at_most_so_many_templates_of_a_host_are_known_the_latest() -> None:
+def test_only_the_latest_templates_of_a_host_are_kept() -> None:
     novelty = watched()
     words = [f"{a}{b}{c}" for c in "uv" for b in "klmnopqrst" for a in "abcdefghij"]
     for word in words:

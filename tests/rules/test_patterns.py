@@ -1,4 +1,4 @@
-"""Regular expressions in linear time, held against Python's own on patterns both understand."""
+"""Regular expressions in linear time, compared with Python's own on patterns that both support."""
 
 import random
 import re
@@ -48,7 +48,7 @@ def test_it_finds_what_the_standard_library_finds(pattern: str, texts: list[str]
         ("a|", "x", True),
     ],
 )
-def test_patterns_mean_what_they_do_elsewhere(pattern: str, text: str, is_found: bool) -> None:
+def test_patterns_mean_what_they_mean_in_other_engines(pattern: str, text: str, is_found: bool) -> None:
     assert pattern_of(pattern).found_in(text) is is_found
 
 
@@ -62,8 +62,8 @@ def test_patterns_mean_what_they_do_elsewhere(pattern: str, text: str, is_found:
         ("a{0,400}a{400}b", "a" * 2000),
     ],
 )
-def test_a_pattern_that_hangs_others_takes_one_look_a_character(pattern: str, text: str) -> None:
-    """Counted, not timed: however long the text, only so many different sets of states occur."""
+def test_a_pattern_that_hangs_other_engines_reads_each_character_once(pattern: str, text: str) -> None:
+    """Counted, not timed: the number of different sets of states is bounded for any length of text."""
     found = pattern_of(pattern)
     assert not found.found_in(text)
     assert len(found._cache) <= 1000
@@ -89,10 +89,10 @@ def test_a_pattern_that_hangs_others_takes_one_look_a_character(pattern: str, te
         ("(" * 60, 50, "nested more than 50 deep"),
     ],
 )
-def test_what_is_not_understood_is_pointed_at(pattern: str, at: int, says: str) -> None:
-    with pytest.raises(RuleSyntaxError, match=re.escape(says)) as trouble:
+def test_unsupported_syntax_is_reported_with_its_position(pattern: str, at: int, says: str) -> None:
+    with pytest.raises(RuleSyntaxError, match=re.escape(says)) as error:
         pattern_of(pattern)
-    assert trouble.value.at == at
+    assert error.value.at == at
 
 
 ASCII = [chr(code) for code in range(128)]
@@ -135,11 +135,11 @@ CLASSES = {
 
 
 @pytest.mark.parametrize(("pattern", "members"), CLASSES.items())
-def test_a_class_holds_these_characters_and_no_others(pattern: str, members: set[str]) -> None:
+def test_a_class_contains_exactly_these_characters(pattern: str, members: set[str]) -> None:
     found = pattern_of(pattern if pattern.startswith("(?i)") else f"^{pattern}$")
     assert {character for character in ASCII if found.found_in(character)} == members
     is_opposite = pattern in (".", r"\D", r"\W", r"\S") or "[^" in pattern
-    assert all(found.found_in(other) is is_opposite for other in "\x80é日\U0001f600"), "all beyond ASCII are one"
+    assert all(found.found_in(other) is is_opposite for other in "\x80é日\U0001f600"), "non-ASCII characters are alike"
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_a_class_holds_these_characters_and_no_others(pattern: str, members: set
         ("(a+)+a", range(2, 8)), ("", [0]), ("()", [0]), ("(a?){3}", range(4)),
     ],
 )  # fmt: skip
-def test_a_pattern_repeats_as_often_as_it_says(pattern: str, lengths: list[int]) -> None:
+def test_repetitions_match_exactly_the_given_counts(pattern: str, lengths: list[int]) -> None:
     found = pattern_of(f"^({pattern})$")
     assert [length for length in range(8) if found.found_in("a" * length)] == list(lengths)
 
@@ -165,7 +165,7 @@ def test_a_pattern_repeats_as_often_as_it_says(pattern: str, lengths: list[int])
         ("b$|^ab", ["ab", "b", "bab"]), ("^^a$$", ["a"]), ("(a$|b)$", ["a", "ab", "ba", "b", "bab"]),
     ],
 )  # fmt: skip
-def test_places_are_the_two_ends_of_the_text(pattern: str, found_in: list[str]) -> None:
+def test_anchors_match_the_two_ends_of_the_text(pattern: str, found_in: list[str]) -> None:
     found = pattern_of(pattern)
     assert [text for text in ("a", "ab", "ba", "b", "bab", "") if found.found_in(text)] == found_in
 
@@ -184,11 +184,11 @@ def test_places_are_the_two_ends_of_the_text(pattern: str, found_in: list[str]) 
         ("((a{1000}){3})", 0, "too large"), ("(?i)(", 4, "never closed"),
     ],
 )  # fmt: skip
-def test_each_fault_of_a_pattern_is_named_with_its_place(pattern: str, at: int, says: str) -> None:
-    with pytest.raises(RuleSyntaxError) as trouble:
+def test_each_error_in_a_pattern_is_reported_with_its_position(pattern: str, at: int, says: str) -> None:
+    with pytest.raises(RuleSyntaxError) as error:
         pattern_of(pattern)
-    assert says in trouble.value.says and trouble.value.says == str(trouble.value)
-    assert trouble.value.at == at
+    assert says in error.value.says and error.value.says == str(error.value)
+    assert error.value.at == at
 
 
 def test_a_pattern_may_be_as_large_and_as_deep_as_the_limits() -> None:
@@ -202,7 +202,7 @@ def test_a_pattern_may_be_as_large_and_as_deep_as_the_limits() -> None:
         pattern_of(f"a{{{MOST_STATES}}}b{{5}}")
 
 
-def test_what_is_remembered_is_bounded_and_changes_no_answer() -> None:
+def test_the_cache_is_bounded_and_changes_no_result() -> None:
     found = pattern_of("^(a|b)*a(a|b){11}$")
     chance = random.Random(6)
     for _ in range(60):

@@ -1,4 +1,4 @@
-"""Which versions of a page stay: the newest always, what others refer to, and nothing changes when asked twice."""
+"""Which versions of a page are kept: always the newest and what others refer to; a second run changes nothing."""
 
 import pytest
 from hypothesis import given
@@ -11,12 +11,12 @@ from gossamer.values.capture import VANISHED
 
 NOW = 3_000 * DAY
 LAST = [Retain("last", n) for n in (1, 2, 5)]
-WAYS = [Retain(), Retain("thinned"), *LAST]
+RULES = [Retain(), Retain("thinned"), *LAST]
 
 
 @st.composite
-def pasts(draw: st.DrawFn) -> list[RetainedVersion]:
-    """Captures of one address, the oldest first; some have no body and refer to an earlier one that has."""
+def histories(draw: st.DrawFn) -> list[RetainedVersion]:
+    """Captures of one URL, the oldest first; some have no body and refer to an earlier one that has one."""
     ages = draw(st.lists(st.integers(0, 2_500 * 24), min_size=1, max_size=60, unique=True))
     made: list[RetainedVersion] = []
     for age in sorted(ages, reverse=True):
@@ -28,31 +28,31 @@ def pasts(draw: st.DrawFn) -> list[RetainedVersion]:
     return made
 
 
-@given(pasts(), st.sampled_from(WAYS))
-def test_the_newest_stays_and_the_newest_page_stays(past: list[RetainedVersion], retain: Retain) -> None:
-    stay = kept(past, retain, NOW)
-    assert past[-1].fetched_at in stay
+@given(histories(), st.sampled_from(RULES))
+def test_the_newest_version_and_the_newest_page_are_kept(past: list[RetainedVersion], retain: Retain) -> None:
+    retained = kept(past, retain, NOW)
+    assert past[-1].fetched_at in retained
     assert [one.fetched_at for one in past if one.is_page][-1:] == sorted(
-        stay & {one.fetched_at for one in past if one.is_page}
+        retained & {one.fetched_at for one in past if one.is_page}
     )[-1:]
 
 
-@given(pasts(), st.sampled_from(WAYS))
-def test_what_a_kept_one_refers_to_stays_with_it(past: list[RetainedVersion], retain: Retain) -> None:
-    stay = kept(past, retain, NOW)
-    assert stay <= {one.fetched_at for one in past}
-    assert all(one.refers_at is None or one.refers_at in stay for one in past if one.fetched_at in stay)
+@given(histories(), st.sampled_from(RULES))
+def test_versions_that_a_kept_version_refers_to_are_kept(past: list[RetainedVersion], retain: Retain) -> None:
+    retained = kept(past, retain, NOW)
+    assert retained <= {one.fetched_at for one in past}
+    assert all(one.refers_at is None or one.refers_at in retained for one in past if one.fetched_at in retained)
 
 
-@given(pasts(), st.sampled_from(WAYS))
-def test_asked_again_it_keeps_all_that_it_has_kept(past: list[RetainedVersion], retain: Retain) -> None:
-    stay = kept(past, retain, NOW)
-    assert kept([one for one in past if one.fetched_at in stay], retain, NOW) == stay
+@given(histories(), st.sampled_from(RULES))
+def test_applying_the_rule_again_keeps_the_same_versions(past: list[RetainedVersion], retain: Retain) -> None:
+    retained = kept(past, retain, NOW)
+    assert kept([one for one in past if one.fetched_at in retained], retain, NOW) == retained
 
 
-@given(pasts(), st.sampled_from(WAYS))
-def test_the_views_are_made_again_as_they_are(past: list[RetainedVersion], retain: Retain) -> None:
-    """What they hold: the newest page, unless it has vanished since, or a later answer may ask not to be indexed."""
+@given(histories(), st.sampled_from(RULES))
+def test_the_views_are_rebuilt_as_they_were(past: list[RetainedVersion], retain: Retain) -> None:
+    """The views hold the newest page, unless it has vanished since or a later response may have a noindex."""
 
     def held(versions: list[RetainedVersion]) -> tuple[object, ...]:
         page = next((one for one in reversed(versions) if one.is_page), None)
@@ -60,18 +60,18 @@ def test_the_views_are_made_again_as_they_are(past: list[RetainedVersion], retai
         silent = [one.fetched_at for one in later if one.status == 200 and one.refers_at is None]
         return page, any(one.status in VANISHED for one in later), silent
 
-    stay = kept(past, retain, NOW)
-    assert held([one for one in past if one.fetched_at in stay]) == held(past)
+    retained = kept(past, retain, NOW)
+    assert held([one for one in past if one.fetched_at in retained]) == held(past)
 
 
-@given(pasts())
-def test_the_first_stays_when_thinned(past: list[RetainedVersion]) -> None:
+@given(histories())
+def test_thinning_keeps_the_first_version(past: list[RetainedVersion]) -> None:
     assert past[0].fetched_at in kept(past, Retain("thinned"), NOW)
 
 
-@given(pasts(), st.integers(0, 400))
-def test_thinned_a_second_time_later_it_is_as_if_thinned_once(past: list[RetainedVersion], days: int) -> None:
-    """Months are whole weeks: what one a week has kept is enough for one a month."""
+@given(histories(), st.integers(0, 400))
+def test_thinning_twice_gives_the_same_as_thinning_once_later(past: list[RetainedVersion], days: int) -> None:
+    """Months are whole weeks: keeping one version a week is enough to keep one a month."""
     plain = [RetainedVersion(one.fetched_at) for one in past]
     first = kept(plain, Retain("thinned"), NOW)
     later = NOW + days * DAY
@@ -79,10 +79,10 @@ def test_thinned_a_second_time_later_it_is_as_if_thinned_once(past: list[Retaine
     assert again == kept(plain, Retain("thinned"), later)
 
 
-def test_thinned_keeps_all_of_a_month_then_one_a_week_then_one_every_four() -> None:
+def test_thinning_keeps_all_of_a_month_then_one_a_week_then_one_every_four_weeks() -> None:
     daily = [RetainedVersion(NOW - age * DAY) for age in range(1_000, -1, -1)]
-    stay = kept(daily, Retain("thinned"), NOW)
-    ages = sorted((NOW - at) // DAY for at in stay)
+    retained = kept(daily, Retain("thinned"), NOW)
+    ages = sorted((NOW - at) // DAY for at in retained)
     assert ages[:31] == list(range(31))
     weekly = [NOW - age * DAY for age in ages if 30 < age <= 364]
     monthly = [NOW - age * DAY for age in ages if 364 < age < 1_000]
@@ -91,7 +91,7 @@ def test_thinned_keeps_all_of_a_month_then_one_a_week_then_one_every_four() -> N
     assert ages[-1] == 1_000
 
 
-def test_last_counts_versions_with_a_body_and_keeps_when_they_were_seen_again() -> None:
+def test_last_counts_versions_with_a_body_and_keeps_their_later_sightings() -> None:
     past = [
         RetainedVersion(1),
         RetainedVersion(2),
@@ -103,7 +103,7 @@ def test_last_counts_versions_with_a_body_and_keeps_when_they_were_seen_again() 
     assert kept(past, Retain("last", 2), NOW) == {2, 3, 4, 5}
 
 
-def test_failures_and_changes_that_do_not_count_crowd_no_page_out() -> None:
+def test_failures_and_insignificant_changes_displace_no_page() -> None:
     past = [
         RetainedVersion(1),
         RetainedVersion(2),
@@ -111,12 +111,10 @@ def test_failures_and_changes_that_do_not_count_crowd_no_page_out() -> None:
         *(RetainedVersion(at, 503, False) for at in range(4, 9)),
     ]
     past += [RetainedVersion(at, 200, False) for at in range(9, 12)]
-    assert kept(past, Retain("last", 2), NOW) == {2, 3, 9, 10, 11}, (
-        "what came after the last page may ask to be left out"
-    )
+    assert kept(past, Retain("last", 2), NOW) == {2, 3, 9, 10, 11}, "a version after the last page may have a noindex"
 
 
-def test_when_a_page_was_found_gone_stays_known() -> None:
+def test_the_time_when_a_page_was_found_gone_is_kept() -> None:
     past = [
         RetainedVersion(1),
         RetainedVersion(2, 410, False),
@@ -132,7 +130,7 @@ def _gone(*moments: int) -> list[RetainedVersion]:
     return [RetainedVersion(at, 404, False) for at in moments]
 
 
-def test_of_a_week_a_page_stays_rather_than_a_failure_that_came_later() -> None:
+def test_in_each_week_a_page_is_kept_rather_than_a_later_failure() -> None:
     start = (NOW - 200 * DAY) // WEEK * WEEK
     week = [
         RetainedVersion(start),
@@ -152,19 +150,19 @@ def test_a_robots_txt_is_kept_like_a_page() -> None:
     assert kept(past, Retain("last", 2), NOW) == {8, 9}
 
 
-def test_a_page_that_asked_not_to_be_indexed_does_not_come_back() -> None:
-    """Page, then a noindex, then a failure: without the second a rebuild would bring the first back."""
+def test_a_page_with_a_later_noindex_is_not_restored() -> None:
+    """A page, a noindex, a failure: without the second version, a rebuild would restore the first."""
     past = [RetainedVersion(1), RetainedVersion(2, 200, False), RetainedVersion(3, 500, False)]
     assert kept(past, Retain("last", 1), NOW) == {1, 2, 3}
 
 
 @pytest.mark.parametrize("text", ["", "last", "last:0", "last:-1", "last:1.5", "first:2", "ALL", "last:5 "])
-def test_other_words_are_refused(text: str) -> None:
+def test_unknown_retention_rules_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not all, last:N"):
         retain_of(text)
 
 
-def test_the_three_ways_are_understood() -> None:
+def test_the_three_retention_rules_are_parsed() -> None:
     assert [retain_of(text) for text in ("all", "thinned", "last:12")] == [
         Retain(),
         Retain("thinned"),
@@ -172,18 +170,18 @@ def test_the_three_ways_are_understood() -> None:
     ]
 
 
-def test_a_redirect_is_no_successful_answer_and_is_not_held_for_the_views() -> None:
+def test_a_redirect_is_not_a_successful_response_and_is_not_kept_for_the_views() -> None:
     past = [RetainedVersion(NOW - 3 * DAY, 200, True, None), RetainedVersion(NOW - 2 * DAY, 300, False, None)]
     past += [RetainedVersion(NOW - DAY, 299, False, None), RetainedVersion(NOW, 500, False, None)]
-    stay = kept(past, Retain("last", 1), NOW)
-    assert NOW - DAY in stay and NOW - 2 * DAY not in stay
+    retained = kept(past, Retain("last", 1), NOW)
+    assert NOW - DAY in retained and NOW - 2 * DAY not in retained
 
 
-def test_what_is_young_takes_no_place_of_what_is_old() -> None:
-    """A week that is partly more than a month ago keeps one of its old captures beside all of its young ones."""
+def test_recent_versions_do_not_displace_old_ones() -> None:
+    """A week that is partly more than a month ago keeps one of its old captures and all of its recent ones."""
     daily = [RetainedVersion(at) for at in range(NOW - 60 * DAY, NOW + 1, DAY)]
     for now in range(NOW, NOW + 7 * DAY, DAY):
-        stay = kept(daily, Retain("thinned"), now)
+        retained = kept(daily, Retain("thinned"), now)
         old = [one.fetched_at for one in daily if now - one.fetched_at > 30 * DAY]
         newest_of_week = {at // WEEK: at for at in old}
-        assert set(newest_of_week.values()) <= stay, now
+        assert set(newest_of_week.values()) <= retained, now

@@ -1,4 +1,4 @@
-"""robots.txt: what the files say and what they let through. FAULTS R5, R6, R8, R9, R11; MISSION A3."""
+"""robots.txt: how files are parsed and which URLs they allow. FAULTS R5, R6, R8, R9, R11; MISSION A3."""
 
 import sys
 from collections.abc import Callable
@@ -33,7 +33,7 @@ def allowed(body: bytes | str, path: str, agent: str = AGENT) -> bool:
     return verdict(body, path, agent) == Allowed()
 
 
-def test_M_A3_the_example_of_the_documents():
+def test_M_A3_the_example_from_the_documentation():
     body = "User-agent: *\nDisallow: /paths\nDisallow: /path/\n\nUser-agent: Googlebot\nDisallow:\n"
     for path in ("/path/file", "/paths/file", "/pathscanbelong"):
         assert not allowed(body, path)
@@ -61,17 +61,17 @@ def test_the_order_in_which_rules_are_kept_does_not_matter():
         assert judge(Url("http://site.test/a/b/c"), robots) == Denied("Disallow: /a/b/c (line 4)")
 
 
-def test_groups_of_one_agent_are_merged_and_shut_the_others_out():
+def test_groups_of_one_agent_are_merged_and_exclude_all_other_groups():
     body = (
         "User-agent: gossamer\nDisallow: /one\n\nUser-agent: *\nDisallow: /\n\n"
         "User-agent: other\nUser-agent: GOSSAMER/2.0\nDisallow: /two\nCrawl-delay: 3\n"
     )
     assert not allowed(body, "/one") and not allowed(body, "/two") and allowed(body, "/three")
     assert parse(body.encode(), AGENT).crawl_delay_s == 3.0
-    assert not allowed(body, "/three", "somebody")
+    assert not allowed(body, "/three", "otherbot")
 
 
-def test_a_line_that_is_no_rule_does_not_end_a_list_of_agents():
+def test_a_line_that_is_not_a_rule_does_not_end_a_list_of_agents():
     body = "User-agent: a\nSitemap: http://site.test/map\nUser-agent: gossamer\nDisallow: /x\n"
     assert not allowed(body, "/x") and not allowed(body, "/x", "a")
 
@@ -106,7 +106,7 @@ def test_robots_txt_itself_may_always_be_fetched():
 
 
 @pytest.mark.parametrize("state", [RobotsState.PENDING, RobotsState.UNREACHABLE])
-def test_without_a_file_that_could_be_read_nothing_is_fetched(state):
+def test_without_a_readable_file_nothing_may_be_fetched(state):
     robots = Robots("http://site.test", state, 0, 0)
     assert isinstance(judge(Url("http://site.test/"), robots), Denied)
 
@@ -121,10 +121,10 @@ def test_F_R5_a_long_file_is_cut_at_a_line_and_flagged():
     assert judge(Url("http://site.test/last"), robots_of(parsed)) == Allowed()
 
 
-def test_F_R5_half_a_rule_is_no_rule():
+def test_F_R5_a_truncated_rule_is_dropped():
     before = b"User-agent: *\n" + b"#" * (MOST_BYTES - 30) + b"\n"
     parsed = parse(before + b"Disallow: /only-this-page.html\n", AGENT)
-    assert parsed.rules == (), "cut to /only it would forbid too much"
+    assert parsed.rules == (), "the rule /only would forbid too much"
 
 
 def test_F_R5_a_line_of_a_megabyte_is_dropped():
@@ -156,7 +156,7 @@ def test_F_R6_odd_bytes_do_not_hide_the_rules(body, flags):
     assert parsed.flags == flags
 
 
-def test_F_R6_what_cannot_be_parsed_allows_all_and_is_flagged():
+def test_F_R6_an_unparsable_file_allows_all_and_is_flagged():
     assert parse(b"<!doctype html><html><body>404, sorry</body></html>", AGENT) == ParsedRobots(flags=("html",))
     assert parse(b"just some words\nand more", AGENT) == ParsedRobots(flags=("not-robots",))
     assert parse(b"", AGENT) == ParsedRobots()
@@ -164,21 +164,21 @@ def test_F_R6_what_cannot_be_parsed_allows_all_and_is_flagged():
 
 
 class Watched(str):
-    """A target that counts how many of its characters are looked at."""
+    """A target that counts how many of its characters are read."""
 
-    looked = 0
+    read = 0
 
     def find(self, part: str, start: int = 0) -> int:  # type: ignore[override]
         found = super().find(part, start)
-        self.looked += (len(self) if found < 0 else found + len(part)) - start
+        self.read += (len(self) if found < 0 else found + len(part)) - start
         return found
 
     def startswith(self, part: str) -> bool:  # type: ignore[override]
-        self.looked += len(part)
+        self.read += len(part)
         return super().startswith(part)
 
     def endswith(self, part: str) -> bool:  # type: ignore[override]
-        self.looked += len(part)
+        self.read += len(part)
         return super().endswith(part)
 
 
@@ -186,11 +186,11 @@ class Watched(str):
 @pytest.mark.parametrize(
     "pattern", ["/" + "*a" * 30 + "$", "/" + "*a" * 30, "/*" + "a" * 50 + "c", "/" + "*" * 500 + "c"]
 )
-def test_F_R8_a_pattern_full_of_stars_looks_at_each_character_once(pattern: str, end: str) -> None:
+def test_F_R8_a_pattern_full_of_stars_reads_each_character_once(pattern: str, end: str) -> None:
     path = Watched("/" + "a" * 100_000 + end)
     is_match = matches(pattern, path)
     assert is_match is (pattern[-1] == "a" or (pattern[-1] == "$" and not end))
-    assert path.looked <= len(path) + len(pattern)
+    assert path.read <= len(path) + len(pattern)
 
 
 def many(pattern: str, count: int = 20_000) -> Robots:
@@ -199,7 +199,7 @@ def many(pattern: str, count: int = 20_000) -> Robots:
 
 
 def calls(work: Callable[[], object]) -> int:
-    """How many functions it calls, ours and Python's."""
+    """How many functions the work calls, ours and Python's."""
     count = 0
 
     def note(*_: object) -> None:
@@ -218,7 +218,7 @@ def calls(work: Callable[[], object]) -> int:
     "line",
     ["Disallow: /*a*b?c=%41$", "User-agent: x{}", "Sitemap: http://a/{}", "x: y", "no line", "Content-Signal: a=b"],
 )
-def test_F_R8_reading_takes_a_few_steps_a_line_and_no_more(line: str) -> None:
+def test_F_R8_parsing_takes_only_a_few_calls_per_line(line: str) -> None:
     few, most = (
         calls(partial(survey, "\n".join(["User-agent: *", *[line] * count]).encode(), AGENT))
         for count in (2_000, 8_000)
@@ -227,25 +227,25 @@ def test_F_R8_reading_takes_a_few_steps_a_line_and_no_more(line: str) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["/*{}z*a*b$", "/{}", "/*{}"])
-def test_F_R8_a_verdict_takes_a_few_steps_a_rule_and_no_more(pattern: str) -> None:
+def test_F_R8_a_verdict_takes_only_a_few_calls_per_rule(pattern: str) -> None:
     url = Url("http://site.test/a/page/of/usual/length.html?a=b")
     few, most = (calls(partial(judge, url, many(pattern, count))) for count in (5_000, 20_000))
     assert most < 20_000 * 25 and most < few * 4.1
 
 
-def test_F_R8_twenty_thousand_rules_are_all_looked_at() -> None:
+def test_F_R8_twenty_thousand_rules_are_all_checked() -> None:
     assert judge(Url("http://site.test/a/page/of/usual/length.html?a=b"), many("/*{}z*a*b$")) == Allowed()
     assert judge(Url("http://site.test/" + "a" * 8000), many("/{}")) == Allowed()
     assert judge(Url("http://site.test/x19999/y"), many("/x{}/")) == Denied("Disallow: /x19999/ (line 20001)")
 
 
-def test_F_R8_a_verdict_that_would_cost_too_much_is_no():
+def test_F_R8_a_url_that_is_too_expensive_to_check_is_refused():
     verdict = judge(Url("http://site.test/" + "a" * 8000), many("/*{:x}*a*b$"))
     assert verdict == Denied("robots.txt has too many patterns for a URL this long")
 
 
 @pytest.mark.parametrize(
-    ("said", "delay_s"),
+    ("value", "delay_s"),
     [
         ("0.001", 0.001),
         ("10", 10.0),
@@ -257,12 +257,12 @@ def test_F_R8_a_verdict_that_would_cost_too_much_is_no():
         ("", None),
     ],
 )
-def test_F_R11_a_crawl_delay_is_a_sane_number_or_none(said, delay_s):
-    assert parse(f"User-agent: *\nCrawl-delay: {said}\n".encode(), AGENT).crawl_delay_s == delay_s
+def test_F_R11_a_crawl_delay_is_a_sane_number_or_ignored(value, delay_s):
+    assert parse(f"User-agent: *\nCrawl-delay: {value}\n".encode(), AGENT).crawl_delay_s == delay_s
 
 
 @pytest.mark.parametrize(
-    ("said", "delay_s"),
+    ("value", "delay_s"),
     [
         ("1/10", 10.0),
         ("1/10s", 10.0),
@@ -275,12 +275,12 @@ def test_F_R11_a_crawl_delay_is_a_sane_number_or_none(said, delay_s):
         ("99999999999999999999/1", None),
     ],
 )
-def test_F_R11_a_request_rate_is_a_gap_too(said: str, delay_s: float | None) -> None:
-    assert parse(f"User-agent: *\nRequest-rate: {said}\n".encode(), AGENT).crawl_delay_s == delay_s
+def test_F_R11_a_request_rate_also_sets_the_gap(value: str, delay_s: float | None) -> None:
+    assert parse(f"User-agent: *\nRequest-rate: {value}\n".encode(), AGENT).crawl_delay_s == delay_s
 
 
 @pytest.mark.parametrize(
-    ("said", "delay_s"),
+    ("value", "delay_s"),
     [
         ("86400", 86_400.0),
         ("12h", 43_200.0),
@@ -294,17 +294,17 @@ def test_F_R11_a_request_rate_is_a_gap_too(said: str, delay_s: float | None) -> 
         ("", None),
     ],
 )
-def test_M_A3_a_recrawl_delay_is_a_sane_number_or_none(said: str, delay_s: float | None) -> None:
-    found = parse(f"User-agent: *\nRecrawl-delay: {said}\nDisallow: /x\n".encode(), AGENT)
+def test_M_A3_a_recrawl_delay_is_a_sane_number_or_ignored(value: str, delay_s: float | None) -> None:
+    found = parse(f"User-agent: *\nRecrawl-delay: {value}\nDisallow: /x\n".encode(), AGENT)
     assert found.recrawl_delay_s == delay_s and found.crawl_delay_s is None and len(found.rules) == 1
 
 
-def test_F_R11_of_a_crawl_delay_and_a_request_rate_the_longer_is_kept() -> None:
+def test_F_R11_the_longer_of_crawl_delay_and_request_rate_is_kept() -> None:
     for lines in ("Crawl-delay: 3\nRequest-rate: 1/5", "Request-rate: 1/3\nCrawl-delay: 5"):
         assert parse(f"User-agent: *\n{lines}\n".encode(), AGENT).crawl_delay_s == 5.0
 
 
-def test_sitemaps_speak_to_every_agent_and_are_told_once():
+def test_sitemaps_apply_to_every_agent_and_are_listed_once():
     body = b"Sitemap: http://a.test/1\nUser-agent: x\nDisallow: /\nsitemap:/2\nSitemap: http://a.test/1\n"
     assert parse(body, AGENT).sitemaps == ("http://a.test/1", "/2")
 
@@ -329,7 +329,7 @@ def test_a_signal_never_allows_anything() -> None:
     assert not allowed(b"User-agent: *\nContent-Signal: search=yes\nDisallow: /\n", "/x")
 
 
-def test_extensions_that_are_known_are_kept_as_written() -> None:
+def test_known_extensions_are_kept_as_written() -> None:
     body = b"Host: www.site.test\nUser-agent: *\nVisit-time: 0100-0500\nRequest-rate: 1/5\nClean-param: sid /f\nX: y\n"
     assert parse(body, AGENT).extensions == (
         ("host", "www.site.test"),
@@ -340,7 +340,7 @@ def test_extensions_that_are_known_are_kept_as_written() -> None:
     assert parse(SIGNALS, AGENT).extensions == (("content-usage", "/news train-ai=n"),)
 
 
-def test_what_is_kept_of_a_file_is_bounded() -> None:
+def test_stored_extensions_and_signals_are_bounded() -> None:
     lines = "".join(f"Clean-param: {'p' * 9000}{number} /\nContent-Signal: a{number}=b\n" for number in range(100))
     parsed = parse(f"User-agent: *\n{lines}".encode(), AGENT)
     assert len(parsed.extensions) <= 50 and len(parsed.signals) <= 50
@@ -373,30 +373,30 @@ def test_the_group_that_applies_is_named_with_its_lines() -> None:
         ("loose", "", "gossamer", False),
     ],
 )
-def test_F_R9_agents_are_told_apart_by_name_by_token_or_loosely(
+def test_F_R9_agents_are_matched_by_name_by_token_or_loosely(
     naming: str, line: str, agent: str, is_meant: bool
 ) -> None:
     parsed = parse(f"User-agent: {line}\nDisallow: /x\n".encode(), agent, naming)  # type: ignore[arg-type]
     assert bool(parsed.rules) is is_meant
 
 
-def test_F_R9_a_loose_reading_takes_the_longest_name_alone() -> None:
+def test_F_R9_loose_matching_takes_only_the_longest_name() -> None:
     body = b"User-agent: news\nDisallow: /a\nUser-agent: newsbot\nDisallow: /b\nUser-agent: *\nDisallow: /c\n"
     assert [rule.pattern for rule in parse(body, "newsbot-images", "loose").rules] == ["/b"]
 
 
-def test_rules_of_a_file_that_names_nobody_are_for_everybody() -> None:
+def test_rules_of_a_file_without_agents_apply_to_every_agent() -> None:
     parsed = parse(b"# hello\nDisallow: /x\nCrawl-delay: 7\n", AGENT)
     assert (parsed.group, parsed.flags, parsed.crawl_delay_s) == ("*", ("no-agent",), 7.0)
     assert not allowed(b"Disallow: /x\n", "/x")
 
 
-def test_rules_before_the_first_agent_and_after_a_garbled_one_are_for_nobody() -> None:
+def test_rules_before_the_first_agent_or_after_a_garbled_one_apply_to_no_agent() -> None:
     assert allowed(b"Disallow: /x\nUser-agent: *\nDisallow: /y\n", "/x")
-    assert allowed(b"\x11\xbfUser-agent: somebody\nDisallow: /x\n", "/x")
+    assert allowed(b"\x11\xbfUser-agent: otherbot\nDisallow: /x\n", "/x")
 
 
-def test_colons_may_be_missing_from_a_whole_file_and_not_from_one_line() -> None:
+def test_colons_may_be_missing_from_a_whole_file_but_not_from_single_lines() -> None:
     assert not allowed("user-agent *\ndisallow /x\n", "/x")
     assert allowed("User-agent: *\ndisallow /x\nDisallow: /y\n", "/x")
 
@@ -407,10 +407,10 @@ def test_noindex_is_a_rule_that_ends_a_list_of_agents() -> None:
 
 def test_a_verdict_is_explained_with_every_rule_that_matches() -> None:
     body = b"User-agent: *\nDisallow: /a\nAllow: /a/b\nDisallow: /a/b/*\nDisallow: /z\n"
-    told = explain(Url("http://site.test/a/b/c"), robots_of(parse(body, AGENT)))
-    assert told.verdict == Denied("Disallow: /a/b/* (line 4)") and told.because == told.verdict.rule
-    assert (told.group, told.rule) == ("*", RobotsRule(False, "/a/b/*", 4))
-    assert [rule.line for rule in told.candidates] == [4, 3, 2]
+    result = explain(Url("http://site.test/a/b/c"), robots_of(parse(body, AGENT)))
+    assert result.verdict == Denied("Disallow: /a/b/* (line 4)") and result.because == result.verdict.rule
+    assert (result.group, result.rule) == ("*", RobotsRule(False, "/a/b/*", 4))
+    assert [rule.line for rule in result.candidates] == [4, 3, 2]
 
 
 @pytest.mark.parametrize(
@@ -423,9 +423,9 @@ def test_a_verdict_is_explained_with_every_rule_that_matches() -> None:
         ("User-agent: *\nAllow: /b\nDisallow: /\n", "/b", "Allow: /b (line 2)"),
     ],
 )
-def test_what_is_allowed_is_explained_too(body: str, path: str, because: str) -> None:
-    told = explain(Url("http://site.test" + path), robots_of(parse(body.encode(), AGENT)))
-    assert told.verdict == Allowed() and told.because == because
+def test_an_allowed_url_is_explained_too(body: str, path: str, because: str) -> None:
+    result = explain(Url("http://site.test" + path), robots_of(parse(body.encode(), AGENT)))
+    assert result.verdict == Allowed() and result.because == because
 
 
 @pytest.mark.parametrize(
@@ -436,9 +436,9 @@ def test_what_is_allowed_is_explained_too(body: str, path: str, because: str) ->
         (RobotsState.PENDING, Denied, "could not be read"),
     ],
 )
-def test_without_a_file_the_state_explains(state: RobotsState, verdict: type, words: str) -> None:
-    told = explain(Url("http://site.test/"), Robots("http://site.test", state, 0, 0))
-    assert isinstance(told.verdict, verdict) and words in told.because and told.candidates == ()
+def test_without_a_file_the_explanation_names_the_state(state: RobotsState, verdict: type, words: str) -> None:
+    result = explain(Url("http://site.test/"), Robots("http://site.test", state, 0, 0))
+    assert isinstance(result.verdict, verdict) and words in result.because and result.candidates == ()
 
 
 _LINES = st.lists(
@@ -453,9 +453,9 @@ def test_an_explanation_agrees_with_the_verdict(lines: list[str], path: str) -> 
     url = url_of("http://site.test/" + path)
     if url is None:
         return
-    told = explain(url, robots)
-    assert told.verdict == judge(url, robots)
-    assert (told.rule is None or told.rule.allows) is (told.verdict == Allowed())
+    result = explain(url, robots)
+    assert result.verdict == judge(url, robots)
+    assert (result.rule is None or result.rule.allows) is (result.verdict == Allowed())
 
 
 @given(st.binary(max_size=300), st.text(max_size=20))
@@ -464,27 +464,27 @@ def test_no_file_makes_the_parser_fail(body, agent):
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(parsed), type=ParsedRobots) == parsed
 
 
-def _slowly(pattern: str, target: str) -> bool:
-    """The definition, without thought for time."""
+def _matches_slowly(pattern: str, target: str) -> bool:
+    """The definition, regardless of speed."""
     if not pattern:
         return True
     if pattern == "$":
         return not target
     if pattern[0] == "*":
-        return any(_slowly(pattern[1:], target[start:]) for start in range(len(target) + 1))
-    return bool(target) and target[0] == pattern[0] and _slowly(pattern[1:], target[1:])
+        return any(_matches_slowly(pattern[1:], target[start:]) for start in range(len(target) + 1))
+    return bool(target) and target[0] == pattern[0] and _matches_slowly(pattern[1:], target[1:])
 
 
 @given(st.from_regex(r"\A[ab*]{0,8}\$?\Z"), st.text("ab", max_size=10))
 def test_the_matcher_agrees_with_the_definition(pattern, target):
-    assert matches(pattern, target) is _slowly(pattern, target)
+    assert matches(pattern, target) is _matches_slowly(pattern, target)
 
 
-def test_the_plain_piece_of_a_pattern_leaves_out_its_stars_and_its_end() -> None:
+def test_the_literal_piece_of_a_pattern_excludes_its_stars_and_its_end_anchor() -> None:
     rules = parse(b"User-agent: *\nDisallow: /a*/longest$\nDisallow: *x$\nDisallow: /plain", "Gossamer").rules
     assert set(pieces_of(rules)) == {"/longest", "x", "/plain"}
 
 
-def test_half_of_a_surrogate_pair_in_an_address_is_escaped_and_does_not_end_the_matcher() -> None:
+def test_half_of_a_surrogate_pair_in_a_url_is_escaped_and_does_not_stop_the_matcher() -> None:
     assert normal_target("/a\ud800b") == "/a%3Fb"
     assert normal_pattern("/\udfff*x$") == "/%3F*x$"

@@ -1,4 +1,4 @@
-"""What the author of a robots.txt is told about it."""
+"""What is reported to the author of a robots.txt."""
 
 import pytest
 from hypothesis import given
@@ -21,7 +21,7 @@ hello there
 """
 
 
-def test_oddities_are_told_with_their_lines() -> None:
+def test_oddities_are_reported_with_their_lines() -> None:
     found = survey(ODD, AGENT).oddities
     assert [(oddity.line, oddity.kind) for oddity in found] == [
         (1, "orphan"),
@@ -50,11 +50,11 @@ def test_oddities_are_told_with_their_lines() -> None:
         (b"User-agent:\nDisallow: /\n", ["no-name"]),
     ],
 )
-def test_a_file_without_faults_is_not_odd_and_others_are(body: bytes, kinds: list[str]) -> None:
+def test_a_file_without_errors_has_no_oddities(body: bytes, kinds: list[str]) -> None:
     assert [oddity.kind for oddity in survey(body, AGENT).oddities] == kinds
 
 
-def test_F_R5_the_first_line_beyond_the_limit_is_told() -> None:
+def test_F_R5_the_first_line_beyond_the_limit_is_reported() -> None:
     body = b"User-agent: *\n" + b"#" * 1023 + b"\n" + (b"#" * 1023 + b"\n") * 600
     (oddity,) = survey(body, AGENT).oddities
     assert oddity.kind == "beyond" and oddity.line == 1 + 499 + 1

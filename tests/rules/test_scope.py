@@ -1,4 +1,4 @@
-"""Which addresses belong to a crawl."""
+"""Which URLs belong to a crawl."""
 
 import pytest
 
@@ -32,7 +32,7 @@ def verdict(text: str, *seeds: tuple[str, Reach], depth: int = 0, deepest: int |
         ("https://a.test/", Reach.ANY, "http://anything.example/at/all", True),
     ],
 )
-def test_each_reach_lets_in_what_it_says(seed: str, reach: Reach, text: str, is_in: bool) -> None:
+def test_each_reach_accepts_the_urls_it_promises(seed: str, reach: Reach, text: str, is_in: bool) -> None:
     assert isinstance(verdict(text, (seed, reach)), Allowed) is is_in
 
 
@@ -46,14 +46,14 @@ def test_a_refusal_names_the_rule() -> None:
     assert isinstance(judge(Url("https://b.test/"), 0, Scope()), Denied)
 
 
-def test_seeds_may_reach_differently() -> None:
+def test_seeds_may_have_different_reaches() -> None:
     seeds = [("https://a.test/x/", Reach.PREFIX), ("https://b.test/", Reach.HOST)]
     assert isinstance(verdict("https://a.test/x/1", *seeds), Allowed)
     assert isinstance(verdict("https://a.test/y", *seeds), Denied)
     assert isinstance(verdict("https://b.test/y", *seeds), Allowed)
 
 
-def test_links_are_followed_only_so_deep() -> None:
+def test_links_are_followed_up_to_the_given_depth() -> None:
     seed = ("https://a.test/", Reach.ANY)
     assert isinstance(verdict("https://a.test/", seed, depth=3, deepest=3), Allowed)
     assert verdict("https://a.test/", seed, depth=4, deepest=3) == Denied("4 links from its seed; the limit is 3")
@@ -83,7 +83,7 @@ def test_hosts_without_a_registrable_domain_are_their_own() -> None:
         ("a.www.xn--55qx5d.cn", "www.xn--55qx5d.cn"),
         ("a.b.xn--bcher-kva.example.com", "example.com"),
         ("shop.xn--bcher-kva.de", "xn--bcher-kva.de"),
-        ("a.xn--zz-invalid-.de", "xn--zz-invalid-.de"),  # no punycode at all
+        ("a.xn--zz-invalid-.de", "xn--zz-invalid-.de"),  # not punycode
         ("xn--55qx5d.a.cn", "a.cn"),
     ],
 )
@@ -118,7 +118,7 @@ def test_a_scope_names_up_to_five_and_counts_the_rest() -> None:
         (Reach.ANY, "http://b.test/", True),
     ],
 )
-def test_a_host_is_visited_when_anything_on_it_may_be(reach: Reach, text: str, is_visited: bool) -> None:
+def test_a_host_is_visited_when_any_url_on_it_may_be(reach: Reach, text: str, is_visited: bool) -> None:
     scope = scope_of([(Url("https://a.test/docs/x"), reach), (Url("https://c.test/"), Reach.PREFIX)])
     assert isinstance(judge_host(Url(text), scope), Allowed) is is_visited
 

@@ -1,4 +1,4 @@
-"""The two forms of what a host has said: a set while there is memory, a table when there is not."""
+"""The two forms of a sketch of a host: a set while there is enough memory, then a table."""
 
 import random
 from array import array
@@ -22,12 +22,12 @@ from gossamer.values.url import Url
 
 
 def batches(seed: int, many: int, each: int = 40) -> list[tuple[int, ...]]:
-    """Some of the numbers of each were in those before it."""
+    """Batches of numbers, some of which were in earlier batches."""
     chance = random.Random(seed)
     return [tuple({chance.randrange(1, 1 << 30) % (50 * each * many) + 1 for _ in range(each)}) for _ in range(many)]
 
 
-def test_both_forms_say_the_same_and_a_table_that_has_room_forgets_hardly_anything() -> None:
+def test_both_forms_agree_and_a_table_with_room_forgets_almost_nothing() -> None:
     spread, folded, turned, truth = Numbers(), Numbers(is_folded=True), Numbers(), set[int]()
     for number, batch in enumerate(batches(1, 90)):
         if number == 30:
@@ -39,7 +39,7 @@ def test_both_forms_say_the_same_and_a_table_that_has_room_forgets_hardly_anythi
     assert max(folded.add(tuple(truth)), turned.add(tuple(truth))) < len(truth) / 200
 
 
-def test_a_set_is_folded_before_it_is_large_and_a_table_stops_growing() -> None:
+def test_a_set_becomes_a_table_before_it_is_large_and_a_table_stops_growing() -> None:
     numbers = Numbers()
     for start in range(1, 40_000, 50):
         numbers.add(range(start, start + 50))
@@ -48,7 +48,7 @@ def test_a_set_is_folded_before_it_is_large_and_a_table_stops_growing() -> None:
 
 
 @pytest.mark.parametrize("is_folded", [True, False])
-def test_what_is_kept_is_recalled(is_folded: bool) -> None:
+def test_saved_sketches_are_restored(is_folded: bool) -> None:
     sketch = Sketch(is_folded)
     pages = [Marks(99, words, words[:16], words[:8], words[8:16]) for words in batches(2, 20)]
     for page in pages:
@@ -58,13 +58,13 @@ def test_what_is_kept_is_recalled(is_folded: bool) -> None:
     assert not any(any(again.add(page)) for page in pages)
 
 
-def test_numbers_that_cannot_have_been_kept_are_refused() -> None:
+def test_numbers_that_cannot_have_been_saved_are_refused() -> None:
     for content, is_folded in ((b"123", False), (bytes(4 * MOST_SPREAD + 4), False), (bytes(12), True)):
         with pytest.raises(ValueError):
             Numbers.of(content, 0, is_folded)
 
 
-def test_hosts_are_folded_when_half_of_the_memory_is_used() -> None:
+def test_hosts_become_tables_when_half_of_the_memory_is_used() -> None:
     novelty = Novelty(400_000, 1 << 10)
     for turn, words in enumerate(batches(3, WATCHED_FROM + 40)):
         for host in range(40):
@@ -74,7 +74,7 @@ def test_hosts_are_folded_when_half_of_the_memory_is_used() -> None:
     assert novelty.held_bytes <= 400_000 and not any(watched)
 
 
-def test_a_set_counts_what_its_numbers_take() -> None:
+def test_the_size_of_a_set_includes_its_numbers() -> None:
     few, many = Numbers(), Numbers()
     few.add(range(1, 11))
     many.add(range(1, 11))
@@ -82,16 +82,16 @@ def test_a_set_counts_what_its_numbers_take() -> None:
     assert many.size - few.size > 24 * (MOST_SPREAD // 2 - 10), "each number is a Python object of its own"
 
 
-def test_a_few_new_phrases_in_a_long_page_make_it_no_new_page() -> None:
+def test_a_few_new_phrases_do_not_make_a_long_page_new() -> None:
     sketch, words, shingles = Sketch(), tuple(range(1, 41)), tuple(range(101, 117))
     assert sketch.add(Marks(99, words, shingles)).text
     changed = (*shingles[:-1], 999)
     assert not sketch.add(Marks(99, (*words[:-2], 998, 997), changed)).text, "one phrase of sixteen is new"
     other = tuple(range(201, 217))
-    assert sketch.add(Marks(99, (*words[:-2], 996, 995), other)).text, "all of them are"
+    assert sketch.add(Marks(99, (*words[:-2], 996, 995), other)).text, "all phrases are new"
 
 
-def test_words_and_phrases_are_folded_together() -> None:
+def test_words_and_phrases_become_tables_together() -> None:
     sketch = Sketch()
     sketch.add(Marks(99, tuple(range(1, 41)), tuple(range(101, 117))))
     sketch.fold()
@@ -106,19 +106,19 @@ def test_words_and_phrases_are_folded_together() -> None:
         (99, 9, 16, 1, False), (99, 9, 8, 1, True), (99, 9, 9, 1, False), (99, 9, 0, 0, False), (10, 2, 1, 1, True),
     ],
 )  # fmt: skip
-def test_a_text_is_new_with_an_eighth_of_its_phrases_and_one_word_or_two_when_it_is_short(
+def test_a_text_is_new_with_an_eighth_of_its_phrases_or_with_a_word_or_two_when_short(
     words: int, new_words: int, shingles: int, new_shingles: int, is_new: bool
 ) -> None:
     for is_folded in (False, True):
         sketch = Sketch(is_folded)
         sketch.add(Marks(99, tuple(range(1, 41)), tuple(range(101, 117))))
-        met = Marks(
+        page = Marks(
             words,
             (*range(1, 11), *range(200, 200 + new_words)),
             (*range(101, 101 + shingles - new_shingles), *range(300, 300 + new_shingles)),
         )
-        assert sketch.add(met) == New(is_new, False)
-        assert sketch.add(met) == New(False, False), "from now on it is not"
+        assert sketch.add(page) == New(is_new, False)
+        assert sketch.add(page) == New(False, False), "it is new only once"
 
 
 @pytest.mark.parametrize(
@@ -126,15 +126,15 @@ def test_a_text_is_new_with_an_eighth_of_its_phrases_and_one_word_or_two_when_it
 )
 def test_two_facts_or_four_values_are_new(facts: int, values: int, is_new: bool) -> None:
     sketch = Sketch()
-    met = Marks(5, (), (), tuple(range(1, 1 + facts)), tuple(range(11, 11 + values)))
-    assert sketch.add(met) == New(False, is_new) and sketch.add(met) == New(False, False)
+    page = Marks(5, (), (), tuple(range(1, 1 + facts)), tuple(range(11, 11 + values)))
+    assert sketch.add(page) == New(False, is_new) and sketch.add(page) == New(False, False)
 
 
 @pytest.mark.parametrize(
     ("pages", "looked_at", "new", "is_new"),
     [(50, 20, 17, False), (49, 20, 17, True), (50, 20, 16, True), (50, 13, 11, False), (50, 12, 12, True)],
 )
-def test_once_a_host_is_known_a_text_of_four_strange_words_in_five_is_no_language(
+def test_once_a_host_is_known_a_text_with_four_unknown_words_in_five_is_not_new(
     pages: int, looked_at: int, new: int, is_new: bool
 ) -> None:
     sketch = Sketch()
@@ -144,7 +144,7 @@ def test_once_a_host_is_known_a_text_of_four_strange_words_in_five_is_no_languag
     assert sketch.add(strange).text is is_new
 
 
-def test_a_table_grows_before_it_is_half_full_and_forgets_nothing_by_it() -> None:
+def test_a_table_grows_before_it_is_half_full_without_forgetting() -> None:
     numbers = Numbers(is_folded=True)
     held = 0
     for start in range(1, 3000, 16):
@@ -158,22 +158,22 @@ def test_a_table_grows_before_it_is_half_full_and_forgets_nothing_by_it() -> Non
 
 @pytest.mark.parametrize(("held", "most", "slots"), [(0, 10, 64), (0, 33, 128), (5, 10, 256), (5, 129, 512),
                                                      (0, 5000, LARGEST), (4000, 5000, LARGEST)])  # fmt: skip
-def test_a_table_is_laid_out_anew_with_room_for_twice_as_many(held: int, most: int, slots: int) -> None:
+def test_a_table_is_rebuilt_with_room_for_twice_as_many(held: int, most: int, slots: int) -> None:
     before = array("I", bytes(4 * SMALLEST))
     insert(before, range(1, held + 1) if held < 64 else [])
     larger = grown(before, held, most)
     assert len(larger) == slots and add_all(larger, range(1, min(held, 63) + 1)) == (0 if held < 64 else 63)
 
 
-def test_numbers_that_share_a_place_stand_beside_each_other_up_to_sixteen() -> None:
+def test_up_to_sixteen_numbers_that_share_a_slot_are_stored_next_to_each_other() -> None:
     table = array("I", bytes(4 * SMALLEST))
     same = [1 + SMALLEST * number for number in range(17)]
     assert insert(table, same[:16]) == 16 == sum(map(bool, table))
     assert add_all(table, same[:16]) == 0 and list(table[1:17]) == same[:16]
-    assert insert(table, same[16:]) == 1 and table[1] == same[16], "the newcomer takes the first place"
+    assert insert(table, same[16:]) == 1 and table[1] == same[16], "the new number takes the first slot"
     assert add_all(table, same[1:]) == 0 and add_all(table, same[:1]) == 1
     last = array("I", bytes(4 * SMALLEST))
-    assert insert(last, [63, 127]) == 2 and last[63] == 63 and last[0] == 127, "places go round"
+    assert insert(last, [63, 127]) == 2 and last[63] == 63 and last[0] == 127, "slots wrap around"
 
 
 @pytest.mark.parametrize(("size", "is_table"), [(4 * 64, True), (4 * 63, False), (4 * 96, False), (4 * 8192, True),
@@ -186,7 +186,7 @@ def test_a_table_is_a_power_of_two_slots_between_the_smallest_and_the_largest(si
             Numbers.of(bytes(size), 0, is_folded=True)
 
 
-def test_a_set_of_any_allowed_size_is_recalled() -> None:
+def test_a_set_of_any_allowed_size_is_restored() -> None:
     numbers = Numbers()
     numbers.add(range(1, MOST_SPREAD + 1))
     content, held, is_folded = numbers.kept()

@@ -1,4 +1,4 @@
-"""Pages that are none, told from pages that are: 200 of each."""
+"""Soft 404s are distinguished from real pages."""
 
 import random
 from itertools import cycle
@@ -12,7 +12,7 @@ from gossamer.values.messages import Marks, NotFoundClaim
 from gossamer.values.url import Url
 
 Shown = tuple[str, str, str, str]
-"""Address, title, first heading, text."""
+"""URL, title, first heading, text."""
 
 PLAIN = (
     (
@@ -61,7 +61,7 @@ def dead_target(chance: random.Random) -> str:
 
 
 def soft_404s(count: int) -> list[Shown]:
-    """Of eleven hosts, each with its own way to say it."""
+    """Error pages of eleven hosts, each with its own wording."""
     chance, made = random.Random(1), []
     for number, (host, (title, heading, text)) in zip(range(count), cycle(enumerate((*PLAIN, *UNSAID)))):
         target = dead_target(chance)
@@ -71,7 +71,7 @@ def soft_404s(count: int) -> list[Shown]:
 
 
 def real_pages(count: int) -> list[Shown]:
-    """Articles, some of them about errors; short pages; and lists with little in them."""
+    """Articles, some of them about errors; short pages; and lists with few entries."""
     chance, made = random.Random(2), []
     for number in range(count):
         host = f"http://h{number % 11}.org"
@@ -96,14 +96,14 @@ def real_pages(count: int) -> list[Shown]:
 def judged(pages: list[Shown]) -> list[bool]:
     learning = LearnedHosts(1 << 20)
     found = []
-    for address, title, heading, text in pages:
+    for url, title, heading, text in pages:
         marks = marks_of(text, near(text))
         says = what_it_says(title, (heading,), text, marks.words)
-        found.append(bool(learning.learn(Url(address), marks, text.encode(), says).no_page))
+        found.append(bool(learning.learn(Url(url), marks, text.encode(), says).no_page))
     return found
 
 
-def test_F_U8_soft_404s_are_found_and_real_pages_are_not_taken_for_them() -> None:
+def test_F_U8_soft_404s_are_found_and_real_pages_are_not_mistaken_for_them() -> None:
     soft, real = soft_404s(200), real_pages(400)
     mixed = [(page, True) for page in soft] + [(page, False) for page in real]
     random.Random(3).shuffle(mixed)
@@ -126,7 +126,7 @@ def test_F_U8_soft_404s_are_found_and_real_pages_are_not_taken_for_them() -> Non
         ("Example", "A page about lighthouses.", NotFoundClaim.NOTHING),
     ],
 )
-def test_what_a_short_page_says_of_itself(title: str, text: str, says: NotFoundClaim) -> None:
+def test_what_a_short_page_claims_about_itself(title: str, text: str, says: NotFoundClaim) -> None:
     assert what_it_says(title, (), text, 20) is says
 
 
@@ -134,7 +134,7 @@ def test_a_long_page_about_missing_pages_is_a_page() -> None:
     assert what_it_says("Page not found: a history", (), "", 500) is NotFoundClaim.NOTHING
 
 
-def test_the_start_page_at_another_address_is_no_page() -> None:
+def test_a_copy_of_the_start_page_at_another_url_is_a_soft_404() -> None:
     home = words(random.Random(4), 120)
     shown = [("http://h.org/", "Home", "", home)] + [(f"http://h.org/gone-{n}", "Home", "", home) for n in range(5)]
     assert judged(shown) == [False, True, True, True, True, True]
@@ -176,7 +176,7 @@ def test_a_host_may_have_several_error_pages_and_each_is_remembered() -> None:
         "404 error", "404 page", " 404 ",
     ],
 )  # fmt: skip
-def test_a_title_or_first_heading_that_says_so_in_any_of_these_languages_says_it_plainly(title: str) -> None:
+def test_a_title_or_first_heading_says_it_plainly_in_any_of_these_languages(title: str) -> None:
     assert what_it_says(title, (), "", 1) is NotFoundClaim.PLAINLY
     assert what_it_says("Example", (title, "x"), "", 120) is NotFoundClaim.PLAINLY
     assert what_it_says("Example", ("x", title), "", 1) is NotFoundClaim.NOTHING, (
@@ -205,7 +205,7 @@ def test_a_title_or_first_heading_that_says_so_in_any_of_these_languages_says_it
         ("The page of my life and of all that you and I will ever be is missing", "", NotFoundClaim.NOTHING),
     ],
 )
-def test_a_number_or_words_elsewhere_say_less(title: str, text: str, says: NotFoundClaim) -> None:
+def test_a_status_number_or_words_elsewhere_are_weaker_claims(title: str, text: str, says: NotFoundClaim) -> None:
     assert what_it_says(title, (), text, 20) is says
 
 
@@ -218,11 +218,11 @@ SIXTEEN = tuple(range(1, 17))
 
 
 def changed(shingles: tuple[int, ...], count: int) -> tuple[int, ...]:
-    """The same with other numbers in the last `count` places."""
+    """The same shingles with the last `count` replaced."""
     return shingles[: len(shingles) - count] + tuple(range(1000, 1000 + count))
 
 
-def test_a_page_is_an_error_page_met_before_when_nine_tenths_are_the_same_or_half_when_it_may_say_so() -> None:
+def test_a_known_error_page_matches_by_nine_tenths_or_by_half_if_it_makes_a_claim() -> None:
     twenty = tuple(range(1, 21))
     for says, most in ((NotFoundClaim.NOTHING, 2), (NotFoundClaim.PERHAPS, 9)):
         for count, is_same in ((most, True), (most + 1, False)):
@@ -236,7 +236,7 @@ def test_a_page_is_an_error_page_met_before_when_nine_tenths_are_the_same_or_hal
             assert pages.judge(Url("http://other.org/x"), shingled(*twenty), says) is None
 
 
-def test_three_error_pages_of_a_host_are_remembered_and_one_that_is_a_copy_takes_no_place() -> None:
+def test_three_error_pages_of_a_host_are_remembered_and_copies_do_not_count() -> None:
     pages = ErrorPages()
     texts = [tuple(range(start, start + 20)) for start in (0, 100, 200, 300)]
     for text in (*texts[:3], changed(texts[2], 2), texts[2]):
@@ -246,9 +246,9 @@ def test_three_error_pages_of_a_host_are_remembered_and_one_that_is_a_copy_takes
     assert [pages.judge(PATH, shingled(*text), NotFoundClaim.NOTHING) is None for text in texts] == [True] + [False] * 3
 
 
-def test_the_start_page_is_known_by_its_first_eight_phrases_at_an_address_without_a_query() -> None:
+def test_the_start_page_is_recognised_by_its_first_eight_phrases_at_a_url_without_a_query() -> None:
     pages, start = ErrorPages(), Url("http://h.org/?home")
-    assert pages.judge(start, shingled(*SIXTEEN), NotFoundClaim.PLAINLY) is None, "a start page may say what it likes"
+    assert pages.judge(start, shingled(*SIXTEEN), NotFoundClaim.PLAINLY) is None, "a start page is never an error page"
     for target, shingles, is_start in (
         ("/x", SIXTEEN, True),
         ("/x", changed(SIXTEEN, 8), True),
@@ -261,7 +261,7 @@ def test_the_start_page_is_known_by_its_first_eight_phrases_at_an_address_withou
         assert (verdict == "the start page, at another URL") is is_start, (target, shingles)
     short = ErrorPages()
     short.judge(start, shingled(*SIXTEEN[:7]), NotFoundClaim.NOTHING)
-    assert short.judge(PATH, shingled(*SIXTEEN[:7]), NotFoundClaim.NOTHING) is None, "too little to know it by"
+    assert short.judge(PATH, shingled(*SIXTEEN[:7]), NotFoundClaim.NOTHING) is None, "too short to recognise"
 
 
 @pytest.mark.parametrize(
@@ -276,7 +276,7 @@ def test_the_start_page_is_known_by_its_first_eight_phrases_at_an_address_withou
         ("ab", NotFoundClaim.PERHAPS, None),
     ],
 )
-def test_a_text_met_four_times_in_three_kinds_of_places_is_an_error_page(
+def test_a_text_seen_four_times_in_three_templates_is_an_error_page(
     templates: str, says: NotFoundClaim, found_at: int | None
 ) -> None:
     pages = ErrorPages()
@@ -286,7 +286,7 @@ def test_a_text_met_four_times_in_three_kinds_of_places_is_an_error_page(
     assert (known is not None) is (found_at is not None), "it is remembered as an error page from then on"
 
 
-def test_a_text_is_met_again_when_any_four_of_its_phrases_in_a_row_are() -> None:
+def test_a_text_is_seen_again_when_any_four_phrases_in_a_row_are() -> None:
     for band in range(4):
         pages = ErrorPages()
         verdicts = []
@@ -306,7 +306,7 @@ def test_a_text_is_met_again_when_any_four_of_its_phrases_in_a_row_are() -> None
         )
 
 
-def test_what_hosts_say_when_they_have_nothing_to_say_is_kept_and_recalled() -> None:
+def test_known_error_pages_are_saved_and_restored() -> None:
     before, after = ErrorPages(), ErrorPages()
     before.judge(PATH, shingled(*SIXTEEN), NotFoundClaim.PLAINLY)
     before.judge(Url("http://h.org/"), shingled(*range(50, 66)), NotFoundClaim.NOTHING)

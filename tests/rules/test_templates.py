@@ -1,4 +1,4 @@
-"""Addresses of one kind share a template, and those of different kinds do not."""
+"""URLs of one kind share a template, and URLs of different kinds do not."""
 
 import pytest
 from hypothesis import given
@@ -46,23 +46,23 @@ def template(target: str) -> str:
         ("/a/b/c/d/e/f/g/h/i/j/k/l", "/a/{word}/{word}/{word}/{word}/{word}/{word}/{word}/{word}/.../{word}"),
     ],
 )
-def test_what_varies_is_named_by_its_kind(target: str, expected: str) -> None:
+def test_variable_parts_are_replaced_by_their_kind(target: str, expected: str) -> None:
     assert template(target) == expected
 
 
-def test_every_combination_of_filters_is_one_template() -> None:
+def test_all_combinations_of_filters_share_one_template() -> None:
     found = {
         template(f"/shop?colour={colour}&size={size}&sort=name") for colour in ("red", "blue") for size in range(9)
     }
     assert found == {"/shop?..."}
 
 
-def test_parts_of_a_site_have_templates_of_their_own() -> None:
+def test_each_part_of_a_site_has_its_own_templates() -> None:
     assert template("/people/12/ada-close") != template("/places/12/old-quay")
 
 
 @given(st.text(max_size=300))
-def test_a_template_is_bounded_and_made_of_any_address(text: str) -> None:
+def test_any_url_has_a_template_of_bounded_length(text: str) -> None:
     url = url_of("/" + text, Url("http://example.org/"))
     if url is not None:
         assert len(template_of(url)) <= LONGEST_TEMPLATE
@@ -116,13 +116,13 @@ def test_numbers_are_all_of_one_kind(number: int) -> None:
         ("aBaB", "{word}"),
     ],
 )
-def test_each_kind_of_thing_has_a_name(text: str, kind: str) -> None:
+def test_each_kind_of_text_has_a_name(text: str, kind: str) -> None:
     assert kind_of(text) == kind
 
 
 @pytest.mark.parametrize("name", ["option", "task", "action", "act", "do", "mod", "module", "controller", "route",
                                   "op", "cmd"])  # fmt: skip
-def test_a_parameter_that_chooses_a_part_of_a_program_stands_for_itself(name: str) -> None:
+def test_the_value_of_an_action_parameter_is_kept_in_the_template(name: str) -> None:
     assert template(f"/i.php?{name}=show") == f"/i.php?{name}=show"
     assert template(f"/i.php?{name}=7") == f"/i.php?{name}={{n}}"
     assert template(f"/i.php?x=1&{name}=show&{name}=7") == f"/i.php?{name}=show&..."

@@ -1,4 +1,4 @@
-"""Traps told by the shape of an address, and by what a series of pages has brought."""
+"""Traps recognised by the shape of a URL, and by how much new a series of pages had."""
 
 import random
 
@@ -38,7 +38,7 @@ def judge(target: str) -> Allowed | Denied:
         "/" + "x" * 2100,
     ],
 )
-def test_F_U7_shapes_of_traps_are_refused_with_the_rule_in_words(target: str) -> None:
+def test_F_U7_urls_shaped_like_traps_are_refused_with_the_rule_in_words(target: str) -> None:
     verdict = judge(target)
     assert isinstance(verdict, Denied) and verdict.rule
 
@@ -58,11 +58,11 @@ def test_F_U7_shapes_of_traps_are_refused_with_the_rule_in_words(target: str) ->
         "/search?q=100%25",
     ],
 )
-def test_shapes_of_real_pages_are_let_in(target: str) -> None:
+def test_urls_shaped_like_real_pages_are_accepted(target: str) -> None:
     assert judge(target) == Allowed()
 
 
-def test_a_path_that_grows_by_its_own_links_ends_at_the_third_repeat() -> None:
+def test_a_path_that_grows_by_its_own_links_is_refused_at_the_third_repeat() -> None:
     target, grown = "/hall/", 0
     while isinstance(judge(target), Allowed):
         target, grown = target + "hall/", grown + 1
@@ -83,7 +83,7 @@ def test_sixty_four_pages_in_a_row_without_anything_new_are_a_trap() -> None:
     assert run.fetched == 64 and is_trap(run)
 
 
-def test_a_good_series_that_goes_on_for_ever_is_cut_soon_after_its_end() -> None:
+def test_a_good_series_that_turns_barren_is_cut_soon_after() -> None:
     assert through([True] * 5000 + [False] * 1000).fetched == 5064
 
 
@@ -99,20 +99,20 @@ def test_a_series_in_which_one_page_in_thirty_is_new_is_cut(seed: int) -> None:
     assert through([chance.random() < 1 / 30 for _ in range(5_000)]).fetched < 500
 
 
-def test_pages_that_lead_on_pay_their_own_debt_but_vouch_for_nobody() -> None:
+def test_list_pages_reduce_their_debt_but_do_not_make_a_template_productive() -> None:
     run = TemplateRun(new=9)
     for _ in range(100):
         run = after(run, is_new=False, is_list=True)
     assert run.debt == 0 and not run.is_productive
 
 
-def test_totals_alone_tell_a_barren_template_after_a_restart() -> None:
+def test_totals_alone_identify_a_barren_template_after_a_restart() -> None:
     assert is_barren(70, 3) and not is_barren(70, 9) and not is_barren(20, 0)
 
 
-def test_a_part_of_a_name_and_a_number_repeats_like_a_name() -> None:
+def test_a_repeated_name_and_number_is_a_repeat() -> None:
     assert isinstance(judge("/" + "page/7/" * 3), Denied)
-    assert isinstance(judge("/7/7/7/"), Allowed), "numbers alone may well be a date or a version"
+    assert isinstance(judge("/7/7/7/"), Allowed), "numbers alone may be a date or a version"
 
 
 @pytest.mark.parametrize(
@@ -131,14 +131,14 @@ def test_three_in_a_row_or_four_anywhere_is_a_repeat(segments: list[str], found:
     assert repeated_in(segments) == found
 
 
-def test_one_parameter_may_come_three_times_and_a_list_sixteen() -> None:
+def test_a_parameter_may_occur_three_times_and_a_list_parameter_sixteen_times() -> None:
     assert isinstance(judge("/x?" + "&".join(["p=1"] * MOST_OF_ONE)), Allowed)
     assert isinstance(judge("/x?" + "&".join(["p=1"] * (MOST_OF_ONE + 1))), Denied)
     assert isinstance(judge("/x?" + "&".join(["p[]=1"] * MOST_PARAMETERS)), Allowed)
     assert isinstance(judge("/x?" + "&".join(["p=1"] * (MOST_PARAMETERS + 1))), Denied)
 
 
-def test_an_address_may_be_two_thousand_characters_long_and_have_thirty_two_segments() -> None:
+def test_a_url_may_have_two_thousand_characters_and_thirty_two_segments() -> None:
     for target in ("/", "/?", "/a/b/?"):
         rest = LONGEST - len(f"http://example.org{target}")
         assert judge(target + "x" * rest) == Allowed()
@@ -171,7 +171,7 @@ def test_an_address_may_be_two_thousand_characters_long_and_have_thirty_two_segm
         ("/a/1/a/1/a/2", ""),
     ],
 )
-def test_the_shape_that_is_refused_is_named(target: str, words: str) -> None:
+def test_the_refused_shape_is_named(target: str, words: str) -> None:
     assert judge(target) == (Denied(words) if words else Allowed())
 
 
@@ -189,7 +189,7 @@ def test_a_debt_grows_by_one_with_each_barren_page_and_shrinks_by_nine_with_each
         assert run == expected
 
 
-def test_where_a_template_stands_is_told_at_its_limits() -> None:
+def test_productive_barren_and_trap_are_exact_at_their_limits() -> None:
     assert [TemplateRun(99, new, 0, debt).is_productive for new, debt in ((3, 15), (2, 15), (3, 16))] == [
         True,
         False,
