@@ -47,12 +47,12 @@ def _relations(elements: Sequence[ElementParts], base: str) -> tuple[dict[str, l
         words = (attributes.get("rel") or "").split()
         if not words or tag not in ("a", "area", "link") or "href" not in attributes:
             continue
-        address = resolved(attributes["href"] or "", base)
+        url = resolved(attributes["href"] or "", base)
         for word in words:
             targets = rels.setdefault(word, [])
-            if address not in targets:
-                targets.append(address)
-        known = rel_urls.setdefault(address, {"rels": []})
+            if url not in targets:
+                targets.append(url)
+        known = rel_urls.setdefault(url, {"rels": []})
         known["rels"] = sorted({*known["rels"], *words})
         for name in ("hreflang", "media", "title", "type"):
             if name in attributes:

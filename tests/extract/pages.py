@@ -1,4 +1,4 @@
-"""Pages for the tests of this room, and what is found in them."""
+"""Pages for the tests of this room, and the facts found on them."""
 
 import pyoxigraph as ox
 from selectolax.lexbor import LexborHTMLParser
@@ -35,6 +35,6 @@ def script(text: str) -> str:
 
 
 def parses_again(found: Extraction) -> bool:
-    """Every line is N-Triples to a strict parser, and says the same."""
+    """Whether a strict parser reads the facts as N-Triples, one for each line."""
     again = list(ox.parse(ntriples(found.triples), format=ox.RdfFormat.N_TRIPLES))
     return len(again) == len(found.triples)

@@ -1,4 +1,4 @@
-"""Vocabulary expansion, rule by rule; nothing a vocabulary can hold makes it go on for ever."""
+"""Vocabulary expansion, rule by rule; no content of a vocabulary makes it endless."""
 
 import pytest
 from tests.extract.pages import parses_again, read
@@ -40,20 +40,20 @@ def added(facts: list[tuple[str, str, str]], relations: list[tuple[str, str, str
 @pytest.mark.parametrize(
     ("relation", "from_narrow", "from_wide"), [(SUB_PROPERTY, True, False), (SAME_PROPERTY, True, True)]
 )
-def test_a_fact_holds_in_the_wider_property(relation: str, from_narrow: bool, from_wide: bool) -> None:
+def test_a_fact_also_holds_for_the_wider_property(relation: str, from_narrow: bool, from_wide: bool) -> None:
     relations = [(v("narrow"), relation, v("wide"))]
     assert added([("_:a", v("narrow"), '"x"')], relations) == ([("_:a", v("wide"), '"x"')] if from_narrow else [])
     assert added([("_:a", v("wide"), '"x"')], relations) == ([("_:a", v("narrow"), '"x"')] if from_wide else [])
 
 
 @pytest.mark.parametrize(("relation", "from_wide"), [(SUB_CLASS, False), (SAME_CLASS, True)])
-def test_a_thing_belongs_to_the_wider_class(relation: str, from_wide: bool) -> None:
+def test_an_entity_also_belongs_to_the_wider_class(relation: str, from_wide: bool) -> None:
     relations = [(v("Narrow"), relation, v("Wide"))]
     assert added([("_:a", RDF_TYPE, v("Narrow"))], relations) == [("_:a", RDF_TYPE, v("Wide"))]
     assert added([("_:a", RDF_TYPE, v("Wide"))], relations) == ([("_:a", RDF_TYPE, v("Narrow"))] if from_wide else [])
 
 
-def test_what_follows_is_followed_further() -> None:
+def test_conclusions_lead_to_further_conclusions() -> None:
     relations = [
         (v("kind"), SUB_PROPERTY, RDF_TYPE),
         (v("A"), SUB_CLASS, v("B")),
@@ -67,7 +67,7 @@ def test_what_follows_is_followed_further() -> None:
     ]
 
 
-def test_only_vocabularies_that_the_page_names_count() -> None:
+def test_only_vocabularies_that_the_page_uses_apply() -> None:
     page = [Triple("_:a", v("narrow"), '"x"')]
     vocabularies = {V: [Triple(v("narrow"), SUB_PROPERTY, v("wide"))]}
     assert expanded(page, vocabularies) == page
@@ -75,15 +75,15 @@ def test_only_vocabularies_that_the_page_names_count() -> None:
     assert len(expanded([USES, *page], {"http://other.example/": vocabularies[V]})) == 2
 
 
-def test_what_the_page_says_of_its_own_terms_counts() -> None:
+def test_relations_that_the_page_states_about_its_own_terms_apply() -> None:
     assert added([(v("A"), SUB_CLASS, v("B")), ("_:a", RDF_TYPE, v("A"))], []) == [("_:a", RDF_TYPE, v("B"))]
 
 
-def test_relations_among_terms_do_not_follow_from_each_other() -> None:
+def test_no_relations_between_terms_are_derived() -> None:
     assert added([(v("A"), SUB_CLASS, v("B"))], [(v("B"), SUB_CLASS, v("C"))]) == []
 
 
-def test_a_property_is_no_class_and_literals_and_blank_nodes_are_neither() -> None:
+def test_properties_are_not_classes_and_literals_and_blank_nodes_are_neither() -> None:
     relations = [
         (v("p"), SUB_CLASS, v("q")),
         (v("A"), SUB_PROPERTY, v("B")),
@@ -96,12 +96,12 @@ def test_a_property_is_no_class_and_literals_and_blank_nodes_are_neither() -> No
     assert added(facts, relations) == []
 
 
-def test_a_fact_that_is_there_is_not_added_again() -> None:
+def test_an_existing_fact_is_not_added_again() -> None:
     facts = [("_:a", v("narrow"), '"x"'), ("_:a", v("wide"), '"x"')]
     assert added(facts, [(v("narrow"), SUB_PROPERTY, v("wide"))]) == []
 
 
-def test_a_vocabulary_without_end_is_cut() -> None:
+def test_an_endless_vocabulary_is_cut() -> None:
     chain = [(v(str(n)), SUB_CLASS, v(str(n + 1))) for n in range(MOST_RELATIONS + 9)]
     facts = [(f"_:a{n}", RDF_TYPE, v("0")) for n in range(3)]
     assert len(added(facts, chain)) == MOST_ADDED
@@ -120,11 +120,11 @@ def test_a_vocabulary_without_end_is_cut() -> None:
         ),
     ],
 )
-def test_relations_are_read_from(media_type: str, document: str) -> None:
+def test_relations_are_read_from_each_format(media_type: str, document: str) -> None:
     assert relations_in(document.encode(), media_type, V) == [Triple(f"<{V}#A>", SUB_CLASS, f"<{V}#B>")]
 
 
-def test_a_document_that_breaks_off_is_read_as_far_as_it_goes() -> None:
+def test_a_truncated_document_is_read_up_to_its_end() -> None:
     document = f"<{V}A> {SUB_CLASS} <{V}B> . <broken".encode()
     assert len(relations_in(document, "text/turtle", V)) == 1
 
@@ -140,7 +140,7 @@ def test_a_document_that_breaks_off_is_read_as_far_as_it_goes() -> None:
         ("application/rdf+xml", "<!DOCTYPE x>".encode("utf-16")),
     ],
 )
-def test_what_cannot_be_read_says_nothing(media_type: str, document: bytes) -> None:
+def test_an_unreadable_document_has_no_relations(media_type: str, document: bytes) -> None:
     assert relations_in(document, media_type, V) == []
 
 
@@ -154,7 +154,7 @@ def test_what_cannot_be_read_says_nothing(media_type: str, document: bytes) -> N
         "<!ENTITY b SYSTEM 'http://a.example/'>",
     ],
 )
-def test_entities_that_swell_a_document_are_refused(entities: str) -> None:
+def test_documents_with_expanding_entities_are_refused(entities: str) -> None:
     document = (
         f"<!DOCTYPE r [{entities}]>"
         '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:s="http://www.w3.org/2000/01/rdf-schema#">'
@@ -164,15 +164,15 @@ def test_entities_that_swell_a_document_are_refused(entities: str) -> None:
     assert relations_in(document.encode(), "application/rdf+xml", V) == []
 
 
-def test_the_known_vocabularies_widen_the_facts_of_a_page() -> None:
+def test_the_known_vocabularies_add_wider_facts_to_a_page() -> None:
     page = (
         f'<div vocab="{DCTERMS}" resource="#a"><b property="created">2026</b></div>'
         f'<div vocab="{FOAF}" resource="#b" typeof="Person"><b property="name">Ada</b></div>'
     )
     found = read(page)
     more = expanded(found.triples, KNOWN)[len(found.triples) :]
-    said = {(triple.predicate.rpartition("/")[2], triple.object) for triple in more}
-    assert said == {
+    predicates_and_objects = {(triple.predicate.rpartition("/")[2], triple.object) for triple in more}
+    assert predicates_and_objects == {
         ("date>", '"2026"'),
         ("rdf-schema#label>", '"Ada"'),
         ("22-rdf-syntax-ns#type>", f"<{FOAF}Agent>"),

@@ -1,4 +1,4 @@
-"""Names that are spelt in several ways have one canonical spelling, and nothing else is changed."""
+"""Names with several spellings have one canonical spelling, and nothing else is changed."""
 
 import ada_url
 import pytest
@@ -17,7 +17,7 @@ from gossamer.values.url import Url, url_of
 
 
 @pytest.mark.parametrize(
-    ("spelt", "one"),
+    ("spelling", "one"),
     [
         ("https://schema.org/Person", "http://schema.org/Person"),
         ("http://www.schema.org/Person", "http://schema.org/Person"),
@@ -32,9 +32,9 @@ from gossamer.values.url import Url, url_of
         ("https://b%C3%9Ccher.de/", "https://bücher.de/"),
     ],
 )
-def test_a_variant_has_a_canonical_spelling(spelt: str, one: str) -> None:
-    assert canonical(spelt) == one == canonical(one)
-    assert may_vary(f"<{spelt}> <http://a/> <http://b/> .\n".encode())
+def test_a_variant_has_a_canonical_spelling(spelling: str, one: str) -> None:
+    assert canonical(spelling) == one == canonical(one)
+    assert may_vary(f"<{spelling}> <http://a/> <http://b/> .\n".encode())
 
 
 @pytest.mark.parametrize(
@@ -59,19 +59,19 @@ def test_a_variant_has_a_canonical_spelling(spelt: str, one: str) -> None:
         "mailto:m%C3%BC@example.de",
     ],
 )
-def test_whatever_is_no_variant_stays(iri: str) -> None:
+def test_other_iris_are_unchanged(iri: str) -> None:
     assert canonical(iri) == iri
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.text(alphabet="aÜüß日😀%C3BFE2809/.:?#x\u200e\ue000 -", max_size=30))
-def test_the_iri_of_an_address_leads_to_the_same_address(tail: str) -> None:
+def test_the_iri_of_a_url_leads_to_the_same_url(tail: str) -> None:
     url = url_of("https://xn--bcher-kva.test/" + tail)
     if url is not None:
         iri = iri_of(url.text)
         assert iri_of(iri) == iri
         again = ada_url.normalize_url(iri)
-        assert again.lower() == url.text.lower()  # the case of an escape is no difference (RFC 3986, 6.2.2.1)
+        assert again.lower() == url.text.lower()  # escapes are not case-sensitive (RFC 3986, 6.2.2.1)
         if iri_term(url.text) == f"<{url.text}>":
             NamedNode(canonical(url.text))
 
@@ -82,43 +82,44 @@ def read(markup: str) -> Unified:
     return unified(found, ntriples(found.triples))
 
 
-def test_a_fact_that_two_syntaxes_spell_differently_is_one_fact_of_both() -> None:
-    told = '{"@context": "https://schema.org", "@id": "#a", "@type": "Product", "name": "Pot"}'
+def test_a_fact_spelled_differently_in_two_syntaxes_is_one_fact_of_both() -> None:
+    product = '{"@context": "https://schema.org", "@id": "#a", "@type": "Product", "name": "Pot"}'
     markup = (
-        script(told) + '<p vocab="https://schema.org/" resource="#a" typeof="Product"><b property="name">Pot</b></p>'
+        script(product) + '<p vocab="https://schema.org/" resource="#a" typeof="Product"><b property="name">Pot</b></p>'
     )
-    facts, spelt = read(markup)
+    facts, forms = read(markup)
     names = [fact for fact in facts.triples if fact.object == '"Pot"']
     assert [fact.predicate for fact in names] == ["<http://schema.org/name>"]
     at = facts.triples.index(names[0])
     assert facts.stated_in[at] == 0b11
-    assert spelt[at].predicate == "<https://schema.org/name>"  # RDFa comes first: its place, its spelling
+    assert forms[at].predicate == "<https://schema.org/name>"  # RDFa comes first: its place and spelling are kept
 
 
-def test_the_spelling_of_the_page_is_kept_beside_the_place_of_the_fact() -> None:
+def test_the_spelling_of_the_page_is_kept_with_the_origin_of_the_fact() -> None:
     markup = (
         '<div itemscope itemtype="https://schema.org/Thing" itemid="http://a.test/%C3%BC">'
         '<b itemprop="name">x</b><a itemprop="url" href="/y">y</a></div>'
         '<p vocab="http://schema.org/"><i property="name" datatype="https://schema.org/Text">z</i></p>'
     )
-    facts, spelt = read(markup)
-    record = unpacked(packed(facts, ntriples(facts.triples), spelt))
+    facts, forms = read(markup)
+    record = unpacked(packed(facts, ntriples(facts.triples), forms))
     assert record is not None
-    told = {}
+    by_object = {}
     for fact in facts.triples:
         source = record.of(" ".join(fact).encode())
         assert source is not None
-        told[fact.object] = source.spelling
-    assert told['"x"'] == '<http://a.test/%C3%BC> <https://schema.org/name> "x"'
-    assert told["<http://schema.org/Thing>"].endswith("#type> <https://schema.org/Thing>")
+        by_object[fact.object] = source.spelling
+    assert by_object['"x"'] == '<http://a.test/%C3%BC> <https://schema.org/name> "x"'
+    assert by_object["<http://schema.org/Thing>"].endswith("#type> <https://schema.org/Thing>")
     assert (
-        told['"z"^^<http://schema.org/Text>'] == f'<{ADDRESS}> <http://schema.org/name> "z"^^<https://schema.org/Text>'
+        by_object['"z"^^<http://schema.org/Text>']
+        == f'<{ADDRESS}> <http://schema.org/name> "z"^^<https://schema.org/Text>'
     )
-    assert told["<http://schema.org/>"] == ""  # as the page has it: nothing to tell
+    assert by_object["<http://schema.org/>"] == ""  # as the page has it
     assert all("https://schema.org" not in " ".join(fact) for fact in facts.triples)
 
 
-def test_a_page_without_variants_is_left_alone() -> None:
-    facts, spelt = read('<p vocab="http://schema.org/" typeof="Thing"><b property="name">100 % http://x.test</b></p>')
-    assert len(facts.triples) == 3 and spelt == {}
+def test_a_page_without_variants_is_unchanged() -> None:
+    facts, forms = read('<p vocab="http://schema.org/" typeof="Thing"><b property="name">100 % http://x.test</b></p>')
+    assert len(facts.triples) == 3 and forms == {}
     assert not may_vary(ntriples(facts.triples))

@@ -27,7 +27,7 @@ def test_every_spelling_of_the_schema_org_context_is_known(reference: str) -> No
     assert lines(script(text)) == ["_:1 a <s:Product>", '_:1 <s:name> "Teapot"', "_:1 <s:url> <https://shop.example/x>"]
 
 
-def test_schema_org_types_links_and_dates_and_nothing_else() -> None:
+def test_the_schema_org_context_types_only_links_and_dates() -> None:
     text = (
         '{"@context":"https://schema.org","url":["/a","/b"],"startDate":"2026-11-15","dateReceived":"2026","name":"/a"}'
     )
@@ -40,7 +40,7 @@ def test_schema_org_types_links_and_dates_and_nothing_else() -> None:
     ]
 
 
-def test_contexts_of_the_scripts_own_join_the_schema_org_one() -> None:
+def test_a_context_in_the_script_is_added_to_the_schema_org_context() -> None:
     text = json.dumps(
         {
             "@context": [
@@ -60,7 +60,7 @@ def test_contexts_of_the_scripts_own_join_the_schema_org_one() -> None:
     ]
 
 
-def test_the_scripts_own_context_may_overrule_schema_org() -> None:
+def test_a_context_in_the_script_may_override_schema_org() -> None:
     text = '{"@context":["https://schema.org",{"url":{"@id":"http://schema.org/url"}}],"url":"words"}'
     assert lines(script(text)) == ['_:1 <s:url> "words"']
 
@@ -78,7 +78,7 @@ def test_facts_of_a_named_graph_belong_to_the_page() -> None:
     assert lines(script(text)) == [f'<{ADDRESS}#a> <s:name> "x"']
 
 
-def test_scripts_count_anywhere_and_with_parameters_in_their_type() -> None:
+def test_scripts_are_read_anywhere_and_with_parameters_in_their_type() -> None:
     one = '{"@context":"https://schema.org","@id":"#a","name":"1"}'
     other = f'<script type="ld+json">{one}</script>'
     page = f'<body><p>x<script type="Application/LD+JSON; charset=utf-8">{one}</script>{other}'
@@ -121,13 +121,13 @@ def test_a_second_reading_of_a_capture_is_equal() -> None:
         '{"@context":"https:\\/\\/schema.org","name":"\\x"}',
     ],
 )
-def test_usual_breakages_are_mended_and_flagged(text: str) -> None:
+def test_common_errors_are_repaired_and_flagged(text: str) -> None:
     found = read(script(text))
     assert '"x"' in [t.object for t in found.triples]
     assert found.flags == ("jsonld-repaired",)
 
 
-def test_control_characters_in_strings_are_kept_as_what_they_are() -> None:
+def test_control_characters_in_strings_are_kept() -> None:
     found = read(script('{"@context":"https://schema.org","name":"two\nlines\tand a \\ud800 half"}'))
     assert [t.object for t in found.triples] == ['"two\\nlines\\tand a \ufffd half"']
     assert parses_again(found)
@@ -140,14 +140,14 @@ def test_several_roots_are_all_read() -> None:
     assert read(page).flags == ("jsonld-repaired",)
 
 
-def test_one_broken_script_loses_no_other() -> None:
+def test_a_broken_script_does_not_affect_other_scripts() -> None:
     good = '<script type="application/ld+json">{"@context":"https://schema.org","@id":"#a","name":"%s"}</script>'
     page = good % "x" + '<script type="application/ld+json">{"name": </script>' + good % "y"
     assert lines(page) == [f'<{ADDRESS}#a> <s:name> "x"', f'<{ADDRESS}#a> <s:name> "y"']
     assert read(page).flags == ("jsonld-broken",)
 
 
-def test_one_node_the_parser_refuses_loses_no_other() -> None:
+def test_a_refused_node_does_not_affect_other_nodes() -> None:
     bad = {"name": {"@value": "x", "@type": "not an iri"}}
     text = json.dumps({"@context": "https://schema.org", "@graph": [{"name": "a"}, bad, {"name": "b"}]})
     found = read(script(text))
@@ -156,20 +156,20 @@ def test_one_node_the_parser_refuses_loses_no_other() -> None:
 
 
 @pytest.mark.parametrize("kind", ['"@id":null', '"@id":5', '"@type":null', '"@type":[5,"Thing"]', '"@index":1'])
-def test_a_misused_keyword_does_not_cost_the_rest(kind: str) -> None:
+def test_a_misused_keyword_does_not_affect_the_rest(kind: str) -> None:
     found = read(script(f'{{"@context":"https://schema.org",{kind},"name":"x"}}'))
     assert '"x"' in [t.object for t in found.triples]
     assert found.flags == ("jsonld-repaired",)
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "5", "null", '"words"', "[]", "{}", "true"])
-def test_scripts_that_say_nothing_are_nothing_odd(text: str) -> None:
+def test_scripts_without_facts_are_not_flagged(text: str) -> None:
     found = read(script(text))
     assert (found.triples, found.flags) == ([], ())
 
 
 @pytest.mark.parametrize("text", ["words", "&", '{"a" "b"}', '{"name": ', "[1, oops]"])
-def test_hopeless_scripts_are_flagged(text: str) -> None:
+def test_scripts_that_cannot_be_repaired_are_flagged(text: str) -> None:
     assert flags(text) == ("jsonld-broken",)
 
 
@@ -208,7 +208,7 @@ def test_F_G2_nested_contexts_are_bounded() -> None:
     assert flags(json.dumps({"@context": nested, "t": "x"})) == ("jsonld-too-deep",)
 
 
-def test_F_G2_contexts_without_end_are_refused() -> None:
+def test_F_G2_too_complex_contexts_are_refused() -> None:
     terms = {f"t{n}": f"http://ex.example/{n}" for n in range(2_000)}
     items = [{"@context": {"a": "http://ex.example/a"}, "a": "x"} for _ in range(2_000)]
     assert flags(json.dumps({"@context": terms, "t1": items})) == ("jsonld-too-complex",)
@@ -218,7 +218,7 @@ def test_F_G2_a_script_that_is_too_large_is_left_out() -> None:
     assert flags('{"name":"' + "x" * (5 << 20) + '"}') == ("jsonld-too-large",)
 
 
-def test_F_G2_duplicate_keys_mean_the_last() -> None:
+def test_F_G2_of_duplicate_keys_the_last_wins() -> None:
     assert lines(script('{"@context":"https://schema.org","name":"a","name":"b"}')) == ['_:1 <s:name> "b"']
 
 
@@ -235,7 +235,7 @@ def test_F_G3_more_facts_than_are_kept_are_flagged() -> None:
     assert found.flags == ("too-many-facts",)
 
 
-def test_F_G6_labels_in_scripts_never_meet_those_of_another_capture() -> None:
+def test_F_G6_labels_in_scripts_never_equal_those_of_another_capture() -> None:
     page = script('{"@context":"https://schema.org","@id":"_:a","name":"x"}')
     assert {read(page, 1).triples[0].subject, read(page, 2).triples[0].subject} == {
         "_:c0000000000000001n1",
@@ -243,7 +243,7 @@ def test_F_G6_labels_in_scripts_never_meet_those_of_another_capture() -> None:
     }
 
 
-def test_rdfa_and_json_ld_of_one_page_stand_side_by_side() -> None:
+def test_rdfa_and_json_ld_of_one_page_are_both_read() -> None:
     page = '<p about="_:a" property="og:title">t</p>' + script(
         '{"@context":"https://schema.org","@id":"_:a","name":"x"}'
     )

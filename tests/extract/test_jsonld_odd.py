@@ -1,4 +1,4 @@
-"""Scripts that are broken or unusual: what is mended, what is told, and where scripts count."""
+"""Scripts that are broken or unusual: repairs, notices, and where scripts are read."""
 
 import json
 
@@ -16,11 +16,11 @@ AS = "https://www.w3.org/ns/activitystreams#"
 GOOD = '{"@context":"https://schema.org","@id":"#a","name":"x"}'
 
 
-def told(text: str) -> Extraction:
-    address = url_of(ADDRESS)
-    assert address is not None
+def read_with_notices(text: str) -> Extraction:
+    url = url_of(ADDRESS)
+    assert url is not None
     body = script(text).encode()
-    return extract(scan_html(LexborHTMLParser(body)).survey(), address, 1, body, collects_notices=True)
+    return extract(scan_html(LexborHTMLParser(body)).survey(), url, 1, body, collects_notices=True)
 
 
 @pytest.mark.parametrize(
@@ -48,23 +48,23 @@ def told(text: str) -> Extraction:
         ('it = {"name":"x"}', "around"),
     ],
 )
-def test_each_breakage_is_mended_and_named(text: str, breakage: str) -> None:
+def test_each_kind_of_error_is_repaired_and_named(text: str, breakage: str) -> None:
     roots, breakages = repaired(text)
     assert roots[0]["name"] == "x"
     assert breakage in breakages
     assert breakage in SENTENCES
 
 
-def test_quotation_marks_inside_a_string_stay_in_it() -> None:
+def test_quotation_marks_inside_a_string_are_kept() -> None:
     assert repaired('{"a":"the "best" teapot"}').roots == [{"a": 'the "best" teapot'}]
 
 
-def test_addresses_in_strings_are_no_comments() -> None:
+def test_urls_in_strings_are_not_comments() -> None:
     assert repaired('{"a":"https://x.example/*y*/",}').roots == [{"a": "https://x.example/*y*/"}]
 
 
-def test_authors_are_told_what_was_mended_and_where() -> None:
-    found = told('{"@context":"https://schema.org","name":"x",}')
+def test_a_notice_says_what_was_repaired_and_where() -> None:
+    found = read_with_notices('{"@context":"https://schema.org","name":"x",}')
     (notice,) = found.notices
     assert (notice.level, notice.kind) == ("error", "jsonld-repaired")
     assert SENTENCES["comma"] in notice.says
@@ -83,12 +83,12 @@ def test_authors_are_told_what_was_mended_and_where() -> None:
         ("[" * 100 + "]" * 100, "jsonld-too-deep"),
     ],
 )
-def test_every_oddity_has_a_sentence(text: str, kind: str) -> None:
-    assert [notice.kind for notice in told(text).notices] == [kind]
+def test_every_error_has_a_notice(text: str, kind: str) -> None:
+    assert [notice.kind for notice in read_with_notices(text).notices] == [kind]
     assert read(script(text)).notices == ()
 
 
-def test_a_member_that_the_parser_refuses_does_not_cost_the_others() -> None:
+def test_a_refused_member_does_not_affect_the_others() -> None:
     bad = {"@value": "x", "@type": "not an iri"}
     text = json.dumps({"@context": "https://schema.org", "@id": "#a", "name": "x", "offers": bad, "sku": "y"})
     assert lines(script(text)) == [f'<{ADDRESS}#a> <s:name> "x"', f'<{ADDRESS}#a> <s:sku> "y"']
@@ -112,7 +112,7 @@ def test_F_G2_a_refused_script_of_many_parts_is_bounded() -> None:
         "{" + '"\\' * 60_000,
     ],
 )
-def test_F_G2_guessing_takes_no_longer_than_reading(text: str) -> None:
+def test_F_G2_repairing_takes_no_longer_than_parsing(text: str) -> None:
     assert set(read(script(text)).flags) <= {"jsonld-broken", "jsonld-too-deep", "jsonld-repaired"}
 
 
@@ -127,7 +127,7 @@ def test_F_G2_guessing_takes_no_longer_than_reading(text: str) -> None:
         "<svg><script type='application/ld+json'>{}</script></svg>",
     ],
 )
-def test_scripts_count_wherever_html_makes_elements_of_them(page: str) -> None:
+def test_scripts_are_read_wherever_html_makes_elements_of_them(page: str) -> None:
     assert lines(page.replace("{}", GOOD)) == [f'<{ADDRESS}#a> <s:name> "x"']
 
 
@@ -141,7 +141,7 @@ def test_scripts_count_wherever_html_makes_elements_of_them(page: str) -> None:
         "<script>{}</script>",
     ],
 )
-def test_scripts_do_not_count_where_html_makes_none(page: str) -> None:
+def test_scripts_are_ignored_where_html_makes_no_elements_of_them(page: str) -> None:
     assert lines(page.replace("{}", GOOD)) == []
 
 
@@ -155,14 +155,14 @@ def test_scripts_do_not_count_where_html_makes_none(page: str) -> None:
         "//www.schema.org/#",
     ],
 )
-def test_sections_and_wrong_spellings_of_schema_org_are_known(reference: str) -> None:
+def test_sections_and_misspellings_of_schema_org_are_known(reference: str) -> None:
     assert lines(script(GOOD.replace("https://schema.org", reference))) == [f'<{ADDRESS}#a> <s:name> "x"']
 
 
 @pytest.mark.parametrize(
     "reference", ["https://notschema.org", "https://schema.org.evil.example", "https://x.example/schema.org"]
 )
-def test_hosts_that_look_like_schema_org_are_not_it(reference: str) -> None:
+def test_hosts_that_resemble_schema_org_are_not_accepted(reference: str) -> None:
     assert read(script(GOOD.replace("https://schema.org", reference))).flags == ("jsonld-unknown-context",)
 
 
@@ -188,7 +188,7 @@ def test_the_activity_streams_context_is_known() -> None:
     assert found.flags == ()
 
 
-def test_activity_streams_and_schema_org_stand_side_by_side() -> None:
+def test_activity_streams_and_schema_org_can_be_combined() -> None:
     contexts = ["https://schema.org", "https://www.w3.org/ns/activitystreams"]
     found = read(script(json.dumps({"@context": contexts, "@id": "#a", "actor": "/x", "sku": "1"})))
     assert [t.predicate for t in found.triples] == [f"<{AS}actor>", f"<{SCHEMA}sku>"]
@@ -201,7 +201,7 @@ def test_the_direction_of_a_text_is_left_out() -> None:
     assert parses_again(found)
 
 
-def test_json_inside_a_json_literal_is_left_as_it_is() -> None:
+def test_json_inside_a_json_literal_is_unchanged() -> None:
     text = '{"@context":{"p":{"@id":"http://p.example/p","@type":"@json"}},"p":{"@context":"https://evil.example","@id":5}}'
     found = read(script(text))
     assert found.flags == ()

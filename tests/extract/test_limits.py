@@ -1,5 +1,5 @@
 # ruff: noqa: E501
-"""A limit that is reached leaves facts out; it never states one that the page does not."""
+"""A limit that is reached leaves facts out; it never adds a fact that the page does not state."""
 
 import sys
 
@@ -35,7 +35,7 @@ def facts(page: str, host: HostLanguage = HostLanguage.HTML) -> list[Triple]:
 
 
 def is_within(few: list[Triple], many: list[Triple]) -> bool:
-    """Whether the blank nodes of the one can be named so that all its facts are among those of the other."""
+    """Whether the blank nodes of `few` can be renamed so that all its facts are in `many`."""
     every = set(many)
 
     def fits(at: int, names: dict[str, str]) -> bool:
@@ -43,7 +43,7 @@ def is_within(few: list[Triple], many: list[Triple]) -> bool:
             return True
         for other in every:
             renamed = dict(names)
-            if all(_meets(one, two, renamed) for one, two in zip(few[at], other, strict=True)) and fits(
+            if all(_matches(one, two, renamed) for one, two in zip(few[at], other, strict=True)) and fits(
                 at + 1, renamed
             ):
                 return True
@@ -52,7 +52,7 @@ def is_within(few: list[Triple], many: list[Triple]) -> bool:
     return fits(0, {})
 
 
-def _meets(one: str, other: str, names: dict[str, str]) -> bool:
+def _matches(one: str, other: str, names: dict[str, str]) -> bool:
     if one[0] != "_" or other[0] != "_":
         return one == other
     if one not in names and other in names.values():
@@ -109,11 +109,11 @@ LIMITS = {
                  f'<p lang="en-GB" itemscope itemtype="{S}T"><b itemprop="b">3</b></p>'
                  '<meta lang="en-GB" property="og:title" content="t"><meta lang="en-GB" name="DC.title" content="t">'),
 }  # fmt: skip
-"""Module, limit, what it is set to, and a page that reaches it."""
+"""Module, limit, the value it is set to, and a page that reaches it."""
 
 
 @pytest.mark.parametrize("name", LIMITS)
-def test_what_a_limit_leaves_is_stated_without_it_too(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_facts_within_a_limit_are_also_stated_without_the_limit(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     module, limit, value, page = LIMITS[name]
     whole = facts(page)
     monkeypatch.setattr(module, limit, value)
@@ -147,7 +147,7 @@ LONG_NAMES = {
 
 
 @pytest.mark.parametrize("name", LONG_NAMES)
-def test_a_name_that_is_too_long_is_nobody_else_s(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_that_is_too_long_is_not_confused_with_another(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     page = LONG_NAMES[name].replace("{}", LONG)
     cut = facts(page)
     for module in (terms, scope, microdata, tags, microformats_rdf):
@@ -161,7 +161,7 @@ def test_a_name_that_is_too_long_is_nobody_else_s(name: str, monkeypatch: pytest
     assert is_within(cut, whole), [fact for fact in cut if fact not in whole]
 
 
-def test_without_its_base_an_element_names_nothing_relative() -> None:
+def test_without_its_base_an_element_states_nothing_with_relative_iris() -> None:
     page = f'<r xml:base="http://a/{LONG}"><p about="b" property="schema:n">x</p><p about="http://c/" property="schema:n">y</p></r>'
     stated = [fact for fact in facts(page, HostLanguage.XML) if fact.predicate == f"<{S}n>"]
     assert stated == [Triple("<http://c/>", f"<{S}n>", '"y"')]
@@ -180,7 +180,7 @@ def test_without_its_base_an_element_names_nothing_relative() -> None:
         '<meta name="DC.title" content="a"><meta name="DC.date" content="b">',
     ],
 )
-def test_any_number_of_facts_is_a_part_of_all(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_smaller_number_of_facts_is_a_subset_of_all(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = facts(page)
     for most in range(1, len(whole)):
         monkeypatch.setattr(sys.modules["gossamer.extract.page"], "Source", _with_at_most(most))
@@ -194,7 +194,7 @@ def _with_at_most(most: int) -> object:
     return made
 
 
-def test_conclusions_are_as_many_as_may_be_and_all_true(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_conclusions_are_complete_up_to_the_limit_and_all_true(monkeypatch: pytest.MonkeyPatch) -> None:
     stated = [Triple("<urn:a>", entailment.RDF_TYPE, "<urn:1>"), Triple("<d>", entailment.USES_VOCABULARY, "<urn:v>")]
     chain = [Triple(f"<urn:{n}>", entailment.SUB_CLASS, f"<urn:{n + 1}>") for n in range(1, 9)]
     whole = entailment.expanded(stated, {"urn:v": chain})

@@ -1,4 +1,4 @@
-"""Microdata, rule by rule, and what pages do wrong with it."""
+"""Microdata, rule by rule, and common errors on pages."""
 
 import pytest
 from selectolax.lexbor import LexborHTMLParser
@@ -14,7 +14,7 @@ T = 'itemtype="http://schema.org/Thing"'
 XSD = "http://www.w3.org/2001/XMLSchema#"
 
 
-def thing(inside: str, more: str = "") -> str:
+def item(inside: str, more: str = "") -> str:
     return f"<div itemscope {T} {more}>{inside}</div>"
 
 
@@ -30,7 +30,7 @@ def notices(markup: str) -> list[str]:
 
 
 def test_properties_of_a_typed_item_belong_to_it_in_document_order() -> None:
-    page = thing('<b itemprop="name">Teapot</b><table><tr><td><i itemprop="color">blue</i></table>')
+    page = item('<b itemprop="name">Teapot</b><table><tr><td><i itemprop="color">blue</i></table>')
     assert lines(page) == ["_:1 a <s:Thing>", '_:1 <s:name> "Teapot"', '_:1 <s:color> "blue"']
 
 
@@ -46,14 +46,14 @@ def test_the_root_may_be_an_item() -> None:
 @pytest.mark.parametrize(
     ("element", "value"),
     [
-        ('<meta itemprop="p" content="said">', '"said"'),
-        ('<b itemprop="p" content="said">shown</b>', '"said"'),
-        ('<a itemprop="p" href="/x" content="said">shown</a>', '"said"'),
+        ('<meta itemprop="p" content="given">', '"given"'),
+        ('<b itemprop="p" content="given">shown</b>', '"given"'),
+        ('<a itemprop="p" href="/x" content="given">shown</a>', '"given"'),
         ('<a itemprop="p" href="/x y">x</a>', "<https://shop.example/x%20y>"),
         ('<area itemprop="p" href="x">', "<https://shop.example/teapots/x>"),
         ('<link itemprop="p" href="#x">', f"<{ADDRESS}#x>"),
         ('<a itemprop="p" href="">x</a>', f"<{ADDRESS}>"),
-        ('<a itemprop="p">no address</a>', '"no address"'),
+        ('<a itemprop="p">no link</a>', '"no link"'),
         ('<img itemprop="p" src="a.jpg">', "<https://shop.example/teapots/a.jpg>"),
         ('<audio itemprop="p" src="a"></audio>', "<https://shop.example/teapots/a>"),
         ('<embed itemprop="p" src="a">', "<https://shop.example/teapots/a>"),
@@ -86,12 +86,12 @@ def test_the_root_may_be_an_item() -> None:
     ],
 )
 def test_a_property_takes_its_value_from(element: str, value: str | None) -> None:
-    stated = [line for line in lines(thing(element)) if "<s:p>" in line]
+    stated = [line for line in lines(item(element)) if "<s:p>" in line]
     assert stated == ([] if value is None else [f"_:1 <s:p> {value}"])
 
 
 def test_one_element_may_be_several_properties() -> None:
-    page = thing('<b itemprop="name alternateName\n http://purl.org/dc/terms/title">x</b>')
+    page = item('<b itemprop="name alternateName\n http://purl.org/dc/terms/title">x</b>')
     assert lines(page)[1:] == [
         '_:1 <s:name> "x"',
         '_:1 <s:alternateName> "x"',
@@ -99,9 +99,9 @@ def test_one_element_may_be_several_properties() -> None:
     ]
 
 
-def test_an_item_within_an_item_is_the_value_of_a_property_and_comes_where_it_is_written() -> None:
+def test_a_nested_item_is_the_value_of_its_property_in_document_order() -> None:
     inner = '<p itemprop="maker" itemscope itemtype="http://schema.org/Person"><b itemprop="name">Ada</b></p>'
-    assert lines(thing(f'{inner}<b itemprop="name">x</b>')) == [
+    assert lines(item(f'{inner}<b itemprop="name">x</b>')) == [
         "_:1 a <s:Thing>",
         "_:1 <s:maker> _:2",
         "_:2 a <s:Person>",
@@ -110,8 +110,8 @@ def test_an_item_within_an_item_is_the_value_of_a_property_and_comes_where_it_is
     ]
 
 
-def test_an_item_within_an_item_that_is_no_property_stands_alone() -> None:
-    page = thing(f'<b itemprop="name">x</b><p itemscope {T}><b itemprop="name">y</b></p>')
+def test_a_nested_item_that_is_not_a_property_is_separate() -> None:
+    page = item(f'<b itemprop="name">x</b><p itemscope {T}><b itemprop="name">y</b></p>')
     assert lines(page) == ["_:1 a <s:Thing>", '_:1 <s:name> "x"', "_:2 a <s:Thing>", '_:2 <s:name> "y"']
 
 
@@ -142,12 +142,12 @@ def test_the_first_of_several_types_gives_the_vocabulary() -> None:
     assert lines(page) == ["_:1 a <http://a.example/A>", "_:1 a <http://b.example/B>", '_:1 <http://a.example/p> "x"']
 
 
-def test_an_item_without_a_type_takes_the_vocabulary_around_it() -> None:
-    page = thing('<p itemprop="maker" itemscope><i itemprop="x" itemscope><b itemprop="name">Ada</b></i></p>')
+def test_an_untyped_item_takes_the_vocabulary_of_the_enclosing_item() -> None:
+    page = item('<p itemprop="maker" itemscope><i itemprop="x" itemscope><b itemprop="name">Ada</b></i></p>')
     assert lines(page)[1:] == ["_:1 <s:maker> _:2", "_:2 <s:x> _:3", '_:3 <s:name> "Ada"']
 
 
-def test_an_item_without_a_type_has_the_names_of_every_vocabulary_that_refers_to_it() -> None:
+def test_an_untyped_item_has_names_in_every_vocabulary_that_refers_to_it() -> None:
     page = (
         '<div itemscope itemtype="http://a.example/A" itemref="x"></div>'
         '<div itemscope itemtype="http://b.example/B" itemref="x"></div>'
@@ -163,12 +163,12 @@ def test_an_item_without_a_type_has_the_names_of_every_vocabulary_that_refers_to
     ]
 
 
-def test_names_that_fit_no_address_are_escaped() -> None:
-    assert lines(thing('<b itemprop="a<b #">x</b>'))[1:] == ['_:1 <s:a%3Cb> "x"', '_:1 <s:#> "x"']
+def test_characters_not_allowed_in_iris_are_escaped_in_names() -> None:
+    assert lines(item('<b itemprop="a<b #">x</b>'))[1:] == ['_:1 <s:a%3Cb> "x"', '_:1 <s:#> "x"']
 
 
 @pytest.mark.parametrize(
-    ("said", "subject"),
+    ("itemid", "subject"),
     [
         ("#me", f"<{ADDRESS}#me>"),
         ("urn:isbn:1", "<urn:isbn:1>"),
@@ -176,12 +176,12 @@ def test_names_that_fit_no_address_are_escaped() -> None:
         ("http://[", "_:1"),
     ],
 )
-def test_itemid_names_the_item(said: str, subject: str) -> None:
-    assert lines(thing("", f'itemid="{said}"')) == [f"{subject} a <s:Thing>"]
+def test_itemid_names_the_item(itemid: str, subject: str) -> None:
+    assert lines(item("", f'itemid="{itemid}"')) == [f"{subject} a <s:Thing>"]
 
 
 def test_an_additional_type_of_schema_org_is_a_type() -> None:
-    page = thing('<link itemprop="additionalType" href="http://a.example/T"><b itemprop="additionalType">Words</b>')
+    page = item('<link itemprop="additionalType" href="http://a.example/T"><b itemprop="additionalType">Words</b>')
     assert lines(page) == [
         "_:1 a <s:Thing>",
         "_:1 <s:additionalType> <http://a.example/T>",
@@ -191,20 +191,20 @@ def test_an_additional_type_of_schema_org_is_a_type() -> None:
 
 
 def test_a_reverse_property_belongs_to_its_value() -> None:
-    page = thing('<link itemprop-reverse="creator" href="/x"><b itemprop-reverse="creator">not a thing</b>')
+    page = item('<link itemprop-reverse="creator" href="/x"><b itemprop-reverse="creator">not an item</b>')
     assert lines(page) == ["_:1 a <s:Thing>", "<https://shop.example/x> <s:creator> _:1"]
 
 
-def test_an_item_only_reached_backwards_takes_the_vocabulary_around_it() -> None:
-    page = thing('<p itemprop-reverse="knows" itemscope><b itemprop="name">Ada</b></p>')
+def test_a_reverse_item_takes_the_vocabulary_of_the_enclosing_item() -> None:
+    page = item('<p itemprop-reverse="knows" itemscope><b itemprop="name">Ada</b></p>')
     assert lines(page) == ["_:1 a <s:Thing>", "_:2 <s:knows> _:1", '_:2 <s:name> "Ada"']
 
 
 def test_itemref_adds_properties_in_document_order() -> None:
     page = (
         '<i id="b" itemprop="before">1</i>'
-        + thing('<b itemprop="name">2</b>', 'itemref="c  b c nowhere"')
-        + '<p id="c">x<b><i itemprop="after">3</i></b></p><i itemprop="nobody">4</i>'
+        + item('<b itemprop="name">2</b>', 'itemref="c  b c nowhere"')
+        + '<p id="c">x<b><i itemprop="after">3</i></b></p><i itemprop="unused">4</i>'
     )
     assert lines(page) == ["_:1 a <s:Thing>", '_:1 <s:before> "1"', '_:1 <s:name> "2"', '_:1 <s:after> "3"']
 
@@ -220,7 +220,7 @@ def test_itemref_takes_nothing_from_inside_another_item() -> None:
 
 def test_itemref_reaches_into_another_item() -> None:
     page = (
-        thing('<p id="r"><b itemprop="name">x</b></p><b itemprop="color">blue</b>') + f"<p itemscope {T} itemref=r></p>"
+        item('<p id="r"><b itemprop="name">x</b></p><b itemprop="color">blue</b>') + f"<p itemscope {T} itemref=r></p>"
     )
     assert lines(page) == [
         "_:1 a <s:Thing>",
@@ -242,14 +242,14 @@ def test_of_two_elements_with_one_id_the_first_counts() -> None:
     assert lines(page)[1:] == ['_:1 <s:a> "1"']
 
 
-def test_an_item_that_refers_to_what_it_is_in_is_not_its_own_part() -> None:
+def test_an_item_that_refers_to_an_enclosing_element_does_not_contain_itself() -> None:
     inner = '<i itemprop="x" itemscope itemref="r"><b itemprop="n">1</b></i>'
     page = f'<div itemscope {T} itemref="r"></div><p id="r">{inner}</p>'
     assert lines(page) == ["_:1 a <s:Thing>", "_:1 <s:x> _:2", '_:2 <s:n> "1"']
     assert read(page).flags == ("microdata-loop",)
 
 
-def test_items_that_refer_to_each_other_end() -> None:
+def test_items_that_refer_to_each_other_are_cut() -> None:
     page = (
         f'<div itemscope {T} itemref="a"></div>'
         '<p id="a" itemprop="x" itemscope itemref="b"></p><p id="b" itemprop="y" itemscope itemref="a"></p>'
@@ -258,12 +258,12 @@ def test_items_that_refer_to_each_other_end() -> None:
     assert read(page).flags == ("microdata-loop",)
 
 
-def test_a_property_of_no_item_is_not_stated() -> None:
+def test_a_property_outside_items_is_ignored() -> None:
     assert lines(f'<p itemprop="x" itemscope {T}><b itemprop="name">x</b></p>') == []
 
 
 def test_a_fact_knows_the_element_that_states_it() -> None:
-    facts = read(thing('<b itemprop="name">x</b><i itemprop="maker" itemscope></i>'))
+    facts = read(item('<b itemprop="name">x</b><i itemprop="maker" itemscope></i>'))
     assert [place.tag for place in facts.places] == ["div", "b", "i"]
     assert facts.syntaxes == ("microdata",)
 
@@ -282,13 +282,13 @@ def test_a_fact_stated_in_two_syntaxes_is_one_fact() -> None:
     assert facts.syntaxes == ("rdfa", "microdata")
 
 
-def test_svg_and_templates_change_nothing() -> None:
-    page = thing('<template><b itemprop="a">1</b></template><svg><text itemprop="b">2</text></svg>')
+def test_svg_is_read_and_templates_are_not() -> None:
+    page = item('<template><b itemprop="a">1</b></template><svg><text itemprop="b">2</text></svg>')
     assert lines(page)[1:] == ['_:1 <s:b> "2"']
 
 
-def test_all_that_is_wrong_is_told_when_asked_for() -> None:
-    assert notices(thing('<img itemprop="x"><b itemprop-reverse="y">z</b>', 'itemref="gone"')) == [
+def test_all_errors_give_notices_when_these_are_collected() -> None:
+    assert notices(item('<img itemprop="x"><b itemprop-reverse="y">z</b>', 'itemref="gone"')) == [
         "warning itemref-unknown",
         "warning value-missing",
         "warning reverse-of-text",
@@ -297,81 +297,81 @@ def test_all_that_is_wrong_is_told_when_asked_for() -> None:
         "warning type-not-absolute",
         "info item-untyped",
     ]
-    assert notices(f'{thing("")}<p itemprop="x" itemscope></p>') == ["warning property-of-nothing"]
+    assert notices(f'{item("")}<p itemprop="x" itemscope></p>') == ["warning property-of-nothing"]
     assert "error microdata-loop" in notices(
-        thing('<p itemprop="x" itemscope itemref="r"></p>', 'id="r" itemprop="q"') + thing("", 'itemref="r"')
+        item('<p itemprop="x" itemscope itemref="r"></p>', 'id="r" itemprop="q"') + item("", 'itemref="r"')
     )
 
 
-def test_nothing_is_told_when_nobody_asks() -> None:
-    assert found(thing('<img itemprop="x">', 'itemref="gone"')).notices == []
+def test_no_notices_are_collected_by_default() -> None:
+    assert found(item('<img itemprop="x">', 'itemref="gone"')).notices == []
 
 
 @pytest.mark.parametrize("at_most", [0, 1, 2, 5])
-def test_no_more_facts_than_asked_for(at_most: int) -> None:
-    facts = found(thing('<b itemprop="a b">x</b>' * 9), at_most)
+def test_at_most_the_given_number_of_facts_is_stated(at_most: int) -> None:
+    facts = found(item('<b itemprop="a b">x</b>' * 9), at_most)
     assert len(facts.triples) == len(facts.places) == at_most
     assert facts.flags == ["too-many-facts"]
 
 
-def test_many_items_that_share_many_properties_come_to_an_end() -> None:
+def test_many_items_that_share_many_properties_are_bounded() -> None:
     page = f'<p itemscope {T} itemref="r"></p>' * 2000 + '<div id="r">' + '<b itemprop="a">x</b>' * 2000 + "</div>"
     facts = found(page)
     assert len(facts.triples) == 50_000
     assert facts.flags == ["too-many-facts"]
 
 
-def test_many_items_that_share_many_worthless_properties_come_to_an_end() -> None:
+def test_many_items_that_share_many_empty_properties_are_bounded() -> None:
     page = f'<p itemscope {T} itemref="r"></p>' * 2000 + '<div id="r">' + '<img itemprop="a">' * 2000 + "</div>"
     assert found(page).flags == ["too-many-facts"]
 
 
-def test_a_text_within_texts_is_not_repeated_for_ever() -> None:
+def test_nested_texts_are_repeated_up_to_a_depth() -> None:
     deep = '<b itemprop="a">' * (DEEPEST + 5) + "words"
-    facts = found(thing(deep))
+    facts = found(item(deep))
     assert len(facts.triples) == 1 + DEEPEST
     assert facts.flags == ["microdata-too-deep"]
 
 
 @pytest.mark.parametrize("length", [LONGEST_LITERAL - 10, LONGEST_LITERAL + 10])
-def test_long_texts_within_texts_come_to_an_end(length: int) -> None:
-    page = thing('<div itemprop="a">' * 8 + "x" * length + "</div>" * 8) * 6
+def test_long_nested_texts_are_bounded(length: int) -> None:
+    page = item('<div itemprop="a">' * 8 + "x" * length + "</div>" * 8) * 6
     assert "too-many-facts" in found(page).flags
 
 
 def test_a_text_that_is_too_long_is_left_out() -> None:
-    facts = found(thing(f'<b itemprop="a">{"x" * LONGEST_LITERAL}</b><b itemprop="b">y</b>'))
+    facts = found(item(f'<b itemprop="a">{"x" * LONGEST_LITERAL}</b><b itemprop="b">y</b>'))
     assert [triple.object for triple in facts.triples][1:] == ['"y"']
     assert facts.flags == ["literal-too-long"]
 
 
 def test_deep_items_do_not_exhaust_the_stack() -> None:
-    page = thing("<p itemprop=x itemscope>".replace("p ", "div ") * 400 + '<b itemprop="name">x</b>')
+    page = item("<p itemprop=x itemscope>".replace("p ", "div ") * 400 + '<b itemprop="name">x</b>')
     assert len(found(page).triples) == 402
 
 
 @pytest.mark.parametrize(
     "page",
     [
-        thing('<b itemprop="&#0;\ud800">\x00\x01</b>'.encode("utf-8", "replace").decode()),
-        thing('<a itemprop="p" href="http://a/ <>&quot;{}|^`\\">x</a>'),
-        thing('<b itemprop="p" lang="x y z">x</b>'),
-        thing('<b itemprop="p">&quot;\\ \n\t</b>'),
+        item('<b itemprop="&#0;\ud800">\x00\x01</b>'.encode("utf-8", "replace").decode()),
+        item('<a itemprop="p" href="http://a/ <>&quot;{}|^`\\">x</a>'),
+        item('<b itemprop="p" lang="x y z">x</b>'),
+        item('<b itemprop="p">&quot;\\ \n\t</b>'),
         '<div itemscope itemtype="http://a/ b:c : :: a:b x://"><b itemprop="p : :: a: a:b">x</b></div>',
-        thing("", 'itemid="a b\\<>"'),
+        item("", 'itemid="a b\\<>"'),
     ],
 )
-def test_whatever_is_written_parses_again(page: str) -> None:
+def test_facts_of_any_markup_can_be_parsed_again(page: str) -> None:
     assert parses_again(read(page))
 
 
-def test_the_same_page_reads_the_same_twice() -> None:
-    page = thing('<p itemprop="a" itemscope></p>' * 3) * 3
+def test_reading_a_page_twice_gives_the_same_facts() -> None:
+    page = item('<p itemprop="a" itemscope></p>' * 3) * 3
     assert read(page).triples == read(page).triples
     assert read(page, 1).triples != read(page, 2).triples
 
 
-def test_a_page_that_is_xml_is_read_alike() -> None:
+def test_an_xml_page_is_read_the_same_way() -> None:
     page = (
         f'<html xmlns="http://www.w3.org/1999/xhtml" xml:lang="en"><body><p itemscope="" {T} itemref="r">'
         '<b itemprop="name">x</b></p><img id="r" itemprop="image" src="a.jpg"/></body></html>'
@@ -386,7 +386,7 @@ def test_a_page_that_is_xml_is_read_alike() -> None:
     ]
 
 
-def test_properties_on_a_page_without_items_are_told_to_its_author() -> None:
+def test_properties_on_a_page_without_items_give_a_notice() -> None:
     survey = scan_html(LexborHTMLParser(b"<p itemprop=name>lost</p>")).survey()
     found = read_microdata(Source(survey, ADDRESS, ADDRESS, Labels(1), collects_notices=True))
     assert found.triples == []

@@ -22,7 +22,7 @@ def found_in(markup: str, collects_notices: bool = False) -> FoundFacts:
 
 
 def facts(markup: str) -> list[str]:
-    """With short names."""
+    """The facts with short names."""
     written = []
     for triple in found_in(markup).triples:
         line = " ".join(triple).replace("_:c0000000000000001n", "_:").replace(f"<{vocabulary.SCHEMA}", "<s:")
@@ -31,7 +31,7 @@ def facts(markup: str) -> list[str]:
     return written
 
 
-def test_an_item_has_its_own_type_and_that_of_schema_org() -> None:
+def test_an_item_has_its_own_type_and_the_schema_org_type() -> None:
     assert facts('<a class="h-event" href="/e">Party</a>') == [
         "_:1 a <mf:h-event>",
         "_:1 a <s:Event>",
@@ -40,7 +40,7 @@ def test_an_item_has_its_own_type_and_that_of_schema_org() -> None:
     ]
 
 
-def test_a_property_that_schema_org_does_not_know_keeps_its_name() -> None:
+def test_a_property_unknown_to_schema_org_keeps_its_name() -> None:
     page = '<div class="h-entry"><a class="u-like-of" href="/x">x</a></div>'
     assert "_:1 <mf:like-of> <https://blog.example/x>" in facts(page)
 
@@ -51,7 +51,7 @@ def test_uid_names_an_item_and_url_does_not() -> None:
     assert '_:1 <s:name> "Ann"' in facts('<p class="h-card"><a class="u-url p-name" href="/ann">Ann</a></p>')
 
 
-def test_items_inside_are_labelled_after_those_around_them() -> None:
+def test_nested_items_are_labelled_after_enclosing_ones() -> None:
     page = (
         '<div class="h-feed"><a class="p-author h-card" href="/a">A</a>'
         '<div class="h-entry"><a class="u-url p-name" href="/1">One</a></div></div>'
@@ -66,13 +66,13 @@ def test_a_card_whose_organisation_is_its_name_is_an_organisation() -> None:
     assert "_:1 a <s:Person>" in facts('<p class="h-card"><a class="p-name u-url" href="/">Ann</a></p>')
 
 
-def test_markup_is_html_with_absolute_addresses() -> None:
+def test_markup_is_html_with_absolute_urls() -> None:
     page = '<div class="h-entry"><a class="u-url" href="/1">x</a><div class="e-content">a <a href="b">b</a></div></div>'
     html = '"a <a href=\\"https://blog.example/posts/b\\">b</a>"^^<http://www.w3.org/1999/02/22-rdf-syntax-ns#HTML>'
     assert f"_:1 <s:text> {html}" in facts(page)
 
 
-def test_an_alternative_text_is_said_of_the_image() -> None:
+def test_an_alternative_text_is_a_property_of_the_image() -> None:
     lines = facts('<a class="h-card" href="/ann"><img src="a.jpg" alt="Ann"></a>')
     assert "_:1 <s:image> <https://blog.example/posts/a.jpg>" in lines
     assert '<https://blog.example/posts/a.jpg> <mf:alt> "Ann"' in lines
@@ -92,11 +92,11 @@ def test_an_alternative_text_is_said_of_the_image() -> None:
         ("soon", '"soon"'),
     ],
 )
-def test_moments_have_a_type_where_xml_schema_has_one(written: str, stated: str) -> None:
+def test_dates_and_times_have_a_datatype_if_xml_schema_has_one(written: str, stated: str) -> None:
     assert time_literal(written).replace(f"<{XSD}", "<xsd:") == stated
 
 
-def test_relations_count_only_where_there_is_a_microformat() -> None:
+def test_relations_are_read_only_on_pages_with_a_microformat() -> None:
     link = '<a rel="me nofollow" href="https://me.example/">me</a>'
     assert facts(link) == []
     lines = facts(f'{link}<a class="h-card" href="/">Ann</a>')
@@ -106,18 +106,18 @@ def test_relations_count_only_where_there_is_a_microformat() -> None:
 @pytest.mark.parametrize(
     "markup", ['<div class="h-list">words</div>', '<div class="hentry">words</div>', '<div class="h-full">x</div>']
 )
-def test_class_names_of_style_sheets_state_nothing(markup: str) -> None:
+def test_class_names_for_styling_state_nothing(markup: str) -> None:
     assert facts(f'{markup}<a class="url" href="/">x</a>') == []
 
 
-def test_every_fact_knows_its_element() -> None:
+def test_every_fact_has_its_element() -> None:
     found = found_in('<div class="h-card"><a class="u-url" href="/">x</a><b class="p-name">Ann</b></div>')
     assert [place.tag for place in found.places] == ["div", "div", "a", "b"]
 
 
-def test_a_page_without_signs_is_not_gone_through() -> None:
+def test_elements_of_a_page_without_microformats_are_not_read() -> None:
     body = b'<p>words</p><a class="button" href="/">x</a>'
-    survey = scan_html(parse_html(body).tree).survey()._replace(every=lambda: pytest.fail("looked at every element"))
+    survey = scan_html(parse_html(body).tree).survey()._replace(every=lambda: pytest.fail("every element was read"))
     assert read_microformats(Source(survey, ADDRESS, ADDRESS, Labels(1), body)).triples == []
 
 
@@ -125,9 +125,9 @@ def test_an_old_card_without_links_is_found() -> None:
     assert '_:1 <s:name> "Ann"' in facts('<p class="vcard"><b class="fn">Ann</b></p>')
 
 
-def test_notes_tell_of_old_names_and_of_items_left_out() -> None:
+def test_notices_report_old_names_and_skipped_items() -> None:
     page = '<p class="vcard"><b class="fn">Ann</b></p><p class="h-list">x</p>'
-    assert [note.kind for note in found_in(page, collects_notices=True).notices] == [
+    assert [notice.kind for notice in found_in(page, collects_notices=True).notices] == [
         "microformat-without-properties",
         "microformat-of-old",
     ]
@@ -142,6 +142,6 @@ def test_facts_end_at_the_limit() -> None:
 
 
 def test_the_documented_names_are_those_in_use() -> None:
-    told = DOCS.read_text().partition("## Microformats as facts")[2].partition("\n## ")[0]
+    documented = DOCS.read_text().partition("## Microformats as facts")[2].partition("\n## ")[0]
     for name, schema in {**vocabulary.CLASSES, **vocabulary.PROPERTIES}.items():
-        assert f"`{name}` {schema}" in told, name
+        assert f"`{name}` {schema}" in documented, name

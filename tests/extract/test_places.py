@@ -1,4 +1,4 @@
-"""Where each fact of a page stands, packed and unpacked; every path is checked against the tree it leads through."""
+"""The origin of each fact of a page, packed and unpacked; every path is checked against the tree."""
 
 import random
 import re
@@ -54,14 +54,14 @@ def line(triple: Triple) -> bytes:
 
 
 def paths(markup: str) -> dict[str, str]:
-    """By object."""
+    """The path of each fact, by its object."""
     found, record = read(markup)
     sources = {triple.object: record.of(line(triple)) for triple in found.triples}
-    return {thing: source.path for thing, source in sources.items() if source is not None}
+    return {value: source.path for value, source in sources.items() if source is not None}
 
 
 def element_at(root: Element, path: str) -> Element:
-    """What an XPath of ours leads to, found step by step and by nothing else."""
+    """The element at one of our XPaths, found step by step without an XPath library."""
     first, *steps = path.strip("/").split("/")
     assert first == root.tag
     at = root
@@ -70,7 +70,7 @@ def element_at(root: Element, path: str) -> Element:
         assert matched is not None
         tag, number = matched[1], matched[2]
         like = [child for child in at.iter() if tag in ("*", child.tag)]
-        assert number or len(like) == 1, f"{step} of {path} could be several"
+        assert number or len(like) == 1, f"{step} of {path} is ambiguous"
         at = like[int(number or 1) - 1]
     return at
 
@@ -84,7 +84,7 @@ def agrees(found: Extraction, record: Record, root: Element) -> int:
     return len(found.triples)
 
 
-def test_a_path_counts_siblings_of_one_name_and_leaves_out_what_is_clear() -> None:
+def test_a_path_numbers_siblings_of_one_name_only_where_needed() -> None:
     markup = f"""{VOCAB}<div typeof=Thing><p property=name>a</p><b></b><p property=name>b</p></div>
     <main><h1 property=name>c</h1></main><div><span property=name>d</span></div>"""
     found = paths(markup)
@@ -94,7 +94,7 @@ def test_a_path_counts_siblings_of_one_name_and_leaves_out_what_is_clear() -> No
     assert found['"d"'] == "/html/body/div[2]/span"
 
 
-def test_names_that_xpath_could_not_read_are_told_by_number() -> None:
+def test_elements_with_names_invalid_in_xpath_are_given_by_number() -> None:
     long = "x" * 41
     markup = f"""{VOCAB}<i></i><o:p property=name>a</o:p><{long} property=name>b</{long}><a[2] property=name>c</a[2]>
     <u><o:p property=name>d</o:p></u>"""
@@ -109,9 +109,9 @@ def test_names_that_xpath_could_not_read_are_told_by_number() -> None:
 
 def test_a_fact_stated_in_two_syntaxes_names_both_and_the_first_place() -> None:
     own = "https://shop.example/teapots/blue.html#it"
-    said = f'{{"@context": "https://schema.org", "@id": "{own}", "name": "Pot"}}'
+    product = f'{{"@context": "https://schema.org", "@id": "{own}", "name": "Pot"}}'
     markup = f"""{VOCAB}<p resource="#it"><b property=name>Pot</b><i property=url>x</i></p>
-    <script type="application/ld+json">{said}</script>"""
+    <script type="application/ld+json">{product}</script>"""
     found, record = read(markup)
     name = f'<{own}> <http://schema.org/name> "Pot"'.encode()
     assert record.of(name) == FactOrigin(("rdfa", "json-ld"), "/html/body/p/b")
@@ -121,8 +121,8 @@ def test_a_fact_stated_in_two_syntaxes_names_both_and_the_first_place() -> None:
 
 
 def test_a_page_without_facts_has_no_record() -> None:
-    nothing = Extraction([], [], [], (), ())
-    assert packed(nothing, b"") == b""
+    empty = Extraction([], [], [], (), ())
+    assert packed(empty, b"") == b""
     assert unpacked(b"") is None
 
 
@@ -143,8 +143,8 @@ def test_a_damaged_record_is_none(record: bytes) -> None:
     assert unpacked(record) is None
 
 
-def test_steps_that_lead_nowhere_end() -> None:
-    """Damage that looks like a record: no path, but no endless climb either."""
+def test_damaged_paths_end() -> None:
+    """A damaged record with endless steps: the path is short."""
     fact = b"<a:s> <a:p> <a:o>"
     for above, place in (([5, 7], 1), ([0, 1], 9), ([0, -1], 1), ([1, 1], 0)):
         hashes = xxhash.xxh32_intdigest(fact).to_bytes(4, "little")
@@ -153,7 +153,7 @@ def test_steps_that_lead_nowhere_end() -> None:
         assert len(found.path) < 10
 
 
-def test_facts_that_are_one_in_the_store_are_one_in_the_record() -> None:
+def test_facts_that_are_equal_in_the_store_are_one_in_the_record() -> None:
     whole = f"{XSD}integer"
     markup = f"""<p about=#it><b property="http://a.test/n" datatype="{whole}">01</b>
     <i property="http://a.test/n" datatype="{whole}">1</i></p>"""
@@ -174,7 +174,7 @@ LITERALS = [
 
 
 @pytest.mark.parametrize(("text", "kind"), LITERALS)
-def test_a_literal_is_found_as_the_store_gives_it_back(text: str, kind: str) -> None:
+def test_a_literal_is_found_in_the_form_that_the_store_returns(text: str, kind: str) -> None:
     named = ox.NamedNode("http://a.test/s")
     literal = ox.Literal(text, datatype=ox.NamedNode(XSD + kind))
     store = ox.Store()
@@ -191,11 +191,11 @@ def test_a_literal_is_found_as_the_store_gives_it_back(text: str, kind: str) -> 
         lambda one: re.sub(rb"<.*#", f"<{XSD}".encode(), one, flags=re.DOTALL)
     )
 )
-def test_what_is_taken_to_stay_as_it_is_does(literal: bytes) -> None:
+def test_literals_expected_to_stay_unchanged_in_the_store_do(literal: bytes) -> None:
     assert _stored(literal) == literal
 
 
-def test_many_siblings_and_deep_nesting_take_time_in_proportion() -> None:
+def test_many_siblings_and_deep_nesting_take_linear_time() -> None:
     many = "".join(f"<p property=name>n{number}</p><o:p></o:p>" for number in range(20_000))
     found, record = read(f"{VOCAB}<div typeof=Thing>{many}</div>")
     at = random.Random(1).sample(range(len(found.triples)), 200)
@@ -209,8 +209,8 @@ def test_many_siblings_and_deep_nesting_take_time_in_proportion() -> None:
     assert source is not None and len(source.path) < 20_000
 
 
-def test_two_facts_with_one_short_hash_are_told_apart() -> None:
-    """Among 50,000 facts some share 32 bits; the record then has longer hashes."""
+def test_two_facts_with_the_same_short_hash_are_distinguished() -> None:
+    """Of 50,000 facts some share 32 bits; the record then has longer hashes."""
     body = "".join(f"<p property=name>n{number}</p>" for number in range(49_900))
     found, record = read(f"{VOCAB}<div typeof=Thing>{body}</div>")
     assert len(record) == len(found.triples)
@@ -218,7 +218,7 @@ def test_two_facts_with_one_short_hash_are_told_apart() -> None:
     assert wrong == []
 
 
-def test_pages_that_are_xml_have_the_paths_that_lxml_gives_them() -> None:
+def test_xml_pages_have_the_same_paths_as_in_lxml() -> None:
     body = b"""<doc xmlns:s="http://schema.org/"><part about="http://a.test/x"><b property="s:name">a</b>
     <b property="s:name">b</b><!-- c --><c><d property="s:name">d</d></c></part>
     <part property="s:name">e</part></doc>"""
@@ -246,7 +246,7 @@ def test_the_same_page_has_the_same_record() -> None:
 
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="the real pages are not here")
-def test_every_fact_of_the_real_pages_is_found_again_as_the_store_has_it_in_few_bytes() -> None:
+def test_every_fact_of_real_pages_is_found_in_its_stored_form_within_few_bytes() -> None:
     facts = octets = 0
     for path in sorted(REAL.glob("*.html")):
         body = path.read_bytes()

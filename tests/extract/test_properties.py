@@ -1,7 +1,7 @@
-"""What holds of the facts of every page, whatever it holds: pages are drawn at random, from the words of each syntax.
+"""Properties of the facts of any page: pages are generated at random from the attributes of each syntax.
 
-`fuzz.sound` asks the questions: nothing is raised, the facts are N-Triples to a strict parser, each has its place, a
-second reading finds the same, and no blank node keeps the name the page gave it.
+`fuzz.sound` does the checks: nothing is raised, a strict parser reads the facts as N-Triples, each has its place, a
+second reading finds the same, and no blank node keeps the name that the page gave it.
 """
 
 import json
@@ -32,7 +32,7 @@ WORDS = st.text(max_size=12) | st.sampled_from(['"', "\\", "\n\r\t", "\u2028", "
 
 
 def named(*names: str) -> st.SearchStrategy[str]:
-    """Several names in one attribute, some of them not what they should be."""
+    """Several names in one attribute, some of them invalid."""
     return st.lists(st.sampled_from(names) | st.text(max_size=6), max_size=3).map(" ".join)
 
 
@@ -98,14 +98,14 @@ def elements(name: str) -> st.SearchStrategy[Element]:
 
 
 def written(element: Element | str, reverse: bool = False, more: str = "") -> str:
-    """As markup; `reverse` writes the attributes backwards, `more` adds some to every element."""
+    """The element as markup; `reverse` reverses the attributes, `more` adds some to every element."""
     if isinstance(element, str):
         return escape(element)
     tag, attributes, inside = element
     order = list(attributes.items())
-    said = "".join(f' {key}="{escape(value)}"' for key, value in (order[::-1] if reverse else order))
+    listed = "".join(f' {key}="{escape(value)}"' for key, value in (order[::-1] if reverse else order))
     within = "".join(written(one, reverse, more) for one in inside)
-    return f"<{tag}{said}{more}>" + ("" if tag in ("meta", "link", "img", "area") else f"{within}</{tag}>")
+    return f"<{tag}{listed}{more}>" + ("" if tag in ("meta", "link", "img", "area") else f"{within}</{tag}>")
 
 
 def page(*parts: str) -> bytes:
@@ -117,37 +117,37 @@ def pages(name: str) -> st.SearchStrategy[list[Element]]:
 
 
 def found_in(name: str, body: bytes) -> list[str]:
-    """A literal that is markup holds all attributes there are, as they are written: only that it is there counts."""
+    """The facts; literals that are markup contain all attributes as written, so only their presence is compared."""
     facts = read(name, body).triples
     return sorted(f"{one} {two} {'markup' if three.endswith(MARKUP_LITERALS) else three}" for one, two, three in facts)
 
 
 def for_each_markup(check: Callable[[str, list[Element]], None]) -> Callable[[str], None]:
-    def asked_of(name: str) -> None:
+    def check_syntax(name: str) -> None:
         @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
         @given(pages(name))
-        def ask(drawn: list[Element]) -> None:
+        def check_drawn(drawn: list[Element]) -> None:
             check(name, drawn)
 
-        ask()
+        check_drawn()
 
-    return pytest.mark.parametrize("name", MARKUP)(asked_of)
+    return pytest.mark.parametrize("name", MARKUP)(check_syntax)
 
 
 @for_each_markup
-def test_whatever_is_drawn_the_facts_are_sound(name: str, drawn: list[Element]) -> None:
+def test_facts_of_random_pages_are_sound(name: str, drawn: list[Element]) -> None:
     body = page(*map(written, drawn))
     check_reader(name, body)
     check_page(body)
 
 
 @for_each_markup
-def test_the_order_of_attributes_means_nothing(name: str, drawn: list[Element]) -> None:
+def test_the_order_of_attributes_is_irrelevant(name: str, drawn: list[Element]) -> None:
     assert found_in(name, page(*map(written, drawn))) == found_in(name, page(*[written(one, True) for one in drawn]))
 
 
 @for_each_markup
-def test_attributes_of_no_syntax_mean_nothing(name: str, drawn: list[Element]) -> None:
+def test_attributes_of_no_syntax_are_ignored(name: str, drawn: list[Element]) -> None:
     more = ' data-property="x" aria-label="y" style="z" onclick="1"'
     assert found_in(name, page(*map(written, drawn))) == found_in(
         name, page(*[written(one, False, more) for one in drawn])
@@ -155,14 +155,14 @@ def test_attributes_of_no_syntax_mean_nothing(name: str, drawn: list[Element]) -
 
 
 @for_each_markup
-def test_markup_of_no_syntax_around_the_facts_means_nothing(name: str, drawn: list[Element]) -> None:
+def test_markup_of_no_syntax_around_the_facts_is_ignored(name: str, drawn: list[Element]) -> None:
     facts = [written(one) for one in drawn]
     around = '<!-- c --><nav data-x="1"><p>words <b>and</b> <i>more</i></p></nav>'
     assert found_in(name, page(*facts)) == found_in(name, page(around, *facts, around))
 
 
 @for_each_markup
-def test_a_page_cut_anywhere_is_still_sound(name: str, drawn: list[Element]) -> None:
+def test_a_page_truncated_anywhere_is_still_sound(name: str, drawn: list[Element]) -> None:
     body = page(*map(written, drawn))
     for part in range(1, 4):
         check_reader(name, body[: len(body) * part // 4])
@@ -188,14 +188,14 @@ def scripts(*texts: str) -> bytes:
 
 @settings(max_examples=150, deadline=None)
 @given(JSON)
-def test_whatever_a_script_holds_its_facts_are_sound(value: object) -> None:
+def test_facts_of_random_scripts_are_sound(value: object) -> None:
     check_reader("json-ld", scripts(json.dumps(value)))
     check_page(scripts(json.dumps(value, ensure_ascii=False)))
 
 
 @settings(max_examples=100, deadline=None)
 @given(JSON, st.text(max_size=6), st.integers(0, 99))
-def test_a_script_with_something_wrong_in_the_middle_is_still_sound(value: object, stray: str, percent: int) -> None:
+def test_a_script_with_an_error_in_the_middle_is_still_sound(value: object, stray: str, percent: int) -> None:
     text = json.dumps({"@context": "https://schema.org", "name": value})
     at = len(text) * percent // 100
     check_reader("json-ld", scripts(text[:at] + stray + text[at:], text[:at]))
@@ -203,7 +203,7 @@ def test_a_script_with_something_wrong_in_the_middle_is_still_sound(value: objec
 
 @settings(max_examples=60, deadline=None)
 @given(JSON)
-def test_a_broken_script_takes_nothing_from_the_next(value: object) -> None:
+def test_a_broken_script_does_not_affect_the_next(value: object) -> None:
     good = '{"@id":"http://good.example/","http://p.example/q":"kept"}'
     kept = '<http://good.example/> <http://p.example/q> "kept"'
     body = scripts(json.dumps(value)[:-1] + "{", good)
@@ -212,7 +212,7 @@ def test_a_broken_script_takes_nothing_from_the_next(value: object) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(JSON)
-def test_markup_around_scripts_means_nothing(value: object) -> None:
+def test_markup_around_scripts_is_ignored(value: object) -> None:
     script = scripts(json.dumps(value)).decode("utf-8", "replace")
     assert found_in("json-ld", script.encode()) == found_in(
         "json-ld", script.replace("<body>", "<body><p>a<i>b</i><!-- c -->").encode()
@@ -221,12 +221,12 @@ def test_markup_around_scripts_means_nothing(value: object) -> None:
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.tuples(*[elements(name) for name in MARKUP]))
-def test_syntaxes_side_by_side_find_what_each_finds_alone(drawn: tuple[Element, ...]) -> None:
+def test_syntaxes_together_find_the_same_as_each_alone(drawn: tuple[Element, ...]) -> None:
     body = page(*map(written, drawn), '<script type="application/ld+json">{"http://p.example/q":{}}</script>')
     together, address = check_page(body), page_address()
     for bit, name in enumerate(SYNTAXES):
         alone = extract(survey_of(body), address, CAPTURE, body, address, syntaxes=(name,)).triples
-        if name == "rdfa":  # which leaves undeclared cards to their own readers
+        if name == "rdfa":  # RDFa leaves undeclared cards to their own readers
             alone = [fact for fact in alone if not fact.predicate.startswith(CARDS)]
         assert sum(1 for bits in together.stated_in if bits >> bit & 1) == len(alone), name
 

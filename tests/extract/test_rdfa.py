@@ -7,12 +7,12 @@ from gossamer.extract.rdfa.scope import MOST_NAMES, MOST_PREFIXES
 V = 'vocab="http://schema.org/"'
 
 
-def test_properties_of_a_typed_thing_belong_to_it_in_document_order() -> None:
+def test_properties_of_a_typed_entity_belong_to_it_in_document_order() -> None:
     page = f'<div {V} typeof="Product"><b property="name">Teapot</b><i property="color">blue</i></div>'
     assert lines(page) == ["_:1 a <s:Product>", '_:1 <s:name> "Teapot"', '_:1 <s:color> "blue"']
 
 
-def test_elements_in_between_that_say_nothing_change_nothing() -> None:
+def test_elements_in_between_without_attributes_change_nothing() -> None:
     page = f'<div {V} typeof="Product"><table><tr><td class="x"><p><b property="name">Teapot</b></table></div>'
     assert lines(page) == ["_:1 a <s:Product>", '_:1 <s:name> "Teapot"']
 
@@ -33,13 +33,13 @@ def test_an_empty_vocab_ends_the_vocabulary() -> None:
         ('<a property="url" href="/x y">x</a>', "<https://shop.example/x%20y>"),
         ('<img property="url" src="a.jpg">', "<https://shop.example/teapots/a.jpg>"),
         ('<b property="url" resource="#me" href="/no">x</b>', f"<{ADDRESS}#me>"),
-        ('<b property="url" content="said">shown</b>', '"said"'),
+        ('<b property="url" content="given">shown</b>', '"given"'),
         ('<b property="url">two <i>parts</i></b>', '"two parts"'),
         ('<b property="url" datatype="xsd:integer">7</b>', '"7"^^<http://www.w3.org/2001/XMLSchema#integer>'),
         ('<b property="url" datatype="">7</b>', '"7"'),
         ('<b property="url" lang="DE">sieben</b>', '"sieben"@de'),
         ('<b property="url" lang="not a tag">x</b>', '"x"'),
-        ('<b property="url" resource="[nobody:here]">x</b>', '"x"'),
+        ('<b property="url" resource="[unknown:here]">x</b>', '"x"'),
         ('<b property="url"></b>', '""'),
     ],
 )
@@ -48,7 +48,7 @@ def test_a_property_takes_its_value_from(element: str, value: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "kind"),
+    ("moment", "kind"),
     [
         ("2026-11-15", "date"),
         ("2026-11-15T08:30:00Z", "dateTime"),
@@ -59,28 +59,28 @@ def test_a_property_takes_its_value_from(element: str, value: str) -> None:
         ("P1Y2M", "duration"),
     ],
 )
-def test_a_moment_is_typed_by_its_form(said: str, kind: str) -> None:
-    typed = f'"{said}"^^<http://www.w3.org/2001/XMLSchema#{kind}>'
-    assert lines(f'<p {V}><time property="url" datetime="{said}">then</time>') == [f"<{ADDRESS}> <s:url> {typed}"]
-    assert lines(f'<p {V}><time property="url">{said}</time>') == [f"<{ADDRESS}> <s:url> {typed}"]
+def test_a_date_or_time_is_typed_by_its_form(moment: str, kind: str) -> None:
+    typed = f'"{moment}"^^<http://www.w3.org/2001/XMLSchema#{kind}>'
+    assert lines(f'<p {V}><time property="url" datetime="{moment}">then</time>') == [f"<{ADDRESS}> <s:url> {typed}"]
+    assert lines(f'<p {V}><time property="url">{moment}</time>') == [f"<{ADDRESS}> <s:url> {typed}"]
 
 
-def test_a_moment_of_no_known_form_is_plain_words() -> None:
+def test_a_date_of_unknown_form_is_a_plain_literal() -> None:
     assert lines(f'<p {V}><time property="url">last week</time>') == [f'<{ADDRESS}> <s:url> "last week"']
     assert lines(f'<p {V}><time property="url" datetime="P">x</time>') == [f'<{ADDRESS}> <s:url> "P"']
 
 
-def test_the_language_of_the_page_and_of_an_element_count_and_an_empty_one_clears() -> None:
+def test_languages_of_page_and_element_apply_and_an_empty_one_clears() -> None:
     page = f'<html lang="en"><p {V}><b property="a">x</b><b property="b" lang="fr">y</b><b property="c" lang="">z</b>'
     assert [line.split(" ", 2)[2] for line in lines(page)] == ['"x"@en', '"y"@fr', '"z"']
 
 
-def test_a_nested_thing_is_the_value() -> None:
+def test_a_nested_entity_is_the_value() -> None:
     page = f'<p {V} typeof="Product"><span property="offers" typeof="Offer"><b property="price">9</b></span></p>'
     assert lines(page) == ["_:1 a <s:Product>", "_:2 a <s:Offer>", "_:1 <s:offers> _:2", '_:2 <s:price> "9"']
 
 
-def test_resource_names_the_thing_and_about_the_subject() -> None:
+def test_resource_names_the_entity_and_about_the_subject() -> None:
     page = f'<p {V} resource="#a" typeof="Product"><b property="name">A</b></p><p {V} about="#b" property="name">B</p>'
     assert lines(page) == [
         f"<{ADDRESS}#a> a <s:Product>",
@@ -93,9 +93,9 @@ def test_a_link_around_a_property_is_its_subject() -> None:
     assert lines(f'<p {V}><a href="/x"><b property="name">X</b></a>') == ['<https://shop.example/x> <s:name> "X"']
 
 
-def test_a_link_with_words_of_its_own_is_what_they_are_said_of() -> None:
-    page = f'<p {V}><a property="name" href="/x" content="said">x</a>'
-    assert lines(page) == ['<https://shop.example/x> <s:name> "said"']
+def test_a_link_with_content_is_the_subject_of_that_content() -> None:
+    page = f'<p {V}><a property="name" href="/x" content="given">x</a>'
+    assert lines(page) == ['<https://shop.example/x> <s:name> "given"']
 
 
 def test_several_properties_and_types_in_one_attribute() -> None:
@@ -107,7 +107,7 @@ def test_several_properties_and_types_in_one_attribute() -> None:
     ]
 
 
-def test_prefixes_known_declared_and_unknown() -> None:
+def test_prefixes_are_known_declared_or_unknown() -> None:
     page = '<p prefix="ex: http://ex.example/ns# bad" property="og:title ex:a EX:b nope:c">x</p>'
     assert [line.split(" ")[1] for line in lines(page)] == [
         "<http://ogp.me/ns#title>",
@@ -125,16 +125,16 @@ def test_xmlns_declares_a_prefix_too_and_prefix_wins() -> None:
     ]
 
 
-def test_F_G5_an_underscore_is_no_prefix_and_redefined_ones_are_obeyed() -> None:
+def test_F_G5_an_underscore_is_not_a_prefix_and_redefined_prefixes_apply() -> None:
     page = '<p prefix="_: http://ex.example/ xsd: http://x.example/" about="_:a" property="xsd:b">x</p>'
     assert lines(page) == ['_:1 <http://x.example/b> "x"']
 
 
-def test_F_G5_prefixes_that_lean_on_each_other_do_not_loop() -> None:
+def test_F_G5_prefixes_that_refer_to_each_other_do_not_loop() -> None:
     assert lines('<p prefix="a: b: b: a:" property="a:x">x</p>') == [f'<{ADDRESS}> <b:x> "x"']
 
 
-def test_rel_and_rev_state_facts_and_the_webs_own_words_do_not() -> None:
+def test_rel_and_rev_state_facts_except_for_html_link_types() -> None:
     page = '<link rel="stylesheet" href="/s.css"><a rel="license" href="/cc">c</a><a rev="foaf:made" href="/me">m</a>'
     assert lines(page) == [
         f"<{ADDRESS}> <http://www.w3.org/1999/xhtml/vocab#license> <https://shop.example/cc>",
@@ -142,7 +142,7 @@ def test_rel_and_rev_state_facts_and_the_webs_own_words_do_not() -> None:
     ]
 
 
-def test_a_hanging_rel_is_completed_by_what_is_below() -> None:
+def test_an_incomplete_rel_is_completed_by_nested_elements() -> None:
     page = '<div rel="foaf:knows"><p><a href="/a">A</a></p><span typeof="foaf:Person">B</span></div>'
     assert lines(page) == [
         f"<{ADDRESS}> <http://xmlns.com/foaf/0.1/knows> <https://shop.example/a>",
@@ -151,7 +151,7 @@ def test_a_hanging_rel_is_completed_by_what_is_below() -> None:
     ]
 
 
-def test_words_in_rel_do_not_count_beside_a_property() -> None:
+def test_words_in_rel_are_ignored_next_to_a_property() -> None:
     assert lines(f'<p {V}><a rel="nofollow" property="url" href="/x">x</a>') == [
         f"<{ADDRESS}> <s:url> <https://shop.example/x>"
     ]
@@ -169,7 +169,7 @@ def test_lists_keep_their_order_and_end_with_their_subject() -> None:
     ]
 
 
-def test_a_pattern_is_copied_and_goes() -> None:
+def test_a_pattern_is_copied_and_removed() -> None:
     page = (
         f'<div {V}><p resource="#p" typeof="rdfa:Pattern"><b property="name">N</b></p>'
         '<p typeof="Thing"><link property="rdfa:copy" href="#p"></p></div>'
@@ -188,7 +188,7 @@ def test_the_same_fact_twice_is_one_fact() -> None:
     assert lines(f'<p {V}><b property="x">1</b><i property="x">1</i>') == [f'<{ADDRESS}> <s:x> "1"']
 
 
-def test_attributes_count_in_any_case_and_values_may_be_missing() -> None:
+def test_attributes_are_read_in_any_case_and_values_may_be_missing() -> None:
     assert lines('<p VOCAB="http://schema.org/" TypeOf><b PROPERTY="x">1</b><i property>2</i></p>') == ['_:1 <s:x> "1"']
 
 
@@ -203,7 +203,7 @@ def test_F_G3_more_facts_than_are_kept_are_flagged() -> None:
     assert found.flags == ("too-many-facts",)
 
 
-def test_F_G3_a_list_of_very_many_is_left_out_and_flagged() -> None:
+def test_F_G3_a_very_long_list_is_left_out_and_flagged() -> None:
     found = read(f"<div {V}>" + '<b property="a b c d e f g h i j" inlist>1</b>' * 6_000 + "</div>")
     assert [fact.predicate for fact in found.triples] == ["<http://www.w3.org/ns/rdfa#usesVocabulary>"]
     assert "too-many-facts" in found.flags
@@ -215,7 +215,7 @@ def test_F_G3_a_huge_literal_is_left_out_and_the_rest_kept() -> None:
     assert found.flags == ("literal-too-long",)
 
 
-def test_F_G3_nested_properties_do_not_repeat_a_long_text_for_ever() -> None:
+def test_F_G3_nested_properties_do_not_repeat_a_long_text_endlessly() -> None:
     deep = '<b property="x">' * 400 + "w" * 900_000 + "</b>" * 400
     found = read(f"<div {V}>{deep}</div>")
     assert sum(len(t.object) for t in found.triples) < 40 << 20

@@ -1,4 +1,4 @@
-"""What RDFa leaves to the language around it: XHTML, SVG and other XML; @role; notices and the processor graph."""
+"""RDFa rules that depend on the host language (XHTML, SVG, other XML); @role; notices; the processor graph."""
 
 import pytest
 from tests.extract.pages import ADDRESS
@@ -66,13 +66,13 @@ XML, XHTML_TYPE, SVG_TYPE = "application/xml", "application/xhtml+xml", "image/s
         ("<feed xmlns='http://www.w3.org/2005/Atom'/>", "application/atom+xml", HostLanguage.XML),
     ],
 )
-def test_the_language_is_told_by_media_type_root_and_document_type(
+def test_the_host_language_is_decided_by_media_type_root_and_document_type(
     page: str, media_type: str, expected: HostLanguage
 ) -> None:
     assert host(page, media_type) is expected
 
 
-def test_a_base_element_counts_in_html_and_xhtml_only() -> None:
+def test_a_base_element_applies_in_html_and_xhtml_only() -> None:
     page = '<base href="http://b.example/x#y"/><p {V} property="url" resource="z"/>'.replace("{V}", V)
     assert lines(page) == ["<http://b.example/x> <s:url> <http://b.example/z>"]
     inside = f"<html {XHTML}><head>{page}</head></html>"
@@ -80,7 +80,7 @@ def test_a_base_element_counts_in_html_and_xhtml_only() -> None:
     assert lines(f"<a>{page}</a>", XML) == ["<> <s:url> <https://shop.example/teapots/z>"]
 
 
-def test_xml_base_holds_for_an_element_and_all_inside_in_xml_and_svg() -> None:
+def test_xml_base_applies_to_an_element_and_its_content_in_xml_and_svg() -> None:
     page = (
         f'<a {V} xml:base="http://b.example/x/#f"><b property="p" resource="y"/>'
         '<c xml:base="../z/"><b property="p" resource="y"/></c><b property="p" resource="w"/></a>'
@@ -94,7 +94,7 @@ def test_xml_base_holds_for_an_element_and_all_inside_in_xml_and_svg() -> None:
     assert lines(page.replace("<a ", "<svg ").replace("</a>", "</svg>"), SVG_TYPE) == found
 
 
-def test_xml_base_is_nothing_to_html_and_one_that_is_no_web_address_nothing_to_anyone() -> None:
+def test_xml_base_is_ignored_in_html_and_everywhere_if_it_is_not_a_web_url() -> None:
     page = f'<p xml:base="http://b.example/" {V} property="p" resource="y"/>'
     assert lines(page) == ["<> <s:p> <https://shop.example/teapots/y>"]
     assert lines(f"<html {XHTML}><body>{page}</body></html>", XHTML_TYPE) == [
@@ -103,7 +103,7 @@ def test_xml_base_is_nothing_to_html_and_one_that_is_no_web_address_nothing_to_a
     assert lines(page.replace("http://b.example/", "urn:b"), XML) == ["<> <s:p> <https://shop.example/teapots/y>"]
 
 
-def test_which_language_attribute_counts_depends_on_the_host() -> None:
+def test_the_applicable_language_attribute_depends_on_the_host_language() -> None:
     page = f'<p {V} property="p" lang="de" xml:lang="fr">x</p>'
     assert lines(page) == ['<> <s:p> "x"@de']
     assert lines(f"<html {XHTML}><body>{page}</body></html>", XHTML_TYPE) == ['<> <s:p> "x"@fr']
@@ -113,7 +113,7 @@ def test_which_language_attribute_counts_depends_on_the_host() -> None:
     assert lines(nested, XML) == ['<> <s:p> "x"']
 
 
-def test_moments_are_of_html5_only() -> None:
+def test_dates_and_times_are_typed_in_html5_only() -> None:
     page = f'<time {V} property="p" datetime="2026-11-15">then</time>'
     typed = '<> <s:p> "2026-11-15"^^<http://www.w3.org/2001/XMLSchema#date>'
     assert lines(f"<html {XHTML}><body>{page}</body></html>", XHTML_TYPE) == [typed]
@@ -129,7 +129,7 @@ def test_relations_of_the_xhtml_vocabulary_are_terms_in_xhtml1_only() -> None:
     assert lines(page) == []
 
 
-def test_plain_relations_beside_a_property_count_outside_html5() -> None:
+def test_plain_relations_next_to_a_property_apply_outside_html5() -> None:
     page = f'<a {V} rel="next" property="url" href="/n">n</a>'
     assert lines(f"<html {XHTML}><body>{page}</body></html>", XHTML_TYPE) == ["<> <s:url> <https://shop.example/n>"]
     assert lines(page, XML) == ["<> <s:next> <https://shop.example/n>", '<> <s:url> "n"']
@@ -140,7 +140,7 @@ def test_head_and_body_are_ordinary_elements_in_xml() -> None:
     assert lines(page, XML)[1:] == ['_:1 <s:p> "x"']
 
 
-def test_names_of_attributes_have_a_case_in_xml() -> None:
+def test_attribute_names_are_case_sensitive_in_xml() -> None:
     assert lines(f'<a {V}><b Property="p">x</b></a>', XML) == []
 
 
@@ -149,7 +149,7 @@ def test_namespaces_are_prefixes_and_elements_with_one_are_ordinary() -> None:
     assert lines(page, XML) == ['<> <http://e.example/p> "x"']
 
 
-def test_markup_in_an_xml_literal_declares_what_is_in_force_around_it() -> None:
+def test_markup_in_an_xml_literal_declares_the_namespaces_in_scope() -> None:
     page = (
         f'<html {XHTML} prefix="z: u:z"><body xmlns:m="u:m" {V}><p property="p" datatype="rdf:XMLLiteral">'
         '1 &lt; 2 <m:i m:a="&quot;" b="2"><c/></m:i></p></body></html>'
@@ -168,7 +168,7 @@ def test_F_G3_a_markup_literal_stops_growing_when_it_is_too_long() -> None:
     assert len(page) < LONGEST_LITERAL and "literal-too-long" in found.flags
 
 
-def test_roles_are_read_only_when_asked_for() -> None:
+def test_roles_are_read_only_on_request() -> None:
     page = '<p id="a" role="main">x</p>'
     assert lines(page) == []
     assert lines(page, roles=True) == [f"<#a> <{XHV}role> <{XHV}main>"]
@@ -186,12 +186,12 @@ def test_roles_name_terms_curies_and_iris_and_belong_to_the_element() -> None:
     ]
 
 
-def test_roles_in_xml_heed_its_base() -> None:
+def test_roles_in_xml_use_its_base() -> None:
     page = '<a xml:base="http://b.example/"><b id="i" role="main"/></a>'
     assert lines(page, XML, roles=True) == [f"<http://b.example/#i> <{XHV}role> <{XHV}main>"]
 
 
-def test_roles_count_among_the_facts_of_a_page() -> None:
+def test_roles_are_among_the_facts_of_a_page() -> None:
     found = read("<p role='a'></p>" * 50_010, roles=True)
     assert len(found.triples) == 50_000 and "too-many-facts" in found.flags
 
@@ -209,13 +209,13 @@ def test_roles_count_among_the_facts_of_a_page() -> None:
         ('<p lang="not a tag" property="dc:x">x</p>', "unknown-language"),
     ],
 )
-def test_what_an_author_would_want_to_know_is_noticed_with_its_place(page: str, kind: str) -> None:
+def test_authoring_errors_give_notices_with_their_place(page: str, kind: str) -> None:
     notices = read(page, notes=True).notices
     assert [(notice.level, notice.kind) for notice in notices] == [("warning", kind)]
     assert notices[0].element is not None and notices[0].element.tag == "p"
 
 
-def test_markup_that_is_in_order_gives_no_notice() -> None:
+def test_correct_markup_gives_no_notice() -> None:
     page = (
         f'<div {V} prefix="e: http://e.example/" typeof="A e:B http://x.example/C">'
         '<a property="url mailto:x" href="/">x</a><b about="_:a" property="name" resource="[_:b]">x</b>'
@@ -224,7 +224,7 @@ def test_markup_that_is_in_order_gives_no_notice() -> None:
     assert read(page, notes=True).notices == ()
 
 
-def test_notices_are_only_taken_when_asked_for_and_change_no_fact() -> None:
+def test_notices_are_collected_only_on_request_and_change_no_fact() -> None:
     inner = '<b property="p" resource="_:y">x</b>'
     page = f'<div {V} about="[_:x]" property="nope:p" prefix="dc: http://dc.example/">{inner}</div>'
     assert read(page).notices == ()

@@ -1,4 +1,4 @@
-"""RDFa 1.0: which pages are read by its rules, and what differs from 1.1."""
+"""RDFa 1.0: which pages are read by its rules, and how they differ from 1.1."""
 
 import pytest
 from tests.extract.pages import ADDRESS, lines, read
@@ -35,7 +35,7 @@ def test_the_declared_version_decides(start: str, expected: list[str]) -> None:
     assert lines(f"{start}<body>{TYPED}</body></html>") == expected
 
 
-def test_a_page_that_names_things_by_vocab_is_read_by_1_1_whatever_it_declares() -> None:
+def test_a_page_with_vocab_is_read_as_1_1_whichever_version_it_declares() -> None:
     body = '<div vocab="http://schema.org/" typeof="Book"><b property="name">Emma</b></div>'
     assert lines(old(body)) == ["_:1 a <s:Book>", '_:1 <s:name> "Emma"']
 
@@ -57,33 +57,33 @@ def test_a_page_that_names_things_by_vocab_is_read_by_1_1_whatever_it_declares()
         ('<p property="s:name" inlist="">y</p>', [f'<{ADDRESS}> <s:name> "y"']),
         ('<time property="s:at" datetime="2012-01-01">y</time>', [f'<{ADDRESS}> <s:at> "y"']),
         ('<p property="s:name" datatype="">two <b>words</b></p>', [f'<{ADDRESS}> <s:name> "two words"']),
-        ('<p property="s:name" content="said">two <b>words</b></p>', [f'<{ADDRESS}> <s:name> "said"']),
+        ('<p property="s:name" content="given">two <b>words</b></p>', [f'<{ADDRESS}> <s:name> "given"']),
     ],
 )
-def test_what_1_0_makes_of(body: str, expected: list[str]) -> None:
+def test_markup_is_read_by_the_rules_of_1_0(body: str, expected: list[str]) -> None:
     assert lines(old(body)) == expected
 
 
-def test_text_with_elements_is_an_xml_literal_and_nothing_inside_it_is_read() -> None:
+def test_text_with_elements_is_an_xml_literal_and_its_content_is_not_read() -> None:
     found = read(old('<div property="s:text">E = mc<sup property="s:power">2</sup></div>')).triples
     (fact,) = found
     assert fact.object.endswith("^^<http://www.w3.org/1999/02/22-rdf-syntax-ns#XMLLiteral>")
     assert '<sup property=\\"s:power\\" xmlns=\\"http://www.w3.org/1999/xhtml\\"' in fact.object
 
 
-def test_the_name_of_a_thing_is_told_without_the_markup_in_it() -> None:
+def test_the_name_of_an_entity_is_given_without_its_markup() -> None:
     found = read(old('<div about="#a" property="s:name">E = mc<sup>2</sup> &amp; so on</div>')).triples
-    assert [thing.name for thing in properties_and_entities(found)[1]] == ["E = mc2 & so on"]
+    assert [entity.name for entity in properties_and_entities(found)[1]] == ["E = mc2 & so on"]
 
 
-def test_prefixes_of_xhtml_are_told_apart_by_case() -> None:
+def test_prefixes_in_xhtml_are_case_sensitive() -> None:
     body = f"""{DOCTYPE}<html xmlns="http://www.w3.org/1999/xhtml" xmlns:a="http://a.test/" xmlns:A="http://b.test/">
         <body><p property="A:x">y</p></body></html>""".encode()
     for media_type, expected in (("application/xhtml+xml", "<http://b.test/x>"), ("text/html", "<http://a.test/x>")):
         assert [fact.predicate for fact in extract(body, ADDRESS, media_type)] == [expected]
 
 
-def test_the_version_can_be_told() -> None:
+def test_the_version_can_be_given() -> None:
     page = f"<html {SPACES}><body>{TYPED}</body></html>".encode()
     counts = {
         version: [fact.subject for fact in extract(page, ADDRESS, rdfa_version=version)]
@@ -93,7 +93,7 @@ def test_the_version_can_be_told() -> None:
     assert counts["1.0"][0] == counts["1.0"][1] != f"<{ADDRESS}>"
 
 
-def test_an_author_is_told_what_was_ignored_for_the_version() -> None:
+def test_attributes_ignored_for_the_version_give_notices() -> None:
     found = extract(old('<p prefix="x: http://x.test/" property="x:y name">z</p>').encode(), ADDRESS)
     assert [notice.kind for notice in found.notices] == ["unresolved-curie", "unresolved-term", "rdfa-version"]
     assert all("RDFa 1.0" in notice.says for notice in found.notices)

@@ -14,7 +14,7 @@ BASE = "https://shop.example/teapots/blue.html"
 NASTY = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=30)
 
 
-def test_F_G4_literals_come_back_as_they_were() -> None:
+def test_F_G4_literals_are_parsed_back_unchanged() -> None:
     for words in ('say "so"', "back\\slash", "two\nlines\r\t", "\x00\x07\x7f\x85", "é 漢 🫖", ""):
         line = ntriples([Triple("<http://a/>", "<http://b/>", quoted(words))])
         (again,) = ox.parse(line, format=ox.RdfFormat.N_TRIPLES)
@@ -41,7 +41,7 @@ def test_F_G4_literals_come_back_as_they_were() -> None:
         ("http://a.example/" + "x" * 100_000, None),
     ],
 )
-def test_F_G4_an_iri_is_mended_or_left_out(text: str, term: str | None) -> None:
+def test_F_G4_an_iri_is_repaired_or_left_out(text: str, term: str | None) -> None:
     assert iri_term(text) == term
 
 
@@ -61,7 +61,7 @@ def test_F_G4_an_iri_is_mended_or_left_out(text: str, term: str | None) -> None:
         ("mailto:me@shop.example", "mailto:me@shop.example"),
     ],
 )
-def test_relative_addresses_are_joined_with_the_base(text: str, whole: str) -> None:
+def test_relative_urls_are_joined_with_the_base(text: str, whole: str) -> None:
     assert absolute(text, BASE) == whole
 
 
@@ -70,38 +70,38 @@ def test_relative_addresses_are_joined_with_the_base(text: str, whole: str) -> N
     st.sampled_from(["", "/", "//", "//a.example/", "//a.example:", "//a.example:80/", "//a.example:443/", "//xn--a."]),
     st.text(alphabet="abz019./:?#-_%~xn@&=;\\ \t\xfc", max_size=20),
 )
-def test_joining_without_a_parser_gives_what_the_parser_gives(start: str, rest: str) -> None:
+def test_joining_without_a_parser_gives_the_result_of_the_parser(start: str, rest: str) -> None:
     text = (start + rest).strip(" \t")
     whole = absolute(text, BASE)
     if not text or text[0] == "#" or ":" in text.partition("/")[0]:
-        return  # told apart before anything is joined
+        return  # handled before anything is joined
     try:
         parsed = ada_url.join_url(BASE, text)
     except ValueError:
         assert whole is None
         return
     assert whole is not None
-    assert ada_url.normalize_url(whole).lower() == parsed.lower()  # it leads there, however it is spelt
+    assert ada_url.normalize_url(whole).lower() == parsed.lower()  # the same URL, perhaps in another spelling
     if text.isascii():
         assert whole == parsed
     elif "\xfc" in text.partition("//")[2].partition("/")[2]:
         assert "\xfc" in whole
 
 
-def test_languages_are_written_in_lower_case_and_bad_ones_not_at_all() -> None:
+def test_languages_are_written_in_lower_case_and_invalid_ones_left_out() -> None:
     assert language_suffix(" en-US ") == "@en-us"
     assert language_suffix("en_US") == language_suffix("") == ""
     assert language_suffix("x" * 10_000) == UNKNOWN_LANGUAGE
 
 
-def test_F_G6_labels_hold_the_capture_and_count() -> None:
+def test_F_G6_labels_consist_of_capture_and_number() -> None:
     labels = Labels(-2)
     assert [labels.new(), labels.new()] == ["_:cfffffffffffffffen1", "_:cfffffffffffffffen2"]
 
 
 @settings(max_examples=300, deadline=None)
 @given(NASTY, NASTY, NASTY, NASTY)
-def test_F_G4_whatever_attributes_hold_the_facts_parse_again(about: str, name: str, href: str, words: str) -> None:
+def test_F_G4_facts_of_any_attributes_can_be_parsed_again(about: str, name: str, href: str, words: str) -> None:
     def attribute(text: str) -> str:
         return text.replace("&", "&amp;").replace('"', "&quot;")
 
@@ -135,7 +135,7 @@ JSON = st.recursive(
 
 @settings(max_examples=150, deadline=None)
 @given(st.dictionaries(st.sampled_from(["@id", "@type", "name", "url", "image", "knows", "@graph"]), JSON))
-def test_F_G4_whatever_a_script_holds_the_facts_parse_again(body: dict[str, object]) -> None:
+def test_F_G4_facts_of_any_script_can_be_parsed_again(body: dict[str, object]) -> None:
     text = json.dumps({"@context": "https://schema.org", **body}).replace("</", "<\\/")
     assert parses_again(read(script(text)))
 
