@@ -1,5 +1,5 @@
-"""For every test: programs they start can be told to stop, also where the suite itself runs in the background; no
-property fails for the time it took, on a machine that has other work; and what takes longest begins first."""
+"""For every test: programs that it starts can be interrupted, even if the suite runs in the background; no property
+fails because it was slow on a busy machine; and the longest tests start first."""
 
 import os
 import signal
@@ -14,9 +14,9 @@ from gossamer.values.url import DEFAULT_PORTS
 
 HERE = Path(__file__).parent
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(HERE.parent), os.environ.get("PYTHONPATH"))))
-"""Processes that the program starts do not import from the working directory; some of ours are in `tests`."""
+"""Child processes of the program do not import from the working directory, and some need modules of `tests`."""
 os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp(prefix="gossamer-config-")
-"""What tests allow to run is not allowed to anybody else."""
+"""What tests allow to run is not allowed outside of the tests."""
 LONGEST = (
     "crash/test_crash.py",
     "browser/test_xss.py",
@@ -42,20 +42,20 @@ LONGEST = (
     "cli/test_crawl.py",
     "collection/test_backup.py",
 )
-"""Files that are done by one worker each, so that none of them is left to the end while the other workers rest."""
+"""Each file runs on one worker, so these start first: none of them is left at the end while other workers idle."""
 
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it, and so would theirs
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it, and their children too
 hypothesis.settings.register_profile(
     "without a clock", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.load_profile("without a clock")
-if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):  # hundreds of programs are started: they need not be compiled anew
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):  # hundreds of programs are started: compile once
     os.environ.setdefault("PYTHONPYCACHEPREFIX", str(Path(tempfile.gettempdir()) / f"gossamer-bytecode-{os.getuid()}"))
 
 
 @pytest.fixture(autouse=True)
-def _no_scheme_of_another_test() -> Iterator[None]:
-    """What a collection admits is admitted for the whole process, and tests share theirs."""
+def _no_schemes_of_other_tests() -> Iterator[None]:
+    """Schemes that a collection accepts are accepted in the whole process, which tests share."""
     before = dict(DEFAULT_PORTS)
     yield
     DEFAULT_PORTS.clear()
@@ -64,9 +64,9 @@ def _no_scheme_of_another_test() -> Iterator[None]:
 
 def pytest_configure(config: pytest.Config) -> None:
     if hasattr(config.option, "loadscopereorder"):
-        config.option.loadscopereorder = False  # the order of pytest-xdist is by the number of tests in a file
+        config.option.loadscopereorder = False  # pytest-xdist would order by the number of tests in a file
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    places = {HERE / name: place for place, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: places.get(item.path, len(places)))
+    positions = {HERE / name: position for position, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: positions.get(item.path, len(positions)))

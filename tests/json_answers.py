@@ -1,4 +1,4 @@
-"""What the program wrote as JSON, as the values it was made from: instants are text there, and integers here."""
+"""JSON written by the program, converted back to values: instants are text in JSON, and integers in values."""
 
 from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -16,7 +16,7 @@ def decoded(body: bytes | str, kind: type[T]) -> T:
 
 def _with_instants(value: Any, hint: Any) -> Any:
     if hint is Instant:
-        assert isinstance(value, str), f"{value!r} is no RFC 3339 text"
+        assert isinstance(value, str), f"{value!r} is not RFC 3339 text"
         return from_words(value)
     if value is None:
         return None

@@ -1,7 +1,7 @@
 """A real PostgreSQL server for tests: Debian's programs, a temporary folder, a Unix socket and nothing else.
 
-It is started when the first test asks for it and stopped, by its pid, when the tests end. PostgreSQL refuses to run as
-root, so there it runs as `nobody`. What it promises to have written is synced, as in life.
+It is started when the first test needs it and stopped, by its process, when the tests end. PostgreSQL refuses to run as
+root, so root starts it as user `nobody`. It syncs to disk before it confirms a write, as in production.
 """
 
 import atexit
@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-PLACES = ("/usr/lib/postgresql", "/usr/local/pgsql", "/opt/homebrew/opt/postgresql")
+FOLDERS = ("/usr/lib/postgresql", "/usr/local/pgsql", "/opt/homebrew/opt/postgresql")
 SETTINGS = {
     "listen_addresses": "",
     "fsync": "on",
@@ -34,8 +34,8 @@ PR_SET_PDEATHSIG = 1
 
 
 def programs() -> Path | None:
-    """The folder with `initdb` and `postgres`, the newest version's; None when there is no server here."""
-    found = [path.parent for place in PLACES for path in Path(place).glob("**/bin/initdb")]
+    """The folder with `initdb` and `postgres` of the newest version; None if no server is installed."""
+    found = [path.parent for folder in FOLDERS for path in Path(folder).glob("**/bin/initdb")]
     if on_path := shutil.which("initdb"):
         found.append(Path(on_path).parent)
     return max(found, key=lambda path: [int(p) for p in path.parts if p.isdigit()], default=None)
@@ -64,23 +64,23 @@ class Server:
         self._wait_until_it_answers()
 
     def stop(self) -> None:
-        """In order, breaking the connections there are ("fast")."""
+        """An orderly stop that breaks open connections ("fast")."""
         if self.process is not None:
             self.process.send_signal(signal.SIGINT)
             self.process.wait(30)
             self.process = None
 
     def conninfo(self, schema: str, waits_for_disk: bool = True) -> str:
-        """How to reach a schema of its own, made when it is not there.
+        """The connection string for a schema of its own, which is created if missing.
 
-        Suites that stop no server need not wait for the disk at each commit: what they promise is checked the same.
+        Suites that stop no server need not wait for the disk at each commit: their checks are the same.
         """
         self.run(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
         options = f"-c search_path={schema} -c synchronous_commit={'on' if waits_for_disk else 'off'}"
         return f"host={self.folder} user={OWNER} dbname=postgres options='{options}'"
 
     def conninfo_for(self, folder: Path, waits_for_disk: bool = True) -> str:
-        """The same folder, the same schema."""
+        """The connection string for the schema of this folder."""
         return self.conninfo("t" + hashlib.sha256(str(folder).encode()).hexdigest()[:16], waits_for_disk)
 
     def run(self, sql: str) -> None:
@@ -97,7 +97,7 @@ class Server:
             stdout=output,  # type: ignore[arg-type]
             stderr=subprocess.STDOUT,
             user=self._user,
-            preexec_fn=_ends_with_us,
+            preexec_fn=_stops_with_parent,
         )
 
     def _wait_until_it_answers(self) -> None:
@@ -113,13 +113,13 @@ class Server:
         raise RuntimeError(f"the server did not start:\n{(self.folder / 'log').read_text()}")
 
 
-def _ends_with_us() -> None:
+def _stops_with_parent() -> None:
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGINT)
 
 
 def why_absent() -> str | None:
     if programs() is None:
-        return "no PostgreSQL server here (Debian: apt-get install postgresql)"
+        return "no PostgreSQL server is installed (Debian: apt-get install postgresql)"
     try:
         import psycopg  # noqa: F401
     except ImportError:
@@ -128,7 +128,7 @@ def why_absent() -> str | None:
 
 
 def server() -> Server:
-    """The one server of this run of the tests. Skips the test that asks when there can be none."""
+    """The one server of this test run. Skips the calling test if there is none."""
     if why := why_absent():
         pytest.skip(why)
     return _server()

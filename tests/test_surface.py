@@ -1,4 +1,4 @@
-"""`import gossamer`: what a program sees of it."""
+"""`import gossamer`: the public interface for programs."""
 
 import asyncio
 import doctest
@@ -30,7 +30,7 @@ def collection(root: Path) -> Iterator[gossamer.Collection]:
         yield opened
 
 
-def test_importing_it_is_cheap_and_all_of_it_is_there() -> None:
+def test_the_import_is_cheap_and_every_name_exists() -> None:
     heavy = ("lxml", "tantivy", "pyoxigraph", "starlette", "httptools", "sqlite3", "asyncio")
     script = f"import sys, gossamer; print([name for name in {heavy} if name in sys.modules], dir(gossamer))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
@@ -43,7 +43,7 @@ def test_importing_it_is_cheap_and_all_of_it_is_there() -> None:
         _ = gossamer.nothing  # type: ignore[attr-defined]
 
 
-def test_words_are_searched_with_the_same_filters_as_on_the_page(collection: gossamer.Collection) -> None:
+def test_a_search_has_the_same_filters_as_the_search_page(collection: gossamer.Collection) -> None:
     everywhere = collection.search("zebrafinch")
     assert everywhere.total >= 5 and everywhere.hits[0].url.startswith("http://hostile.test/")
     assert collection.search("zebrafinch", sites="hostile.test").total == everywhere.total
@@ -59,11 +59,11 @@ def test_words_are_searched_with_the_same_filters_as_on_the_page(collection: gos
         collection.search("x", limit=100_000)
 
 
-def test_facts_are_asked_for_in_sparql(collection: gossamer.Collection) -> None:
-    told = collection.sparql("SELECT ?type (COUNT(*) AS ?n) WHERE { ?s a ?type } GROUP BY ?type ORDER BY DESC(?n)")
-    assert told.names == ("type", "n") and len(told) > 3 and not told.is_cut
-    assert all(str(row["type"]).startswith("http") for row in told)
-    assert int(str(told.rows[0]["n"])) > 1 and told.rows[0]["n"].datatype.endswith("integer")
+def test_facts_are_queried_with_sparql(collection: gossamer.Collection) -> None:
+    result = collection.sparql("SELECT ?type (COUNT(*) AS ?n) WHERE { ?s a ?type } GROUP BY ?type ORDER BY DESC(?n)")
+    assert result.names == ("type", "n") and len(result) > 3 and not result.is_cut
+    assert all(str(row["type"]).startswith("http") for row in result)
+    assert int(str(result.rows[0]["n"])) > 1 and result.rows[0]["n"].datatype.endswith("integer")
     assert collection.sparql("ASK { ?s ?p ?o }").is_so is True
     assert collection.sparql("CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o } LIMIT 2").text.count(" .\n") == 2
     assert collection.sparql("SELECT * WHERE { ?s ?p ?o }", most_rows=5).is_cut
@@ -73,7 +73,7 @@ def test_facts_are_asked_for_in_sparql(collection: gossamer.Collection) -> None:
         collection.sparql("DELETE WHERE { ?s ?p ?o }")
 
 
-def test_a_page_its_facts_its_links_and_its_reasons(collection: gossamer.Collection) -> None:
+def test_a_page_has_facts_links_and_an_explanation(collection: gossamer.Collection) -> None:
     page = collection.page(HOSTILE)
     assert page is not None and "zebrafinch" in page.text and page.versions[0].status == 200
     facts = collection.facts(HOSTILE)
@@ -88,15 +88,15 @@ def test_a_page_its_facts_its_links_and_its_reasons(collection: gossamer.Collect
         collection.page("javascript:alert(1)")
 
 
-def test_every_page_is_walked_through_and_written_out(collection: gossamer.Collection, tmp_path: Path) -> None:
+def test_all_pages_are_iterated_and_exported(collection: gossamer.Collection, tmp_path: Path) -> None:
     pages = list(collection)
     assert len(pages) > 40 and any(page.text for page in pages)
     count = collection.export("nquads", tmp_path / "facts.nq")
     assert count == (tmp_path / "facts.nq").read_bytes().count(b"\n") > 100
 
 
-def test_it_may_be_asked_from_within_a_running_loop(root: Path) -> None:
-    """As in a notebook."""
+def test_a_query_works_within_a_running_event_loop(root: Path) -> None:
+    """A notebook has one."""
 
     async def ask() -> bool | None:
         with gossamer.open(root) as collection:
@@ -114,15 +114,15 @@ def test_nothing_is_written_and_closing_twice_is_harmless(root: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in root.rglob("*.db")} == before
 
 
-def test_where_there_is_no_collection_one_is_told(tmp_path: Path) -> None:
+def test_a_missing_collection_is_reported(tmp_path: Path) -> None:
     with pytest.raises(DirectoryUnusable, match="there is no collection"):
         gossamer.open(tmp_path)
 
 
-def test_the_examples_in_its_documentation_run(
+def test_the_examples_in_the_docstrings_run(
     collection: gossamer.Collection, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They show no output of their own, since that depends on what was crawled: here they must only not fail."""
+    """They show no output, since that depends on the crawled pages: here they only must not fail."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "gossamer-data").symlink_to(root)
     known = {"gossamer": gossamer, "collection": collection}

@@ -1,8 +1,8 @@
-"""What the feedparser corpus claims, held against our reading of the same bytes.
+"""The claims of the feedparser corpus, compared with our reading of the same bytes.
 
 A claim is a Python expression over feedparser's names. It is parsed, never evaluated by Python: only comparisons,
-subscripts, attributes, constants and a few known calls are understood. Of each row those parts are held against us that
-speak of links, ids, dates and titles; a row without such a part is not applicable.
+subscripts, attributes, constants and a few known calls are supported. Of each row the parts about links, ids, dates and
+titles are compared; a row without such a part is not applicable.
 """
 
 import ast
@@ -33,25 +33,25 @@ OURS = {
     "ttl": "dates",
     **{f"{name}{ending}": "dates" for name in DATES for ending in ("", "_parsed")},
 }
-"""Names of the corpus that we answer to, and the group each is counted under."""
+"""Names in the corpus that we support, and the group in which each is counted."""
 NOT_OURS = ("language", "base", "type")
-"""Of a title: what it is, not what it says."""
+"""Properties of a title other than its text."""
 
 
 class Title(str):
-    """A title of ours, which is text. The corpus keeps markup: then its words are compared."""
+    """A title of ours, which is plain text. The corpus may have markup: then only its text is compared."""
 
     def agrees(self, claim: object) -> bool:
         return isinstance(claim, str) and str(self) in (" ".join(claim.split()), words_in(claim))
 
 
-class Address(str):
+class UrlText(str):
     def agrees(self, claim: object) -> bool:
         return isinstance(claim, str) and (str(self) == claim or url_of(self) == url_of(claim) != None)  # noqa: E711
 
 
-class Moment(int):
-    """An instant of ours, against a time tuple or a date as written, read by the standard library."""
+class InstantValue(int):
+    """An instant of ours, compared with a time tuple or with a date as parsed by the standard library."""
 
     def agrees(self, claim: object) -> bool:
         if isinstance(claim, tuple):
@@ -63,28 +63,28 @@ def read_date(text: str) -> datetime:
     return datetime.fromisoformat(text) if text[:4].isdigit() else parsedate_to_datetime(text)
 
 
-class _Words(HTMLParser):
+class _MarkupText(HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
-        self.said: list[str] = []
-        self._silent = 0
+        self.texts: list[str] = []
+        self._hidden = 0
 
     def handle_starttag(self, tag: str, attrs: object) -> None:
-        self._silent += tag in ("script", "style")
+        self._hidden += tag in ("script", "style")
 
     def handle_endtag(self, tag: str) -> None:
-        self._silent -= tag in ("script", "style") and self._silent > 0
+        self._hidden -= tag in ("script", "style") and self._hidden > 0
 
     def handle_data(self, data: str) -> None:
-        if not self._silent:
-            self.said.append(data)
+        if not self._hidden:
+            self.texts.append(data)
 
 
 def words_in(markup: str) -> str:
-    reader = _Words()
+    reader = _MarkupText()
     reader.feed(markup)
     reader.close()
-    return " ".join("".join(reader.said).split())
+    return " ".join("".join(reader.texts).split())
 
 
 def rows(home: Path) -> list[dict[str, Any]]:
@@ -98,15 +98,15 @@ def body_of(row: dict[str, Any]) -> bytes:
 
 def read(row: dict[str, Any]) -> Feed:
     headers = {name.lower(): value for name, value in row.get("headers", {}).items()}
-    asked = url_of(SERVER + row["path"])
-    assert asked is not None
-    base = url_of(headers.get("content-location", ""), asked) or asked
+    url = url_of(SERVER + row["path"])
+    assert url is not None
+    base = url_of(headers.get("content-location", ""), url) or url
     body, kind = body_of(row), headers.get("content-type", "application/xml")
     return parse_json_feed(body, base) if body.lstrip()[:1] == b"{" else parse_feed(body, base, kind)
 
 
 def parts_of(row: dict[str, Any]) -> list[tuple[str, ast.expr]]:
-    """The parts of a row's claim that speak of our groups, each with its group."""
+    """The parts of a row's claim that belong to our groups, each with its group."""
     text = re.sub(r"\s*-->.*\Z", "", row["expect"], flags=re.DOTALL)
     claim = ast.parse(text.strip(), mode="eval").body
     parts = claim.values if isinstance(claim, ast.BoolOp) and isinstance(claim.op, ast.And) else [claim]
@@ -129,8 +129,8 @@ def group_of_path(path: tuple[object, ...]) -> str | None:
 
 def paths_in(node: ast.AST) -> Iterator[tuple[object, ...]]:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "has_key":
-        asked = node.args[0]
-        yield (*path_of(node.func.value), asked.value if isinstance(asked, ast.Constant) else "?")
+        key = node.args[0]
+        yield (*path_of(node.func.value), key.value if isinstance(key, ast.Constant) else "?")
     elif isinstance(node, ast.Subscript | ast.Attribute):
         yield path_of(node)
     elif isinstance(node, ast.Name) and node.id != "len":
@@ -150,7 +150,7 @@ def path_of(node: ast.AST) -> tuple[object, ...]:
 
 def holds(part: ast.expr, feed: Feed) -> bool:
     try:
-        return bool(value_of(part, {"feed": told_of_feed(feed), "entries": [told_of_item(i) for i in feed.entries]}))
+        return bool(value_of(part, {"feed": feed_values(feed), "entries": [item_values(i) for i in feed.entries]}))
     except (KeyError, IndexError):
         return False
 
@@ -193,36 +193,36 @@ def agree(ours: Any, claim: Any) -> bool:
     return bool(ours.agrees(claim)) if hasattr(ours, "agrees") else bool(ours == claim)
 
 
-def told_of_feed(feed: Feed) -> dict[str, Any]:
-    told_all = told(feed.title, feed.id, feed.url, feed.links)
-    told_all |= moments("published", feed.published_at) | moments("created", feed.published_at)
-    told_all |= moments("updated", feed.updated_at)
-    return told_all | ({"ttl": str(round(feed.ttl_s / 60))} if feed.ttl_s is not None else {})
+def feed_values(feed: Feed) -> dict[str, Any]:
+    values = shared_values(feed.title, feed.id, feed.url, feed.links)
+    values |= moments("published", feed.published_at) | moments("created", feed.published_at)
+    values |= moments("updated", feed.updated_at)
+    return values | ({"ttl": str(round(feed.ttl_s / 60))} if feed.ttl_s is not None else {})
 
 
-def told_of_item(item: FeedItem) -> dict[str, Any]:
-    told_all = told(item.title, item.id, item.url, item.links)
-    told_all |= moments("published", item.published_at) | moments("created", item.published_at)
-    return told_all | moments("updated", item.updated_at) | moments("expired", item.expires_at)
+def item_values(item: FeedItem) -> dict[str, Any]:
+    values = shared_values(item.title, item.id, item.url, item.links)
+    values |= moments("published", item.published_at) | moments("created", item.published_at)
+    return values | moments("updated", item.updated_at) | moments("expired", item.expires_at)
 
 
-def told(title: str, name: str, url: Url | None, links: tuple[FeedLink, ...]) -> dict[str, Any]:
+def shared_values(title: str, name: str, url: Url | None, links: tuple[FeedLink, ...]) -> dict[str, Any]:
     found: dict[str, Any] = {"title": Title(title), "title_detail": {"value": Title(title)}}
     if name:
         found |= {"id": name, "guid": name}
     if url is not None:
-        found["link"] = Address(url.text)
-    found["links"] = [told_of_link(link) for link in links]
-    enclosures = [told_of_link(link) for link in links if link.rel == "enclosure"]
+        found["link"] = UrlText(url.text)
+    found["links"] = [link_values(link) for link in links]
+    enclosures = [link_values(link) for link in links if link.rel == "enclosure"]
     found["enclosures"] = [{k: v for k, v in one.items() if k != "rel"} for one in enclosures]
     return found
 
 
-def told_of_link(link: FeedLink) -> dict[str, Any]:
+def link_values(link: FeedLink) -> dict[str, Any]:
     named = {"rel": link.rel, "type": link.media_type, "title": link.title, "hreflang": link.language}
     kept = {name: value for name, value in (named | {"length": link.length}).items() if value}
-    return kept | {"href": Address(link.href)}
+    return kept | {"href": UrlText(link.href)}
 
 
 def moments(name: str, at: int | None) -> dict[str, Any]:
-    return {} if at is None else {name: Moment(at), f"{name}_parsed": Moment(at)}
+    return {} if at is None else {name: InstantValue(at), f"{name}_parsed": InstantValue(at)}

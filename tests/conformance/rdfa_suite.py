@@ -1,4 +1,4 @@
-"""The official RDFa test suite as the tests of this folder read it: in place, or under $GOSSAMER_CONFORMANCE."""
+"""The cases of the official RDFa test suite, read in place or under $GOSSAMER_CONFORMANCE."""
 
 import os
 from collections.abc import Iterator
@@ -34,10 +34,10 @@ class Case:
     host: str
     number: str
     document: Path
-    address: str
+    url: str
     expected: bool
     asks_for: str
-    """What the case wants beside the page's own facts: vocabulary expansion, or the processor graph."""
+    """What the case needs besides the page's own facts: vocabulary expansion, or the processor graph."""
 
     @property
     def name(self) -> str:
@@ -52,15 +52,15 @@ def cases(version: str) -> Iterator[Case]:
         manifest = ox.Store()
         manifest.load((folder / "manifest.ttl").read_bytes(), format=ox.RdfFormat.TURTLE)
         for quad in manifest.quads_for_pattern(None, ACTION, None):
-            case, address = quad.subject, quad.object.value
+            case, url = quad.subject, quad.object.value
             kinds = {found.object.value for found in manifest.quads_for_pattern(case, TYPE, None)}
             wanted = manifest.quads_for_pattern(case, ox.NamedNode(SUITE_TERM + "queryParam"), None)
             yield Case(
                 version,
                 host,
                 case.value.rpartition("#")[2],
-                folder / address.rpartition("/")[2],
-                address,
+                folder / url.rpartition("/")[2],
+                url,
                 SUITE_TERM + "PositiveEvaluationTest" in kinds,
                 "".join(found.object.value for found in wanted),
             )

@@ -1,4 +1,4 @@
-"""The whole RDFa 1.1 suite through the public face, `gossamer.extract`: every host language by its media type alone.
+"""The whole RDFa 1.1 suite with the public function, `gossamer.extract`: host languages by media type alone.
 
 The suite is read in place, or under $GOSSAMER_CONFORMANCE; without it these tests are skipped.
 """
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(not HOME.is_dir(), reason="the RDFa suite is not
 def passes(case: Case) -> bool:
     found = gossamer.extract(
         case.document.read_bytes(),
-        case.address,
+        case.url,
         MEDIA_TYPES[case.host],
         syntaxes=["rdfa"],
         vocabularies={SUITE_TERM: VOCABULARY.read_bytes()},
@@ -26,11 +26,11 @@ def passes(case: Case) -> bool:
     )
     graph = ox.Store()
     graph.load(found.ntriples().encode(), format=ox.RdfFormat.N_TRIPLES)
-    return bool(graph.query(case.document.with_suffix(".sparql").read_text(), base_iri=case.address)) is case.expected
+    return bool(graph.query(case.document.with_suffix(".sparql").read_text(), base_iri=case.url)) is case.expected
 
 
 @pytest.mark.parametrize("version", COUNTS)
-def test_every_case_passes_through_the_public_face(version: str) -> None:
+def test_every_case_passes_with_the_public_function(version: str) -> None:
     every = list(cases(version))
     missed = [case.name for case in every if not passes(case)]
     print(f"{version}: {len(every) - len(missed)} of {len(every)}")

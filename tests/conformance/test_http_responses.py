@@ -1,4 +1,4 @@
-"""The response streams of llhttp's own tests, at once and byte by byte: every one ends in an outcome, in time."""
+"""The response streams of llhttp's own tests, sent at once and byte by byte: each has an outcome, in time."""
 
 import asyncio
 import base64
@@ -24,20 +24,20 @@ HOME = Path(os.environ.get("GOSSAMER_CONFORMANCE", Path(__file__).parents[3] / "
 STREAMS = HOME / "http" / "llhttp_responses.json"
 SETTINGS = Fetch(contact="https://example.org/bot", timeout_s=60.0, least_rate_after_s=60.0)
 LATE_S = 5.0
-"""Longer than a busy machine takes over streams that come to their end."""
+"""Longer than a busy machine needs for streams that end."""
 FORGIVEN = {
-    "Missing expected CR after response line",  # a bare LF may be taken for a line's end (RFC 9112, 2.2)
-    "Invalid character in chunk size",  # blanks after the size: browsers let them pass
+    "Missing expected CR after response line",  # a bare LF may be accepted as a line end (RFC 9112, 2.2)
+    "Invalid character in chunk size",  # blanks after the size: browsers accept them
 }
 
 pytestmark = pytest.mark.skipif(not STREAMS.is_file(), reason="the streams are not here; set GOSSAMER_CONFORMANCE")
 
 
-async def visit_all(streams: list[bytes], size: int, closes: bool) -> list[Outcome]:
+async def fetch_all(streams: list[bytes], size: int, closes: bool) -> list[Outcome]:
     async def serve(read: asyncio.StreamReader, write: asyncio.StreamWriter) -> None:
         try:
-            question = await read.readuntil(b"\r\n\r\n")
-            stream = streams[int(question.split(b" ", 2)[1][1:])]
+            request = await read.readuntil(b"\r\n\r\n")
+            stream = streams[int(request.split(b" ", 2)[1][1:])]
             for start in range(0, len(stream), size):
                 if write.transport.is_closing():
                     return
@@ -55,22 +55,22 @@ async def visit_all(streams: list[bytes], size: int, closes: bool) -> list[Outco
         plan = AddressPlan({f"h{number}.test": {80: port} for number in range(len(streams))})
         settings = SETTINGS if closes else replace(SETTINGS, timeout_s=LATE_S, least_rate_after_s=LATE_S - 1)
         async with Client(Connections(settings, Network(plan, plan), SystemClock(), silent)) as client:
-            visits = [client.fetch(url_of(f"http://h{number}.test/{number}")) for number in range(len(streams))]
-            return await asyncio.wait_for(asyncio.gather(*visits), 300)
+            fetches = [client.fetch(url_of(f"http://h{number}.test/{number}")) for number in range(len(streams))]
+            return await asyncio.wait_for(asyncio.gather(*fetches), 300)
 
 
-GOES_ON = {
+TRAILING_BYTES = {
     "HTTP/1.1 with keep-alive disabled and 204 status",
     "HTTP/1.1 with keep-alive disabled, content-length (lenient)",
     "HTTP/1.1 with keep-alive disabled, content-length",
     "HTTP/1.1 with keep-alive disabled and 204 status (lenient)",
     "Google 301",
 }
-"""More bytes than the answer announced. Whether they are seen depends on how they come: then it is an error, else they
-are left unread with the connection."""
+"""More bytes than the response announced. If they arrive early enough to be seen, it is an error; otherwise they are
+left unread on the connection."""
 CLOSED = {"Fetched": 39, "protocol": 29, "disconnected": 5, "Gone": 2, "Moved": 1, "Unchanged": 2, "server-error": 1}
 OPEN = {"Fetched": 26, "protocol": 28, "late": 20, "Gone": 1, "Moved": 1, "Unchanged": 2, "server-error": 1}
-"""Where the end of the connection is the end of the answer, and does not come, it is late."""
+"""A response that ends with the connection is late when the connection stays open."""
 LATE = (Reason.TIMEOUT, Reason.TOO_SLOW, Reason.UNFINISHED)
 
 
@@ -82,10 +82,10 @@ def named(outcome: Outcome) -> str:
 
 @pytest.fixture(scope="module")
 def outcomes() -> dict[tuple[bool, bool], list[Outcome]]:
-    """By: byte by byte? closed at the end?"""
+    """By two flags: sent byte by byte, and closed at the end."""
     streams = [base64.b64decode(row["raw_base64"]) for row in rows()]
     return {
-        (in_bytes, closes): asyncio.run(visit_all(streams, 1 if in_bytes else 1 << 20, closes))
+        (in_bytes, closes): asyncio.run(fetch_all(streams, 1 if in_bytes else 1 << 20, closes))
         for in_bytes in (False, True)
         for closes in (False, True)
     }
@@ -114,28 +114,28 @@ def test_every_stream_ends_in_an_outcome_and_errors_are_never_pages(outcomes, in
 
 
 @EVERY_WAY
-def test_the_outcomes_are_these_and_no_others(outcomes, in_bytes, closes):
+def test_the_outcomes_are_exactly_these(outcomes, in_bytes, closes):
     found: Counter[str] = Counter()
     for row, outcome in zip(rows(), outcomes[in_bytes, closes], strict=True):
-        if row["title"] in GOES_ON:
+        if row["title"] in TRAILING_BYTES:
             assert named(outcome) in ("Fetched", "Moved", "protocol")
         else:
             found[named(outcome)] += 1
     assert found == (CLOSED if closes else OPEN)
 
 
-def test_how_the_bytes_are_cut_makes_no_difference(outcomes):
+def test_the_size_of_the_pieces_makes_no_difference(outcomes):
     for closes in (True, False):
         for row, whole, cut in zip(rows(), outcomes[False, closes], outcomes[True, closes], strict=True):
-            if row["title"] not in GOES_ON:
+            if row["title"] not in TRAILING_BYTES:
                 assert named(whole) == named(cut), row["title"]
                 if isinstance(whole, Fetched) and isinstance(cut, Fetched):
-                    kept, also = whole.capture, cut.capture
-                    assert (kept.status, kept.headers, kept.body) == (also.status, also.headers, also.body)
+                    one, other = whole.capture, cut.capture
+                    assert (one.status, one.headers, one.body) == (other.status, other.headers, other.body)
 
 
 @EVERY_WAY
-def test_a_whole_answer_has_the_body_that_was_sent_and_nothing_of_the_next(outcomes, in_bytes, closes):
+def test_a_complete_response_has_exactly_the_body_that_was_sent(outcomes, in_bytes, closes):
     compared = 0
     for row, outcome in zip(rows(), outcomes[in_bytes, closes], strict=True):
         if isinstance(outcome, Fetched) and row["message_complete"] and row["type"] == "response":

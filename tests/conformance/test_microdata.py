@@ -1,4 +1,4 @@
-"""The W3C test suite of "Microdata to RDF": all of it is a gate.
+"""The W3C test suite of "Microdata to RDF": every case must pass.
 
 The suite is read in place, or under $GOSSAMER_CONFORMANCE; without it these tests are skipped.
 """
@@ -21,13 +21,13 @@ from gossamer.values.page import ntriples
 
 HOME = Path(os.environ.get("GOSSAMER_CONFORMANCE", Path(__file__).parents[3] / "shared" / "conformance"))
 SUITE = HOME / "microdata" / "tests"
-ADDRESS = "http://w3c.github.io/microdata-rdf/tests/"
-"""Where the suite lives; some expected results name it."""
+SUITE_URL = "http://w3c.github.io/microdata-rdf/tests/"
+"""The URL of the suite; some expected results contain it."""
 MANIFEST = "http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#"
 OWN_REGISTRY = ("0073.html", "0074.html")
 PASSING = 84
 MISSED: dict[str, str] = {}
-"""By the page of the case, why it does not pass."""
+"""The reason why a case does not pass, by its page."""
 
 pytestmark = pytest.mark.skipif(not SUITE.is_dir(), reason="the Microdata suite is not here; set GOSSAMER_CONFORMANCE")
 
@@ -36,26 +36,26 @@ pytestmark = pytest.mark.skipif(not SUITE.is_dir(), reason="the Microdata suite 
 class Case:
     page: str
     expected: str
-    """A Turtle file; empty where the page is wrong and must be told to be."""
+    """A Turtle file; empty where the page has an error that must be flagged."""
 
 
 def cases() -> Iterator[Case]:
     manifest = ox.Store()
-    manifest.load((SUITE / "manifest.ttl").read_bytes(), format=ox.RdfFormat.TURTLE, base_iri=ADDRESS)
+    manifest.load((SUITE / "manifest.ttl").read_bytes(), format=ox.RdfFormat.TURTLE, base_iri=SUITE_URL)
     for action in manifest.quads_for_pattern(None, ox.NamedNode(MANIFEST + "action"), None):
         results = list(manifest.quads_for_pattern(action.subject, ox.NamedNode(MANIFEST + "result"), None))
-        name = action.object.value.removeprefix(ADDRESS)
-        yield Case(name, results[0].object.value.removeprefix(ADDRESS) if results else "")
+        name = action.object.value.removeprefix(SUITE_URL)
+        yield Case(name, results[0].object.value.removeprefix(SUITE_URL) if results else "")
 
 
 def registry_in(file: Path) -> Registry:
-    """The suite's own registry: either relation means that the other property holds as well."""
+    """The suite's own registry: either relation means that the other property is stated as well."""
     registry: dict[str, dict[str, tuple[str, ...]]] = {}
-    for prefix, said in json.loads(file.read_text()).items():
+    for prefix, entry in json.loads(file.read_text()).items():
         if prefix.startswith("@"):
             continue
         implied = registry.setdefault(prefix, {})
-        for name, relations in said.get("properties", {}).items():
+        for name, relations in entry.get("properties", {}).items():
             implied[name] = tuple(f"<{iri}>" for iri in relations.values())
     return registry
 
@@ -63,9 +63,9 @@ def registry_in(file: Path) -> Registry:
 def facts_of(case: Case) -> FoundFacts:
     body = (SUITE / case.page).read_bytes()
     survey = scan_html(LexborHTMLParser(body)).survey()
-    address = ADDRESS + case.page
+    url = SUITE_URL + case.page
     registry = registry_in(SUITE / "test-registry.json") if case.page in OWN_REGISTRY else REGISTRY
-    return read_microdata(Source(survey, address, address, Labels(1), body), registry)
+    return read_microdata(Source(survey, url, url, Labels(1), body), registry)
 
 
 def canonical(text: bytes, form: ox.RdfFormat, base: str | None = None) -> set[str]:
@@ -78,7 +78,7 @@ def passes(case: Case) -> bool:
     found = facts_of(case)
     if not case.expected:
         return "microdata-loop" in found.flags
-    wanted = canonical((SUITE / case.expected).read_bytes(), ox.RdfFormat.TURTLE, ADDRESS + case.page)
+    wanted = canonical((SUITE / case.expected).read_bytes(), ox.RdfFormat.TURTLE, SUITE_URL + case.page)
     return canonical(ntriples(found.triples), ox.RdfFormat.N_TRIPLES) == wanted and not found.flags
 
 

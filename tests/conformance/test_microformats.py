@@ -1,4 +1,4 @@
-"""The microformats test suite: canonical JSON, compared as it is.
+"""The microformats test suite: canonical JSON, compared unchanged.
 
 The suite is read in place, or under $GOSSAMER_CONFORMANCE; without it these tests are skipped.
 """
@@ -20,14 +20,14 @@ FOLDERS = {"microformats-v2": 78, "microformats-v2-unit": 19, "microformats-v1":
 
 BASE = "http://example.com/"
 UNIT_BASE = "http://example.test"
-"""What the expected addresses of microformats-v2-unit are relative to; against BASE five more of its cases differ."""
+"""The base of the expected URLs of microformats-v2-unit; with BASE, five more of its cases differ."""
 
 MISSES = {
     "microformats-v2-unit/nested/nested-microformat-mistyped": (
         "wants u-* around an item with p-url left unresolved; its own comment says that no parser does so"
     ),
     "microformats-v2-unit/value/value-dt": (
-        "wants the colon of an offset kept (`+00:00`), where eight values of h-event and hcalendar want it out"
+        "wants the colon of an offset kept (`+00:00`), where eight values of h-event and hcalendar want it removed"
     ),
 }
 
@@ -53,7 +53,7 @@ def passes(page: Path, folder: str) -> bool:
 
 
 @pytest.mark.parametrize(("folder", "total"), FOLDERS.items())
-def test_the_microformats_suite_passes_but_for_what_contradicts_it(folder: str, total: int) -> None:
+def test_the_microformats_suite_passes_except_for_contradictory_cases(folder: str, total: int) -> None:
     every = cases(folder)
     failed = {str(page.relative_to(SUITE).with_suffix("")) for page in every if not passes(page, folder)}
     known = {case for case in MISSES if case.startswith(f"{folder}/")}

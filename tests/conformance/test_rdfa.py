@@ -1,7 +1,7 @@
-"""The official RDFa test suite, 1.1 and 1.0: all hosts, the ASK verdict and the stricter one of equal graphs.
+"""The official RDFa test suite, 1.1 and 1.0, in all host languages: by ASK query, and more strictly by equal graphs.
 
-The suite is read in place, or under $GOSSAMER_CONFORMANCE; without it these tests are skipped. Vocabulary expansion is
-taught with the one vocabulary that the suite ships; nothing is fetched.
+The suite is read in place, or under $GOSSAMER_CONFORMANCE; without it these tests are skipped. Vocabulary expansion
+uses the one vocabulary that the suite ships; nothing is fetched.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from gossamer.values.page import Triple, ntriples
 from gossamer.values.url import url_of
 
 MISSES: dict[str, str] = {}
-"""Cases that fail by the ASK verdict, and why."""
+"""Cases that fail by the ASK query, and why."""
 _OF_ONE = "all cases in one page: the shipped graph is one processor's, with <time> in every host and a tree of its own"
 _BLANK = "the shipped graph repeats the ASK pattern, whose blank node stands for the page"
 STRICT_MISSES: dict[str, str] = {
@@ -38,10 +38,10 @@ pytestmark = pytest.mark.skipif(not SUITE.is_dir(), reason="the RDFa suite is no
 
 
 def read(
-    body: bytes, media_type: str, address: str, collects_notices: bool = False, version: RdfaVersion | None = None
+    body: bytes, media_type: str, url: str, collects_notices: bool = False, version: RdfaVersion | None = None
 ) -> Extraction:
-    """As the program reads: XML where the label says so and the page bears it, HTML otherwise."""
-    page = url_of(address)
+    """The page as the program reads it: as XML if it is labelled so and well-formed, otherwise as HTML."""
+    page = url_of(url)
     assert page is not None
     survey = parse_xml(body) if media_type != "text/html" else None
     notices = (NOT_WELL_FORMED,) if survey is None and media_type != "text/html" else ()
@@ -71,11 +71,11 @@ def suite_vocabulary() -> dict[str, list[Triple]]:
 
 def facts(case: Case) -> list[Triple]:
     wants_notices = "rdfagraph=processor" in case.asks_for
-    # The suite's XHTML declares RDFa 1.0; its HTML, SVG and XML of the same tests do not, and are told.
+    # The suite's XHTML declares RDFa 1.0; its HTML, SVG and XML do not, so the version is given.
     version: RdfaVersion | None = "1.0" if case.version == "rdfa1.0" and case.host != "xhtml1" else None
-    found = read(case.document.read_bytes(), MEDIA_TYPES[case.host], case.address, wants_notices, version)
+    found = read(case.document.read_bytes(), MEDIA_TYPES[case.host], case.url, wants_notices, version)
     if wants_notices:
-        return notices_as_facts(found.notices, case.address, Labels(2))
+        return notices_as_facts(found.notices, case.url, Labels(2))
     if "vocab_expansion=true" in case.asks_for:
         return expanded(found.triples, suite_vocabulary())
     return found.triples
@@ -85,7 +85,7 @@ def passes(case: Case) -> bool:
     graph = ox.Store()
     graph.load(ntriples(facts(case)), format=ox.RdfFormat.N_TRIPLES)
     query = case.document.with_suffix(".sparql").read_text()
-    return bool(graph.query(query, base_iri=case.address)) is case.expected
+    return bool(graph.query(query, base_iri=case.url)) is case.expected
 
 
 def canonical(triples: Iterator[ox.Quad] | list[ox.Quad]) -> set[str]:
@@ -95,11 +95,11 @@ def canonical(triples: Iterator[ox.Quad] | list[ox.Quad]) -> set[str]:
 
 
 def is_equal(case: Case) -> bool:
-    """REQUIRES: a positive case; the graph of a negative one may be the one that must not come."""
+    """REQUIRES: a positive case; the graph of a negative one may be the one that must not result."""
     wanted = case.document.with_suffix(".ttl").read_bytes()
     ours = ntriples(facts(case))
     return canonical(ox.parse(ours, format=ox.RdfFormat.N_TRIPLES)) == canonical(
-        ox.parse(wanted, format=ox.RdfFormat.TURTLE, base_iri=case.address, lenient=True)
+        ox.parse(wanted, format=ox.RdfFormat.TURTLE, base_iri=case.url, lenient=True)
     )
 
 
@@ -112,7 +112,7 @@ def test_every_case_of_the_suite_passes(version: str) -> None:
     assert failed == {name for name in MISSES if name.startswith(f"{version}/")}
 
 
-def test_the_graphs_of_the_core_suite_are_those_it_ships() -> None:
+def test_graphs_of_the_core_suite_equal_the_shipped_ones() -> None:
     every = list(cases("rdfa1.1"))
     failed = {case.name for case in every if not (is_equal(case) if case.expected else passes(case))}
     print(f"strict: {len(every) - len(failed)} of {len(every)}")

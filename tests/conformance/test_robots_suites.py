@@ -1,8 +1,8 @@
-"""FAULTS R9: the public robots.txt suites. Rows we answer otherwise are listed, with the reason and the side taken.
+"""FAULTS R9: the public robots.txt suites. Rows with another verdict of ours are listed with the reason.
 
-Each suite is asked as its authors ran it. Google's is a matcher of lines: agents are product tokens to the letter, and
-that a crawler may always fetch robots.txt itself is not its business. crawler-commons says in each row whether it
-matched agents loosely; Protego always does.
+Each suite is run as by its authors. Google's is a matcher of lines: agents are exact product tokens, and the rule that
+robots.txt itself may always be fetched is not part of it. crawler-commons says in each row whether it matched agents
+loosely; Protego always does.
 """
 
 import base64
@@ -27,16 +27,16 @@ STANDARD = {
     "reppy_facts": 84,
     "protego_facts": 376,
 }
-"""Rows that are no single company's own."""
+"""The number of rows that are not specific to Google."""
 
-# The three inputs that Google answers otherwise than Protego and crawler-commons do. We take the latter side: our
-# addresses are in normal form before anybody asks, so both sides are compared in it (RFC 9309, 2.2.2).
-RAW_PATH_RAW_RULE = "an address with a letter that is not ASCII, and a rule that has it too"
-RAW_PATH_ESCAPED_RULE = "the same, and a rule that has it escaped"
+# Three inputs on which Google differs from Protego and crawler-commons. We agree with the latter: our URLs are in
+# normal form, so both URL and rule are compared in it (RFC 9309, 2.2.2).
+RAW_PATH_RAW_RULE = "a URL with a letter that is not ASCII, and a rule with the same letter"
+RAW_PATH_ESCAPED_RULE = "the same, and a rule with the letter escaped"
 ESCAPED_LETTERS = "a rule with escapes of plain letters"
-# What else differs, and why.
-DELAY = "a Crawl-delay of an hour is cut to half a minute, not taken for a refusal (FAULTS R11)"
-NOT_WEB = "not an http address"
+# Other differences, and why.
+DELAY = "a Crawl-delay of an hour is cut to half a minute, not treated as a refusal (FAULTS R11)"
+NOT_WEB = "not an http URL"
 GROUPS = "an unknown line does not end a list of agents (RFC 9309, 2.2.1 and 2.2.4)"
 GENEROUS = "a guess at what was meant, beyond the standard"
 DOLLAR = "a $ at the end is the anchor; the character itself is written %24 (RFC 9309, 2.2.3)"
@@ -55,11 +55,11 @@ DIFFER: dict[str, dict[str, set[int]]] = {
         DOLLAR: {294, 295},
     },
 }
-# The same questions put to the crawl's own reading, which differs from Google's matcher in two points.
-OWN_READING = {
+# The same rows with the crawl's own matcher, which differs from Google's in two points.
+OWN_MATCHER = {
     "google_spec_test": {
         "robots.txt itself may always be fetched (RFC 9309, 2.2.2; crawler-commons and reppy)": {193, 199, 203, 344},
-        "an agent with digits in its name is meant by its name (crawler-commons, Protego)": {200, 201},
+        "an agent with digits in its name is matched by its full name (crawler-commons, Protego)": {200, 201},
     },
     "google_robotstxt": {},
 }
@@ -94,9 +94,9 @@ def naming_for(name: str, row: dict[str, object]) -> Naming:
     return "loose" if row.get("prefix_agent_match") or name == "protego_facts" else "name"
 
 
-def answer(row: dict[str, object], naming: Naming) -> bool | None:
-    asked = str(row["url"])
-    url = url_of(asked if "://" in asked else f"http://example.com{asked}")
+def verdict(row: dict[str, object], naming: Naming) -> bool | None:
+    text = str(row["url"])
+    url = url_of(text if "://" in text else f"http://example.com{text}")
     if url is None:
         return None
     if naming == "token":
@@ -106,25 +106,25 @@ def answer(row: dict[str, object], naming: Naming) -> bool | None:
 
 
 @pytest.mark.parametrize("name", STANDARD)
-def test_F_R9_every_standard_row_is_answered_as_the_suite_does_or_is_listed(name: str) -> None:
+def test_F_R9_every_standard_row_has_the_expected_verdict_or_is_listed(name: str) -> None:
     rows = standard(name)
     assert len(rows) == STANDARD[name]
-    differ = {number for number, row in rows.items() if answer(row, naming_for(name, row)) is not row["allowed"]}
+    differ = {number for number, row in rows.items() if verdict(row, naming_for(name, row)) is not row["allowed"]}
     assert differ == set().union(*DIFFER[name].values())
 
 
-@pytest.mark.parametrize("name", OWN_READING)
-def test_F_R9_a_crawl_reads_google_s_rows_as_its_matcher_does_but_for_two_points(name: str) -> None:
-    differ = {number for number, row in standard(name).items() if answer(row, "name") is not row["allowed"]}
-    assert differ == set().union(*DIFFER[name].values(), *OWN_READING[name].values())
+@pytest.mark.parametrize("name", OWN_MATCHER)
+def test_F_R9_a_crawl_agrees_with_google_s_matcher_except_for_two_points(name: str) -> None:
+    differ = {number for number, row in standard(name).items() if verdict(row, "name") is not row["allowed"]}
+    assert differ == set().union(*DIFFER[name].values(), *OWN_MATCHER[name].values())
 
 
-def test_F_R9_google_s_own_habits_are_shared_where_they_help_the_owner_of_a_site() -> None:
-    """Typos and files without colons are understood; index.html and lines cut at 16,664 bytes are theirs alone."""
+def test_F_R9_google_s_extensions_are_supported_where_they_help_site_owners() -> None:
+    """Typos and files without colons are accepted; index.html and cutting lines at 16,664 bytes are Google's alone."""
     for name, count, right in (("google_spec_test", 22, 21), ("google_robotstxt", 73, 69)):
         own = [row for row in rows_of(name) if row.get("google_specific")]
         assert len(own) == count
-        assert sum(answer(row, "token") is row["allowed"] for row in own) == right
+        assert sum(verdict(row, "token") is row["allowed"] for row in own) == right
 
 
 META = {

@@ -1,4 +1,4 @@
-"""The public sitemap examples: every one, with what its own suite says of it."""
+"""All public sitemap examples, with the results that their suites expect."""
 
 import json
 import os
@@ -46,26 +46,26 @@ FILES = {
     "usp/simple-urlset.xml": ("urlset", 2),
 }
 UNSTATED = {"testUnclosedSitemapIndexFile": (0, 3), "testStripUnicodeWhiteSpace": (0, 2), "testWalkSiteMap": (0, 0)}
-"""Entries and maps of cases whose rows state no count: by hand, from their text."""
+"""Entries and maps of cases whose rows have no count: counted by hand."""
 PUB_DATE = 1_483_619_690
-"""Seconds; the items of xmlRss_pubDate.xml follow the feed by one more each."""
+"""In seconds; each item of xmlRss_pubDate.xml is one second later than the one before."""
 
 pytestmark = pytest.mark.skipif(not SUITE.is_dir(), reason="the sitemaps are not here; set GOSSAMER_CONFORMANCE")
 
 
-def read(body: bytes, address: str, is_strict: bool = False) -> Sitemap:
-    url = url_of(address)
+def read(body: bytes, at: str, is_strict: bool = False) -> Sitemap:
+    url = url_of(at)
     assert url is not None
     return parse_sitemap(body, url, is_strict=is_strict)
 
 
-def test_no_file_of_the_suite_is_forgotten() -> None:
-    there = {path.relative_to(SUITE).as_posix() for path in SUITE.rglob("*") if path.is_file()}
-    assert there - {"README.md", "crawler-commons/inline_cases.json"} == FILES.keys()
+def test_every_file_of_the_suite_is_listed() -> None:
+    files = {path.relative_to(SUITE).as_posix() for path in SUITE.rglob("*") if path.is_file()}
+    assert files - {"README.md", "crawler-commons/inline_cases.json"} == FILES.keys()
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_file_is_read_whole(name: str) -> None:
+def test_a_file_is_read_completely(name: str) -> None:
     found = read((SUITE / name).read_bytes(), f"http://www.example.com/{name}")
     assert (found.kind, len(found.entries) + len(found.maps)) == FILES[name]
 
@@ -75,12 +75,12 @@ def cases() -> list[dict[str, object]]:
 
 
 @pytest.mark.parametrize("row", cases(), ids=lambda row: str(row["name"]))
-def test_an_inline_case_holds(row: dict[str, object]) -> None:
-    """A case that states a strict count states it for the strict parser; both ways are tried where both are named."""
-    body, address = str(row["body"]).encode(), str(row["sitemap_url"])
-    found = read(body, address)
+def test_an_inline_case_passes(row: dict[str, object]) -> None:
+    """A strict count is checked with the strict parser; a case for both parsers is checked with both."""
+    body, url = str(row["body"]).encode(), str(row["sitemap_url"])
+    found = read(body, url)
     if row["name"] == "testLenientParser":
-        assert len(read(body, address, is_strict=True).entries) == row["url_count"] == 0
+        assert len(read(body, url, is_strict=True).entries) == row["url_count"] == 0
         assert len(found.entries) == 1
     elif "url_count" in row:
         assert len(found.entries) == row["url_count"]
@@ -91,15 +91,15 @@ def test_an_inline_case_holds(row: dict[str, object]) -> None:
     assert not any("hostname" in entry.url.text for entry in found.entries)
 
 
-def test_the_fields_of_the_examples_are_right() -> None:
+def test_the_fields_of_the_examples_are_correct() -> None:
     packed = read((SUITE / "crawler-commons/xmlSitemap.gz").read_bytes(), "http://www.example.com/xmlSitemap.gz")
     first = packed.entries[0]
     assert (first.url.text, first.changefreq, first.priority) == ("http://www.example.com/", "monthly", 0.8)
     assert first.changed_at == from_words("2005-01-01T00:00:00Z")
 
 
-def test_dates_of_the_rss_example_are_right_in_all_their_forms() -> None:
-    """The suite wants none for a date without a zone; we take such a one for UTC."""
+def test_dates_of_the_rss_example_are_read_in_all_their_forms() -> None:
+    """The suite wants no date where the time zone is missing; we assume UTC."""
     found = read((SUITE / "crawler-commons/rss/xmlRss_pubDate.xml").read_bytes(), "http://www.example.com/rss.xml")
     moments = [entry.changed_at for entry in found.entries]
     assert moments[:4] == [(PUB_DATE + n) * SECOND for n in (1, 2, 3, 4)]

@@ -1,8 +1,8 @@
-"""The public suites for addresses: WHATWG's through the parser beneath `Url`, the public suffix list's through
-`domain_of`, and the canonical forms of other crawlers as profiles, beside ours.
+"""The public suites for URLs: WHATWG's with the parser beneath `Url`, the public suffix list's with `domain_of`, and
+the canonical forms of other crawlers as profiles, compared with ours.
 
-A profile is not a truth: each crawler folds what it believes to be one page. For each is asserted with how many of its
-rows our `identity_of` agrees, and every kind of disagreement has its reason below.
+A profile is not a standard: each crawler unifies what it believes to be one page. For each profile the test asserts on
+how many rows our `identity_of` agrees, and gives the reason for every kind of disagreement.
 """
 
 import contextlib
@@ -38,7 +38,7 @@ def parsed(text: str, base: str | None = None) -> ada_url.URL | None:
         return None
 
 
-def test_every_row_of_urltestdata_is_parsed_as_the_standard_says():
+def test_every_row_of_urltestdata_is_parsed_as_the_standard_requires():
     cases = rows("urltestdata.json")
     for case in cases:
         url = parsed(case["input"], case["base"])
@@ -52,9 +52,9 @@ def test_every_row_of_urltestdata_is_parsed_as_the_standard_says():
     assert len(cases) == 891
 
 
-def test_our_addresses_are_those_of_urltestdata_without_user_password_fragment_and_last_dot():
-    """All rows that are http(s); what `url_of` takes off is taken off the expectation too."""
-    seen = 0
+def test_our_urls_equal_urltestdata_without_user_password_fragment_and_final_dot():
+    """All rows that are http(s); what `url_of` removes is removed from the expectation too."""
+    compared = 0
     for case in rows("urltestdata.json"):
         base = url_of(case["base"]) if case["base"] else None
         if case.get("failure") or not case["href"].startswith(("http:", "https:")) or (case["base"] and base is None):
@@ -67,18 +67,18 @@ def test_our_addresses_are_those_of_urltestdata_without_user_password_fragment_a
         expected += "?" if not whole.search and case["href"].partition("#")[0].endswith("?") else ""
         found = url_of(case["input"], base)
         assert (found.text if found else None) == (expected if name else None), case
-        seen += 1
-    assert seen == 247
+        compared += 1
+    assert compared == 247
 
 
-def test_setters_work_as_the_standard_says():
+def test_setters_work_as_the_standard_requires():
     cases = json.loads((SUITES / "setters_tests.json").read_text())
     done = 0
     for attribute in set(cases) - {"comment"}:
         for case in cases[attribute]:
             url = parsed(case["href"])
             assert url is not None
-            with contextlib.suppress(ValueError):  # the standard leaves the address as it was
+            with contextlib.suppress(ValueError):  # the standard leaves the URL unchanged
                 setattr(url, attribute, case["new_value"])
             assert {part: getattr(url, part) for part in case["expected"]} == case["expected"], case
             done += 1
@@ -97,8 +97,8 @@ def test_F_U4_international_names_become_the_punycode_of_the_suites(name, amount
 
 
 def test_percent_encoding_in_utf_8():
-    """Addresses on pages in other encodings are escaped as UTF-8 too: the row's other columns are for queries of forms
-    in such pages, which no crawler sends."""
+    """URLs on pages in other encodings are escaped as UTF-8 too: the row's other columns are for queries of forms
+    on such pages, which no crawler sends."""
     cases = rows("percent-encoding.json")
     for case in cases:
         url = parsed(f"https://example.org/#{case['input']}")
@@ -107,8 +107,8 @@ def test_percent_encoding_in_utf_8():
 
 
 def test_the_public_suffix_list_suite():
-    """78 rows, and 78 right. A name that is itself a public suffix has no registrable domain (the suite's null): our
-    `domain_of` then says the name itself, so that two such hosts are told apart."""
+    """All 78 rows pass. A name that is itself a public suffix has no registrable domain (null in the suite): our
+    `domain_of` then returns the name itself, so that two such hosts have different domains."""
     done = 0
     for line in (SUITES / "psl" / "tests.txt").read_text().splitlines():
         if not line.strip() or line.startswith("//"):
@@ -124,21 +124,21 @@ def test_the_public_suffix_list_suite():
     assert done == 78
 
 
-def ours(text: str) -> str | None:
-    """Our key for an address as a person might type it: without a scheme http is meant, as the profiles do."""
+def our_key(text: str) -> str | None:
+    """Our key for a URL as a person might type it: without a scheme http is assumed, as in the profiles."""
     text = text.strip()
     url = url_of(text if re.match(r"[a-z][a-z0-9+.-]*:", text, re.IGNORECASE) else f"http://{text}")
     return identity_of(url.text) if url is not None else None
 
 
-def agreed(pairs: Iterable[tuple[str, str | None]]) -> tuple[int, int]:
-    """With how many of how many rows."""
-    same = [ours(given) == expected for given, expected in pairs]
+def matches(pairs: Iterable[tuple[str, str | None]]) -> tuple[int, int]:
+    """The number of rows with the expected key, and the number of all rows."""
+    same = [our_key(given) == expected for given, expected in pairs]
     return sum(same), len(same)
 
 
 def as_written(text: str) -> str:
-    """urlcanon's files hold bytes as characters; those that are UTF-8 were meant so."""
+    """urlcanon's files contain bytes as characters; those that are UTF-8 are decoded."""
     try:
         return text.encode("latin-1").decode()
     except UnicodeError:
@@ -156,41 +156,41 @@ def urlcanon(name: str) -> list[tuple[str, str]]:
 
 
 def test_profile_urlcanon_aggressive():
-    """All its session ids are ours too. Where we choose otherwise: `www.` is another host and https another scheme
-    (a certificate and a robots.txt of their own), case counts, parameters keep their order, `//` and a slash at the
-    end may select content, and index.html, which it keeps, is folded."""
-    assert agreed(urlcanon("aggressive.json")) == (19, 42)
+    """We recognise all its session ids. Differences: `www.` is another host and https another scheme (with their own
+    certificate and robots.txt), case is significant, parameters keep their order, `//` and a slash at the end may
+    select content, and index.html, which it keeps, is removed."""
+    assert matches(urlcanon("aggressive.json")) == (19, 42)
 
 
 def test_profile_urlcanon_semantic_precise():
-    """Of 280 rows 163 are http(s). Where we choose otherwise: fragments go, parameters keep their order, an escape is
-    undone once and only of unreserved characters (RFC 3986, 6.2.2.2), and hosts that the standard refuses (`%20x`,
-    `...`) are no addresses."""
+    """Of 280 rows 163 are http(s). Differences: fragments are removed, parameters keep their order, only escapes of
+    unreserved characters are decoded, and only once (RFC 3986, 6.2.2.2), and hosts that the standard refuses (`%20x`,
+    `...`) give no URL."""
     web = [(given, expected) for given, expected in urlcanon("semantic_precise.json") if expected.startswith("http")]
-    assert agreed(web) == (106, 163)
+    assert matches(web) == (106, 163)
 
 
 def test_profile_urlcanon_parts():
-    """Dot segments and numeric hosts are the standard's. Backslashes are slashes there (18 rows keep them), and
-    `0000xa` is a name, not a number (1 row)."""
+    """Dot segments and numeric hosts follow the standard: backslashes are slashes (18 rows keep them), and `0000xa` is
+    a name, not a number (1 row)."""
     dots = json.loads((SUITES / "urlcanon/path_dots.json").read_text())["special"]
-    assert agreed((f"http://h.test{path}", f"http://h.test{clean}") for path, clean in dots.items()) == (358, 376)
-    funky = json.loads((SUITES / "urlcanon/funky_ipv4.json").read_text())
-    assert agreed((f"http://{host}/", f"http://{ip}/" if ip else None) for host, ip in funky.items()) == (46, 47)
+    assert matches((f"http://h.test{path}", f"http://h.test{clean}") for path, clean in dots.items()) == (358, 376)
+    hosts = json.loads((SUITES / "urlcanon/funky_ipv4.json").read_text())
+    assert matches((f"http://{host}/", f"http://{ip}/" if ip else None) for host, ip in hosts.items()) == (46, 47)
 
 
 def test_profile_urlcanon_idempotence():
     for text in json.loads((SUITES / "urlcanon/idempotence.json").read_text()):
-        once = ours(text)
-        assert once is None or ours(once) == once
+        once = our_key(text)
+        assert once is None or our_key(once) == once
 
 
 def test_profile_heritrix():
-    """Where we choose otherwise: it undoes escapes again and again, folds empty labels of a name and `//`, and its
-    archive keys drop `www.`, case and the slash at the end (the kinds not listed: SURTs and fragments of it)."""
+    """Differences: it decodes escapes repeatedly, merges empty labels of a name and `//`, and its archive keys drop
+    `www.`, case and the slash at the end (the kinds not listed are SURTs and parts of these)."""
     archive = json.loads((SUITES / "urlcanon/webarchive_commons.json").read_text())
     kinds = ("BasicURLCanonicalizer", "OrdinaryIAURLCanonicalizer", "IAURLCanonicalizer")
-    found = {kind: agreed((row["input"], row["expected"]) for row in archive if row["kind"] == kind) for kind in kinds}
+    found = {kind: matches((row["input"], row["expected"]) for row in archive if row["kind"] == kind) for kind in kinds}
     assert found == {
         "BasicURLCanonicalizer": (35, 54),
         "OrdinaryIAURLCanonicalizer": (8, 10),
@@ -199,14 +199,14 @@ def test_profile_heritrix():
 
 
 def test_profile_crawler_commons():
-    """Where we choose otherwise: parameters keep their order and their empty values, `//` may select content,
-    index.html is folded, `[ ] ^ | `` ` stay as the standard writes them, and what is not http(s) is none of ours."""
-    assert agreed((row[0], row[1]) for row in table("crawler-commons/weirdToNormalizedUrls.csv")) == (79, 112)
-    assert all(ours(row[0]) is None for row in table("crawler-commons/invalidUrls.csv"))
+    """Differences: parameters keep their order and their empty values, `//` may select content, index.html is removed,
+    `[ ] ^ | `` ` stay as the standard writes them, and URLs that are not http(s) have no key."""
+    assert matches((row[0], row[1]) for row in table("crawler-commons/weirdToNormalizedUrls.csv")) == (79, 112)
+    assert all(our_key(row[0]) is None for row in table("crawler-commons/invalidUrls.csv"))
 
 
-def test_crawler_commons_addresses_are_joined_as_it_does():
-    """But for the user and password, which no address of ours has, and fragments."""
+def test_urls_of_crawler_commons_are_joined_in_the_same_way():
+    """Except for users, passwords and fragments, which our URLs do not have."""
     differ = []
     for ref, base, expected in table("crawler-commons/url-resolve.csv"):
         found = url_of(ref, url_of(base) if base else None)
@@ -217,10 +217,10 @@ def test_crawler_commons_addresses_are_joined_as_it_does():
 
 
 def test_profile_nutch():
-    """Where we choose otherwise, beside what is said of crawler-commons: international names are shown as punycode, a
-    `sid` is a session id only when its value looks random, and what follows `#` is never a query."""
+    """Differences, besides those from crawler-commons: international names are punycode, a `sid` is a session id only
+    if its value looks random, and the part after `#` is never a query."""
     cases = rows("nutch/nutch_normalizers.json")
-    basic = agreed((row["input"], row["expected"]) for row in cases if row["normalizer"] == "basic")
+    basic = matches((row["input"], row["expected"]) for row in cases if row["normalizer"] == "basic")
     lines = [line.split() for line in (SUITES / "nutch/regex-normalize-default.test").read_text().splitlines()]
-    regex = agreed((line[0], line[1]) for line in lines if len(line) == 2 and line[0][0] != "#")
+    regex = matches((line[0], line[1]) for line in lines if len(line) == 2 and line[0][0] != "#")
     assert (basic, regex) == ((63, 90), (61, 68))

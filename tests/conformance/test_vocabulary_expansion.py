@@ -1,6 +1,6 @@
 """The official RDFa test suite: the cases that ask for vocabulary expansion, in every host language.
 
-The vocabulary's document is read in place of being fetched. The suite is read in place, or under
+The vocabulary's document is read from disk, not fetched. The suite is read in place, or under
 $GOSSAMER_CONFORMANCE; without it these tests are skipped.
 """
 
@@ -35,14 +35,14 @@ HOSTS = {
     "xml": HostLanguage.XML,
 }
 PASSING = {"rdfa1.1-vocab": 36, "rdfa1.1-lite": 18}
-"""By folder: all of its cases that ask for expansion."""
+"""The number of all cases that ask for expansion, by folder."""
 
 pytestmark = pytest.mark.skipif(not SUITE.is_dir(), reason="the RDFa suite is not here; set GOSSAMER_CONFORMANCE")
 
 
-def facts_of(body: bytes, address: str, host: HostLanguage) -> list[Triple]:
+def facts_of(body: bytes, url: str, host: HostLanguage) -> list[Triple]:
     survey: Survey | None = scan_html(parse_html(body).tree).survey() if host is HostLanguage.HTML else parse_xml(body)
-    base = url_of(address)
+    base = url_of(url)
     assert survey is not None and base is not None
     return extract(survey, base, 1, body, host=host, syntaxes=("rdfa",)).triples
 
@@ -55,27 +55,27 @@ def vocabulary() -> list[Triple]:
 def cases(folder: Path) -> Iterator[tuple[Path, str]]:
     manifest = ox.Store()
     manifest.load((folder / "manifest.ttl").read_bytes(), format=ox.RdfFormat.TURTLE)
-    for asked in manifest.quads_for_pattern(None, ASKS_FOR, ox.Literal("vocab_expansion=true")):
-        (action,) = manifest.quads_for_pattern(asked.subject, ACTION, None)
+    for quad in manifest.quads_for_pattern(None, ASKS_FOR, ox.Literal("vocab_expansion=true")):
+        (action,) = manifest.quads_for_pattern(quad.subject, ACTION, None)
         yield folder / action.object.value.rpartition("/")[2], action.object.value
 
 
-def passes(page: Path, address: str, host: HostLanguage) -> bool:
-    facts = expanded(facts_of(page.read_bytes(), address, host), {VOCABULARY: vocabulary()})
+def passes(page: Path, url: str, host: HostLanguage) -> bool:
+    facts = expanded(facts_of(page.read_bytes(), url, host), {VOCABULARY: vocabulary()})
     graph = ox.Store()
     graph.load(ntriples(facts), format=ox.RdfFormat.N_TRIPLES)
-    return bool(graph.query(page.with_suffix(".sparql").read_text(), base_iri=address))
+    return bool(graph.query(page.with_suffix(".sparql").read_text(), base_iri=url))
 
 
 @pytest.mark.parametrize("version", PASSING)
 def test_every_case_passes(version: str) -> None:
     every = [
-        (page, address, host)
+        (page, url, host)
         for name, host in HOSTS.items()
         if (SUITE / "test-cases" / version / name).is_dir()
-        for page, address in cases(SUITE / "test-cases" / version / name)
+        for page, url in cases(SUITE / "test-cases" / version / name)
     ]
-    failed = [f"{page.parent.name}/{page.stem}" for page, address, host in every if not passes(page, address, host)]
+    failed = [f"{page.parent.name}/{page.stem}" for page, url, host in every if not passes(page, url, host)]
     print(f"vocabulary expansion, {version}: {len(every) - len(failed)} of {len(every)}")
     assert failed == []
     assert len(every) == PASSING[version]

@@ -1,4 +1,4 @@
-"""Archives of other makers: what warcio and fastwarc agree on we read too; on the rest, a clean partial read.
+"""Archives of other makers: we read what warcio and fastwarc agree on; the rest is read in part, without errors.
 
 The files are read in place, or under $GOSSAMER_CONFORMANCE; without them these tests are skipped.
 """
@@ -26,7 +26,7 @@ AGREED = sorted(
     for name, seen in OBSERVED.items()
     if seen.get("warcio_records") == seen.get("fastwarc_records") and "warcio_error" not in seen
 )
-PASSED_OVER = ("warcinfo", "request", "metadata", "revisit")
+SKIPPED = ("warcinfo", "request", "metadata", "revisit")
 
 pytestmark = pytest.mark.skipif(not SUITE.is_dir(), reason="the WARC files are not here; set GOSSAMER_CONFORMANCE")
 
@@ -37,13 +37,13 @@ def read(name: str):
 
 
 @pytest.mark.parametrize("name", AGREED)
-def test_every_record_two_readers_agree_on_is_read_or_counted(name):
+def test_every_record_on_which_two_readers_agree_is_read_or_counted(name):
     captures, skipped = read(name)
     kinds = OBSERVED[name].get("types", {})
     damage = skipped["gzip cut short"] + skipped["gzip damaged"] + skipped["not a record"]
     assert len(captures) + skipped.total() - damage == OBSERVED[name]["warcio_records"]
-    assert {kind: skipped[kind] for kind in PASSED_OVER if skipped[kind]} == {
-        kind: count for kind, count in kinds.items() if kind in PASSED_OVER
+    assert {kind: skipped[kind] for kind in SKIPPED if skipped[kind]} == {
+        kind: count for kind, count in kinds.items() if kind in SKIPPED
     }
     for one in captures:
         assert 100 <= one.status < 600 and one.fetched_at > 0
@@ -61,26 +61,26 @@ def test_no_file_raises_or_hangs(name):
         ("warcio/example.arc", [(200, 1270)]),
         ("warcio/example.arc.gz", [(200, 1270)]),
         ("warcio/example-space-in-url.arc", [(200, 1271)]),
-        ("warcio/example-iana.org-chunked.warc", [(200, 7223)]),  # chunks taken off
+        ("warcio/example-iana.org-chunked.warc", [(200, 7223)]),  # chunked coding removed
         ("warcio/example-resource.warc.gz", [(200, 1303)]),
         ("warcio/example-bad-non-chunked.warc.gz", [(200, 606)]),  # one gzip member for all records
-        ("warcio/example-wrong-chunks.warc.gz", [(200, 1270)]),  # says chunked, is not
+        ("warcio/example-wrong-chunks.warc.gz", [(200, 1270)]),  # labelled chunked, but is not
         ("warcio/example-trunc.warc", [(200, 604)]),
         ("resiliparse/clipped.warc.gz", []),
     ],
 )
-def test_bodies_come_out_as_the_server_meant_them(name, expected):
+def test_bodies_are_decoded_as_the_server_intended(name, expected):
     captures, _ = read(name)
     assert [(one.status, len(one.body)) for one in captures] == expected
 
 
-def test_clueweb_dates_count_the_days_of_the_year():
+def test_clueweb_dates_with_days_of_the_year_are_read():
     captures, skipped = read("resiliparse/clueweb-quirk.warc.gz")
     assert len(captures) == 29 and set(skipped) == {"warcinfo"}
     assert captures[0].fetched_at == 1224505306 * 1_000_000  # 2008-10-294T05:21:46-0700
 
 
-def test_what_others_made_survives_our_own_archive(tmp_path):
+def test_records_of_other_makers_are_read_back_from_our_own_archive(tmp_path):
     files = DiskFiles()
     written = [one for name in AGREED for one in read(name)[0]]
     assert len(written) > 60

@@ -104,18 +104,17 @@ def test_the_spelling_of_the_page_is_kept_with_the_origin_of_the_fact() -> None:
     facts, forms = read(markup)
     record = unpacked(packed(facts, ntriples(facts.triples), forms))
     assert record is not None
-    by_object = {}
+    found = {}
     for fact in facts.triples:
         source = record.of(" ".join(fact).encode())
         assert source is not None
-        by_object[fact.object] = source.spelling
-    assert by_object['"x"'] == '<http://a.test/%C3%BC> <https://schema.org/name> "x"'
-    assert by_object["<http://schema.org/Thing>"].endswith("#type> <https://schema.org/Thing>")
+        found[fact.object] = source.spelling
+    assert found['"x"'] == '<http://a.test/%C3%BC> <https://schema.org/name> "x"'
+    assert found["<http://schema.org/Thing>"].endswith("#type> <https://schema.org/Thing>")
     assert (
-        by_object['"z"^^<http://schema.org/Text>']
-        == f'<{ADDRESS}> <http://schema.org/name> "z"^^<https://schema.org/Text>'
+        found['"z"^^<http://schema.org/Text>'] == f'<{ADDRESS}> <http://schema.org/name> "z"^^<https://schema.org/Text>'
     )
-    assert by_object["<http://schema.org/>"] == ""  # as the page has it
+    assert found["<http://schema.org/>"] == ""  # spelled as on the page
     assert all("https://schema.org" not in " ".join(fact) for fact in facts.triples)
 
 

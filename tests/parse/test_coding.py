@@ -32,15 +32,15 @@ CODINGS = sorted(ENCODE)
 
 
 @pytest.mark.parametrize("coding", CODINGS)
-def test_what_was_coded_is_decoded(coding):
+def test_encoded_bodies_are_decoded(coding):
     assert decode(ENCODE[coding](TEXT), coding, LIMIT) == Decoded(TEXT)
 
 
-def test_deflate_without_its_header_is_understood():
+def test_deflate_without_its_header_is_decoded():
     assert decode(raw_deflate(TEXT), "deflate", LIMIT) == Decoded(TEXT)
 
 
-def test_no_coding_is_no_work():
+def test_a_body_without_coding_is_returned_unchanged():
     assert decode(TEXT, None, LIMIT) == Decoded(TEXT)
     assert decode(TEXT, "identity", LIMIT) == Decoded(TEXT)
     assert decode(TEXT, None, 10) == Decoded(TEXT[:10], truncated=True)
@@ -63,7 +63,7 @@ def test_the_header_is_read_leniently(header, codings):
 
 
 @given(st.binary(max_size=2000), st.sampled_from(CODINGS), st.integers(1, 50))
-def test_the_cuts_between_pieces_do_not_matter(body, coding, size):
+def test_a_body_may_arrive_in_pieces_of_any_size(body, coding, size):
     coded = ENCODE[coding](body)
     decoder = Decoder((coding,), LIMIT)
     out = b"".join(decoder.feed(coded[at : at + size]) for at in range(0, len(coded), size))
@@ -84,13 +84,13 @@ def test_the_limit_is_exact(body, coding, limit):
 
 
 @pytest.mark.parametrize("coding", ["gzip", "zstd"])
-def test_members_in_a_row_are_one_body(coding):
+def test_consecutive_members_are_one_body(coding):
     coded = ENCODE[coding](TEXT)
     assert decode(coded + coded, coding, LIMIT) == Decoded(TEXT + TEXT)
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd"])
-def test_F_H6_a_bomb_gives_no_more_than_the_limit_and_takes_no_more_memory(coding):
+def test_F_H6_a_bomb_is_cut_at_the_limit_and_takes_bounded_memory(coding):
     bomb = ENCODE[coding](bytes(64 << 20))
     tracemalloc.start()
     decoded = decode(bomb, coding, LIMIT)
@@ -101,7 +101,7 @@ def test_F_H6_a_bomb_gives_no_more_than_the_limit_and_takes_no_more_memory(codin
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd"])
-def test_F_H6_one_step_gives_a_bounded_piece(coding):
+def test_F_H6_each_step_returns_a_bounded_piece(coding):
     decoder = Decoder((coding,), 1 << 30)
     assert max(map(len, decoder.steps(ENCODE[coding](bytes(8 << 20))))) <= 2 * STEP  # brotli rounds up
     assert decoder.size == 8 << 20
@@ -119,7 +119,7 @@ def test_F_H6_a_zstd_window_beyond_the_standard_is_refused():
     assert decode(frame, "zstd", LIMIT).problem is CodingProblem.BROKEN
 
 
-def test_F_H7_two_layers_and_no_more():
+def test_F_H7_at_most_two_layers_are_decoded():
     twice = gzip.compress(brotli.compress(TEXT))
     assert decode(twice, "br, gzip", LIMIT) == Decoded(TEXT)
     assert decode(gzip.compress(twice), "br, gzip, gzip", LIMIT) == Decoded(b"", problem=CodingProblem.TOO_DEEP)
@@ -146,7 +146,7 @@ def test_F_H7_a_body_that_ends_early_is_a_problem_and_its_beginning_is_kept(codi
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate", "zstd"])
-def test_F_H7_bytes_behind_the_coding_are_left_out_and_told(coding):
+def test_F_H7_bytes_after_the_coding_are_dropped_and_reported(coding):
     coded = ENCODE[coding](TEXT)
     assert decode(coded + b"junk", coding, LIMIT) == Decoded(TEXT, trailing=True)
     decoder = Decoder((coding,), LIMIT)

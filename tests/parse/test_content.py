@@ -1,4 +1,4 @@
-"""The content block, the rest, and what the head says."""
+"""The content block, the rest, and the metadata in the head."""
 
 from gossamer.parse.content import LONGEST_TITLE, MOST_HEADINGS, content_of, head_of, may_have_nosnippet
 from gossamer.parse.html.tree import parse_html, scan_html
@@ -21,7 +21,7 @@ def test_M_C13_navigation_header_footer_and_asides_are_not_the_content():
     assert found.rest == "Site Home Advert Legal"
 
 
-def test_what_is_marked_as_not_to_be_quoted_belongs_to_the_rest():
+def test_text_marked_as_nosnippet_belongs_to_the_rest():
     found = blocks(
         "<main><h1>Fish</h1><p>Open <span data-nosnippet>cl<b>os</b>ed</span> text.</p>"
         "<div DATA-NOSNIPPET='false'><h2>Hidden</h2><nav>menu</nav><section data-nosnippet>deep</section></div>"
@@ -35,7 +35,7 @@ def test_what_is_marked_as_not_to_be_quoted_belongs_to_the_rest():
     assert (unclosed.content, unclosed.rest) == ("before", "never closed after")
 
 
-def test_scripts_styles_and_templates_are_nobodys_text():
+def test_scripts_styles_and_templates_are_not_text():
     found = blocks(
         "<p>a</p><script>s()</script><style>p{}</style><noscript><p>n</p></noscript><template><p>t</p></template>"
         "<svg><text>v</text></svg><select><option>o</option></select>"
@@ -65,29 +65,29 @@ def test_the_header_of_an_article_belongs_to_it():
     assert found.headings == ("Title",)
 
 
-def test_words_stay_whole_across_inline_elements_and_apart_across_blocks():
+def test_words_are_joined_across_inline_elements_and_separated_across_blocks():
     found = blocks(
         "<p><b>J</b>ohn <a href=x>D<i>o</i>e</a></p><ul><li>a</li><li>b</li></ul>line<br>break super<wbr>man"
     )
     assert found.content == "John Doe a b line break superman"
 
 
-def test_white_space_is_folded_also_when_it_is_wide():
+def test_white_space_is_folded_including_wide_spaces():
     assert blocks("<p>a\n\n   b\t\u00a0c\u3000d</p>").content == "a b c d"
 
 
-def test_headings_come_once_each_in_order_and_not_without_end():
+def test_headings_are_listed_once_in_order_up_to_a_limit():
     found = blocks("<h1>A</h1><h2>B <b>b</b></h2><h2></h2><h1>A</h1><nav><h2>Menu</h2></nav>")
     assert found.headings == ("A", "B b")
     assert len(blocks("".join(f"<h2>{n}</h2>" for n in range(1000))).headings) == MOST_HEADINGS
 
 
-def test_a_page_of_frames_or_nothing_has_no_content():
+def test_an_empty_page_or_a_frameset_has_no_content():
     assert blocks("<frameset><frame src=x></frameset>") == ("", "", (), ())
     assert blocks("") == ("", "", (), ())
 
 
-def test_the_head_tells_title_description_and_language():
+def test_the_head_has_title_description_and_language():
     found = head(
         '<html lang="de-AT"><title> A \n title </title><meta name="Description" content=" what\n it is ">'
         '<meta property="og:description" content="other"><meta name="description" content="second">'
@@ -105,8 +105,8 @@ def test_F_M6_many_metas_are_read():
     assert len(head('<meta name="robots" content="x">' * 20_000).metas) == 20_000
 
 
-def test_what_lies_inside_something_cut_away_is_not_touched_again() -> None:
-    """Nodes of a subtree that is gone are no longer there to be asked."""
+def test_elements_inside_removed_elements_are_not_read_again() -> None:
+    """Nodes of a removed subtree no longer exist and must not be read."""
     menus = "".join(f"<header><h2>menu {n}</h2><nav><b>inner</b> {n}</nav></header>" for n in range(50))
     dropped = "".join(f"<noscript><h1>gone {n}</h1><main>gone</main><nav>gone</nav></noscript>" for n in range(50))
     found = blocks(
@@ -117,7 +117,7 @@ def test_what_lies_inside_something_cut_away_is_not_touched_again() -> None:
     assert "gone" not in found.rest and found.rest.count("inner") == 50
 
 
-def test_what_is_cut_away_ends_where_the_next_element_begins_that_is_not_inside() -> None:
+def test_a_removed_part_ends_at_the_next_element_outside_it() -> None:
     found = blocks(
         "<div><nav><ul><li><h2>Menu</h2></li></ul></nav> words <!-- none --></div><h2>One</h2>"
         "<section><p>text</p><aside><h3>Aside</h3></aside></section><h3>Two</h3>"
@@ -128,11 +128,11 @@ def test_what_is_cut_away_ends_where_the_next_element_begins_that_is_not_inside(
     assert found.bold == ()
 
 
-def test_what_nobody_reads_ends_with_the_page_when_nothing_follows() -> None:
+def test_an_ignored_part_may_last_until_the_end_of_the_page() -> None:
     found = blocks("<p>a <b>bold</b></p><div><div><object><p><b>none</b></p></object> <!-- --></div> tail</div>")
     assert (found.content, found.bold) == ("a bold tail", ("bold",))
 
 
-def test_the_title_of_a_picture_is_not_the_pages_while_it_has_one() -> None:
+def test_the_title_of_a_picture_is_not_the_title_of_the_page() -> None:
     assert head("<title>Page</title><svg><title>Picture</title></svg>").title == "Page"
     assert head("<p>none</p>").title == ""

@@ -38,7 +38,7 @@ DIALECTS = {
 
 
 @pytest.mark.parametrize("text", DIALECTS)
-def test_a_date_is_read_in_its_dialect(text: str) -> None:
+def test_a_date_is_read_in_each_dialect(text: str) -> None:
     at = instant_of(text)
     assert at is not None and in_words(at)[:19] == DIALECTS[text]
 
@@ -46,7 +46,7 @@ def test_a_date_is_read_in_its_dialect(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["", "soon", "2004-13-40", "2004-02-30", "0000-00-00", "99999999999", "12:00", "31 Foo 2004", "9" * 500]
 )
-def test_what_is_no_date_is_none(text: str) -> None:
+def test_an_invalid_date_is_none(text: str) -> None:
     assert instant_of(text) is None
 
 

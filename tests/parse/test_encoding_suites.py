@@ -1,4 +1,4 @@
-"""Public collections of encodings: labels, code pages, declarations, and text that declares nothing.
+"""Public collections of encodings: labels, code pages, declarations, and text without a declaration.
 
 Read in place, or under $GOSSAMER_CONFORMANCE; without it these tests are skipped.
 """
@@ -17,7 +17,7 @@ HOME = Path(os.environ.get("GOSSAMER_CONFORMANCE", Path(__file__).parents[3] / "
 SUITE = HOME / "encoding"
 GUESS_FLOOR = 208
 NOT_READ = {"EUC-TW", "Johab", "iso-2022-kr"}
-"""Encodings that browsers do not read either. IBM855 and UTF-32 they do not, and we do."""
+"""Encodings that browsers do not read either. (Browsers do not read IBM855 and UTF-32, but we do.)"""
 DECLARATION = re.compile(rb"\sencoding\s*=\s*[\"'][\w.-]+[\"']|charset\s*=\s*[\"']?[\w.:-]+", re.IGNORECASE)
 LANGUAGE = re.compile(r"-[a-z]{5,}$")
 PYTHON_NAME = {
@@ -29,7 +29,7 @@ PYTHON_NAME = {
     "euc-tw": "big5",
     "tis-620": "cp874",
 }
-# A script that writes the declaration while the page loads: nothing that reads bytes can see it.
+# A script writes the declaration while the page loads, so no reader of bytes can find it.
 WRITTEN_BY_SCRIPT = b"multi-script test"
 
 pytestmark = pytest.mark.skipif(not SUITE.is_dir(), reason="the encoding suites are not here; set GOSSAMER_CONFORMANCE")
@@ -98,8 +98,8 @@ KEPT = {
     "Big5": {0xA145, 0xA14E, 0xA1C2, 0xA1E3, 0xA1F2, 0xA1F3, 0xA241, 0xA242, 0xA244, 0xA246, 0xA247},
     "EUC-KR": set(),
 }
-"""Rows that hold for writing only (0x5C is read as a backslash), and signs that Python reads as the national standard
-has them: a wave dash where browsers have a full-width tilde. No letter is among them."""
+"""Rows for encoding only (0x5C is read as a backslash), and signs that Python decodes by the national standard: a wave
+dash where browsers have a full-width tilde. No letter is among them."""
 
 
 def test_M_C10_every_character_of_the_multibyte_encodings_is_read_right():
@@ -111,7 +111,7 @@ def test_M_C10_every_character_of_the_multibyte_encodings_is_read_right():
         assert wrong == KEPT[name], name
 
 
-def test_M_C10_pages_in_utf_32_are_pages():
+def test_M_C10_pages_in_utf_32_are_recognised_as_pages():
     for file in sorted((SUITE / "wpt").glob("utf-32-*")):
         body = file.read_bytes()
         assert media_type_of(None, body) in ("text/html", "text/xml", "application/xhtml+xml"), file.name

@@ -1,4 +1,4 @@
-"""Feeds: links, names, dates and words in each dialect. The public corpus is in tests/conformance."""
+"""Feeds: links, ids, dates and titles in each dialect. The public corpus is in tests/conformance."""
 
 import json
 
@@ -42,7 +42,7 @@ CDF = """<CHANNEL HREF="https://example.org/blog/"><TITLE>A blog</TITLE>
 
 
 @pytest.mark.parametrize(("kind", "body"), [("rss", RSS), ("atom", ATOM), ("rss", RDF), ("cdf", CDF)])
-def test_every_dialect_tells_the_same(kind: str, body: str) -> None:
+def test_every_dialect_gives_the_same_entries(kind: str, body: str) -> None:
     feed = read(body)
     (item,) = feed.entries
     assert (feed.kind, feed.title) == (kind, "A blog")
@@ -50,12 +50,12 @@ def test_every_dialect_tells_the_same(kind: str, body: str) -> None:
     assert JAN in (item.published_at, item.updated_at)
 
 
-def test_a_feed_says_how_long_to_leave_it_alone() -> None:
+def test_the_time_to_live_of_a_feed_is_read() -> None:
     assert (read(RSS).ttl_s, read(RDF).ttl_s, read(ATOM).ttl_s) == (5400.0, 21_600.0, None)
     assert read(RSS.replace("90", "soon")).ttl_s is None
 
 
-def test_enclosures_are_links_and_never_the_page() -> None:
+def test_enclosures_are_links_but_never_the_url_of_the_entry() -> None:
     (item,) = read(RSS).entries
     assert [(link.rel, link.href) for link in item.links] == [
         ("alternate", "https://example.org/blog/one"),
@@ -64,13 +64,13 @@ def test_enclosures_are_links_and_never_the_page() -> None:
     assert item.id == "g1"
 
 
-def test_a_permanent_name_is_a_link_unless_it_says_no() -> None:
+def test_a_guid_is_a_link_unless_it_is_marked_otherwise() -> None:
     assert read("<rss><item><guid>https://example.org/x</guid></item></rss>").entries[0].url is not None
     no = '<rss><item><guid isPermaLink="false">https://example.org/x</guid></item></rss>'
     assert read(no).entries[0].url is None
 
 
-def test_script_in_a_title_is_not_among_its_words() -> None:
+def test_scripts_are_removed_from_titles() -> None:
     item = "<item><title>&lt;script>alert(1)&lt;/script>Safe &lt;b onclick='x'>words&lt;/b></title></item>"
     assert read(f"<rss>{item}</rss>").entries[0].title == "Safe words"
     plain = '<feed xmlns="http://www.w3.org/2005/Atom"><title type="text">1 &lt; 2 &lt;b></title></feed>'
@@ -78,7 +78,7 @@ def test_script_in_a_title_is_not_among_its_words() -> None:
 
 
 def test_a_json_feed_is_read() -> None:
-    told = {
+    content = {
         "version": "https://jsonfeed.org/version/1.1",
         "title": "A blog",
         "items": [
@@ -87,7 +87,7 @@ def test_a_json_feed_is_read() -> None:
             {"id": True},
         ],
     }
-    body = json.dumps(told).encode()
+    body = json.dumps(content).encode()
     assert is_json_feed(body)
     feed = parse_json_feed(body, AT)
     assert feed.kind == "json" and [item.id for item in feed.entries] == ["7", ""]
@@ -95,12 +95,12 @@ def test_a_json_feed_is_read() -> None:
 
 
 @pytest.mark.parametrize("body", [b"[1]", b"{}", b'{"version": 1}', b"{" * 5000, b'{"version"', b"\xff{", b"nothing"])
-def test_other_json_is_no_feed(body: bytes) -> None:
+def test_other_json_is_not_a_feed(body: bytes) -> None:
     assert parse_json_feed(body, AT).kind == ""
     assert parse_feed(body, AT).kind == ""
 
 
-def test_words_can_be_done_without() -> None:
+def test_titles_can_be_left_out() -> None:
     feed = parse_feed(RSS.encode(), AT, has_words=False)
     assert feed.entries[0].url is not None and feed.entries[0].title == "" == feed.title
 
@@ -112,10 +112,10 @@ def test_feeds_are_found_in_the_head_of_a_page() -> None:
     <link rel="stylesheet alternate" type="application/rss+xml" href="/no">
     <link rel="alternate" type="text/html" href="x">
     </head><body><a href="/a">a</a><link rel="alternate" type="application/rss+xml" href="/late"></body></html>"""
-    seen = scan_html(parse_html(page).tree)
-    led_to = {link.url.text for link in links_of(seen, AT).links}
-    assert led_to >= {"https://example.org/rss", "https://example.org/blog/atom", "https://example.org/blog/f.json"}
-    assert "https://example.org/no" not in led_to
+    page_tree = scan_html(parse_html(page).tree)
+    urls = {link.url.text for link in links_of(page_tree, AT).links}
+    assert urls >= {"https://example.org/rss", "https://example.org/blog/atom", "https://example.org/blog/f.json"}
+    assert "https://example.org/no" not in urls
 
 
 @given(st.binary(max_size=200))
@@ -123,11 +123,11 @@ def test_no_bytes_make_it_raise(noise: bytes) -> None:
     assert parse_json_feed(noise, AT).kind in ("", "json")
     assert all(item.url is None or item.url.scheme in ("http", "https") for item in parse_feed(noise, AT).entries)
     whole = parse_feed(b"<rss><item><title>a</title><link>b</link>" + noise + b"</item></rss>", AT)
-    assert whole.kind == "rss" and whole.entries, "what stands before the noise is read"
+    assert whole.kind == "rss" and whole.entries, "items before the noise are read"
     assert parse_feed(b"<feed>&x;<entry><title type='html'>" + noise + b"</title></entry>", AT).kind == "atom"
 
 
-def test_halves_of_characters_and_broken_bytes_are_replaced() -> None:
+def test_lone_surrogates_and_broken_bytes_are_replaced() -> None:
     body = b"<rss><item><title>&#xD800;a&#57343;\xed\xa0\x80b&#55203;</title><link>/x</link></item></rss>"
     (item,) = parse_feed(body, AT, "text/xml; charset=utf-8").entries
     assert item.url == Url("https://example.org/x")

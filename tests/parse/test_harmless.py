@@ -1,4 +1,4 @@
-"""The copy of a page that can do nothing."""
+"""The safe copy of a page: it runs, loads and sends nothing."""
 
 import re
 from urllib.parse import quote
@@ -48,7 +48,7 @@ def body_of(markup: str) -> str:
         "<custom-one onload=run()><p>x</custom-one><marquee onstart=run()>x</marquee>",
     ],
 )
-def test_F_W3_nothing_that_runs_loads_or_sends_is_in_a_copy(markup: str) -> None:
+def test_F_W3_a_copy_contains_nothing_that_runs_loads_or_sends(markup: str) -> None:
     copy = copy_of(f"<html><body>{markup}<p>end")
     tree = LexborHTMLParser(copy)
     tags = {node.tag for node in tree.css("body *")}
@@ -79,7 +79,7 @@ def test_links_lead_to_our_pages_and_out_of_the_frame() -> None:
     assert '<a href="#here">two</a>' in body and '<p id="here">' in body
 
 
-def test_images_become_what_they_are_called() -> None:
+def test_images_are_replaced_by_their_alternative_texts() -> None:
     assert (
         body_of("<img src=x alt='a <b>dog</b>'>")
         == '<span class="gossamer-image">image: a &lt;b&gt;dog&lt;/b&gt;</span>'
@@ -87,7 +87,7 @@ def test_images_become_what_they_are_called() -> None:
     assert body_of("<input type=hidden value=x>") == ""
 
 
-def test_elements_that_state_facts_are_marked_and_lead_back() -> None:
+def test_elements_that_state_facts_are_marked_and_link_back() -> None:
     marks = {
         "/html/body/p[2]": CopyMark("gossamer-1", "/page?url=x#at-1", "1 fact stated here"),
         "/html/head/meta": CopyMark("gossamer-2", "/page?url=x#at-2", "2 facts stated here"),
@@ -102,7 +102,7 @@ def test_elements_that_state_facts_are_marked_and_lead_back() -> None:
     assert tree.css_first("tr#gossamer-3") and tree.css_first("a#gossamer-5 + a")
 
 
-def test_a_page_cannot_pass_for_our_marks() -> None:
+def test_a_page_cannot_imitate_our_marks() -> None:
     assert body_of("<p id=gossamer-1 class='x gossamer-mark'>a <a href='#gossamer-1'>b</a>") == "<p>a <a>b</a></p>"
 
 
@@ -120,7 +120,7 @@ def test_a_page_cannot_pass_for_our_marks() -> None:
         ("</style><script>", ""),
     ],
 )
-def test_style_that_could_load_is_cut_out(css: str, kept: str) -> None:
+def test_style_that_could_load_resources_is_removed(css: str, kept: str) -> None:
     assert safe_style(css) == kept
 
 
@@ -128,11 +128,11 @@ def test_a_style_sheet_that_is_too_long_is_left_out() -> None:
     assert safe_style("p{}" * 300_000) == ""
 
 
-def test_text_that_is_no_page_is_shown_as_text() -> None:
+def test_a_plain_text_is_shown_as_text() -> None:
     assert "<pre>&lt;script&gt;run()&lt;/script&gt;</pre>" in safe_text_copy("<script>run()</script>", "x")
 
 
-def test_paths_lead_back_to_their_elements() -> None:
+def test_elements_are_found_by_their_paths() -> None:
     tree = parse_html(b"<p>a<p><b>x</b><b>y</b><x:y>z</x:y>").tree
     assert tree.root is not None
     paths = [
@@ -150,6 +150,6 @@ def test_paths_lead_back_to_their_elements() -> None:
     assert found[paths[0]].text() == "y"
 
 
-def test_depth_and_odd_bytes_are_no_trouble() -> None:
+def test_depth_and_odd_bytes_cause_no_error() -> None:
     assert "deep" in copy_of("<div>" * 5000 + "deep")
     assert copy_of("") and copy_of("\x00<p\x00>\ud800".encode("utf-8", "surrogatepass").decode("utf-8", "replace"))

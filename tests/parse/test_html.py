@@ -1,4 +1,4 @@
-"""The tree, and the pages that must be cut down before one is built."""
+"""The HTML tree, and pages that must be cut down before it is built."""
 
 import pytest
 from hypothesis import given, settings
@@ -24,13 +24,13 @@ def depth_of(tree):
     return deepest
 
 
-def test_an_ordinary_page_is_not_touched():
+def test_an_ordinary_page_is_unchanged():
     body = b"<html><body>" + b"<div><p>one <b>two</b><br></p></div>" * 2000 + b"</body></html>"
     assert is_within_limits(body)
     assert parse_html(body).flags == ()
 
 
-def test_an_old_page_without_end_tags_is_gone_through_and_stays_as_it_is():
+def test_an_old_page_without_end_tags_is_checked_and_unchanged():
     rows = b"<table>" + b"<tr><td>a<td>b" * 2000 + b"</table>" + b"<ul>" + b"<li>x<p>y" * 2000 + b"</ul>"
     assert not is_within_limits(rows)
     assert flattened(rows) == (rows, ())
@@ -44,7 +44,7 @@ def test_text_and_links_below_the_deepest_level_are_kept():
     assert len(tree.css("a[href]")) == 2000
 
 
-def test_ends_of_elements_that_were_left_out_are_left_out_too():
+def test_end_tags_of_dropped_elements_are_dropped_too():
     body = b"<div>" * 1000 + b"<section>x</section>" + b"</div>" * 1000 + b"<p>after"
     tree, _ = parse_html(body)
     assert tree.css_first("body > p").text() == "after"
@@ -58,17 +58,17 @@ def test_the_first_attributes_of_a_tag_are_kept():
     assert tree.css_first("#x").text() == "text"
 
 
-def test_quotes_hide_no_nesting():
+def test_quotes_do_not_hide_nesting():
     assert flattened(b"<x a=b'>" + b"<div>" * 2000 + b"'")[1] == ("too-deep",)
 
 
-def test_markup_in_scripts_and_comments_is_none():
+def test_markup_in_scripts_and_comments_is_ignored():
     for shell in (b"<script>%b</script>", b"<!--%b-->", b"<style>%b</style>"):
         body = shell % (b"<div>" * 2000) + b"<p>x</p>"
         assert flattened(body) == (body, ())
 
 
-def test_formatting_that_is_never_ended_is_not_opened_again_for_ever():
+def test_unclosed_formatting_is_not_reopened_endlessly():
     marks = b"".join(b"<b id=%d>" % n for n in range(500))
     tree, flags = parse_html(b"<p>" + marks + b"</p>" + b"<p>x</p>" * 20_000)
     assert "too-deep" in flags
@@ -82,17 +82,17 @@ def test_a_page_larger_than_the_limit_is_cut():
     assert tree.css_first("p").text() == "first"
 
 
-def test_more_tags_than_a_page_can_need_are_cut_off():
+def test_tags_beyond_the_limit_are_cut_off():
     _, flags = flattened(b"<i></i>" * MOST_TAGS)
     assert flags == ("truncated",)
 
 
-def test_what_is_no_utf_8_is_read_as_replacement_characters():
+def test_invalid_utf_8_is_read_as_replacement_characters():
     assert parse_html(b"<p>\xff\xfe</p>").tree.css_first("p").text() == "\ufffd\ufffd"
 
 
 @pytest.mark.parametrize("body", [b"", b"\0", b"<", b"</", b"<!--", b"<!DOCTYPE", b"<frameset>", b"\xff" * 10])
-def test_scraps_are_parsed(body):
+def test_fragments_of_markup_are_parsed(body):
     assert parse_html(body).flags == ()
 
 
@@ -100,17 +100,17 @@ WORDS = (
     "<div> </div> <p> <b> </b> <a href=x> </a> <table> <tr> <td> </table> <!-- --> <script> </script> <svg> <g/> "
     "</svg> ' \" = > < text <p a='> <select> <option> <li> </p> <template> <title>"
 )
-SCRAPS = st.sampled_from(WORDS.split(" "))
+FRAGMENTS = st.sampled_from(WORDS.split(" "))
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(SCRAPS, max_size=60))
-def test_flattening_what_is_within_the_limits_changes_nothing(scraps):
-    body = "".join(scraps).encode()
+@given(st.lists(FRAGMENTS, max_size=60))
+def test_flattening_a_page_within_the_limits_changes_nothing(fragments):
+    body = "".join(fragments).encode()
     assert flattened(body) == (body, ())
 
 
-def test_elements_that_lead_somewhere_or_state_something_are_met_once_in_document_order():
+def test_elements_with_links_or_statements_are_listed_once_in_document_order():
     seen = scan_html(
         parse_html(
             b"<head><meta name=a><base href=/><script></script></head>"
@@ -118,8 +118,8 @@ def test_elements_that_lead_somewhere_or_state_something_are_met_once_in_documen
             b"<div itemscope><span href=/none>5</span><iframe></iframe></div><a rel=me>6</a><p rev=made>7</p>"
         ).tree
     )
-    met = [(tag, sorted(attributes)) for _, tag, attributes in seen.elements]
-    assert met == [
+    listed = [(tag, sorted(attributes)) for _, tag, attributes in seen.elements]
+    assert listed == [
         ("meta", ["name"]),
         ("base", ["href"]),
         ("script", []),
@@ -133,7 +133,7 @@ def test_elements_that_lead_somewhere_or_state_something_are_met_once_in_documen
     ]
 
 
-def test_frames_are_met():
+def test_frames_are_listed():
     seen = scan_html(parse_html(b"<frameset><frame src=/a><frame src=/b></frameset>").tree)
     assert [(tag, attributes["src"]) for _, tag, attributes in seen.elements] == [("frame", "/a"), ("frame", "/b")]
 

@@ -1,4 +1,4 @@
-"""Which language a text is in, on labelled texts of the public encoding collection.
+"""Recognising the language of a text, on labelled texts of the public encoding collection.
 
 Read in place, or under $GOSSAMER_CONFORMANCE; without it these tests are skipped.
 """
@@ -41,7 +41,7 @@ def texts() -> list[tuple[str, str]]:
 
 
 def pieces(length: int) -> Iterator[tuple[str, str]]:
-    """Those of another script are left out where they are mostly English: names, commands, credits."""
+    """Pieces of the texts. In other scripts, pieces that are mostly English (names, commands) are left out."""
     for tag, text in texts():
         for number in range(PIECES):
             piece = text[200 + number * max(length, 400) :][:length]
@@ -51,17 +51,17 @@ def pieces(length: int) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("length", "least", "most_wrong"), [(40, 0.88, 0.08), (150, 0.965, 0.02), (600, 0.99, 0.005)])
-def test_a_text_that_declares_nothing_is_told_by_its_sound(length: int, least: float, most_wrong: float) -> None:
-    told = [(language_of(None, piece), tag) for tag, piece in pieces(length)]
+def test_the_language_of_an_undeclared_text_is_recognised(length: int, least: float, most_wrong: float) -> None:
+    found = [(language_of(None, piece), tag) for tag, piece in pieces(length)]
     right, wrong = (
-        sum(test(*one) for one in told) / len(told) for test in (lambda a, b: a == b, lambda a, b: a not in ("", b))
+        sum(test(*one) for one in found) / len(found) for test in (lambda a, b: a == b, lambda a, b: a not in ("", b))
     )
-    print(f"{length} characters: {right:.3f} right, {wrong:.3f} wrong of {len(told)}")
+    print(f"{length} characters: {right:.3f} right, {wrong:.3f} wrong of {len(found)}")
     assert right >= least and wrong <= most_wrong
 
 
 @pytest.mark.parametrize(("length", "least"), [(100, 0.9), (150, 0.92), (600, 0.94)])
-def test_a_wrong_declaration_is_corrected_and_a_right_one_stands(length: int, least: float) -> None:
+def test_a_wrong_declaration_is_corrected_and_a_correct_one_kept(length: int, least: float) -> None:
     given = list(pieces(length))
     for wrong in ("en", None):
         fixed = sum(language_of(wrong or WRONG.get(tag, "fr"), piece) == tag for tag, piece in given) / len(given)

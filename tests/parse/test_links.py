@@ -1,4 +1,4 @@
-"""Links, their words, and what they are relative to."""
+"""Links, their texts, and the base of relative URLs."""
 
 import pytest
 from hypothesis import given, settings
@@ -20,7 +20,7 @@ def pairs(markup):
     return [(link.url.text, link.text) for link in found(markup).links]
 
 
-def test_addresses_are_made_absolute_and_keep_their_words():
+def test_urls_are_made_absolute_and_keep_their_link_texts():
     assert pairs('<a href="b">B</a><a href="/c"> C \n c </a><a href="//x.example">X</a><a href="?n=2">N</a>') == [
         ("https://www.example.org/a/b", "B"),
         ("https://www.example.org/c", "C c"),
@@ -29,13 +29,13 @@ def test_addresses_are_made_absolute_and_keep_their_words():
     ]
 
 
-def test_an_address_is_given_once_with_its_first_words():
+def test_a_url_is_listed_once_with_its_first_text():
     assert pairs('<a href="/x"><img></a><a href="/x#top">First</a><a href="/x">Second</a>') == [
         ("https://www.example.org/x", "First")
     ]
 
 
-def test_fragments_of_the_page_itself_and_other_schemes_are_no_links():
+def test_fragments_of_the_page_itself_and_other_schemes_are_not_links():
     assert (
         pairs(
             '<a href="#x">a</a><a href="page.html?q=1#y">b</a><a href="mailto:a@b.example">c</a>'
@@ -46,13 +46,13 @@ def test_fragments_of_the_page_itself_and_other_schemes_are_no_links():
     )
 
 
-def test_words_stay_whole_across_inline_elements_and_apart_across_blocks():
+def test_words_are_joined_across_inline_elements_and_separated_across_blocks():
     assert pairs('<a href="/x"><b>J</b>ohn<div>Doe</div><div>Jr</div>!<br>x</a>') == [
         ("https://www.example.org/x", "John Doe Jr ! x")
     ]
 
 
-def test_a_picture_speaks_through_its_alternative_text():
+def test_the_text_of_a_picture_is_its_alternative_text():
     assert pairs(
         '<a href="/x"><img alt="A  cat"></a><map><area href="/y" alt="Dog"></map><a href="/z" title="T"></a>'
     ) == [
@@ -62,7 +62,7 @@ def test_a_picture_speaks_through_its_alternative_text():
     ]
 
 
-def test_nofollow_holds_for_the_link_or_the_whole_page():
+def test_nofollow_applies_to_the_link_or_the_whole_page():
     markup = (
         '<a href="/a" rel="external NoFollow">a</a><a href="/b">b</a><a rel=nofollow href="/c">c</a><a href="/c">c</a>'
     )
@@ -84,7 +84,7 @@ def test_frames_are_links():
     assert pairs('<frameset><frame src="/g"></frameset>') == [("https://www.example.org/g", "")]
 
 
-def test_F_M4_the_first_base_counts_and_only_when_it_is_http():
+def test_F_M4_only_the_first_base_is_used_and_only_if_it_is_http():
     assert found('<base href="/b/"><base href="/c/"><a href="x">x</a>').links[0].url.path == "/b/x"
     for bad in ("javascript:alert(1)", "file:///etc/", "data:text/html,x", "about:blank", ""):
         assert found(f'<base href="{bad}"><a href="x">x</a>').base == PAGE
@@ -93,13 +93,13 @@ def test_F_M4_the_first_base_counts_and_only_when_it_is_http():
     )
 
 
-def test_F_U1_links_beyond_the_most_are_left_out_and_flagged():
+def test_F_U1_links_beyond_the_limit_are_left_out_and_flagged():
     links = found("".join(f'<a href="/{n}">x</a>' for n in range(MOST_LINKS + 10)))
     assert len(links.links) == MOST_LINKS
     assert links.flags == ("too-many-links",)
 
 
-def test_F_U1_an_address_too_long_is_no_link():
+def test_F_U1_a_url_that_is_too_long_is_not_a_link():
     assert pairs(f'<a href="/{"x" * 100_000}">x</a>') == []
 
 
@@ -107,11 +107,11 @@ def test_F_U9_user_and_password_are_stripped():
     assert pairs('<a href="https://me:secret@x.example/p">x</a>') == [("https://x.example/p", "x")]
 
 
-def test_words_are_clipped():
+def test_link_texts_are_clipped():
     assert len(found(f'<a href="/x">{"word " * 1000}</a>').links[0].text) == LONGEST_TEXT
 
 
-def test_anchors_within_anchors_do_not_ask_for_the_text_again_and_again():
+def test_the_text_of_nested_anchors_is_not_read_repeatedly():
     nested = "".join(f'<a href="/{n}"><object>' for n in range(240)) + "x " * 200_000
     assert len(found(nested).links) == 240
 
@@ -142,13 +142,13 @@ STARTS = st.sampled_from(
 
 @settings(max_examples=1500, deadline=None)
 @given(st.sampled_from(BASES), STARTS, st.text(alphabet="abz019./:?#-_%~xnhtp@&=;\\ \t\xfc", max_size=25))
-def test_joining_without_a_parser_gives_what_the_parser_gives(base, start, rest):
+def test_joining_without_a_parser_gives_the_result_of_the_parser(base, start, rest):
     url = url_of(start + rest, base)
     assert _Joiner(base).join(start + rest) == (url.text if url else None)
 
 
 @pytest.mark.parametrize(
-    "address",
+    "text",
     [
         "/a/./b",
         "/a/../b",
@@ -162,6 +162,6 @@ def test_joining_without_a_parser_gives_what_the_parser_gives(base, start, rest)
         "//xn--a.example/",
     ],
 )
-def test_addresses_that_need_a_parser_get_one(address):
-    assert _Joiner(PAGE)._plainly(address) is None
-    assert _Joiner(PAGE).join(address) == url_of(address, PAGE).text
+def test_urls_that_need_a_parser_are_parsed(text):
+    assert _Joiner(PAGE)._plainly(text) is None
+    assert _Joiner(PAGE).join(text) == url_of(text, PAGE).text

@@ -1,4 +1,4 @@
-"""What a crawl makes of sitemaps and feeds."""
+"""Sitemaps and feeds as lists of URLs for a crawl."""
 
 import gzip
 
@@ -32,7 +32,7 @@ def hints(*priorities: str) -> list[int]:
     return [one.hint for one in found.entries]
 
 
-def test_a_priority_counts_against_the_others_of_its_map() -> None:
+def test_a_priority_is_relative_to_the_others_of_its_sitemap() -> None:
     assert hints("1.0", "1.0", "1.0") == [0, 0, 0]
     assert hints("", "", "0.5") == [0, 0, 0]
     high, low = hints("1.0", "0.0")
@@ -40,14 +40,14 @@ def test_a_priority_counts_against_the_others_of_its_map() -> None:
     assert all(-2 <= hint <= 2 for hint in hints("1e9", "-4", "nan", "1", "0"))
 
 
-def test_what_is_no_list_is_none() -> None:
+def test_other_documents_are_not_lists() -> None:
     for body in ("<svg/>", "<html><body><p>words</p></body></html>", "words", "", "{}", "<?xml version='1.0'?>"):
         assert listing(body) is None, body
     assert listing("https://example.org/a\n", content_type="text/plain") is None
     assert listing(urlset(""), content_type="image/png") is None
 
 
-def test_plain_text_and_gzip_are_read_when_they_were_named_as_a_sitemap() -> None:
+def test_plain_text_and_gzip_are_read_if_announced_as_a_sitemap() -> None:
     found = listing("https://example.org/a\n", How.ROBOTS, "text/plain")
     assert found is not None and [one.url.text for one in found.entries] == ["https://example.org/a"]
     packed = listing(gzip.compress(urlset("").encode()), How.MAP, "application/gzip")
@@ -55,7 +55,7 @@ def test_plain_text_and_gzip_are_read_when_they_were_named_as_a_sitemap() -> Non
     assert listing("<html>no such file</html>", How.ROBOTS, "text/html") is None
 
 
-def test_a_list_that_was_given_as_a_seed_is_read() -> None:
+def test_a_list_given_as_a_seed_is_read() -> None:
     text = "\ufeffhttps://example.org/a\nhttps://example.org/b\n"
     for body, label in ((text.encode(), "text/plain"), (gzip.compress(text.encode()), "application/gzip")):
         found = listing(body, How.SEED, label)
@@ -65,41 +65,41 @@ def test_a_list_that_was_given_as_a_seed_is_read() -> None:
 
 
 @pytest.mark.parametrize("content_type", ["text/html", "text/plain", None, "text/xml; charset=utf-8"])
-def test_a_map_under_a_wrong_label_is_read(content_type: str | None) -> None:
+def test_a_sitemap_with_a_wrong_content_type_is_read(content_type: str | None) -> None:
     assert listing(urlset(""), content_type=content_type) is not None
 
 
-def test_a_feed_is_looked_at_again_within_bounds() -> None:
-    asked = {"": USUAL_S, "0": SOONEST_S, "1": SOONEST_S, "120": 7200.0, "999999999": LATEST_S}
-    for ttl, again_s in asked.items():
+def test_a_feed_is_fetched_again_within_bounds() -> None:
+    intervals = {"": USUAL_S, "0": SOONEST_S, "1": SOONEST_S, "120": 7200.0, "999999999": LATEST_S}
+    for ttl, again_s in intervals.items():
         found = listing(f"<rss><channel><ttl>{ttl}</ttl></channel></rss>")
         assert found is not None and (found.kind, found.again_s) == ("feed", again_s)
 
 
-def test_fresh_items_come_sooner_than_old_ones() -> None:
+def test_recent_items_have_a_higher_priority_than_old_ones() -> None:
     dates = ("2024-05-31T12:00:00Z", "2024-05-28", "2024-01-01", "2001-01-01", "")
     items = "".join(f"<item><link>/{n}</link><pubDate>{date}</pubDate></item>" for n, date in enumerate(dates))
     found = listing(f"<rss>{items}</rss>")
     assert found is not None and [one.hint for one in found.entries] == [-2, -1, 0, 1, 0]
 
 
-def test_a_feed_in_json_is_a_list_too() -> None:
+def test_a_json_feed_is_a_list_too() -> None:
     body = '{"version": "https://jsonfeed.org/version/1", "items": [{"id": "1", "url": "/a"}]}'
     found = listing(body, content_type="application/feed+json")
     assert found is not None and found.kind == "feed" and found.entries[0].id == "1"
 
 
-def test_a_wish_for_frequency_is_passed_on_as_a_wish() -> None:
+def test_the_change_frequency_is_passed_on_as_a_hint() -> None:
     found = listing("<urlset><url><loc>https://example.org/a</loc><changefreq>always</changefreq></url></urlset>")
     assert found is not None and found.entries[0].every_s == 3600.0
 
 
-def test_a_list_in_utf_16_is_told_by_its_first_element() -> None:
+def test_a_list_in_utf_16_is_recognised_by_its_first_element() -> None:
     found = listing(urlset("").encode("utf-16"))
     assert found is not None and found.kind == "sitemap"
 
 
-def test_a_change_that_is_still_to_come_is_none() -> None:
+def test_a_change_in_the_future_is_ignored() -> None:
     rows = "".join(
         f"<url><loc>https://example.org/{n}</loc><lastmod>{date}</lastmod></url>"
         for n, date in enumerate(("9999-12-31", "2024-06-01T12:00:00Z", "2024-05-01", "1901-01-01"))

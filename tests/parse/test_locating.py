@@ -1,4 +1,4 @@
-"""Where elements begin in the text, and their paths."""
+"""Positions of elements in the text, and their paths."""
 
 import pytest
 
@@ -15,14 +15,14 @@ def survey_of(text: str, is_xml: bool = False) -> Survey:
 
 
 def located(text: str, is_xml: bool = False) -> dict[str, str]:
-    """Path -> line:column, of all elements for which it can be told."""
+    """Path -> line:column, for all elements whose position is known."""
     survey = survey_of(text, is_xml)
     every, paths = survey.every(), Paths()
-    spots = positions_of([element for element, _, _ in every], every, text)
+    positions = positions_of([element for element, _, _ in every], every, text)
     return {
-        paths.of(element): f"{spot.line}:{spot.column}"
+        paths.of(element): f"{position.line}:{position.column}"
         for element, _, _ in every
-        if (spot := spots.get(element.mem_id)) is not None
+        if (position := positions.get(element.mem_id)) is not None
     }
 
 
@@ -38,7 +38,7 @@ def test_elements_are_found_where_they_are_written() -> None:
     }
 
 
-def test_elements_that_the_parser_made_up_have_no_place() -> None:
+def test_elements_added_by_the_parser_have_no_position() -> None:
     assert set(located("<table><tr><td>x")) == {
         "/html/body/table",
         "/html/body/table/tbody/tr",
@@ -46,7 +46,7 @@ def test_elements_that_the_parser_made_up_have_no_place() -> None:
     }
 
 
-def test_elements_that_are_not_told_apart_for_certain_have_no_place() -> None:
+def test_ambiguous_elements_have_no_position() -> None:
     assert "/html/body/b" not in located("<body><p><b>x</p>y")  # the parser opens `b` again after the paragraph
     assert "/html/body" not in located("<body><body>")
 
@@ -66,7 +66,7 @@ def test_elements_that_are_not_told_apart_for_certain_have_no_place() -> None:
         "</p id=q>",
     ],
 )
-def test_what_only_looks_like_a_tag_is_none(before: str) -> None:
+def test_text_that_only_looks_like_a_tag_is_ignored(before: str) -> None:
     text = f"<body>{before}<p id=q>"
     assert f"1:{len(text) - 7}" in located(text).values()
 
@@ -75,7 +75,7 @@ def test_what_only_looks_like_a_tag_is_none(before: str) -> None:
     "tag",
     ["<p title='a&amp;b&#10;c'>", "<P TITLE=x HIDDEN>", "<p title = x title=y>", "<p\n title\n=\nx>", "<p a=1 / b>"],
 )
-def test_attributes_are_compared_as_they_are_meant(tag: str) -> None:
+def test_attributes_are_compared_by_value(tag: str) -> None:
     assert located(f"<body>\n{tag}")["/html/body/p"] == "2:1"
 
 
@@ -90,16 +90,16 @@ def test_elements_of_xml_are_found_too() -> None:
 @pytest.mark.parametrize(
     "piece", ["<", "<a ", "<a b=", '<a b="', "<!--", "<script>", "<![CDATA[", "<a b='c' ", "</", "<p>"]
 )
-def test_no_text_takes_more_than_one_pass(piece: str) -> None:
-    """Thousands of openings that are never closed: a scan that began anew at each would not end within the limit."""
+def test_any_text_is_scanned_in_one_pass(piece: str) -> None:
+    """Thousands of unclosed openings: a scan that restarted at each would not end within the time limit."""
     text = "<p id=q>" + piece * 50_000
     survey = survey_of("<p id=q>")
     every = survey.every()
-    spots = positions_of([element for element, _, _ in every], every, text)
-    assert set(spots) <= {element.mem_id for element, _, _ in every}, "it ended, and speaks of these elements only"
+    positions = positions_of([element for element, _, _ in every], every, text)
+    assert set(positions) <= {element.mem_id for element, _, _ in every}, "it ended, with these elements only"
 
 
-def test_paths_count_only_where_there_are_several() -> None:
+def test_paths_have_numbers_only_where_needed() -> None:
     survey = survey_of("<div><p>a</p>text<!-- --><p>b<i>c</i></p></div><div></div>")
     paths = Paths()
     assert [paths.of(element) for element, _, _ in survey.every()] == [

@@ -1,10 +1,10 @@
-"""Which language the small words of a text are of."""
+"""Recognising a language by its function words."""
 
 import pytest
 
 from gossamer.parse.language import has_function_words, language_of
 
-OURS = {
+TEXTS = {
     "en": "The keeper of the lighthouse wrote down that the ships which came from the north were late, and that their "
     "captains would have to wait for the tide with the others. There was nothing to be done about it.",
     "de": "Der Leuchtturmwärter schrieb auf, dass die Schiffe aus dem Norden nicht pünktlich waren und sich eine lange "
@@ -43,14 +43,14 @@ NEIGHBOURS = {
 GERMAN = "Leuchttürme stehen an Küsten, wo Schiffe vorüberfahren, weithin sichtbar bei Tage wie bei Nacht. " * 8
 
 
-@pytest.mark.parametrize("tag", OURS)
-def test_a_text_has_the_small_words_of_its_own_language_and_of_no_other(tag):
-    assert [one for one in OURS if has_function_words(one, OURS[tag])] == [tag]
+@pytest.mark.parametrize("tag", TEXTS)
+def test_a_text_has_the_function_words_of_its_own_language_only(tag):
+    assert [one for one in TEXTS if has_function_words(one, TEXTS[tag])] == [tag]
 
 
 @pytest.mark.parametrize("tag", NEIGHBOURS)
 def test_a_neighbouring_language_is_not_mistaken_for_one_of_these(tag):
-    assert [one for one in OURS if has_function_words(one, NEIGHBOURS[tag])] == []
+    assert [one for one in TEXTS if has_function_words(one, NEIGHBOURS[tag])] == []
 
 
 def test_a_notice_in_another_language_does_not_make_it_the_language_of_the_page():
@@ -60,7 +60,7 @@ def test_a_notice_in_another_language_does_not_make_it_the_language_of_the_page(
     assert language_of("en", GERMAN + notice) == "de"
 
 
-def test_a_list_of_names_has_none():
+def test_a_list_of_names_has_no_function_words():
     assert not has_function_words("en", "Ada Grace Edsger Barbara Donald Alan Margaret Tony " * 10)
     assert not has_function_words("en", "the the the the " * 10)
     assert not has_function_words("en", "")

@@ -1,4 +1,4 @@
-"""What the bytes are, against what the label says."""
+"""The media type of a body by its bytes and its label."""
 
 import pytest
 
@@ -42,7 +42,7 @@ ATOM = b'<feed xmlns="http://www.w3.org/2005/Atom"></feed>'
         (None, b"", "text/plain"),
     ],
 )
-def test_the_kind_of_a_body_is_told(label, body, expected):
+def test_the_media_type_of_a_body_is_recognised(label, body, expected):
     assert media_type_of(label, body) == expected
 
 
@@ -50,7 +50,7 @@ def test_F_H15_a_pdf_labelled_as_plain_text_is_a_pdf():
     assert media_type_of("text/plain", PDF) == "application/pdf"
 
 
-def test_F_H15_binary_labelled_as_html_is_no_html():
+def test_F_H15_binary_data_labelled_as_html_is_not_html():
     assert media_type_of("text/html", PNG) == "image/png"
 
 
@@ -70,7 +70,7 @@ def test_xhtml_is_read_as_html_and_other_xml_as_xml():
 
 @pytest.mark.parametrize("mark", ["", "\ufeff"], ids=["unmarked", "marked"])
 @pytest.mark.parametrize("codec", ["utf-16le", "utf-16be", "utf-32le", "utf-32be"])
-def test_wide_text_is_looked_into(codec, mark):
+def test_text_in_utf_16_and_utf_32_is_recognised(codec, mark):
     html = f"{mark}<!DOCTYPE html><html><title>Wide</title><p>words".encode(codec)
     assert media_type_of(None, html) == "text/html"
     assert media_type_of("text/plain", html) == "text/plain"

@@ -30,7 +30,7 @@ GERMAN = (
 
 
 @given(st.text(alphabet=" \t\n\r\f\v\x1c\x85\xa0\u2003\u3000abü", max_size=40), st.integers(0, 40))
-def test_folding_long_texts_gives_what_splitting_gives(text, times):
+def test_folding_long_texts_gives_the_same_as_splitting(text, times):
     text = (text + "x") * times
     assert folded(text) == " ".join(text.split())
 
@@ -40,25 +40,25 @@ def test_a_declared_language_that_fits_is_kept():
     assert language_of("de_AT", GERMAN) == "de"
 
 
-def test_a_language_that_is_plainly_another_is_corrected():
+def test_a_clearly_wrong_language_is_corrected():
     assert language_of("en", GERMAN) == "de"
 
 
-def test_a_short_text_is_believed_to_be_what_it_says():
+def test_the_declared_language_of_a_short_text_is_kept():
     assert language_of("fi", "OK") == "fi"
     assert language_of(None, "OK") == ""
 
 
-def test_an_undeclared_language_is_heard():
+def test_an_undeclared_language_is_recognised():
     assert language_of(None, GERMAN) == language_of("", GERMAN) == language_of("x-nonsense-tag", GERMAN) == "de"
     assert language_of(None, ENGLISH.upper()) == "en"
 
 
-def test_numbers_are_in_no_language():
+def test_numbers_have_no_language():
     assert language_of(None, "0 1 2 3 4 5 6 7 8 9 " * 20) == ""
 
 
-def test_the_primary_tag_is_what_counts():
+def test_only_the_primary_tag_is_used():
     assert primary("ZH-Hant-TW") == "zh"
     assert primary("english") == primary("") == primary(None) == ""
 
@@ -97,7 +97,7 @@ def test_the_first_line_of_a_plain_text_is_its_title():
     assert first_line("") == ""
 
 
-def test_xml_says_its_character_data():
+def test_the_text_of_xml_is_its_character_data():
     feed = "<?xml version='1.0'?><!-- c --><rss><title>A &amp; B</title><d><![CDATA[<b>x</b>]]></d><e>&#233;</e></rss>"
     assert xml_text(feed) == "A & B <b>x</b> é"
     assert xml_title(feed) == "A & B"

@@ -1,4 +1,4 @@
-"""Kinds of change told apart, and what changes by itself passed over."""
+"""Kinds of change are distinguished, and text that changes by itself is ignored."""
 
 from datetime import UTC, datetime
 
@@ -22,7 +22,7 @@ def reading(content: str, facts: bytes = b"", at: int = NOW, rest: str = "") -> 
     return Reading(1, at, page, facts)
 
 
-def test_three_kinds_of_change_are_told_apart() -> None:
+def test_three_kinds_of_change_are_distinguished() -> None:
     before = prints_of(reading("A boat", PRICE % 5), b"<p>A boat")
     assert compared(before, prints_of(reading("A boat", PRICE % 5), b"<p>A boat")) == Change.NONE
     assert compared(before, prints_of(reading("A boat", PRICE % 5, rest="Buy!"), b"<p>Buy!")) == Change.BYTES
@@ -32,12 +32,12 @@ def test_three_kinds_of_change_are_told_apart() -> None:
     assert facts == Change.BYTES | Change.FACTS
 
 
-def test_M_Z6_a_change_of_facts_counts_and_one_of_the_advertisement_does_not() -> None:
+def test_M_Z6_a_change_of_facts_counts_and_a_change_of_advertisements_does_not() -> None:
     assert counts(Change.BYTES | Change.FACTS) and counts(Change.TEXT) and not counts(Change.BYTES)
     assert counts(Change.BYTES, Change.BYTES) and not counts(Change.TEXT, Change.FACTS)
 
 
-def test_of_what_was_not_known_nothing_is_said() -> None:
+def test_without_an_earlier_version_there_is_no_change() -> None:
     assert compared(Prints(), prints_of(reading("A boat"), b"x")) == Change.NONE
 
 
@@ -77,7 +77,7 @@ def test_facts_are_the_same_in_any_order_and_with_any_labels() -> None:
     assert facts_print(b"") == facts_print(b"\n")
 
 
-def test_when_a_page_was_modified_is_not_itself_a_change() -> None:
+def test_a_new_modification_date_alone_is_not_a_change() -> None:
     fact = b'<https://a.example/> <https://schema.org/%s> "%s" .\n'
     stamps = [facts_print(fact % (b"dateModified", day)) for day in (b"2026-11-14", b"2026-11-15")]
     dates = [facts_print(fact % (b"startDate", day)) for day in (b"2026-11-14", b"2026-11-15")]

@@ -1,4 +1,4 @@
-"""Sitemaps, feeds and dates as evidence that is weighed, not obeyed."""
+"""Sitemaps, feeds and dates: evidence that is weighed, not obeyed."""
 
 import pytest
 
@@ -15,7 +15,7 @@ def rate(history: History) -> float:
     return likely_rate(posterior(history, IGNORANT))
 
 
-def test_M_C5_changefreq_moves_the_estimate_until_visits_say_otherwise() -> None:
+def test_M_C5_changefreq_moves_the_estimate_until_visits_contradict_it() -> None:
     hourly, yearly = (hinted(History(), Hints(every_s=s), NOW) for s in (3600.0, 365 * DAY_S))
     assert rate(hourly) > rate(History()) > rate(yearly)
     for _ in range(4):
@@ -23,7 +23,7 @@ def test_M_C5_changefreq_moves_the_estimate_until_visits_say_otherwise() -> None
     assert rate(hourly) < 1 / 10
 
 
-def test_M_C5_an_old_lastmod_makes_a_page_slow_and_a_fresh_one_fast() -> None:
+def test_M_C5_an_old_lastmod_lowers_the_rate_and_a_recent_one_raises_it() -> None:
     old = hinted(History(), Hints(changed_at=from_words("2021-01-01T00:00:00Z")), NOW)
     new = hinted(History(), Hints(changed_at=NOW - 3_600_000_000), NOW)
     assert rate(old) < rate(History()) < rate(new)
@@ -37,7 +37,7 @@ def test_M_C5_an_old_lastmod_makes_a_page_slow_and_a_fresh_one_fast() -> None:
         Hints(every_s=-1.0),
     ],
 )
-def test_F_S4_what_cannot_be_is_passed_over(hints: Hints) -> None:
+def test_F_S4_impossible_hints_are_ignored(hints: Hints) -> None:
     assert hinted(History(), hints, NOW) == History()
 
 
@@ -48,21 +48,21 @@ def test_F_S4_always_cannot_raise_the_rate_above_the_policy() -> None:
     assert (due.at - NOW) / 1e6 / DAY_S > LEAST_DAYS
 
 
-def test_M_E7_importance_grows_with_links_and_wishes_and_little_with_the_site_s_own_priority() -> None:
+def test_M_E7_importance_depends_on_links_and_the_user_and_little_on_the_site() -> None:
     assert importance_of(4) == 1.0 and importance_of(0) == 2.0 and importance_of(8) == 0.5
     assert importance_of(4, moved=-3) > importance_of(4, moved=-2) > importance_of(4) > importance_of(4, moved=2)
     assert importance_of(0, moved=-(10**6)) == importance_of(0, moved=-4) == 4.0
     assert importance_of(10**6, moved=10**6) == 0.25
-    assert importance_of(0, -4, nudge=-8) == 16.0, "the user's wish counts beyond what others say"
+    assert importance_of(0, -4, nudge=-8) == 16.0, "the user's setting goes beyond the other limits"
     assert importance_of(4, nudge=-8) == 4.0 and importance_of(4, nudge=8) == 0.25
 
 
-def test_pages_that_lead_to_new_pages_count_more() -> None:
+def test_pages_that_lead_to_new_pages_are_more_important() -> None:
     assert importance_of(4, new_pages=5.0) > importance_of(4, new_pages=1.0) > importance_of(4)
     assert importance_of(4, new_pages=1e9) == 4.0
 
 
-def test_M_C8_a_published_item_is_looked_at_rarely_until_it_changes() -> None:
+def test_M_C8_a_published_item_is_visited_rarely_until_it_changes() -> None:
     plain, item = History(), published(History())
     ages = Age(1 / 3)
     days = [(ages.first_due(PolicyPage(1, history=one), NOW, 0.999).at - NOW) / 1e6 / DAY_S for one in (plain, item)]

@@ -1,4 +1,4 @@
-"""How fresh a collection is, against what was possible."""
+"""The freshness of a collection, compared with the best possible."""
 
 import pytest
 
@@ -39,11 +39,11 @@ def measured(copies: list[HeldCopy], prior: Prior) -> Freshness | None:
     return in_short(summed(copies, prior, first_days(copies)))
 
 
-def test_nothing_is_said_of_no_page() -> None:
+def test_without_pages_there_is_no_figure() -> None:
     assert measured([], prior_from([])) is None
 
 
-def test_copies_that_were_just_made_are_fresh_and_grow_old_with_the_rate_of_their_pages() -> None:
+def test_new_copies_are_fresh_and_age_with_the_rate_of_their_pages() -> None:
     prior = prior_from([HeldCopy(BUSY, 0.0, 1.0), HeldCopy(QUIET, 0.0, 1.0)])
     new = measured([HeldCopy(BUSY, 0.0, 1.0)], prior)
     busy, quiet = measured([HeldCopy(BUSY, 5.0, 1.0)], prior), measured([HeldCopy(QUIET, 5.0, 1.0)], prior)
@@ -54,7 +54,7 @@ def test_copies_that_were_just_made_are_fresh_and_grow_old_with_the_rate_of_thei
 
 
 @pytest.mark.parametrize("per_page", [0.01, 0.3, 5.0])
-def test_what_is_possible_is_what_the_optimum_for_known_rates_comes_to(per_page: float) -> None:
+def test_the_possible_age_is_that_of_the_optimum_for_known_rates(per_page: float) -> None:
     copies = [HeldCopy(BUSY, 1.0, 1 / per_page)] * 10 + [HeldCopy(QUIET, 1.0, 1 / per_page)] * 30
     prior = prior_from(copies)
     found, sums = measured(copies, prior), summed(copies, prior, 0.0)
@@ -63,7 +63,7 @@ def test_what_is_possible_is_what_the_optimum_for_known_rates_comes_to(per_page:
     assert found is not None and found.possible_age_days == pytest.approx(sum(ages) / 40, rel=1e-3)
 
 
-def test_sums_of_parts_are_those_of_the_whole() -> None:
+def test_sums_of_parts_equal_the_sum_of_the_whole() -> None:
     some, others = [HeldCopy(BUSY, 1.0, 3.0)] * 3, [HeldCopy(QUIET, 2.0, 9.0)] * 4
     prior = prior_from(some + others)
     parts = together([summed(some, prior, 0.0), summed(others, prior, 0.0)])
@@ -72,15 +72,15 @@ def test_sums_of_parts_are_those_of_the_whole() -> None:
     assert together([]) == Sums() and in_short(Sums()) is None
 
 
-def test_pages_seen_once_count_as_often_as_their_mean_wait_says() -> None:
-    """Their second visits are spread over an interval: one due at once does not come a thousand times a day."""
+def test_pages_seen_once_count_by_their_mean_wait() -> None:
+    """Second visits are spread over an interval: a page due at once does not count as a thousand visits a day."""
     copies = [HeldCopy(History(), 0.1, days) for days in (0.001, 1.0, 2.0, 3.0)]
     found = measured(copies, prior_from(copies))
     assert first_days(copies) == pytest.approx(3.0, rel=0.01)
     assert found is not None and found.visits_a_day == pytest.approx(4 / 3, rel=0.01)
 
 
-def test_what_is_possible_is_at_least_as_young_as_what_is_planned_with_as_many_visits() -> None:
+def test_the_possible_age_is_below_the_planned_age_for_as_many_visits() -> None:
     copies = [HeldCopy(BUSY, 1.0, 3.0)] * 10 + [HeldCopy(QUIET, 1.0, 3.0)] * 30
     found = measured(copies, prior_from(copies))
     assert found is not None and found.visits_a_day == pytest.approx(40 / 3)

@@ -1,4 +1,4 @@
-"""The policies in crawls: adaptive frequency, and neighbours that call a page."""
+"""The policies that count in crawls: adaptive frequency, and pages due because linked pages changed."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def test_M_B2_the_worked_example() -> None:
     assert every_after(3, 45, TEN_OF_TWENTY) == 2
 
 
-def test_M_B2_a_page_that_never_changes_comes_at_11_15_17_18_19_crawls_and_stays_there() -> None:
+def test_M_B2_a_page_that_never_changes_is_due_after_11_15_17_18_then_19_crawls() -> None:
     every, found = 3, []
     for _ in range(8):
         every = every_after(every, 45, 0)
@@ -30,7 +30,7 @@ def test_M_B2_a_page_that_never_changes_comes_at_11_15_17_18_19_crawls_and_stays
     assert found == [11, 15, 17, 18, 19, 19, 19, 19]
 
 
-def test_M_B2_a_page_that_always_changes_tends_to_every_crawl() -> None:
+def test_M_B2_a_page_that_always_changes_is_soon_due_in_every_crawl() -> None:
     every = 19
     for _ in range(6):
         every = every_after(every, 45, (1 << 20) - 1)
@@ -54,19 +54,17 @@ def test_M_B2_the_policy_counts_in_crawls() -> None:
     assert all(days == every for every, days in found)
 
 
-def test_M_B3_forty_per_cent_of_the_linked_pages_call_a_page() -> None:
+def test_M_B3_a_page_is_due_when_forty_per_cent_of_its_linked_pages_changed() -> None:
     assert is_due_by_links(History().threshold, 4, 10) and not is_due_by_links(40, 3, 10)
     assert not is_due_by_links(40, 0, 0)
 
 
 @pytest.mark.parametrize(("changed", "moved"), [(0, 35), (2, 37), (5, 40), (8, 43), (10, 45)])
-def test_M_B3_the_threshold_goes_up_with_the_share_that_changed_and_down_with_the_other(
-    changed: int, moved: int
-) -> None:
+def test_M_B3_the_threshold_rises_with_the_changed_share_and_falls_with_the_rest(changed: int, moved: int) -> None:
     assert moved_threshold(40, changed, 10) == moved
 
 
-def test_M_B3_the_threshold_stays_within_bounds_and_is_the_page_s_own() -> None:
+def test_M_B3_each_page_has_its_own_threshold_within_bounds() -> None:
     threshold = History().threshold
     for _ in range(50):
         threshold = moved_threshold(threshold, 10, 10)
@@ -77,7 +75,7 @@ def test_M_B3_the_threshold_stays_within_bounds_and_is_the_page_s_own() -> None:
     assert threshold == 10 and moved_threshold(40, 0, 0) == 40
 
 
-def test_M_B3_a_changed_page_has_those_below_it_looked_at_by_the_tree() -> None:
+def test_M_B3_after_a_change_the_tree_policy_checks_the_pages_below() -> None:
     policy = Tree()
     start, below = policy.at_depth(History(), 0), policy.at_depth(History(), 1)
     assert (start.every, below.every) == (1, 20)

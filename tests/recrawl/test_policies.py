@@ -1,4 +1,4 @@
-"""What every policy promises, and what `age` does with a budget."""
+"""Rules that hold for every policy, and how `age` uses a budget."""
 
 import math
 import random
@@ -30,7 +30,7 @@ DAY = round(DAY_S * SECOND)
 
 
 @pytest.mark.parametrize("name", POLICIES)
-def test_every_policy_goes_on_for_ever_and_forwards(name: str) -> None:
+def test_every_policy_continues_endlessly_and_forwards_in_time(name: str) -> None:
     policy: Policy = policy_named(name, 1 / 3)
     assert policy.name == name
     page, chance, now = PolicyPage(5, ("a.example",)), random.Random(1), 0
@@ -60,14 +60,14 @@ def test_M_B1_the_hour_of_the_visit_changes_from_day_to_day() -> None:
 
 
 @given(st.integers(0, len(RATES) - 1), st.floats(0.05, 500.0), st.floats(0.1, 100.0))
-def test_with_a_certain_rate_the_interval_is_the_best_one(place: int, price: float, near: float) -> None:
+def test_for_a_known_rate_the_interval_is_the_best_one(place: int, price: float, near: float) -> None:
     shares = [float(number == place) for number in range(len(RATES))]
     best = best_interval(RATES[place], price)
     if 0.02 < best < 900:
         assert interval_worth(shares, price, near) == pytest.approx(best, rel=0.01)
 
 
-def test_the_interval_is_found_wherever_the_search_begins_and_scale_is_no_matter() -> None:
+def test_the_interval_depends_on_neither_search_start_nor_scale() -> None:
     shares = posterior(observed(History(), VisitFinding(0, 5 * DAY_S, True)), IGNORANT)
     found = [interval_worth(shares, 4.0, near) for near in (0.001, 1.0, 30.0, 1e6)]
     assert found == pytest.approx([found[0]] * 4)
@@ -89,7 +89,7 @@ def test_the_price_fills_the_budget(per_page: float) -> None:
 
 
 def settled(policy: Age, has_changed: bool, importance: float = 1.0) -> tuple[float, Why]:
-    """The interval after many visits that all ended alike, and why."""
+    """The interval after many visits with the same result, and its reason."""
     page, now, days, why = PolicyPage(1, ("a.example",), importance=importance), 0, 3.0, Why.FIRST
     for _ in range(40):
         now += round(days * DAY)
@@ -99,7 +99,7 @@ def settled(policy: Age, has_changed: bool, importance: float = 1.0) -> tuple[fl
     return days, why
 
 
-def test_a_changing_page_is_fetched_often_and_a_still_one_rarely_but_forever() -> None:
+def test_a_changing_page_is_visited_often_and_an_unchanging_one_rarely() -> None:
     often, why = settled(Age(1 / 3), True)
     assert often < 2.0 and why is Why.RATE
     rarely, why = settled(Age(1 / 300), False)
@@ -113,7 +113,7 @@ def test_M_E7_important_pages_are_revisited_more() -> None:
 
 
 @pytest.mark.parametrize("importance", [1e9, math.inf, 0.0])
-def test_F_S4_no_importance_buys_a_crawler(importance: float) -> None:
+def test_F_S4_no_importance_exceeds_the_interval_limits(importance: float) -> None:
     days, _ = settled(Age(1 / 3), True, importance)
     assert LEAST_DAYS <= days <= MOST_DAYS
 
@@ -132,11 +132,11 @@ def test_falling_behind_raises_the_price_and_idleness_lowers_it() -> None:
     assert prices[1.0] > 1.5 * prices[0.6]
 
 
-def test_F_P10_a_clock_that_steps_back_brings_no_storm() -> None:
+def test_F_P10_a_clock_that_steps_back_causes_no_burst_of_visits() -> None:
     policy = Age(1 / 3)
     planned = policy.next_due(PolicyPage(1), VisitFinding(5 * DAY, -3 * DAY_S, True), 0.5)
     assert planned.due.at >= 5 * DAY + round(LEAST_DAYS * DAY * 0.8)
 
 
-def test_every_reason_has_words() -> None:
+def test_every_reason_has_a_description() -> None:
     assert set(IN_WORDS) == set(Why)

@@ -1,4 +1,4 @@
-"""Rates of change from visits that tell little, and what a history keeps of them."""
+"""Estimating rates of change from visits, and what a history keeps of these."""
 
 import math
 import random
@@ -42,7 +42,7 @@ def after(*visits: tuple[float, bool]) -> History:
 
 
 def exactly(visits: list[tuple[float, bool]]) -> list[float]:
-    """The posterior from every single visit."""
+    """The posterior computed from every single visit."""
     shares = []
     for rate, weight in zip(RATES, IGNORANT.weights, strict=True):
         logs = [math.log(-math.expm1(-rate * days)) if changed else -rate * days for days, changed in visits]
@@ -53,7 +53,7 @@ def exactly(visits: list[tuple[float, bool]]) -> list[float]:
 
 
 @given(st.lists(st.floats(0.5, 60.0), min_size=1, max_size=15))
-def test_of_visits_without_change_the_sum_is_enough(days: list[float]) -> None:
+def test_for_visits_without_change_their_sum_suffices(days: list[float]) -> None:
     visits = [(one, False) for one in days]
     assert posterior(after(*visits), IGNORANT) == pytest.approx(exactly(visits), rel=1e-6, abs=1e-12)
 
@@ -65,12 +65,12 @@ def test_the_summary_gives_nearly_the_posterior_of_all_visits(visits: list[tuple
     assert math.fsum(short) == pytest.approx(1.0)
 
 
-def test_a_page_that_changes_is_fast_and_one_that_does_not_is_slow() -> None:
+def test_a_changing_page_has_a_high_rate_and_an_unchanging_one_a_low_rate() -> None:
     rates = [likely_rate(posterior(after(*[(3.0, has_changed)] * 8), IGNORANT)) for has_changed in (False, True)]
     assert rates[0] < 1 / 100 and rates[1] > 1 / 2
 
 
-def test_a_date_tells_more_than_a_change_without_one() -> None:
+def test_a_change_with_a_date_is_better_evidence_than_one_without() -> None:
     dated, bare = History(), History()
     for _ in range(5):
         dated, bare = observed(dated, seen(30.0, True, ago=10.0)), observed(bare, seen(30.0, True))
@@ -79,12 +79,12 @@ def test_a_date_tells_more_than_a_change_without_one() -> None:
 
 
 @pytest.mark.parametrize("ago", [-3.0, 0.0, 0.1, 31.0, 40_000.0])
-def test_F_S4_a_date_that_cannot_be_true_is_no_date(ago: float) -> None:
-    """To come, stamped as it was sent, before the last visit, before the web."""
+def test_F_S4_an_impossible_date_is_ignored(ago: float) -> None:
+    """In the future, at the time of sending (twice), before the last visit, before the web."""
     assert observed(History(), seen(30.0, True, ago)) == observed(History(), seen(30.0, True))
 
 
-def test_old_changes_fade_so_that_a_page_may_change_its_ways() -> None:
+def test_old_changes_fade_so_that_the_rate_can_change() -> None:
     busy = after(*[(1.0, True)] * 200)
     assert busy.changes <= MOST_CHANGES and busy.visits == 200
     calm = busy
@@ -115,7 +115,7 @@ def test_a_history_of_another_size_is_refused() -> None:
         unpacked(b"short")
 
 
-def test_counting_is_too_low_and_the_corrected_estimators_are_not() -> None:
+def test_counting_underestimates_and_the_corrected_estimators_do_not() -> None:
     chance, rate = random.Random(1), 0.2
     naive, better, best = [], [], []
     for _ in range(400):
@@ -129,7 +129,7 @@ def test_counting_is_too_low_and_the_corrected_estimators_are_not() -> None:
     assert likeliest([], 100.0) < 1e-4
 
 
-def test_dates_of_last_changes_are_counted_without_bias() -> None:
+def test_the_estimate_from_dates_of_last_changes_is_unbiased() -> None:
     chance, rate, found = random.Random(2), 0.1, []
     for _ in range(1500):
         since, dated = 0.0, 0
@@ -142,7 +142,7 @@ def test_dates_of_last_changes_are_counted_without_bias() -> None:
 
 
 @pytest.mark.parametrize("name", PRIORS)
-def test_after_ten_visits_the_error_is_near_that_of_one_who_knows_the_prior(name: str) -> None:
+def test_after_ten_visits_the_error_is_near_that_with_a_known_prior(name: str) -> None:
     errors = median_errors(PRIORS[name](), 700, 10, 1)
     assert errors["ours"] <= MOST_ERROR * errors["knows the prior"]
     assert errors["ours"] < min(errors["likeliest (Cho and Garcia-Molina)"], errors["counted"])
@@ -153,14 +153,14 @@ def test_smoothing_keeps_the_sum() -> None:
     assert sum(smoothed([3.0, 0.0, 0.0, 6.0])) == pytest.approx(9.0)
 
 
-def test_a_group_is_learnt_from_its_pages_and_drawn_to_its_parent() -> None:
+def test_a_group_is_learnt_from_its_pages_and_pulled_towards_its_parent() -> None:
     fast = [after(*[(1.0, True)] * 6)] * 40
     own = learnt(fast, IGNORANT, IGNORANT, 16.0, 5)
     drawn = learnt(fast[:2], IGNORANT, IGNORANT, 16.0, 5)
     assert likely_rate(own.weights) > 3 * likely_rate(drawn.weights) > likely_rate(IGNORANT.weights)
 
 
-def test_pages_of_a_known_site_are_judged_by_it_from_the_first_visit() -> None:
+def test_pages_of_a_known_site_use_its_prior_from_the_first_visit() -> None:
     learning = PriorLearning()
     for page in range(60):
         learning.followed(page, ("news.example", "/a"), after(*[(1.0, True)] * 5))

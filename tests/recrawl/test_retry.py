@@ -15,7 +15,7 @@ def test_a_failure_that_may_pass_is_tried_again(reason: Reason) -> None:
 
 
 @pytest.mark.parametrize("reason", sorted(set(Reason) - TRANSIENT))
-def test_any_other_end_is_final(reason: Reason) -> None:
+def test_any_other_failure_is_final(reason: Reason) -> None:
     assert next_due(0, reason, NOW, 0.0, Retry()) is None
 
 
@@ -29,7 +29,7 @@ def test_the_wait_is_jittered_by_up_to_half() -> None:
     assert next_due(0, Reason.DNS, NOW, 0.5, Retry()) == NOW + round(37.5 * SECOND)
 
 
-def test_tries_are_counted_with_the_first() -> None:
+def test_the_first_try_is_counted() -> None:
     assert next_due(1, Reason.TIMEOUT, NOW, 0.0, Retry(tries=3)) is not None
     assert next_due(2, Reason.TIMEOUT, NOW, 0.0, Retry(tries=3)) is None
     assert next_due(0, Reason.TIMEOUT, NOW, 0.0, Retry(tries=1)) is None
@@ -40,7 +40,7 @@ def test_F_H3_a_cut_body_is_tried_once_more() -> None:
     assert next_due(1, Reason.DISCONNECTED, NOW, 0.0, Retry(tries=9)) is None
 
 
-@pytest.mark.parametrize("wrong", [{"base_s": 0.0}, {"base_s": 10.0, "cap_s": 5.0}, {"tries": 0}])
-def test_settings_that_cannot_be_are_refused(wrong: dict[str, float]) -> None:
+@pytest.mark.parametrize("values", [{"base_s": 0.0}, {"base_s": 10.0, "cap_s": 5.0}, {"tries": 0}])
+def test_impossible_settings_are_refused(values: dict[str, float]) -> None:
     with pytest.raises(ValueError):
-        Retry(**wrong)  # type: ignore[arg-type]
+        Retry(**values)  # type: ignore[arg-type]

@@ -138,11 +138,11 @@ def test_F_U6_endless_hosts_under_one_domain_are_refused_and_good_ones_are_not()
     farms = WildcardDomains()
     for number in range(20):
         farms.learn(Url(f"http://real{number}.farm.org/"), marks(text(number)))
-    asked = 0
-    while isinstance(farms.judge(Url(f"http://x{asked}.farm.org/")), Allowed) and asked < 1000:
-        farms.learn(Url(f"http://x{asked}.farm.org/"), marks(text(999)))
-        asked += 1
-    assert asked <= 80
+    fetched = 0
+    while isinstance(farms.judge(Url(f"http://x{fetched}.farm.org/")), Allowed) and fetched < 1000:
+        farms.learn(Url(f"http://x{fetched}.farm.org/"), marks(text(999)))
+        fetched += 1
+    assert fetched <= 80
     verdict = farms.judge(Url("http://another.farm.org/"))
     assert isinstance(verdict, Denied) and "under farm.org" in verdict.rule
     assert farms.judge(Url("http://real7.farm.org/page")) == Allowed()
