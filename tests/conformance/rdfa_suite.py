@@ -1,13 +1,13 @@
 """The cases of the official RDFa test suite, read in place or under $GOSSAMER_CONFORMANCE."""
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyoxigraph as ox
+from tests.conformance import suites
 
-HOME = Path(os.environ.get("GOSSAMER_CONFORMANCE", Path(__file__).parents[3] / "shared" / "conformance")) / "rdfa"
+HOME = suites.HOME / "rdfa"
 SUITE = HOME / "test-cases"
 ACTION = ox.NamedNode("http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#action")
 TYPE = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")

@@ -1,13 +1,11 @@
 """The feedparser corpus: nothing raises, and links, ids, dates and titles are right in at least 98 %."""
 
-import os
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from tests.conformance.feeds_suite import holds, parts_of, read, rows
+from tests.conformance.suites import HOME
 
-HOME = Path(os.environ.get("GOSSAMER_CONFORMANCE", Path(__file__).parents[3] / "shared" / "conformance"))
 SUITE = HOME / "feeds"
 
 ENTITY_CHANGED = "HTML 5 assigns other characters to these entities than HTML 4"

@@ -3,13 +3,12 @@
 import asyncio
 import base64
 import json
-import os
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conformance.suites import HOME
 
 from gossamer.base.clock import SystemClock
 from gossamer.base.environment import AddressPlan, Network
@@ -20,7 +19,6 @@ from gossamer.fetch.pool import Connections
 from gossamer.values.outcome import Failed, Fetched, Outcome, Reason, Refused
 from gossamer.values.url import url_of
 
-HOME = Path(os.environ.get("GOSSAMER_CONFORMANCE", Path(__file__).parents[3] / "shared" / "conformance"))
 STREAMS = HOME / "http" / "llhttp_responses.json"
 SETTINGS = Fetch(contact="https://example.org/bot", timeout_s=60.0, least_rate_after_s=60.0)
 LATE_S = 5.0

@@ -6,14 +6,13 @@ $GOSSAMER_CONFORMANCE; without it these tests are skipped.
 """
 
 import json
-import os
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import pyoxigraph as ox
 import pytest
 from selectolax.lexbor import LexborHTMLParser
+from tests.conformance.suites import HOME
 
 from gossamer.extract.jsonld.contexts import USER_CONTEXTS
 from gossamer.extract.jsonld.reader import Relabelled, read_script
@@ -23,7 +22,6 @@ from gossamer.parse.html.tree import scan_html
 from gossamer.values.page import MOST_TRIPLES, Triple, ntriples
 from gossamer.values.url import url_of
 
-HOME = Path(os.environ.get("GOSSAMER_CONFORMANCE", Path(__file__).parents[3] / "shared" / "conformance"))
 SUITE = HOME / "jsonld-html"
 SUITE_URL = "https://w3c.github.io/json-ld-api/tests/"
 FORMATS = {".nq": ox.RdfFormat.N_QUADS, ".jsonld": ox.RdfFormat.JSON_LD}

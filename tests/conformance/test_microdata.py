@@ -4,7 +4,6 @@ The suite is read in place, or under $GOSSAMER_CONFORMANCE; without it these tes
 """
 
 import json
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 from selectolax.lexbor import LexborHTMLParser
+from tests.conformance.suites import HOME
 
 from gossamer.extract.microdata import REGISTRY, Registry, read_microdata
 from gossamer.extract.source import FoundFacts, Source
@@ -19,7 +19,6 @@ from gossamer.extract.terms import Labels
 from gossamer.parse.html.tree import scan_html
 from gossamer.values.page import ntriples
 
-HOME = Path(os.environ.get("GOSSAMER_CONFORMANCE", Path(__file__).parents[3] / "shared" / "conformance"))
 SUITE = HOME / "microdata" / "tests"
 SUITE_URL = "http://w3c.github.io/microdata-rdf/tests/"
 """The URL of the suite; some expected results contain it."""

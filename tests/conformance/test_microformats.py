@@ -4,17 +4,16 @@ The suite is read in place, or under $GOSSAMER_CONFORMANCE; without it these tes
 """
 
 import json
-import os
 from pathlib import Path
 
 import pytest
 from selectolax.lexbor import LexborHTMLParser
+from tests.conformance.suites import HOME
 from tests.extract.canonical_json import parsed
 
 from gossamer.parse.html.tree import scan_html
 from gossamer.values.url import url_of
 
-HOME = Path(os.environ.get("GOSSAMER_CONFORMANCE", Path(__file__).parents[3] / "shared" / "conformance"))
 SUITE = HOME / "microformats2" / "tests"
 FOLDERS = {"microformats-v2": 78, "microformats-v2-unit": 19, "microformats-v1": 39, "microformats-mixed": 4}
 

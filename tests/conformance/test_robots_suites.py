@@ -8,17 +8,15 @@ loosely; Protego always does.
 import base64
 import json
 import lzma
-import os
-from pathlib import Path
 
 import pytest
+from tests.conformance.suites import HOME
 
 from gossamer.rules.robots import explain, judge, parse
 from gossamer.values.outcome import Allowed
 from gossamer.values.robots import Naming, ParsedRobots, Robots, RobotsState
 from gossamer.values.url import url_of
 
-HOME = Path(os.environ.get("GOSSAMER_CONFORMANCE", Path(__file__).parents[3] / "shared" / "conformance"))
 SUITES = HOME / "robots"
 STANDARD = {
     "google_spec_test": 378,

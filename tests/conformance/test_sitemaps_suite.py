@@ -1,16 +1,14 @@
 """All public sitemap examples, with the results that their suites expect."""
 
 import json
-import os
-from pathlib import Path
 
 import pytest
+from tests.conformance.suites import HOME
 
 from gossamer.base.clock import SECOND, from_words
 from gossamer.parse.sitemaps import Sitemap, parse_sitemap
 from gossamer.values.url import url_of
 
-HOME = Path(os.environ.get("GOSSAMER_CONFORMANCE", Path(__file__).parents[3] / "shared" / "conformance"))
 SUITE = HOME / "sitemaps"
 CASES = SUITE / "crawler-commons" / "inline_cases.json"
 FILES = {

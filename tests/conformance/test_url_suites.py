@@ -8,19 +8,17 @@ how many rows our `identity_of` agrees, and gives the reason for every kind of d
 import contextlib
 import csv
 import json
-import os
 import re
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 import ada_url
 import pytest
+from tests.conformance.suites import HOME
 
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.scope import domain_of
 from gossamer.values.url import url_of
 
-HOME = Path(os.environ.get("GOSSAMER_CONFORMANCE", Path(__file__).parents[3] / "shared" / "conformance"))
 SUITES = HOME / "url"
 PARTS = ("href", "origin", "protocol", "username", "password", "host", "hostname", "port", "pathname", "search", "hash")
 

@@ -4,13 +4,13 @@ The vocabulary's document is read from disk, not fetched. The suite is read in p
 $GOSSAMER_CONFORMANCE; without it these tests are skipped.
 """
 
-import os
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pyoxigraph as ox
 import pytest
+from tests.conformance.suites import HOME
 
 from gossamer.extract.page import extract
 from gossamer.extract.rdfa.entailment import expanded
@@ -21,7 +21,6 @@ from gossamer.values.page import Triple, ntriples
 from gossamer.values.tree import Survey
 from gossamer.values.url import url_of
 
-HOME = Path(os.environ.get("GOSSAMER_CONFORMANCE", Path(__file__).parents[3] / "shared" / "conformance"))
 SUITE = HOME / "rdfa"
 ACTION = ox.NamedNode("http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#action")
 ASKS_FOR = ox.NamedNode("http://rdfa.info/vocabs/rdfa-test#queryParam")

@@ -4,10 +4,9 @@ The files are read in place, or under $GOSSAMER_CONFORMANCE; without them these 
 """
 
 import json
-import os
-from pathlib import Path
 
 import pytest
+from tests.conformance.suites import HOME
 
 from gossamer.archive.foreign import foreign
 from gossamer.archive.foreign_records import ImportReport
@@ -18,7 +17,6 @@ from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.testing import FakeClock
 
-HOME = Path(os.environ.get("GOSSAMER_CONFORMANCE", Path(__file__).parents[3] / "shared" / "conformance"))
 SUITE = HOME / "warc"
 OBSERVED = json.loads((SUITE / "observed_counts.json").read_text()) if SUITE.is_dir() else {}
 AGREED = sorted(

@@ -194,7 +194,7 @@ def _with_at_most(most: int) -> object:
     return made
 
 
-def test_conclusions_are_complete_up_to_the_limit_and_all_true(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_conclusions_cut_at_a_limit_are_all_true(monkeypatch: pytest.MonkeyPatch) -> None:
     stated = [Triple("<urn:a>", entailment.RDF_TYPE, "<urn:1>"), Triple("<d>", entailment.USES_VOCABULARY, "<urn:v>")]
     chain = [Triple(f"<urn:{n}>", entailment.SUB_CLASS, f"<urn:{n + 1}>") for n in range(1, 9)]
     whole = entailment.expanded(stated, {"urn:v": chain})

@@ -262,7 +262,7 @@ def test_a_property_outside_items_is_ignored() -> None:
     assert lines(f'<p itemprop="x" itemscope {T}><b itemprop="name">x</b></p>') == []
 
 
-def test_a_fact_knows_the_element_that_states_it() -> None:
+def test_a_fact_has_the_element_that_states_it() -> None:
     facts = read(item('<b itemprop="name">x</b><i itemprop="maker" itemscope></i>'))
     assert [place.tag for place in facts.places] == ["div", "b", "i"]
     assert facts.syntaxes == ("microdata",)

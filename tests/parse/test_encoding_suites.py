@@ -4,16 +4,14 @@ Read in place, or under $GOSSAMER_CONFORMANCE; without it these tests are skippe
 """
 
 import json
-import os
 import re
-from pathlib import Path
 
 import pytest
+from tests.conformance.suites import HOME
 
 from gossamer.parse.charset import ENCODING_OF, charset_of, decode, encoding_named, prescan
 from gossamer.parse.sniff import media_type_of
 
-HOME = Path(os.environ.get("GOSSAMER_CONFORMANCE", Path(__file__).parents[3] / "shared" / "conformance"))
 SUITE = HOME / "encoding"
 GUESS_FLOOR = 208
 NOT_READ = {"EUC-TW", "Johab", "iso-2022-kr"}

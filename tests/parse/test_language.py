@@ -4,18 +4,16 @@ Read in place, or under $GOSSAMER_CONFORMANCE; without it these tests are skippe
 """
 
 import html
-import os
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 import pytest
+from tests.conformance.suites import HOME
 
 from gossamer.parse.charset import charset_of, decode
 from gossamer.parse.content import xml_text
 from gossamer.parse.language import language_of
 
-HOME = Path(os.environ.get("GOSSAMER_CONFORMANCE", Path(__file__).parents[3] / "shared" / "conformance"))
 SUITE = HOME / "encoding" / "chardet"
 LANGUAGES = {
     "hungarian": "hu", "croatian": "hr", "czech": "cs", "polish": "pl", "slovak": "sk", "slovene": "sl",

@@ -50,7 +50,7 @@ def test_oddities_are_reported_with_their_lines() -> None:
         (b"User-agent:\nDisallow: /\n", ["no-name"]),
     ],
 )
-def test_a_file_without_errors_has_no_oddities(body: bytes, kinds: list[str]) -> None:
+def test_only_files_with_errors_have_oddities(body: bytes, kinds: list[str]) -> None:
     assert [oddity.kind for oddity in survey(body, AGENT).oddities] == kinds
 
 

@@ -66,7 +66,7 @@ def test_a_folder_ends_at_the_last_slash_of_the_path() -> None:
     assert folder_of(Url("https://a.test/x/y?a=/b/")) == "https://a.test/x/"
 
 
-def test_hosts_without_a_registrable_domain_are_their_own() -> None:
+def test_hosts_without_a_registrable_domain_are_their_own_domain() -> None:
     assert [domain_of(name) for name in ("localhost", "github.io", "1.2.3.4", "::1", "a.b.example.org.")] == [
         "localhost",
         "github.io",
