@@ -105,7 +105,7 @@ def test_titles_can_be_left_out() -> None:
     assert feed.entries[0].url is not None and feed.entries[0].title == "" == feed.title
 
 
-def test_feeds_are_found_in_the_head_of_a_page() -> None:
+def test_feeds_are_found_by_link_elements_in_head_and_body() -> None:
     page = b"""<html><head><link rel="alternate" type="application/rss+xml" href="/rss">
     <link rel="ALTERNATE home" type="application/atom+xml; charset=utf-8" href="atom">
     <link rel="alternate" type="application/feed+json" href="f.json"><link rel="alternate" hreflang="de" href="/de">
@@ -116,6 +116,7 @@ def test_feeds_are_found_in_the_head_of_a_page() -> None:
     urls = {link.url.text for link in links_of(page_tree, AT).links}
     assert urls >= {"https://example.org/rss", "https://example.org/blog/atom", "https://example.org/blog/f.json"}
     assert "https://example.org/no" not in urls
+    assert "https://example.org/late" in urls
 
 
 @given(st.binary(max_size=200))
