@@ -1,4 +1,4 @@
-"""A person's words, read and answered over real indexes."""
+"""Typed queries, parsed and answered with real indexes."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -70,7 +70,7 @@ def word(*text: str, **more: object) -> Word:
         ("\0\n\t", Query()),
     ],
 )
-def test_how_words_are_read(text, query):
+def test_a_typed_query_is_parsed(text, query):
     assert parse(text) == query
 
 
@@ -81,13 +81,13 @@ def test_how_words_are_read(text, query):
         "vocab:schema has:name lang:de syntax:rdfa since:2026-01-01 until:2026-01-02T03:04:05Z sort:oldest url:x",
     ],
 )
-def test_a_query_is_written_as_it_is_read(text):
+def test_a_written_query_is_parsed_to_the_same_query(text):
     assert parse(text_of(parse(text))) == parse(text)
 
 
-def test_every_facet_is_one_click_there_and_one_back():
-    asked = parse("fish -type:Recipe", offset=20)
-    chosen = toggled(asked, "type", "Recipe")
+def test_a_facet_is_turned_on_and_off():
+    query = parse("fish -type:Recipe", offset=20)
+    chosen = toggled(query, "type", "Recipe")
     assert chosen == parse("fish type:Recipe")
     assert toggled(chosen, "type", "Recipe") == parse("fish")
     assert toggled(chosen, "type", "Recipe", unwanted=True) == parse("fish -type:Recipe")
@@ -95,7 +95,7 @@ def test_every_facet_is_one_click_there_and_one_back():
 
 
 @pytest.mark.parametrize("text", ["a" * 1_000_000, "(" * 10_000, '"' * 10_000, "-" * 5_000])
-def test_F_W13_what_is_far_too_long_is_refused(text):
+def test_F_W13_a_query_that_is_far_too_long_is_refused(text):
     with pytest.raises(QueryRefused):
         parse(text)
 
@@ -106,7 +106,7 @@ def test_F_W14_an_offset_beyond_the_limits_is_refused():
 
 
 @pytest.fixture
-def rooms(tmp_path):
+def parts(tmp_path):
     clock = FakeClock()
     index = IndexWriter(tmp_path / "index", DiskFiles(), silent)
     links = LinksWriter(tmp_path / "links.db", DiskFiles(), silent)
@@ -114,8 +114,8 @@ def rooms(tmp_path):
     links.open()
     search = Search(Searcher(tmp_path / "index"), LinksReader(tmp_path / "links.db"), clock)
     yield index, links, search, clock
-    for room in (search, index, links):
-        room.close()
+    for part in (search, index, links):
+        part.close()
 
 
 def put(index: IndexWriter, links: LinksWriter, *readings: Reading) -> None:
@@ -124,13 +124,13 @@ def put(index: IndexWriter, links: LinksWriter, *readings: Reading) -> None:
         view.commit()
 
 
-def reading(address: str, content: str, links: tuple[tuple[str, str], ...] = (), **more: object) -> Reading:
-    found = tuple(Link(Url(target), text) for target, text in links)
-    return Reading(1, 1, Page(Url(address), "text/html", "utf-8", content=content, links=found, **more))
+def reading(url: str, content: str, links: tuple[tuple[str, str], ...] = (), **more: object) -> Reading:
+    outgoing = tuple(Link(Url(target), text) for target, text in links)
+    return Reading(1, 1, Page(Url(url), "text/html", "utf-8", content=content, links=outgoing, **more))
 
 
-def test_an_answer_says_what_was_found_and_who_speaks_of_it(rooms):
-    index, links, search, clock = rooms
+def test_an_answer_has_hits_with_the_links_that_lead_to_them(parts):
+    index, links, search, clock = parts
     put(
         index,
         links,
@@ -148,8 +148,8 @@ def test_an_answer_says_what_was_found_and_who_speaks_of_it(rooms):
     assert msgspec.json.decode(msgspec.json.encode(answer))["hits"][0]["snippet"][1] == ["tropical", True]
 
 
-def test_M_Z2_a_search_sees_new_commits_within_a_second(rooms):
-    index, links, search, clock = rooms
+def test_M_Z2_a_search_sees_new_commits_within_a_second(parts):
+    index, links, search, clock = parts
     put(index, links, reading("http://a.test/1", "fish"))
     assert search.find(parse("fish")).total == 1
     put(index, links, reading("http://a.test/2", "fish"))
@@ -157,13 +157,13 @@ def test_M_Z2_a_search_sees_new_commits_within_a_second(rooms):
     assert search.find(parse("fish")).total == 2
 
 
-def test_searching_before_anything_was_crawled_finds_nothing(tmp_path):
+def test_a_search_without_an_index_finds_nothing(tmp_path):
     search = Search(Searcher(tmp_path / "index"), LinksReader(tmp_path / "links.db"), FakeClock())
     assert search.find(parse("fish")).hits == ()
 
 
-def test_searching_goes_on_when_the_index_is_deleted_and_made_again(rooms, tmp_path):
-    index, links, search, clock = rooms
+def test_search_continues_when_the_index_is_deleted_and_made_again(parts, tmp_path):
+    index, links, search, clock = parts
     put(index, links, reading("http://a.test/1", "fish"))
     assert search.find(parse("fish")).total == 1
     index.close()
@@ -182,15 +182,15 @@ AWKWARD = st.text(st.sampled_from(list("ab \"'-:()*?~^[]{}\\/+&|!.\0\ud800é日"
 @given(AWKWARD)
 @example('"-a')
 @example('-"type:x')
-def test_F_W13_nothing_a_person_types_is_an_error(text):
+def test_F_W13_no_typed_query_is_an_error(text):
     query = parse(text)
     assert all(part.strip() for word in (*query.wanted, *query.without) for part in word.text)
     assert parse(text_of(query)) == query
 
 
-def test_F_W13_awkward_texts_are_answered(rooms):
-    index, links, search, _ = rooms
-    put(index, links, reading("http://a.test/1", "fish and (a+)+$ things"))
+def test_F_W13_awkward_texts_are_answered(parts):
+    index, links, search, _ = parts
+    put(index, links, reading("http://a.test/1", "fish and (a+)+$ words"))
     for text in (
         "(a+)+$",
         "*",
@@ -208,8 +208,8 @@ def test_F_W13_awkward_texts_are_answered(rooms):
     assert search.find(parse("fish \ud800")).total == 1
 
 
-def test_a_page_is_told_with_its_text_its_links_and_who_links_to_it(rooms):
-    index, links, search, clock = rooms
+def test_a_page_is_returned_with_its_text_and_its_incoming_and_outgoing_links(parts):
+    index, links, search, clock = parts
     fish, other = Url("http://a.test/fish"), Url("http://b.test/")
     assert search.stored(fish) is None
     put(index, links, reading(fish.text, "All about fish", title="Fish"))
@@ -223,8 +223,8 @@ def test_a_page_is_told_with_its_text_its_links_and_who_links_to_it(rooms):
     assert [link.url for link in search.outgoing(other)] == [fish]
 
 
-def test_searches_may_come_from_several_threads(rooms):
-    index, links, search, clock = rooms
+def test_several_threads_can_search(parts):
+    index, links, search, clock = parts
     put(index, links, reading("http://a.test/", "fish", (("http://a.test/2", "x"),)))
 
     def ask(_: int) -> int:
@@ -235,21 +235,21 @@ def test_searches_may_come_from_several_threads(rooms):
         assert set(pool.map(ask, range(40))) == {2}
 
 
-def test_views_that_are_replaced_twice_while_they_are_opened_are_looked_up_again(rooms, tmp_path):
-    index, links, _, clock = rooms
+def test_views_that_are_replaced_while_they_are_opened_are_opened_again(parts, tmp_path):
+    index, links, _, clock = parts
     put(index, links, reading("http://a.example/", "tropical fish"))
     replaced = iter([tmp_path / "removed", tmp_path / "removed too", tmp_path])
 
     def moved() -> tuple[Searcher, LinksReader] | None:
-        there = next(replaced, None)
-        return None if there is None else (Searcher(there / "index"), LinksReader(there / "links.db"))
+        folder = next(replaced, None)
+        return None if folder is None else (Searcher(folder / "index"), LinksReader(folder / "links.db"))
 
     search = Search(Searcher(tmp_path / "first"), LinksReader(tmp_path / "first.db"), clock, moved=moved)
     assert search.find(parse("fish")).total == 1
     search.close()
 
 
-def test_views_that_never_stand_still_are_refused_in_the_end(tmp_path):
+def test_views_that_are_replaced_without_end_give_an_error(tmp_path):
     def moved() -> tuple[Searcher, LinksReader]:
         return Searcher(tmp_path / "index"), LinksReader(tmp_path / "links.db")
 
@@ -258,7 +258,7 @@ def test_views_that_never_stand_still_are_refused_in_the_end(tmp_path):
         search.find(parse("fish"))
 
 
-def test_F_X12_an_index_that_should_be_there_is_not_nothing_found(tmp_path):
+def test_F_X12_a_missing_index_is_an_error_and_not_an_empty_result(tmp_path):
     def refuse_lost() -> None:
         raise ViewDamaged(tmp_path / "index", "it is missing")
 
@@ -268,8 +268,8 @@ def test_F_X12_an_index_that_should_be_there_is_not_nothing_found(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["meta.json", "format"])
-def test_F_X12_what_cannot_be_read_while_an_index_is_opened_is_damage(rooms, tmp_path, name):
-    index, links, _, _ = rooms
+def test_F_X12_an_index_with_unreadable_files_is_an_error(parts, tmp_path, name):
+    index, links, _, _ = parts
     put(index, links, reading("http://a.example/", "tropical fish"))
     (tmp_path / "index" / name).unlink()
     (tmp_path / "index" / name).mkdir()
