@@ -1,4 +1,4 @@
-"""The documents tell the truth: links lead somewhere, commands exist, formats and settings are those of the code."""
+"""The documents match the code: links work, commands exist, formats and settings are described."""
 
 import inspect
 import re
@@ -34,7 +34,7 @@ COMMANDS = {one.name for one in commands.COMMANDS} | {"config"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_in_the_documents_lead_somewhere(page: Path) -> None:
+def test_links_in_the_documents_work(page: Path) -> None:
     lost = [
         target
         for target in LINK.findall(page.read_text())
@@ -44,11 +44,10 @@ def test_links_in_the_documents_lead_somewhere(page: Path) -> None:
 
 
 def in_code(page: Path) -> Iterator[str]:
-    """Lines of code blocks and pieces of inline code, without the remarks behind them; what a page says is not there
-    yet is left out."""
+    """Lines of code blocks and inline code, without comments; lines of a page with "not yet" are left out."""
     text = "\n".join(line for line in page.read_text().splitlines() if "not yet" not in line)
-    for found in CODE.findall(text):
-        for line in found.strip("`").splitlines():
+    for code in CODE.findall(text):
+        for line in code.strip("`").splitlines():
             yield line.partition("  #")[0].strip()
 
 
@@ -64,7 +63,7 @@ def test_every_command_in_the_documents_exists(page: Path) -> None:
     assert unknown == []
 
 
-def test_every_whole_command_line_of_the_readme_is_understood() -> None:
+def test_every_complete_command_line_of_the_readme_can_be_parsed() -> None:
     lines = [line for line in command_lines(ROOT / "README.md") if len(line.split()) > 2]
     assert len(lines) >= 10
     for line in lines:
@@ -85,14 +84,14 @@ def test_flags_named_in_the_readme_exist(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_the_settings_page_is_up_to_date() -> None:
-    """`gossamer config show --markdown > docs/settings.md` makes it so."""
+    """`gossamer config show --markdown > docs/settings.md` writes it."""
     text = (DOCS / "settings.md").read_text()
     assert text == documented(keys())
     for key in keys():
         assert f"`{key.variable}`" in text and key.says in text
 
 
-def test_the_decision_on_crash_points_names_all_of_them_and_no_other() -> None:
+def test_the_decision_on_crash_points_lists_exactly_the_crash_points() -> None:
     (record,) = DOCS.glob("decisions/0004-*.md")
     named = set(
         re.findall(r"`((?:frontier|archive|spool|links|graph|index|views|checkpoint)\.[a-z]+)`", record.read_text())
@@ -100,7 +99,7 @@ def test_the_decision_on_crash_points_names_all_of_them_and_no_other() -> None:
     assert named == set(CRASH_POINTS)
 
 
-def test_decisions_are_numbered_and_fit_on_one_screen() -> None:
+def test_decisions_are_numbered_and_short() -> None:
     records = sorted((DOCS / "decisions").glob("*.md"))
     assert [record.name[:4] for record in records] == [f"{number:04}" for number in range(1, len(records) + 1)]
     for record in records:
@@ -112,7 +111,7 @@ def formats() -> str:
 
 
 def test_every_file_of_a_data_directory_is_described() -> None:
-    directory = Directory(Path("there"))
+    directory = Directory(Path("directory"))
     named = [path.name for path in (directory.config, directory.state, directory.control, directory.links)]
     named += [path.name for path in directory.folders()[1:]]
     named += [directory.indexer_lock.name, directory.facts_lock.name, "writer.lock", "position", "format", "confirmed"]

@@ -1,4 +1,4 @@
-"""The README's commands, in its order, as it has them; only the site is one of this machine."""
+"""The commands of the README, unchanged and in order, except that the site is on this machine."""
 
 import os
 import re
@@ -14,12 +14,12 @@ from tests.cli.site import PATIENCE_S, Site, harbour, page, person, plain_enviro
 from gossamer.store.directory import Directory
 
 README = Path(__file__).parents[2] / "README.md"
-STAYING = ("gossamer demo", "gossamer serve")
+SERVERS = ("gossamer demo", "gossamer serve")
 
 
 def blocks(language: str) -> list[str]:
-    found = re.findall(r"^```(\w*)\n(.*?)^```$", README.read_text(), re.DOTALL | re.MULTILINE)
-    return [text for kind, text in found if kind == language]
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```$", README.read_text(), re.DOTALL | re.MULTILINE)
+    return [text for kind, text in fenced if kind == language]
 
 
 def lines() -> list[str]:
@@ -39,7 +39,7 @@ def shell(line: str, folder: Path) -> "subprocess.Popen[str]":
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_the_commands_of_the_readme_do_what_it_says(tmp_path: Path) -> None:
+def test_the_commands_of_the_readme_work(tmp_path: Path) -> None:
     program = tmp_path / "bin" / "gossamer"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m gossamer "$@"\n')
@@ -47,38 +47,38 @@ def test_the_commands_of_the_readme_do_what_it_says(tmp_path: Path) -> None:
     pages = harbour() | {"/people/0": page("Keeper 0", "Ada lives close by.", facts=person("Ada"))}
     with Site(pages).serving() as site:
         for line in lines():
-            asks = " --allow-address 127.0.0.1 --delay 0.02" if "--contact" in line else ""
-            here = line.replace("https://example.org/", f"{site.root}{asks}")
+            options = " --allow-address 127.0.0.1 --delay 0.02" if "--contact" in line else ""
+            local = line.replace("https://example.org/", f"{site.root}{options}")
             if "import other" in line:
-                assert_ends_well("gossamer export warc --dir example --out other.warc.gz", tmp_path)
-            if line.startswith(STAYING):
-                assert_serves(f"{here.partition('#')[0]} --port 0", tmp_path)
+                assert_succeeds("gossamer export warc --dir example --out other.warc.gz", tmp_path)
+            if line.startswith(SERVERS):
+                assert_serves(f"{local.partition('#')[0]} --port 0", tmp_path)
             else:
-                assert_ends_well(here, tmp_path)
+                assert_succeeds(local, tmp_path)
     assert (tmp_path / "facts.nq").read_text().count("\n") >= 12
     assert Directory(tmp_path / "copy").index.is_dir()
     for program_text in blocks("python"):
-        asked = program_text.replace("tropical fish", "close")
+        script = program_text.replace("tropical fish", "close")
         done = subprocess.run(
-            [sys.executable, "-c", asked], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_S
+            [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_S
         )
         assert done.returncode == 0 and "/people/0" in done.stdout, done.stderr
 
 
-def assert_ends_well(line: str, folder: Path) -> None:
+def assert_succeeds(line: str, folder: Path) -> None:
     done = shell(line, folder)
-    told, _ = done.communicate(timeout=PATIENCE_S)
-    assert done.returncode == 0, f"{line}\n{told}"
+    output, _ = done.communicate(timeout=PATIENCE_S)
+    assert done.returncode == 0, f"{line}\n{output}"
 
 
 def assert_serves(line: str, folder: Path) -> None:
-    """It prints an address that answers, and Ctrl-C ends it."""
+    """It prints a URL that answers, and Ctrl-C ends it."""
     running = shell(line, folder)
     assert running.stdout is not None
     with running.stdout:
-        address = re.search(r"http://\S+", running.stdout.readline())
-        assert address is not None, line
-        with urllib.request.urlopen(address[0], timeout=PATIENCE_S) as answer:
+        url = re.search(r"http://\S+", running.stdout.readline())
+        assert url is not None, line
+        with urllib.request.urlopen(url[0], timeout=PATIENCE_S) as answer:
             assert answer.status == 200
         running.send_signal(signal.SIGINT)
         running.stdout.read()
