@@ -1,4 +1,4 @@
-"""The figures of the house, counted: `python -m tests.architecture.figures` prints them."""
+"""Figures of the architecture: `python -m tests.architecture.figures` prints them."""
 
 import ast
 import re
@@ -29,7 +29,7 @@ LINES = [
     ["web", "api", "testing"],
     ["cli"],
 ]
-"""Who may import whom: what stands above, from what stands before it in this list. See docs/architecture.md."""
+"""Which room may import which: each one those on lines before its own. See docs/architecture.md."""
 LEVEL = {room: level for level, rooms in enumerate(LINES) for room in rooms}
 PARTICIPLES_ALLOWED = {
     "testing": "public: `gossamer.testing` ships the fakes",
@@ -65,7 +65,7 @@ def modules() -> list[Module]:
 
 
 def imported(tree: ast.Module) -> Iterator[tuple[ast.stmt, str]]:
-    """Each import: its statement, and the dotted name of what is imported (of a package's module, the module's)."""
+    """Each import: its statement and the dotted name of what is imported."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -83,7 +83,7 @@ def rooms_used(module: Module) -> set[str]:
 
 
 def upward_imports() -> list[str]:
-    """Imports of a room on the same line, or above."""
+    """Imports of a room on the same line or a later one."""
     return [
         f"{module.name} imports {used}"
         for module in modules()
@@ -95,7 +95,7 @@ def upward_imports() -> list[str]:
 
 @cache
 def importers() -> dict[str, set[str]]:
-    """By module: who imports it."""
+    """The modules that import each module."""
     known = {module.dotted for module in modules()}
     found: dict[str, set[str]] = defaultdict(set)
     for module in modules():
@@ -117,7 +117,7 @@ SINGLE_IMPORTERS = {
 
 
 def single_importers() -> list[str]:
-    """Modules below 100 lines that exist for one other."""
+    """Modules below 100 lines that only one other module imports."""
     return [
         f"{module.name} ({module.lines}) only for {min(users)}"
         for module in modules()
@@ -137,7 +137,7 @@ def participles() -> list[str]:
 
 
 def shared_class_names() -> dict[str, list[str]]:
-    """Public class names that mean several things."""
+    """Public class names that several modules define."""
     found: dict[str, list[str]] = defaultdict(list)
     for module in modules():
         for node in module.tree.body:
@@ -151,7 +151,7 @@ DATABASE_ROOMS = STORE_ROOMS | {"views", "monitor"}
 
 
 def state_named() -> list[str]:
-    """Modules that open or name `state.db` and should not."""
+    """Modules that open or name `state.db` although their room should not."""
     return [
         module.name
         for module in modules()
@@ -172,7 +172,7 @@ def databases_imported() -> list[str]:
 
 
 def long_constructors() -> list[str]:
-    """Constructors of more than 6 parameters; a frozen value is none."""
+    """Constructors with more than 6 parameters; dataclasses have none of their own."""
     found = []
     for module in modules():
         for node in ast.walk(module.tree):
@@ -186,7 +186,7 @@ def long_constructors() -> list[str]:
 
 
 VARIADIC = {"about", "Group"}
-"""They take any number of things that are alike."""
+"""They take any number of arguments of the same kind."""
 
 
 def long_calls() -> list[str]:
@@ -202,7 +202,7 @@ def long_calls() -> list[str]:
 
 
 def knots() -> list[str]:
-    """Modules that import each other in a circle, and those that import these."""
+    """Modules in import cycles, and those that import them."""
     sorter: TopologicalSorter[str] = TopologicalSorter({module.dotted: () for module in modules()})
     for used, users in importers().items():
         for user in users:
@@ -219,10 +219,10 @@ def knots() -> list[str]:
 NAMED = re.compile(r"gossamer((?:\.\w+)+)(?::(\w+))?")
 """A module, or something in it, named in a string: commands, jobs of workers, processes, the lazy names of the API."""
 ROOTS = ("gossamer.__init__", "gossamer.__main__", "gossamer.cli.main", "gossamer.testing")
-"""Where programs and tests of other people begin; everything else is reached from here, or does not exist."""
+"""The entry points of programs and of tests of other projects: everything else must be reachable from them."""
 OUTSIDE_USE = {
-    "router": "web/app.py asks every module of pages for its router",
-    "gossamer.testing": "shipped fakes for other people's tests",
+    "router": "web/app.py uses the router of every module of pages",
+    "gossamer.testing": "shipped fakes for the tests of other projects",
     "gossamer.api:open": "the public name `gossamer.open`, imported on first use",
     "gossamer.store.postgres.state:open_reader": "called on a module imported on first use: psycopg is an extra",
     "gossamer.demo.server:read_log": "reads the log of a server that runs as its own process, for the crash harness",
@@ -231,12 +231,12 @@ OUTSIDE_USE = {
 
 
 class Names(NamedTuple):
-    """What one module names, as far as it can mean something public of the package."""
+    """The names in one module that may refer to public symbols of the package."""
 
     imported: dict[str, str]
     """By local name: the dotted name it was imported from."""
     used: Counter[str]
-    """Names loaded, in annotations that are strings too."""
+    """Names that are loaded, also in annotations that are strings."""
     attributes: set[tuple[str, str]]
     """(name, attribute) of a plain name."""
     strings: set[str]
@@ -245,23 +245,23 @@ class Names(NamedTuple):
 
 @cache
 def names_of(module: Module) -> Names:
-    found = Names({}, Counter(), set(), set())
+    names = Names({}, Counter(), set(), set())
     for node in ast.walk(module.tree):
         if isinstance(node, ast.ImportFrom):
-            found.imported.update({alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names})
+            names.imported.update({alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names})
         elif isinstance(node, ast.Import):
-            found.imported.update({alias.asname or alias.name: alias.name for alias in node.names})
+            names.imported.update({alias.asname or alias.name: alias.name for alias in node.names})
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            found.used[node.id] += 1
+            names.used[node.id] += 1
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            found.attributes.add((node.value.id, node.attr))
+            names.attributes.add((node.value.id, node.attr))
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 200:
             if "gossamer." in node.value:
-                found.strings.update(f"gossamer{path}{':' * bool(symbol)}{symbol}"
+                names.strings.update(f"gossamer{path}{':' * bool(symbol)}{symbol}"
                                      for path, symbol in NAMED.findall(node.value))  # fmt: skip
             if not re.search(r"[a-z] [a-z]", node.value):  # no prose: it may be an annotation
-                found.used.update(re.findall(r"[A-Za-z_]\w+", node.value))
-    return found
+                names.used.update(re.findall(r"[A-Za-z_]\w+", node.value))
+    return names
 
 
 def public_symbols(module: Module) -> Iterator[tuple[str, int]]:
@@ -279,7 +279,7 @@ def public_symbols(module: Module) -> Iterator[tuple[str, int]]:
 
 
 def unused_symbols() -> list[str]:
-    """Public symbols that nothing in src uses: only tests do, or nobody."""
+    """Public symbols that nothing in src uses: at most tests do."""
     used: set[str] = set()
     for module in modules():
         names = names_of(module)

@@ -1,4 +1,4 @@
-"""The plan of the house, kept true: who may import whom, which doors lead outside, how big things may grow."""
+"""The rules of the architecture: imports between rooms, access to the outside, sizes."""
 
 import ast
 import re
@@ -32,7 +32,7 @@ LIMITS = {
     "public symbols that nothing in src uses": 0,
     "modules that no command, page, job or public name reaches": 0,
 }
-"""Ratchets: what is there now. Make a number smaller, never larger."""
+"""The current figures. Make a number smaller, never larger."""
 
 PURE = ("values", "config", "rules", "parse", "extract", "recrawl")
 OUTSIDE = {
@@ -40,12 +40,12 @@ OUTSIDE = {
     "multiprocessing", "threading", "shutil", "tempfile", "urllib", "http", "aiohttp", "httptools",
 }  # fmt: skip
 READS_FILES = {"config/load.py"}
-"""It reads gossamer.toml and the variables of the environment."""
+"""It reads gossamer.toml and environment variables."""
 BANNED_NAMES = re.compile(
     r"(Manager|Handler|Helper|Processor|Context|Impl)$|^Base[A-Z]|^(do|process|handle)_|^run_all$"
 )
 BANNED_MODULES = {"util", "utils", "misc", "common", "helpers", "data", "info"}
-# Names that a library obliges us to carry.
+# Names that a library requires.
 OBLIGED: set[str] = set()
 # Functions allowed past 60 lines, each with its profile in docs/decisions/. At most three.
 LONG_ALLOWED: dict[str, str] = {}
@@ -55,7 +55,7 @@ def test_every_room_is_in_the_plan() -> None:
     assert {module.room for module in modules()} - {"__init__", "__main__"} == set(LEVEL)
 
 
-def test_the_figures_of_the_house_do_not_grow(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_figures_of_the_architecture_do_not_grow(capsys: pytest.CaptureFixture[str]) -> None:
     found = figures()
     with capsys.disabled():
         print("", *(f"{number:7,} of at most {LIMITS[name]:7,}  {name}" for name, number in found.items()), sep="\n")
@@ -66,8 +66,8 @@ def test_modules_with_a_single_importer_are_listed_with_reasons() -> None:
     assert [one.partition(" ")[0] for one in single_importers()] == sorted(SINGLE_IMPORTERS)
 
 
-def test_the_stores_of_the_frontier_share_their_decisions_and_nothing_else() -> None:
-    """What one of them needs of the other is a decision, and belongs beside both."""
+def test_the_stores_of_the_frontier_do_not_import_each_other() -> None:
+    """Decisions that both need belong next to them."""
     wrong = [
         f"{module.name} imports {used}"
         for module in modules()
@@ -79,14 +79,14 @@ def test_the_stores_of_the_frontier_share_their_decisions_and_nothing_else() -> 
     assert wrong == [], "\n".join(wrong)
 
 
-def test_the_documents_draw_the_same_lines() -> None:
+def test_the_architecture_page_has_the_same_lines() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text()
     drawn = text.partition("## Who may import whom")[2].split("```")[1]
     names = [re.split(r"\s{2,}", line.strip())[0].split(" | ") for line in drawn.strip().splitlines()]
     assert names == LINES[::-1]
 
 
-def test_pure_rooms_reach_nothing_outside() -> None:
+def test_pure_rooms_do_no_input_or_output() -> None:
     wrong = []
     for module in modules():
         if module.room not in PURE or module.name in READS_FILES:
@@ -103,7 +103,7 @@ def test_pure_rooms_reach_nothing_outside() -> None:
 
 IO_OF_BASE = [["files"], ["processes"], ["environment"], ["tuning"]]
 
-# What each seam hides, and the only modules that may touch it.
+# The modules behind each seam, and the only ones that may import them.
 SEAMS = {
     "time": {"base/clock.py"},
     "random": {"base/environment.py"},
@@ -124,7 +124,7 @@ SEAMS = {
 }  # fmt: skip
 
 
-def test_nobody_reaches_round_a_seam() -> None:
+def test_no_module_bypasses_a_seam() -> None:
     wrong = []
     for _, name, tree, _ in modules():
         for node, used in imported(tree):
@@ -136,8 +136,8 @@ def test_nobody_reaches_round_a_seam() -> None:
     assert wrong == [], "\n".join(wrong)
 
 
-# The seams themselves (the faulty file layers too), and two that must act on their own process: a worker's limits, a
-# rehearsed crash.
+# The seams themselves (also the file layers with errors), and two that act on their own process: the limits of a
+# worker, and a simulated crash.
 EXEMPT = {"base/files.py", "testing.py", "base/processes.py", "base/clock.py", "workers/child.py", "base/tell.py"}
 WRITING = {"write_text", "write_bytes", "unlink", "rename", "touch", "rmdir", "mkdir", "symlink_to", "rmtree"}
 OS_CALLS = {"open", "fork", "system", "popen", "remove", "unlink", "rename", "replace", "mkdir", "makedirs", "kill",
@@ -146,7 +146,7 @@ CLOCK_CALLS = {"now", "utcnow", "today"}
 
 
 def reaching_calls(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Calls that write files, start or signal processes, or ask the time without going through a seam."""
+    """Calls that write files, start or signal processes, or read the clock without a seam."""
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
             continue
@@ -171,7 +171,7 @@ def reads_only(call: ast.Call) -> bool:
     return all(mode in ("r", "rb") for mode in modes)
 
 
-def test_modules_and_functions_keep_their_budget() -> None:
+def test_modules_and_functions_keep_their_size_limits() -> None:
     wrong = []
     for path, name, tree, _ in modules():
         lines = len(path.read_text().splitlines())
@@ -188,7 +188,7 @@ def test_modules_and_functions_keep_their_budget() -> None:
         assert (ROOT / "docs" / "decisions" / record).is_file()
 
 
-def test_names_say_what_things_are() -> None:
+def test_names_are_not_vague() -> None:
     wrong = []
     for path, name, tree, _ in modules():
         if path.stem in BANNED_MODULES:
@@ -201,8 +201,8 @@ def test_names_say_what_things_are() -> None:
 
 
 def test_imports_are_not_hidden() -> None:
-    """A hidden import dodges a cycle. Two kinds are no dodge: the lazy imports of the command line's doors, which
-    keep `--help` quick, and optional extras with an ImportError branch."""
+    """An import in a function hides a cycle. Two kinds are allowed: lazy imports of the commands, which keep `--help`
+    quick, and optional extras with an ImportError branch."""
     wrong = []
     for path, name, tree, _ in modules():
         if name.startswith("cli/"):
@@ -219,20 +219,20 @@ def test_imports_are_not_hidden() -> None:
     assert wrong == [], "\n".join(wrong)
 
 
-def test_nobody_swallows_every_exception() -> None:
+def test_no_module_catches_every_exception() -> None:
     wrong = []
     for _, name, tree, _ in modules():
         for node in ast.walk(tree):
             if isinstance(node, ast.ExceptHandler):
                 caught = ast.unparse(node.type) if node.type else "everything"
-                if caught in ("everything", "Exception", "BaseException") and not ends_the_job(name):
+                if caught in ("everything", "Exception", "BaseException") and not may_catch_all(name):
                     wrong.append(f"{name}:{node.lineno} catches {caught}")
     assert wrong == [], "\n".join(wrong)
 
 
-def ends_the_job(name: str) -> bool:
-    """The worker's child reports whatever its job raised, by name, and lives on: that is its purpose. What a
-    user wrote (a filter, a reader, a protocol) may raise anything, and must not end the crawl."""
+def may_catch_all(name: str) -> bool:
+    """A worker process reports any exception of its job, by name, and continues. Code of users (a filter, a reader, a
+    protocol) may raise anything, and must not end the crawl."""
     return name in (
         "workers/child.py",
         "plugins/filters.py",
@@ -242,7 +242,7 @@ def ends_the_job(name: str) -> bool:
     )
 
 
-def test_sql_stands_in_sql_files() -> None:
+def test_sql_is_in_sql_files() -> None:
     verbs = re.compile(
         r"^\s*(SELECT\s.+\sFROM|INSERT\s+(OR\s|INTO)|UPDATE\s.+\sSET|DELETE\s+FROM|CREATE\s+TABLE)\s", re.I
     )
@@ -257,5 +257,5 @@ def test_sql_stands_in_sql_files() -> None:
 
 
 @pytest.mark.parametrize("word", ["TODO", "FIXME", "NotImplementedError"])
-def test_nothing_is_left_open(word: str) -> None:
+def test_no_work_is_left_open(word: str) -> None:
     assert [name for path, name, _, _ in modules() if word in path.read_text()] == []

@@ -8,7 +8,7 @@ STARTS = {"ensure_future", "create_task"}
 
 
 def starts_without_owner(tree: ast.Module) -> list[int]:
-    """Lines that begin a task of the event loop itself; a TaskGroup's `create_task` is called on the group."""
+    """Lines that start a task on the event loop itself; `create_task` of a TaskGroup is called on the group."""
     lines = []
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module == "asyncio" and STARTS & {one.name for one in node.names}:
@@ -20,7 +20,7 @@ def starts_without_owner(tree: ast.Module) -> list[int]:
     return lines
 
 
-def test_no_task_is_begun_without_an_owner() -> None:
+def test_no_task_is_started_without_an_owner() -> None:
     found = {one.name: lines for one in modules() if (lines := starts_without_owner(one.tree))}
     found.pop("base/tasks.py")
     assert found == {}
