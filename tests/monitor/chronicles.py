@@ -1,4 +1,4 @@
-"""Chronicles of collections that were never crawled."""
+"""Made-up chronicles, for tests without a crawl."""
 
 from collections.abc import Sequence
 

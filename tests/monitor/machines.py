@@ -1,10 +1,10 @@
-"""A machine of fixed figures."""
+"""A fake machine with fixed figures."""
 
 from gossamer.monitor.pulse import NodeSample, ProcessSample, ThisMachine
 
 
 class FixedMachine(ThisMachine):
-    """A machine with the figures it was given; a test changes the fields."""
+    """It has the figures it was given; a test changes the fields."""
 
     def __init__(self, node: NodeSample) -> None:
         self.now = node

@@ -1,4 +1,4 @@
-"""The chronicle: bounded, thinned with age, and harmless when it is lost."""
+"""The chronicle is bounded, thinned with age, and may be lost without harm."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from gossamer.monitor.chronicle import (
 )
 
 
-def test_a_year_of_samples_is_some_hundreds_and_no_visit_is_forgotten() -> None:
+def test_a_year_of_samples_is_thinned_to_some_hundreds_and_all_visits_are_counted() -> None:
     samples = [sample(START_AT + hour * 60 * MINUTE) for hour in range(365 * 24)]
     kept: list[chronicle.FreshnessSample] = []
     for number, one in enumerate(samples):
@@ -31,62 +31,62 @@ def test_a_year_of_samples_is_some_hundreds_and_no_visit_is_forgotten() -> None:
     kept = thinned(kept, samples[-1].at)
     assert len(kept) < 600 and kept[0].at == samples[0].at and kept[-1].at == samples[-1].at
     assert visits_in(kept) == visits_in(samples)
-    assert len([one for one in kept if one.at > samples[-1].at - DAY]) >= 24, "the last day is whole"
+    assert len([one for one in kept if one.at > samples[-1].at - DAY]) >= 24, "the last day is complete"
 
 
-def test_older_samples_keep_fewer_sites_and_the_newest_all() -> None:
+def test_older_samples_keep_fewer_sites_and_the_newest_keeps_all() -> None:
     known = chronicle_of([0, 10, 20], [f"{number}.test" for number in range(50)])
     assert [len(one.sites) for one in known.samples] == [SITES_THEN, SITES_THEN, 50]
     assert all(one.site != "0.test" for each in known.without({"0.test"}).samples for one in each.sites)
 
 
-def test_shares_are_of_visits_and_of_bytes() -> None:
+def test_shares_of_visits_and_of_bytes() -> None:
     visits = Visits(10, 2, 6, received_bytes=1_000, spared_bytes=3_000)
     assert visits.changed_share == 0.2 and visits.spared_share == 0.75
     assert Visits().changed_share is None and Visits().spared_share is None
 
 
-def test_it_is_written_and_read_again(tmp_path: Path) -> None:
+def test_a_chronicle_is_written_and_read_again(tmp_path: Path) -> None:
     known, files = chronicle_of([0, 10, 20]), DiskFiles()
     chronicle.write(files, tmp_path, known)
     assert chronicle.read(files, tmp_path) == known
     assert chronicle.read(files, tmp_path / "nowhere") == Chronicle()
 
 
-def test_a_site_that_is_forgotten_is_named_no_more_in_the_file(tmp_path: Path) -> None:
+def test_a_site_that_is_forgotten_is_removed_from_the_file(tmp_path: Path) -> None:
     files = DiskFiles()
     chronicle.forget(files, tmp_path, {"a.test"})
-    assert files.names(tmp_path) == [], "nothing is made where nothing was"
+    assert files.names(tmp_path) == [], "no file is created"
     chronicle.write(files, tmp_path, chronicle_of([0, 10]))
     chronicle.forget(files, tmp_path, {"a.test"})
     assert [one.site for each in chronicle.read(files, tmp_path).samples for one in each.sites] == ["b.test"] * 2
 
 
-@pytest.mark.parametrize("spoilt", [b"", b"something else", packed(chronicle_of([0]))[:-1], b"x" + packed(Chronicle())])
-def test_one_that_is_damaged_is_as_good_as_none_and_says_why(spoilt: bytes, tmp_path: Path) -> None:
-    (tmp_path / chronicle.NAME).write_bytes(spoilt)
+@pytest.mark.parametrize("wrong", [b"", b"something else", packed(chronicle_of([0]))[:-1], b"x" + packed(Chronicle())])
+def test_a_damaged_chronicle_is_read_as_empty_and_the_error_says_why(wrong: bytes, tmp_path: Path) -> None:
+    (tmp_path / chronicle.NAME).write_bytes(wrong)
     assert chronicle.read(DiskFiles(), tmp_path) == Chronicle()
     with pytest.raises(ValueError, match="it is"):
-        unpacked(spoilt)
+        unpacked(wrong)
 
 
-def test_a_later_version_of_the_program_may_tell_more() -> None:
-    """Names are written, so that fields can be added."""
+def test_unknown_fields_of_a_later_version_are_ignored() -> None:
+    """Field names are stored, so that fields can be added."""
     coded = msgspec.msgpack.decode(msgspec.msgpack.encode(chronicle_of([0])))
-    coded["samples"][0]["visits"]["never heard of"] = 1
+    coded["samples"][0]["visits"]["unknown field"] = 1
     assert msgspec.convert(coded, Chronicle).samples[0].visits.visits == 10
 
 
-def test_a_moment_belongs_to_the_run_that_was_under_way() -> None:
+def test_a_time_belongs_to_the_run_that_was_active_then() -> None:
     first = CrawlRun(START_AT, START_AT + MINUTE, is_over=True)
     killed = CrawlRun(START_AT + 10 * MINUTE, START_AT + 10 * MINUTE)
     last = CrawlRun(START_AT + 60 * MINUTE, START_AT + 90 * MINUTE, is_over=True)
     runs = [first, killed, last]
-    moments = {-1: None, 0: first, 2: first, 9: None, 11: killed, 50: killed, 60: last, 91: last, 99: None}
-    assert {minute: run_at(runs, START_AT + minute * MINUTE) for minute in moments} == moments
+    times = {-1: None, 0: first, 2: first, 9: None, 11: killed, 50: killed, 60: last, 91: last, 99: None}
+    assert {minute: run_at(runs, START_AT + minute * MINUTE) for minute in times} == times
 
 
-def test_runs_are_begun_heard_of_and_ended() -> None:
+def test_runs_are_started_updated_and_ended() -> None:
     known = (
         Chronicle()
         .with_run(START_AT, False)

@@ -1,4 +1,4 @@
-"""What is wrong, and how to mend it."""
+"""Hints: what is wrong, and how to repair it."""
 
 from typing import Any
 
@@ -50,20 +50,20 @@ CASES: dict[str, tuple[str, Overview]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_each_trouble_is_named_with_a_way_to_mend_it(case: str) -> None:
-    expected, standing = CASES[case]
-    [hint] = hints(standing)
+def test_each_problem_is_reported_with_a_fix(case: str) -> None:
+    expected, overview = CASES[case]
+    [hint] = hints(overview)
     assert f"{hint.code} {hint.severity}" == expected
     assert hint.words.endswith(".") and hint.fix.endswith(".") and len(hint.words) < 250
     assert hint.link == "" or hint.link.startswith("/")
 
 
-def test_every_question_is_put_by_some_case() -> None:
-    spoken = [question for question in QUESTIONS if any(question(at) for _, at in CASES.values())]
-    assert spoken == list(QUESTIONS)
+def test_every_question_is_covered_by_a_case() -> None:
+    covered = [question for question in QUESTIONS if any(question(at) for _, at in CASES.values())]
+    assert covered == list(QUESTIONS)
 
 
-def test_a_crawl_that_is_well_gets_no_hints() -> None:
+def test_a_healthy_crawl_gets_no_hints() -> None:
     survey = HostSums(
         waiting_hosts=400, ready_hosts=100, fullest="a.test", fullest_queued=90, queued=9_000, mean_gap_s=1
     )
@@ -73,12 +73,12 @@ def test_a_crawl_that_is_well_gets_no_hints() -> None:
     assert hints(Overview([])) == ()
 
 
-def test_lag_that_shrinks_is_no_trouble_and_a_silent_crawler_has_none() -> None:
+def test_a_shrinking_lag_and_the_lag_of_a_silent_crawler_give_no_hint() -> None:
     assert hints(Overview([one("crawler", words_lag_s=40.0)], lag_before_s=60.0)) == ()
     assert [hint.code for hint in hints(Overview([one("crawler", "silent", words_lag_s=40.0)]))] == ["crawler-silent"]
 
 
-def test_the_gravest_comes_first() -> None:
+def test_the_most_severe_hint_comes_first() -> None:
     at = Overview(
         [one("crawler", says="paused"), one("indexer", "silent")],
         [node(disk_total=1e12, disk_free=900 * MIB)],

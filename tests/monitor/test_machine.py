@@ -1,4 +1,4 @@
-"""What the operating system says, as it is and as it might be."""
+"""The figures of the operating system, also where some are missing."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ def test_idle_and_waiting_for_disks_are_not_busy_and_guests_are_counted_once() -
     assert busy_and_passed(None) == (0.0, 0.0)
 
 
-def test_this_machine_says_what_it_has(tmp_path: Path) -> None:
+def test_the_figures_of_this_machine_are_read(tmp_path: Path) -> None:
     machine = ThisMachine(tmp_path)
     node = machine.node()
     assert node.name == machine.name() == os.uname().nodename
@@ -35,7 +35,7 @@ def test_this_machine_says_what_it_has(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [FileNotFoundError, RuntimeError, NotImplementedError, psutil.AccessDenied])
-def test_where_the_system_does_not_say_there_is_less_to_say_and_no_failure(
+def test_figures_that_the_system_does_not_give_are_zero(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: type[Exception]
 ) -> None:
     def refuse(*_: object, **__: object) -> object:
@@ -50,37 +50,37 @@ def test_where_the_system_does_not_say_there_is_less_to_say_and_no_failure(
     assert machine.process(1) is None
 
 
-def test_a_folder_that_is_not_there_has_no_disk(tmp_path: Path) -> None:
+def test_a_missing_folder_has_no_disk_figures(tmp_path: Path) -> None:
     node = ThisMachine(tmp_path / "gone").node()
     assert (node.disk_total, node.disk_free) == (0, 0) and node.memory_total > 0
 
 
-def test_the_speed_of_the_cores_is_not_always_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_speed_of_the_cores_is_zero(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(psutil, "cpu_freq", lambda: None)
     assert ThisMachine(tmp_path).node().mhz == 0.0
     monkeypatch.delattr(psutil, "cpu_freq")
     assert ThisMachine(tmp_path).node().mhz == 0.0
 
 
-def test_the_speed_is_asked_for_every_tenth_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[float] = []
+def test_the_speed_is_read_every_tenth_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[float] = []
     freq = namedtuple("freq", "current")
-    monkeypatch.setattr(psutil, "cpu_freq", lambda: freq(asked.append(1.0) or 1000.0 * len(asked)))
+    monkeypatch.setattr(psutil, "cpu_freq", lambda: freq(calls.append(1.0) or 1000.0 * len(calls)))
     machine = ThisMachine(tmp_path)
     assert [machine.node().mhz for _ in range(module.MHZ_EVERY + 1)] == [1000.0] * module.MHZ_EVERY + [2000.0]
 
 
-def test_a_process_that_has_ended_says_nothing_more(tmp_path: Path) -> None:
+def test_a_process_that_has_ended_has_no_figures(tmp_path: Path) -> None:
     machine = ThisMachine(tmp_path)
     child = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
     try:
-        found = machine.process(child.pid)
-        assert found is not None and found.rss > 0
+        figures = machine.process(child.pid)
+        assert figures is not None and figures.rss > 0
     finally:
         child.communicate()
     assert machine.process(child.pid) is None
 
 
-def test_the_fake_is_a_machine_too() -> None:
+def test_the_fake_has_the_interface_of_a_machine() -> None:
     fixed = FixedMachine(NodeSample("node-a", cores=4))
     assert fixed.name() == "node-a" and fixed.node().cores == 4 and fixed.process(1) is None

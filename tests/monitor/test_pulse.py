@@ -1,4 +1,4 @@
-"""A process takes its pulse."""
+"""The vitals that a process writes with each beat."""
 
 from pathlib import Path
 
@@ -10,11 +10,11 @@ from gossamer.monitor.pulse import NodeSample, ProcessReport, ProcessSample, Pul
 from gossamer.testing import FakeClock
 
 
-def told(control: Control) -> dict[str, Vitals]:
+def vitals_of(control: Control) -> dict[str, Vitals]:
     return {one.process: one for one in control.vitals()}
 
 
-def test_M_A10_each_beat_tells_time_cpu_memory_and_disk_of_process_workers_and_node(tmp_path: Path) -> None:
+def test_M_A10_each_beat_has_time_cpu_memory_and_disk_of_process_workers_and_node(tmp_path: Path) -> None:
     clock = FakeClock()
     machine = FixedMachine(NodeSample("node-a", 4, 2500.0, 100.0, 400.0, 8_000, 3_000, 90_000, 50_000))
     machine.processes = {7: ProcessSample(10.0, 1_000), 8: ProcessSample(5.0, 500)}
@@ -26,7 +26,7 @@ def test_M_A10_each_beat_tells_time_cpu_memory_and_disk_of_process_workers_and_n
             machine.processes = {7: ProcessSample(10.25, 1_100), 8: ProcessSample(6.0, 500)}
             machine.now = NodeSample("node-a", 4, 2500.0, 103.0, 404.0, 8_000, 2_000, 90_000, 40_000)
             assert pulse.beat(ProcessReport({"pages_s": 4.0}, "", {"pages": 9}), [8])
-            now = told(control)
+            now = vitals_of(control)
     crawler, reader, node = now["crawler"], now["reader 1"], now[NODE]
     assert (crawler.node, crawler.pid, crawler.version) == ("node-a", 7, __version__)
     assert crawler.at == clock.now() and crawler.since_at == clock.now() - 1_000_000
@@ -38,7 +38,7 @@ def test_M_A10_each_beat_tells_time_cpu_memory_and_disk_of_process_workers_and_n
     }  # fmt: skip
 
 
-def test_a_worker_that_is_replaced_is_counted_and_its_name_is_taken_over(tmp_path: Path) -> None:
+def test_a_replaced_worker_is_counted_and_its_successor_takes_its_name(tmp_path: Path) -> None:
     clock = FakeClock()
     machine = FixedMachine(NodeSample("a"))
     with Control(tmp_path / "control.db", clock) as control:
@@ -47,15 +47,15 @@ def test_a_worker_that_is_replaced_is_counted_and_its_name_is_taken_over(tmp_pat
             for workers in ([8, 9], [9], [9, 10]):
                 pulse.beat(ProcessReport({}), workers)
                 clock.advance(1)
-            now = told(control)
+            now = vitals_of(control)
             assert (now["reader 1"].pid, now["reader 2"].pid) == (10, 9)
             assert now["crawler"].figures["lost"] == 1
-        assert {name: one.state for name, one in told(control).items()} == {
+        assert {name: one.state for name, one in vitals_of(control).items()} == {
             NODE: "", "crawler": "ended", "reader 1": "ended", "reader 2": "ended",
         }  # fmt: skip
 
 
-def test_the_end_is_the_last_word_even_after_a_beat_that_comes_late(tmp_path: Path) -> None:
+def test_a_late_beat_does_not_change_the_state_ended(tmp_path: Path) -> None:
     clock = FakeClock()
     with Control(tmp_path / "control.db", clock) as control:
         pulse = Pulse("indexer", 7, control, FixedMachine(NodeSample("a")), clock)
@@ -64,4 +64,4 @@ def test_the_end_is_the_last_word_even_after_a_beat_that_comes_late(tmp_path: Pa
         assert not pulse.beat(ProcessReport({}, "", {"positions": {}}))
         [beat] = control.beats()
         assert beat.facts == {"positions": {"words": ["v", 3]}, "state": "ended"}
-        assert told(control)["indexer"].state == "ended"
+        assert vitals_of(control)["indexer"].state == "ended"

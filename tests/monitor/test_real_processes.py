@@ -1,4 +1,4 @@
-"""Real processes and their beats: a crawl of the demonstration web, an indexer that is killed, a disk that is full."""
+"""Real processes and their beats: a crawl of the demonstration web, a killed indexer, a full disk."""
 
 import asyncio
 import os
@@ -8,6 +8,8 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+
+from tests.web.site import Silent
 
 from gossamer.base.clock import SystemClock
 from gossamer.base.environment import Network, real_outside
@@ -32,22 +34,14 @@ SETTINGS = Settings(
 )
 
 
-class Unseen:
-    def heard(self, event: str, facts: dict[str, object]) -> None: ...
-
-    def beat(self) -> None: ...
-
-    def close(self) -> None: ...
-
-
 async def crawl_and_look(root: Path, look: Callable[[Callable[[], System]], object]) -> System:
-    """The crawl is slow enough to be looked at; `look` is called beside it, and says when it has seen enough."""
+    """Crawl slowly, and call `look` during the crawl until it returns true."""
     directory, outside, stop = Directory(root), real_outside(), asyncio.Event()
     async with DemoServer(WEB, SystemClock()) as server:
         plan = address_plan(WEB, server.port)
         crawling = asyncio.ensure_future(
             crawl_to_end(
-                directory, SETTINGS, [Url(one) for one in WEB.seeds], Network(plan, plan), outside, Unseen(), stop=stop
+                directory, SETTINGS, [Url(one) for one in WEB.seeds], Network(plan, plan), outside, Silent(), stop=stop
             )
         )
         while not directory.control.exists():
@@ -71,21 +65,21 @@ def by_name(system: System) -> dict[str, ProcessStatus]:
     return {one.name: one for one in system.processes}
 
 
-def test_M_A10_every_process_of_a_crawl_is_heard_of_every_second(tmp_path: Path) -> None:
+def test_M_A10_every_process_of_a_crawl_writes_a_beat_every_second(tmp_path: Path) -> None:
     seen: list[System] = []
 
     def look(system: Callable[[], System]) -> bool:
         seen.append(system())
         processes = by_name(seen[-1])
         is_at_work = "crawler" in processes and processes["crawler"].figures.get("pages", 0) > 0
-        are_there = processes.keys() >= EVERY_PROCESS
-        is_at_work = is_at_work and are_there and seen[-1].state == "running"
+        all_run = processes.keys() >= EVERY_PROCESS
+        is_at_work = is_at_work and all_run and seen[-1].state == "running"
         return is_at_work and len(seconds_of_crawler(tmp_path / "crawl")) >= 4
 
     last = asyncio.run(crawl_and_look(tmp_path / "crawl", look))
     now = by_name(seen[-1])
     assert now.keys() >= EVERY_PROCESS
-    assert len({one.pid for one in now.values()}) == len(now), "each is a process of its own"
+    assert len({one.pid for one in now.values()}) == len(now), "each has its own pid"
     for one in now.values():
         assert one.figures["rss"] > 10_000_000 and one.figures["cpu_s"] > 0 and one.version, one
     assert now["crawler"].pid == os.getpid() and now["crawler"].figures["pages"] > 0
@@ -98,7 +92,7 @@ def test_M_A10_every_process_of_a_crawl_is_heard_of_every_second(tmp_path: Path)
     ended = by_name(last)
     assert {ended["crawler"].life, ended["indexer"].life} == {"ended"} and "reader 1" not in ended
     assert last.state == "at rest" and last.nodes[0].life in ("fresh", "late", "ended")
-    assert len(seconds_of_crawler(tmp_path / "crawl")) >= 4, "the past is there to read when all have gone"
+    assert len(seconds_of_crawler(tmp_path / "crawl")) >= 4, "the history can be read after all processes have ended"
 
 
 def seconds_of_crawler(root: Path) -> set[int]:
@@ -106,8 +100,8 @@ def seconds_of_crawler(root: Path) -> set[int]:
         return {one.at // 1_000_000 for one in control.history(0) if one.process == "crawler"}
 
 
-def test_M_A10_an_indexer_that_is_killed_falls_silent_and_the_hour_is_told(tmp_path: Path) -> None:
-    """kill -9, at once and for good: nobody is left to say that it ended."""
+def test_M_A10_a_killed_indexer_is_shown_as_silent(tmp_path: Path) -> None:
+    """After kill -9 no process records that it ended."""
     directory = Directory(tmp_path / "killed")
     outside = real_outside()
     for folder in directory.folders():
@@ -120,8 +114,8 @@ def test_M_A10_an_indexer_that_is_killed_falls_silent_and_the_hour_is_told(tmp_p
             watch = Watch(directory, SETTINGS, outside, control)
 
             def life() -> str:
-                found = by_name(watch.system()).get("indexer")
-                return found.life if found else "unknown"
+                indexer = by_name(watch.system()).get("indexer")
+                return indexer.life if indexer else "unknown"
 
             wait_for(lambda: life() == "fresh")
             os.kill(indexer.pid, signal.SIGKILL)
@@ -130,15 +124,15 @@ def test_M_A10_an_indexer_that_is_killed_falls_silent_and_the_hour_is_told(tmp_p
         dead = by_name(system)["indexer"]
         assert dead.age_s >= 5 and dead.pid == indexer.pid
         assert [hint.code for hint in system.hints if hint.severity == "trouble"] == ["indexer-silent"]
-        assert system.nodes[0].life == "silent", "its machine may be gone with it"
+        assert system.nodes[0].life == "silent", "its machine may have failed with it"
     finally:
         ours.close()
         indexer.kill()
 
 
-def wait_for(happens: Callable[[], bool]) -> None:
+def wait_for(is_true: Callable[[], bool]) -> None:
     clock, until = SystemClock(), SystemClock().elapsed_s() + 300
-    while not happens():
+    while not is_true():
         assert clock.elapsed_s() < until, "it never happened"
         clock.pause(0.1)
 
@@ -156,16 +150,16 @@ with Control(Path(sys.argv[1]), SystemClock()) as control:
     with pulse.beating():
         assert pulse.beat(ProcessReport({"pages": 1}, "", {"pages": 1}))
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
-        kept = [pulse.beat(ProcessReport({"pages": n}, "", {"pages": n})) for n in range(20)]
-        assert not any(kept), kept
+        written = [pulse.beat(ProcessReport({"pages": n}, "", {"pages": n})) for n in range(20)]
+        assert not any(written), written
         resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         assert pulse.beat(ProcessReport({"pages": 99}, "", {"pages": 99}))
     print([beat.facts for beat in control.beats()])
 """
 
 
-def test_a_process_goes_on_while_nothing_can_be_written(tmp_path: Path) -> None:
-    """A real process that may not let any file grow: to SQLite that is a disk that fails."""
+def test_a_process_continues_while_nothing_can_be_written(tmp_path: Path) -> None:
+    """A real process whose files may not grow: to SQLite that is a failing disk."""
     done = subprocess.run(
         [sys.executable, "-c", FULL, str(tmp_path / "control.db")], capture_output=True, text=True, timeout=300
     )

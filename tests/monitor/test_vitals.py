@@ -1,4 +1,4 @@
-"""Signs of life in the control database: the last of each, and an hour of them that never grows."""
+"""Vitals in the control database: the last of each process, and at most one hour of history."""
 
 import sqlite3
 from pathlib import Path
@@ -18,19 +18,19 @@ def vitals(clock: FakeClock, process: str = "crawler", state: str = "", node: st
     return Vitals(node, process, 7, clock.now(), clock.now(), figures, state, "1.0")
 
 
-def test_M_A10_the_last_sign_of_life_of_every_process_of_every_node_is_kept(tmp_path: Path) -> None:
+def test_M_A10_the_last_vitals_of_every_process_of_every_node_are_kept(tmp_path: Path) -> None:
     clock = FakeClock()
     with Control(tmp_path / "control.db", clock) as control:
-        said = [vitals(clock, NODE, cpu=40.0), vitals(clock, "crawler", pages=1), vitals(clock, "web", node="b")]
-        assert control.note(said)
+        first = [vitals(clock, NODE, cpu=40.0), vitals(clock, "crawler", pages=1), vitals(clock, "web", node="b")]
+        assert control.note(first)
         clock.advance(1)
         newer = vitals(clock, "crawler", "paused", pages=2)
         assert control.beat("crawler", 7, {"pages": 2}, [newer])
-        assert control.vitals() == [said[0], newer, said[2]]
+        assert control.vitals() == [first[0], newer, first[2]]
         assert [beat.facts for beat in control.beats()] == [{"pages": 2}]
 
 
-def test_M_A10_an_hour_is_kept_and_no_more_however_long_it_runs(tmp_path: Path) -> None:
+def test_M_A10_exactly_one_hour_is_kept_in_a_long_run(tmp_path: Path) -> None:
     clock = FakeClock()
     with Control(tmp_path / "control.db", clock) as control:
         sizes = []
@@ -40,13 +40,13 @@ def test_M_A10_an_hour_is_kept_and_no_more_however_long_it_runs(tmp_path: Path) 
             if second in (4_000, 8_999):
                 [(pages,)] = sqlite3.connect(tmp_path / "control.db").execute("PRAGMA page_count").fetchall()
                 sizes.append(pages)
-        told = control.history(0)
-    assert len(told) == 2 * 3_600 and sizes[0] == sizes[1]
-    crawler = [one.figures["pages"] for one in told if one.process == "crawler"]
-    assert crawler == list(range(5_400, 9_000)), "oldest first, nothing missing"
+        history = control.history(0)
+    assert len(history) == 2 * 3_600 and sizes[0] == sizes[1]
+    crawler = [one.figures["pages"] for one in history if one.process == "crawler"]
+    assert crawler == list(range(5_400, 9_000)), "oldest first, none missing"
 
 
-def test_M_A10_the_past_is_still_there_after_everybody_has_gone(tmp_path: Path) -> None:
+def test_M_A10_the_history_remains_after_all_processes_have_ended(tmp_path: Path) -> None:
     clock = FakeClock()
     with Control(tmp_path / "control.db", clock) as control:
         control.note([vitals(clock, pages=1)])
@@ -58,7 +58,7 @@ def test_M_A10_the_past_is_still_there_after_everybody_has_gone(tmp_path: Path) 
         assert control.history(0) == []
 
 
-def test_workers_end_with_whoever_started_them_and_old_names_are_forgotten(tmp_path: Path) -> None:
+def test_workers_end_with_their_process_and_old_names_are_deleted(tmp_path: Path) -> None:
     clock = FakeClock()
     with Control(tmp_path / "control.db", clock) as control:
         control.note([vitals(clock, name) for name in ("reader 1", "reader 2", "query worker 1", "crawler")])
@@ -74,7 +74,7 @@ def test_workers_end_with_whoever_started_them_and_old_names_are_forgotten(tmp_p
     assert rows == [(1,)]
 
 
-def test_a_full_disk_costs_beats_and_nothing_else(tmp_path: Path) -> None:
+def test_a_full_disk_costs_only_beats(tmp_path: Path) -> None:
     clock = FakeClock()
     with Control(tmp_path / "control.db", clock) as control:
         control.note([vitals(clock, "crawler", pages=1)])
@@ -82,13 +82,13 @@ def test_a_full_disk_costs_beats_and_nothing_else(tmp_path: Path) -> None:
         control._connection.execute(f"PRAGMA max_page_count = {pages}")
         filled = [control.note([vitals(clock, f"reader {n}", words=1.0) for n in range(400)]) for _ in range(3)]
         assert filled == [False, False, False]
-        assert [one.process for one in control.vitals()] == ["crawler"], "all of a beat or nothing"
+        assert [one.process for one in control.vitals()] == ["crawler"], "a beat is written completely or not at all"
         control.end_workers("reader")
         control._connection.execute("PRAGMA max_page_count = 100000")
-        assert control.note([vitals(clock, "reader 1")]), "it goes on by itself"
+        assert control.note([vitals(clock, "reader 1")]), "writing works again"
 
 
-def test_a_busy_database_costs_beats_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_locked_database_costs_only_beats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(control_room, "BUSY_S", 0.05)
     with Control(tmp_path / "control.db", FakeClock()) as control:
         other = sqlite3.connect(tmp_path / "control.db", isolation_level=None)
@@ -100,15 +100,15 @@ def test_a_busy_database_costs_beats_and_nothing_else(tmp_path: Path, monkeypatc
         other.close()
 
 
-def test_use_is_told_between_two_moments() -> None:
+def test_cpu_use_is_measured_between_two_times() -> None:
     assert percent(None, CpuTime(10.0, 3.0)) == 0.0
     assert percent(CpuTime(10.0, 3.0), CpuTime(12.0, 4.0)) == 50.0
     assert percent(CpuTime(10.0, 3.0), CpuTime(10.0, 4.0)) == 0.0, "the clock stood still"
-    assert percent(CpuTime(10.0, 3.0), CpuTime(12.0, 1.0)) == 0.0, "another process under the same number"
+    assert percent(CpuTime(10.0, 3.0), CpuTime(12.0, 1.0)) == 0.0, "another process with the same pid"
 
 
 @given(st.lists(st.lists(st.integers(1, 30), unique=True, max_size=6), max_size=12))
-def test_names_of_workers_stay_few_and_a_living_one_keeps_its_own(turns: list[list[int]]) -> None:
+def test_worker_names_are_reused_and_a_running_worker_keeps_its_name(turns: list[list[int]]) -> None:
     known: dict[int, int] = {}
     for pids in turns:
         now = numbered(pids, known)
