@@ -103,7 +103,7 @@ def test_a_locked_database_costs_only_beats(tmp_path: Path, monkeypatch: pytest.
 def test_cpu_use_is_measured_between_two_times() -> None:
     assert percent(None, CpuTime(10.0, 3.0)) == 0.0
     assert percent(CpuTime(10.0, 3.0), CpuTime(12.0, 4.0)) == 50.0
-    assert percent(CpuTime(10.0, 3.0), CpuTime(10.0, 4.0)) == 0.0, "the clock stood still"
+    assert percent(CpuTime(10.0, 3.0), CpuTime(10.0, 4.0)) == 0.0, "the clock did not advance"
     assert percent(CpuTime(10.0, 3.0), CpuTime(12.0, 1.0)) == 0.0, "another process with the same pid"
 
 
