@@ -1,4 +1,4 @@
-"""axe-core over the page that a tab shows: the faults it finds against WCAG 2.2 A and AA, in words."""
+"""axe-core on the page in a tab: the violations of WCAG 2.2 A and AA that it finds, as text."""
 
 from functools import cache
 from pathlib import Path
@@ -11,7 +11,7 @@ RULES = """axe.run(document, { runOnly: %s, resultTypes: ["violations"] }).then(
   one.id + ": " + one.nodes.slice(0, 3).map((node) => node.html.slice(0, 160) + " " + node.failureSummary).join(" | ")
 ))"""
 ALL = '["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]'
-OF_COLOURS = '{ type: "rule", values: ["color-contrast", "link-in-text-block"] }'
+COLOUR_RULES = '{ type: "rule", values: ["color-contrast", "link-in-text-block"] }'
 
 
 @cache
@@ -20,23 +20,23 @@ def script() -> str:
 
 
 async def axe(page: Tab) -> list[str]:
-    """Empty when there is nothing to say. It runs through the debugger, so the page's policy stays as it is."""
+    """The violations. axe-core runs through the debugger, so the policy of the page stays unchanged."""
     await page.value(script() + "\n;0")
-    return await _ruled(page, ALL)
+    return await _violations(page, ALL)
 
 
 async def axe_in_both_themes(page: Tab) -> list[str]:
-    """In one visit: by day every rule, by night those that look at colours, for nothing else changes."""
+    """All rules in the light theme; in the dark theme only those about colours, as nothing else changes."""
     await set_theme(page, "light")
-    found = await axe(page)
+    violations = await axe(page)
     await set_theme(page, "dark")
-    return found + [f"in the dark: {fault}" for fault in await _ruled(page, OF_COLOURS)]
+    return violations + [f"in the dark theme: {one}" for one in await _violations(page, COLOUR_RULES)]
 
 
-async def _ruled(page: Tab, rules: str) -> list[str]:
-    found = await page.value(RULES % rules)
-    assert isinstance(found, list)
-    return found
+async def _violations(page: Tab, rules: str) -> list[str]:
+    violations = await page.value(RULES % rules)
+    assert isinstance(violations, list)
+    return violations
 
 
 async def set_theme(page: Tab, theme: str) -> None:

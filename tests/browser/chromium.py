@@ -1,4 +1,4 @@
-"""A real Chromium, driven over its DevTools protocol. Names resolve to nothing but this machine."""
+"""A real Chromium, driven over its DevTools protocol. Names resolve only to this machine."""
 
 import asyncio
 import contextlib
@@ -6,7 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,9 @@ import aiohttp
 
 LONG_S = 120.0
 PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-"""The first is Chromium without a face to show: the same pages for half the work."""
+"""The first is Chromium without a user interface: the same pages for half the work."""
 LAN = "lan.test"
-"""A name of this machine that browsers trust no more than any other host without TLS."""
+"""A name of this machine that browsers do not treat as local or secure."""
 FLAGS = (
     "--headless", "--disable-gpu", "--disable-quic", "--no-first-run", "--no-default-browser-check",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions",
@@ -39,11 +39,11 @@ def program() -> str | None:
 
 @contextlib.contextmanager
 def running(folder: Path) -> Iterator[str]:
-    """The address of its DevTools."""
-    found = program()
-    assert found is not None
+    """The URL of its DevTools."""
+    browser = program()
+    assert browser is not None
     sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
-    command = [found, *FLAGS, *sandbox, f"--user-data-dir={folder}", "about:blank"]
+    command = [browser, *FLAGS, *sandbox, f"--user-data-dir={folder}", "about:blank"]
     process = subprocess.Popen(
         command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, start_new_session=True
     )
@@ -56,7 +56,7 @@ def running(folder: Path) -> Iterator[str]:
         else:
             raise AssertionError("Chromium did not start")
     finally:
-        os.killpg(process.pid, signal.SIGTERM)  # what was started may be a script that waits for the browser
+        os.killpg(process.pid, signal.SIGTERM)  # the program may be a script that waits for the browser
         process.wait(LONG_S)
         if process.stderr is not None:
             process.stderr.close()
@@ -64,14 +64,14 @@ def running(folder: Path) -> Iterator[str]:
 
 @dataclass(slots=True)
 class Tab:
-    """One page of the browser, in a profile of its own."""
+    """A tab of the browser, with its own profile."""
 
-    line: aiohttp.ClientWebSocketResponse
+    connection: aiohttp.ClientWebSocketResponse
     session: str = ""
-    asked: list[str] = field(default_factory=list)
-    """Every address the page asked for; a `data:` address is its own content (Chromium draws its date boxes so)."""
+    requested: list[str] = field(default_factory=list)
+    """Every URL that the page requested, except `data:` URLs (Chromium uses them to draw date fields)."""
     dialogs: list[str] = field(default_factory=list)
-    complaints: list[str] = field(default_factory=list)
+    console_errors: list[str] = field(default_factory=list)
     _number: int = 0
     _answers: dict[int, "asyncio.Future[Any]"] = field(default_factory=dict)
     _loaded: asyncio.Event = field(default_factory=asyncio.Event)
@@ -79,39 +79,39 @@ class Tab:
     async def call(self, method: str, **params: Any) -> Any:
         self._number += 1
         waiting = self._answers[self._number] = asyncio.get_running_loop().create_future()
-        order = {"id": self._number, "method": method, "params": params}
-        await self.line.send_json(order | ({"sessionId": self.session} if self.session else {}))
+        command = {"id": self._number, "method": method, "params": params}
+        await self.connection.send_json(command | ({"sessionId": self.session} if self.session else {}))
         return await asyncio.wait_for(waiting, LONG_S)
 
     async def listen(self) -> None:
-        async for message in self.line:
-            told = message.json()
-            if "id" in told:
-                if not (waiting := self._answers.pop(told["id"])).done():
-                    waiting.set_result(told.get("result", told.get("error")))
+        async for message in self.connection:
+            answer = message.json()
+            if "id" in answer:
+                if not (waiting := self._answers.pop(answer["id"])).done():
+                    waiting.set_result(answer.get("result", answer.get("error")))
                 continue
-            await self._hear(told["method"], told["params"])
+            await self._handle(answer["method"], answer["params"])
 
-    async def _hear(self, event: str, facts: dict[str, Any]) -> None:
+    async def _handle(self, event: str, facts: dict[str, Any]) -> None:
         match event:
             case "Network.requestWillBeSent" if not facts["request"]["url"].startswith("data:"):
-                self.asked.append(facts["request"]["url"])
+                self.requested.append(facts["request"]["url"])
             case "Page.javascriptDialogOpening":
                 self.dialogs.append(facts["message"])
                 self._number += 1
                 self._answers[self._number] = asyncio.get_running_loop().create_future()
                 close = {"id": self._number, "method": "Page.handleJavaScriptDialog", "params": {"accept": True}}
-                await self.line.send_json(close | {"sessionId": self.session})
+                await self.connection.send_json(close | {"sessionId": self.session})
             case "Log.entryAdded" if facts["entry"]["level"] in ("error", "warning"):
-                self.complaints.append(facts["entry"]["text"])
+                self.console_errors.append(facts["entry"]["text"])
             case "Runtime.exceptionThrown":
-                self.complaints.append(str(facts["exceptionDetails"].get("text")))
+                self.console_errors.append(str(facts["exceptionDetails"].get("text")))
             case "Page.loadEventFired":
                 self._loaded.set()
 
-    async def go(self, address: str) -> None:
+    async def go(self, url: str) -> None:
         self._loaded.clear()
-        await self.call("Page.navigate", url=address)
+        await self.call("Page.navigate", url=url)
         await asyncio.wait_for(self._loaded.wait(), LONG_S)
 
     async def value(self, script: str) -> Any:
@@ -120,7 +120,7 @@ class Tab:
         return answer["result"].get("value")
 
     async def value_in_frame(self, script: str) -> Any:
-        """In the frame that the page holds, whatever its origin."""
+        """The value in the frame of the page, which may have another origin."""
         tree = (await self.call("Page.getFrameTree"))["frameTree"]
         world = await self.call("Page.createIsolatedWorld", frameId=tree["childFrames"][0]["frame"]["id"])
         where = {"contextId": world["executionContextId"], "returnByValue": True, "awaitPromise": True}
@@ -129,7 +129,7 @@ class Tab:
         return answer["result"].get("value")
 
     async def click(self, target: str, loads: bool = False) -> None:
-        """With the mouse, on the middle of what this expression names, where it is seen; `loads` waits for the page."""
+        """Click with the mouse on the middle of the element of this expression; `loads` waits for the next page."""
         middle = "const box = one.getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2];"
         await self.value(f"({target}).scrollIntoView({{ block: 'nearest', behavior: 'instant' }})")
         x, y = await self.value(f"((one) => {{ {middle} }})({target})")
@@ -141,7 +141,7 @@ class Tab:
             await asyncio.wait_for(self._loaded.wait(), LONG_S)
 
     async def press(self, key: str, loads: bool = False) -> None:
-        """One key, as from a keyboard; `loads` waits for the page that it brings."""
+        """Press one key; `loads` waits for the next page."""
         self._loaded.clear()
         text = {"Enter": "\r"}.get(key, key if len(key) == 1 else "")
         code = CODES.get(key, ord(key[0].upper()))
@@ -152,7 +152,7 @@ class Tab:
             await asyncio.wait_for(self._loaded.wait(), LONG_S)
 
     async def write(self, text: str) -> None:
-        """As somebody does who looks first: `autofocus` takes hold only when the page has been drawn."""
+        """Type when an element has the focus: `autofocus` works only after the page has been drawn."""
         async with asyncio.timeout(LONG_S):
             while not await self.value(FOCUSED):
                 await asyncio.sleep(0.03)
@@ -162,22 +162,30 @@ class Tab:
 
 @contextlib.asynccontextmanager
 async def tab(devtools: str) -> AsyncIterator[Tab]:
-    async with aiohttp.ClientSession() as client, client.ws_connect(devtools, max_msg_size=0) as line:
-        page = Tab(line)
+    async with aiohttp.ClientSession() as client, client.ws_connect(devtools, max_msg_size=0) as connection:
+        page = Tab(connection)
         listening = asyncio.ensure_future(page.listen())
         try:
             profile = (await page.call("Target.createBrowserContext"))["browserContextId"]
             made = await page.call("Target.createTarget", url="about:blank", browserContextId=profile)
             attached = await page.call("Target.attachToTarget", targetId=made["targetId"], flatten=True)
             page.session = attached["sessionId"]
-            for room in ("Page", "Network", "Log", "Runtime"):
-                await page.call(f"{room}.enable")
-            await page.call(
-                "Emulation.setFocusEmulationEnabled", enabled=True
-            )  # of many tabs, each believes it is seen
+            for domain in ("Page", "Network", "Log", "Runtime"):
+                await page.call(f"{domain}.enable")
+            await page.call("Emulation.setFocusEmulationEnabled", enabled=True)  # each of many tabs counts as visible
             await page.call("Page.addScriptToEvaluateOnNewDocument", source=WATCH)
             yield page
             page.session = ""
             await page.call("Target.disposeBrowserContext", browserContextId=profile)
         finally:
             listening.cancel()
+
+
+def drive(devtools: str, scenario: Callable[[Tab], Awaitable[None]]) -> None:
+    """Run a scenario in a new tab."""
+
+    async def run() -> None:
+        async with tab(devtools) as page:
+            await scenario(page)
+
+    asyncio.run(run())

@@ -18,8 +18,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def devtools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     if program() is None:
         pytest.skip("no Chromium here: install chromium-headless-shell (or chromium) to run the browser tests")
-    with running(tmp_path_factory.mktemp("chromium")) as address:
-        yield address
+    with running(tmp_path_factory.mktemp("chromium")) as url:
+        yield url
 
 
 @pytest.fixture(scope="session")

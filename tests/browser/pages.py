@@ -1,4 +1,4 @@
-"""Every page of the site, in each of its states: the tests that hold for all pages go through these. Add yours.
+"""Every page of the site, in each of its states, for tests of all pages. Add new pages here.
 
 REQUIRES: served by the collection of tests/web/site.py.
 """

@@ -1,14 +1,12 @@
-"""The site in a real browser: by keyboard alone, on paper or at night, and with the worst the web can send."""
+"""The site in a real browser: by keyboard only, in both themes, without scripts, and with hostile content."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from urllib.parse import quote
 
 import psutil
 import pytest
 from tests.browser.axe import set_size
-from tests.browser.chromium import LAN, Tab, running, tab
+from tests.browser.chromium import LAN, Tab, drive, running
 from tests.cli.site import wait_until
 from tests.web.hostile_pages import ORIGIN, WORD, pages
 from tests.web.site import Site, serving
@@ -55,15 +53,7 @@ CONTRAST = """
 FOCUSED = "document.activeElement.textContent"
 
 
-def drive(devtools: str, scenario: Callable[[Tab], Awaitable[None]]) -> None:
-    async def run() -> None:
-        async with tab(devtools) as page:
-            await scenario(page)
-
-    asyncio.run(run())
-
-
-def test_a_search_by_keyboard_alone(site: Site, devtools: str) -> None:
+def test_a_search_by_keyboard_only(site: Site, devtools: str) -> None:
     async def scenario(page: Tab) -> None:
         await page.go(site.address + "/status")
         await page.press("/")
@@ -77,12 +67,12 @@ def test_a_search_by_keyboard_alone(site: Site, devtools: str) -> None:
             assert await page.value(FOCUSED) == titles[expected]
         await page.press("Enter", loads=True)
         assert await page.value("document.querySelector('h1').textContent") == titles[0]
-        assert page.complaints == [] and await page.value("window.violations") == []
+        assert page.console_errors == [] and await page.value("window.violations") == []
 
     drive(devtools, scenario)
 
 
-def test_letters_in_the_box_are_letters(site: Site, devtools: str) -> None:
+def test_keyboard_shortcuts_do_not_work_inside_the_search_field(site: Site, devtools: str) -> None:
     async def scenario(page: Tab) -> None:
         await page.go(site.address + "/")
         await page.write("j/k")
@@ -91,7 +81,7 @@ def test_letters_in_the_box_are_letters(site: Site, devtools: str) -> None:
     drive(devtools, scenario)
 
 
-def test_the_first_stop_of_the_tab_key_skips_to_the_content(site: Site, devtools: str) -> None:
+def test_the_first_tab_stop_skips_to_the_content(site: Site, devtools: str) -> None:
     async def scenario(page: Tab) -> None:
         await page.go(site.address + "/?q=harbour")
         await page.press("Tab")
@@ -111,14 +101,14 @@ def test_everything_works_without_scripts(site: Site, devtools: str) -> None:
         await page.write("harbour")
         await page.press("Enter", loads=True)
         document = await page.call("DOM.getDocument", depth=0)
-        found = await page.call("DOM.querySelectorAll", nodeId=document["root"]["nodeId"], selector="ol.hits > li")
-        assert len(found["nodeIds"]) > 2
+        hits = await page.call("DOM.querySelectorAll", nodeId=document["root"]["nodeId"], selector="ol.hits > li")
+        assert len(hits["nodeIds"]) > 2
 
     drive(devtools, scenario)
 
 
 @pytest.mark.parametrize("has_policy", [True, False], ids=["with its policy", "with the policy stripped"])
-def test_F_W1_hostile_content_runs_nowhere(site: Site, devtools: str, has_policy: bool) -> None:
+def test_F_W1_hostile_content_never_runs(site: Site, devtools: str, has_policy: bool) -> None:
     async def scenario(page: Tab) -> None:
         await page.call("Page.setBypassCSP", enabled=not has_policy)
         for place in HOSTILE:
@@ -128,39 +118,39 @@ def test_F_W1_hostile_content_runs_nowhere(site: Site, devtools: str, has_policy
             assert await page.value("window.violations") == [], place
             assert await page.value("[...document.scripts].every((one) => one.src.startsWith(origin + '/static/'))")
         assert page.dialogs == []
-        strangers = [url for url in page.asked if not url.startswith(site.address + "/")]
-        assert strangers == []
+        foreign = [url for url in page.requested if not url.startswith(site.address + "/")]
+        assert foreign == []
 
     drive(devtools, scenario)
 
 
-def test_no_page_asks_beyond_this_machine_nor_breaks_its_own_policy(site: Site, devtools: str) -> None:
+def test_no_page_requests_other_sites_or_violates_its_own_policy(site: Site, devtools: str) -> None:
     async def scenario(page: Tab) -> None:
         for place in PLACES:
             await page.go(site.address + place)
             assert await page.value("window.violations") == [], place
-        assert [url for url in page.asked if not url.startswith(site.address + "/")] == []
-        faults = [words for words in page.complaints if "status of 4" not in words]
-        assert faults == []
+        assert [url for url in page.requested if not url.startswith(site.address + "/")] == []
+        errors = [text for text in page.console_errors if "status of 4" not in text]
+        assert errors == []
 
     drive(devtools, scenario)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_can_be_read_by_day_and_by_night(site: Site, devtools: str, scheme: str) -> None:
+def test_text_has_enough_contrast_in_both_themes(site: Site, devtools: str, scheme: str) -> None:
     async def scenario(page: Tab) -> None:
         await page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
-        grounds = set()
+        backgrounds = set()
         for place in PLACES:
             await page.go(site.address + place)
-            grounds.add(await page.value("getComputedStyle(document.body).backgroundColor"))
+            backgrounds.add(await page.value("getComputedStyle(document.body).backgroundColor"))
             assert await page.value(CONTRAST) == [], place
-        assert grounds == {"rgb(255, 255, 255)" if scheme == "light" else "rgb(20, 23, 26)"}
+        assert backgrounds == {"rgb(255, 255, 255)" if scheme == "light" else "rgb(20, 23, 26)"}
 
     drive(devtools, scenario)
 
 
-def test_a_phone_need_not_scroll_sideways(site: Site, devtools: str) -> None:
+def test_no_page_is_wider_than_a_phone(site: Site, devtools: str) -> None:
     async def scenario(page: Tab) -> None:
         size = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
         await page.call("Emulation.setDeviceMetricsOverride", **size)
@@ -171,16 +161,16 @@ def test_a_phone_need_not_scroll_sideways(site: Site, devtools: str) -> None:
     drive(devtools, scenario)
 
 
-def test_everything_one_can_act_on_has_a_name(site: Site, devtools: str) -> None:
+def test_every_control_has_a_name(site: Site, devtools: str) -> None:
     async def scenario(page: Tab) -> None:
         for place in PLACES:
             await page.go(site.address + place)
             tree = await page.call("Accessibility.getFullAXTree")
-            acting = ("link", "button", "searchbox", "textbox", "region", "navigation")
+            roles = ("link", "button", "searchbox", "textbox", "region", "navigation")
             nameless = [
                 node["role"]["value"]
                 for node in tree["nodes"]
-                if node.get("role", {}).get("value") in acting and not node.get("name", {}).get("value")
+                if node.get("role", {}).get("value") in roles and not node.get("name", {}).get("value")
             ]
             assert nameless == [], place
             assert await page.value("document.querySelectorAll('h1').length") == 1
@@ -188,36 +178,36 @@ def test_everything_one_can_act_on_has_a_name(site: Site, devtools: str) -> None
     drive(devtools, scenario)
 
 
-def test_numbers_come_alive_while_the_page_is_in_view(site: Site, devtools: str) -> None:
+def test_numbers_are_updated_while_the_page_is_visible(site: Site, devtools: str) -> None:
     async def scenario(page: Tab) -> None:
         await page.go(site.address + "/status")
         await page.value("document.querySelector('[data-number=pages]').textContent = 'old'")
-        alive = """new Promise((done) => new MutationObserver(() => done(true)).observe(
+        updated = """new Promise((done) => new MutationObserver(() => done(true)).observe(
             document.querySelector('[data-number=pages]'), {childList: true}))"""
-        assert await page.value(alive)
+        assert await page.value(updated)
         assert int(await page.value("document.querySelector('[data-number=pages]').textContent")) > 50
 
     drive(devtools, scenario)
 
 
-def test_F_W6_one_can_sign_in_where_the_browser_does_not_say_from_where_it_asks(devtools: str, tmp_path: Path) -> None:
-    """Beyond this machine and without TLS no Sec-Fetch-Site is sent: the form is known by its Origin alone."""
+def test_F_W6_signing_in_works_when_the_browser_sends_no_sec_fetch_site(devtools: str, tmp_path: Path) -> None:
+    """To another machine without TLS no Sec-Fetch-Site is sent: the form is checked by its Origin only."""
     directory = Directory(tmp_path / "collection")
 
     async def scenario(page: Tab) -> None:
-        with serving(directory, names=(LAN,)) as here:
+        with serving(directory, names=(LAN,)) as lan_site:
             token = (directory.root / "token").read_text().strip()
-            await page.go(f"http://{LAN}:{here.port}/door?next=/crawl")
+            await page.go(f"http://{LAN}:{lan_site.port}/door?next=/crawl")
             await page.value("document.getElementById('token').focus()")
             await page.call("Input.insertText", text=token)
             await page.press("Enter", loads=True)
             assert await page.value("location.pathname") == "/crawl"
-            assert await page.value("document.querySelector('#seeds form') !== null"), "the administrator is in"
+            assert await page.value("document.querySelector('#seeds form') !== null"), "the administrator is signed in"
 
     drive(devtools, scenario)
 
 
-def test_the_keys_are_told_on_every_section(site: Site, devtools: str) -> None:
+def test_the_list_of_shortcuts_opens_in_every_section(site: Site, devtools: str) -> None:
     async def scenario(page: Tab) -> None:
         for place in ("/sparql", "/vocabularies", "/crawl", "/nodes", "/api", "/entity?iri=schema:Person"):
             await page.go(site.address + place)

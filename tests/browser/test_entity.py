@@ -1,18 +1,17 @@
-"""The pages for things in a real browser: the drawing, the table that says the same, the keyboard, both themes."""
+"""The pages of entities in a real browser: the drawing, the table with the same data, the keyboard, both themes."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from urllib.parse import quote
 
 import pytest
 from tests.browser.axe import axe_in_both_themes, set_size
-from tests.browser.chromium import LONG_S, Tab, tab
+from tests.browser.chromium import LONG_S, Tab, drive
 from tests.web.hostile_pages import RUN
 from tests.web.site import Site
 
-QUERY = """SELECT ?thing (COUNT(DISTINCT ?page) AS ?pages)
-WHERE { GRAPH ?page { ?thing a <http://schema.org/Person> } FILTER STRSTARTS(STR(?thing), "http://people.demo.test/") }
-GROUP BY ?thing ORDER BY DESC(?pages) ?thing LIMIT 1"""
+QUERY = """SELECT ?entity (COUNT(DISTINCT ?page) AS ?pages)
+WHERE { GRAPH ?page { ?entity a <http://schema.org/Person> }
+FILTER STRSTARTS(STR(?entity), "http://people.demo.test/") } GROUP BY ?entity ORDER BY DESC(?pages) ?entity LIMIT 1"""
 LIBRARY = "/static/vendor/cytoscape.min.js"
 DRAWN = """(async () => {
   while (!document.getElementById('graph').dataset.drawn) await new Promise((done) => setTimeout(done, 20));
@@ -23,34 +22,26 @@ HOSTILE = [f"javascript:{RUN}", f"javascript:{RUN}//0", f"javascript:{RUN}//2", 
            "http://schema.org/Person", "http://schema.org/name"]  # fmt: skip
 
 
-def drive(devtools: str, scenario: Callable[[Tab], Awaitable[None]]) -> None:
-    async def run() -> None:
-        async with tab(devtools) as page:
-            await scenario(page)
-
-    asyncio.run(run())
-
-
 def person(site: Site) -> str:
-    found = site.sparql(QUERY).json["results"]["bindings"][0]["thing"]["value"]
-    return "/entity?iri=" + quote(found, safe="")
+    iri = site.sparql(QUERY).json["results"]["bindings"][0]["entity"]["value"]
+    return "/entity?iri=" + quote(iri, safe="")
 
 
-def test_the_drawing_comes_when_it_is_in_view_and_from_our_own_origin(site: Site, devtools: str) -> None:
+def test_the_drawing_is_loaded_when_it_is_visible_and_from_our_own_origin(site: Site, devtools: str) -> None:
     async def scenario(page: Tab) -> None:
         await set_size(page, 1200, 500)
         await page.go(site.address + person(site))
-        assert not any(LIBRARY in url for url in page.asked), "nobody has looked at it yet"
+        assert not any(LIBRARY in url for url in page.requested), "it is not visible yet"
         await page.value(TO_GRAPH)
         await page.value(DRAWN)
-        assert sum(LIBRARY in url for url in page.asked) == 1
-        assert [url for url in page.asked if not url.startswith(site.address + "/")] == []
-        assert page.complaints == [] and await page.value("window.violations") == []
+        assert sum(LIBRARY in url for url in page.requested) == 1
+        assert [url for url in page.requested if not url.startswith(site.address + "/")] == []
+        assert page.console_errors == [] and await page.value("window.violations") == []
 
     drive(devtools, scenario)
 
 
-def test_the_drawing_and_the_table_say_the_same(site: Site, devtools: str) -> None:
+def test_the_drawing_and_the_table_have_the_same_data(site: Site, devtools: str) -> None:
     async def scenario(page: Tab) -> None:
         await page.go(site.address + person(site))
         await page.value(TO_GRAPH)
@@ -64,7 +55,7 @@ def test_the_drawing_and_the_table_say_the_same(site: Site, devtools: str) -> No
     drive(devtools, scenario)
 
 
-def test_the_drawing_is_walked_and_opened_by_keyboard(site: Site, devtools: str) -> None:
+def test_the_drawing_is_explored_and_opened_by_keyboard(site: Site, devtools: str) -> None:
     async def scenario(page: Tab) -> None:
         await page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-reduced-motion", "value": "reduce"}])
         await page.go(site.address + person(site))
@@ -73,11 +64,11 @@ def test_the_drawing_is_walked_and_opened_by_keyboard(site: Site, devtools: str)
         await page.value("document.getElementById('graph').focus()")
         assert await page.value("getComputedStyle(document.activeElement).outlineStyle") == "solid"
         await key(page, "ArrowDown")
-        said = await page.value("document.getElementById('graph-says').textContent")
-        assert "refers to" in said and await page.value("drawnGraph.animated()") is False
+        text = await page.value("document.getElementById('graph-says').textContent")
+        assert "refers to" in text and await page.value("drawnGraph.animated()") is False
         await key(page, "ArrowDown")
         await key(page, "ArrowUp")
-        assert await page.value("document.getElementById('graph-says').textContent") == said
+        assert await page.value("document.getElementById('graph-says').textContent") == text
         assert await page.value("document.querySelectorAll('#neighbours tr.chosen').length") == 1
         before = await page.value("drawnGraph.zoom()")
         await key(page, "+")
@@ -98,7 +89,7 @@ async def key(page: Tab, name: str) -> None:
     await page.call("Input.dispatchKeyEvent", type="keyUp", **stroke)
 
 
-def test_axe_finds_nothing_on_the_pages_for_things(site: Site, devtools: str) -> None:
+def test_axe_finds_no_violation_on_the_pages_of_entities(site: Site, devtools: str) -> None:
     places = [person(site), "/entity?iri=schema:Person", "/entity?iri=schema:name", "/vocabularies",
               "/vocabularies?in=http%3A%2F%2Fschema.org%2F", "/entity?iri=x",
               "/entity?iri=" + quote(HOSTILE[1], safe="")]  # fmt: skip
@@ -115,7 +106,7 @@ def test_axe_finds_nothing_on_the_pages_for_things(site: Site, devtools: str) ->
     drive(devtools, scenario)
 
 
-def test_a_phone_need_not_scroll_sideways(site: Site, devtools: str) -> None:
+def test_no_page_is_wider_than_a_phone(site: Site, devtools: str) -> None:
     async def scenario(page: Tab) -> None:
         await set_size(page, 360, 740)
         for place in (person(site), "/entity?iri=schema:Person", "/vocabularies", "/vocabularies?in=schema"):
@@ -125,21 +116,21 @@ def test_a_phone_need_not_scroll_sideways(site: Site, devtools: str) -> None:
     drive(devtools, scenario)
 
 
-def test_without_scripts_the_table_stands_alone(site: Site, devtools: str) -> None:
+def test_without_scripts_the_table_is_shown_without_the_drawing(site: Site, devtools: str) -> None:
     async def scenario(page: Tab) -> None:
         await page.call("Emulation.setScriptExecutionDisabled", value=True)
         await page.go(site.address + person(site))
         document = await page.call("DOM.getDocument", depth=0)
         for selector, least in (("#neighbours tbody tr", 3), ("#graph[hidden]", 1), ("table.said tbody", 5)):
-            found = await page.call("DOM.querySelectorAll", nodeId=document["root"]["nodeId"], selector=selector)
-            assert len(found["nodeIds"]) >= least, selector
-        assert not any(LIBRARY in url for url in page.asked)
+            shown = await page.call("DOM.querySelectorAll", nodeId=document["root"]["nodeId"], selector=selector)
+            assert len(shown["nodeIds"]) >= least, selector
+        assert not any(LIBRARY in url for url in page.requested)
 
     drive(devtools, scenario)
 
 
 @pytest.mark.parametrize("has_policy", [True, False], ids=["with its policy", "with the policy stripped"])
-def test_F_W1_hostile_things_run_nowhere(site: Site, devtools: str, has_policy: bool) -> None:
+def test_F_W1_hostile_entities_never_run(site: Site, devtools: str, has_policy: bool) -> None:
     async def scenario(page: Tab) -> None:
         await page.call("Page.setBypassCSP", enabled=not has_policy)
         for iri in HOSTILE:
@@ -151,6 +142,6 @@ def test_F_W1_hostile_things_run_nowhere(site: Site, devtools: str, has_policy: 
             assert await page.value("typeof window.hacked") == "undefined", iri
             assert await page.value("window.violations") == [], iri
         assert page.dialogs == []
-        assert [url for url in page.asked if not url.startswith(site.address + "/")] == []
+        assert [url for url in page.requested if not url.startswith(site.address + "/")] == []
 
     drive(devtools, scenario)

@@ -1,4 +1,4 @@
-"""What holds for every page of the site: axe finds nothing, by day and by night; nothing is asked of anybody else."""
+"""Tests of every page: no violation in either theme, unique ids, and no requests to other sites."""
 
 import asyncio
 
@@ -8,47 +8,47 @@ from tests.browser.pages import EVERY_PAGE
 from tests.web.site import Site
 
 TABS_AT_ONCE = 2
-TWICE = """(() => {
+DUPLICATE_IDS = """(() => {
   const ids = [...document.querySelectorAll("[id]")].map((one) => one.id);
   return ids.filter((id, place) => ids.indexOf(id) !== place);
 })()"""
-PALE = """(() => {
+LOW_CONTRAST = """(() => {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync("@media (prefers-color-scheme: dark) { main p { color: #333 !important; } }");
   document.adoptedStyleSheets = [sheet];
 })()"""
 
 
-def test_axe_finds_nothing_on_any_page_in_either_theme(site: Site, devtools: str) -> None:
-    faults: dict[str, object] = {}
+def test_axe_finds_no_violation_on_any_page_in_either_theme(site: Site, devtools: str) -> None:
+    errors: dict[str, object] = {}
     left = iter(EVERY_PAGE)
 
-    async def look_through() -> None:
+    async def check_pages() -> None:
         async with tab(devtools) as page:
             for place in left:
                 await page.go(site.address + place)
                 found = await axe_in_both_themes(page)
-                found += [f"two elements are named {name}" for name in await page.value(TWICE)]
+                found += [f"two elements have the id {name}" for name in await page.value(DUPLICATE_IDS)]
                 if found or await page.value("window.violations"):
-                    faults[place] = found or "it breaks its own policy"
-            faults.update({url: "is not ours" for url in page.asked if not url.startswith(site.address + "/")})
+                    errors[place] = found or "it violates its own policy"
+            errors.update({url: "another site" for url in page.requested if not url.startswith(site.address + "/")})
 
     async def run() -> None:
-        async with asyncio.TaskGroup() as crew:
+        async with asyncio.TaskGroup() as group:
             for _ in range(TABS_AT_ONCE):
-                crew.create_task(look_through())
+                group.create_task(check_pages())
 
     asyncio.run(run())
-    assert faults == {}
+    assert errors == {}
 
 
-def test_what_is_pale_in_the_dark_alone_is_seen(site: Site, devtools: str) -> None:
+def test_low_contrast_in_the_dark_theme_only_is_found(site: Site, devtools: str) -> None:
     async def run() -> None:
         async with tab(devtools) as page:
             await page.go(site.address + "/door")
-            await page.value(PALE)
+            await page.value(LOW_CONTRAST)
             await set_theme(page, "light")
             assert await axe(page) == []
-            assert [fault.split(":")[1].strip() for fault in await axe_in_both_themes(page)] == ["color-contrast"]
+            assert [one.split(":")[1].strip() for one in await axe_in_both_themes(page)] == ["color-contrast"]
 
     asyncio.run(run())

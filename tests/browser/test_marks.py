@@ -1,4 +1,4 @@
-"""Marks in a copy whose own style wants to hide, move or forge them: they stay as they are."""
+"""Marks in a copy cannot be hidden, moved or forged by the style of the copied page."""
 
 import asyncio
 from pathlib import Path
@@ -13,21 +13,21 @@ from gossamer.values.url import Url
 MARKED = "a, span, .gossamer-head"
 HOSTILE = {
     "by class": ".gossamer-mark, .gossamer-head, .gossamer-place { display: none !important }",
-    "by everything": "html body *, html, body { display: none !important; visibility: hidden !important }",
-    "by its name": "#gossamer-1, [id^=gossamer], [title] { opacity: 0 !important; font-size: 0 !important }",
-    "aside": f"{MARKED} {{ position: fixed !important; left: -9999px !important; clip-path: inset(50%) !important }}",
+    "by all elements": "html body *, html, body { display: none !important; visibility: hidden !important }",
+    "by its id": "#gossamer-1, [id^=gossamer], [title] { opacity: 0 !important; font-size: 0 !important }",
+    "moved": f"{MARKED} {{ position: fixed !important; left: -9999px !important; clip-path: inset(50%) !important }}",
     "by a layer": f"@layer {{ {MARKED} {{ display: none !important }} }} @layer b {{ a {{ opacity: 0 !important }} }}",
     "by size": "a { width: 0 !important; height: 0 !important; transform: scale(0) !important }",
     "by colour": "* { color: white !important; background: white !important; border: 0 !important; outline: 0 }",
-    "by motion": f"@keyframes go {{ to {{ opacity: 0 }} }} {MARKED} {{ animation: go 1ms forwards !important }}",
-    "by other words": "a::before { content: 'nothing is stated here'; position: fixed; inset: 0; background: white }",
+    "by animation": f"@keyframes go {{ to {{ opacity: 0 }} }} {MARKED} {{ animation: go 1ms forwards !important }}",
+    "by other text": "a::before { content: 'no fact is stated here'; position: fixed; inset: 0; background: white }",
     "the whole page": "html { opacity: 0 !important } body { display: none !important; filter: opacity(0) !important }",
     "by a cover": "main::after { content: ''; position: fixed; inset: 0; background: white; z-index: 2147483647 }",
     "by its parent": "p:has(.gossamer-mark) > .gossamer-mark:first-child:not(#x):not(#y) { display: none !important }",
 }
-COVERING = ("by everything", "by a cover")
-"""Where a part of the page is hidden or covered with all that is in it, so are its marks: they stay as they are, and
-the list beside the copy, in our own page, has them."""
+COVERING = ("by all elements", "by a cover")
+"""When a whole part of the page is hidden or covered, so are its marks. They stay unchanged, and the list next to the
+copy, in our own page, has them."""
 PAGE = """<html><head><title>t</title><style>{css}</style><meta name=description content=x></head>
 <body><main><p style="outline: none !important">One <b>two</b></p><div>three</div></main></body></html>"""
 MARKS = {
@@ -35,7 +35,7 @@ MARKS = {
     "/html/body/main/p": CopyMark("gossamer-2", "/page#at-2", "stated in a paragraph"),
     "/html/body/main/div": CopyMark("gossamer-3", "/page#at-3", "stated in a division"),
 }
-LOOKED_AT = """
+READ_MARKS = """
 [...document.querySelectorAll(".gossamer-mark")].map((one) => {
   one.scrollIntoView({ block: "center" });
   const box = one.getBoundingClientRect(), style = getComputedStyle(one);
@@ -55,23 +55,23 @@ def copy_of(css: str) -> str:
 
 
 @pytest.mark.parametrize("way", ["", *HOSTILE])
-def test_a_style_sheet_of_the_page_cannot_touch_our_marks(way: str, devtools: str, tmp_path: Path) -> None:
+def test_a_style_sheet_of_the_page_cannot_change_our_marks(way: str, devtools: str, tmp_path: Path) -> None:
     file = tmp_path / "copy.html"
     file.write_text(copy_of(HOSTILE.get(way, "")))
 
     async def scenario() -> None:
         async with tab(devtools) as page:
             await page.go(f"{file.as_uri()}#gossamer-2")
-            await asyncio.sleep(0.05 if way == "by motion" else 0)
-            found = await page.value(LOOKED_AT)
-            assert {one["id"] for one in found} == {"gossamer-1", "gossamer-2", "gossamer-3"}
-            for one in found:
+            await asyncio.sleep(0.05 if way == "by animation" else 0)
+            marks = await page.value(READ_MARKS)
+            assert {one["id"] for one in marks} == {"gossamer-1", "gossamer-2", "gossamer-3"}
+            for one in marks:
                 colour = "rgb(17, 17, 17)" if one["id"] == "gossamer-2" else "rgb(74, 50, 0)"
                 if way not in COVERING:
                     assert one["seen"] and one["large"] and one["plain"] and one["onTop"], (way, one)
                 assert one["colour"] == colour, (way, one)
             place = "getComputedStyle(document.querySelector('p'))"
             drawn = await page.value(f"{place}.outlineStyle + {place}.outlineWidth")
-            assert drawn == "solid3px", "the place that was asked for is seen"
+            assert drawn == "solid3px", "the requested place is visible"
 
     asyncio.run(scenario())

@@ -1,4 +1,4 @@
-"""The time line of a page in a real browser: readable by everybody, at every width, without a script."""
+"""The timeline of a page in a real browser: accessible, at every width."""
 
 import asyncio
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ def changing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield warmed(served)
 
 
-def test_axe_finds_nothing_in_the_time_line_nor_in_a_difference(changing: Site, devtools: str) -> None:
+def test_axe_finds_no_violation_in_the_timeline_or_in_a_difference(changing: Site, devtools: str) -> None:
     async def scenario() -> None:
         async with tab(devtools) as page:
             for width, theme in zip((1200, 360), THEMES, strict=True):
@@ -50,8 +50,8 @@ def test_two_versions_are_chosen_and_compared_with_the_form(changing: Site, devt
                 if await page.value("document.querySelectorAll('section.difference').length"):
                     break
                 await asyncio.sleep(0.05)
-            told = await page.value("document.querySelector('ul.lines.mono').innerText")
-            assert '"20.00"' in told and '"18.00"' in told
+            difference = await page.value("document.querySelector('ul.lines.mono').innerText")
+            assert '"20.00"' in difference and '"18.00"' in difference
             assert "show=versions" in await page.value("location.search")
 
     asyncio.run(scenario())

@@ -1,4 +1,4 @@
-"""The page view in a real browser: from a fact to its place in the copy and back, without a script in the copy."""
+"""The page view in a real browser: links between a fact and its place in the copy, which runs no script."""
 
 import asyncio
 from urllib.parse import quote
@@ -18,7 +18,7 @@ def place_in(site: Site, url: str) -> str:
     return place_of(next(path for path in paths if path.startswith("/html/body/")))
 
 
-def test_a_fact_leads_to_its_place_in_the_copy_and_the_place_back_to_it(site: Site, devtools: str) -> None:
+def test_a_fact_links_to_its_place_in_the_copy_and_the_place_to_the_fact(site: Site, devtools: str) -> None:
     url = with_body_facts(site)
     place = place_in(site, url)
     cached = f"{site.address}/page/cached?url={quote(url, safe='')}"
@@ -28,24 +28,24 @@ def test_a_fact_leads_to_its_place_in_the_copy_and_the_place_back_to_it(site: Si
             await page.go(f"{cached}#gossamer-{place}")
             target = "document.querySelector(':target')"
             assert await page.value(f"{target}.id") == f"gossamer-{place}"
-            assert await page.value(f"getComputedStyle({target}).outlineStyle") == "solid", "it is seen"
-            assert await page.value("origin") == "null", "an origin of its own"
-            await clicked(page, f"{target}.href")
+            assert await page.value(f"getComputedStyle({target}).outlineStyle") == "solid", "the mark is visible"
+            assert await page.value("origin") == "null", "the copy has its own origin"
+            await follow(page, f"{target}.href")
             assert await page.value("location.pathname + location.hash") == f"/page#at-{place}"
             assert await page.value("document.querySelector(':target').className") == "chosen"
             assert (await page.value("document.querySelector('iframe').src")).endswith(f"#gossamer-{place}")
             assert await page.value("window.violations") == []
-            assert [one for one in page.asked if not one.startswith(site.address + "/")] == []
+            assert [one for one in page.requested if not one.startswith(site.address + "/")] == []
 
     asyncio.run(scenario())
 
 
-async def clicked(page: Tab, href: str) -> None:
-    """Follow a link of a page in which no script may run."""
+async def follow(page: Tab, href: str) -> None:
+    """Follow a link of a page that may not run scripts."""
     await page.go(str(await page.value(href)))
 
 
-def test_F_W3_a_copy_can_read_nothing_of_ours(site: Site, devtools: str) -> None:
+def test_F_W3_a_copy_cannot_read_data_of_the_site(site: Site, devtools: str) -> None:
     async def scenario() -> None:
         async with tab(devtools) as page:
             await page.go(f"{site.address}/page/cached?url={quote('http://museum.demo.test/', safe='')}")
@@ -58,9 +58,9 @@ def test_F_W3_a_copy_can_read_nothing_of_ours(site: Site, devtools: str) -> None
     asyncio.run(scenario())
 
 
-def test_axe_finds_nothing_in_any_section_on_a_phone_and_nothing_is_cut_off(site: Site, devtools: str) -> None:
-    address = f"{site.address}/page?url={quote(with_body_facts(site), safe='')}"
-    places = [*[f"{address}&show={tab_name}" for tab_name in TABS], f"{site.address}/host?name=museum.demo.test"]
+def test_axe_finds_no_violation_in_any_section_on_a_phone_and_nothing_is_cut_off(site: Site, devtools: str) -> None:
+    page_url = f"{site.address}/page?url={quote(with_body_facts(site), safe='')}"
+    places = [*[f"{page_url}&show={tab_name}" for tab_name in TABS], f"{site.address}/host?name=museum.demo.test"]
 
     async def scenario() -> None:
         async with tab(devtools) as page:

@@ -1,4 +1,4 @@
-"""Where a fact is stated, shown: by real geometry, from the list of facts and beside the copy."""
+"""The place of a fact in the copy is visible, from the list of facts and next to the copy: by real geometry."""
 
 import asyncio
 import time
@@ -33,16 +33,16 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield served
 
 
-async def assert_seen(page: Tab, size: tuple[int, int], of: str) -> None:
-    """The mark that the copy was asked for comes into the viewport of the page, and nothing lies over it."""
+async def assert_visible(page: Tab, size: tuple[int, int], of: str) -> None:
+    """The requested mark of the copy comes into the viewport of the page, and nothing covers it."""
     give_up_s = time.monotonic() + PATIENCE_S
-    while (wrong := await unseen(page, size)) and time.monotonic() < give_up_s:
+    while (problem := await why_hidden(page, size)) and time.monotonic() < give_up_s:
         await asyncio.sleep(0.05)
-    assert not wrong, (size, of, wrong)
+    assert not problem, (size, of, problem)
 
 
-async def unseen(page: Tab, size: tuple[int, int]) -> str:
-    """Why the mark cannot be seen; nothing when it can."""
+async def why_hidden(page: Tab, size: tuple[int, int]) -> str:
+    """Why the mark is not visible; empty when it is."""
     await page.value(DRAWN)
     await page.value_in_frame(DRAWN)
     mark = "document.querySelector(':target')"
@@ -51,19 +51,19 @@ async def unseen(page: Tab, size: tuple[int, int]) -> str:
     edge = await page.value(f"[{FRAME}.clientLeft, {FRAME}.clientTop]")
     x, y = x + edge[0], y + edge[1]
     middle = (left + right) / 2, (top + bottom) / 2
-    seen = (x + left, y + top, x + right, y + bottom)
-    if min(seen[:2]) < 0 or seen[2] > size[0] or seen[3] > size[1]:
-        return f"it is at {seen}"
+    box = (x + left, y + top, x + right, y + bottom)
+    if min(box[:2]) < 0 or box[2] > size[0] or box[3] > size[1]:
+        return f"it is at {box}"
     if not await page.value_in_frame(IS_ON_TOP % (*middle, mark)):
         return "something in the copy covers it"
     if not await page.value(IS_ON_TOP % (x + middle[0], y + middle[1], FRAME)):
-        return "something of ours covers it"
+        return "a part of our page covers it"
     return ""
 
 
 @pytest.mark.parametrize("url", [LONG, SPARSE])
 @pytest.mark.parametrize("size", SIZES)
-def test_show_the_place_shows_the_place(size: tuple[int, int], url: str, book: Site, devtools: str) -> None:
+def test_a_fact_links_to_its_place_in_the_copy(size: tuple[int, int], url: str, book: Site, devtools: str) -> None:
     async def scenario() -> None:
         async with tab(devtools) as page:
             await set_size(page, *size)
@@ -76,16 +76,16 @@ def test_show_the_place_shows_the_place(size: tuple[int, int], url: str, book: S
                 await page.go(facts)
                 await page.value(f"{links}[{number}].closest('details').open = true")
                 await page.click(f"{links}[{number}]", loads=True)
-                await assert_seen(page, size, f"fact {number}")
+                await assert_visible(page, size, f"fact {number}")
                 chosen = await page.value(BOX % "document.querySelector('.places li.chosen')")
-                assert chosen[1] >= 0 and chosen[3] <= size[1], "and the fact itself is in view beside it"
+                assert chosen[1] >= 0 and chosen[3] <= size[1], "the fact is visible next to the copy"
 
     asyncio.run(scenario())
 
 
 @pytest.mark.parametrize("url", [LONG, SPARSE])
 @pytest.mark.parametrize("size", SIZES)
-def test_a_fact_beside_the_copy_scrolls_the_copy_to_its_place(
+def test_a_listed_fact_scrolls_the_copy_to_its_place(
     size: tuple[int, int], url: str, book: Site, devtools: str
 ) -> None:
     async def scenario() -> None:
@@ -95,11 +95,11 @@ def test_a_fact_beside_the_copy_scrolls_the_copy_to_its_place(
             await page.go(f"{book.address}/page?url={quote(url, safe='')}&show=copy")
             count = await page.value(f"{links}.length")
             for number in (0, count // 2, count - 1):
-                wanted = await page.value(f"{links}[{number}].hash")
+                target = await page.value(f"{links}[{number}].hash")
                 await page.click(f"{links}[{number}]")
                 async with asyncio.timeout(60):
-                    while await page.value_in_frame("location.hash") != wanted:
+                    while await page.value_in_frame("location.hash") != target:
                         await asyncio.sleep(0.02)
-                await assert_seen(page, size, f"fact {number}")
+                await assert_visible(page, size, f"fact {number}")
 
     asyncio.run(scenario())

@@ -1,4 +1,4 @@
-"""The search page in a real browser: by mouse, by keyboard, and to those who cannot see it."""
+"""The search page in a real browser: by mouse, by keyboard, and for screen readers."""
 
 import asyncio
 import gzip
@@ -11,18 +11,18 @@ from tests.browser.chromium import Tab, tab
 from tests.web.site import Site
 
 MOST_BYTES = 60_000
-"""Of script and style, compressed."""
+"""Of scripts and styles, compressed."""
 WIDTHS = {"light": 1200, "dark": 360}
-"""A desk by day, a phone by night."""
+"""A desktop with the light theme, a phone with the dark one."""
 STATES = {
-    "nothing asked": "/",
+    "start page": "/",
     "results": "/?q=harbour",
-    "narrowed": "/?q=demo&not_site=museum.demo.test&lang=en",
+    "filtered": "/?q=demo&not_site=museum.demo.test&lang=en",
     "nothing found": "/?q=qwertzuiop",
     "an error": "/?q=harbour&since=nonsense",
-    "no such page": "/none",
+    "not found": "/none",
 }
-TOLD = "document.getElementById('result-count').textContent"
+COUNT = "document.getElementById('result-count').textContent"
 BUSY = "Boolean(document.querySelector('.htmx-request, .htmx-swapping, .htmx-settling, [aria-busy]'))"
 
 
@@ -36,7 +36,7 @@ def drive(devtools: str, scenario: Callable[[Tab], Awaitable[None]]) -> None:
 
 
 async def until(page: Tab, condition: str) -> None:
-    """Asks often, for at most some minutes."""
+    """Checks often, for at most some minutes."""
     for _ in range(4_000):
         if await page.value(condition):
             return
@@ -44,26 +44,26 @@ async def until(page: Tab, condition: str) -> None:
     raise AssertionError(f"never came true: {condition}")
 
 
-async def at_rest(page: Tab, list_of: str) -> None:
-    """Until there is something, and it stays: what was asked for three letters comes after what was for two."""
+async def stable(page: Tab, script: str) -> None:
+    """Until there is a value that stays: the answer for three letters arrives after the one for two."""
     before: object = None
     for _ in range(400):
-        found = await page.value(list_of)
-        if found and found == before:
+        current = await page.value(script)
+        if current and current == before:
             return
-        before = found
+        before = current
         await asyncio.sleep(0.3)
-    raise AssertionError(f"never came to rest: {list_of}")
+    raise AssertionError(f"never became stable: {script}")
 
 
 async def texts(page: Tab, selector: str) -> list[str]:
-    found = await page.value(f"[...document.querySelectorAll({selector!r})].map((one) => one.textContent.trim())")
-    assert isinstance(found, list)
-    return found
+    shown = await page.value(f"[...document.querySelectorAll({selector!r})].map((one) => one.textContent.trim())")
+    assert isinstance(shown, list)
+    return shown
 
 
 @pytest.mark.parametrize("theme", THEMES)
-def test_axe_finds_nothing_in_any_state_of_the_search(site: Site, devtools: str, theme: str) -> None:
+def test_axe_finds_no_violation_in_any_state_of_the_search(site: Site, devtools: str, theme: str) -> None:
     async def scenario(page: Tab) -> None:
         await set_theme(page, theme)
         width = WIDTHS[theme]
@@ -75,37 +75,37 @@ def test_axe_finds_nothing_in_any_state_of_the_search(site: Site, devtools: str,
             assert await axe(page) == [], state
             assert await page.value("document.scrollingElement.scrollWidth") <= width, state
         await page.press("?")
-        assert await axe(page) == [], "the dialog of keys"
+        assert await axe(page) == [], "the dialog of shortcuts"
 
     drive(devtools, scenario)
 
 
-def test_axe_is_not_blind(site: Site, devtools: str) -> None:
+def test_axe_finds_a_missing_label(site: Site, devtools: str) -> None:
     async def scenario(page: Tab) -> None:
         await page.go(site.address + "/")
         await page.value(
             "document.querySelector('label[for=q]').remove(); document.getElementById('q').placeholder = ''"
         )
-        assert [fault.partition(":")[0] for fault in await axe(page)] == ["label"]
+        assert [one.partition(":")[0] for one in await axe(page)] == ["label"]
 
     drive(devtools, scenario)
 
 
-def test_results_come_while_one_types_and_the_address_follows(site: Site, devtools: str) -> None:
+def test_results_appear_while_typing_and_the_url_changes(site: Site, devtools: str) -> None:
     async def scenario(page: Tab) -> None:
         await page.go(site.address + "/")
         await page.write("harbour")
         await until(page, "document.querySelectorAll('ol.hits > li').length > 0")
         await until(page, "location.search === '?q=harbour'")
-        assert "pages in" in await page.value(TOLD)
-        assert await page.value("document.activeElement.id") == "q", "one can go on typing"
+        assert "pages in" in await page.value(COUNT)
+        assert await page.value("document.activeElement.id") == "q", "typing can continue"
         assert await page.value("document.title") == "harbour · Gossamer"
         assert "JSON" in await page.value("document.getElementById('about-answer').textContent")
 
     drive(devtools, scenario)
 
 
-def test_a_word_that_is_not_finished_finds_what_begins_so(site: Site, devtools: str) -> None:
+def test_an_unfinished_word_finds_words_that_start_with_it(site: Site, devtools: str) -> None:
     async def scenario(page: Tab) -> None:
         await page.go(site.address + "/")
         await page.write("harbou")
@@ -120,7 +120,7 @@ def test_suggestions_are_chosen_with_the_arrow_keys(site: Site, devtools: str) -
     async def scenario(page: Tab) -> None:
         await page.go(site.address + "/")
         await page.write("har")
-        await at_rest(page, "[...document.querySelectorAll('#suggested [role=option]')].map((one) => one.dataset.text)")
+        await stable(page, "[...document.querySelectorAll('#suggested [role=option]')].map((one) => one.dataset.text)")
         assert await page.value("document.getElementById('q').getAttribute('aria-expanded')") == "true"
         first = await page.value("document.querySelector('#suggested [role=option]').dataset.text")
         await page.press("ArrowDown")
@@ -129,7 +129,7 @@ def test_suggestions_are_chosen_with_the_arrow_keys(site: Site, devtools: str) -
         assert await page.value(f"{named}.getAttribute('aria-selected')") == "true"
         assert (await axe(page)) == []
         await page.press("Escape")
-        assert await page.value("document.getElementById('q').value") == "har", "Escape brings back what was typed"
+        assert await page.value("document.getElementById('q').value") == "har", "Escape restores the typed text"
         assert await page.value("document.getElementById('suggested').hidden")
         assert await page.value("document.activeElement.id") == "q", "the first Escape closes the list only"
         await page.press("ArrowDown")
@@ -142,14 +142,14 @@ def test_suggestions_are_chosen_with_the_arrow_keys(site: Site, devtools: str) -
     drive(devtools, scenario)
 
 
-def test_a_click_narrows_another_excludes_and_a_chip_takes_it_back(site: Site, devtools: str) -> None:
+def test_filters_are_added_excluded_and_removed_by_click(site: Site, devtools: str) -> None:
     async def scenario(page: Tab) -> None:
         await page.go(site.address + "/?q=demo")
-        before = await page.value(TOLD)
+        before = await page.value(COUNT)
         await page.value("document.querySelector('#facet-site + ul a.value').click()")
         await until(page, "location.search.includes('&site=') && document.querySelectorAll('.chips li').length === 1")
-        assert await page.value(TOLD) != before
-        assert await page.value("document.querySelectorAll('#facet-site + ul li').length") > 1, "one can widen it again"
+        assert await page.value(COUNT) != before
+        assert await page.value("document.querySelectorAll('#facet-site + ul li').length") > 1, "more can be added"
         await page.value("document.querySelector('#facet-site + ul li:not(.chosen) a.not').click()")
         await until(
             page, "location.search.includes('not_site=') && document.querySelectorAll('.chips li.not').length === 1"
@@ -159,12 +159,12 @@ def test_a_click_narrows_another_excludes_and_a_chip_takes_it_back(site: Site, d
         await page.value("document.querySelector('.chips a').click()")
         await until(page, "location.search === '?q=demo' && document.querySelectorAll('.chips li').length === 0")
         await until(page, f"!({BUSY})")
-        assert (await page.value(TOLD)).split(" in ")[0] == before.split(" in ")[0]
+        assert (await page.value(COUNT)).split(" in ")[0] == before.split(" in ")[0]
 
     drive(devtools, scenario)
 
 
-def test_the_focus_stays_on_the_filter_one_chose(site: Site, devtools: str) -> None:
+def test_the_focus_stays_on_the_chosen_filter(site: Site, devtools: str) -> None:
     async def scenario(page: Tab) -> None:
         await page.go(site.address + "/?q=demo")
         await page.value("document.querySelector('#facet-lang + ul a.value').focus()")
@@ -178,7 +178,7 @@ def test_the_focus_stays_on_the_filter_one_chose(site: Site, devtools: str) -> N
     drive(devtools, scenario)
 
 
-def test_why_a_result_was_found_unfolds_in_place(site: Site, devtools: str) -> None:
+def test_the_explanation_of_a_result_opens_in_place(site: Site, devtools: str) -> None:
     async def scenario(page: Tab) -> None:
         await page.go(site.address + "/?q=harbour")
         await page.value("document.querySelector('details.why summary').click()")
@@ -188,15 +188,15 @@ def test_why_a_result_was_found_unfolds_in_place(site: Site, devtools: str) -> N
     drive(devtools, scenario)
 
 
-def test_keys_are_listed_and_lead_to_the_sections(site: Site, devtools: str) -> None:
+def test_keyboard_shortcuts_are_listed_and_open_the_sections(site: Site, devtools: str) -> None:
     async def scenario(page: Tab) -> None:
         await page.go(site.address + "/?q=harbour")
         await page.press("?")
         assert await page.value("document.getElementById('keys').open")
-        assert await page.value("document.activeElement.textContent") == "Close", "the focus goes in"
+        assert await page.value("document.activeElement.textContent") == "Close", "the focus moves into the dialog"
         assert {"g s", "g v", "g q", "g c", "g n", "j k", "/", "?"} <= set(await texts(page, "#keys th"))
         await page.press("j")
-        assert await page.value("document.activeElement.textContent") == "Close", "keys do nothing behind the dialog"
+        assert await page.value("document.activeElement.textContent") == "Close", "shortcuts are off in the dialog"
         await page.press("Escape")
         assert not await page.value("document.getElementById('keys').open")
         await page.press("g")
@@ -209,7 +209,7 @@ def test_keys_are_listed_and_lead_to_the_sections(site: Site, devtools: str) -> 
     drive(devtools, scenario)
 
 
-def test_a_result_is_opened_by_key(site: Site, devtools: str) -> None:
+def test_a_result_is_opened_by_keyboard(site: Site, devtools: str) -> None:
     async def scenario(page: Tab) -> None:
         await page.go(site.address + "/?q=harbour")
         await page.press("j")
@@ -232,7 +232,7 @@ def test_filters_are_a_drawer_on_a_phone(site: Site, devtools: str) -> None:
         assert await page.value(seen)
         await page.value("document.querySelector('#facet-lang + ul a.value').click()")
         await until(page, "document.querySelectorAll('.chips li').length === 1")
-        assert await page.value(seen), "it stays open: one may want to choose more"
+        assert await page.value(seen), "it stays open for more filters"
 
     drive(devtools, scenario)
 
@@ -240,16 +240,16 @@ def test_filters_are_a_drawer_on_a_phone(site: Site, devtools: str) -> None:
 def test_the_search_page_is_light(site: Site, devtools: str) -> None:
     async def scenario(page: Tab) -> None:
         await page.go(site.address + "/?q=harbour")
-        loaded = {urlsplit(url).path for url in page.asked if urlsplit(url).path.endswith((".js", ".css"))}
+        loaded = {urlsplit(url).path for url in page.requested if urlsplit(url).path.endswith((".js", ".css"))}
         assert len(loaded) == 5
         bodies = [site.ask(path, accept="*/*").body for path in loaded]
         assert sum(len(gzip.compress(body)) for body in bodies) < MOST_BYTES
-        assert [url for url in page.asked if not url.startswith(site.address + "/")] == []
+        assert [url for url in page.requested if not url.startswith(site.address + "/")] == []
 
     drive(devtools, scenario)
 
 
-def test_on_paper_only_the_results_are_left(site: Site, devtools: str) -> None:
+def test_only_the_results_are_printed(site: Site, devtools: str) -> None:
     async def scenario(page: Tab) -> None:
         await page.go(site.address + "/?q=harbour")
         await page.call("Emulation.setEmulatedMedia", media="print")

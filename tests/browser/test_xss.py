@@ -1,5 +1,5 @@
-"""Every payload, through every place a crawled text is shown in, in a real browser: none runs, with the site's policy
-and without any."""
+"""Every payload in every place where crawled text is shown, in a real browser: none runs, with and without the policy
+of the site."""
 
 import asyncio
 import json
@@ -13,12 +13,12 @@ from starlette.responses import HTMLResponse
 from tests.browser.chromium import Tab, tab
 from tests.web.site import Site, serving
 from tests.web.xss_payloads import PAYLOADS
-from tests.web.xss_site import HOSTS, ODD, WORD, address, make_hostile_collection, odd_addresses
+from tests.web.xss_site import HOSTS, ODD, WORD, make_hostile_collection, odd_urls, payload_url
 
 from gossamer.store.directory import Directory
 
 pytestmark = pytest.mark.timeout(900)
-"""Some 1,000 pages are looked at; half a minute on a machine that has nothing else to do."""
+"""Some 1,000 pages are loaded: half a minute on an idle machine."""
 TABS_AT_ONCE = 4
 FEED = f"http://{HOSTS[1]}/feed"
 HARM = """
@@ -49,25 +49,25 @@ Promise.all(PLACES.map(async (place) => {
   document.body.append(frame);
   await loaded;
   let wrong;
-  try { wrong = frame.contentWindow.eval(HARM); } catch (trouble) { wrong = ["it went elsewhere: " + trouble]; }
+  try { wrong = frame.contentWindow.eval(HARM); } catch (error) { wrong = ["it left the page: " + error]; }
   frame.remove();
   return wrong.length || window.hacked ? [[place, wrong]] : [];
 })).then((found) => found.flat())
 """
-"""A page's text is read as a document of its own, with the rights of the site; our scripts and styles are left out,
-which is most of what a page costs."""
+"""The text of a page is loaded as a document in a frame, with the rights of the site; our scripts and styles are left
+out, as they take most of the time."""
 AT_ONCE = 10
-LEFT_AS_IT_IS = ("data:image/", "blob:")
+LOCAL_SCHEMES = ("data:image/", "blob:")
 
 
 class WithoutPolicy:
-    """The site as it would be if no browser knew about policies."""
+    """The site without its content security policy."""
 
     def __init__(self, app: Any) -> None:
         self._app = app
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if scope["path"] == "/harmful":  # not of the site: by it one sees that harm would be seen
+        if scope["path"] == "/harmful":  # not part of the site: it checks that harm is detected
             await HTMLResponse("<!doctype html><p><img src=x onerror='window.hacked = [1]'>")(scope, receive, send)
             return
 
@@ -100,32 +100,32 @@ def hostile_site(request: pytest.FixtureRequest, devtools: str, collection: Dire
 
 
 def step_of() -> int:
-    """XSS_STEP=1 (`make xss`) tries every payload in every place; without it a share of those that have a page each."""
+    """XSS_STEP=1 (`make xss`) tries every payload in every place; otherwise only a share of the payloads."""
     return int(os.environ.get("XSS_STEP", "5"))
 
 
 def page_of(number: int, **more: str) -> str:
-    return "/page?" + urlencode({"url": address(number).text, **more})
+    return "/page?" + urlencode({"url": payload_url(number).text, **more})
 
 
 def stored_places(site: Site, step: int) -> list[str]:
-    """Where texts from the web are shown. `step`: every so-manieth payload has pages of its own gone to; the pages
-    that show many at once have them all."""
+    """Pages that show text from the web. `step`: only the own pages of every step-th payload are loaded; pages that
+    show many payloads have them all."""
     numbers = range(0, len(PAYLOADS), step)
     hosts = [*HOSTS, *[f"{kind}.hostile.test" for kind in ODD]]
     facts = "SELECT ?g ?s ?p ?o WHERE {{ GRAPH ?g {{ ?s ?p ?o }} }} ORDER BY ?s OFFSET {} LIMIT 400"
-    things = site.sparql("SELECT DISTINCT ?s WHERE { GRAPH ?g { ?s ?p ?o } FILTER isIRI(?s) } LIMIT 400").json
-    iris = [row["s"]["value"] for row in things["results"]["bindings"]]
+    entities = site.sparql("SELECT DISTINCT ?s WHERE { GRAPH ?g { ?s ?p ?o } FILTER isIRI(?s) } LIMIT 400").json
+    iris = [row["s"]["value"] for row in entities["results"]["bindings"]]
     return [
         *[f"/?q={WORD}&from={start}" for start in range(0, len(PAYLOADS) + 1, 10)],
         *[page_of(number) for number in numbers],
-        *["/page/cached?" + urlencode({"url": address(number).text}) for number in numbers],
+        *["/page/cached?" + urlencode({"url": payload_url(number).text}) for number in numbers],
         *[
             page_of(number, show=show)
             for place, show in enumerate(("copy", "links", "why", "words", "text", "versions"))
             for number in numbers[place :: max(20 // step, 2)]
         ],
-        *["/page?" + urlencode({"url": url.text, "show": "why"}) for url in odd_addresses()[::3]],
+        *["/page?" + urlencode({"url": url.text, "show": "why"}) for url in odd_urls()[::3]],
         *["/page?" + urlencode({"url": FEED, "show": show}) for show in ("facts", "links", "text")],
         "/page/cached?" + urlencode({"url": FEED}),
         *[f"/host?name={name}" for name in hosts],
@@ -136,7 +136,7 @@ def stored_places(site: Site, step: int) -> list[str]:
 
 
 def reflected_places(step: int) -> list[str]:
-    """Where what was asked for is shown again (FAULTS W2)."""
+    """Pages that show their parameters again (FAULTS W2)."""
     payloads = PAYLOADS[::step]
     ways = (
         lambda raw: "/sparql?" + urlencode({"query": raw, "default-graph-uri": raw}),
@@ -159,8 +159,8 @@ def reflected_places(step: int) -> list[str]:
 
 
 async def walk(devtools: str, site: Site, places: Sequence[str]) -> dict[str, object]:
-    """What went wrong, by place. With a policy each is gone to; without one each is read in a frame, and every fourth
-    gone to."""
+    """The problems of each page. With a policy each page is opened; without one each is loaded in a frame, and every
+    fourth is also opened."""
     wrong: dict[str, object] = {}
     has_policy = "content-security-policy" in site.ask("/").headers
     left = iter(places if has_policy else places[::4])
@@ -174,8 +174,8 @@ async def walk(devtools: str, site: Site, places: Sequence[str]) -> dict[str, ob
                 wrong.update(await page.value(script))
             for place in left:
                 await visit(page, place)
-            if strangers := [url for url in page.asked if not url.startswith((site.address + "/", *LEFT_AS_IT_IS))]:
-                wrong["asked of others"] = strangers
+            if foreign := [url for url in page.requested if not url.startswith((site.address + "/", *LOCAL_SCHEMES))]:
+                wrong["requests to other sites"] = foreign
             if page.dialogs:
                 wrong["dialogs"] = page.dialogs
 
@@ -184,9 +184,9 @@ async def walk(devtools: str, site: Site, places: Sequence[str]) -> dict[str, ob
         if found := await page.value(HARM):
             wrong[place] = found
 
-    async with asyncio.TaskGroup() as crew:
+    async with asyncio.TaskGroup() as group:
         for _ in range(TABS_AT_ONCE):
-            crew.create_task(one_tab())
+            group.create_task(one_tab())
     return wrong
 
 
@@ -198,17 +198,17 @@ def test_F_W1_no_stored_payload_runs_on_any_page(hostile_site: Site, devtools: s
     assert asyncio.run(walk(devtools, hostile_site, stored_places(hostile_site, step_of()))) == {}
 
 
-def test_F_W2_no_payload_that_is_asked_for_runs(hostile_site: Site, devtools: str) -> None:
+def test_F_W2_no_payload_in_a_request_runs(hostile_site: Site, devtools: str) -> None:
     assert asyncio.run(walk(devtools, hostile_site, reflected_places(step_of()))) == {}
 
 
-def test_what_runs_in_a_frame_is_seen(devtools: str, collection: Directory) -> None:
+def test_a_script_that_runs_in_a_frame_is_detected(devtools: str, collection: Directory) -> None:
     with serving(collection, wrap=WithoutPolicy) as site:
         found = asyncio.run(walk(devtools, site, ["/robots.txt", "/harmful"]))
     assert set(found) == {"/harmful"} and "it ran" in str(found["/harmful"])
 
 
-def test_the_marks_by_which_harm_is_seen_do_see_it(hostile_site: Site, devtools: str) -> None:
+def test_the_signs_of_harm_are_detected(hostile_site: Site, devtools: str) -> None:
     async def run() -> list[str]:
         async with tab(devtools) as page:
             await page.go(hostile_site.address + "/")

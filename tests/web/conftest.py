@@ -20,12 +20,12 @@ def site(collection: Directory) -> Iterator[Site]:
 
 @pytest.fixture(scope="module")
 def hurried_site(collection: Directory) -> Iterator[Site]:
-    """Its queries have little time."""
+    """Its queries have a short time limit."""
     with serving(collection, sparql_s=SPARQL_S) as served:
         yield served
 
 
 @pytest.fixture
 def empty_site(tmp_path: Path) -> Iterator[Site]:
-    with serving(Directory(tmp_path / "nothing yet")) as served:
+    with serving(Directory(tmp_path / "empty")) as served:
         yield served

@@ -1,4 +1,4 @@
-"""A site to crawl on loopback, an empty collection that may crawl it, and its pages served: nothing else runs."""
+"""A site to crawl on loopback, an empty collection that may crawl it, and the web site of that collection."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -31,15 +31,15 @@ PATIENCE_S = 300.0
 
 
 def many(amount: int) -> dict[str, str]:
-    """A start page that leads to cats and dogs by turns; never so many of one pattern that they would be a trap."""
+    """A start page that links to cats and dogs in turn, with too few of one pattern to look like a trap."""
     endings = [f".p{number // 50}" if number >= 50 else "" for number in range(amount)]
     paths = [f"/{kind}/{number}{end}" for number, end in enumerate(endings) for kind in ("cat", "dog")]
     return {"/": page("Home", "All of them.", *paths)} | {path: page(path, f"This is {path}.") for path in paths}
 
 
 @dataclass(frozen=True)
-class Desk:
-    """Whoever has the token, at the pages."""
+class Admin:
+    """A client of the site with the administrator's token."""
 
     site: Site
     web: Crawled
@@ -54,45 +54,45 @@ class Desk:
         }
         return self.site.ask(path, "POST", urlencode(fields).encode(), accept, headers)
 
-    def see(self, path: str) -> Answer:
+    def get(self, path: str) -> Answer:
         return self.site.ask(path, headers={"Authorization": f"Bearer {self.token}"})
 
     def change(self, path: str, **fields: str) -> str:
-        """The page after the change, and what it says."""
+        """Post a form, and return the message on the page it leads to."""
         answer = self.post(path, **fields)
         assert answer.status == 303, answer.text
-        shown = self.see(answer.headers["location"]).page
-        said = shown.css_first("div[role=status], div[role=alert]")
-        assert said is not None, shown.text()[:1500]
-        return " ".join(said.text().split())
+        shown = self.get(answer.headers["location"]).page
+        message = shown.css_first("div[role=status], div[role=alert]")
+        assert message is not None, shown.text()[:1500]
+        return " ".join(message.text().split())
 
     def state(self) -> str:
-        found = self.json("/crawl.json")
-        assert "state" in found, found
-        return str(found["state"])
+        crawl = self.json("/crawl.json")
+        assert "state" in crawl, crawl
+        return str(crawl["state"])
 
     def mark(self) -> str:
-        """Of the rules as they stand."""
-        return self.see("/crawl/rules").page.css_first("input[name=mark]").attributes["value"] or ""
+        """The mark of the current version of the rules."""
+        return self.get("/crawl/rules").page.css_first("input[name=mark]").attributes["value"] or ""
 
     def json(self, path: str) -> Any:
         return self.site.ask(path).json
 
 
 @contextmanager
-def desk(root: Path, pages: dict[str, str] | None = None, delay_s: float = 0.02) -> Iterator[Desk]:
+def admin_site(root: Path, pages: dict[str, str] | None = None, delay_s: float = 0.02) -> Iterator[Admin]:
     directory = Directory(root / "collection")
     directory.root.mkdir()
     directory.config.write_text(SETTINGS.format(delay_s=delay_s))
     allow_options(directory.root, {"fetch.allow_addresses": ["127.0.0.0/8"]})
     crawled = Crawled(pages if pages is not None else many(3))
     with patient(), crawled.serving() as web, serving(directory) as site:
-        yield Desk(site, web, directory, (directory.root / "token").read_text().strip())
+        yield Admin(site, web, directory, (directory.root / "token").read_text().strip())
 
 
 @contextmanager
 def patient() -> Iterator[None]:
-    """What a page says when a crawl is slow to answer is not what these tests are about."""
+    """Long time limits: these tests do not check what a page shows while a crawl is slow to answer."""
     before = {name: getattr(control, name) for name in ("FIRST_BEAT_S", "PATIENCE_S", "STATE_S", "END_S")}
     for name in before:
         setattr(control, name, LONG_S)
@@ -103,8 +103,8 @@ def patient() -> Iterator[None]:
             setattr(control, name, value)
 
 
-def until(happens: Callable[[], bool], why: str) -> None:
+def until(is_true: Callable[[], bool], why: str) -> None:
     end = time.monotonic() + PATIENCE_S
-    while not happens():
+    while not is_true():
         assert time.monotonic() < end, why
         time.sleep(0.05)

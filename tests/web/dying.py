@@ -1,4 +1,4 @@
-"""A search process with a weak spot: one word ends it, as a fault in a library would."""
+"""A search process that one word kills, as a bug in a native library would."""
 
 import os
 from collections.abc import Callable

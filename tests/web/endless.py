@@ -1,5 +1,5 @@
-"""`gossamer serve`, with exports that have no end and little patience for slow readers. A line on its standard input
-asks for its counters."""
+"""`gossamer serve` with endless exports and a short time limit for slow clients. It prints its counters for each line
+on its standard input."""
 
 import sys
 import threading
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from gossamer.cli import serve as door
+from gossamer.cli import serve as command
 from gossamer.collection.exports import Exports
 from gossamer.frontier.reports import LastVisit
 from gossamer.web.access import connections
@@ -16,7 +16,7 @@ IMPATIENT_S = 2.0
 
 
 def main(root: str) -> None:
-    real_app, real_visits, gates = door.make_app, Exports.visits, []
+    real_app, real_visits, gates = command.make_app, Exports.visits, []
 
     def make_app(rooms: Any) -> Any:
         gates.append(real_app(rooms))
@@ -26,14 +26,14 @@ def main(root: str) -> None:
         while True:
             yield from real_visits(exports)
 
-    def tell() -> None:
+    def print_counters() -> None:
         for _ in sys.stdin:
             print("load", *gates[0].load, threading.active_count(), flush=True)
 
     connections.RATE_S = IMPATIENT_S
-    door.make_app, Exports.visits = make_app, endless  # type: ignore[method-assign]
-    threading.Thread(target=tell, daemon=True).start()
-    door.serve(dir=Path(root), port=0)
+    command.make_app, Exports.visits = make_app, endless  # type: ignore[method-assign]
+    threading.Thread(target=print_counters, daemon=True).start()
+    command.serve(dir=Path(root), port=0)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A strict reader of what Prometheus scrapes: the text format 0.0.4, and OpenMetrics 1.0 with its last line."""
+"""A strict parser of what Prometheus scrapes: the text format 0.0.4, and OpenMetrics 1.0 with its last line."""
 
 import math
 import re
@@ -19,20 +19,20 @@ class Family:
 
 
 def families(text: str, is_open: bool = False) -> dict[str, Family]:
-    """By name as the format has it. Raises AssertionError for whatever a scraper might stumble over."""
+    """By name, as in the format. Raises AssertionError for anything that a scraper could misread."""
     assert text.endswith("\n") and "\r" not in text
     lines = text[:-1].split("\n")
     if is_open:
         assert lines.pop() == "# EOF"
-    found: dict[str, Family] = {}
+    by_name: dict[str, Family] = {}
     current: Family | None = None
     for line in lines:
         if line.startswith("# "):
             _, verb, name, rest = line.split(" ", 3)
             assert NAME.fullmatch(name) and verb in ("HELP", "TYPE"), line
             if verb == "HELP":
-                assert name not in found, f"{name} is told twice"
-                current = found[name] = Family(name, rest)
+                assert name not in by_name, f"{name} is described twice"
+                current = by_name[name] = Family(name, rest)
             else:
                 assert current is not None and current.name == name and not current.kind and not current.samples
                 assert rest in ("counter", "gauge"), line
@@ -40,7 +40,7 @@ def families(text: str, is_open: bool = False) -> dict[str, Family]:
             continue
         assert current is not None and current.kind, f"a sample before its type: {line}"
         _take(current, line, is_open)
-    return found
+    return by_name
 
 
 def _take(family: Family, line: str, is_open: bool) -> None:
@@ -49,7 +49,7 @@ def _take(family: Family, line: str, is_open: bool) -> None:
     name, inside, value = matched.groups()
     is_counter = family.kind == "counter"
     assert name == family.name + "_total" * (is_counter and is_open), line
-    assert name.endswith("_total") == is_counter, "counters, and only they, end so"
+    assert name.endswith("_total") == is_counter, "counters, and only counters, end in _total"
     labels = []
     place = 0
     while inside and place < len(inside):

@@ -1,4 +1,4 @@
-"""The Gate, asked without a socket: by any address, at any time, with any headers."""
+"""Requests to the Gate without a socket: from any IP address, at any time, with any headers."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,23 +30,23 @@ class GateAnswer(Answer):
         return self.headers.get("set-cookie", "").partition(";")[0].partition("=")[2]
 
 
-async def role_of_asker(scope: Any, receive: Any, send: Any) -> None:
-    """A page that tells who is asking."""
+async def role_of_client(scope: Any, receive: Any, send: Any) -> None:
+    """A page that shows the role of the client."""
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/plain")]})
     await send({"type": "http.response.body", "body": ROLE.get().name.lower().encode()})
 
 
 def gate_of(
-    clock: Any, *, inner: ASGIApp = role_of_asker, names: tuple[str, ...] = ("127.0.0.1",), **door: Any
+    clock: Any, *, inner: ASGIApp = role_of_client, names: tuple[str, ...] = ("127.0.0.1",), **access: Any
 ) -> Gate:
     show = make_show()
-    return Gate(inner, names, show, Entrance(Access(**{"keys": lambda: KEYS} | door), clock))
+    return Gate(inner, names, show, Entrance(Access(**{"keys": lambda: KEYS} | access), clock))
 
 
 def site_of(gate: Gate) -> Gate:
-    """The same gate, with the page for signing in behind it."""
-    door = router(gate._entrance, make_show())
-    site = Starlette(routes=[*door.for_starlette(), Mount("/", role_of_asker)])
+    """The same gate, in front of the sign-in page."""
+    login = router(gate._entrance, make_show())
+    site = Starlette(routes=[*login.for_starlette(), Mount("/", role_of_client)])
     show_errors(site, make_show(), silent)
     gate._inner = site
     return gate
@@ -59,14 +59,14 @@ async def ask(
     body: bytes = b"",
     client: str = "127.0.0.1",
     accept: str = "*/*",
-    **headers: str,
+    **fields: str,
 ) -> GateAnswer:
     """Header names with `_` for `-`."""
     path, _, query = target.partition("?")
     given = {
         "host": f"127.0.0.1:{PORT}",
         "accept": accept,
-        **{name.replace("_", "-"): headers[name] for name in headers},
+        **{name.replace("_", "-"): value for name, value in fields.items()},
     }
     if body:
         given.setdefault("content-length", str(len(body)))
@@ -76,15 +76,15 @@ async def ask(
         "headers": [(name.encode(), value.encode("latin-1")) for name, value in given.items()],
         "client": (client, 50_000), "server": ("127.0.0.1", PORT), "http_version": "1.1",
     }  # fmt: skip
-    told = _Told(body)
-    await app(scope, told.receive, told.send)
-    start = next(one for one in told.sent if one["type"] == "http.response.start")
-    found = {name.decode().lower(): value.decode("latin-1") for name, value in start["headers"]}
-    return GateAnswer(start["status"], found, b"".join(one.get("body", b"") for one in told.sent))
+    exchange = _Exchange(body)
+    await app(scope, exchange.receive, exchange.send)
+    start = next(one for one in exchange.sent if one["type"] == "http.response.start")
+    headers = {name.decode().lower(): value.decode("latin-1") for name, value in start["headers"]}
+    return GateAnswer(start["status"], headers, b"".join(one.get("body", b"") for one in exchange.sent))
 
 
 @dataclass
-class _Told:
+class _Exchange:
     body: bytes
     sent: list[Any] = field(default_factory=list)
     is_read: bool = False

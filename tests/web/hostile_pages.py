@@ -1,4 +1,4 @@
-"""Pages that try to break out of every place where our pages show a text from the web."""
+"""Pages that try to break out of every place where the web site shows text from crawled pages."""
 
 import json
 from collections.abc import Iterator
@@ -55,8 +55,8 @@ def page_with(payload: str, number: int) -> str:
 
 def write_warc(path: Path) -> Path:
     with path.open("wb") as file:
-        for number, (address, html) in enumerate(pages()):
-            url = url_of(address)
+        for number, (text, html) in enumerate(pages()):
+            url = url_of(text)
             assert url is not None
             file.write(response_record(capture_of(url, html, number)))
     return path

@@ -1,4 +1,4 @@
-"""A page many screens long that states facts from its head to its foot."""
+"""A page many screens long that states facts from top to bottom."""
 
 from pathlib import Path
 
@@ -12,8 +12,8 @@ CHAPTERS = 60
 
 
 def html(is_sparse: bool = False) -> str:
-    """With some hundred facts, or with one at the head, one in the middle and one at the foot."""
-    words = f"<p>{'It goes on for a good while. ' * 40}</p>"
+    """With some hundred facts, or with one at the top, one in the middle and one at the bottom."""
+    words = f"<p>{'This is filler for the page. ' * 40}</p>"
     chapters = "".join(
         f"<section><h2>Chapter {number}</h2>{words}</section>"
         if is_sparse and number != CHAPTERS // 2
@@ -23,13 +23,13 @@ def html(is_sparse: bool = False) -> str:
     )
     return f"""<!doctype html><html lang="en"><head><title>A long book</title></head>
 <body vocab="http://schema.org/" typeof="Book"><h1 property="name">A long book</h1>{chapters}
-<footer>By <b property="author">Somebody Patient</b></footer></body></html>"""
+<footer>By <b property="author">Mary Patient</b></footer></body></html>"""
 
 
 def write_warc(path: Path) -> Path:
     with path.open("wb") as file:
-        for address in (LONG, SPARSE):
-            url = url_of(address)
+        for text in (LONG, SPARSE):
+            url = url_of(text)
             assert url is not None
-            file.write(response_record(capture_of(url, html(address == SPARSE), 0)))
+            file.write(response_record(capture_of(url, html(text == SPARSE), 0)))
     return path

@@ -1,4 +1,4 @@
-"""A real collection, made once: the demonstration web crawled and some hostile pages imported; and its site, served."""
+"""A real collection, made once (the demonstration web, crawled, and hostile pages, imported), and its web site."""
 
 import asyncio
 import http.client
@@ -33,7 +33,7 @@ from gossamer.web.page import known as page_known
 
 WEB = DemoWeb(seed=1, hosts=8, pages=48, profile_name="quick", trap_pages=2)
 SPARQL_S = 2.0
-"""For queries that run away. Others have longer than a busy machine needs."""
+"""The time limit for runaway queries. All others have more time than a busy machine needs."""
 LONG_S = 120.0
 PATIENCE = (
     (page_history, "PATIENCE_S"),
@@ -43,12 +43,12 @@ PATIENCE = (
     (vocabulary, "MOMENT_S"),
     (changes, "SEEDS_PATIENCE_S"),
 )
-"""After which a page is shown without what takes long: not on a machine that is only busy."""
+"""The times after which a page is shown without its slow parts: raised here, as the machine may only be busy."""
 OURS = re.compile(r"/static/(vendor/)?[a-z_-]+(\.min)?\.js")
 
 
 class Silent:
-    """A face nobody looks at."""
+    """A display that shows nothing."""
 
     def heard(self, event: str, facts: dict[str, object]) -> None: ...
 
@@ -58,7 +58,7 @@ class Silent:
 
 
 def make_collection(root: Path) -> Directory:
-    """Made once; a second asker in the same run gets the same."""
+    """Made by the first call in a run; later calls return the same."""
     directory = Directory(root / "collection")
     if root.is_dir():
         return directory
@@ -78,8 +78,8 @@ async def crawl_and_import(directory: Directory, warc: Path) -> None:
         plan = address_plan(WEB, server.port)
         seeds = [Url(text) for text in WEB.seeds]
         await crawl_to_end(directory, settings, seeds, Network(plan, plan), outside, Silent())
-    taken = await import_archives(directory, (warc,), settings, outside)
-    assert taken.pages > 5 and not taken.set_aside
+    imported = await import_archives(directory, (warc,), settings, outside)
+    assert imported.pages > 5 and not imported.set_aside
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Site:
-    """The served site, asked over a real socket."""
+    """The web site, requested over a real socket."""
 
     port: int
 
@@ -141,9 +141,9 @@ def serving(
     names: tuple[str, ...] = (),
     behind_tls: bool = False,
 ) -> Iterator[Site]:
-    """`wrap`: puts another application round the whole of it."""
+    """`wrap`: puts another application around the site."""
     started = threading.Event()
-    found: list[Any] = []
+    started_server: list[Any] = []
 
     async def serve() -> None:
         web = WebSettings(port=0, sparql_s=sparql_s, names=names, behind_tls=behind_tls)
@@ -152,7 +152,7 @@ def serving(
             server.config.app = wrap(server.config.app)
             running = asyncio.ensure_future(server.serve())
             await server_url(server, running)
-            found.extend([server, server.servers[0].sockets[0].getsockname()[1]])
+            started_server.extend([server, server.servers[0].sockets[0].getsockname()[1]])
             started.set()
             await running
 
@@ -162,14 +162,14 @@ def serving(
     thread.start()
     assert started.wait(LONG_S), "the site did not start"
     try:
-        yield Site(found[1])
+        yield Site(started_server[1])
     finally:
-        found[0].should_exit = True
+        started_server[0].should_exit = True
         thread.join(LONG_S)
 
 
 def trouble_in(page: LexborHTMLParser) -> list[str]:
-    """What a hostile text would have to become to do harm: an element, an attribute, or a link that runs."""
+    """Elements, attributes and links that can do harm, and that only a text from the web could have put there."""
     wrong = []
     for node in page.css("*"):
         attributes = node.attributes

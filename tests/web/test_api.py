@@ -1,4 +1,4 @@
-"""The API as it is described, and that it is as described."""
+"""The description of the API, and that the API works as described."""
 
 import json
 import shutil
@@ -29,15 +29,15 @@ from gossamer.store.directory import Directory
 CHECKS = [not_a_server_error, content_type_conformance, response_schema_conformance, status_code_conformance]
 schemathesis.serializer.alias("application/sparql-query", "text/plain")
 EXAMPLES = 8
-"""Of each operation, in each manner."""
+"""For each operation and each mode of generation."""
 
 
 @pytest.fixture(scope="module")
 def document(site: Site) -> dict[str, Any]:
     answer = site.ask("/openapi.json")
     assert answer.status == 200 and answer.headers["content-type"] == "application/json"
-    found: dict[str, Any] = answer.json
-    return found
+    description: dict[str, Any] = answer.json
+    return description
 
 
 def operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -57,7 +57,7 @@ def references(value: Any) -> Iterator[str]:
             yield from references(one)
 
 
-def test_the_document_is_openapi_and_whole(document: dict[str, Any]) -> None:
+def test_the_document_is_valid_openapi_and_complete(document: dict[str, Any]) -> None:
     assert document["openapi"].startswith("3.1")
     known = {f"#/components/schemas/{name}" for name in document["components"]["schemas"]}
     assert set(references(document)) <= known
@@ -66,7 +66,7 @@ def test_the_document_is_openapi_and_whole(document: dict[str, Any]) -> None:
     assert len(ids) == len(set(ids))
 
 
-def test_every_answer_in_json_is_described(document: dict[str, Any]) -> None:
+def test_every_json_answer_has_a_schema(document: dict[str, Any]) -> None:
     bare = [
         path
         for _, path, operation in operations(document)
@@ -80,18 +80,18 @@ def test_every_page_has_its_json(site: Site, document: dict[str, Any]) -> None:
     paths = set(document["paths"])
     assert {"/search.json", "/page.json", "/status.json", "/sparql", "/export/pages.jsonl"} <= paths
     for _, path, operation in operations(document):
-        faults = {code for code in operation["responses"] if code[0] in "45"}
-        assert "422" not in faults, path
+        errors = {code for code in operation["responses"] if code[0] in "45"}
+        assert "422" not in errors, path
 
 
-def test_the_page_tells_of_every_address(site: Site, document: dict[str, Any]) -> None:
+def test_the_page_describes_every_route(site: Site, document: dict[str, Any]) -> None:
     page = site.ask("/api").page
     shown = {heading.text(strip=True) for heading in page.css(".operation h3 code")}
     assert shown == set(document["paths"])
     assert len({section.attributes["id"] for section in page.css(".operation")}) == len(list(operations(document)))
 
 
-def test_the_examples_on_the_page_work_as_they_stand(site: Site) -> None:
+def test_the_examples_on_the_page_work_unchanged(site: Site) -> None:
     page = site.ask("/api", headers={"Host": f"127.0.0.1:{site.port}"}).page
     commands = [one.text() for one in page.css("[data-example=curl]")]
     scripts = [one.text() for one in page.css("[data-example=python]")]
@@ -105,8 +105,8 @@ def test_the_examples_on_the_page_work_as_they_stand(site: Site) -> None:
             assert done.returncode == 0 and done.stdout.strip(), done.stderr
 
 
-def test_numbers_in_json_are_safe_for_every_reader(site: Site) -> None:
-    """Beyond 2^53 JavaScript loses the last digits: such ids are texts."""
+def test_numbers_in_json_are_safe_for_every_parser(site: Site) -> None:
+    """JavaScript loses the last digits of numbers above 2^53: such ids are strings."""
 
     def numbers(value: Any) -> Iterator[int]:
         if isinstance(value, dict):
@@ -127,7 +127,7 @@ CHANGING = {
 }  # fmt: skip
 
 
-def test_routes_that_change_something_are_described_with_their_form_and_their_token(document: dict[str, Any]) -> None:
+def test_routes_that_change_something_are_described_with_their_form_and_token(document: dict[str, Any]) -> None:
     assert document["components"]["securitySchemes"]["token"] == {"type": "http", "scheme": "bearer"}
     changing = {path: one for method, path, one in operations(document) if method == "post" and path != "/sparql"}
     assert set(changing) == CHANGING
@@ -142,21 +142,21 @@ def test_routes_that_change_something_are_described_with_their_form_and_their_to
     assert form["properties"]["reach"]["enum"] == ["host", "domain", "prefix", "any"]
 
 
-def test_the_page_tells_which_fields_are_sent_and_that_a_token_is_needed(site: Site) -> None:
+def test_the_page_describes_the_fields_of_a_form_and_that_a_token_is_needed(site: Site) -> None:
     section = site.ask("/api").page.css_first("#post-crawl-seeds")
     assert "administrator's token" in section.text() and "seeds" in section.text() and "prefix" in section.text()
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_F_W19_what_is_asked_at_random_is_answered_as_described(site: Site, document: dict[str, Any]) -> None:
+def test_F_W19_random_reads_are_answered_as_described(site: Site, document: dict[str, Any]) -> None:
     assert wrong_in(document, site, {})[0] == []
 
 
 @pytest.fixture
-def secluded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Site, str]]:
-    """A site that may be changed, and its token. Whatever is added as a seed, no name is looked up and no crawl
-    begins: in the place of one a program is started that ends at once."""
+def isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Site, str]]:
+    """A site that may be changed, and its token. Names of added seeds are not resolved, and no crawl starts: a
+    program that ends at once is started in its place."""
     plan = AddressPlan({})
     monkeypatch.setattr(changes, "real_network", lambda outside: Network(plan, plan))
     monkeypatch.setattr(control, "MODULE", "gossamer.base.environment")
@@ -167,22 +167,22 @@ def secluded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_F_W19_what_is_changed_at_random_is_answered_as_described(secluded: tuple[Site, str]) -> None:
-    site, token = secluded
-    whole = site.ask("/openapi.json").json
-    whole["paths"] = {path: whole["paths"][path] for path in CHANGING}
-    failed, statuses = wrong_in(whole, site, {"Authorization": f"Bearer {token}"})
+def test_F_W19_random_changes_are_answered_as_described(isolated: tuple[Site, str]) -> None:
+    site, token = isolated
+    description = site.ask("/openapi.json").json
+    description["paths"] = {path: description["paths"][path] for path in CHANGING}
+    failed, statuses = wrong_in(description, site, {"Authorization": f"Bearer {token}"})
     assert failed == [] and statuses & {200, 409} and not statuses & {401, 403}
-    known = {"Authorization": f"Bearer {token}", "Content-Type": "application/x-www-form-urlencoded"}
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/x-www-form-urlencoded"}
     form = urlencode({"draft": "exclude host = a.org", "mark": site.ask("/crawl/rules.json").json["mark"]})
-    assert site.ask("/crawl/rules/save", "POST", form.encode(), "*/*", known).status == 200
+    assert site.ask("/crawl/rules/save", "POST", form.encode(), "*/*", headers).status == 200
     for path in CHANGING:
         answer = site.ask(path, "POST", b"", "*/*", {"Authorization": f"Bearer {token}"})
         assert answer.status in (200, 409) and answer.json["words"], path
 
 
 def wrong_in(document: dict[str, Any], site: Site, headers: dict[str, str]) -> tuple[list[str], set[int]]:
-    """What was not answered as described, and with which statuses everything was."""
+    """The operations that were not answered as described, and all status codes."""
     config = schemathesis.Config.from_dict({"headers": {"Accept": "*/*", **headers}})
     schema = from_dict(json.loads(json.dumps(document)), config=config)
     failed: list[str] = []
@@ -205,7 +205,7 @@ def wrong_in(document: dict[str, Any], site: Site, headers: dict[str, str]) -> t
 
             try:
                 check()
-            except Unsatisfiable:  # what has no parameters cannot be asked wrongly
+            except Unsatisfiable:  # without parameters no request is invalid
                 continue
             except BaseExceptionGroup as group:
                 failed.append(f"{operation.label}: {group.exceptions[0]}")

@@ -1,4 +1,4 @@
-"""The site behind a real server that speaks TLS: sessions by HTTPS alone, and nobody is near by being forwarded."""
+"""The site behind a real TLS proxy: session cookies need HTTPS, and forwarded clients do not count as local."""
 
 import asyncio
 import http.client
@@ -48,7 +48,7 @@ http {{
 
 @dataclass(frozen=True)
 class Front:
-    """What people reach. The name is looked up nowhere: all is on this machine."""
+    """The public server. Its name is never resolved: everything is on this machine."""
 
     port: int
     trust: ssl.SSLContext
@@ -62,9 +62,9 @@ class Front:
         connection = http.client.HTTPSConnection(NAME, self.port, timeout=LONG_S)
         connection.sock = self.trust.wrap_socket(plain, server_hostname=NAME)
         try:
-            given = {"Host": f"{NAME}:{self.port}", "Accept": "text/html"}
-            given |= {name.replace("_", "-"): value for name, value in headers.items()}
-            connection.request(method, target, body, given)
+            sent = {"Host": f"{NAME}:{self.port}", "Accept": "text/html"}
+            sent |= {name.replace("_", "-"): value for name, value in headers.items()}
+            connection.request(method, target, body, sent)
             answer = connection.getresponse()
             return Answer(answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read())
         finally:
@@ -103,20 +103,18 @@ def nginx_before(root: Path, site: Site) -> Iterator[Front]:
 
 @pytest.fixture
 def front(tmp_path: Path) -> Iterator[tuple[Front, str]]:
-    """And the administrator's token."""
+    """The public server, and the administrator's token."""
     if shutil.which("nginx") is None:
         pytest.skip("nginx is not installed")
     directory = Directory(tmp_path / "c")
-    with serving(directory, names=(NAME,), behind_tls=True) as site, nginx_before(tmp_path, site) as found:
-        yield found, (directory.root / "token").read_text().strip()
+    with serving(directory, names=(NAME,), behind_tls=True) as site, nginx_before(tmp_path, site) as server:
+        yield server, (directory.root / "token").read_text().strip()
 
 
-def test_behind_tls_a_session_is_kept_by_https_alone_and_changes_are_made(front: tuple[Front, str]) -> None:
+def test_behind_tls_a_session_needs_https_and_allows_changes(front: tuple[Front, str]) -> None:
     site, token = front
-    asked = site.ask("/")
-    assert asked.status == 303 and asked.headers["location"].startswith("/door"), (
-        "it is not open to all who are forwarded"
-    )
+    answer = site.ask("/")
+    assert answer.status == 303 and answer.headers["location"].startswith("/door"), "forwarded clients need a token"
     assert site.ask("/search.json?q=x", Accept="*/*").status == 401
     answer = site.post("/door", {"token": token, "next": "/crawl"}, Origin=site.origin)
     assert answer.status == 303 and answer.headers["location"] == "/crawl"
@@ -132,54 +130,56 @@ def test_behind_tls_a_session_is_kept_by_https_alone_and_changes_are_made(front:
     assert f"curl '{site.origin}/" in site.ask("/api", Cookie=cookie).page.text()
     left = site.post("/door/leave", {}, Cookie=cookie, Origin=site.origin).headers["set-cookie"]
     assert left.startswith("__Host-gossamer-") and "Secure" in left and "Max-Age=0" in left
-    assert site.ask("/crawl", Cookie=cookie).status == 303, "the old cookie opens nothing (FAULTS X18)"
+    assert site.ask("/crawl", Cookie=cookie).status == 303, "the old cookie is invalid (FAULTS X18)"
 
 
-def test_a_link_with_a_token_becomes_such_a_session_too(front: tuple[Front, str]) -> None:
+def test_behind_tls_a_link_with_a_token_starts_a_session_too(front: tuple[Front, str]) -> None:
     site, token = front
     answer = site.ask(f"/crawl?token={token}")
     assert answer.status == 303 and answer.headers["location"] == "/crawl"
     assert answer.headers["set-cookie"].startswith("__Host-gossamer-") and "Secure" in answer.headers["set-cookie"]
 
 
-def test_F_W8_those_who_guess_behind_a_proxy_are_told_apart_and_do_not_lock_the_others_out() -> None:
+def test_F_W8_guessing_clients_behind_a_proxy_do_not_lock_others_out() -> None:
     gate = gate_of(FakeClock(), is_open=False, is_behind_tls=True)
 
-    async def tried(client: str, forwarded: str, token: str) -> int:
+    async def status_of(client: str, forwarded: str, token: str) -> int:
         headers = {"authorization": f"Bearer {token}"} | ({"x_forwarded_for": forwarded} if forwarded else {})
         return (await ask(gate, "/", client=client, **headers)).status
 
-    async def all_of() -> None:
+    async def main() -> None:
         for number in range(MOST_WRONG):
-            assert await tried("127.0.0.1", f"127.0.0.1, 10.0.0.{number}, 203.0.113.7", "wrong") == 401
-        assert await tried("127.0.0.1", "203.0.113.7", "wrong") == 429
-        assert await tried("127.0.0.1", "203.0.113.7", KEYS.admin) == 200, "the right one always passes"
-        assert await tried("127.0.0.1", "203.0.113.7, 203.0.113.8", "wrong") == 401, "somebody else"
-        assert await tried("127.0.0.1", "", "wrong") == 401, "without a proxy"
+            assert await status_of("127.0.0.1", f"127.0.0.1, 10.0.0.{number}, 203.0.113.7", "wrong") == 401
+        assert await status_of("127.0.0.1", "203.0.113.7", "wrong") == 429
+        assert await status_of("127.0.0.1", "203.0.113.7", KEYS.admin) == 200, "the right token is always accepted"
+        assert await status_of("127.0.0.1", "203.0.113.7, 203.0.113.8", "wrong") == 401, "another client"
+        assert await status_of("127.0.0.1", "", "wrong") == 401, "without a proxy"
         for _ in range(MOST_WRONG):
-            assert await tried("198.51.100.1", "203.0.113.9", "wrong") == 401
-        assert await tried("198.51.100.1", "203.0.113.10", "wrong") == 429, "who is not near is not believed"
+            assert await status_of("198.51.100.1", "203.0.113.9", "wrong") == 401
+        assert await status_of("198.51.100.1", "203.0.113.10", "wrong") == 429, (
+            "the header of a client that is not local is ignored"
+        )
 
-    asyncio.run(all_of())
+    asyncio.run(main())
 
 
-def test_what_is_not_said_to_be_behind_a_proxy_believes_no_header_of_one() -> None:
+def test_proxy_headers_are_ignored_unless_the_site_is_set_up_behind_a_proxy() -> None:
     gate = gate_of(FakeClock(), is_open=False)
 
-    async def all_of() -> None:
+    async def main() -> None:
         for number in range(MOST_WRONG):
-            told = {"x_forwarded_for": f"203.0.113.{number}", "x_forwarded_proto": "https"}
-            assert (await ask(gate, "/", authorization="Bearer wrong", **told)).status == 401
+            headers = {"x_forwarded_for": f"203.0.113.{number}", "x_forwarded_proto": "https"}
+            assert (await ask(gate, "/", authorization="Bearer wrong", **headers)).status == 401
         answer = await ask(gate, "/?token=wrong", x_forwarded_for="203.0.113.99")
         assert answer.status == 429
 
-    asyncio.run(all_of())
+    asyncio.run(main())
 
 
-def test_behind_tls_the_settings_say_who_may_come_in_and_what_is_printed() -> None:
+def test_behind_tls_the_settings_decide_on_access_and_the_printed_url() -> None:
     web = WebSettings(names=(NAME,), behind_tls=True)
-    door = access_of(web, lambda: KEYS)
-    assert not door.is_open and door.is_behind_tls and not door.is_public
+    access = access_of(web, lambda: KEYS)
+    assert not access.is_open and access.is_behind_tls and not access.is_public
     assert access_of(WebSettings(behind_tls=True, public=True), lambda: KEYS).is_open
     assert public_url(web, "http://127.0.0.1:8642/") == f"https://{NAME}/" and warnings(web) == []
     assert "web.names" in warnings(WebSettings(behind_tls=True))[0]

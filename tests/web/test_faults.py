@@ -1,4 +1,4 @@
-"""When our own side fails: a page that says so, and nothing of its inside."""
+"""Errors of the server itself: the error page reveals no internals."""
 
 import asyncio
 from contextlib import AsyncExitStack
@@ -17,10 +17,10 @@ from gossamer.store.directory import Directory
 from gossamer.values.visit import Counts
 from gossamer.web.app import make_app
 
-Told = list[tuple[str, dict[str, object]]]
+Events = list[tuple[str, dict[str, object]]]
 
 
-def asked(root: Path, path: str, told: Told) -> tuple[int, dict[str, str], str]:
+def response(root: Path, path: str, events: Events) -> tuple[int, dict[str, str], str]:
     async def ask() -> list[dict[str, Any]]:
         sent: list[dict[str, Any]] = []
 
@@ -31,7 +31,7 @@ def asked(root: Path, path: str, told: Told) -> tuple[int, dict[str, str], str]:
             sent.append(message)
 
         def tell(event: str, /, **facts: object) -> None:
-            told.append((event, facts))
+            events.append((event, facts))
 
         async with AsyncExitStack() as opened:
             site = await open_site(opened, Directory(root), settings_for(0), real_outside(), (), tell)
@@ -42,7 +42,7 @@ def asked(root: Path, path: str, told: Told) -> tuple[int, dict[str, str], str]:
             try:
                 await make_app(site)(scope, receive, send)
             except ZeroDivisionError:  # raised again for the server's log
-                told.append(("raised", {}))
+                events.append(("raised", {}))
         return sent
 
     start, *bodies = asyncio.run(ask())
@@ -58,30 +58,30 @@ def lost_counts(_: Collection) -> Counts:
     raise DirectoryUnusable("there is no collection in /somewhere/secret")
 
 
-def test_an_exception_of_ours_is_a_page_without_its_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_exception_gives_an_error_page_without_its_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Collection, "counts", broken_counts)
-    told: Told = []
-    status, headers, text = asked(tmp_path, "/status", told)
+    events: Events = []
+    status, headers, text = response(tmp_path, "/status", events)
     assert status == 500 and "Server error" in text
     assert "secret" not in text and "Traceback" not in text
     assert "default-src 'none'" in headers["content-security-policy"]
-    assert told == [("raised", {})]
+    assert events == [("raised", {})]
 
 
-def test_a_collection_that_cannot_be_read_is_told_and_asked_for_again(
+def test_a_collection_that_cannot_be_read_is_logged_and_the_client_may_retry(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Collection, "counts", lost_counts)
-    told: Told = []
-    status, headers, text = asked(tmp_path, "/status", told)
+    events: Events = []
+    status, headers, text = response(tmp_path, "/status", events)
     assert status == 503 and headers["retry-after"] == "5" and "try again" in text
     assert "secret" not in text
-    assert told[0][0] == "web.unreadable" and "secret" in str(told[0][1]["why"])
+    assert events[0][0] == "web.unreadable" and "secret" in str(events[0][1]["why"])
 
 
 @pytest.mark.parametrize("target", ["/", "/status", "/page?url=http://a.test/", "/status.json"])
-def test_a_damaged_database_is_no_traceback(tmp_path: Path, target: str) -> None:
-    (tmp_path / "state.db").write_bytes(b"This is no database at all. " * 1000)
+def test_a_damaged_database_gives_an_error_page_without_a_traceback(tmp_path: Path, target: str) -> None:
+    (tmp_path / "state.db").write_bytes(b"This is not a database file. " * 1000)
     with serving(Directory(tmp_path)) as site:
         answer = site.ask(target)
         assert answer.status == 503 and "database" not in answer.text

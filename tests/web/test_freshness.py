@@ -1,4 +1,4 @@
-"""Freshness as a page, as JSON, and for Prometheus."""
+"""Freshness on its page, as JSON, and for Prometheus."""
 
 import re
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import read_only
 from gossamer.web.crawl.freshness import pictures_of
 
-NASTY = '"><script>alert(1)</script>.test'
+HOSTILE = '"><script>alert(1)</script>.test'
 
 
 def served(root: Path, known: Chronicle) -> Directory:
@@ -35,30 +35,30 @@ def served(root: Path, known: Chronicle) -> Directory:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    known = chronicle_of(range(0, 4000, 40), ("a.test", NASTY))
-    with serving(served(tmp_path_factory.mktemp("fresh") / "c", known)) as found:
-        yield found
+    known = chronicle_of(range(0, 4000, 40), ("a.test", HOSTILE))
+    with serving(served(tmp_path_factory.mktemp("fresh") / "c", known)) as site:
+        yield site
 
 
-def test_M_C2_the_page_shows_figures_two_pictures_and_every_site(site: Site) -> None:
+def test_M_C2_the_page_shows_figures_two_charts_and_every_site(site: Site) -> None:
     page = site.ask("/crawl/freshness").page
-    assert set(trouble_in(page)) == {"there is a svg"}, "our own pictures"
+    assert set(trouble_in(page)) == {"there is a svg"}, "our own charts"
     assert [one.text() for one in page.css("nav.tabs a[aria-current]")] == ["Freshness"]
     assert len(page.css("ul.figures li")) == 8 and len(page.css("figure.over-time polyline")) == 3
     labels = [one.attributes["aria-label"] or "" for one in page.css("figure.over-time > svg")]
     assert all(label.startswith("Over 2.8 days the") for label in labels), labels
-    assert [row.css_first("a").text() for row in page.css("section tbody tr")] == ["a.test", NASTY]
+    assert [row.css_first("a").text() for row in page.css("section tbody tr")] == ["a.test", HOSTILE]
     assert [one.text() for one in page.css("dl.meanings dt")] == list(MEANINGS)
 
 
-def test_every_figure_has_its_list_or_says_that_none_is_kept(site: Site) -> None:
+def test_every_figure_links_to_its_list_or_the_page_says_there_is_none(site: Site) -> None:
     page = site.ask("/crawl/freshness").page
     links = [one.attributes["href"] or "" for one in page.css("ul.figures a, main > p a")]
     assert links == ["#sites-name"] * 3 + ["/export/revisits.csv"] * 2 and page.css("#sites-name")
     assert len(page.css("ul.figures li")) == 8 and "only counted, not listed" in page.css_first("main").text()
 
 
-def test_figures_of_a_crawl_that_is_over_say_of_when_they_are(tmp_path: Path, site: Site) -> None:
+def test_figures_of_a_finished_crawl_are_shown_with_their_time(tmp_path: Path, site: Site) -> None:
     running = site.ask("/crawl/freshness").text
     assert "As of <time" in running and "the end of the last crawl" not in running
     known = chronicle_of(range(0, 400, 40), ("a.test",))
@@ -67,18 +67,18 @@ def test_figures_of_a_crawl_that_is_over_say_of_when_they_are(tmp_path: Path, si
         assert "the end of the last crawl" in ended.ask("/crawl/freshness").text
 
 
-def test_one_visit_of_22_that_found_a_change_is_told_as_that(
+def test_one_changed_page_in_22_revisits_is_reported_as_1_of_22(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     answers = [(kettle(), 200), *[("", 304)] * 21, (kettle("9"), 200)]
-    taken = [captured(SHOP, START_AT + day * DAY, body, status) for day, (body, status) in enumerate(answers)]
-    directory = collection(tmp_path / "c", taken)
+    captures = [captured(SHOP, START_AT + day * DAY, body, status) for day, (body, status) in enumerate(answers)]
+    directory = collection(tmp_path / "c", captures)
     known = Chronicle().with_run(START_AT, comes_back=True)
-    for until in (START_AT + 9 * DAY, START_AT + 30 * DAY):  # looked at twice: none is counted twice
+    for until in (START_AT + 9 * DAY, START_AT + 30 * DAY):  # sampled twice: no visit is counted twice
         with closing(read_only(directory.state)) as state:
-            found = visits_since(state, known.volume, known.number, known.samples[-1].at if known.samples else 0)
+            visits = visits_since(state, known.volume, known.number, known.samples[-1].at if known.samples else 0)
             place = newest_place(state)
-        known = known.with_sample(msgspec.structs.replace(sample(until), visits=found), *place)
+        known = known.with_sample(msgspec.structs.replace(sample(until), visits=visits), *place)
     chronicle.write(DiskFiles(), directory.root, known)
     with serving(directory) as shop:
         figures = [one.text() for one in shop.ask("/crawl/freshness").page.css("ul.figures li")]
@@ -89,18 +89,18 @@ def test_one_visit_of_22_that_found_a_change_is_told_as_that(
     assert "22 revisits, 1 of them found a change" in line_of(known)
 
 
-@pytest.mark.parametrize(("apart_s", "is_told"), [(0, False), (0.4, False), (1.9, False), (2, True), (300, True)])
-def test_samples_a_moment_apart_are_no_curve_and_nobody_reads_of_no_time(
-    apart_s: float, is_told: bool, tmp_path: Path
+@pytest.mark.parametrize(("apart_s", "is_shown"), [(0, False), (0.4, False), (1.9, False), (2, True), (300, True)])
+def test_samples_less_than_two_seconds_apart_are_not_shown_as_a_chart(
+    apart_s: float, is_shown: bool, tmp_path: Path
 ) -> None:
     samples = (sample(START_AT), sample(START_AT + round(apart_s * SECOND)))
-    found = freshness_report(Chronicle(samples=samples), None, START_AT)
-    lines = " ".join(curve(found))
-    assert ("The last" in lines) == bool(pictures_of(found.samples)) == is_told
+    report = freshness_report(Chronicle(samples=samples), None, START_AT)
+    lines = " ".join(curve(report))
+    assert ("The last" in lines) == bool(pictures_of(report.samples)) == is_shown
     assert "not a date or time" not in lines and not re.search(r"\b0 seconds", lines)
 
 
-def test_a_site_has_a_page_of_its_own_and_one_that_is_not_known_says_so(site: Site) -> None:
+def test_a_site_has_its_own_page_and_an_unknown_site_a_message(site: Site) -> None:
     page = site.ask("/crawl/freshness?site=a.test").page
     assert page.css_first("h2").text() == "a.test" and len(page.css("figure.over-time")) == 2
     unknown = site.ask("/crawl/freshness?site=no.test")
@@ -109,24 +109,24 @@ def test_a_site_has_a_page_of_its_own_and_one_that_is_not_known_says_so(site: Si
     assert "<script>.test" not in hostile.text
 
 
-def test_the_same_as_json(site: Site) -> None:
-    found = site.ask("/crawl/freshness.json").json
-    assert found["all"]["pages"] == 100 and found["site_count"] == 2 and found["spared_share"] == 0.6
-    assert found["samples"][0]["at"].startswith("2026-11-01") and found["samples"][0]["visits"]["visits"] == 10
+def test_freshness_as_json(site: Site) -> None:
+    report = site.ask("/crawl/freshness.json").json
+    assert report["all"]["pages"] == 100 and report["site_count"] == 2 and report["spared_share"] == 0.6
+    assert report["samples"][0]["at"].startswith("2026-11-01") and report["samples"][0]["visits"]["visits"] == 10
     of_site = site.ask("/crawl/freshness.json?site=a.test").json
     assert of_site["samples"][0]["pages"] == 10 and of_site["samples"][0]["visits"] is None
     described = site.ask("/openapi.json").json["paths"]["/crawl/freshness.json"]["get"]
     assert "samples" in str(described) or "FreshnessReport" in str(described)
 
 
-def test_the_front_of_the_crawl_and_the_metrics_tell_it_in_short(tmp_path: Path, site: Site) -> None:
+def test_the_crawl_page_and_the_metrics_have_the_main_figures(tmp_path: Path, site: Site) -> None:
     numbers = site.ask("/crawl.json").json["numbers"]
     assert numbers["freshness"] == 0.8 and numbers["age_days"] > 0
-    told = families(site.ask("/metrics", accept="application/openmetrics-text").text, is_open=True)
-    assert {"gossamer_freshness", "gossamer_age_days", "gossamer_revisits"} <= set(told)
+    metrics = families(site.ask("/metrics", accept="application/openmetrics-text").text, is_open=True)
+    assert {"gossamer_freshness", "gossamer_age_days", "gossamer_revisits"} <= set(metrics)
 
 
-def test_a_crawl_that_does_not_come_back_says_how_it_would(tmp_path: Path) -> None:
+def test_the_page_of_a_crawl_without_revisits_explains_how_to_start_them(tmp_path: Path) -> None:
     with serving(served(tmp_path / "c", Chronicle())) as site:
         page = site.ask("/crawl/freshness")
         assert trouble_in(page.page) == [] and "gossamer crawl --forever" in page.text
@@ -134,7 +134,7 @@ def test_a_crawl_that_does_not_come_back_says_how_it_would(tmp_path: Path) -> No
         assert "gossamer_freshness" not in site.ask("/metrics").text
 
 
-def test_one_sample_is_no_curve_yet(tmp_path: Path) -> None:
+def test_one_sample_is_not_shown_as_a_chart(tmp_path: Path) -> None:
     with serving(served(tmp_path / "c", chronicle_of([0]))) as site:
         page = site.ask("/crawl/freshness").page
         assert page.css("figure.over-time") == [] and "The chart starts" in page.css_first("p.note").text()

@@ -1,4 +1,4 @@
-"""The Gate and the door at their limits, asked without a socket."""
+"""The limits of the Gate and of the sign-in page, without a socket."""
 
 import asyncio
 from typing import Any
@@ -33,7 +33,7 @@ NAMES = ("127.0.0.1", "[::1]", "localhost")
         (None, False),
     ],
 )
-def test_F_W7_a_host_header_is_ours_whatever_its_port(header: str | None, is_ours: bool) -> None:
+def test_F_W7_a_host_header_is_ours_with_any_port(header: str | None, is_ours: bool) -> None:
     assert answers_to(header, NAMES) is is_ours
 
 
@@ -54,7 +54,7 @@ def test_a_body_may_be_as_long_as_the_limit_and_its_length_must_be_a_number(leng
     assert answer.status == status
 
 
-def test_two_lengths_of_one_body_are_refused() -> None:
+def test_a_body_with_two_kinds_of_length_is_refused() -> None:
     both = {"content_length": "1", "transfer_encoding": "chunked"}
     assert asyncio.run(ask(gate_of(FakeClock()), "/sparql", "POST", **both)).status == 400
     assert asyncio.run(ask(gate_of(FakeClock()), "/sparql", "POST", transfer_encoding="chunked")).status == 200
@@ -68,8 +68,8 @@ def test_path_and_query_together_may_be_as_long_as_the_limit() -> None:
         assert asyncio.run(ask(gate, target)).status == status
 
 
-def test_F_W16_when_too_many_ask_at_once_the_next_is_refused_until_one_is_done() -> None:
-    async def story() -> None:
+def test_F_W16_with_too_many_requests_at_once_the_next_is_refused_until_one_is_done() -> None:
+    async def main() -> None:
         done = asyncio.Event()
 
         async def slow(scope: Any, receive: Any, send: Any) -> None:
@@ -85,20 +85,20 @@ def test_F_W16_when_too_many_ask_at_once_the_next_is_refused_until_one_is_done()
         assert {answer.status for answer in await asyncio.gather(*waiting)} == {200}
         assert (await ask(gate, "/")).status == 200
 
-    asyncio.run(story())
+    asyncio.run(main())
 
 
-def test_an_answer_that_fails_is_under_way_no_more() -> None:
-    async def breaks(scope: Any, receive: Any, send: Any) -> None:
+def test_a_request_that_fails_is_no_longer_counted() -> None:
+    async def fails(scope: Any, receive: Any, send: Any) -> None:
         raise RuntimeError
 
-    async def story() -> None:
-        gate = gate_of(FakeClock(), inner=breaks)
+    async def main() -> None:
+        gate = gate_of(FakeClock(), inner=fails)
         for _ in range(MOST_AT_ONCE + 1):
             with pytest.raises(RuntimeError):
                 await ask(gate, "/")
 
-    asyncio.run(story())
+    asyncio.run(main())
 
 
 @pytest.mark.parametrize(("is_behind_tls", "name"), [(False, COOKIE), (True, f"__Host-{COOKIE}")])
@@ -106,12 +106,12 @@ def test_a_session_cookie_is_for_our_own_pages_only_and_for_https_behind_tls(is_
     answer = asyncio.run(ask(gate_of(FakeClock(), is_behind_tls=is_behind_tls), f"/a?token={KEYS.reader}&b=1"))
     value, *fields = answer.headers["set-cookie"].split("; ")
     assert value.startswith(f"{name}=")
-    wanted = {"HttpOnly", "SameSite=strict", "Path=/", f"Max-Age={int(SESSION_S)}"}
-    assert set(fields) == wanted | ({"Secure"} if is_behind_tls else set())
+    expected = {"HttpOnly", "SameSite=strict", "Path=/", f"Max-Age={int(SESSION_S)}"}
+    assert set(fields) == expected | ({"Secure"} if is_behind_tls else set())
     assert answer.headers["location"] == "/a?b=1" and answer.status == 303
 
 
-def asked_by(peer: str | None, *forwarded: str) -> Request:
+def request_from(peer: str | None, *forwarded: str) -> Request:
     headers = [(b"x-forwarded-for", value.encode()) for value in forwarded]
     return Request({"type": "http", "client": (peer, 1) if peer is not None else None, "headers": headers})
 
@@ -129,10 +129,10 @@ def asked_by(peer: str | None, *forwarded: str) -> Request:
         (False, None, (), ""),
     ],
 )
-def test_F_W8_only_a_proxy_on_this_machine_is_believed_about_who_asks(
+def test_F_W8_only_a_proxy_on_this_machine_is_trusted_about_the_client(
     is_behind_tls: bool, peer: str | None, forwarded: tuple[str, ...], client: str
 ) -> None:
-    assert client_of(asked_by(peer, *forwarded), Access(KEYS, is_behind_tls=is_behind_tls)) == client
+    assert client_of(request_from(peer, *forwarded), Access(KEYS, is_behind_tls=is_behind_tls)) == client
 
 
 def request_of(*pieces: bytes) -> Request:
@@ -152,7 +152,7 @@ def test_a_form_is_read_up_to_its_limit() -> None:
     assert asyncio.run(form_of(request_of(b"next=&token=%ff"), LONGEST_FORM)) == {"next": "", "token": "\ufffd"}
 
 
-def test_a_body_without_a_length_is_cut_off_beyond_the_limit() -> None:
+def test_a_body_without_a_length_is_cut_off_at_the_limit() -> None:
     async def received(*sizes: int) -> list[str]:
         left = list(sizes)
 
@@ -179,7 +179,7 @@ def test_F_W8_each_window_of_time_allows_the_same_number_of_wrong_tokens() -> No
         clock.advance(1)
 
 
-def test_of_two_tokens_in_an_address_the_first_counts() -> None:
+def test_of_two_tokens_in_a_url_the_first_counts() -> None:
     gate = gate_of(FakeClock(), is_open=False)
     assert asyncio.run(ask(gate, f"/?token={KEYS.reader}&token=wrong")).status == 303
     assert asyncio.run(ask(gate, f"/?token=wrong&token={KEYS.reader}")).status == 401
@@ -194,8 +194,6 @@ def test_of_two_tokens_in_an_address_the_first_counts() -> None:
         ("POST", {"transfer_encoding": "chunked"}, True),
     ],
 )
-def test_a_connection_with_a_body_that_nobody_read_is_closed(
-    method: str, headers: dict[str, str], closes: bool
-) -> None:
+def test_a_connection_with_an_unread_body_is_closed(method: str, headers: dict[str, str], closes: bool) -> None:
     answer = asyncio.run(ask(gate_of(FakeClock()), "/sparql", method, **headers))
     assert (answer.headers.get("connection") == "close") is closes

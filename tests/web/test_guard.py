@@ -1,4 +1,4 @@
-"""What no page may let through: foreign names, other methods, hostile texts."""
+"""Requests that are refused on every page: foreign host names, other methods, hostile text."""
 
 import re
 import socket
@@ -25,7 +25,7 @@ HOSTILE_PLACES = ["/?q={}", "/?q=harbour&from={}", "/page?url={}", "/sparql?quer
 
 @pytest.mark.parametrize("target", ROUTES)
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "PUT"])
-def test_F_W4_every_answer_has_the_headers_that_keep_it_harmless(site: Site, target: str, method: str) -> None:
+def test_F_W4_every_answer_has_the_security_headers(site: Site, target: str, method: str) -> None:
     answer = site.ask(target, method, body=b"" if method in ("POST", "PUT") else None)
     policy = answer.headers["content-security-policy"]
     assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy and "unsafe" not in policy
@@ -55,12 +55,12 @@ def test_every_name_of_this_machine_is_answered(site: Site) -> None:
     assert not answers_to(None, ("127.0.0.1",))
 
 
-def test_no_host_name_at_all_is_refused(site: Site) -> None:
-    with socket.create_connection(("127.0.0.1", site.port), timeout=LONG_S) as line:
-        line.sendall(b"GET / HTTP/1.0\r\n\r\n")
-        answer = line.recv(4096)
+def test_a_request_without_a_host_header_is_refused(site: Site) -> None:
+    with socket.create_connection(("127.0.0.1", site.port), timeout=LONG_S) as connection:
+        connection.sendall(b"GET / HTTP/1.0\r\n\r\n")
+        answer = connection.recv(4096)
         assert answer.startswith(b"HTTP/1.1 421")
-        assert b"\r\nserver:" not in answer.lower(), "which program answers is nobody's business"
+        assert b"\r\nserver:" not in answer.lower(), "the answer does not name the server software"
 
 
 @pytest.mark.parametrize("method", ["OPTIONS", "TRACE", "PROPFIND", "BREW"])
@@ -78,7 +78,7 @@ def test_F_W6_nothing_is_changed_without_the_token(site: Site, collection: Direc
     assert allowed.status == 405 and allowed.headers["allow"] == "GET, HEAD"
 
 
-def test_F_W6_another_site_may_not_post_in_a_persons_name(site: Site) -> None:
+def test_F_W6_another_site_may_not_post_in_the_name_of_a_user(site: Site) -> None:
     form = {"Content-Type": "application/x-www-form-urlencoded"}
     foreign = site.ask("/sparql", "POST", b"query=ASK{}", headers={**form, "Origin": "http://evil.test"})
     own = site.ask("/sparql", "POST", b"query=ASK{}", headers={**form, "Origin": site.address}, accept="*/*")
@@ -86,7 +86,7 @@ def test_F_W6_another_site_may_not_post_in_a_persons_name(site: Site) -> None:
     assert site.ask("/sparql", "POST", b"query=ASK{}", headers={**form, "Origin": "null"}).status == 403
 
 
-def test_an_address_that_is_too_long_is_refused_in_words(site: Site) -> None:
+def test_a_url_that_is_too_long_is_refused_with_a_message(site: Site) -> None:
     answer = site.ask("/?q=" + "a" * 70_000)
     assert answer.status == 414 and "with POST" in answer.page.css_first("[role=alert]").text()
     assert site.ask("/" + "a" * 70_000).status == 414
@@ -94,7 +94,7 @@ def test_an_address_that_is_too_long_is_refused_in_words(site: Site) -> None:
 
 @pytest.mark.parametrize("payload", PAYLOADS)
 @pytest.mark.parametrize("place", HOSTILE_PLACES)
-def test_F_W2_what_is_asked_comes_back_as_text_only(site: Site, place: str, payload: str) -> None:
+def test_F_W2_parameters_of_a_request_are_shown_as_text_only(site: Site, place: str, payload: str) -> None:
     answer = site.ask(place.format(quote(payload, safe="")))
     assert answer.status < 500
     if answer.headers["content-type"].startswith("text/html"):
@@ -103,11 +103,11 @@ def test_F_W2_what_is_asked_comes_back_as_text_only(site: Site, place: str, payl
         assert "49" not in answer.page.css_first("title").text()
 
 
-def test_F_W1_what_was_crawled_is_shown_as_text_only(site: Site) -> None:
-    found = site.ask(f"/?q={WORD}")
-    assert len(found.page.css("ol.hits > li")) >= 5
-    assert trouble_in(found.page) == []
-    assert PAYLOADS[0] in found.page.css_first("ol.hits").text(), "it is shown, not removed"
+def test_F_W1_crawled_text_is_shown_as_text_only(site: Site) -> None:
+    results = site.ask(f"/?q={WORD}")
+    assert len(results.page.css("ol.hits > li")) >= 5
+    assert trouble_in(results.page) == []
+    assert PAYLOADS[0] in results.page.css_first("ol.hits").text(), "the text is shown, not removed"
 
 
 @pytest.mark.parametrize("url", [url for url, _ in pages()])
@@ -115,10 +115,10 @@ def test_F_W1_a_hostile_page_has_a_harmless_page_view(site: Site, url: str) -> N
     answer = site.ask("/page?url=" + quote(url, safe=""))
     assert answer.status == 200
     assert trouble_in(answer.page) == []
-    things = answer.page.css_first("table.facts")
-    assert things is not None and "javascript:" in things.text(), "the facts are there, as text"
-    leads = [link.attributes["href"] for link in answer.page.css("main a")]
-    assert [href for href in leads if not href.startswith(("/", "#", ORIGIN))] == []
+    facts = answer.page.css_first("table.facts")
+    assert facts is not None and "javascript:" in facts.text(), "the facts are shown, as text"
+    targets = [link.attributes["href"] for link in answer.page.css("main a")]
+    assert [href for href in targets if not href.startswith(("/", "#", ORIGIN))] == []
 
 
 def test_F_W1_hostile_facts_are_harmless_in_the_console(site: Site) -> None:
@@ -145,13 +145,13 @@ def test_F_W15_no_path_leads_out_of_the_static_folder(site: Site) -> None:
         assert answer.status == 404 and "import" not in answer.text
 
 
-def test_F_W18_no_fault_tells_of_this_machine(site: Site) -> None:
+def test_F_W18_error_pages_reveal_nothing_about_this_machine(site: Site) -> None:
     for target in ROUTES:
         text = site.ask(target).text
         assert "Traceback" not in text and not re.search(r"/(home|tmp|work|root|usr)/", text)
 
 
-def test_F_W18_no_other_site_may_read_the_answers(site: Site) -> None:
+def test_F_W18_other_sites_may_not_read_the_answers(site: Site) -> None:
     answer = site.ask("/status.json", headers={"Origin": "http://evil.test"})
     assert "access-control-allow-origin" not in answer.headers
     assert answer.headers["cross-origin-resource-policy"] == "same-origin"
@@ -163,7 +163,7 @@ def test_F_W5_nothing_is_ever_redirected(site: Site) -> None:
         assert answer.status == 404 and "location" not in answer.headers
 
 
-def test_faults_come_in_the_form_that_was_asked_for(site: Site) -> None:
+def test_errors_are_in_the_format_that_the_client_accepts(site: Site) -> None:
     assert site.ask("/none", accept="text/html").page.css_first("h1").text() == "Not found"
     assert site.ask("/none.json").json["error"]
     assert site.ask("/none", accept="application/json").json["error"]

@@ -1,4 +1,4 @@
-"""Ten thousand idle connections to the real site (FAULTS W16): it answers, and does not grow."""
+"""Ten thousand idle connections to the real site (FAULTS W16): it answers, and its memory does not grow."""
 
 import resource
 import socket
@@ -17,8 +17,8 @@ PAGE = resource.getpagesize()
 
 
 @contextmanager
-def files_raised() -> Iterator[int]:
-    """How many lines this process can hold beside those of the server, which runs in it too."""
+def file_limit_raised() -> Iterator[int]:
+    """How many connections this process can hold in addition to those of the server, which runs in it too."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     try:
@@ -32,28 +32,28 @@ def resident() -> int:
 
 
 @pytest.mark.slow
-def test_F_W16_ten_thousand_idle_connections_are_borne_and_searches_answered(collection: Directory) -> None:
-    held: list[socket.socket] = []
-    with files_raised() as many, serving(collection) as site:
+def test_F_W16_searches_are_answered_during_ten_thousand_idle_connections(collection: Directory) -> None:
+    connections: list[socket.socket] = []
+    with file_limit_raised() as many, serving(collection) as site:
         if many < 1_000:
-            pytest.skip(f"this machine lets a process have too few files open: {many} lines could be held")
-        searched(site)
+            pytest.skip(f"this machine lets a process have too few files open: {many} connections could be held")
+        check_search(site)
         before = resident()
         try:
             for number in range(many):
-                held.append(socket.create_connection(("127.0.0.1", site.port), timeout=LONG_S))
+                connections.append(socket.create_connection(("127.0.0.1", site.port), timeout=LONG_S))
                 if number % 1_000 == 999:
-                    searched(site)
+                    check_search(site)
             grown = resident() - before
-            searched(site)
+            check_search(site)
             print(f"{many:,} idle connections, {grown / 2**20:.0f} MiB more")
             assert grown < 200 << 20, f"{grown >> 20} MiB for {many:,} idle connections"
         finally:
-            for line in held:
-                line.close()
-        searched(site)
+            for connection in connections:
+                connection.close()
+        check_search(site)
 
 
-def searched(site: Site) -> None:
-    found = site.ask("/search.json?q=harbour")
-    assert found.status == 200 and found.json["total"] > 0
+def check_search(site: Site) -> None:
+    answer = site.ask("/search.json?q=harbour")
+    assert answer.status == 200 and answer.json["total"] > 0

@@ -1,4 +1,4 @@
-"""The system manager over a real collection: as a page, as JSON and CSV, live, and for Prometheus."""
+"""The system manager with a real collection: as a page, as JSON and CSV, live, and for Prometheus."""
 
 import csv
 import http.client
@@ -25,7 +25,7 @@ from gossamer.store.directory import Directory
 from gossamer.web.nodes.metrics import metrics_of, written
 from gossamer.web.nodes.routes import MOST_STREAMS, NodesEvent, live_of
 
-NASTY = "<img src=x onerror=alert(1)>\"\\\n'`"
+ODD = "<img src=x onerror=alert(1)>\"\\\n'`"
 
 
 @contextmanager
@@ -39,22 +39,22 @@ def watching(site: Site) -> Iterator[http.client.HTTPResponse]:
 
 
 def events(stream: http.client.HTTPResponse, number: int) -> list[NodesEvent]:
-    found: list[NodesEvent] = []
-    while len(found) < number:
+    received: list[NodesEvent] = []
+    while len(received) < number:
         line = stream.readline()
         assert line, "the stream ended"
         if line.startswith(b"data: "):
-            found.append(decoded(line[6:], NodesEvent))
-    return found
+            received.append(decoded(line[6:], NodesEvent))
+    return received
 
 
 def streams(site: Site) -> float:
     return float(site.ask("/nodes.json").json["totals"]["streams"])
 
 
-def until(happens: Callable[[], bool]) -> None:
+def until(is_true: Callable[[], bool]) -> None:
     clock, end = SystemClock(), SystemClock().elapsed_s() + LONG_S
-    while not happens():
+    while not is_true():
         assert clock.elapsed_s() < end, "it never happened"
         clock.pause(0.1)
 
@@ -85,7 +85,7 @@ def test_M_A10_the_system_manager_lists_machines_and_processes_with_totals_and_a
         assert table.css_first("caption") is not None and all(th.attributes.get("scope") for th in table.css("th"))
 
 
-def test_the_same_as_data(site: Site) -> None:
+def test_the_system_manager_as_json_and_csv(site: Site) -> None:
     answer = site.ask("/nodes.json", accept="application/json")
     system = decoded(answer.body, System)
     assert answer.headers["content-type"] == "application/json" and system.state == "at rest"
@@ -106,7 +106,7 @@ def test_the_same_as_data(site: Site) -> None:
 
 
 def test_M_A10_an_hour_of_history_survives_a_restart_of_the_web_process(tmp_path: Path) -> None:
-    directory = Directory(tmp_path / "kept")
+    directory = Directory(tmp_path / "restarted")
     with serving(directory) as site:
         until(lambda: site.ask("/nodes/history.csv").text.count(",web,") >= 2)
     with serving(directory) as site:
@@ -117,7 +117,7 @@ def test_M_A10_an_hour_of_history_survives_a_restart_of_the_web_process(tmp_path
         assert page.css_first("#processes tbody th").text() == "web"
 
 
-def test_a_process_that_fell_silent_says_since_when(tmp_path: Path) -> None:
+def test_a_process_without_a_heartbeat_is_shown_with_the_time_of_the_last_one(tmp_path: Path) -> None:
     directory, clock = Directory(tmp_path / "lost"), SystemClock()
     directory.root.mkdir()
     at = clock.now() - 90 * SECOND
@@ -134,41 +134,41 @@ def test_a_process_that_fell_silent_says_since_when(tmp_path: Path) -> None:
         assert site.ask("/nodes.json").json["state"] == "interrupted"
 
 
-def test_M_A10_the_page_is_live_once_a_second(site: Site) -> None:
+def test_M_A10_the_page_is_updated_once_a_second(site: Site) -> None:
     with watching(site) as stream:
         assert stream.status == 200 and stream.headers["content-type"].startswith("text/event-stream")
         assert stream.readline() == b"retry: 2000\n"
-        found = events(stream, 5)
-    gaps = [(later.at - one.at) / SECOND for one, later in pairwise(found)]
-    assert min(gaps) > 0 and max(gaps) >= 0.5 and min(gaps) <= 3, "a busy machine is late now and then"
-    third = found[-1]
+        received = events(stream, 5)
+    gaps = [(later.at - one.at) / SECOND for one, later in pairwise(received)]
+    assert min(gaps) > 0 and max(gaps) >= 0.5 and min(gaps) <= 3, "a busy machine is sometimes late"
+    last = received[-1]
     page = site.ask("/nodes").page
     keys = {node.attributes["data-cell"] for node in page.css("[data-cell]")}
-    assert keys <= third.cells.keys(), "every live spot on the page has its text"
-    assert page.css_first("#live").attributes["data-shape"] == third.shape
-    assert {node.attributes["data-badge"] for node in page.css("[data-badge]")} == third.badges.keys()
+    assert keys <= last.cells.keys(), "every live cell of the page has its text"
+    assert page.css_first("#live").attributes["data-shape"] == last.shape
+    assert {node.attributes["data-badge"] for node in page.css("[data-badge]")} == last.badges.keys()
 
 
-def test_streams_are_bounded_and_given_back(tmp_path: Path) -> None:
+def test_the_number_of_streams_is_limited_and_closed_ones_are_released(tmp_path: Path) -> None:
     with serving(Directory(tmp_path / "many")) as site:
         opened = [watching(site) for _ in range(MOST_STREAMS)]
-        lines = [one.__enter__() for one in opened]
-        assert all(line.readline() == b"retry: 2000\n" for line in lines)
+        responses = [one.__enter__() for one in opened]
+        assert all(one.readline() == b"retry: 2000\n" for one in responses)
         with watching(site) as refused:
             assert refused.status == 503 and refused.headers["retry-after"] == "5"
         assert site.ask("/nodes").status == 200, "the page itself can still be read"
         for one in opened:
             one.__exit__(None, None, None)
 
-        def admitted() -> bool:
+        def is_accepted() -> bool:
             with watching(site) as stream:
                 return stream.status == 200
 
-        until(admitted)
+        until(is_accepted)
         until(lambda: streams(site) <= 1)
 
 
-def test_a_server_that_stops_does_not_wait_for_those_who_watch(tmp_path: Path) -> None:
+def test_a_server_that_stops_does_not_wait_for_open_streams(tmp_path: Path) -> None:
     ended: list[bool] = []
     with serving(Directory(tmp_path / "stops")) as site:
         started = threading.Event()
@@ -187,57 +187,55 @@ def test_a_server_that_stops_does_not_wait_for_those_who_watch(tmp_path: Path) -
         assert started.wait(LONG_S)
     for thread in threads:
         thread.join(LONG_S)
-    assert len(ended) == 3, "each stream ended whole, before the server cuts what is left, after two seconds"
+    assert len(ended) == 3, "each stream ended properly, before the server cuts open ones after two seconds"
 
 
-def test_metrics_are_what_prometheus_reads(site: Site) -> None:
+def test_metrics_are_in_the_format_of_prometheus(site: Site) -> None:
     until(lambda: "query worker 2" in site.ask("/metrics").text)
     answer = site.ask("/metrics", accept="text/plain")
     assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
-    found = families(answer.text)
-    assert all(name.startswith("gossamer_") and family.says for name, family in found.items())
-    up = {dict(labels)["process"]: value for labels, value in found["gossamer_process_up"].samples.items()}
+    metrics = families(answer.text)
+    assert all(name.startswith("gossamer_") and family.says for name, family in metrics.items())
+    up = {dict(labels)["process"]: value for labels, value in metrics["gossamer_process_up"].samples.items()}
     assert up["web"] == 1 and up["crawler"] == 0
-    assert found["gossamer_process_cpu_seconds_total"].kind == "counter"
-    of = {dict(labels)["of"]: value for labels, value in found["gossamer_collection"].samples.items()}
+    assert metrics["gossamer_process_cpu_seconds_total"].kind == "counter"
+    of = {dict(labels)["of"]: value for labels, value in metrics["gossamer_collection"].samples.items()}
     assert of["pages"] == site.ask("/status.json").json["numbers"]["pages"]
-    reasons = {dict(labels)["reason"] for labels in found["gossamer_addresses"].samples}
+    reasons = {dict(labels)["reason"] for labels in metrics["gossamer_addresses"].samples}
     assert {"fetched", "robots"} <= reasons
     open_answer = site.ask("/metrics", accept="application/openmetrics-text; version=1.0.0")
     assert open_answer.headers["content-type"].startswith("application/openmetrics-text")
     families(open_answer.text, is_open=True)
 
 
-def test_F_W18_nothing_secret_is_in_the_metrics(site: Site) -> None:
+def test_F_W18_the_metrics_contain_no_secrets(site: Site) -> None:
     text = site.ask("/metrics").text
     assert "token" not in text and "/tmp" not in text and "demo.test" not in text
 
 
-def test_labels_are_escaped_and_nothing_runs() -> None:
-    one = ProcessStatus(NASTY, NASTY, 7, "fresh", "", 5 * SECOND, 0.0, 1.0, "1.0", {"cpu_s": 2.0, "lost": 0.0})
-    system = System(
-        9 * SECOND, "running", processes=(one,), outcomes={NASTY: 3}, hints=(Hint(NASTY, "advice", "w", "m"),)
-    )
+def test_labels_are_escaped() -> None:
+    one = ProcessStatus(ODD, ODD, 7, "fresh", "", 5 * SECOND, 0.0, 1.0, "1.0", {"cpu_s": 2.0, "lost": 0.0})
+    system = System(9 * SECOND, "running", processes=(one,), outcomes={ODD: 3}, hints=(Hint(ODD, "advice", "w", "m"),))
     for is_open in (False, True):
-        found = families(written(metrics_of(system), is_open), is_open)
+        metrics = families(written(metrics_of(system), is_open), is_open)
         name = "gossamer_process_cpu_seconds" + "_total" * (not is_open)
-        assert found[name].samples == {(("node", NASTY), ("process", NASTY)): 2.0}
-        assert found["gossamer_addresses"].samples == {(("reason", NASTY),): 3.0}
+        assert metrics[name].samples == {(("node", ODD), ("process", ODD)): 2.0}
+        assert metrics["gossamer_addresses"].samples == {(("reason", ODD),): 3.0}
     event = msgspec.json.encode(live_of(system))
     assert b"\n" not in event and json.loads(event)["at"] == 9 * SECOND, "an event is one line"
 
 
-def test_a_site_without_a_collection_has_a_system_manager_too(empty_site: Site) -> None:
+def test_an_empty_collection_has_a_system_manager_too(empty_site: Site) -> None:
     page = empty_site.ask("/nodes").page
     assert trouble_in(page) == [] and empty_site.ask("/nodes.json").json["state"] == "at rest"
     families(empty_site.ask("/metrics").text)
 
 
-def test_F_W1_names_of_machines_and_processes_are_text(tmp_path: Path) -> None:
-    directory, clock = Directory(tmp_path / "nasty"), SystemClock()
+def test_F_W1_names_of_machines_and_processes_are_shown_as_text(tmp_path: Path) -> None:
+    directory, clock = Directory(tmp_path / "hostile"), SystemClock()
     directory.root.mkdir()
     with Control(directory.control, clock) as control:
-        control.note([Vitals(NASTY, name, 7, clock.now(), clock.now(), {}, NASTY, NASTY) for name in (NODE, NASTY)])
+        control.note([Vitals(ODD, name, 7, clock.now(), clock.now(), {}, ODD, ODD) for name in (NODE, ODD)])
     with serving(directory) as site:
         page = site.ask("/nodes").page
         assert trouble_in(page) == [] and not page.css("#live img")

@@ -1,4 +1,4 @@
-"""One definition of a page, and every number leads to its list: a small web crawled, and every surface asked."""
+"""One definition of a page, and every number links to its list: checked on all surfaces after a small crawl."""
 
 import csv
 import io
@@ -16,13 +16,13 @@ from gossamer.store.directory import Directory
 from gossamer.web.crawl.status import LISTS
 
 PAGES = 9
-"""Eight of the harbour, a copy of one, and not the page that asks not to be indexed."""
-INSTANTS = 10**14
+"""Eight of the harbour and a copy of one; the page with `noindex` does not count."""
+LEAST_TIMESTAMP = 10**14
 
 
 class Crawled:
-    def __init__(self, root: Path, site: Site, origin: str, said: str, ended: dict[str, object]) -> None:
-        self.root, self.site, self.origin, self.said, self.ended = root, site, origin, said, ended
+    def __init__(self, root: Path, site: Site, origin: str, messages: str, summary: dict[str, object]) -> None:
+        self.root, self.site, self.origin, self.messages, self.summary = root, site, origin, messages, summary
 
 
 @pytest.fixture(scope="module")
@@ -38,17 +38,17 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
         first = gossamer("crawl", web.root, "--dir", root, *QUICK)
         assert first.returncode == 0, first.stderr
         again = gossamer("crawl", "--dir", root, *QUICK, "--json")
-        ended = json.loads(again.stdout.splitlines()[-1])
+        summary = json.loads(again.stdout.splitlines()[-1])
         with serving(Directory(root)) as site:
-            yield Crawled(root, site, web.root, first.stderr, ended)
+            yield Crawled(root, site, web.root, first.stderr, summary)
 
 
 def rows_of(crawled: Crawled, target: str) -> list[dict[str, object]]:
     """All rows of the list behind a number."""
-    path, _, asked = target.partition("#")[0].partition("?")
-    answer = crawled.site.ask(f"{path}.json?{asked}&most=1000").json
-    found = answer.get("found", answer)
-    return next(found[name] for name in ("pages", "visits", "hosts") if name in found)
+    path, _, query = target.partition("#")[0].partition("?")
+    answer = crawled.site.ask(f"{path}.json?{query}&most=1000").json
+    lists = answer.get("found", answer)
+    return next(lists[name] for name in ("pages", "visits", "hosts") if name in lists)
 
 
 def test_every_surface_counts_the_same_pages(crawled: Crawled) -> None:
@@ -56,8 +56,8 @@ def test_every_surface_counts_the_same_pages(crawled: Crawled) -> None:
     counts = {
         "status": json.loads(gossamer("status", "--dir", root, "--json").stdout)["pages"],
         "top": json.loads(gossamer("top", "--once", "--json", "--dir", root).stdout)["counters"]["pages"],
-        "crawl --json": crawled.ended["pages"],
-        "summary": int(re.search(r"(\d+)\s+pages;", crawled.said)[1]),  # type: ignore[index]
+        "crawl --json": crawled.summary["pages"],
+        "summary": int(re.search(r"(\d+)\s+pages;", crawled.messages)[1]),  # type: ignore[index]
         "/crawl": site.ask("/crawl.json").json["numbers"]["pages"],
         "/status": site.ask("/status.json").json["numbers"]["pages"],
         "/nodes": site.ask("/nodes.json").json["counters"]["pages"],
@@ -73,7 +73,7 @@ def test_every_surface_counts_the_same_pages(crawled: Crawled) -> None:
     assert counts == dict.fromkeys(counts, PAGES)
 
 
-def test_every_number_leads_to_a_list_with_so_many_rows(crawled: Crawled) -> None:
+def test_every_number_links_to_a_list_with_that_many_rows(crawled: Crawled) -> None:
     numbers = crawled.site.ask("/crawl.json").json["numbers"]
     for name, what in (("known", "addresses"), ("captures", "captures")):
         table = list(csv.DictReader(io.StringIO(crawled.site.ask(LISTS[name]).text)))
@@ -94,14 +94,14 @@ def test_every_number_leads_to_a_list_with_so_many_rows(crawled: Crawled) -> Non
 
 
 @pytest.mark.parametrize("path", ["/", "/crawl", "/status", "/nodes"])
-def test_the_pages_link_their_numbers_and_every_link_is_answered(crawled: Crawled, path: str) -> None:
+def test_the_numbers_on_pages_are_links_that_work(crawled: Crawled, path: str) -> None:
     targets = {node.attributes["href"] or "" for node in crawled.site.ask(path).page.css("ul.cards a, dl.counters a")}
     assert LISTS["pages"] in targets or path == "/nodes"
     for target in targets:
         assert crawled.site.ask(target.partition("#")[0]).status == 200, target
 
 
-def test_numbers_of_pages_vocabularies_and_results_lead_on_too(crawled: Crawled) -> None:
+def test_numbers_of_pages_vocabularies_and_results_are_links_that_work_too(crawled: Crawled) -> None:
     site, places = crawled.site, ["/vocabularies", "/?q=site:127.0.0.1", f"/page?url={crawled.origin}", "/nodes"]
     vocabulary = site.ask("/vocabularies").page.css_first("table.vocabularies th a").attributes["href"] or ""
     plain: list[str] = []
@@ -115,7 +115,7 @@ def test_numbers_of_pages_vocabularies_and_results_lead_on_too(crawled: Crawled)
                 assert not target[2] or target[0] or page.css_first(f"#{target[2]}") is not None, (place, target)
             if re.search(r"\d (fact|page)|^\d+$", spot.text().strip()) and not links:
                 plain.append(f"{place}: {spot.html}")
-    assert [one for one in plain if vocabulary not in one] == [], "figures that lead nowhere"
+    assert [one for one in plain if vocabulary not in one] == [], "numbers without a link"
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_numbers_of_pages_vocabularies_and_results_lead_on_too(crawled: Crawled)
     ["/crawl.json", "/crawl/visits.json", "/crawl/pages.json", "/crawl/hosts.json", "/nodes.json", "/status.json",
      "/search.json?q=harbour", "/nodes/history.json?minutes=1", "/vocabularies.json", "/crawl/freshness.json"],
 )  # fmt: skip
-def test_no_answer_has_an_instant_as_a_number(crawled: Crawled, path: str) -> None:
+def test_no_answer_has_a_timestamp_as_a_number(crawled: Crawled, path: str) -> None:
     def numbers(value: object) -> Iterator[float]:
         if isinstance(value, dict | list):
             for one in value.values() if isinstance(value, dict) else value:
@@ -131,17 +131,17 @@ def test_no_answer_has_an_instant_as_a_number(crawled: Crawled, path: str) -> No
         elif isinstance(value, int | float):
             yield value
 
-    assert max(numbers(crawled.site.ask(path).json), default=0) < INSTANTS
+    assert max(numbers(crawled.site.ask(path).json), default=0) < LEAST_TIMESTAMP
 
 
-def test_the_links_of_an_archived_page_are_judged_by_the_rules_of_its_crawl(crawled: Crawled) -> None:
+def test_the_links_of_an_archived_page_are_checked_by_the_rules_of_its_crawl(crawled: Crawled) -> None:
     done = gossamer("links", crawled.origin, "--dir", crawled.root, "--json")
-    told = {one["url"].removeprefix(crawled.origin): one for one in json.loads(done.stdout)}
-    assert done.returncode == 0 and told["docs/ropes"]["is_followed"] and told["docs/ropes"]["text"] == "to /docs/ropes"
-    assert told["private/x"]["is_followed"] is False and told["private/x"]["rule"] == "robots"
+    link = {one["url"].removeprefix(crawled.origin): one for one in json.loads(done.stdout)}
+    assert done.returncode == 0 and link["docs/ropes"]["is_followed"] and link["docs/ropes"]["text"] == "to /docs/ropes"
+    assert link["private/x"]["is_followed"] is False and link["private/x"]["rule"] == "robots"
     assert gossamer("links", crawled.origin + "never", "--dir", crawled.root).returncode == 1
 
 
-def test_pages_that_never_come_again_are_no_revisits(crawled: Crawled) -> None:
+def test_without_revisits_the_command_explains_how_to_start_them(crawled: Crawled) -> None:
     done = gossamer("revisits", "--dir", crawled.root)
     assert done.returncode == 0 and "crawl --forever" in done.stdout

@@ -1,4 +1,4 @@
-"""Each page and the JSON beside it, as a person or a program meets them."""
+"""Each page and its JSON, as a browser or a program gets them."""
 
 from urllib.parse import quote
 
@@ -16,7 +16,7 @@ def first_url(site: Site, words: str) -> str:
     return str(site.ask(f"/search.json?q={quote(words)}").json["hits"][0]["url"])
 
 
-def test_the_first_page_has_one_box_numbers_and_ways_to_ask(site: Site) -> None:
+def test_the_start_page_has_one_search_box_numbers_and_examples(site: Site) -> None:
     page = site.ask("/").page
     assert len(page.css("input[type=search]")) == 1
     assert page.css_first("input[type=search]").attributes["autofocus"] is None
@@ -25,7 +25,7 @@ def test_the_first_page_has_one_box_numbers_and_ways_to_ask(site: Site) -> None:
     assert [link.text() for link in page.css("main p a")][:2] == ["harbour", "type:Recipe"]
 
 
-def test_a_search_shows_titles_addresses_snippets_and_kinds(site: Site) -> None:
+def test_a_result_shows_title_url_snippet_and_types(site: Site) -> None:
     page = site.ask("/?q=harbour").page
     hits = page.css("ol.hits > li")
     assert 0 < len(hits) <= 10
@@ -34,7 +34,7 @@ def test_a_search_shows_titles_addresses_snippets_and_kinds(site: Site) -> None:
     assert page.css_first("#result-count[role=status]").text().strip()[0].isdigit()
 
 
-def test_a_search_by_type_finds_only_that_type_and_narrowing_does_not_pile_up(site: Site) -> None:
+def test_a_search_by_type_finds_only_that_type_and_its_links_do_not_repeat_the_filter(site: Site) -> None:
     answer = site.ask("/search.json?q=type%3ARecipe").json
     assert answer["total"] > 0 and all("http://schema.org/Recipe" in hit["types"] for hit in answer["hits"])
     kinds = [link.attributes["href"] for link in site.ask("/?type=http://schema.org/Recipe").page.css(".tags a")]
@@ -45,33 +45,33 @@ def test_japanese_is_found_and_marked_as_japanese(site: Site) -> None:
     page = site.ask("/?q=lang%3Aja").page
     assert page.css("ol.hits h2 a[lang=ja]") and page.css("ol.hits p[lang=ja]")
     word = quote("港")
-    found = site.ask(f"/?q={word}").page
-    assert "港" in [mark.text() for mark in found.css("mark")]
+    results = site.ask(f"/?q={word}").page
+    assert "港" in [mark.text() for mark in results.css("mark")]
 
 
-def test_a_phrase_is_side_by_side(site: Site) -> None:
+def test_a_phrase_finds_words_in_that_order(site: Site) -> None:
     title = site.ask("/search.json?q=type%3ARecipe").json["hits"][0]["title"].split(" - ")[0]
     hits = site.ask(f"/search.json?q={quote(chr(34) + title + chr(34))}").json["hits"]
     assert title in hits[0]["title"]
 
 
-def test_nothing_found_says_what_to_do(site: Site) -> None:
+def test_an_empty_result_says_what_to_try(site: Site) -> None:
     answer = site.ask("/?q=qwertzuiop")
     assert answer.status == 200
-    said = " ".join(answer.page.css_first(".empty").text().split())
-    assert said.startswith("No page matches. Try fewer or different words")
+    message = " ".join(answer.page.css_first(".empty").text().split())
+    assert message.startswith("No page matches. Try fewer or different words")
 
 
-def test_some_words_are_better_than_none_and_are_said_to_be_some(site: Site) -> None:
+def test_pages_with_only_some_of_the_words_are_found_and_a_note_says_so(site: Site) -> None:
     page = site.ask("/?q=harbour+qwertzuiop").page
     assert page.css("ol.hits > li") and "some of them" in page.css_first(".note").text()
 
 
-def test_results_go_on_and_back_and_every_page_of_them_is_an_address(site: Site) -> None:
+def test_results_are_paged_and_each_page_has_its_own_url(site: Site) -> None:
     first = site.ask("/?q=demo").page
-    onward = first.css_first("a[rel=next]").attributes["href"]
-    second = site.ask(onward).page
-    assert onward.endswith("&from=10") and second.css_first("ol.hits").attributes["start"] == "11"
+    next_page = first.css_first("a[rel=next]").attributes["href"]
+    second = site.ask(next_page).page
+    assert next_page.endswith("&from=10") and second.css_first("ol.hits").attributes["start"] == "11"
     assert site.ask(second.css_first("a[rel=prev]").attributes["href"]).page.css("ol.hits > li")
     beyond = site.ask("/?q=harbour&from=990")
     assert beyond.status == 200 and "No more results" in beyond.text
@@ -80,7 +80,7 @@ def test_results_go_on_and_back_and_every_page_of_them_is_an_address(site: Site)
 @pytest.mark.parametrize(
     "target", ["/?q=demo&from=-1", "/?q=demo&from=x", "/?q=demo&from=100000", "/search.json?q=a&from=x"]
 )
-def test_a_wrong_number_is_refused_in_words(site: Site, target: str) -> None:
+def test_an_invalid_offset_is_refused_with_a_message(site: Site, target: str) -> None:
     answer = site.ask(target)
     assert answer.status == 400 and "“from”" in answer.text
 
@@ -89,17 +89,17 @@ def test_a_wrong_number_is_refused_in_words(site: Site, target: str) -> None:
     "words",
     ["", "-", '"', "type:", "site:", '"unclosed', "(((((", "*", "a" * 900, "\x00", "-harbour", "AND OR NOT", "\\", "%"],
 )
-def test_nothing_one_can_type_is_an_error(site: Site, words: str) -> None:
+def test_no_typed_query_is_an_error(site: Site, words: str) -> None:
     assert site.ask("/?q=" + quote(words)).status == 200
 
 
-def test_a_question_that_is_too_long_is_refused_in_words(site: Site) -> None:
+def test_a_query_that_is_too_long_is_refused_with_a_message(site: Site) -> None:
     answer = site.ask("/?q=" + "a" * (LONGEST_QUERY + 1))
     assert answer.status == 400 and f"{LONGEST_QUERY:,} characters" in answer.page.css_first("[role=alert]").text()
     assert site.ask("/search.json?q=" + "a" * (LONGEST_QUERY + 1)).json["error"].startswith("A search may be")
 
 
-def test_bytes_that_are_no_text_are_no_error(site: Site) -> None:
+def test_invalid_utf_8_is_not_a_server_error(site: Site) -> None:
     for target in (
         "/?q=%ff%fe",
         "/?q=%ed%a0%80",
@@ -113,7 +113,7 @@ def test_bytes_that_are_no_text_are_no_error(site: Site) -> None:
 
 
 def test_the_page_view_has_facts_text_links_and_captures(site: Site) -> None:
-    address = f"/page?url={quote(first_url(site, 'type:Recipe'), safe='')}"
+    target = f"/page?url={quote(first_url(site, 'type:Recipe'), safe='')}"
     shown = {
         "facts": ("Facts stated by this page", "schema:Recipe"),
         "text": ("Text",),
@@ -121,30 +121,30 @@ def test_the_page_view_has_facts_text_links_and_captures(site: Site) -> None:
         "versions": ("first seen", "gossamer-00000001"),
     }
     for section, parts in shown.items():
-        answer = site.ask(f"{address}&show={section}")
+        answer = site.ask(f"{target}&show={section}")
         assert answer.status == 200 and all(part in answer.page.css_first("main").text() for part in parts)
         assert answer.page.css_first(".address a").attributes["rel"] == "noopener noreferrer nofollow external"
 
 
-def test_the_page_view_as_json_has_the_same(site: Site) -> None:
+def test_the_page_view_as_json(site: Site) -> None:
     url = first_url(site, "type:Recipe")
-    known = site.ask(f"/page.json?url={quote(url, safe='')}").json
-    assert known["url"] == url and known["text"] and known["outgoing"] and known["versions"][0]["status"] == 200
-    named = {fact["property"]["value"] for fact in known["facts"]}
-    assert "http://schema.org/name" in named and known["facts_as_of"]
-    assert {fact["path"]["value"][:6] for fact in known["facts"]} == {"/html/"}, "each fact says where it stands"
-    assert all(fact["syntax"]["value"] for fact in known["facts"])
+    page = site.ask(f"/page.json?url={quote(url, safe='')}").json
+    assert page["url"] == url and page["text"] and page["outgoing"] and page["versions"][0]["status"] == 200
+    properties = {fact["property"]["value"] for fact in page["facts"]}
+    assert "http://schema.org/name" in properties and page["facts_as_of"]
+    assert {fact["path"]["value"][:6] for fact in page["facts"]} == {"/html/"}, "each fact has its element"
+    assert all(fact["syntax"]["value"] for fact in page["facts"])
 
 
-def test_the_page_view_says_in_which_syntax_and_where_each_fact_stands(site: Site) -> None:
+def test_the_page_view_shows_the_syntax_and_element_of_each_fact(site: Site) -> None:
     page = site.ask(f"/page?url={quote(first_url(site, 'type:Recipe'), safe='')}").page
-    said = [cell.text().strip() for cell in page.css("table.facts td.source")]
-    assert said and all("/html/" in one for one in said)
+    sources = [cell.text().strip() for cell in page.css("table.facts td.source")]
+    assert sources and all("/html/" in one for one in sources)
     syntaxes = {name for summary in page.css("td.source summary") for name in summary.text().split(", ")}
     assert syntaxes and syntaxes <= set(SYNTAXES)
 
 
-def test_links_between_things_stay_on_the_page(site: Site) -> None:
+def test_links_between_entities_lead_to_anchors_on_the_page(site: Site) -> None:
     page = site.ask(f"/page?url={quote(first_url(site, 'type:Recipe'), safe='')}").page
     inner = [link.attributes["href"] for link in page.css("table.facts a") if link.attributes["href"].startswith("#")]
     assert inner and all(page.css_first(f"tbody[id='{href[1:]}']") for href in inner)
@@ -156,7 +156,7 @@ def test_a_page_without_facts_says_so(site: Site) -> None:
     assert "No structured data was found" in site.ask(f"/page?url={quote(plain, safe='')}").text
 
 
-def test_a_page_that_is_not_here_says_why_it_may_not_be(site: Site) -> None:
+def test_a_page_that_was_not_crawled_is_not_found_with_possible_reasons(site: Site) -> None:
     answer = site.ask("/page?url=http://nowhere.test/")
     assert answer.status == 404 and "robots.txt" in answer.page.css_first("[role=alert]").text()
     assert site.ask("/page.json?url=http://nowhere.test/").json["error"]
@@ -165,11 +165,11 @@ def test_a_page_that_is_not_here_says_why_it_may_not_be(site: Site) -> None:
 @pytest.mark.parametrize(
     "url", ["", "%20", "x", "javascript:alert(1)", "file:///etc/passwd", "../../etc/passwd", "http://"]
 )
-def test_what_is_no_address_is_refused(site: Site, url: str) -> None:
+def test_an_invalid_url_is_refused(site: Site, url: str) -> None:
     assert site.ask(f"/page?url={url}").status in (400, 404)
 
 
-def test_the_status_page_counts_and_explains(site: Site) -> None:
+def test_the_status_page_shows_counts_and_reasons(site: Site) -> None:
     page = site.ask("/status").page
     assert page.css_first("h1").text() == "Crawl: idle"
     rows = {row.css_first("td").text(): row.css("td")[2].text() for row in page.css("table")[0].css("tbody tr")}
@@ -181,7 +181,7 @@ def test_the_status_page_counts_and_explains(site: Site) -> None:
     assert {"name", "pid", "age_s", "facts"} == set(numbers["processes"][0])
 
 
-def test_a_site_without_a_collection_still_answers(empty_site: Site) -> None:
+def test_an_empty_collection_has_all_pages(empty_site: Site) -> None:
     assert empty_site.ask("/").status == 200
     assert empty_site.ask("/status").page.css_first("h1").text() == "Crawl: idle"
     assert "No page matches" in empty_site.ask("/?q=harbour").text
@@ -189,11 +189,11 @@ def test_a_site_without_a_collection_still_answers(empty_site: Site) -> None:
     assert empty_site.sparql("ASK { ?s ?p ?o }").json["boolean"] is False
 
 
-def test_the_interface_is_described(site: Site) -> None:
-    described = site.ask("/openapi.json").json
-    assert {"/search.json", "/suggest.json", "/page.json", "/sparql", "/status.json"} <= set(described["paths"])
+def test_the_api_is_described(site: Site) -> None:
+    document = site.ask("/openapi.json").json
+    assert {"/search.json", "/suggest.json", "/page.json", "/sparql", "/status.json"} <= set(document["paths"])
 
 
-def test_other_spiders_are_asked_to_stay_away(site: Site) -> None:
+def test_other_crawlers_are_excluded(site: Site) -> None:
     assert site.ask("/robots.txt").text == "User-agent: *\nDisallow: /\n"
     assert site.ask("/").headers["x-robots-tag"] == "noindex, nofollow"

@@ -1,4 +1,4 @@
-"""Pages are made as Jinja makes them, with less work."""
+"""Templates give the same pages as plain Jinja, with less work."""
 
 import jinja2
 import pytest
@@ -19,17 +19,17 @@ PLAIN = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
 
 
 @given(st.text() | st.text("<>&\"'ab ", max_size=40))
-def test_whatever_a_text_holds_is_escaped_as_jinja_does_it(text):
+def test_any_text_is_escaped_as_by_jinja(text):
     assert escaped(text) == str(escape(text))
     values = {"text": text, "number": 3, "share": 0.5, "yes": True, "nothing": None}
     assert make_templates().from_string(TEMPLATE).render(values) == PLAIN.from_string(TEMPLATE).render(values)
 
 
 @pytest.mark.parametrize("value", [0, -7, 2.5, True, None, b"<", ["<"], Markup("<b>"), "<script>"])
-def test_what_is_no_text_is_escaped_too(value):
+def test_other_values_are_escaped_too(value):
     assert escaped(value) == str(escape(value))
 
 
 @given(st.text(max_size=120), st.integers(10, 80))
-def test_texts_are_shortened_as_jinja_shortens_them(text, most):
+def test_text_is_shortened_as_by_jinja(text, most):
     assert shortened(text, most) == PLAIN.call_filter("truncate", text, [most])

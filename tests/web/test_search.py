@@ -1,4 +1,4 @@
-"""The search page without a browser: each of its states, and the same as JSON and CSV."""
+"""The search page without a browser: each of its states, also as JSON and CSV."""
 
 import asyncio
 import csv
@@ -25,16 +25,16 @@ THING = "http://schema.org/Thing"
 
 
 def total(site: Site, target: str) -> int:
-    found = site.ask("/search.json" + target).json["total"]
-    assert isinstance(found, int)
-    return found
+    number = site.ask("/search.json" + target).json["total"]
+    assert isinstance(number, int)
+    return number
 
 
 def words(text: str) -> str:
     return " ".join(text.split())
 
 
-def test_every_group_of_filters_comes_from_the_data(site: Site) -> None:
+def test_each_group_of_filters_is_computed_from_the_collection(site: Site) -> None:
     page = site.ask("/?q=demo").page
     headings = [heading.text() for heading in page.css("#filters h2")]
     assert headings == ["Type", "Vocabulary", "Property", "Site", "Language", "Syntax", "Fetched"]
@@ -43,12 +43,12 @@ def test_every_group_of_filters_comes_from_the_data(site: Site) -> None:
 
 
 @pytest.mark.parametrize("target", ["/?q=demo", "/search.json?q=demo", "/suggest.json?q=de"])
-def test_an_answer_says_how_long_it_took_the_server(site: Site, target: str) -> None:
-    said = re.fullmatch(r"search;dur=(\d+\.\d)", site.ask(target).headers["server-timing"])
-    assert said and 0 < float(said[1]) < 60_000
+def test_the_server_timing_header_has_the_duration(site: Site, target: str) -> None:
+    duration = re.fullmatch(r"search;dur=(\d+\.\d)", site.ask(target).headers["server-timing"])
+    assert duration and 0 < float(duration[1]) < 60_000
 
 
-def test_types_are_a_tree_under_their_superclasses(site: Site) -> None:
+def test_types_are_listed_as_a_tree_under_their_superclasses(site: Site) -> None:
     page = site.ask("/?type=" + quote(RECIPE)).page
     depth = {
         row.css_first("a.value").attributes.get("title"): int(row.attributes["class"].split()[0].removeprefix("depth-"))
@@ -58,17 +58,17 @@ def test_types_are_a_tree_under_their_superclasses(site: Site) -> None:
 
 
 @pytest.mark.parametrize("name", ["type", "ontology", "property", "site", "lang", "syntax"])
-def test_what_a_filter_counts_is_what_a_click_on_it_finds(site: Site, name: str) -> None:
+def test_the_count_of_a_filter_is_the_number_of_its_results(site: Site, name: str) -> None:
     page = site.ask("/?q=demo").page
-    everything = total(site, "?q=demo")
+    all_pages = total(site, "?q=demo")
     for row in page.css(f"#facet-{name} + ul li")[:3]:
         link, count = row.css_first("a.value").attributes["href"], int(row.css_first(".count").text())
         assert total(site, link[1:]) == count, link
-        unlike = row.css_first("a.not").attributes["href"]
-        assert f"not_{name}=" in unlike and total(site, unlike[1:]) == everything - count
+        exclusion = row.css_first("a.not").attributes["href"]
+        assert f"not_{name}=" in exclusion and total(site, exclusion[1:]) == all_pages - count
 
 
-def test_a_span_of_time_counts_what_it_finds(site: Site) -> None:
+def test_the_count_of_a_date_range_is_the_number_of_its_results(site: Site) -> None:
     page = site.ask("/?q=demo").page
     first = page.css_first("#facet-date + ul li")
     link = first.css_first("a").attributes["href"]
@@ -77,13 +77,13 @@ def test_a_span_of_time_counts_what_it_finds(site: Site) -> None:
     assert len(site.ask(link).page.css(".chips li")) >= 2
 
 
-def test_several_values_of_one_filter_widen_and_different_filters_narrow(site: Site) -> None:
+def test_values_of_one_filter_widen_the_search_and_different_filters_narrow_it(site: Site) -> None:
     museum, shop = total(site, "?site=museum.demo.test"), total(site, "?site=shop.demo.test")
     assert total(site, "?site=museum.demo.test&site=shop.demo.test") == museum + shop
     assert total(site, "?site=museum.demo.test&lang=en") <= museum
 
 
-def test_filters_in_use_are_chips_that_can_be_taken_away_one_by_one(site: Site) -> None:
+def test_active_filters_are_chips_that_can_be_removed_one_by_one(site: Site) -> None:
     page = site.ask(f"/?q=demo&not_type={quote(RECIPE, safe='')}&lang=en&since=2020-01-01").page
     chips = {
         words(chip.css_first("span").text(separator=" ")): chip.css_first("a").attributes["href"]
@@ -97,7 +97,7 @@ def test_filters_in_use_are_chips_that_can_be_taken_away_one_by_one(site: Site) 
     assert page.css_first(".chips li.all a").attributes["href"] == "/?q=demo"
 
 
-def test_a_typed_filter_is_a_chip_too_and_leaves_the_words(site: Site) -> None:
+def test_a_typed_filter_is_a_chip_too_and_removing_it_keeps_the_words(site: Site) -> None:
     page = site.ask("/?q=" + quote("demo -type:Recipe lang:en")).page
     hrefs = [dict(parse_qsl(urlsplit(a.attributes["href"]).query))["q"] for a in page.css(".chips li:not(.all) a")]
     assert sorted(hrefs) == ["demo -type:Recipe", "demo lang:en"]
@@ -105,30 +105,30 @@ def test_a_typed_filter_is_a_chip_too_and_leaves_the_words(site: Site) -> None:
     assert dict(parse_qsl(urlsplit(chosen).query)) == {"q": "demo -type:Recipe"}
 
 
-def test_a_page_found_through_a_superclass_says_that_it_is_inferred(site: Site) -> None:
+def test_a_result_found_through_a_superclass_is_marked_inferred(site: Site) -> None:
     page = site.ask(f"/?type={quote(THING, safe='')}").page
     marked = page.css("ol.hits .tags li.inferred")
     assert marked and all("inferred" in one.text() for one in marked)
 
 
-def test_M_A9_a_person_by_name_or_anything_but(site: Site) -> None:
-    name = site.ask(f"/search.json?type={quote(PERSON, safe='')}").json["entities"]
-    everybody = site.ask(f"/search.json?q=the&type={quote(PERSON, safe='')}").json
-    assert everybody["total"] > 0 and isinstance(name, list)
-    nobody = site.ask(f"/search.json?q=the&not_type={quote(PERSON, safe='')}&limit=100").json
-    assert nobody["hits"] and all(PERSON not in hit["types"] for hit in nobody["hits"])
+def test_M_A9_a_type_can_be_required_or_excluded(site: Site) -> None:
+    entities = site.ask(f"/search.json?type={quote(PERSON, safe='')}").json["entities"]
+    with_people = site.ask(f"/search.json?q=the&type={quote(PERSON, safe='')}").json
+    assert with_people["total"] > 0 and isinstance(entities, list)
+    without_people = site.ask(f"/search.json?q=the&not_type={quote(PERSON, safe='')}&limit=100").json
+    assert without_people["hits"] and all(PERSON not in hit["types"] for hit in without_people["hits"])
 
 
-def test_things_stand_beside_the_pages_and_lead_to_their_own(site: Site) -> None:
-    found = site.ask("/search.json?q=harbour+museum").json["entities"]
-    assert found, "the museum is a thing"
+def test_entities_are_listed_next_to_the_results_and_link_to_their_pages(site: Site) -> None:
+    entities = site.ask("/search.json?q=harbour+museum").json["entities"]
+    assert entities, "the museum is an entity"
     cards = site.ask("/?q=harbour+museum").page.css(".entities li")
-    assert words(cards[0].css_first("h3").text()) == found[0]["name"]
+    assert words(cards[0].css_first("h3").text()) == entities[0]["name"]
     assert cards[0].css_first("h3 a").attributes["href"].startswith(("/entity?iri=http", "/page?url=http"))
     assert re.search(r"\d+ pages?$", words(cards[0].text()))
 
 
-def test_sorting_is_an_address(site: Site) -> None:
+def test_each_order_has_its_own_url(site: Site) -> None:
     page = site.ask("/?q=demo").page
     orders = {link.text(): link.attributes["href"] for link in page.css(".orders a")}
     assert set(orders) == {"Best first", "Newest first", "Oldest first"}
@@ -137,54 +137,54 @@ def test_sorting_is_an_address(site: Site) -> None:
     assert site.ask(orders["Newest first"]).page.css_first(".orders a[aria-current]").text() == "Newest first"
 
 
-def test_a_slip_of_the_pen_is_noticed(site: Site) -> None:
+def test_a_misspelled_word_gets_a_correction(site: Site) -> None:
     page = site.ask("/?q=harbuor&lang=en").page
-    meant = page.css_first(".correction a")
-    assert meant.text() == "harbour"
-    assert dict(parse_qsl(urlsplit(meant.attributes["href"]).query)) == {"q": "harbour", "lang": "en"}
+    correction = page.css_first(".correction a")
+    assert correction.text() == "harbour"
+    assert dict(parse_qsl(urlsplit(correction.attributes["href"]).query)) == {"q": "harbour", "lang": "en"}
 
 
-def test_a_beginning_finds_what_goes_on_from_it_and_says_so(site: Site) -> None:
+def test_the_beginning_of_a_word_finds_words_that_start_with_it_and_a_note_says_so(site: Site) -> None:
     page = site.ask("/?q=harbou").page
     assert page.css("ol.hits > li") and "start with it" in page.css_first(".note").text()
     assert page.css_first("#q").attributes["value"] == "harbou"
     assert page.css_first("link[type='application/json']").attributes["href"] == "/search.json?q=harbou%2A"
 
 
-def test_nothing_found_with_filters_offers_to_drop_them(site: Site) -> None:
+def test_an_empty_result_with_filters_offers_to_remove_them(site: Site) -> None:
     page = site.ask("/?q=harbour&lang=xx").page
     assert "with these filters" in page.css_first(".empty").text()
     assert page.css_first(".empty a").attributes["href"] == "/?q=harbour"
 
 
-def test_why_a_page_was_found_is_told_in_parts(site: Site) -> None:
+def test_the_explanation_of_a_result_shows_each_part_of_its_score(site: Site) -> None:
     page = site.ask("/?q=harbour").page
     answer = site.ask(page.css_first("details.why a").attributes["href"])
-    said = words(answer.page.css_first("#parts").text())
-    assert answer.status == 200 and "in the title" in said and "pages have it there" in said
+    parts = words(answer.page.css_first("#parts").text())
+    assert answer.status == 200 and "in the title" in parts and "pages have it there" in parts
     url = site.ask("/search.json?q=harbour").json["hits"][0]["url"]
-    told = site.ask(f"/search/why.json?q=harbour&url={quote(url, safe='')}").json
-    assert told["url"] == url and told["words"][0]["word"] == "harbour"
-    assert abs(told["score"] - sum(word["score"] for word in told["words"])) < 0.01
+    explanation = site.ask(f"/search/why.json?q=harbour&url={quote(url, safe='')}").json
+    assert explanation["url"] == url and explanation["words"][0]["word"] == "harbour"
+    assert abs(explanation["score"] - sum(word["score"] for word in explanation["words"])) < 0.01
 
 
 @pytest.mark.parametrize(
     "target", ["?q=harbour", "?url=http://museum.demo.test/", "?q=harbour&url=javascript:alert(1)"]
 )
-def test_a_question_without_a_page_is_refused_in_words(site: Site, target: str) -> None:
+def test_an_explanation_without_query_and_page_is_refused_with_a_message(site: Site, target: str) -> None:
     assert site.ask("/search/why" + target).status == 400
     assert site.ask("/search/why.json" + target).json["error"]
 
 
-def test_suggestions_go_on_from_what_was_typed(site: Site) -> None:
-    found = site.ask("/suggest.json?q=harb").json["suggestions"]
-    assert 0 < len(found) <= 8 and all("harb" in one["text"].lower() for one in found)
-    assert {one["kind"] for one in found} <= {"title", "name", "word"}
-    for nothing in ("", "%20", "a" * 300, "%ff", "qwertzuiop", '"'):
-        assert site.ask(f"/suggest.json?q={nothing}").json == {"suggestions": []}
+def test_suggestions_complete_the_typed_text(site: Site) -> None:
+    suggestions = site.ask("/suggest.json?q=harb").json["suggestions"]
+    assert 0 < len(suggestions) <= 8 and all("harb" in one["text"].lower() for one in suggestions)
+    assert {one["kind"] for one in suggestions} <= {"title", "name", "word"}
+    for typed in ("", "%20", "a" * 300, "%ff", "qwertzuiop", '"'):
+        assert site.ask(f"/suggest.json?q={typed}").json == {"suggestions": []}
 
 
-def test_results_as_csv_open_in_a_spreadsheet_without_running(site: Site) -> None:
+def test_results_as_csv_can_be_opened_in_a_spreadsheet(site: Site) -> None:
     answer = site.ask("/search.csv?q=harbour", accept="*/*")
     assert answer.headers["content-type"].startswith("text/csv")
     rows = list(csv.DictReader(io.StringIO(answer.text, newline="")))
@@ -192,10 +192,8 @@ def test_results_as_csv_open_in_a_spreadsheet_without_running(site: Site) -> Non
     assert rows[0]["fetched_at"].endswith("Z")
 
 
-def test_results_as_csv_are_all_of_them_and_say_so_where_they_are_cut(
-    site: Site,
-) -> None:
-    """They were cut at 100, and nothing said so."""
+def test_csv_has_all_results_up_to_the_limit(site: Site) -> None:
+    """It was once cut at 100 results, silently."""
     query = "/search.csv?q=site:demo.test"
     total = site.ask("/search.json?q=site:demo.test").json["total"]
     rows = list(csv.DictReader(io.StringIO(site.ask(query, accept="*/*").text, newline="")))
@@ -204,10 +202,10 @@ def test_results_as_csv_are_all_of_them_and_say_so_where_they_are_cut(
     assert len(site.ask(query + "&limit=7", accept="*/*").text.splitlines()) == 8
 
     beyond = site.ask(query + f"&from={DEEPEST_HIT - MOST_HITS}", accept="*/*").text.splitlines()
-    assert len(beyond) == 1, "nothing is there, and nothing was cut"
+    assert len(beyond) == 1, "no results there, and no line that says the list was cut"
 
 
-def test_a_table_of_more_results_than_can_be_paged_to_says_in_its_last_line_where_the_others_are() -> None:
+def test_the_last_line_of_a_csv_that_was_cut_names_the_export_with_all_results() -> None:
     class Endless(SearchDispatcher):
         def __init__(self) -> None:
             pass
@@ -215,12 +213,12 @@ def test_a_table_of_more_results_than_can_be_paged_to_says_in_its_last_line_wher
         async def _reply(self, question: SearchQuestion) -> Reply:
             return Reply(HEAD + b"x\r\n" * question.limit, is_full=True)
 
-    async def whole() -> bytes:
-        desk, asked = Endless(), SearchState("x")
-        first = await desk._reply(SearchQuestion("csv", asked, MOST_HITS))
-        return b"".join([piece async for piece in desk._rows(asked, first)])
+    async def all_rows() -> bytes:
+        dispatcher, search = Endless(), SearchState("x")
+        first = await dispatcher._reply(SearchQuestion("csv", search, MOST_HITS))
+        return b"".join([piece async for piece in dispatcher._rows(search, first)])
 
-    *rows, last = list(csv.reader(io.StringIO(asyncio.run(whole()).decode(), newline="")))
+    *rows, last = list(csv.reader(io.StringIO(asyncio.run(all_rows()).decode(), newline="")))
     assert len(rows) == 1 + DEEPEST_HIT and last[0] == ""
     assert last[1].startswith("cut after 10,000 results: /export/pages.csv")
 
@@ -236,7 +234,7 @@ def test_a_table_of_more_results_than_can_be_paged_to_says_in_its_last_line_wher
         "&".join(["lang=en"] * 21),
     ],
 )
-def test_a_filter_that_cannot_be_is_refused_in_words(site: Site, target: str) -> None:
+def test_an_invalid_filter_is_refused_with_a_message(site: Site, target: str) -> None:
     answer = site.ask(f"/?q=harbour&{target}")
     assert answer.status == 400 and answer.page.css_first("[role=alert]").text().strip()
     assert site.ask(f"/search.json?q=harbour&{target}").json["error"]
@@ -245,7 +243,7 @@ def test_a_filter_that_cannot_be_is_refused_in_words(site: Site, target: str) ->
 @pytest.mark.parametrize(
     "value", ["<script>alert(1)</script>", '" autofocus onfocus="x', "javascript:alert(1)", "\x00", "é" * 50]
 )
-def test_F_W2_nothing_in_the_address_becomes_part_of_the_page(site: Site, value: str) -> None:
+def test_F_W2_no_parameter_of_the_url_becomes_markup(site: Site, value: str) -> None:
     for name in (
         "q",
         "type",
@@ -272,28 +270,28 @@ def test_F_W1_hostile_pages_are_shown_as_text_in_results_and_filters(site: Site)
         assert trouble_in(site.ask(link.attributes["href"]).page) == []
 
 
-def test_an_empty_collection_teaches_how_to_begin(empty_site: Site) -> None:
+def test_an_empty_collection_explains_how_to_start_a_crawl(empty_site: Site) -> None:
     page = empty_site.ask("/").page
     assert "gossamer crawl" in page.css_first(".empty").text()
-    found = empty_site.ask("/?q=harbour").page
-    assert "Nothing has been crawled yet" in found.css_first(".empty").text() and not found.css("#filters")
+    results = empty_site.ask("/?q=harbour").page
+    assert "Nothing has been crawled yet" in results.css_first(".empty").text() and not results.css("#filters")
     assert empty_site.ask("/suggest.json?q=harb").json == {"suggestions": []}
     assert empty_site.ask("/search/why?q=a&url=http://a.test/").status == 400
 
 
-def test_copies_are_folded_and_can_be_unfolded(site: Site) -> None:
+def test_copies_are_grouped_into_one_result_and_can_be_listed(site: Site) -> None:
     hits = site.ask("/search.json?q=demo&limit=100").json["hits"]
     folded = next(hit for hit in hits if hit["copies"] > 1)
     answer = site.ask(f"/search/copies?url={quote(folded['url'], safe='')}")
     listed = [link.text() for link in answer.page.css("tbody a")]
     assert len(listed) == folded["copies"] and folded["url"] in listed and trouble_in(answer.page) == []
-    same = site.ask(f"/search/copies.json?url={quote(folded['url'], safe='')}").json["copies"]
-    assert [one["url"] for one in same] == listed
-    for nothing in ("", "x", "http://nowhere.test/", "javascript:alert(1)"):
-        assert site.ask(f"/search/copies?url={nothing}").status == 404
+    copies = site.ask(f"/search/copies.json?url={quote(folded['url'], safe='')}").json["copies"]
+    assert [one["url"] for one in copies] == listed
+    for unknown in ("", "x", "http://nowhere.test/", "javascript:alert(1)"):
+        assert site.ask(f"/search/copies?url={unknown}").status == 404
 
 
-def test_a_search_that_is_behind_the_crawl_says_by_how_much(tmp_path: Path) -> None:
+def test_the_search_page_shows_how_far_the_index_is_behind_the_crawl(tmp_path: Path) -> None:
     directory, clock = Directory(tmp_path / "running"), SystemClock()
     with serving(directory) as site:
         with Control(directory.control, clock) as control:
@@ -316,8 +314,8 @@ def test_a_search_that_is_behind_the_crawl_says_by_how_much(tmp_path: Path) -> N
         ("syntax", "json-ld"),
     ],
 )
-def test_exclusions_alone_find_everything_else(site: Site, name: str, value: str) -> None:
-    """With those that have it they add up to all pages, clicked or typed, on the page, in JSON and over its pages."""
+def test_a_query_of_exclusions_only_finds_all_other_pages(site: Site, name: str, value: str) -> None:
+    """Pages with and without a value add up to all pages: by link and typed, on the page, in JSON and when paged."""
     all_pages = total(site, "?since=1970-01-01")
     clicked, typed = f"?not_{name}={quote(value, safe='')}", f"?q={quote(f'-{name}:{value}', safe='')}"
     rest = total(site, clicked)
@@ -336,7 +334,7 @@ def test_exclusions_alone_find_everything_else(site: Site, name: str, value: str
     assert len(exported.splitlines()) == rest
 
 
-def test_the_links_that_say_without_lead_to_pages(site: Site) -> None:
+def test_links_to_a_search_without_a_term_find_pages(site: Site) -> None:
     vocabularies = site.ask("/vocabularies").page
     without = next(link.attributes["href"] for link in vocabularies.css("a") if link.text() == "without")
     assert total(site, without.removeprefix("/")) > 0

@@ -1,4 +1,4 @@
-"""How the parameters of a request are read, and what is said of those that cannot be."""
+"""How the parameters of a request are read, and the messages for invalid ones."""
 
 from urllib.parse import parse_qsl, urlencode
 
@@ -30,7 +30,7 @@ VALUES = st.one_of(
 
 
 def search_of(query_string: bytes) -> SearchState | None:
-    """None when it is refused."""
+    """None when the query is refused."""
     try:
         pairs = parse_qsl(query_string.decode("latin-1"), keep_blank_values=True)
         return read(SearchParameters, pairs, {}).state()
@@ -40,22 +40,22 @@ def search_of(query_string: bytes) -> SearchState | None:
 
 @given(st.lists(st.tuples(NAMES, VALUES), max_size=8))
 @settings(max_examples=150, deadline=None)
-def test_what_was_read_is_asked_again_by_its_own_address(pairs: list[tuple[str, str]]) -> None:
-    found = search_of(urlencode(pairs).encode())
-    assert found is None or search_of(found.parameters.encode()) == found
+def test_the_url_of_a_search_gives_the_same_search(pairs: list[tuple[str, str]]) -> None:
+    search = search_of(urlencode(pairs).encode())
+    assert search is None or search_of(search.parameters.encode()) == search
 
 
 @given(st.binary(max_size=30))
 @settings(max_examples=100, deadline=None)
-def test_no_bytes_are_too_strange_to_be_read(query_string: bytes) -> None:
-    found = search_of(query_string)
-    assert found is None or search_of(found.parameters.encode()) == found
+def test_any_bytes_can_be_read(query_string: bytes) -> None:
+    search = search_of(query_string)
+    assert search is None or search_of(search.parameters.encode()) == search
 
 
-def test_of_a_parameter_given_twice_the_last_counts_unless_it_may_be_repeated() -> None:
-    found = search_of(b"q=a&q=b&type=x&type=&type=y&type=x&not_site=c")
-    assert found is not None and found.words == "b" and found.only["type"] == ("x", "y")
-    assert found.never["site"] == ("c",)
+def test_the_last_of_repeated_parameters_counts_unless_it_may_be_repeated() -> None:
+    search = search_of(b"q=a&q=b&type=x&type=&type=y&type=x&not_site=c")
+    assert search is not None and search.words == "b" and search.only["type"] == ("x", "y")
+    assert search.never["site"] == ("c",)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_of_a_parameter_given_twice_the_last_counts_unless_it_may_be_repeated() 
         [],
     ],
 )
-def test_what_keeps_the_bounds_is_read(pairs: list[tuple[str, str]]) -> None:
+def test_values_within_the_limits_are_accepted(pairs: list[tuple[str, str]]) -> None:
     assert search_of(urlencode(pairs).encode()) is not None
 
 
@@ -85,13 +85,13 @@ def test_what_keeps_the_bounds_is_read(pairs: list[tuple[str, str]]) -> None:
         ([("from", "9" * 5000)], "“from” is out of range"),
     ],
 )
-def test_what_cannot_be_is_refused_in_words(wrong: list[tuple[str, str]], words: str) -> None:
+def test_invalid_values_are_refused_with_a_message(wrong: list[tuple[str, str]], words: str) -> None:
     with pytest.raises(WebError) as refused:
         read(SearchParameters, wrong, {})
     assert str(refused.value) == f"The URL has an invalid parameter: {words}."
 
 
-def test_other_kinds_of_parameters_have_words_too() -> None:
+def test_other_kinds_of_parameters_have_messages_too() -> None:
     for kind, pair, words in (
         (RulesParameters, ("seconds", "soon"), "“seconds” must be a number"),
         (RulesParameters, ("seconds", "0"), "“seconds” must be at least 0.1"),
@@ -103,7 +103,7 @@ def test_other_kinds_of_parameters_have_words_too() -> None:
     assert read(RulesParameters, [("draft", "null")], {}).draft == "null"
 
 
-def test_a_limit_and_a_beginning_have_their_bounds() -> None:
+def test_limit_and_typed_text_are_bounded() -> None:
     for limit in ("1", "100"):
         assert read(SearchJsonParameters, [("q", "a"), ("limit", limit)], {}).limit == int(limit)
     for limit in ("0", "101", "x"):

@@ -1,4 +1,4 @@
-"""Processes that do nothing but search: the same answers, whatever becomes of one of them."""
+"""Search processes: they give the same answers as the web process, even when one of them dies."""
 
 import asyncio
 import os
@@ -34,7 +34,7 @@ def question(kind: Kind, words: str) -> SearchQuestion:
     return SearchQuestion(kind, search_state(words, {"lang": ("en",)} if " " in words else {}, {}), 10, PULSE)
 
 
-class Told:
+class EventLog:
     def __init__(self) -> None:
         self.events: list[str] = []
 
@@ -43,28 +43,28 @@ class Told:
 
 
 def with_searchers(
-    directory: Directory, use: Callable[[Searchers], Awaitable[None]], size: int = 1, tell: Told | None = None
+    directory: Directory, use: Callable[[Searchers], Awaitable[None]], size: int = 1, tell: EventLog | None = None
 ) -> None:
     before = {child.pid for child in psutil.Process().children()}
 
-    async def scene() -> None:
-        async with Searchers(directory, size, SystemProcesses(), SystemClock(), tell or Told()) as searchers:
+    async def main() -> None:
+        async with Searchers(directory, size, SystemProcesses(), SystemClock(), tell or EventLog()) as searchers:
             await use(searchers)
 
-    asyncio.run(scene())
+    asyncio.run(main())
     assert {child.pid for child in psutil.Process().children()} <= before
 
 
-async def answered(searchers: Searchers, asked: SearchQuestion) -> Reply:
-    """Once one is up."""
+async def answered(searchers: Searchers, sent: SearchQuestion) -> Reply:
+    """Waits until a process is ready."""
     async with asyncio.timeout(UP_S):
-        while (reply := await searchers.answer(asked)) is None:
+        while (reply := await searchers.answer(sent)) is None:
             await asyncio.sleep(0.05)
     return reply
 
 
 def timeless(reply: Reply) -> object:
-    """Without what no two answers share."""
+    """Without times, which differ between answers."""
     if reply.body[:1] == b"{" and b"took_s" in reply.body:
         return msgspec.structs.replace(decoded(reply.body, SearchAnswer), took_s=0.0, as_of=0)
     page = re.sub(rb"\d+ ms|<time>[^<]+</time>", b"", reply.body)
@@ -73,12 +73,12 @@ def timeless(reply: Reply) -> object:
 
 @pytest.mark.parametrize("kind", ["page", "json", "csv", "suggest"])
 @pytest.mark.parametrize("words", ["harbour", "harbour the", "-x", "type:Recipe", "x" * 5000, "nothinglikethis"])
-def test_a_question_and_its_reply_travel_whole(kind: Kind, words: str) -> None:
-    asked = question(kind, words)
-    assert msgspec.msgpack.decode(msgspec.msgpack.encode(asked), type=SearchQuestion) == asked
+def test_a_question_is_the_same_after_encoding_and_decoding(kind: Kind, words: str) -> None:
+    sent = question(kind, words)
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(sent), type=SearchQuestion) == sent
 
 
-def test_another_process_answers_as_the_web_process_does(collection: Directory) -> None:
+def test_a_search_process_gives_the_same_answers_as_the_web_process(collection: Directory) -> None:
     search = search_of(collection, SystemClock())
     answering = Answering(search.find, search.is_found, search.suggest, make_templates())
 
@@ -86,8 +86,8 @@ def test_another_process_answers_as_the_web_process_does(collection: Directory) 
         kinds: tuple[Kind, ...] = ("page", "json", "csv", "suggest")
         for words in ("harbour", "harbour the", "har", "type:Recipe", "x" * 5000, "nothinglikethis -x"):
             for kind in kinds:
-                asked = question(kind, words)
-                assert timeless(await answered(searchers, asked)) == timeless(answering(asked)), (kind, words[:20])
+                sent = question(kind, words)
+                assert timeless(await answered(searchers, sent)) == timeless(answering(sent)), (kind, words[:20])
 
     try:
         with_searchers(collection, compare)
@@ -95,7 +95,7 @@ def test_another_process_answers_as_the_web_process_does(collection: Directory) 
         search.close()
 
 
-def test_none_is_started_at_once_nor_ever_when_none_is_wanted(collection: Directory) -> None:
+def test_no_process_is_started_at_once_and_none_at_all_with_size_0(collection: Directory) -> None:
     async def wait(searchers: Searchers) -> None:
         before = len(psutil.Process().children())
         await asyncio.sleep(0)
@@ -109,10 +109,10 @@ def test_none_is_started_at_once_nor_ever_when_none_is_wanted(collection: Direct
     with_searchers(collection, ask, size=0)
 
 
-def test_they_are_started_a_moment_after_the_server_though_nobody_asks(collection: Directory) -> None:
-    async def scene() -> None:
+def test_processes_are_started_shortly_after_the_server_even_without_requests(collection: Directory) -> None:
+    async def main() -> None:
         clock = FakeClock()
-        async with Searchers(collection, 1, SystemProcesses(), clock, Told()) as searchers:
+        async with Searchers(collection, 1, SystemProcesses(), clock, EventLog()) as searchers:
             await asyncio.sleep(0)
             assert not searchers.pids, "not at once"
             clock.advance(START_AFTER_S)
@@ -122,16 +122,16 @@ def test_they_are_started_a_moment_after_the_server_though_nobody_asks(collectio
             (pid,) = searchers.pids
             assert "gossamer.web.search.answer:search_in" in " ".join(psutil.Process(pid).cmdline())
 
-    asyncio.run(scene())
+    asyncio.run(main())
 
 
-def test_one_that_dies_is_replaced_and_the_question_asked_again(collection: Directory) -> None:
-    told = Told()
+def test_a_process_that_dies_is_replaced_and_its_query_repeated(collection: Directory) -> None:
+    log = EventLog()
 
     async def kill_and_ask(searchers: Searchers) -> None:
         first = await answered(searchers, question("json", "harbour"))
         (pid,) = searchers.pids
-        os.kill(pid, signal.SIGSTOP)  # so that it dies with the question in its hands
+        os.kill(pid, signal.SIGSTOP)  # so that it dies during the query
         asking = asyncio.ensure_future(searchers.answer(question("json", "harbour")))
         await asyncio.sleep(0.05)
         os.kill(pid, signal.SIGKILL)
@@ -140,11 +140,11 @@ def test_one_that_dies_is_replaced_and_the_question_asked_again(collection: Dire
         assert again is not None and timeless(again) == timeless(first)
         assert searchers.pids != [pid]
 
-    with_searchers(collection, kill_and_ask, tell=told)
-    assert told.events == ["searcher.lost"]
+    with_searchers(collection, kill_and_ask, tell=log)
+    assert log.events == ["searcher.lost"]
 
 
-def test_a_collection_that_is_not_there_yet_is_an_answer_without_pages(tmp_path: Path) -> None:
+def test_a_search_without_a_collection_finds_no_pages(tmp_path: Path) -> None:
     async def ask(searchers: Searchers) -> None:
         reply = await answered(searchers, question("json", "harbour"))
         assert decoded(reply.body, SearchAnswer).total == 0
@@ -152,21 +152,21 @@ def test_a_collection_that_is_not_there_yet_is_an_answer_without_pages(tmp_path:
     with_searchers(Directory(tmp_path), ask)
 
 
-def test_the_process_loads_nothing_of_the_web_framework() -> None:
-    asked = "import sys, gossamer.web.search.answer; print(*{name.partition('.')[0] for name in sys.modules})"
-    loaded = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout.split()
+def test_a_search_process_does_not_load_the_web_framework() -> None:
+    code = "import sys, gossamer.web.search.answer; print(*{name.partition('.')[0] for name in sys.modules})"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"starlette", "uvicorn", "httptools", "cyclopts", "rich", "lxml"} & set(loaded)
 
 
-def test_they_end_with_the_server_whatever_ends_it(collection: Directory) -> None:
+def test_processes_end_with_the_server_even_when_it_is_killed(collection: Directory) -> None:
     command = [sys.executable, "-m", "gossamer", "serve", "--dir", str(collection.root), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
-        found = re.search(r"127\.0\.0\.1:(\d+)", server.stdout.readline())
-        assert found is not None
+        address = re.search(r"127\.0\.0\.1:(\d+)", server.stdout.readline())
+        assert address is not None
         searchers: list[psutil.Process] = []
         for _ in range(600):
-            assert Site(int(found[1])).ask("/search.json?q=harbour").status == 200
+            assert Site(int(address[1])).ask("/search.json?q=harbour").status == 200
             children = psutil.Process(server.pid).children()
             searchers = [child for child in children if any("web.search.answer" in word for word in child.cmdline())]
             if searchers:
@@ -176,8 +176,8 @@ def test_they_end_with_the_server_whatever_ends_it(collection: Directory) -> Non
     assert len(gone) == len(searchers) > 0 and not left
 
 
-def test_a_view_that_cannot_be_read_is_no_end_of_the_process_that_searches(tmp_path: Path) -> None:
-    """It gives no answer; the web process then asks its own handles, and says what is wrong."""
+def test_an_unreadable_index_does_not_end_a_search_process(tmp_path: Path) -> None:
+    """It gives no answer; the web process then searches itself and reports the error."""
     (tmp_path / "index").mkdir()
     (tmp_path / "index" / "format").write_text("3")
     job = search_in(str(tmp_path))

@@ -1,4 +1,4 @@
-"""What one is shown when the processes that search die over a question. Real ones, over a real socket."""
+"""The answer when search processes die during a query: real processes, a real socket."""
 
 import asyncio
 import socket
@@ -25,7 +25,7 @@ TRIES = 3_000
 
 
 class WeakProcesses(SystemProcesses):
-    """Searchers have the weak spot, and all is counted."""
+    """Its search processes die of one word; all of them are recorded."""
 
     def __init__(self) -> None:
         self.searchers: list[Child] = []
@@ -63,8 +63,8 @@ def serving(directory: Directory, outside: Outside) -> Iterator[Site]:
         thread.join(60)
 
 
-def once_it_dies(site: Site, target: str, accept: str = "text/html") -> Answer:
-    """Until a searcher is up, the web process answers by itself, and does not have the weak spot."""
+def answer_of_death(site: Site, target: str, accept: str = "text/html") -> Answer:
+    """Until a search process is ready, the web process answers itself, and does not die of the word."""
     for _ in range(TRIES):
         answer = site.ask(target, accept=accept)
         if answer.status != 200:
@@ -83,8 +83,8 @@ def weak_site(collection: Directory, processes: WeakProcesses) -> Iterator[Site]
         yield site
 
 
-def test_who_asked_what_two_processes_died_of_keeps_the_page_and_is_told_what_to_do(weak_site: Site) -> None:
-    answer = once_it_dies(weak_site, f"/?q={WORD}&lang=en")
+def test_after_two_processes_died_the_page_keeps_the_query_and_says_what_to_do(weak_site: Site) -> None:
+    answer = answer_of_death(weak_site, f"/?q={WORD}&lang=en")
     assert answer.status == 503 and answer.headers["retry-after"] == "5"
     page = answer.page
     box, alert, lang = (page.css_first(one) for one in ("#q", "#found [role=alert]", "#carried input[name=lang]"))
@@ -95,19 +95,19 @@ def test_who_asked_what_two_processes_died_of_keeps_the_page_and_is_told_what_to
 
 
 @pytest.mark.parametrize("target", [f"/search.json?q={WORD}", f"/suggest.json?q={WORD}"])
-def test_a_program_is_told_the_same_as_json(weak_site: Site, target: str) -> None:
-    answer = once_it_dies(weak_site, target, "application/json")
+def test_a_program_gets_the_same_message_as_json(weak_site: Site, target: str) -> None:
+    answer = answer_of_death(weak_site, target, "application/json")
     assert answer.status == 503 and answer.headers["retry-after"] == "5"
     assert answer.json == {"error": DIED}
 
 
-def test_who_wanted_a_table_is_told_in_words(weak_site: Site) -> None:
-    answer = once_it_dies(weak_site, f"/search.csv?q={WORD}", "text/csv")
+def test_a_request_for_csv_gets_the_message_as_text(weak_site: Site) -> None:
+    answer = answer_of_death(weak_site, f"/search.csv?q={WORD}", "text/csv")
     assert answer.status == 503 and answer.text == f"{DIED}\n"
 
 
-def test_others_are_answered_before_and_after(weak_site: Site, processes: WeakProcesses) -> None:
-    once_it_dies(weak_site, f"/search.json?q={WORD}")
+def test_other_queries_are_answered_after_processes_died(weak_site: Site, processes: WeakProcesses) -> None:
+    answer_of_death(weak_site, f"/search.json?q={WORD}")
     dead = len([child for child in processes.searchers if child.exit_code() is not None])
     assert dead >= 2
     for _ in range(20):

@@ -1,4 +1,4 @@
-"""Facts, names and numbers as people see them; pure."""
+"""How facts, names and numbers are shown."""
 
 from gossamer.web.entities.facts import entities_of
 from gossamer.web.names import named, short, term_of
@@ -9,12 +9,12 @@ NAME = "http://schema.org/name"
 TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 
 
-def fact(thing: str, predicate: str, value: str) -> dict[str, dict[str, str]]:
+def fact(entity: str, predicate: str, value: str) -> dict[str, dict[str, str]]:
     def term(text: str) -> dict[str, str]:
         kind = "bnode" if text.startswith("_:") else "uri" if ":" in text else "literal"
         return {"type": kind, "value": text.removeprefix("_:")}
 
-    return {"thing": term(thing), "property": {"type": "uri", "value": predicate}, "value": term(value)}
+    return {"thing": term(entity), "property": {"type": "uri", "value": predicate}, "value": term(value)}
 
 
 def test_well_known_names_are_short() -> None:
@@ -26,7 +26,7 @@ def test_well_known_names_are_short() -> None:
     assert named("http://a.test/ns#Person").name == "Person"
 
 
-def test_an_iri_leads_to_its_page_or_to_what_is_said_of_it() -> None:
+def test_an_iri_links_to_its_page_view_or_to_its_entity_page() -> None:
     known = term_of({"type": "uri", "value": PAGE}, {PAGE})
     other = term_of({"type": "uri", "value": "http://b.test/x"}, {PAGE})
     odd = term_of({"type": "uri", "value": "javascript:alert(1)"})
@@ -36,7 +36,7 @@ def test_an_iri_leads_to_its_page_or_to_what_is_said_of_it() -> None:
     assert broken.href == ""
 
 
-def test_literals_keep_their_language_or_kind() -> None:
+def test_literals_are_shown_with_their_language_or_datatype() -> None:
     assert term_of({"type": "literal", "value": "Haus", "xml:lang": "de"}).note == "de"
     whole = term_of({"type": "literal", "value": "7", "datatype": "http://www.w3.org/2001/XMLSchema#integer"})
     day = term_of({"type": "literal", "value": "2026-01-01", "datatype": "http://www.w3.org/2001/XMLSchema#date"})
@@ -44,22 +44,22 @@ def test_literals_keep_their_language_or_kind() -> None:
     assert term_of({}).text == ""
 
 
-def test_facts_are_gathered_by_thing_and_the_page_comes_last() -> None:
+def test_facts_are_grouped_by_entity_and_the_page_comes_last() -> None:
     rows = [
         fact(PAGE, "http://ogp.me/ns#title", "Of the page"),
         fact("_:b0", TYPE, "http://schema.org/Place"),
         fact("http://a.test/page#it", "http://schema.org/location", "_:b0"),
-        fact("http://a.test/page#it", NAME, "A thing"),
+        fact("http://a.test/page#it", NAME, "A book"),
         fact("http://a.test/page#it", TYPE, "http://schema.org/Book"),
     ]
     first, place, page = entities_of(rows, PAGE, set())
-    assert (first.name, place.name, page.name) == ("A thing", "Entity 2", "This page")
+    assert (first.name, place.name, page.name) == ("A book", "Entity 2", "This page")
     assert (first.facts[0].property, first.facts[0].value.text) == ("is a", "schema:Book")
     where = next(one for one in first.facts if one.property == "schema:location")
     assert where.value.href == f"#{place.anchor}" and where.value.text == "Entity 2"
 
 
-def test_numbers_and_times_are_for_people() -> None:
+def test_numbers_and_times_are_readable() -> None:
     assert moment(1_700_000_000_123_456) == "2023-11-14 22:13:20 UTC"
     assert (ago(0.26), ago(61), ago(7_300), ago(200_000)) == ("0.3 s", "61 s", "2 hours", "2 days")
     assert (size(12), size(12_345), size(12_345_678)) == ("12 bytes", "12.3 kB", "12.3 MB")

@@ -1,4 +1,4 @@
-"""Those who ask for a long answer and hardly read it (FAULTS X10): a real server process, real sockets."""
+"""Clients that request a long answer and hardly read it (FAULTS X10): a real server process, real sockets."""
 
 import re
 import resource
@@ -19,7 +19,7 @@ from gossamer.web.streams import MOST_EXPORTS
 READERS = 260
 MIB = 1 << 20
 ESTABLISHED = 1  # tcp(7), TCP_INFO
-ASKED = b"GET /export/visits.csv HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+REQUEST = b"GET /export/visits.csv HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ class Served:
         words = self.process.stdout.readline().split()
         return int(words[1]), int(words[2])
 
-    def searched(self) -> None:
-        found = self.site.ask("/search.json?q=harbour")
-        assert found.status == 200 and found.json["total"] > 0
+    def check_search(self) -> None:
+        answer = self.site.ask("/search.json?q=harbour")
+        assert answer.status == 200 and answer.json["total"] > 0
 
 
 @pytest.fixture
@@ -51,71 +51,71 @@ def served(collection: Directory) -> Iterator[Served]:
     with subprocess.Popen(command, text=True, cwd=Path(__file__).parents[2], **pipes) as process:  # type: ignore[call-overload]
         try:
             port = re.search(r":(\d+)/", process.stdout.readline())
-            assert port is not None, "it did not start"
+            assert port is not None, "the server did not start"
             yield Served(process, Site(int(port[1])))
         finally:
             process.terminate()
 
 
 def slow_reader(port: int) -> socket.socket:
-    line = socket.socket()
-    line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    line.settimeout(LONG_S)
-    line.connect(("127.0.0.1", port))
-    line.sendall(ASKED)
-    return line
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    connection.settimeout(LONG_S)
+    connection.connect(("127.0.0.1", port))
+    connection.sendall(REQUEST)
+    return connection
 
 
-def head_of(line: socket.socket) -> bytes:
-    """Of the answer, read a few bytes at a time."""
-    got = b""
-    while b"\r\n\r\n" not in got:
-        piece = line.recv(256)
-        assert piece, got
-        got += piece
-    return got
+def head_of(connection: socket.socket) -> bytes:
+    """The head of the answer, read a few bytes at a time."""
+    received = b""
+    while b"\r\n\r\n" not in received:
+        piece = connection.recv(256)
+        assert piece, received
+        received += piece
+    return received
 
 
-def is_held(line: socket.socket) -> bool:
-    """By the server; asked without reading anything."""
-    return line.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] == ESTABLISHED
+def is_open(connection: socket.socket) -> bool:
+    """Has the server not closed the connection? Checked without reading."""
+    return connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] == ESTABLISHED
 
 
-def wait_until(happens: Callable[[], bool], what: str) -> None:
+def wait_until(is_true: Callable[[], bool], message: str) -> None:
     until = time.monotonic() + LONG_S
-    while not happens():
-        assert time.monotonic() < until, what
+    while not is_true():
+        assert time.monotonic() < until, message
         time.sleep(0.05)
 
 
-def test_F_X10_slow_readers_of_an_endless_export_keep_nobody_else_waiting(served: Served) -> None:
-    served.searched()
+def test_F_X10_slow_clients_of_an_endless_export_do_not_delay_others(served: Served) -> None:
+    served.check_search()
     before = served.resident()
     for _ in range(2):
         readers = [slow_reader(served.site.port) for _ in range(READERS)]
         try:
-            served.searched()
-            heads = [head_of(line) for line in readers]
-            begun = [line for line, head in zip(readers, heads, strict=True) if head.startswith(b"HTTP/1.1 200")]
+            served.check_search()
+            heads = [head_of(connection) for connection in readers]
+            accepted = [one for one, head in zip(readers, heads, strict=True) if head.startswith(b"HTTP/1.1 200")]
             refused = [head for head in heads if head.startswith(b"HTTP/1.1 503")]
-            assert len(begun) >= MOST_EXPORTS and len(begun) + len(refused) == READERS
+            assert len(accepted) >= MOST_EXPORTS and len(accepted) + len(refused) == READERS
             assert all(b"retry-after: 60" in head.lower() for head in refused)
             grown = served.resident() - before
             assert grown < 150 * MIB, f"{grown // MIB} MiB for {READERS} slow clients"
-            served.searched()
-            wait_until(lambda begun=begun: not any(map(is_held, begun)), "who does not read is cut off")
-            served.searched()
+            served.check_search()
+            wait_until(lambda accepted=accepted: not any(map(is_open, accepted)), "idle clients are disconnected")
+            served.check_search()
         finally:
-            for line in readers:
-                line.close()
-        wait_until(lambda: served.load() == (0, 0), "the counters return to nothing")
+            for connection in readers:
+                connection.close()
+        wait_until(lambda: served.load() == (0, 0), "the counters return to 0")
     print(f"{READERS} slow clients: {grown / MIB:.0f} MiB more at most")
     assert served.resident() - before < 150 * MIB
     again = []
-    for _ in range(MOST_EXPORTS):  # each head at once: who reads nothing for long is cut off
+    for _ in range(MOST_EXPORTS):  # each head at once: a client that does not read is disconnected
         again.append(slow_reader(served.site.port))
         assert head_of(again[-1]).startswith(b"HTTP/1.1 200"), "every slot is free again"
     refused_one = served.site.ask("/export/visits.csv", accept="*/*")
     assert refused_one.status == 503 and "try again" in refused_one.json["error"]
-    for line in again:
-        line.close()
+    for connection in again:
+        connection.close()

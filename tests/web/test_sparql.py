@@ -1,4 +1,4 @@
-"""The endpoint: SPARQL 1.1 Protocol for queries, nothing else, within limits."""
+"""The SPARQL endpoint: the SPARQL 1.1 Protocol for queries only, within limits."""
 
 import socket
 import threading
@@ -37,12 +37,12 @@ def post(site: Site, body: str, kind: str, target: str = "/sparql", accept: str 
     return site.ask(target, "POST", body.encode(), accept, {"Content-Type": kind})
 
 
-def test_a_query_by_get_by_form_and_as_it_is_has_one_answer(site: Site) -> None:
+def test_a_query_by_get_by_form_and_as_a_plain_body_has_the_same_answer(site: Site) -> None:
     by_get = site.sparql(COUNT)
     by_form = post(site, urlencode({"query": COUNT}), FORM)
-    as_it_is = post(site, COUNT, "application/sparql-query")
+    plain = post(site, COUNT, "application/sparql-query")
     charset = post(site, COUNT, "application/sparql-query; charset=utf-8")
-    assert number(by_get) == number(by_form) == number(as_it_is) == number(charset) > 100
+    assert number(by_get) == number(by_form) == number(plain) == number(charset) > 100
     assert by_get.headers["content-type"] == "application/sparql-results+json"
     assert by_get.headers["x-gossamer-as-of"].endswith("Z")
 
@@ -60,11 +60,11 @@ def test_a_query_by_get_by_form_and_as_it_is_has_one_answer(site: Site) -> None:
         ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", "text/html"),
     ],
 )
-def test_the_answer_comes_in_the_form_that_is_liked_best(site: Site, accept: str, kind: str) -> None:
+def test_the_answer_is_in_the_format_that_the_client_prefers(site: Site, accept: str, kind: str) -> None:
     assert site.sparql(COUNT, accept).headers["content-type"].partition(";")[0] == kind
 
 
-def test_graphs_come_as_triples(site: Site) -> None:
+def test_a_construct_query_is_answered_with_triples(site: Site) -> None:
     query = "CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o } LIMIT 5"
     assert site.sparql(query, "text/turtle").headers["content-type"].startswith("text/turtle")
     plain = site.sparql(query, "application/n-triples")
@@ -73,7 +73,7 @@ def test_graphs_come_as_triples(site: Site) -> None:
 
 
 @pytest.mark.parametrize("kind", ["json", "xml", "csv", "tsv"])
-def test_an_answer_has_files_beside_it(site: Site, kind: str) -> None:
+def test_a_result_has_links_to_files(site: Site, kind: str) -> None:
     links = [link.attributes["href"] for link in site.sparql(COUNT, "text/html").page.css("main a")]
     link = next(href for href in links if href.startswith(f"/sparql.{kind}?"))
     assert site.ask(link).status == 200 and kind in site.ask(link).headers["content-type"].replace(
@@ -81,7 +81,7 @@ def test_an_answer_has_files_beside_it(site: Site, kind: str) -> None:
     )
 
 
-def test_the_graphs_of_a_question_may_be_named_in_the_address(site: Site) -> None:
+def test_the_graphs_of_a_query_may_be_given_in_the_url(site: Site) -> None:
     pages = site.sparql("SELECT DISTINCT ?g WHERE { GRAPH ?g { ?s <http://schema.org/name> ?o } } LIMIT 2").json
     one, two = (row["g"]["value"] for row in pages["results"]["bindings"])
     inside = number(site.sparql(f"SELECT (COUNT(*) AS ?n) WHERE {{ GRAPH <{one}> {{ ?s ?p ?o }} }}"))
@@ -103,16 +103,16 @@ def test_every_example_finds_something(site: Site, example: object) -> None:
     assert len(page.css("table tbody tr")) > 1
 
 
-def test_pages_among_the_answers_lead_to_their_page_view(site: Site) -> None:
+def test_pages_in_a_result_link_to_their_page_view(site: Site) -> None:
     page = site.sparql(EXAMPLES[1].query, "text/html").page
-    leads = [link.attributes["href"] for link in page.css("table a")]
-    to_pages = [href for href in leads if href.startswith("/page?url=")]
+    targets = [link.attributes["href"] for link in page.css("table a")]
+    to_pages = [href for href in targets if href.startswith("/page?url=")]
     assert to_pages and site.ask(to_pages[0]).status == 200
-    about = next(href for href in leads if href.startswith("/entity?iri="))
+    about = next(href for href in targets if href.startswith("/entity?iri="))
     assert site.ask(about).status == 200
 
 
-def test_a_mistake_is_shown_with_its_place_and_the_query_kept(site: Site) -> None:
+def test_a_syntax_error_is_shown_and_the_query_is_kept(site: Site) -> None:
     answer = site.sparql("SELECT WHERE {", "text/html")
     assert answer.status == 400
     assert "cannot be parsed" in answer.page.css_first("[role=alert]").text()
@@ -120,17 +120,17 @@ def test_a_mistake_is_shown_with_its_place_and_the_query_kept(site: Site) -> Non
     assert site.sparql("SELECT WHERE {").status == 400
 
 
-def test_a_question_without_a_query_is_refused_or_shown_the_console(site: Site) -> None:
+def test_a_request_without_a_query_is_refused_or_shows_the_console(site: Site) -> None:
     assert site.ask("/sparql?query=", accept="*/*").status == 400
     assert site.ask("/sparql").page.css_first("textarea").text().strip() == EXAMPLES[0].query
 
 
-def test_two_queries_in_one_question_are_refused(site: Site) -> None:
+def test_two_queries_in_one_request_are_refused(site: Site) -> None:
     assert site.ask("/sparql?query=ASK+%7B%7D&query=ASK+%7B%7D", accept="*/*").status == 400
 
 
 @pytest.mark.parametrize("update", UPDATES)
-def test_F_W10_an_update_is_refused_by_every_door(site: Site, update: str) -> None:
+def test_F_W10_an_update_is_refused_in_every_form(site: Site, update: str) -> None:
     before = number(site.sparql(COUNT))
     assert site.ask("/sparql?" + urlencode({"update": update}), accept="*/*").status == 403
     assert site.ask("/sparql?" + urlencode({"update": update, "query": COUNT})).status == 403
@@ -155,22 +155,22 @@ def test_F_W10_an_update_is_refused_by_every_door(site: Site, update: str) -> No
         "SELECT * FROM NAMED <file:///etc/passwd> WHERE { GRAPH ?g { ?s ?p ?o } }",
     ],
 )
-def test_F_W9_nothing_remote_is_asked(site: Site, query: str) -> None:
+def test_F_W9_remote_services_and_graphs_are_refused(site: Site, query: str) -> None:
     answer = site.sparql(query)
     assert answer.status == 400 and "collection" in answer.text
 
 
 @pytest.mark.parametrize("name", ["default-graph-uri", "named-graph-uri"])
 @pytest.mark.parametrize("graph", ["http://evil.test/", "file:///etc/passwd", "not an iri", ""])
-def test_F_W9_graphs_named_in_the_address_are_ours_too(site: Site, name: str, graph: str) -> None:
+def test_F_W9_unknown_graphs_in_the_url_are_refused_too(site: Site, name: str, graph: str) -> None:
     assert site.sparql(COUNT, **{name: graph}).status == 400
 
 
-def test_F_W11_a_runaway_is_stopped_and_others_are_answered_meanwhile(hurried_site: Site) -> None:
-    """While it ran: `test_sparql_runaways` has them in order. One that nothing stops would run for hours."""
+def test_F_W11_a_runaway_query_is_stopped_and_others_are_answered(hurried_site: Site) -> None:
+    """`test_sparql_runaways` checks that they are answered while it runs. Without a limit it would run for hours."""
     site = hurried_site
-    with ThreadPoolExecutor(2) as crew:
-        runaway = crew.submit(site.sparql, RUNAWAY, "text/html")
+    with ThreadPoolExecutor(2) as clients:
+        runaway = clients.submit(site.sparql, RUNAWAY, "text/html")
         others = [site.sparql("ASK { ?s ?p ?o }") for _ in range(10)]
         pages = site.ask("/?q=harbour")
         answer = runaway.result()
@@ -179,14 +179,14 @@ def test_F_W11_a_runaway_is_stopped_and_others_are_answered_meanwhile(hurried_si
     assert answer.page.css_first("textarea").text().strip() == RUNAWAY
 
 
-def test_F_W11_a_runaway_dies_within_its_limit_and_a_second(hurried_site: Site) -> None:
+def test_F_W11_a_runaway_query_is_stopped_within_its_limit_and_a_second(hurried_site: Site) -> None:
     site = hurried_site
-    assert site.sparql(COUNT).status == 200, "a worker is up"
+    assert site.sparql(COUNT).status == 200, "a worker is ready"
     for _ in range(TRIES):
         with lateness() as late:
-            began = time.monotonic()
+            started = time.monotonic()
             answer = site.sparql(RUNAWAY)
-            took_s = time.monotonic() - began
+            took_s = time.monotonic() - started
         assert answer.status == 503 and took_s >= SPARQL_S * 0.9
         if took_s < SPARQL_S + 1 + late[0]:
             return
@@ -195,12 +195,12 @@ def test_F_W11_a_runaway_dies_within_its_limit_and_a_second(hurried_site: Site) 
 
 @contextmanager
 def lateness() -> Iterator[list[float]]:
-    """How much later than asked for a thread that only sleeps was woken, all in all: a busy machine's share."""
-    late, ends = [0.0], threading.Event()
+    """The total time that a sleeping thread was woken too late: the delay that is due to a busy machine."""
+    late, stopped = [0.0], threading.Event()
 
     def watch() -> None:
         at = time.monotonic()
-        while not ends.wait(0.02):
+        while not stopped.wait(0.02):
             late[0] += max(0.0, time.monotonic() - at - 0.02)
             at = time.monotonic()
 
@@ -209,25 +209,25 @@ def lateness() -> Iterator[list[float]]:
     try:
         yield late
     finally:
-        ends.set()
+        stopped.set()
         thread.join()
 
 
-def test_F_W12_askers_who_leave_free_their_workers(site: Site) -> None:
-    asked = f"GET /sparql?query={quote(RUNAWAY)} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: */*\r\n\r\n".encode()
-    lines = [socket.create_connection(("127.0.0.1", site.port)) for _ in range(30)]
-    for line in lines:
-        line.sendall(asked)
+def test_F_W12_clients_that_disconnect_free_their_workers(site: Site) -> None:
+    request = f"GET /sparql?query={quote(RUNAWAY)} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: */*\r\n\r\n".encode()
+    connections = [socket.create_connection(("127.0.0.1", site.port)) for _ in range(30)]
+    for connection in connections:
+        connection.sendall(request)
     assert site.ask("/status.json").status == 200
-    for line in lines:
-        line.close()
-    began = time.monotonic()
+    for connection in connections:
+        connection.close()
+    started = time.monotonic()
     while (answer := site.sparql("ASK { ?s ?p ?o }")).status == 503:
-        assert time.monotonic() - began < LONG_S, "fifteen runaways a worker have two minutes each"
+        assert time.monotonic() - started < LONG_S, "each worker has fifteen runaway queries of two minutes"
     assert answer.status == 200
 
 
-def test_F_W13_what_is_too_long_or_too_deep_is_refused(site: Site) -> None:
+def test_F_W13_a_query_that_is_too_long_or_too_deep_is_refused(site: Site) -> None:
     assert post(site, "x" * (1 << 20) + "x", "application/sparql-query").status == 413
     assert post(site, "ASK { }" + " " * 70_000, "application/sparql-query").status == 400
     assert post(site, "ASK " + "{" * 5_000 + "}" * 5_000, "application/sparql-query").status == 400
@@ -235,7 +235,7 @@ def test_F_W13_what_is_too_long_or_too_deep_is_refused(site: Site) -> None:
     assert site.sparql(greedy).json["boolean"] is False
 
 
-def test_F_W14_a_long_answer_is_cut_and_says_so(site: Site) -> None:
+def test_F_W14_a_long_result_is_cut_and_the_answer_says_so(site: Site) -> None:
     query = "SELECT * WHERE { ?a ?b ?c . ?d ?e ?f }"
     page = site.sparql(query, "text/html")
     assert "1,000 rows shown, and there are more" in page.page.css_first("[role=status]").text()
@@ -247,7 +247,7 @@ def test_F_W14_a_long_answer_is_cut_and_says_so(site: Site) -> None:
 @pytest.mark.parametrize(
     "kind", ["", "text/plain", "application/json", "multipart/form-data", "application/x-www-form"]
 )
-def test_a_body_that_is_no_query_is_refused(site: Site, kind: str) -> None:
+def test_a_body_of_another_media_type_is_refused(site: Site, kind: str) -> None:
     assert post(site, COUNT, kind).status == 415
 
 
@@ -255,7 +255,7 @@ def test_a_form_without_a_query_is_refused(site: Site) -> None:
     assert post(site, "a=b", FORM).status == 400
 
 
-def test_what_a_request_asks_is_decided_without_a_server() -> None:
+def test_the_query_and_graphs_of_a_request_are_parsed() -> None:
     assert from_url([("query", "ASK {}"), ("default-graph-uri", "a:b")]) == ProtocolQuery("ASK {}", ("a:b",), ())
     assert from_url([]) == ProtocolQuery("")
     assert from_body("APPLICATION/SPARQL-QUERY", "ASK {} # é".encode(), []) == ProtocolQuery("ASK {} # é")

@@ -1,4 +1,4 @@
-"""Other people's files: each is named with its licence, and is what it is said to be."""
+"""Vendored files: each is listed with its licence and is unchanged."""
 
 import re
 from hashlib import sha256

@@ -18,51 +18,51 @@ SCHEMA = "http://schema.org/"
 FOAF = "http://xmlns.com/foaf/0.1/"
 
 
-def test_M_A9_each_vocabulary_has_its_counts_and_two_ways_to_search(site: Site) -> None:
-    answer = site.ask("/vocabularies").page
-    first = answer.css("table tbody tr")[0]
+def test_M_A9_each_vocabulary_has_its_counts_and_links_to_searches_with_and_without_it(site: Site) -> None:
+    page = site.ask("/vocabularies").page
+    first = page.css("table tbody tr")[0]
     assert first.css_first("th a").text() == "schema" and first.css_first("th a").attributes["href"].startswith(
         "/vocabularies?in="
     )
     links = [link.attributes["href"] for link in first.css("td.word a")]
     assert links == ["/?ontology=http%3A%2F%2Fschema.org%2F", "/?not_ontology=http%3A%2F%2Fschema.org%2F"]
-    known = site.ask("/vocabularies.json").json
-    schema = next(one for one in known["vocabularies"] if one["namespace"] == SCHEMA)
+    answer = site.ask("/vocabularies.json").json
+    schema = next(one for one in answer["vocabularies"] if one["namespace"] == SCHEMA)
     assert schema["pages"] > 20 and schema["classes"] > 10 and schema["properties"] > 20 and schema["known_terms"] > 500
-    assert known["as_of"].endswith("Z") and known["facts_as_of"].endswith("Z")
+    assert answer["as_of"].endswith("Z") and answer["facts_as_of"].endswith("Z")
     count = "SELECT (COUNT(*) AS ?n) WHERE { ?s ?p ?o FILTER STRSTARTS(STR(?p), 'http://schema.org/') }"
     assert schema["facts"] == int(site.sparql(count).json["results"]["bindings"][0]["n"]["value"])
 
 
-def test_a_vocabulary_has_its_terms_and_each_leads_to_its_page(site: Site) -> None:
-    known = site.ask("/vocabularies.json?in=schema").json
-    assert known["vocabulary"]["namespace"] == SCHEMA
-    classes = {one["iri"]: one for one in known["classes"]}
+def test_the_terms_of_a_vocabulary_link_to_their_pages(site: Site) -> None:
+    terms = site.ask("/vocabularies.json?in=schema").json
+    assert terms["vocabulary"]["namespace"] == SCHEMA
+    classes = {one["iri"]: one for one in terms["classes"]}
     person = classes[SCHEMA + "Person"]
     assert person["label"] == "person" and person["facts"] >= person["pages"] > 5
     assert (
-        len(classes) == known["vocabulary"]["classes"] and len(known["properties"]) == known["vocabulary"]["properties"]
+        len(classes) == terms["vocabulary"]["classes"] and len(terms["properties"]) == terms["vocabulary"]["properties"]
     )
     page = site.ask("/vocabularies?in=http%3A%2F%2Fschema.org%2F").page
     links = [link.attributes["href"] for link in page.css("table th a")]
-    assert len(links) == len(known["classes"]) + len(known["properties"])
+    assert len(links) == len(terms["classes"]) + len(terms["properties"])
     assert site.ask(links[0]).status == 200
 
 
-def test_vocabularies_are_tables_too(site: Site) -> None:
+def test_vocabularies_as_csv(site: Site) -> None:
     rows = list(csv.reader(io.StringIO(site.ask("/vocabularies.csv").text)))
     assert rows[0][:3] == ["namespace", "prefix", "pages"] and rows[1][1] == "schema"
     terms = list(csv.reader(io.StringIO(site.ask("/vocabularies.csv?in=schema").text)))
     assert sorted({row[1] for row in terms[1:]}) == ["class", "property"]
 
 
-def test_a_vocabulary_nobody_uses_is_not_found(site: Site) -> None:
+def test_an_unused_vocabulary_is_not_found(site: Site) -> None:
     assert site.ask("/vocabularies?in=http://none.test/").status == 404
     assert "namespace usually ends in" in site.ask("/vocabularies.json?in=x").json["error"]
     assert site.ask("/vocabularies?in=" + "x" * 3000).status == 400
 
 
-def test_facts_are_left_open_until_they_are_counted() -> None:
+def test_the_number_of_facts_is_empty_until_they_are_counted() -> None:
     terms = TermsInUse({SCHEMA + "Person": 3}, {FOAF + "name": 2, SCHEMA + "name": 3}, {SCHEMA: 4, FOAF: 2}, 9, 1)
     early = all_of(terms, None)
     assert [(one.prefix, one.pages, one.facts) for one in early.vocabularies] == [
@@ -77,10 +77,10 @@ def test_facts_are_left_open_until_they_are_counted() -> None:
 
 
 class Counting:
-    """Stands for the query workers: every count says how often it was asked."""
+    """A fake of the query workers: every count is the number of queries so far."""
 
     def __init__(self, is_too_much: bool = False) -> None:
-        self.asked = 0
+        self.queries = 0
         self.takes: Callable[[], None] = lambda: None
         self._is_too_much = is_too_much
 
@@ -92,37 +92,37 @@ class Counting:
         named_graphs: tuple[str, ...] = (),
         most_rows: int = 1,
     ) -> SparqlResult:
-        self.asked += 1
+        self.queries += 1
         self.takes()
         if self._is_too_much:
             raise QueryTooLong("stopped")
-        row = b'{"term":{"type":"uri","value":"a:b"},"facts":{"type":"literal","value":"%d"}}' % self.asked
+        row = b'{"term":{"type":"uri","value":"a:b"},"facts":{"type":"literal","value":"%d"}}' % self.queries
         return SparqlResult("json", b'{"head":{"vars":[]},"results":{"bindings":[' + row + b"]}}", False, 5)
 
 
-def test_facts_are_counted_once_for_many_who_ask_and_again_when_the_count_is_old() -> None:
-    async def scenario() -> None:
+def test_facts_are_counted_once_for_many_requests_and_again_when_the_count_is_old() -> None:
+    async def main() -> None:
         clock, ask = FakeClock(1_000 * SECOND), Counting()
         async with FactCounter(ask, clock) as counter:
             first, second = await asyncio.gather(counter.latest(), counter.latest())
-            assert first is second is not None and ask.asked == 2
+            assert first is second is not None and ask.queries == 2
             clock.advance(COUNT_FRESH_S + 1)
             second = await counter.latest()
-            assert ask.asked == 4 and second is not first and await counter.latest() is second
+            assert ask.queries == 4 and second is not first and await counter.latest() is second
 
-    asyncio.run(scenario())
+    asyncio.run(main())
 
 
-def test_facts_that_were_counted_before_they_were_stated_are_never_shown_as_none() -> None:
-    """A page opened before the first checkpoint showed zeros until the count was old, and once more after."""
+def test_a_count_made_before_the_facts_were_in_the_graph_is_not_shown_as_zero() -> None:
+    """A page opened before the first checkpoint once showed zeros until the count was old, and once after that."""
     terms = TermsInUse({SCHEMA + "Person": 3}, {SCHEMA + "name": 3}, {SCHEMA: 3}, 3, 1)
     one = one_of(terms, FactsInUse({}, {}, 7), SCHEMA)
     assert one is not None and one.vocabulary.facts is None
     assert [term.facts for term in (*one.classes, *one.properties)] == [None, None]
 
 
-def test_a_count_that_takes_long_is_not_waited_for_and_is_made_more_rarely() -> None:
-    async def scenario() -> None:
+def test_a_slow_count_is_not_waited_for_and_made_less_often() -> None:
+    async def main() -> None:
         clock, ask = FakeClock(1_000 * SECOND), Counting()
         ask.takes = lambda: clock.advance(10)
         async with FactCounter(ask, clock) as counter:
@@ -132,14 +132,14 @@ def test_a_count_that_takes_long_is_not_waited_for_and_is_made_more_rarely() -> 
             clock.advance(OLD_S)
             assert await counter.latest() is not first
 
-    asyncio.run(scenario())
+    asyncio.run(main())
 
 
-def test_a_count_that_is_too_much_leaves_the_pages_without() -> None:
-    async def scenario() -> None:
+def test_a_count_that_takes_too_long_is_left_out() -> None:
+    async def main() -> None:
         ask = Counting(is_too_much=True)
         async with FactCounter(ask, FakeClock(0)) as counter:
             assert await counter.latest() is None and await counter.latest() is None
-            assert ask.asked == 1
+            assert ask.queries == 1
 
-    asyncio.run(scenario())
+    asyncio.run(main())

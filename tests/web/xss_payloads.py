@@ -1,6 +1,6 @@
-"""A hundred ways to make a browser run a text, by the well-known classes, each with its number for a mark.
+"""A hundred texts that make a careless browser run a script, by the well-known classes.
 
-`RUN` is what each tries to run. A browser that ran one has `window.hacked`, and has said so on its console.
+`RUN` is what each tries to run. A browser that ran one has `window.hacked`, and a message on its console.
 """
 
 RUN = "(window.hacked=window.hacked||[]).push(0),console.log('hacked')"

@@ -1,8 +1,8 @@
 """A collection crawled from sites that put every payload of `xss_payloads` into every place a site can put a text.
 
-Places (FAULTS W1): title, snippet, address, host, words of links, description, author, image, feed item, file name, RDF
-literals and IRIs, header fields and reason phrases, redirects, errors, and what processes say of themselves. There is
-no mail in the program, so no subject of one.
+Places (FAULTS W1): title, snippet, URL, host, link text, description, author, image, feed item, file name, RDF
+literals and IRIs, header fields and reason phrases, redirects, errors, and what processes report. The program sends no
+mail, so there is no subject line.
 """
 
 import asyncio
@@ -27,24 +27,24 @@ from gossamer.store.directory import Directory
 from gossamer.values.url import Url, url_of
 
 WORD = "bramblefinch"
-"""On every page here."""
+"""On every page of these sites."""
 HOSTS = tuple(f"{name}.hostile.test" for name in ("script", "onerror", "javascript", "svg-onload", "alert-1"))
 
 ODD = ("fail", "gone", "move")
 
 
-def address(number: int) -> Url:
-    """Of a payload's page: the payload is its file name, and in its query."""
+def payload_url(number: int) -> Url:
+    """URL of the page of a payload, with the payload as the file name and in the query."""
     raw, host = PAYLOADS[number], HOSTS[number % len(HOSTS)]
-    as_it_is = url_of(f"http://{host}/p/{number}/{raw.replace('#', '')}?q={raw.replace('#', '')}")
+    verbatim = url_of(f"http://{host}/p/{number}/{raw.replace('#', '')}?q={raw.replace('#', '')}")
     encoded = f"http://{host}/p/{number}/{quote(raw, safe='')}"
-    found = as_it_is if as_it_is is not None and as_it_is.path.startswith(f"/p/{number}/") else url_of(encoded)
-    assert found is not None
-    return found
+    url = verbatim if verbatim is not None and verbatim.path.startswith(f"/p/{number}/") else url_of(encoded)
+    assert url is not None
+    return url
 
 
-def odd_addresses() -> list[Url]:
-    """URLs whose answers are faults, or redirects to a payload."""
+def odd_urls() -> list[Url]:
+    """URLs that are answered with an error, or with a redirect to a payload."""
     return [Url(f"http://{kind}.hostile.test/{kind}/{number}") for kind in ODD for number in range(0, 100, 12)]
 
 
@@ -55,12 +55,12 @@ def page(number: int) -> str:
     facts = {
         "@context": {"@vocab": "http://schema.org/", "image": {"@type": "@id"}, "knows": {"@type": "@id"}},
         "@type": ["Person", f"http://types.test/{raw}"],
-        "@id": raw if ":" in raw[:12] else f"http://things.test/{number}/{raw}",
+        "@id": raw if ":" in raw[:12] else f"http://entities.test/{number}/{raw}",
         "name": raw,
         "image": [raw, f"javascript:{number}", f"http://images.test/{raw}"],
         "author": {"@type": "Person", "name": raw},
         "description": {"@value": raw, "@language": "en"},
-        "knows": [f"http://things.test/{other}", raw],
+        "knows": [f"http://entities.test/{other}", raw],
         f"http://properties.test/{raw}": {"@value": raw, "@type": f"http://datatypes.test/{raw}"},
     }
     block = json.dumps(facts).replace("</", "<\\/").replace("<!--", "<\\u0021--")
@@ -72,13 +72,13 @@ def page(number: int) -> str:
 <p>The {WORD} of the number {number} said: {shown}, and went on to say it for as long as anybody would listen.</p>
 <p>{own}</p>
 <p><b>{shown}</b> <img src="{shown}" alt="{shown}"> <a property="url" href="{shown}">{shown}</a></p>
-<a href="{escape(address(other).text)}">{shown}</a>
+<a href="{escape(payload_url(other).text)}">{shown}</a>
 <div>{raw}</div></main></body></html>"""
 
 
 def feed() -> str:
     items = "".join(
-        f"<item><title>{escape(escape(raw))}</title><link>{escape(address(number).text)}</link>"
+        f"<item><title>{escape(escape(raw))}</title><link>{escape(payload_url(number).text)}</link>"
         f"<author>{escape(raw)}</author></item>"
         for number, raw in enumerate(PAYLOADS)
     )
@@ -140,7 +140,7 @@ def make_hostile_collection(root: Path) -> Directory:
     quick = replace(settings.politeness, delay_s=0.005, times_took=1.0, robots_retry_s=0.1)
     settings = replace(settings, politeness=quick, retry=replace(settings.retry, base_s=0.05, cap_s=0.05, tries=2))
     settings = replace(settings, crawl=replace(settings.crawl, max_depth=0))
-    seeds = [address(number) for number in range(len(PAYLOADS))] + odd_addresses() + [Url(f"http://{HOSTS[1]}/feed")]
+    seeds = [payload_url(number) for number in range(len(PAYLOADS))] + odd_urls() + [Url(f"http://{HOSTS[1]}/feed")]
     with hostile_server() as port:
         plan = AddressPlan({name: {80: port} for name in (*HOSTS, *[f"{kind}.hostile.test" for kind in ODD])})
         asyncio.run(crawl_to_end(directory, settings, seeds, Network(plan, plan), outside, Silent()))
