@@ -31,7 +31,7 @@ async def until(page: Tab, condition: str) -> None:
 
 async def click(page: Tab, text: str) -> None:
     """Click with the mouse on the button or link with this text."""
-    spot = await page.value(
+    position = await page.value(
         f"""(() => {{
           const all = [...document.querySelectorAll('main button, main a')];
           const one = all.find((it) => it.textContent.trim() === {text!r});
@@ -41,7 +41,7 @@ async def click(page: Tab, text: str) -> None:
         }})()"""
     )
     for kind in ("mousePressed", "mouseReleased"):
-        await page.call("Input.dispatchMouseEvent", type=kind, button="left", clickCount=1, **spot)
+        await page.call("Input.dispatchMouseEvent", type=kind, button="left", clickCount=1, **position)
 
 
 async def sign_in(page: Tab, admin: Admin) -> None:

@@ -31,8 +31,8 @@ HARM = """
     if (/^(base|object|embed|math|template|foreignobject)$/i.test(one.tagName)) wrong.push("there is a " + one.tagName);
   }
   for (const one of document.querySelectorAll("[href], [src], [action], [formaction]")) {
-    const led = one.href || one.src || one.action || one.formAction;
-    if (!/^https?:/.test(typeof led === "string" ? led : "")) wrong.push(one.tagName + " leads to " + led);
+    const target = one.href || one.src || one.action || one.formAction;
+    if (!/^https?:/.test(typeof target === "string" ? target : "")) wrong.push(one.tagName + " leads to " + target);
   }
   for (const one of document.scripts) if (!one.src.startsWith(origin + "/static/")) wrong.push("a script: " + one.src);
   return wrong;
@@ -173,13 +173,13 @@ async def walk(devtools: str, site: Site, places: Sequence[str]) -> dict[str, ob
                 script = IN_FRAMES.replace("PLACES", json.dumps(batch)).replace("HARM", json.dumps(HARM))
                 wrong.update(await page.value(script))
             for place in left:
-                await visit(page, place)
+                await open_page(page, place)
             if foreign := [url for url in page.requested if not url.startswith((site.address + "/", *LOCAL_SCHEMES))]:
                 wrong["requests to other sites"] = foreign
             if page.dialogs:
                 wrong["dialogs"] = page.dialogs
 
-    async def visit(page: Tab, place: str) -> None:
+    async def open_page(page: Tab, place: str) -> None:
         await page.go(site.address + place)
         if found := await page.value(HARM):
             wrong[place] = found

@@ -18,8 +18,8 @@ IMPATIENT_S = 2.0
 def main(root: str) -> None:
     real_app, real_visits, gates = command.make_app, Exports.visits, []
 
-    def make_app(rooms: Any) -> Any:
-        gates.append(real_app(rooms))
+    def make_app(site: Any) -> Any:
+        gates.append(real_app(site))
         return gates[0]
 
     def endless(exports: Exports) -> Iterator[LastVisit]:

@@ -156,8 +156,8 @@ def serving(
             started.set()
             await running
 
-    for room, name in PATIENCE:
-        setattr(room, name, LONG_S)
+    for module, name in PATIENCE:
+        setattr(module, name, LONG_S)
     thread = threading.Thread(target=lambda: asyncio.run(serve()), name="the site")
     thread.start()
     assert started.wait(LONG_S), "the site did not start"

@@ -107,14 +107,14 @@ def test_numbers_of_pages_vocabularies_and_results_are_links_that_work_too(crawl
     plain: list[str] = []
     for place in (*places, vocabulary):
         page = site.ask(place).page
-        for spot in page.css("table.vocabularies td.number, ul.cards strong, dl.summary dd, .meta"):
-            links = [link for link in (*spot.css("a"), spot.parent) if link is not None and link.tag == "a"]
+        for element in page.css("table.vocabularies td.number, ul.cards strong, dl.summary dd, .meta"):
+            links = [link for link in (*element.css("a"), element.parent) if link is not None and link.tag == "a"]
             for link in links:
                 target = (link.attributes["href"] or "").partition("#")
                 assert target[0] == "" or site.ask(target[0]).status == 200, (place, target)
                 assert not target[2] or target[0] or page.css_first(f"#{target[2]}") is not None, (place, target)
-            if re.search(r"\d (fact|page)|^\d+$", spot.text().strip()) and not links:
-                plain.append(f"{place}: {spot.html}")
+            if re.search(r"\d (fact|page)|^\d+$", element.text().strip()) and not links:
+                plain.append(f"{place}: {element.html}")
     assert [one for one in plain if vocabulary not in one] == [], "numbers without a link"
 
 

@@ -162,11 +162,11 @@ def test_processes_end_with_the_server_even_when_it_is_killed(collection: Direct
     command = [sys.executable, "-m", "gossamer", "serve", "--dir", str(collection.root), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
-        address = re.search(r"127\.0\.0\.1:(\d+)", server.stdout.readline())
-        assert address is not None
+        url = re.search(r"127\.0\.0\.1:(\d+)", server.stdout.readline())
+        assert url is not None
         searchers: list[psutil.Process] = []
         for _ in range(600):
-            assert Site(int(address[1])).ask("/search.json?q=harbour").status == 200
+            assert Site(int(url[1])).ask("/search.json?q=harbour").status == 200
             children = psutil.Process(server.pid).children()
             searchers = [child for child in children if any("web.search.answer" in word for word in child.cmdline())]
             if searchers:

@@ -47,8 +47,8 @@ def serving(directory: Directory, outside: Outside) -> Iterator[Site]:
         settings = replace(settings_for(0), web=WebSettings(port=0, searchers=1))
         async with web_server(directory, settings, outside) as server:
             running = asyncio.ensure_future(server.serve())
-            address = await server_url(server, running)
-            ports.append(int(address.rstrip("/").rpartition(":")[2]))
+            url = await server_url(server, running)
+            ports.append(int(url.rstrip("/").rpartition(":")[2]))
             stopping.append(server)
             started.set()
             await running
