@@ -1,4 +1,4 @@
-"""A small web on loopback that answers whatever it is told to: statuses, header fields, types, in order of asking."""
+"""A small web on loopback with configurable responses: statuses, header fields and types."""
 
 import socket
 import threading
@@ -20,20 +20,20 @@ class Says:
     kind: str = HTML
     fields: tuple[tuple[str, str], ...] = ()
     is_endless: bool = False
-    """Its body comes again and again, until the connection is gone."""
+    """Its body is repeated until the connection is closed."""
 
 
 Answer = str | Says
 Answers = Mapping[str, Answer] | Callable[[str], Answer | None]
 
 
-def to(address: str) -> Says:
-    return Says("", 301, fields=(("Location", address),))
+def to(url: str) -> Says:
+    return Says("", 301, fields=(("Location", url),))
 
 
 @dataclass(slots=True)
 class Web:
-    """One host. What is not there is a 404, of the plain kind. Every visit is written down with its moment."""
+    """One host. A missing page is a plain 404. Every request is recorded with its time."""
 
     answers: Answers = field(default_factory=dict)
     wait_s: float = 0.0
@@ -81,7 +81,7 @@ class Web:
                 for name, value in (("Content-Type", says.kind), length, *says.fields):
                     self.send_header(name, value)
                 self.end_headers()
-                with suppress(ConnectionError):  # the crawl went away, or wanted the head only
+                with suppress(ConnectionError):  # the crawl closed the connection, or needed the head only
                     self.wfile.write(body)
                     while says.is_endless and not web.is_over.wait(0.05):
                         self.wfile.write(body)
@@ -107,18 +107,18 @@ class Web:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Who has asked for a page waits: a crawl of many pages cannot come to its end meanwhile."""
+        """Responses wait meanwhile, so that a crawl of many pages cannot end."""
         with closed(self.is_open):
             yield
 
 
 def article(title: str, *links: str, head: str = "") -> str:
-    """A page with words of its own, the same for the same title."""
+    """A page with words that no other title has."""
     words = " ".join(f"{title}-{number}" for number in range(60))
-    ways = " ".join(f'<a href="{link}">to {link}</a>' for link in links)
+    anchors = " ".join(f'<a href="{link}">to {link}</a>' for link in links)
     return (
         f'<html lang="en"><head><title>{title}</title>{head}</head>'
-        f"<body><main><h1>{title}</h1><p>{words}</p>{ways}</main></body></html>"
+        f"<body><main><h1>{title}</h1><p>{words}</p>{anchors}</main></body></html>"
     )
 
 
@@ -126,16 +126,16 @@ def plain(*lines: str) -> Says:
     return Says("\n".join(lines) + "\n", kind="text/plain")
 
 
-def site_map(*addresses: str) -> str:
-    urls = "".join(f"<url><loc>{one}</loc></url>" for one in addresses)
+def site_map(*locations: str) -> str:
+    urls = "".join(f"<url><loc>{one}</loc></url>" for one in locations)
     return f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{urls}</urlset>'
 
 
-def map_index(*addresses: str) -> str:
-    maps = "".join(f"<sitemap><loc>{one}</loc></sitemap>" for one in addresses)
+def map_index(*locations: str) -> str:
+    maps = "".join(f"<sitemap><loc>{one}</loc></sitemap>" for one in locations)
     return f'<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{maps}</sitemapindex>'
 
 
-def feed(*addresses: str, ttl: int = 60) -> str:
-    items = "".join(f"<item><title>{one}</title><link>{one}</link><guid>{one}</guid></item>" for one in addresses)
+def feed(*links: str, ttl: int = 60) -> str:
+    items = "".join(f"<item><title>{one}</title><link>{one}</link><guid>{one}</guid></item>" for one in links)
     return f'<rss version="2.0"><channel><title>News</title><ttl>{ttl}</ttl>{items}</channel></rss>'

@@ -9,7 +9,7 @@ from tests.postgres_server import server
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """What `gossamer crawl` made of the harbour, and what it said. Nobody may change it."""
+    """The harbour as `gossamer crawl` collected it, and the events it printed. Tests must not change it."""
 
     root: Path
     origin: str
@@ -42,7 +42,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]:
 
 @pytest.fixture(scope="session", params=["embedded", "shared"])
 def collection(request: pytest.FixtureRequest) -> Collection:
-    """Both: commands that read answer the same."""
+    """Both, one after the other: commands that only read give the same results."""
     found = request.getfixturevalue(request.param)
     assert isinstance(found, Collection)
     return found

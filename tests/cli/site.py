@@ -1,4 +1,4 @@
-"""A small web on loopback, the real program as a user starts it, and what its views hold."""
+"""A small web on loopback, the real program as a user starts it, and the contents of its views."""
 
 import io
 import json
@@ -26,9 +26,9 @@ from gossamer.views.words.searcher import Searcher
 OPEN = ("--allow-address", "127.0.0.0/8")
 QUICK = (*OPEN, "--delay", "0.02")
 PATIENCE_S = 300.0
-"""A busy machine may take long: who waits for what comes at last loses nothing."""
+"""A busy machine may take long; a test that waits for an event that comes in the end loses nothing."""
 HELD_S = 20.0
-"""Sooner than a fetch gives up."""
+"""Less than the timeout of a fetch."""
 
 
 def opened_gate() -> threading.Event:
@@ -48,7 +48,7 @@ def closed(gate: threading.Event) -> Iterator[None]:
 
 @dataclass(slots=True)
 class Site:
-    """Pages by path; what is not there is a 404. Every visit is written down."""
+    """Pages by path; a missing page is a 404. Every request is recorded."""
 
     pages: Mapping[str, str]
     wait_s: float = 0.0
@@ -82,7 +82,7 @@ class Site:
                 self.send_header("Content-Type", kind)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
-                with suppress(ConnectionError):  # the crawl went away
+                with suppress(ConnectionError):  # the crawl closed the connection
                     self.wfile.write(body)
 
             def log_message(self, *_: object) -> None:
@@ -102,16 +102,16 @@ class Site:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Who has asked for a page waits: a crawl of many pages cannot come to its end meanwhile."""
+        """Responses wait meanwhile, so that a crawl of many pages cannot end."""
         with closed(self.is_open):
             yield
 
 
 def page(title: str, body: str, *links: str, facts: str = "") -> str:
-    ways = " ".join(f'<a href="{link}">to {link}</a>' for link in links)
+    anchors = " ".join(f'<a href="{link}">to {link}</a>' for link in links)
     return (
         f'<html lang="en"><head><title>{title}</title>{facts}</head>'
-        f"<body><main><h1>{title}</h1><p>{body}</p>{ways}</main></body></html>"
+        f"<body><main><h1>{title}</h1><p>{body}</p>{anchors}</main></body></html>"
     )
 
 
@@ -121,7 +121,7 @@ def person(name: str) -> str:
 
 
 def harbour(people: int = 4) -> dict[str, str]:
-    """A start page, people with facts, a folder without, a page that robots.txt forbids, and a dead link."""
+    """A start page, people with facts, a folder without facts, a page that robots.txt disallows, and a dead link."""
     names = [f"/people/{number}" for number in range(people)]
     docs = ["/docs/", "/docs/ropes", "/docs/knots"]
     pages = {
@@ -130,7 +130,7 @@ def harbour(people: int = 4) -> dict[str, str]:
         "/docs/": page("Documents", "All that is written down.", "/docs/ropes", "/docs/knots", "/"),
         "/docs/ropes": page("Ropes", "Hemp and nylon ropes for every boat.", "/docs/knots"),
         "/docs/knots": page("Knots", "The bowline is the king of knots.", "/docs/"),
-        "/private/x": page("Private", "Nobody is to read this."),
+        "/private/x": page("Private", "This page must not be read."),
     }
     for number, name in enumerate(names):
         pages[name] = page(
@@ -144,22 +144,22 @@ def command(*words: object) -> list[str]:
 
 
 def plain_environment(**more: str) -> dict[str, str]:
-    """Without settings of whoever runs the tests, with one reader that may take its time, and a wide terminal."""
+    """Without the settings of the person who runs the tests; one reader without haste, and a wide terminal."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GOSSAMER_")}
     return (
         kept
         | {"COLUMNS": "200", "NO_COLOR": "1", "GOSSAMER_READERS_COUNT": "1", "GOSSAMER_READERS_WALL_S": "60"}
-        | {"GOSSAMER_POLITENESS_TIMES_TOOK": "1"}  # a busy machine answers slowly, and no host is spared by that
+        | {"GOSSAMER_POLITENESS_TIMES_TOOK": "1"}  # a busy machine answers slowly, which must not lengthen gaps
         | more
     )
 
 
 ASKING = frozenset(("config", "freshness", "hosts", "plan", "politeness", "rules", "status", "verify", "why"))
-"""Commands that only ask, or say a word to a crawl: what they need of a process of their own others show."""
+"""Commands that only report, or send a command to a crawl; other commands are tested in processes of their own."""
 
 
 def gossamer(*words: object, **variables: str) -> "subprocess.CompletedProcess[str]":
-    """The real program, to its end. It never shows a traceback."""
+    """Run the real program to its end. It never prints a traceback."""
     if words[0] in ASKING and not variables:
         return in_this_process(*words)
     done = subprocess.run(
@@ -175,9 +175,9 @@ def gossamer(*words: object, **variables: str) -> "subprocess.CompletedProcess[s
 
 
 def in_this_process(*words: object) -> "subprocess.CompletedProcess[str]":
-    """The program's own `main`."""
-    out, told, code = io.StringIO(), io.StringIO(), 0
-    with pytest.MonkeyPatch.context() as patched, redirect_stdout(out), redirect_stderr(told):
+    """Run the program's `main`."""
+    out, err, code = io.StringIO(), io.StringIO(), 0
+    with pytest.MonkeyPatch.context() as patched, redirect_stdout(out), redirect_stderr(err):
         patched.setattr("sys.argv", ["gossamer", *map(str, words)])
         for name in [name for name in os.environ if name.startswith("GOSSAMER_")]:
             patched.delenv(name)
@@ -187,7 +187,7 @@ def in_this_process(*words: object) -> "subprocess.CompletedProcess[str]":
             cli.main()
         except SystemExit as ended:
             code = int(ended.code or 0)
-    return subprocess.CompletedProcess([*map(str, words)], code, out.getvalue(), told.getvalue())
+    return subprocess.CompletedProcess([*map(str, words)], code, out.getvalue(), err.getvalue())
 
 
 def started(*words: object, **variables: str) -> "subprocess.Popen[str]":
@@ -209,7 +209,7 @@ def wait_until(is_so: Callable[[], bool], why: str) -> None:
 
 
 def is_prompt(took_s: float, limit_s: float) -> bool:
-    """Within its limit where this machine has time for it; one that does more than one thing at once has little."""
+    """Within the limit on an idle machine, within ten times the limit on a busy one."""
     return took_s <= limit_s or (os.getloadavg()[0] > 1.0 and took_s <= 10 * limit_s)
 
 
@@ -219,7 +219,7 @@ def json_lines(text: str) -> list[dict[str, object]]:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What the views hold, for comparing."""
+    """The contents of the views, for comparison."""
 
     facts: str
     sources: frozenset[tuple[int, int, bytes]]
@@ -229,7 +229,7 @@ class Held:
 
 
 def held(root: Path) -> Held:
-    """REQUIRES: nobody writes."""
+    """REQUIRES: no process writes to the collection."""
     directory = Directory(root)
     return Held(
         facts_digest(opened(directory.graph)),
@@ -255,7 +255,7 @@ def cards(root: Path) -> list[object]:
 
 
 def words(root: Path) -> frozenset[str]:
-    """Every word of every page as the index has it, and what it stores of the page."""
+    """Every word of every page in the index, and what the index stores about the page."""
     searcher = Searcher(Directory(root).index)
     searcher.open()
     try:

@@ -1,4 +1,4 @@
-"""The calendar of a demonstration, as another process reads it."""
+"""The calendar of a demonstration, read by another process."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -15,8 +15,8 @@ from gossamer.store.directory import Directory
 from gossamer.testing import FakeClock
 
 DAY_S = 4.0
-NOBODY = 2**22 + 1
-"""No process has so high a number."""
+NO_PROCESS = 2**22 + 1
+"""Higher than any process id."""
 
 
 def test_another_process_sees_the_same_date_while_the_demonstration_runs(tmp_path: Path) -> None:
@@ -32,18 +32,18 @@ def test_another_process_sees_the_same_date_while_the_demonstration_runs(tmp_pat
     assert outside_of(Directory(tmp_path)).calendar is not None
 
 
-def test_after_its_end_the_days_stand_where_it_was_last_heard_of(tmp_path: Path) -> None:
+def test_after_the_demonstration_the_date_is_that_of_its_last_heartbeat(tmp_path: Path) -> None:
     clock = FakeClock(START_AT + 400 * DAY)
     outside = replace(real_outside(), clock=clock)
     chronicle.write(
         DiskFiles(), tmp_path, Chronicle().with_run(START_AT, True).with_heartbeat(START_AT + 9 * DAY, 5, is_over=True)
     )
-    ended = resumed(KeptCalendar(START_AT, clock.now() - DAY, DAY_S, NOBODY), Directory(tmp_path), outside)
+    ended = resumed(KeptCalendar(START_AT, clock.now() - DAY, DAY_S, NO_PROCESS), Directory(tmp_path), outside)
     assert ended.now() == START_AT + 9 * DAY and ended.lasting_s(60.0) == 60.0
 
 
-def test_a_collection_without_one_or_with_a_torn_one_goes_by_the_clock_on_the_wall(tmp_path: Path) -> None:
+def test_without_a_calendar_or_with_a_damaged_one_the_real_date_is_used(tmp_path: Path) -> None:
     assert outside_of(Directory(tmp_path)).calendar is None
-    for torn in (b"", b"{", b'{"start_at": 1}', b'{"start_at":1,"began_at":1,"day_s":0,"pid":1}'):
-        (tmp_path / NAME).write_bytes(torn)
+    for damaged in (b"", b"{", b'{"start_at": 1}', b'{"start_at":1,"began_at":1,"day_s":0,"pid":1}'):
+        (tmp_path / NAME).write_bytes(damaged)
         assert outside_of(Directory(tmp_path)).calendar is None

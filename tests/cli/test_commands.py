@@ -1,4 +1,4 @@
-"""The command line: helps that teach, errors that say what to do, codes that programs can rely on."""
+"""The command line: help with examples, errors that say what to do, and stable exit codes."""
 
 import re
 import shlex
@@ -11,21 +11,21 @@ from gossamer.cli import main as cli
 from gossamer.cli.commands import COMMANDS, SHOW
 
 
-def helped(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+def help_text(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     cli.app([*words, "--help"], result_action="return_value")
     return capsys.readouterr().out
 
 
-def left(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
-    """The program's own `main`, in this process. Its exit code."""
+def exit_code(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
+    """Run the program's `main` in this process."""
     monkeypatch.setattr("sys.argv", ["gossamer", *map(str, words)])
     with pytest.raises(SystemExit) as ended:
         cli.main()
     return int(ended.value.code or 0)
 
 
-def test_the_list_of_commands_says_what_each_does(capsys: pytest.CaptureFixture[str]) -> None:
-    text = " ".join(re.sub("[│╭╰╮╯─]", "", helped(capsys)).split())
+def test_the_list_of_commands_describes_each(capsys: pytest.CaptureFixture[str]) -> None:
+    text = " ".join(re.sub("[│╭╰╮╯─]", "", help_text(capsys)).split())
     for command in COMMANDS:
         assert f"{command.name} {command.help.splitlines()[0]}" in text
     assert "Exit codes:" in text and "gossamer demo" in text
@@ -33,7 +33,7 @@ def test_the_list_of_commands_says_what_each_does(capsys: pytest.CaptureFixture[
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
 def test_every_command_shows_examples_in_its_help(command: object, capsys: pytest.CaptureFixture[str]) -> None:
-    text = helped(capsys, command.name)  # type: ignore[attr-defined]
+    text = help_text(capsys, command.name)  # type: ignore[attr-defined]
     assert "Examples:" in text and "Exit codes:" not in text
     assert "[default: False]" not in text and "--no-" not in text and "--empty-" not in text
     for example in command.examples:  # type: ignore[attr-defined]
@@ -41,7 +41,7 @@ def test_every_command_shows_examples_in_its_help(command: object, capsys: pytes
 
 
 def test_config_show_has_examples_too(capsys: pytest.CaptureFixture[str]) -> None:
-    assert SHOW.examples[0] in helped(capsys, "config", "show")
+    assert SHOW.examples[0] in help_text(capsys, "config", "show")
 
 
 def command_of(example: str) -> list[str]:
@@ -51,7 +51,7 @@ def command_of(example: str) -> list[str]:
 
 
 @pytest.mark.parametrize("example", [example for command in (*COMMANDS, SHOW) for example in command.examples])
-def test_every_example_is_understood(example: str) -> None:
+def test_every_example_can_be_parsed(example: str) -> None:
     words = command_of(example)
     if words[0] == "show":
         words = ["config", *words]
@@ -59,9 +59,9 @@ def test_every_example_is_understood(example: str) -> None:
     assert callable(command) and bound is not None
 
 
-def test_no_command_and_help_end_well(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    assert left(monkeypatch) == 0
-    assert left(monkeypatch, "--version") == 0
+def test_no_command_and_version_succeed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert exit_code(monkeypatch) == 0
+    assert exit_code(monkeypatch, "--version") == 0
     assert "0.1.0" in capsys.readouterr().out
 
 
@@ -71,7 +71,7 @@ def test_no_command_and_help_end_well(capsys: pytest.CaptureFixture[str], monkey
 def test_a_wrong_command_line_ends_with_two(
     words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert left(monkeypatch, *words) == 2
+    assert exit_code(monkeypatch, *words) == 2
     assert capsys.readouterr().err.strip()
 
 
@@ -79,10 +79,10 @@ READING = ["status", "search fish", "sparql ASK{}", "export nquads", "rebuild", 
 
 
 @pytest.mark.parametrize("words", READING)
-def test_a_directory_without_a_collection_ends_with_three_and_a_way_out(
+def test_a_directory_without_a_collection_ends_with_three_and_says_how_to_make_one(
     words: str, tmp_path: object, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert left(monkeypatch, *words.split(), "--dir", f"{tmp_path}/none") == 3
+    assert exit_code(monkeypatch, *words.split(), "--dir", f"{tmp_path}/none") == 3
     assert "Make one with `gossamer crawl URL --dir" in capsys.readouterr().err
 
 
@@ -106,18 +106,18 @@ def test_an_error_is_one_line_that_says_what_to_do(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert left(monkeypatch, *words, "--dir", f"{tmp_path}/none") == code
-    told = capsys.readouterr().err
-    assert told.startswith("gossamer: ") and says in told and len(told.splitlines()) == 1
+    assert exit_code(monkeypatch, *words, "--dir", f"{tmp_path}/none") == code
+    message = capsys.readouterr().err
+    assert message.startswith("gossamer: ") and says in message and len(message.splitlines()) == 1
 
 
-def test_a_file_where_a_directory_should_be_is_told(
+def test_a_file_where_a_directory_is_expected_is_an_error(
     tmp_path: object, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = f"{tmp_path}/file"
     with open(file, "w"):
         pass
-    assert left(monkeypatch, "crawl", "127.0.0.1:8000", "--allow-address", "127.0.0.1", "--dir", file) == 3
+    assert exit_code(monkeypatch, "crawl", "127.0.0.1:8000", "--allow-address", "127.0.0.1", "--dir", file) == 3
     assert "is not a directory" in capsys.readouterr().err
 
 
@@ -131,14 +131,14 @@ def test_a_file_where_a_directory_should_be_is_told(
         (ExceptionGroup("tasks", [ExceptionGroup("more", [GossamerError("sick disk")])]), 1),
     ],
 )
-def test_our_faults_become_a_line_and_a_code_however_deep_they_were_raised(
+def test_our_errors_become_one_line_and_an_exit_code_at_any_depth(
     trouble: Exception, code: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(*_: object, **__: object) -> None:
         raise trouble
 
     monkeypatch.setattr(cli, "app", fails)
-    assert left(monkeypatch) == code
+    assert exit_code(monkeypatch) == code
     assert capsys.readouterr().err.startswith("gossamer: ")
 
 
@@ -156,7 +156,7 @@ def test_ctrl_c_before_anything_runs_ends_with_130(monkeypatch: pytest.MonkeyPat
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cli, "app", interrupted)
-    assert left(monkeypatch) == 130
+    assert exit_code(monkeypatch) == 130
 
 
 def test_config_show_says_where_each_value_comes_from(tmp_path: object) -> None:

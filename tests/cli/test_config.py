@@ -13,7 +13,7 @@ def written(folder: Path, text: str) -> Path:
     return file
 
 
-def refused(file: Path | None, variables: dict[str, str], flags: dict[str, object]) -> str:
+def refusal(file: Path | None, variables: dict[str, str], flags: dict[str, object]) -> str:
     with pytest.raises(ConfigError) as caught:
         load(file, variables, flags)
     return str(caught.value)
@@ -38,11 +38,11 @@ def test_a_flag_is_named_as_it_is_typed() -> None:
     )
 
 
-def test_a_file_that_is_not_there_means_defaults(tmp_path: Path) -> None:
+def test_a_missing_file_means_defaults(tmp_path: Path) -> None:
     assert set(load(tmp_path / "gossamer.toml", {}, {}).origins.values()) == {"default"}
 
 
-def test_a_file_that_a_person_named_must_be_there(tmp_path: Path) -> None:
+def test_a_file_named_on_the_command_line_must_exist(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="there is no settings file"):
         named_file(tmp_path / "mine.toml", tmp_path)
 
@@ -52,12 +52,12 @@ def test_a_file_that_a_person_named_must_be_there(tmp_path: Path) -> None:
     [("[crawl]\nscop = 'any'", "'crawl.scope'"), ("contct = 'x'", "'contact'"), ("[polite]\ndelay_s = 1", "delay_s")],
 )
 def test_an_unknown_key_is_refused_and_the_nearest_named(tmp_path: Path, text: str, nearest: str) -> None:
-    words = refused(written(tmp_path, text), {}, {})
-    assert words.startswith("gossamer.toml: there is no setting") and nearest in words
+    message = refusal(written(tmp_path, text), {}, {})
+    assert message.startswith("gossamer.toml: there is no setting") and nearest in message
 
 
 def test_an_unknown_variable_is_refused_and_the_nearest_named() -> None:
-    assert "Did you mean GOSSAMER_CONTACT?" in refused(None, {"GOSSAMER_CONTAKT": "x"}, {})
+    assert "Did you mean GOSSAMER_CONTACT?" in refusal(None, {"GOSSAMER_CONTAKT": "x"}, {})
 
 
 def test_a_variable_may_hold_a_list() -> None:
@@ -66,8 +66,8 @@ def test_a_variable_may_hold_a_list() -> None:
 
 
 @pytest.mark.parametrize("text", ["contact = ", "[crawl\nscope = 1", "a = 1\na = 2", "\x00"])
-def test_broken_toml_is_one_line_of_words(tmp_path: Path, text: str) -> None:
-    assert refused(written(tmp_path, text), {}, {}).startswith("gossamer.toml is not valid TOML: ")
+def test_broken_toml_is_reported_in_one_line(tmp_path: Path, text: str) -> None:
+    assert refusal(written(tmp_path, text), {}, {}).startswith("gossamer.toml is not valid TOML: ")
 
 
 @pytest.mark.parametrize(
@@ -85,13 +85,13 @@ def test_broken_toml_is_one_line_of_words(tmp_path: Path, text: str) -> None:
         ("web.port", 70_000),
     ],
 )
-def test_a_value_that_cannot_be_is_refused_by_name(name: str, value: object) -> None:
-    words = refused(None, {}, {name: value})
-    assert name in words and str(value) in words
+def test_an_invalid_value_is_refused_with_its_name(name: str, value: object) -> None:
+    message = refusal(None, {}, {name: value})
+    assert name in message and str(value) in message
 
 
 def test_waits_that_contradict_each_other_are_refused() -> None:
-    assert "retry.cap_s" in refused(None, {}, {"retry.base_s": 60.0, "retry.cap_s": 30.0})
+    assert "retry.cap_s" in refusal(None, {}, {"retry.base_s": 60.0, "retry.cap_s": 30.0})
 
 
 def test_the_sample_file_loads_as_it_is_and_with_every_line_uncommented(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_the_sample_file_loads_as_it_is_and_with_every_line_uncommented(tmp_path
             assert config.value(key.name) == key.default
 
 
-def test_every_setting_says_what_it_means() -> None:
+def test_every_setting_is_described() -> None:
     assert len(keys()) == len({key.variable for key in keys()})
     assert all(key.says for key in keys())
     assert all(key.default is not None or key.example is not None for key in keys())

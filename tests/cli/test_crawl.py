@@ -1,4 +1,4 @@
-"""`gossamer crawl` as a user starts it, on a small web of this machine."""
+"""`gossamer crawl` as a user starts it, on a small web on this machine."""
 
 import socket
 import subprocess
@@ -18,7 +18,7 @@ from gossamer.values.url import Url
 PAGES = {"/", "/docs/", "/docs/ropes", "/docs/knots", "/people/0", "/people/1", "/people/2", "/people/3"}
 
 
-def test_json_lines_tell_every_visit_once_and_a_summary_at_the_end(collection: Collection) -> None:
+def test_json_lines_have_every_fetch_once_and_a_summary_at_the_end(collection: Collection) -> None:
     *_, last = collection.events
     assert last["event"] == "crawl.ended" and last["stopped"] is False
     assert (last["fetched"], last["pages"], last["queued"]) == (8, 8, 0)
@@ -29,7 +29,7 @@ def test_json_lines_tell_every_visit_once_and_a_summary_at_the_end(collection: C
     assert sum(int(str(event["facts"])) for event in collection.settled()) == 4 * 3 == last["facts"]
 
 
-def test_robots_is_asked_first_and_what_it_forbids_is_never_asked_for(collection: Collection) -> None:
+def test_robots_txt_is_fetched_first_and_disallowed_urls_are_never_fetched(collection: Collection) -> None:
     assert collection.hits[0] == "/robots.txt"
     assert "/private/x" not in collection.hits
     assert len(collection.hits) == len(set(collection.hits))
@@ -37,34 +37,34 @@ def test_robots_is_asked_first_and_what_it_forbids_is_never_asked_for(collection
 
 def test_every_acknowledged_page_is_in_the_archive_and_searchable(collection: Collection) -> None:
     directory = Directory(collection.root)
-    told = {str(event["url"]) for event in collection.settled() if event["is_page"]}
+    acknowledged = {str(event["url"]) for event in collection.settled() if event["is_page"]}
     with Catalogue(directory, DiskFiles()) as catalogue:
-        for url in told:
+        for url in acknowledged:
             capture = catalogue.capture(Url(url))
             assert capture is not None and capture.status == 200
-    assert searchable(collection.root) == told
+    assert searchable(collection.root) == acknowledged
 
 
-def test_the_crawl_stops_at_max_pages_and_goes_on_when_the_limit_is_unset(tmp_path: Path) -> None:
+def test_the_crawl_stops_at_max_pages_and_continues_when_the_limit_is_unset(tmp_path: Path) -> None:
     with Site(harbour()).serving() as site:
         first = gossamer("crawl", site.root, "--dir", tmp_path / "c", *QUICK, "--max-pages", 3)
         assert first.returncode == 0 and "3 fetched in this run" in first.stderr
         assert "pages are stored, the configured limit: a higher --max-pages continues" in " ".join(
             first.stderr.split()
         )
-        seen = list(site.hits)
+        before = list(site.hits)
         assert len(site.pages_hit()) == 3
         assert gossamer("config", "unset", "crawl.max_pages", "--dir", tmp_path / "c").returncode == 0
         second = gossamer("crawl", "--dir", tmp_path / "c", *QUICK)
         assert second.returncode == 0 and "5 fetched in this run" in second.stderr
-        assert set(site.hits[len(seen) :]).isdisjoint(seen), "nothing is fetched again"
+        assert set(site.hits[len(before) :]).isdisjoint(before), "nothing is fetched again"
         third = gossamer("crawl", site.root, "--dir", tmp_path / "c", *QUICK)
         assert third.returncode == 0 and "nothing was left to fetch" in third.stderr
         assert len(site.hits) == len(set(site.hits))
 
 
 @pytest.mark.parametrize(("scope", "hosts"), [("prefix", {"docs"}), ("any", {"docs", "top", "other"})])
-def test_scope_says_how_far_links_are_followed(scope: str, hosts: set[str], tmp_path: Path) -> None:
+def test_scope_limits_which_links_are_followed(scope: str, hosts: set[str], tmp_path: Path) -> None:
     with Site({"/": page("Other", "Another host.")}).serving() as other:
         pages = {
             "/docs/": page("Docs", "Inside.", "/docs/in", "/top", other.root),
@@ -78,18 +78,18 @@ def test_scope_says_how_far_links_are_followed(scope: str, hosts: set[str], tmp_
             assert bool(other.hits) == ("other" in hosts)
 
 
-def test_with_keep_structured_only_pages_with_facts_are_kept_whole(tmp_path: Path) -> None:
+def test_with_keep_structured_only_pages_with_facts_are_stored_in_full(tmp_path: Path) -> None:
     root = tmp_path / "c"
     with Site(harbour(people=2)).serving() as site:
         done = gossamer("crawl", site.root, "--dir", root, *QUICK, "--keep", "structured")
         assert done.returncode == 0, done.stderr
         origin = site.root
-        assert set(site.pages_hit()) >= {"/", "/docs/knots"}, "links of pages that are not kept are followed"
+        assert set(site.pages_hit()) >= {"/", "/docs/knots"}, "links of pages that are not stored are followed"
     assert searchable(root) == {f"{origin}people/0", f"{origin}people/1"}
     directory = Directory(root)
     with Catalogue(directory, DiskFiles()) as catalogue:
-        left = catalogue.kept(Url(f"{origin}docs/knots"))
-        assert left is not None and not left.is_page and catalogue.read(left) is None, "a metadata record is left"
+        entry = catalogue.kept(Url(f"{origin}docs/knots"))
+        assert entry is not None and not entry.is_page and catalogue.read(entry) is None, "only metadata is stored"
         whole = catalogue.capture(Url(f"{origin}people/0"))
         assert whole is not None and b"Ada 0" in whole.body
 
@@ -101,7 +101,7 @@ def test_a_crawl_that_can_fetch_nothing_says_why_and_fails(tmp_path: Path) -> No
     assert "Nothing was fetched" in done.stderr and "ask the site's owner" in done.stderr
 
 
-def test_a_server_that_is_not_there_is_told_with_what_to_check(tmp_path: Path) -> None:
+def test_a_server_that_cannot_be_reached_is_reported_with_what_to_check(tmp_path: Path) -> None:
     with Site({}).serving() as site:
         port = site.port
     tries = {"GOSSAMER_POLITENESS_ROBOTS_TRIES": "1"}
@@ -111,7 +111,7 @@ def test_a_server_that_is_not_there_is_told_with_what_to_check(tmp_path: Path) -
     assert "check that the server is up and the port is right" in done.stderr
 
 
-def test_an_address_that_is_not_opened_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+def test_a_private_address_that_is_not_allowed_is_refused_before_the_directory_is_made(tmp_path: Path) -> None:
     with Site(harbour()).serving() as site:
         done = gossamer("crawl", site.root, "--dir", tmp_path / "c")
         assert done.returncode == 2 and "--allow-address 127.0.0.1" in done.stderr
@@ -125,15 +125,15 @@ def test_output_into_a_pipe_that_is_closed_stops_the_crawl_cleanly(tmp_path: Pat
             assert crawl.stdout is not None and crawl.stderr is not None
             assert json_lines(crawl.stdout.readline())
             crawl.stdout.close()
-        told = crawl.stderr.read()
-        assert crawl.wait(PATIENCE_S) == 141 and told == ""
+        err = crawl.stderr.read()
+        assert crawl.wait(PATIENCE_S) == 141 and err == ""
         crawl.stderr.close()
         done = gossamer("crawl", "--dir", tmp_path / "c", *QUICK)
     assert done.returncode == 0
-    assert len(site.pages_hit()) == len(set(site.pages_hit())), "what was settled before is not fetched again"
+    assert len(site.pages_hit()) == len(set(site.pages_hit())), "pages that were settled are not fetched again"
 
 
-def test_settings_of_the_directory_are_heard(tmp_path: Path) -> None:
+def test_the_settings_file_of_the_directory_is_used(tmp_path: Path) -> None:
     root = tmp_path / "c"
     root.mkdir()
     (root / "gossamer.toml").write_text('[fetch]\nallow_addresses = ["127.0.0.1"]\n[crawl]\nmax_pages = 1\n')
@@ -144,7 +144,7 @@ def test_settings_of_the_directory_are_heard(tmp_path: Path) -> None:
         assert len(site.pages_hit()) == 1
 
 
-def test_help_is_quick_to_import_because_no_room_is_opened_for_it() -> None:
+def test_help_imports_neither_the_crawler_nor_the_web_site() -> None:
     script = "import sys, gossamer.cli.main; print([name for name in sys.modules if name.startswith('gossamer.')])"
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     assert "gossamer.crawler.journey" not in loaded and "gossamer.web" not in loaded
@@ -160,10 +160,10 @@ def has_ipv6() -> bool:
 
 
 @pytest.mark.skipif(not has_ipv6(), reason="this machine has no IPv6 loopback (::1)")
-def test_M_A12_a_server_on_ipv6_is_crawled_where_its_address_was_opened(tmp_path: Path) -> None:
+def test_M_A12_a_server_on_ipv6_is_crawled_if_its_address_is_allowed(tmp_path: Path) -> None:
     with Web({"/": article("home", "/a"), "/a": article("a")}, address="::1").serving() as web:
         refused = gossamer("crawl", web.root, "--dir", tmp_path / "none", *QUICK)
-        assert refused.returncode != 0 and not web.hits, "another address opens nothing"
+        assert refused.returncode != 0 and not web.hits, "allowing another address does not help"
         done = gossamer("crawl", web.root, "--dir", tmp_path / "c", "--allow-address", "::1", "--delay", "0.02")
         assert done.returncode == 0, done.stderr
         assert web.hits == ["/robots.txt", "/", "/a"]

@@ -1,4 +1,4 @@
-"""A collection taken elsewhere: exported, imported, backed up, rebuilt; the views are equal wherever they are made."""
+"""Exports, imports, backups and rebuilds: the views are the same wherever they are made."""
 
 import json
 import shutil
@@ -10,7 +10,7 @@ from fastwarc.warc import ArchiveIterator as FastIterator
 from pyoxigraph import NamedNode, RdfFormat, parse
 from tests.cli.conftest import Collection
 from tests.cli.site import OPEN, PATIENCE_S, QUICK, Site, gossamer, harbour, held, searchable, started, wait_until
-from tests.cli.test_commands import left
+from tests.cli.test_commands import exit_code
 from warcio.archiveiterator import ArchiveIterator
 
 from gossamer.archive.catalogue import Catalogue
@@ -21,12 +21,12 @@ from gossamer.views.facts.store import opened
 
 
 def exported(what: str, collection: Collection, out: Path, monkeypatch: pytest.MonkeyPatch) -> bytes:
-    assert left(monkeypatch, "export", what, "--dir", collection.root, "--out", out) == 0
-    assert [path.name for path in out.parent.iterdir()] == [out.name], "nothing half-made is left"
+    assert exit_code(monkeypatch, "export", what, "--dir", collection.root, "--out", out) == 0
+    assert [path.name for path in out.parent.iterdir()] == [out.name], "no partial file is left"
     return out.read_bytes()
 
 
-def test_the_facts_as_n_quads_are_those_of_the_graph(
+def test_exported_n_quads_are_the_facts_of_the_graph(
     collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written = exported("nquads", collection, tmp_path / "facts.nq", monkeypatch)
@@ -36,7 +36,7 @@ def test_the_facts_as_n_quads_are_those_of_the_graph(
     assert {quad.graph_name.value for quad in quads} == {f"{collection.origin}people/{n}" for n in range(4)}
 
 
-def test_pages_as_json_lines_hold_text_links_and_facts(
+def test_pages_as_json_lines_have_text_links_and_facts(
     collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = exported("jsonl", collection, tmp_path / "pages.jsonl", monkeypatch).splitlines()
@@ -48,7 +48,7 @@ def test_pages_as_json_lines_hold_text_links_and_facts(
     assert [link["url"] for link in keeper["links"]] == [collection.origin]
 
 
-def test_pages_as_plain_text_are_parted_by_form_feeds(
+def test_pages_as_plain_text_are_separated_by_form_feeds(
     collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = exported("text", collection, tmp_path / "pages.txt", monkeypatch).decode()
@@ -58,7 +58,7 @@ def test_pages_as_plain_text_are_parted_by_form_feeds(
     assert knots.splitlines()[1] == "Knots" and "king of knots" in knots
 
 
-def test_the_archive_as_one_warc_file_is_read_by_others_and_imports_to_equal_views(
+def test_the_archive_as_one_warc_file_is_read_by_other_libraries_and_imports_to_equal_views(
     collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out" / "all.warc.gz"
@@ -68,9 +68,9 @@ def test_the_archive_as_one_warc_file_is_read_by_others_and_imports_to_equal_vie
         (record.rec_type, record.rec_headers.get_header("WARC-Target-URI"), record.content_stream().read())
         for record in ArchiveIterator(BytesIO(written), check_digests="raise")
     ]
-    answers = {url: body for kind, url, body in records if kind == "response"}
-    assert len(answers) == 10, "eight pages, a robots.txt, and the answer that a page is gone"
-    assert b"king of knots" in answers[f"{collection.origin}docs/knots"]
+    bodies = {url: body for kind, url, body in records if kind == "response"}
+    assert len(bodies) == 10, "eight pages, a robots.txt and a 404 response"
+    assert b"king of knots" in bodies[f"{collection.origin}docs/knots"]
     fast = list(FastIterator(BytesIO(written), parse_http=False))
     assert len(fast) == len(records)
     root = tmp_path / "imported"
@@ -82,23 +82,23 @@ def test_the_archive_as_one_warc_file_is_read_by_others_and_imports_to_equal_vie
     assert held(root) == held(collection.root) and sum(1 for _ in Directory(root).archive.iterdir()) == 1
 
 
-def test_what_is_no_archive_is_told(
+def test_importing_a_file_that_is_not_an_archive_is_an_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "page.html"
     file.write_text("<html>")
-    assert left(monkeypatch, "import", file, "--dir", tmp_path / "c") == 1
+    assert exit_code(monkeypatch, "import", file, "--dir", tmp_path / "c") == 1
     assert "Are these WARC or ARC files?" in capsys.readouterr().err
 
 
-def test_export_to_a_folder_that_is_not_there_is_told(
+def test_exporting_to_a_missing_folder_is_an_error(
     collection: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert left(monkeypatch, "export", "nquads", "--dir", collection.root, "--out", tmp_path / "no" / "x.nq") == 2
+    assert exit_code(monkeypatch, "export", "nquads", "--dir", collection.root, "--out", tmp_path / "no" / "x.nq") == 2
     assert "there is no folder" in capsys.readouterr().err
 
 
-def test_a_backup_made_while_the_crawl_runs_rebuilds_to_what_was_acknowledged(tmp_path: Path) -> None:
+def test_a_backup_made_while_the_crawl_runs_is_rebuilt_with_all_acknowledged_pages(tmp_path: Path) -> None:
     root, copy = tmp_path / "live", tmp_path / "copy"
     with Site(harbour(people=12)).serving() as site:
         crawl = started("crawl", site.root, "--dir", root, *OPEN, "--delay", "0.25")
@@ -107,9 +107,9 @@ def test_a_backup_made_while_the_crawl_runs_rebuilds_to_what_was_acknowledged(tm
             done = gossamer("backup", copy, "--dir", root)
             assert done.returncode == 0 and crawl.poll() is None, done.stderr
             assert "gossamer rebuild --dir" in done.stderr
-            assert gossamer("backup", copy, "--dir", root).returncode == 3, "what is there is not written over"
-        _, told = crawl.communicate(timeout=PATIENCE_S)
-        assert crawl.returncode == 0, told
+            assert gossamer("backup", copy, "--dir", root).returncode == 3, "an existing backup is not overwritten"
+        _, err = crawl.communicate(timeout=PATIENCE_S)
+        assert crawl.returncode == 0, err
         assert gossamer("rebuild", "--dir", copy).returncode == 0
         known = catalogued(copy)
         assert 3 <= len(known) < len(catalogued(root)) == 16
@@ -117,8 +117,8 @@ def test_a_backup_made_while_the_crawl_runs_rebuilds_to_what_was_acknowledged(tm
         assert facts_of(copy, known) == facts_of(root, known) and facts_of(copy, known)
         before = len(site.hits)
         assert gossamer("crawl", "--dir", copy, *QUICK).returncode == 0
-        asked_again = {f"{site.root.rstrip('/')}{path}" for path in site.hits[before:]}
-        assert asked_again.isdisjoint(known), "the copy goes on from the moment of the backup"
+        fetched_again = {f"{site.root.rstrip('/')}{path}" for path in site.hits[before:]}
+        assert fetched_again.isdisjoint(known), "the copy continues from the time of the backup"
         assert searchable(copy) == searchable(root)
 
 
@@ -138,16 +138,16 @@ def facts_of(root: Path, pages: set[str]) -> set[str]:
     }
 
 
-def test_a_backup_of_a_finished_crawl_rebuilds_to_equal_views(
+def test_a_backup_of_a_finished_crawl_is_rebuilt_with_equal_views(
     embedded: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert left(monkeypatch, "backup", tmp_path / "copy", "--dir", embedded.root) == 0
-    assert left(monkeypatch, "rebuild", "--dir", tmp_path / "copy") == 0
+    assert exit_code(monkeypatch, "backup", tmp_path / "copy", "--dir", embedded.root) == 0
+    assert exit_code(monkeypatch, "rebuild", "--dir", tmp_path / "copy") == 0
     assert held(tmp_path / "copy") == held(embedded.root)
 
 
 @pytest.mark.parametrize(
-    ("lost", "mends"),
+    ("lost", "command"),
     [
         (("index", "graph"), ("rebuild",)),
         (("index", "links"), ("crawl", *OPEN)),
@@ -155,7 +155,7 @@ def test_a_backup_of_a_finished_crawl_rebuilds_to_equal_views(
     ],
 )
 def test_F_P8_deleted_views_are_rebuilt_equal_by_rebuild_and_by_the_next_crawl(
-    embedded: Collection, tmp_path: Path, lost: tuple[str, ...], mends: tuple[str, ...]
+    embedded: Collection, tmp_path: Path, lost: tuple[str, ...], command: tuple[str, ...]
 ) -> None:
     root = tmp_path / "c"
     shutil.copytree(embedded.root, root)
@@ -163,6 +163,6 @@ def test_F_P8_deleted_views_are_rebuilt_equal_by_rebuild_and_by_the_next_crawl(
     for view in lost:
         path: Path = getattr(directory, view)
         path.unlink() if path.is_file() else shutil.rmtree(path)
-    done = gossamer(*mends, "--dir", root)
+    done = gossamer(*command, "--dir", root)
     assert done.returncode == 0, done.stderr
     assert held(root) == whole

@@ -1,4 +1,4 @@
-"""`gossamer extract`: from a file, standard input or the web, in every format, with errors that teach."""
+"""`gossamer extract`: from a file, standard input or the web, in every format, with helpful errors."""
 
 import asyncio
 import io
@@ -27,13 +27,13 @@ PAGE = """<!DOCTYPE html><html lang="en"><body vocab="http://schema.org/">
 ADDRESS = "https://shop.example/people"
 
 
-def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
-    """The program's own `main`, in this process: exit code, output, and what it said aside."""
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
+    """Run the program's `main` in this process; returns exit code, output and messages."""
     monkeypatch.setattr("sys.argv", ["gossamer", *map(str, words)])
     with pytest.raises(SystemExit) as ended:
         cli.main()
-    told = capsys.readouterr()
-    return int(ended.value.code or 0), told.out, told.err
+    printed = capsys.readouterr()
+    return int(ended.value.code or 0), printed.out, printed.err
 
 
 @pytest.fixture
@@ -47,10 +47,10 @@ FORMATS = {"nq": ox.RdfFormat.N_QUADS, "nt": ox.RdfFormat.N_TRIPLES, "ttl": ox.R
 
 
 @pytest.mark.parametrize("form", [*FORMATS, "jsonld"])
-def test_every_format_says_the_same(
+def test_every_format_has_the_same_facts(
     form: str, file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out, _ = said(monkeypatch, capsys, "extract", file, "--base", ADDRESS, "--format", form)
+    code, out, _ = run(monkeypatch, capsys, "extract", file, "--base", ADDRESS, "--format", form)
     quads = list(ox.parse(out.encode(), format=FORMATS.get(form, ox.RdfFormat.JSON_LD)))
     graphs = {str(quad.graph_name) for quad in quads}
     assert code == 0 and len(quads) == 5
@@ -61,52 +61,52 @@ def test_every_format_says_the_same(
 def test_turtle_uses_the_usual_prefixes(
     file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _, out, _ = said(monkeypatch, capsys, "extract", file, "--base", ADDRESS, "--format", "ttl")
+    _, out, _ = run(monkeypatch, capsys, "extract", file, "--base", ADDRESS, "--format", "ttl")
     assert "@prefix schema: <http://schema.org/> ." in out and "a schema:Person" in out and "foaf" not in out
 
 
-def test_things_come_as_json(file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    _, out, _ = said(monkeypatch, capsys, "extract", file, "--base", ADDRESS, "--format", "json")
+def test_entities_as_json(file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(monkeypatch, capsys, "extract", file, "--base", ADDRESS, "--format", "json")
     person = next(item for item in json.loads(out) if item["id"] == f"{ADDRESS}#ada")
     assert person["type"] == ["http://schema.org/Person"]
     assert person["properties"]["http://schema.org/knows"] == [{"id": "https://shop.example/bo"}]
 
 
-def test_quads_are_what_a_program_gets(
+def test_the_default_format_is_n_quads(
     file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out, _ = said(monkeypatch, capsys, "extract", file)
+    code, out, _ = run(monkeypatch, capsys, "extract", file)
     assert code == 0 and len(out.splitlines()) == 5 and "<https://page.invalid/page.html#ada>" in out
 
 
-def test_a_page_comes_from_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_page_from_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(PAGE.encode())))
-    code, out, _ = said(monkeypatch, capsys, "extract", "-", "--base", ADDRESS)
+    code, out, _ = run(monkeypatch, capsys, "extract", "-", "--base", ADDRESS)
     assert code == 0 and f"<{ADDRESS}#ada>" in out
 
 
-def test_only_the_syntaxes_named_are_read(
+def test_only_the_given_syntaxes_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     both = tmp_path / "page.html"
     both.write_text(PAGE + person("Bo"))
-    _, every, _ = said(monkeypatch, capsys, "extract", both)
-    _, one, _ = said(monkeypatch, capsys, "extract", both, "--syntax", "json-ld")
-    _, two, _ = said(monkeypatch, capsys, "extract", both, "--syntax", "rdfa, json-ld")
+    _, every, _ = run(monkeypatch, capsys, "extract", both)
+    _, one, _ = run(monkeypatch, capsys, "extract", both, "--syntax", "json-ld")
+    _, two, _ = run(monkeypatch, capsys, "extract", both, "--syntax", "rdfa, json-ld")
     assert 0 < len(one) < len(every) == len(two)
 
 
-def test_the_processor_graph_comes_when_asked_for(
+def test_the_processor_graph_is_printed_on_request(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "page.html"
     file.write_text('<p property="nowhere">x</p>')
-    code, out, _ = said(monkeypatch, capsys, "extract", file, "--graph", "processor")
+    code, out, _ = run(monkeypatch, capsys, "extract", file, "--graph", "processor")
     assert code == 0 and "UnresolvedTerm" in out
     assert all(line.endswith("<urn:gossamer:processor-graph> .") for line in out.splitlines())
 
 
-def test_a_vocabulary_is_used_when_told(
+def test_a_given_vocabulary_is_used(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     schema = tmp_path / "schema.ttl"
@@ -114,9 +114,9 @@ def test_a_vocabulary_is_used_when_told(
         "<http://schema.org/Person> <http://www.w3.org/2000/01/rdf-schema#subClassOf> <http://schema.org/Thing> ."
     )
     given = f"http://schema.org/={schema}"
-    _, out, err = said(monkeypatch, capsys, "extract", file, "--expand-vocab", "--vocab", given)
+    _, out, err = run(monkeypatch, capsys, "extract", file, "--expand-vocab", "--vocab", given)
     assert "<http://schema.org/Thing>" in out and "was not given" not in err
-    _, out, err = said(monkeypatch, capsys, "extract", file, "--expand-vocab")
+    _, out, err = run(monkeypatch, capsys, "extract", file, "--expand-vocab")
     assert (
         "<http://schema.org/Thing>" not in out
         and "http://schema.org/ was not given" in err
@@ -124,16 +124,16 @@ def test_a_vocabulary_is_used_when_told(
     )
 
 
-def test_a_page_without_facts_and_an_odd_one_are_told_aside(
+def test_missing_facts_and_broken_markup_are_reported_in_messages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "page.html"
     file.write_text('<script type="application/ld+json">{nonsense</script>')
-    code, out, err = said(monkeypatch, capsys, "extract", file)
+    code, out, err = run(monkeypatch, capsys, "extract", file)
     assert (code, out) == (0, "")
     assert "note: jsonld-broken; `gossamer inspect` shows details" in err and "no structured data found" in err
     file.write_bytes(b"\x89PNG\r\n\x1a\n")
-    _, _, err = said(monkeypatch, capsys, "extract", file.rename(tmp_path / "picture"))
+    _, _, err = run(monkeypatch, capsys, "extract", file.rename(tmp_path / "picture"))
     assert "image/png is not markup; if the page is, use --type text/html" in err
 
 
@@ -160,7 +160,7 @@ def test_errors_say_what_to_do(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     words = [str(file) if word == "FILE" else word for word in words]
-    ended, _, err = said(monkeypatch, capsys, "extract", *words)
+    ended, _, err = run(monkeypatch, capsys, "extract", *words)
     assert ended == code and says in " ".join(err.split())
 
 
@@ -169,24 +169,24 @@ def test_a_page_on_the_web_is_fetched_after_its_robots_txt(
 ) -> None:
     with Site(harbour()).serving() as site:
         words = ("extract", f"{site.root}people/0", *OPEN, "--delay", "0.01")
-        code, out, _ = said(monkeypatch, capsys, *words)
+        code, out, _ = run(monkeypatch, capsys, *words)
         assert code == 0 and '"Ada 0"' in out and f"<{site.root}people/0> ." in out
         assert site.hits == ["/robots.txt", "/people/0"]
 
 
-def test_a_page_that_robots_txt_forbids_is_not_fetched(
+def test_a_page_that_robots_txt_disallows_is_not_fetched(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with Site(harbour()).serving() as site:
         words = ("extract", f"{site.root}private/x", *OPEN, "--delay", "0.01")
-        code, out, err = said(monkeypatch, capsys, *words)
+        code, out, err = run(monkeypatch, capsys, *words)
         assert code == 1 and out == "" and "disallowed by robots.txt" in err
         assert site.hits == ["/robots.txt"]
 
 
-def test_a_dead_page_is_an_error_in_words(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_page_is_an_error(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     with Site(harbour()).serving() as site:
-        code, _, err = said(monkeypatch, capsys, "extract", f"{site.root}dead", *OPEN, "--delay", "0.01")
+        code, _, err = run(monkeypatch, capsys, "extract", f"{site.root}dead", *OPEN, "--delay", "0.01")
     assert code == 1 and "the server says there is no such page" in err
 
 
@@ -195,7 +195,7 @@ ROBOTS = f"{HOME}robots.txt"
 
 
 def walked(pages: dict[str, str | Outcome], url: str = HOME, delay_s: float = 7.0) -> tuple[Outcome, list[str], float]:
-    """The outcome, what was asked for, and how long it took."""
+    """The outcome, the URLs requested, and how long it took."""
     clock = FakeClock()
     web = TinyWeb(pages, clock)
     began = clock.now()
@@ -218,7 +218,7 @@ def test_a_longer_crawl_delay_is_kept_too() -> None:
     assert took_s == 20.0
 
 
-def test_every_redirect_faces_the_robots_txt_of_its_own_host() -> None:
+def test_every_redirect_is_checked_against_the_robots_txt_of_its_own_host() -> None:
     other = "https://b.example/"
     pages: dict[str, str | Outcome] = {HOME: moved(HOME, other), f"{other}robots.txt": "User-agent: *\nDisallow: /"}
     outcome, asked, _ = walked(pages)
@@ -228,19 +228,19 @@ def test_every_redirect_faces_the_robots_txt_of_its_own_host() -> None:
     assert isinstance(outcome, Fetched) and outcome.capture.url.text == other
 
 
-def test_a_circle_of_redirects_ends() -> None:
+def test_a_loop_of_redirects_ends() -> None:
     outcome, asked, _ = walked({HOME: moved(HOME, HOME)}, delay_s=0)
     assert isinstance(outcome, Failed) and outcome.reason is Reason.TOO_MANY_REDIRECTS
     assert asked.count(HOME) == 11
 
 
-def test_a_robots_txt_that_cannot_be_read_forbids_everything_and_says_why() -> None:
+def test_a_robots_txt_that_cannot_be_read_disallows_everything_and_the_reason_is_given() -> None:
     outcome, asked, _ = walked({ROBOTS: Failed(Reason.SERVER_ERROR, "500"), HOME: page("a", "b")})
     assert asked == [ROBOTS]
     assert "robots.txt could not be read" in in_words(outcome) and "500" in in_words(outcome)
 
 
-def test_a_robots_txt_that_moved_is_followed_and_no_further_than_five_hops() -> None:
+def test_redirects_of_robots_txt_are_followed_for_at_most_five_hops() -> None:
     there = f"{HOME}there.txt"
     pages: dict[str, str | Outcome] = {ROBOTS: moved(ROBOTS, there), there: "User-agent: *\nDisallow: /", HOME: "x"}
     outcome, asked, _ = walked(pages)
@@ -249,13 +249,13 @@ def test_a_robots_txt_that_moved_is_followed_and_no_further_than_five_hops() -> 
     assert isinstance(outcome, Fetched) and asked.count(ROBOTS) == 6
 
 
-def test_robots_txt_is_asked_for_once_however_often_a_host_redirects() -> None:
+def test_robots_txt_is_fetched_once_for_all_redirects_within_a_host() -> None:
     there = f"{HOME}there"
     _, asked, _ = walked({HOME: moved(HOME, there), there: page("a", "b")})
     assert asked == [ROBOTS, HOME, there]
 
 
-def test_a_private_address_that_nobody_opened_is_not_asked_for() -> None:
+def test_nothing_is_fetched_from_a_private_address_that_is_not_allowed() -> None:
     with Site({"/": page("a", "b")}).serving() as site:
         outside = real_outside()
         network = Network(DnsResolver(outside.clock), DirectDialer())
@@ -264,7 +264,7 @@ def test_a_private_address_that_nobody_opened_is_not_asked_for() -> None:
         assert site.hits == []
 
 
-def test_the_header_of_the_answer_says_how_it_is_read() -> None:
+def test_the_media_type_is_taken_from_the_response_header() -> None:
     with Site({"/": page("a", "b"), "/notes.txt": "words", "/robots.txt": ""}).serving() as site:
         outside = real_outside()
         network = Network(DnsResolver(outside.clock), DirectDialer())
@@ -277,12 +277,12 @@ def test_the_header_of_the_answer_says_how_it_is_read() -> None:
 
 
 @pytest.mark.parametrize("form", ["nq", "nt", "ttl", "jsonld", "json"])
-def test_no_format_lets_a_page_speak_to_the_terminal(
+def test_no_format_lets_a_page_send_control_characters_to_the_terminal(
     form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "page.html"
     file.write_text('<p property="og:title" content="a\x1b[31mb\x9bc\x7f">x</p>')
-    _, out, _ = said(monkeypatch, capsys, "extract", file, "--format", form)
+    _, out, _ = run(monkeypatch, capsys, "extract", file, "--format", form)
     assert "[31mb" in out
     assert [char for char in out if not char.isprintable() and char not in "\t\n"] == []
 
@@ -301,5 +301,5 @@ def test_no_format_lets_a_page_speak_to_the_terminal(
         ("", b"%PDF-1.7", "application/pdf"),
     ],
 )
-def test_the_kind_of_a_file_is_told_by_its_name_or_its_bytes(name: str, body: bytes, kind: str) -> None:
+def test_the_kind_of_a_file_is_found_by_its_name_or_its_bytes(name: str, body: bytes, kind: str) -> None:
     assert kind_of(name, body) == kind

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.journey.crawling import Told as Heard
+from tests.journey.crawling import Told as Recorder
 from tests.monitor.chronicles import START_AT, chronicle_of
 from tests.monitor.test_sampling import BUSY, GONE, NOW, QUIET, remembering
 
@@ -36,7 +36,7 @@ def outside_at(clock: FakeClock) -> Outside:
     return replace(real_outside(), clock=clock)
 
 
-def test_the_table_the_curve_and_the_visits_are_told(kept: Directory, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_the_curve_and_the_fetches_are_printed(kept: Directory, capsys: pytest.CaptureFixture[str]) -> None:
     chronicle.write(DiskFiles(), kept.root, chronicle_of(range(0, 4000, 40), ("busy.test", "quiet.test")))
     assert freshness(dir=kept.root, plot=kept.root / "ages.svg") == 0
     out = capsys.readouterr().out
@@ -46,7 +46,7 @@ def test_the_table_the_curve_and_the_visits_are_told(kept: Directory, capsys: py
     assert "1 more site: --limit 0" in capsys.readouterr().out
 
 
-def test_as_json_it_has_every_sample_and_of_one_site_its_own_curve(
+def test_json_has_every_sample_and_for_one_site_its_own_curve(
     kept: Directory, capsys: pytest.CaptureFixture[str]
 ) -> None:
     chronicle.write(DiskFiles(), kept.root, chronicle_of([0, 10, 20], ("busy.test",)))
@@ -63,69 +63,67 @@ def test_as_json_it_has_every_sample_and_of_one_site_its_own_curve(
         freshness(dir=kept.root, site="no.test")
 
 
-def test_before_there_is_a_curve_it_says_when_there_will_be(
-    kept: Directory, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_samples_it_says_when_the_curve_starts(kept: Directory, capsys: pytest.CaptureFixture[str]) -> None:
     assert freshness(dir=kept.root) == 0
     assert "starts with the next sample" in capsys.readouterr().out
 
 
-def test_what_visits_found_is_told_without_any() -> None:
+def test_without_fetches_the_results_of_fetches_are_zero() -> None:
     assert "0 revisits" in in_words_of(Visits(), "2026-11-01T08:00:00Z")
 
 
-def test_samples_are_taken_often_at_first_and_seldom_later_and_once_at_the_end(kept: Directory) -> None:
-    clock, told = FakeClock(NOW), Heard()
+def test_samples_are_frequent_at_first_rarer_later_and_one_is_taken_at_the_end(kept: Directory) -> None:
+    clock, recorder = FakeClock(NOW), Recorder()
 
     async def crawl() -> None:
-        async with chronicling(kept, outside_at(clock), True, told):
+        async with chronicling(kept, outside_at(clock), True, recorder):
             until = NOW + 12 * 3600 * SECOND
             while clock.now() < until:
-                await asyncio.sleep(0.001)  # the clock is moved by whoever keeps the chronicle
+                await asyncio.sleep(0.001)  # the clock is advanced by the writer of the chronicle
 
     asyncio.run(crawl())
     known = chronicle.read(DiskFiles(), kept.root)
     gaps = [(later.at - one.at) / SECOND for one, later in zip(known.samples, known.samples[1:], strict=False)]
-    assert 60 <= len(told.named("chronicle.kept")) < 250, "every 5 s at first"
+    assert 60 <= len(recorder.named("chronicle.kept")) < 250, "every 5 s at first"
     assert 500 <= gaps[-2] <= 600 and len(gaps) < 100, "and those of the first minutes are thinned"
     assert known.runs[-1].is_over and known.runs[-1].comes_back
 
 
-def test_a_crawl_that_does_not_come_back_leaves_only_that_it_was(kept: Directory) -> None:
-    keeper = ChronicleWriter(kept, outside_at(FakeClock(NOW)), False, Heard())
-    keeper.begin()
-    keeper.add_sample(is_over=True)
+def test_a_crawl_without_revisits_records_only_its_run(kept: Directory) -> None:
+    writer = ChronicleWriter(kept, outside_at(FakeClock(NOW)), False, Recorder())
+    writer.begin()
+    writer.add_sample(is_over=True)
     known = chronicle.read(DiskFiles(), kept.root)
     assert known.samples == () and known.runs[0].is_over and not known.runs[0].comes_back
 
 
-def test_a_damaged_chronicle_and_a_full_disk_stop_nobody(kept: Directory) -> None:
-    (kept.root / chronicle.NAME).write_bytes(b"torn")
+def test_a_damaged_chronicle_and_a_full_disk_do_not_stop_the_crawl(kept: Directory) -> None:
+    (kept.root / chronicle.NAME).write_bytes(b"damaged")
     files = FaultyFiles(DiskFiles(), fail_at=1, fault=Fault(errno.ENOSPC), on=("write",))
-    told = Heard()
-    keeper = ChronicleWriter(kept, replace(outside_at(FakeClock(NOW)), files=files), True, told)
-    keeper.begin()
-    keeper.add_sample()
-    assert [name for name, _ in told.events] == ["chronicle.unreadable", "chronicle.unkept", "chronicle.kept"]
+    recorder = Recorder()
+    writer = ChronicleWriter(kept, replace(outside_at(FakeClock(NOW)), files=files), True, recorder)
+    writer.begin()
+    writer.add_sample()
+    assert [name for name, _ in recorder.events] == ["chronicle.unreadable", "chronicle.unkept", "chronicle.kept"]
     assert len(chronicle.read(DiskFiles(), kept.root).samples) == 1
 
 
-def test_a_database_that_cannot_be_read_costs_a_sample(tmp_path: Path) -> None:
-    told = Heard()
-    keeper = ChronicleWriter(Directory(tmp_path), outside_at(FakeClock(NOW)), True, told)
-    keeper.begin()
-    keeper.add_sample()
-    assert [name for name, _ in told.events] == ["chronicle.kept", "chronicle.unkept"]
+def test_an_unreadable_database_costs_only_a_sample(tmp_path: Path) -> None:
+    recorder = Recorder()
+    writer = ChronicleWriter(Directory(tmp_path), outside_at(FakeClock(NOW)), True, recorder)
+    writer.begin()
+    writer.add_sample()
+    assert [name for name, _ in recorder.events] == ["chronicle.kept", "chronicle.unkept"]
 
 
-def test_how_it_stands_now_needs_no_crawl(kept: Directory) -> None:
+def test_the_current_sample_needs_no_running_crawl(kept: Directory) -> None:
     found = current_sample(kept, outside_at(FakeClock(NOW)))
     assert found is not None and found.all.pages == 14
     with closing(read_only(kept.state)) as state:
         assert state.execute("SELECT count(*) FROM revisits").fetchone() == (15,)
 
 
-def test_short_days_hurry_by_the_calendar_alone_and_no_step_is_seen_in_them() -> None:
+def test_short_days_speed_up_the_calendar_only_and_are_no_clock_steps() -> None:
     clock = FakeClock()
     calendar = fast_calendar(clock, 4.0, START_AT)
     steps, even = Steps(), CalendarClock(calendar)

@@ -1,4 +1,4 @@
-"""`gossamer hosts`: how each host stands, and taking one out of the crawl and back in."""
+"""`gossamer hosts`: the state of each host, and retiring and reinstating one."""
 
 import asyncio
 import json
@@ -34,8 +34,8 @@ PATTERN = template_of(Url("https://a.test/cal/2002"))
 STARTS = (SEED, Url("https://b.test/"), Url("https://c.test/"))
 
 
-async def various(story: Story) -> None:
-    """One host out, one shut, one done."""
+async def three_hosts(story: Story) -> None:
+    """One host without a readable robots.txt, one with pages waiting, one done."""
     first = await story.robots(RobotsState.UNREACHABLE, 3600, failures=1)
     second = await story.robots()
     assert first.url.host != second.url.host
@@ -43,14 +43,14 @@ async def various(story: Story) -> None:
     await story.page()
 
 
-def listed(root: Path, tell: object = various) -> dict[str, HostShown]:
-    directory, clock = make(root, tell, starts=STARTS, reach=Reach.HOST)  # type: ignore[arg-type]
+def listed(root: Path, script: object = three_hosts) -> dict[str, HostShown]:
+    directory, clock = make(root, script, starts=STARTS, reach=Reach.HOST)  # type: ignore[arg-type]
     with closing(read_only(directory.state)) as state:
         found = [host_shown(one, politeness(Settings()), clock.now()) for one in hosts(state)]
     return {one.host: one for one in sorted_hosts(found)}
 
 
-def test_every_host_has_a_state_and_the_busy_ones_stand_first(tmp_path: Path) -> None:
+def test_every_host_has_a_state_and_busy_ones_are_listed_first(tmp_path: Path) -> None:
     found = listed(tmp_path)
     assert set(found) == {"a.test", "b.test", "c.test"}
     assert "done" in {one.state for one in found.values()} and list(found.values())[-1].state == "done"
@@ -85,7 +85,7 @@ def test_a_host_whose_robots_txt_fails_waits_and_says_why_and_until_when(tmp_pat
 
 
 def test_a_host_is_retired_and_reinstated_directly_when_no_crawl_runs(tmp_path: Path) -> None:
-    directory, _ = make(tmp_path, various, starts=STARTS)
+    directory, _ = make(tmp_path, three_hosts, starts=STARTS)
     assert "is retired" in asyncio.run(change_host(directory, real_outside(), "retire", "b.test", "its owner asked"))
     with closing(read_only(directory.state)) as state:
         found = host_state(state, "b.test")
@@ -97,16 +97,16 @@ def test_a_host_is_retired_and_reinstated_directly_when_no_crawl_runs(tmp_path: 
         asyncio.run(change_host(directory, real_outside(), "reinstate", "nowhere.test", ""))
 
 
-def test_a_running_crawl_is_asked_and_does_it(tmp_path: Path) -> None:
+def test_a_running_crawl_retires_a_host_on_request(tmp_path: Path) -> None:
     outside = real_outside()
 
     async def crawling(story: Story) -> None:
-        await various(story)
+        await three_hosts(story)
         lock = hold(outside.files, tmp_path, "the crawl")
         try:
-            asked = asyncio.ensure_future(change_host(Directory(tmp_path), outside, "retire", "c.test", "asked"))
-            await answered(story, outside, tmp_path)
-            assert await asked == "c.test is retired now"
+            request = asyncio.ensure_future(change_host(Directory(tmp_path), outside, "retire", "c.test", "asked"))
+            await handle_commands(story, outside, tmp_path)
+            assert await request == "c.test is retired now"
         finally:
             lock.release()
 
@@ -116,8 +116,8 @@ def test_a_running_crawl_is_asked_and_does_it(tmp_path: Path) -> None:
     assert found is not None and found.retired_at is not None and found.retired_why == "asked"
 
 
-async def answered(story: Story, outside: Outside, root: Path) -> None:
-    """What the crawler does with every beat."""
+async def handle_commands(story: Story, outside: Outside, root: Path) -> None:
+    """Handle commands as the crawler does with every heartbeat."""
     with Control(Directory(root).control, outside.clock) as desk:
         for _ in range(5_000):
             done = await change_hosts(desk.pending("crawler"), story.frontier)
@@ -126,15 +126,15 @@ async def answered(story: Story, outside: Outside, root: Path) -> None:
             if done:
                 return
             await asyncio.sleep(0.02)
-    raise AssertionError("nobody asked")
+    raise AssertionError("no command arrived")
 
 
-def test_who_waits_for_a_busy_crawl_is_told_so_once_and_not_for_ever(
+def test_waiting_for_a_busy_crawl_is_reported_once_and_limited(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    directory, clock = make(tmp_path, various, starts=STARTS, reach=Reach.HOST)
+    directory, clock = make(tmp_path, three_hosts, starts=STARTS, reach=Reach.HOST)
     outside = replace(real_outside(), clock=clock)
-    lock = hold(outside.files, tmp_path, "a crawl that never looks up")
+    lock = hold(outside.files, tmp_path, "a crawl that never answers")
     try:
         with pytest.raises(GossamerError, match="has not responded in 30 s"):
             asyncio.run(change_host(directory, outside, "retire", "a.test", "too loud", note))
@@ -143,7 +143,7 @@ def test_who_waits_for_a_busy_crawl_is_told_so_once_and_not_for_ever(
     assert capsys.readouterr().err == "the running crawl is busy: waiting for it, up to 30 s\n"
 
 
-def test_what_is_held_in_quarantine_is_released(tmp_path: Path) -> None:
+def test_quarantined_urls_are_released(tmp_path: Path) -> None:
     async def trapped(story: Story) -> None:
         await story.robots()
         await story.page(links=tuple(f"https://a.test/cal/{n}" for n in range(2000, 2004)))
@@ -159,17 +159,17 @@ def test_what_is_held_in_quarantine_is_released(tmp_path: Path) -> None:
         asyncio.run(change_host(directory, real_outside(), "release", "a.test", PATTERN))
 
 
-def test_commands_for_others_are_left_alone(tmp_path: Path) -> None:
-    async def asked(story: Story) -> None:
+def test_commands_other_than_those_on_hosts_are_ignored(tmp_path: Path) -> None:
+    async def commanded(story: Story) -> None:
         pause = Command(1, "pause", {}, 0)
         retire = Command(2, "retire", {"host": "a.test", "why": "x"}, 0)
         assert await change_hosts([pause, retire], story.frontier) == [2]
 
-    make(tmp_path, asked)
+    make(tmp_path, commanded)
 
 
 def test_the_command_lists_retires_and_reinstates(tmp_path: Path) -> None:
-    make(tmp_path, various, starts=STARTS)
+    make(tmp_path, three_hosts, starts=STARTS)
     assert gossamer("hosts", "retire", "a.test", "--why", "asked", "--dir", tmp_path).returncode == 0
     done = gossamer("hosts", "--dir", tmp_path, "--json")
     assert done.returncode == 0, done.stderr
@@ -182,11 +182,11 @@ def test_the_command_lists_retires_and_reinstates(tmp_path: Path) -> None:
     assert gossamer("hosts", "retire", "nowhere.test", "--dir", tmp_path).returncode == 1
 
 
-def test_time_until_a_host_may_be_touched_is_never_hidden(tmp_path: Path) -> None:
-    async def touched(story: Story) -> None:
+def test_the_time_until_the_next_fetch_from_a_host_is_shown(tmp_path: Path) -> None:
+    async def fetched(story: Story) -> None:
         await story.robots(crawl_delay_s=20.0)
 
-    directory, clock = make(tmp_path, touched)
+    directory, clock = make(tmp_path, fetched)
     with closing(read_only(directory.state)) as state:
         (host,) = hosts(state)
     found = host_shown(host, politeness(Settings()), clock.now())

@@ -1,4 +1,4 @@
-"""`gossamer inspect`: what a markup author sees, where, and what a build server makes of it."""
+"""`gossamer inspect`: entities, errors and warnings in the markup, with their places, and the exit code."""
 
 import io
 import json
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 from tests.cli.site import OPEN, Site, harbour, page
-from tests.cli.test_extract import said
+from tests.cli.test_extract import run
 
 from gossamer.cli.output import Progress, plain
 from gossamer.cli.tools.inspect import short, tree_of
@@ -29,57 +29,55 @@ def wide(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
 
 
-def seen(
+def inspect(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, markup: str, *words: object
 ) -> tuple[int, str]:
     file = tmp_path / "page.html"
     file.write_text(markup)
     monkeypatch.chdir(tmp_path)
-    code, out, _ = said(monkeypatch, capsys, "inspect", "page.html", *words)
+    code, out, _ = run(monkeypatch, capsys, "inspect", "page.html", *words)
     return code, out
 
 
-def test_things_are_shown_as_a_tree_with_the_facts_of_each_syntax(
+def test_entities_are_shown_as_a_tree_with_the_facts_of_each_syntax(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out = seen(monkeypatch, capsys, tmp_path, GOOD)
+    code, out = inspect(monkeypatch, capsys, tmp_path, GOOD)
     assert code == 0
     assert "page.html  3 facts (3 rdfa)  utf-8 (not declared, valid UTF-8)" in out
     assert re.search(r"└── schema:Person\n +└── schema:name: Ada@en\n", out)
     assert "0 errors, 0 warnings" in out
 
 
-def test_a_warning_has_its_place_and_fails_only_a_strict_check(
+def test_a_warning_is_shown_with_its_place_and_fails_only_a_strict_check(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out = seen(monkeypatch, capsys, tmp_path, WARNED)
+    code, out = inspect(monkeypatch, capsys, tmp_path, WARNED)
     assert code == 0 and re.search(r"^page\.html:3:2: warning: .+ \[unresolved-term\]$", out, re.MULTILINE)
-    assert seen(monkeypatch, capsys, tmp_path, WARNED, "--strict")[0] == 1
-    assert seen(monkeypatch, capsys, tmp_path, GOOD, "--strict")[0] == 0
+    assert inspect(monkeypatch, capsys, tmp_path, WARNED, "--strict")[0] == 1
+    assert inspect(monkeypatch, capsys, tmp_path, GOOD, "--strict")[0] == 0
 
 
-def test_roles_for_screen_readers_are_no_things(
+def test_roles_for_screen_readers_are_no_entities(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     nav = '<nav role="navigation">x</nav>'
-    _, out = seen(monkeypatch, capsys, tmp_path, GOOD.replace("</body>", f"{nav}</body>"))
+    _, out = inspect(monkeypatch, capsys, tmp_path, GOOD.replace("</body>", f"{nav}</body>"))
     assert "schema:Person" in out and "navigation" not in out
 
 
 def test_broken_json_ld_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out = seen(monkeypatch, capsys, tmp_path, BROKEN)
+    code, out = inspect(monkeypatch, capsys, tmp_path, BROKEN)
     assert code == 1 and "error: " in out and "[jsonld-broken]" in out and "1 error, 0 warnings" in out
 
 
-def test_programs_get_the_same_as_json(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, out = seen(monkeypatch, capsys, tmp_path, WARNED, "--json", "--base", "https://shop.example/")
-    told = json.loads(out)
-    (found,) = told["pages"]
-    assert code == 0 and (told["errors"], told["warnings"], told["unread"]) == (0, 1, 0)
+def test_json_has_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out = inspect(monkeypatch, capsys, tmp_path, WARNED, "--json", "--base", "https://shop.example/")
+    report = json.loads(out)
+    (found,) = report["pages"]
+    assert code == 0 and (report["errors"], report["warnings"], report["unread"]) == (0, 1, 0)
     assert (found["name"], found["address"], found["unread"]) == ("page.html", "https://shop.example/", None)
     (notice,) = found["notices"]
     assert (notice["kind"], notice["line"], notice["column"], notice["path"]) == (
@@ -90,23 +88,23 @@ def test_programs_get_the_same_as_json(
     )
 
 
-def test_what_cannot_be_read_ends_with_two(
+def test_unreadable_pages_end_with_two(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out, _ = said(monkeypatch, capsys, "inspect", tmp_path / "nowhere.html")
+    code, out, _ = run(monkeypatch, capsys, "inspect", tmp_path / "nowhere.html")
     assert code == 2 and "cannot be read: no such file" in out
-    code, _, err = said(monkeypatch, capsys, "inspect", "https://example.org/")
+    code, _, err = run(monkeypatch, capsys, "inspect", "https://example.org/")
     assert code == 2 and "--contact" in err
-    code, _, err = said(monkeypatch, capsys, "inspect", tmp_path)
+    code, _, err = run(monkeypatch, capsys, "inspect", tmp_path)
     assert code == 2 and "there are no pages in" in err and ".svg" in err
     with Site(harbour()).serving() as site:
-        code, out, _ = said(monkeypatch, capsys, "inspect", f"{site.root}private/x", *OPEN, "--delay", "0.01")
+        code, out, _ = run(monkeypatch, capsys, "inspect", f"{site.root}private/x", *OPEN, "--delay", "0.01")
     assert code == 2 and "disallowed by robots.txt" in out
 
 
 def test_a_page_on_the_web_is_inspected(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     with Site(harbour()).serving() as site:
-        code, out, _ = said(monkeypatch, capsys, "inspect", f"{site.root}people/1", *OPEN, "--delay", "0.01")
+        code, out, _ = run(monkeypatch, capsys, "inspect", f"{site.root}people/1", *OPEN, "--delay", "0.01")
     assert code == 0 and "schema:name: Ada 1" in out
 
 
@@ -122,25 +120,25 @@ def site(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_directory_ends_in_a_table_of_its_pages(
+def test_for_a_directory_a_table_of_its_pages_is_printed(
     site: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out, _ = said(monkeypatch, capsys, "inspect", site)
+    code, out, _ = run(monkeypatch, capsys, "inspect", site)
     rows = [line.split() for line in out.splitlines()]
     assert code == 1
     assert ["a.svg", "1", "1", "0", "0"] in rows and ["good.html", "1", "3", "0", "0"] in rows
     assert ["sub/broken.htm", "0", "0", "1", "0"] in rows and ["sub/warned.html", "0", "0", "0", "1"] in rows
     assert ["5", "pages", "2", "4", "1", "1"] in rows
     assert "sub/warned.html:3:2: warning" in out and "schema:name" not in out and "notes.txt" not in out
-    assert "schema:name: Ada@en" in said(monkeypatch, capsys, "inspect", site, "--items")[1]
+    assert "schema:name: Ada@en" in run(monkeypatch, capsys, "inspect", site, "--items")[1]
 
 
-def test_pages_of_a_directory_have_addresses_below_its_base(
+def test_pages_of_a_directory_have_urls_below_the_base(
     site: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _, out, err = said(monkeypatch, capsys, "inspect", site, "--json", "--base", "https://shop.example/pages")
-    addresses = [found["address"] for found in json.loads(out)["pages"]]
-    assert "https://shop.example/pages/sub/warned.html" in addresses and len(addresses) == 5
+    _, out, err = run(monkeypatch, capsys, "inspect", site, "--json", "--base", "https://shop.example/pages")
+    urls = [found["address"] for found in json.loads(out)["pages"]]
+    assert "https://shop.example/pages/sub/warned.html" in urls and len(urls) == 5
     assert err == ""
 
 
@@ -151,8 +149,8 @@ def test_a_file_that_cannot_be_read_does_not_stop_the_others(
     (site / "folder.html").mkdir()
     locked = site / "good.html"
     locked.unlink()
-    locked.symlink_to("/proc/self/mem")  # a file that can be opened, and not read
-    code, out, _ = said(monkeypatch, capsys, "inspect", site)
+    locked.symlink_to("/proc/self/mem")  # a file that can be opened but not read
+    code, out, _ = run(monkeypatch, capsys, "inspect", site)
     assert code == 2 and "cannot be read" in out and "not read" in out and "sub/warned.html:3:2" in out
     assert "gone.html" not in out and "folder.html" not in out
 
@@ -168,14 +166,14 @@ def shown(inspected: Inspected) -> str:
     return out.getvalue()
 
 
-def test_a_page_cannot_speak_to_the_terminal() -> None:
+def test_a_page_cannot_send_control_characters_to_the_terminal() -> None:
     markup = '<p vocab="http://schema.org/" typeof="x\x1b[1m" resource="#[bold]\x1b"><b property="name">[red]\x1b[31ma'
     text = shown(inspected(markup))
     assert "\x1b" not in text and "[red]" in text
     assert plain("a\x1b\u202eb\n c" + "d" * 500) == "a��b c" + "d" * 194 + "..."
 
 
-def test_a_page_with_more_than_anyone_reads_is_cut() -> None:
+def test_a_very_long_page_is_cut() -> None:
     text = shown(
         inspected(
             '<p property="og:title">x</p>' * 3
@@ -186,10 +184,10 @@ def test_a_page_with_more_than_anyone_reads_is_cut() -> None:
     assert "... and more: see --json" in text and len(text.splitlines()) < 510
 
 
-def test_notices_without_end_are_cut(
+def test_a_very_long_list_of_notices_is_cut(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _, out = seen(monkeypatch, capsys, tmp_path, '<p property="nowhere">x</p>' * 700)
+    _, out = inspect(monkeypatch, capsys, tmp_path, '<p property="nowhere">x</p>' * 700)
     assert "... and 200 more: see --json" in out and out.count("[unresolved-term]") == 500
     assert "0 errors, 700 warnings" in out
 
@@ -211,7 +209,7 @@ def test_names_are_shortened_with_the_longest_prefix_that_fits() -> None:
     assert short("urn:x") == "urn:x"
 
 
-def test_flags_that_no_notice_explains_are_told_in_words() -> None:
+def test_flags_that_no_notice_explains_are_described() -> None:
     known = (Remark("error", "jsonld-broken", "said better"),)
     assert list(remarks_on_flags(("jsonld-broken",), known)) == []
     assert [remark.level for remark in remarks_on_flags(("jsonld-broken", "jsonld-repaired"), ())] == [
@@ -224,30 +222,30 @@ def test_flags_that_no_notice_explains_are_told_in_words() -> None:
     assert all(level in ("error", "warning") and says.endswith(".") for level, says in FLAGS_MEAN.values())
 
 
-def test_notices_are_told_from_top_to_bottom() -> None:
+def test_notices_are_listed_from_top_to_bottom() -> None:
     lines = [(9, 1), (None, None), (2, 5), (2, 3)]
-    told = in_order(tuple(Remark("info", "k", "s", "", line, column) for line, column in lines))
-    assert [(remark.line, remark.column) for remark in told] == [(None, None), (2, 3), (2, 5), (9, 1)]
+    ordered = in_order(tuple(Remark("info", "k", "s", "", line, column) for line, column in lines))
+    assert [(remark.line, remark.column) for remark in ordered] == [(None, None), (2, 3), (2, 5), (9, 1)]
 
 
-def test_one_is_not_several() -> None:
+def test_counts_use_singular_and_plural() -> None:
     assert [counted(number, "page") for number in (0, 1, 1200)] == ["0 pages", "1 page", "1,200 pages"]
 
 
-def test_progress_is_told_when_it_takes_longer_than_two_seconds(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_is_printed_after_two_seconds(capsys: pytest.CaptureFixture[str]) -> None:
     clock = FakeClock()
     with Progress("inspecting", clock) as progress:
         for number in range(1, 101):
             clock.advance(0.1)
             progress.show(f"{number} of 100 pages")
-    told = capsys.readouterr().err.splitlines()
-    assert told[0] == "20 of 100 pages" and len(told) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "20 of 100 pages" and len(lines) == 2
     with Progress("inspecting", FakeClock()) as quick:
         quick.show("1 of 100 pages")
     assert capsys.readouterr().err == ""
 
 
-def test_harbour_pages_are_fine_to_a_strict_check(
+def test_harbour_pages_pass_a_strict_check(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert seen(monkeypatch, capsys, tmp_path, page("Harbour", "Fish.", "/a"), "--strict")[0] == 0
+    assert inspect(monkeypatch, capsys, tmp_path, page("Harbour", "Fish.", "/a"), "--strict")[0] == 0

@@ -1,4 +1,4 @@
-"""Sitemaps and feeds in the crawl of a user: what they list is fetched, they themselves are no search results."""
+"""Sitemaps and feeds in a real crawl: the pages they list are fetched, but they are not search results themselves."""
 
 import gzip
 import json
@@ -18,13 +18,13 @@ def crawled(root: Path, *words: object, **variables: str) -> None:
     assert polite.returncode == 0, polite.stdout + polite.stderr
 
 
-def why(root: Path, address: str) -> str:
-    return gossamer("why", address, "--dir", root).stdout
+def why(root: Path, url: str) -> str:
+    return gossamer("why", url, "--dir", root).stdout
 
 
-def way(root: Path, address: str) -> list[tuple[str, str]]:
-    told = json.loads(gossamer("why", address, "--dir", root, "--json").stdout)
-    return [(step["how"], step["url"]) for step in told["way"]]
+def way(root: Path, url: str) -> list[tuple[str, str]]:
+    answer = json.loads(gossamer("why", url, "--dir", root, "--json").stdout)
+    return [(step["how"], step["url"]) for step in answer["way"]]
 
 
 def test_M_C5_orphans_are_fetched_from_every_kind_of_sitemap_that_robots_txt_names(tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ def test_M_C5_orphans_are_fetched_from_every_kind_of_sitemap_that_robots_txt_nam
         } | {f"/in-{one}": article(f"in-{one}") for one in ("plain", "packed", "one", "two", "list")}
         crawled(tmp_path / "c", root)
         orphans = {root + f"in-{one}" for one in ("plain", "packed", "one", "two", "list")}
-        assert searchable(tmp_path / "c") == {root, *orphans}, "and no sitemap is"
+        assert searchable(tmp_path / "c") == {root, *orphans}, "and no sitemap"
         assert len(web.hits) == len(set(web.hits)) and "/secret" not in web.hits
         listed = why(tmp_path / "c", root + "in-two")
         assert f"listed in the sitemap {root}two.xml, 1 link from the seed" in listed
@@ -61,9 +61,9 @@ def test_M_C5_orphans_are_fetched_from_every_kind_of_sitemap_that_robots_txt_nam
         assert "it was never found, or was rejected" in why(tmp_path / "c", "http://127.0.0.9:1/else")
 
 
-@pytest.mark.parametrize("is_vouched", [False, True])
+@pytest.mark.parametrize("is_named", [False, True])
 def test_F_S3_an_entry_of_another_host_needs_that_hosts_robots_txt_to_name_the_sitemap(
-    tmp_path: Path, is_vouched: bool
+    tmp_path: Path, is_named: bool
 ) -> None:
     one, other = Web(), Web()
     with one.serving(), other.serving():
@@ -74,16 +74,16 @@ def test_F_S3_an_entry_of_another_host_needs_that_hosts_robots_txt_to_name_the_s
             "/own": article("own"),
         }
         other.answers = {
-            "/robots.txt": plain(f"Sitemap: {one.root}map.xml" if is_vouched else "User-agent: *"),
+            "/robots.txt": plain(f"Sitemap: {one.root}map.xml" if is_named else "User-agent: *"),
             "/": article("other"),
             "/orphan": article("orphan"),
         }
         crawled(tmp_path / "c", other.root)  # its robots.txt is known from here on
         crawled(tmp_path / "c", one.root)
-        assert other.asked("/orphan") == is_vouched and one.asked("/own") == 1
+        assert other.asked("/orphan") == is_named and one.asked("/own") == 1
 
 
-def test_F_S3_a_sitemap_on_another_host_that_robots_txt_names_is_read_whatever_the_scope(tmp_path: Path) -> None:
+def test_F_S3_a_sitemap_on_another_host_that_robots_txt_names_is_read_in_every_scope(tmp_path: Path) -> None:
     site, store = Web(), Web()
     with site.serving(), store.serving():
         site.answers = {
@@ -103,7 +103,7 @@ def test_F_S3_a_sitemap_on_another_host_that_robots_txt_names_is_read_whatever_t
         assert set(store.hits) == {"/robots.txt", "/map.xml", "/index.xml", "/part.xml"}, "no page of that host"
 
 
-def test_F_S3_what_a_sitemap_lists_of_another_host_is_taken_up_when_that_host_vouches_for_it_later(
+def test_F_S3_entries_of_another_host_are_fetched_once_its_robots_txt_names_the_sitemap(
     tmp_path: Path,
 ) -> None:
     one, other = Web(), Web()
@@ -122,10 +122,10 @@ def test_F_S3_what_a_sitemap_lists_of_another_host_is_taken_up_when_that_host_vo
         assert not other.hits
         crawled(tmp_path / "c", other.root)
         assert other.asked("/orphan") == 1
-        assert one.asked("/map.xml") in (2, 3), "a new seed may have it read once more, when links are judged again"
+        assert one.asked("/map.xml") in (2, 3), "a new seed may cause it to be read once more"
 
 
-def test_with_a_prefix_the_sitemap_at_the_root_is_read_and_only_what_is_inside_enters(tmp_path: Path) -> None:
+def test_with_a_prefix_the_sitemap_at_the_root_is_read_and_only_pages_inside_are_fetched(tmp_path: Path) -> None:
     web = Web()
     with web.serving():
         web.answers = {
@@ -141,7 +141,7 @@ def test_with_a_prefix_the_sitemap_at_the_root_is_read_and_only_what_is_inside_e
         assert "scope accepts it" in why(tmp_path / "c", web.root + "map.xml")
 
 
-def test_no_sitemap_is_asked_for_when_the_settings_say_so(tmp_path: Path) -> None:
+def test_sitemaps_can_be_switched_off(tmp_path: Path) -> None:
     web = Web()
     with web.serving():
         web.answers = {
@@ -153,8 +153,8 @@ def test_no_sitemap_is_asked_for_when_the_settings_say_so(tmp_path: Path) -> Non
         assert web.hits == ["/robots.txt", "/"]
 
 
-def test_a_page_that_robots_txt_calls_a_sitemap_does_not_get_past_the_scope_and_the_rules(tmp_path: Path) -> None:
-    """Else any site could have its pages collected that the user wants to be without."""
+def test_a_page_that_robots_txt_names_as_a_sitemap_is_subject_to_scope_and_rules(tmp_path: Path) -> None:
+    """Otherwise any site could add pages that the user excluded."""
     web = Web()
     with web.serving():
         web.answers = {
@@ -187,9 +187,9 @@ def test_the_items_of_a_feed_that_a_page_names_are_fetched_and_the_crawl_ends(tm
         crawled(tmp_path / "c", web.root)
         assert sorted(web.hits) == ["/", "/feed", "/item-1", "/item-2", "/robots.txt"]
         assert {web.root, web.root + "item-1", web.root + "item-2"} <= searchable(tmp_path / "c")
-        told = why(tmp_path / "c", web.root + "item-2")
-        assert f"an entry of the feed {web.root}feed, 2 links from the seed" in told
-        assert f"which was linked from {web.root}" in told
+        reasons = why(tmp_path / "c", web.root + "item-2")
+        assert f"an entry of the feed {web.root}feed, 2 links from the seed" in reasons
+        assert f"which was linked from {web.root}" in reasons
 
 
 def test_a_seed_may_be_a_sitemap_or_a_feed(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`gossamer plan`: the sums, the bottleneck, the advice, and the averages of a directory."""
+"""`gossamer plan`: the calculation, the bottleneck, the advice, and the averages of a directory."""
 
 import json
 
@@ -21,26 +21,24 @@ def test_M_Z11_a_hundred_pages_a_second_at_one_page_in_thirty_seconds_need_three
 
 
 @pytest.mark.parametrize(
-    ("pages_per_s", "latency_s", "page_bytes", "rate_bytes", "wanted"),
+    ("pages_per_s", "latency_s", "page_bytes", "rate_bytes", "expected"),
     [(50, 0.080, 20 * KB, 1000 * KB, 5), (50, 0.500, 20 * KB, 100 * KB, 35), (1000, 0.500, 10 * KB, 1e12, 500)],
 )
-def test_M_Z11_connections_follow_from_the_rate_and_how_long_an_answer_lasts(
-    pages_per_s: int, latency_s: float, page_bytes: int, rate_bytes: float, wanted: int
+def test_M_Z11_connections_follow_from_the_rate_and_the_duration_of_a_response(
+    pages_per_s: int, latency_s: float, page_bytes: int, rate_bytes: float, expected: int
 ) -> None:
     """The mission's second case names 30 connections where latency and transfer together make 35."""
-    assert in_progress(pages_per_s, latency_s + page_bytes / rate_bytes) == pytest.approx(wanted, rel=1e-6)
+    assert in_progress(pages_per_s, latency_s + page_bytes / rate_bytes) == pytest.approx(expected, rel=1e-6)
 
 
 def test_M_Z11_ten_megabytes_a_second_of_ten_kilobyte_pages_every_ten_seconds_need_ten_thousand_hosts() -> None:
     assert in_progress(10_000 * KB / (10 * KB), 10.0) == 10_000
 
 
-def test_politeness_is_the_bottleneck_of_few_hosts_and_more_hosts_the_advice() -> None:
+def test_with_few_hosts_politeness_is_the_bottleneck_and_the_advice_is_more_hosts() -> None:
     found = planned(Wish(100_000, 10, delay_s=2.0, days=0.1))
     assert bottleneck(found) == "politeness" and found.fits is False
-    assert found.takes_s == pytest.approx(10_001 * (2.8 + 0.28)), (
-        "ten times what an answer takes is more than the delay"
-    )
+    assert found.takes_s == pytest.approx(10_001 * (2.8 + 0.28)), "ten times the response time is more than the delay"
     found = planned(Wish(100_000, 10, delay_s=3.0, days=0.1))
     assert found.takes_s == pytest.approx(10_001 * (3.0 + 0.28))
     found = planned(Wish(1_000_000, 10, delay_s=2.0, days=1.0))
@@ -54,7 +52,7 @@ def test_the_largest_host_decides_when_it_is_known() -> None:
     assert bottleneck(uneven) == "politeness" and "budget" in uneven.advice[0]
 
 
-def test_many_hosts_leave_the_processor_the_line_or_the_connections_as_bottleneck() -> None:
+def test_with_many_hosts_the_bottleneck_is_processor_indexer_bandwidth_or_connections() -> None:
     assert bottleneck(planned(Wish(1_000_000, 100_000, cores=1))) == "processor"
     assert bottleneck(planned(Wish(1_000_000, 100_000, cores=64))) == "indexer"
     assert bottleneck(planned(Wish(1_000_000, 100_000, bandwidth_bits=1e6))) == "bandwidth"
@@ -62,7 +60,7 @@ def test_many_hosts_leave_the_processor_the_line_or_the_connections_as_bottlenec
     assert bottleneck(slow) == "connections" and "crawl.at_once" in slow.advice[0]
 
 
-def test_what_fits_needs_no_advice() -> None:
+def test_a_plan_that_fits_needs_no_advice() -> None:
     found = planned(Wish(1000, 100, days=1.0))
     assert found.fits and found.advice == ()
 
@@ -74,7 +72,7 @@ def test_the_disk_grows_with_the_pages(name: str) -> None:
     assert large.disk_bytes == large.disk.total
 
 
-def test_measured_shares_are_taken_for_the_disk() -> None:
+def test_disk_space_is_computed_from_measured_shares() -> None:
     found = planned(Wish(1000, 10, page_bytes=1000, disk_share=Shares(1.0, 2.0, 3.0, 4.0)))
     assert (found.disk.archive, found.disk.words, found.disk.graph, found.disk.links) == (
         10**6,
@@ -84,7 +82,7 @@ def test_measured_shares_are_taken_for_the_disk() -> None:
     )
 
 
-def test_the_command_tells_the_bottleneck(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_the_bottleneck(capsys: pytest.CaptureFixture[str]) -> None:
     assert plan(pages="1M", hosts="2,000", cores=2) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "1,000,000 pages of 80 kB on 2,000 hosts" in text and "bottleneck processor" in text
@@ -92,7 +90,7 @@ def test_the_command_tells_the_bottleneck(capsys: pytest.CaptureFixture[str]) ->
     assert "fits no" in " ".join(capsys.readouterr().out.split())
 
 
-def test_as_json_it_holds_every_number(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_has_every_number(capsys: pytest.CaptureFixture[str]) -> None:
     assert plan(pages="20k", hosts="40", delay=0.5, json=True) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["wish"]["pages"] == 20_000 and found["limits"][0]["name"]
@@ -102,12 +100,12 @@ def test_as_json_it_holds_every_number(capsys: pytest.CaptureFixture[str]) -> No
 @pytest.mark.parametrize(
     "words", ["--pages 0 --hosts 1", "--pages many --hosts 1", "--hosts 1", "--pages 5 --hosts 1 --delay -1"]
 )
-def test_numbers_that_cannot_be_are_refused(words: str) -> None:
+def test_invalid_numbers_are_refused(words: str) -> None:
     with pytest.raises(ConfigError):
         cli.app(["plan", *words.split()], result_action="return_value", exit_on_error=False)
 
 
-def test_a_directory_gives_its_own_averages(collection: Collection) -> None:
+def test_averages_are_taken_from_a_directory(collection: Collection) -> None:
     done = gossamer("plan", "--dir", collection.root, "--pages", "1M", "--hosts", "1000", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["wish"]["page_bytes"] > 0

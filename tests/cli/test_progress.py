@@ -62,8 +62,8 @@ def test_a_robots_file_that_cannot_be_read_is_a_trouble_until_it_can() -> None:
     assert tally.troubles == {}
 
 
-def test_what_status_counts_too_comes_from_the_same_counters() -> None:
-    """A page that is gone or held back is no failure, and one that fails three times is one URL."""
+def test_counts_that_status_shows_too_come_from_the_same_counters() -> None:
+    """A page that is gone or quarantined is no failure, and one that fails three times is one URL."""
     tally = Tally(FakeClock())
     for _ in range(3):
         tally.settled(settled("http://a.test/b", "server-error"))
@@ -72,64 +72,64 @@ def test_what_status_counts_too_comes_from_the_same_counters() -> None:
     assert (tally.pages, tally.failed, tally.missing, tally.refused, tally.failures) == (3, 2, 5, 11, 3)
 
 
-def test_plain_lines_come_after_two_seconds_and_then_every_five() -> None:
+def test_plain_lines_are_printed_after_two_seconds_and_then_every_five() -> None:
     clock, out = FakeClock(), StringIO()
     tally = Tally(clock)
-    face = PlainLines(tally, out)
+    progress = PlainLines(tally, out)
     for _ in range(24):
-        face.beat()
+        progress.beat()
         clock.advance(0.5)
     lines = out.getvalue().splitlines()
     assert [line.split(" s  ")[0].strip() for line in lines] == ["2", "7"]
     assert "0 pages" in lines[0] and "0 failed" in lines[0]
 
 
-def test_plain_lines_say_once_what_the_crawl_waits_for() -> None:
+def test_plain_lines_print_once_what_the_crawl_waits_for() -> None:
     clock, out = FakeClock(), StringIO()
     tally = Tally(clock)
-    face = PlainLines(tally, out)
+    progress = PlainLines(tally, out)
     trouble = settled("http://a.test/robots.txt", "connect", "robots")
     for _ in range(3):
         tally.settled(trouble)
-        face.heard("visit.settled", trouble)
+        progress.heard("visit.settled", trouble)
     tally.counted(Counts(queued=1), 0.0, rests_s=55.0)
     tally.waits = "waiting 55 s to ask again for http://a.test/robots.txt: connect"
     clock.advance(3)
-    face.beat()
+    progress.beat()
     first, second = out.getvalue().splitlines()
     assert first.startswith("http://a.test/robots.txt could not be read (connect: no connection to the host)")
     assert second.endswith("waiting 55 s to ask again for http://a.test/robots.txt: connect")
 
 
-def test_plain_lines_tell_a_notice_once() -> None:
+def test_plain_lines_print_a_notice_once() -> None:
     out = StringIO()
-    face = PlainLines(Tally(FakeClock()), out)
-    face.heard("disk.full", {})
-    face.heard("disk.full", {})
+    progress = PlainLines(Tally(FakeClock()), out)
+    progress.heard("disk.full", {})
+    progress.heard("disk.full", {})
     assert out.getvalue().count("the disk is full") == 1
 
 
 def test_json_lines_are_one_object_a_line_and_only_of_known_events() -> None:
     out = StringIO()
-    face = JsonLines(out)
-    face.heard("frontier.taken", {"visits": 3})
-    face.heard("visit.settled", settled("http://a.test/"))
+    progress = JsonLines(out)
+    progress.heard("frontier.taken", {"visits": 3})
+    progress.heard("visit.settled", settled("http://a.test/"))
     assert json.loads(out.getvalue()) == {"event": "visit.settled", **settled("http://a.test/")}
 
 
-def test_json_lines_that_nobody_reads_any_more_are_told_once_and_raise_nothing() -> None:
+def test_json_lines_to_a_closed_pipe_are_reported_once_and_raise_nothing() -> None:
     class Closed(StringIO):
         def write(self, text: str) -> int:
             raise BrokenPipeError
 
-    told: list[str] = []
-    face = JsonLines(Closed(), lambda: told.append("gone"))
-    face.heard("visit.settled", {})
-    face.heard("visit.settled", {})
-    assert face.is_gone and told == ["gone"]
+    reports: list[str] = []
+    progress = JsonLines(Closed(), lambda: reports.append("gone"))
+    progress.heard("visit.settled", {})
+    progress.heard("visit.settled", {})
+    assert progress.is_gone and reports == ["gone"]
 
 
-def test_the_live_table_shows_what_a_person_wants_to_know() -> None:
+def test_the_live_table_shows_counts_delay_and_the_last_url() -> None:
     tally = Tally(FakeClock())
     tally.settled(settled("http://a.test/", facts=1234))
     tally.counted(Counts(queued=9, hosts=2), lag_s=0.5)
@@ -143,7 +143,7 @@ def test_a_live_table_that_was_never_shown_can_be_closed(capsys: pytest.CaptureF
     assert capsys.readouterr() == ("", "")
 
 
-def test_the_summary_names_every_kind_of_end_and_the_next_command() -> None:
+def test_the_summary_names_every_outcome_and_the_next_command() -> None:
     tally = Tally(FakeClock())
     tally.settled(settled("http://a.test/", facts=3))
     tally.settled(settled("http://a.test/x", "gone"))
@@ -155,13 +155,13 @@ def test_the_summary_names_every_kind_of_end_and_the_next_command() -> None:
     assert "gossamer search WORDS --dir there" in text
 
 
-def test_a_crawl_with_nothing_left_to_do_says_so_and_did_well() -> None:
+def test_a_crawl_with_nothing_left_to_fetch_says_so_and_succeeds() -> None:
     tally, ended = Tally(FakeClock()), CrawlEnd(False, Counts(known=12, pages=10))
     assert "all 12 known URLs have been fetched" in shown(summary(tally, ended, "there"))
     assert ended.exit_code(tally) == 0
 
 
-def test_a_crawl_that_came_to_its_limit_does_not_say_that_the_same_command_goes_on() -> None:
+def test_a_crawl_that_reached_its_limit_does_not_say_that_the_same_command_continues() -> None:
     tally, counts = Tally(FakeClock()), Counts(known=12, queued=2, pages=10)
     tally.counted(counts, 0.0)
     text = shown(summary(tally, CrawlEnd(False, counts, 10), "there"))
@@ -179,7 +179,7 @@ def test_a_crawl_that_fetched_nothing_says_why_and_what_to_do_and_fails() -> Non
     assert ended.exit_code(tally) == 1
 
 
-def test_a_contact_or_an_address_that_is_missing_names_its_flag() -> None:
+def test_a_missing_contact_or_address_is_reported_with_its_flag() -> None:
     tally = Tally(FakeClock())
     tally.settled(settled("http://a.test/robots.txt", "contact", "robots"))
     tally.settled(settled("http://b.test/robots.txt", "address", "robots"))
@@ -188,7 +188,7 @@ def test_a_contact_or_an_address_that_is_missing_names_its_flag() -> None:
 
 
 @pytest.mark.parametrize("reason", Reason)
-def test_a_seed_that_brought_nothing_is_told_by_how_its_visit_ended_and_what_helps(reason: Reason) -> None:
+def test_a_seed_that_was_not_fetched_is_reported_with_its_outcome_and_what_to_do(reason: Reason) -> None:
     tally = Tally(FakeClock())
     tally.settled(settled("http://a.test/", reason.value))
     ended = CrawlEnd(False, Counts(known=1, by_reason={reason.value: 1}))
@@ -198,7 +198,7 @@ def test_a_seed_that_brought_nothing_is_told_by_how_its_visit_ended_and_what_hel
     assert IN_WORDS[reason][:40] in text and "give a seed URL" not in text
 
 
-def test_only_who_named_no_address_is_asked_to_name_one() -> None:
+def test_a_seed_is_asked_for_only_if_none_was_given() -> None:
     assert "give a seed URL" in next_steps(Tally(FakeClock()), Counts())[0]
     assert "continues from here" in next_steps(Tally(FakeClock()), Counts(known=1, queued=1))[0]
 

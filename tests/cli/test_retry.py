@@ -1,4 +1,4 @@
-"""What failed or was refused is brought back, pages are fetched again on request, and `why` knows what was before."""
+"""Failed and refused URLs are queued again, pages are fetched again on request, and `why` shows earlier failures."""
 
 import json
 import time
@@ -18,14 +18,14 @@ def crawled(site: Site, root: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_a_preview_changes_nothing_and_yes_brings_it_back(tmp_path: Path) -> None:
+def test_a_preview_changes_nothing_and_yes_queues_the_urls_again(tmp_path: Path) -> None:
     pages = dict(PAGES)
     with Site(pages).serving() as site:
         crawled(site, tmp_path)
         shown = gossamer("retry", "--reason", "gone", "--dir", tmp_path)
         assert shown.returncode == 0 and f"{site.root}b" in shown.stdout and "use --yes to do it" in shown.stdout
-        told = json.loads(gossamer("retry", "--reason", "gone", "--json", "--dir", tmp_path).stdout)
-        assert told["urls"] == 1 and told["waiting"] is None and told["groups"][0]["reason"] == "gone"
+        preview = json.loads(gossamer("retry", "--reason", "gone", "--json", "--dir", tmp_path).stdout)
+        assert preview["urls"] == 1 and preview["waiting"] is None and preview["groups"][0]["reason"] == "gone"
         assert json.loads(gossamer("status", "--json", "--dir", tmp_path).stdout)["queued"] == 0
         pages["/b"] = page("Banana", "It is there now.")
         done = gossamer("retry", "--url", f"{site.root}b", "--yes", "--dir", tmp_path)
@@ -39,10 +39,10 @@ def test_a_preview_changes_nothing_and_yes_brings_it_back(tmp_path: Path) -> Non
         assert [one["reason"] for one in trail["failures"]] == ["gone"]
 
 
-@pytest.mark.parametrize("given", [((), "", ()), (("fetched",), "", ()), (("no-such",), "", ())])
-def test_what_cannot_be_retried_is_refused(given: tuple[tuple[str, ...], str, tuple[str, ...]]) -> None:
+@pytest.mark.parametrize("selection", [((), "", ()), (("fetched",), "", ()), (("no-such",), "", ())])
+def test_an_invalid_selection_is_refused(selection: tuple[tuple[str, ...], str, tuple[str, ...]]) -> None:
     with pytest.raises(ConfigError):
-        selected(*given)
+        selected(*selection)
 
 
 def test_a_page_is_fetched_again_on_request_and_one_that_is_gone_leaves_the_search(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_running_crawl_fetches_it_again(tmp_path: Path) -> None:
         assert site.pages_hit().count("/") == 2
 
 
-def test_why_asks_a_filter_with_the_depth_that_the_url_has(tmp_path: Path) -> None:
+def test_why_calls_a_filter_with_the_real_depth_of_the_url(tmp_path: Path) -> None:
     chain = {"/": page("Home", "0", "/1"), "/1": page("One", "1", "/2"), "/2": page("Two", "2", "/3")}
     filters = {"GOSSAMER_CRAWL_FILTERS": "mine.py:shallow"}
     root = tmp_path / "c"

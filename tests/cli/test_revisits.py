@@ -1,4 +1,4 @@
-"""`gossamer revisits`: what is due when, and why."""
+"""`gossamer revisits`: which pages are due, when, and why."""
 
 import csv
 import io
@@ -30,28 +30,28 @@ def kept(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_every_page_is_listed_with_its_moments_rate_and_reason(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_page_is_listed_with_its_times_rate_and_reason(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert revisits(dir=kept, limit=0, json=True) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert len(told) == 6 and {one["host"] for one in told} == {"quiet.test", "busy.test"}
-    rates = {one["host"]: one["changes_a_day"] for one in told if not one["gone"]}
+    pages = json.loads(capsys.readouterr().out)
+    assert len(pages) == 6 and {one["host"] for one in pages} == {"quiet.test", "busy.test"}
+    rates = {one["host"]: one["changes_a_day"] for one in pages if not one["gone"]}
     assert rates["busy.test"] > rates["quiet.test"]
-    assert all(one["visited_at"].endswith("Z") for one in told)
+    assert all(one["visited_at"].endswith("Z") for one in pages)
     assert revisits(dir=kept, host="busy.test", json=True) == 0
     assert len(json.loads(capsys.readouterr().out)) == 3
     assert revisits(dir=kept, limit=2) == 0 and "last fetch" in capsys.readouterr().out
 
 
-def test_the_web_site_lists_the_same_pages_however_few_are_read_at_once(
+def test_the_web_site_lists_the_same_pages_for_every_batch_size(
     kept: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert revisits(dir=kept, limit=0, json=True) == 0
-    told = {one["url"] for one in json.loads(capsys.readouterr().out)}
+    urls = {one["url"] for one in json.loads(capsys.readouterr().out)}
     for at_once in (1, 4, 500):
         monkeypatch.setattr(reports, "AT_ONCE", at_once)
         table = b"".join(revisits_csv(Exports(Directory(kept), real_outside()).revisits())).decode()
         head, *rows = csv.reader(io.StringIO(table, newline=""))
-        assert tuple(head) == REVISIT_COLUMNS and {row[0] for row in rows} == told and len(rows) == 6
+        assert tuple(head) == REVISIT_COLUMNS and {row[0] for row in rows} == urls and len(rows) == 6
 
 
 def test_the_whole_plan_is_written_to_a_file(kept: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`gossamer robots`: a file or a site, the group that applies, oddities with their lines, verdicts with theirs."""
+"""`gossamer robots`: for a file or a site, the group that applies, and oddities and verdicts with their lines."""
 
 import asyncio
 import io
@@ -38,14 +38,14 @@ Recrawl-delay: 12h
 """
 
 
-def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
-    """The program's own `main`, in this process: exit code, output, and what it said aside."""
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
+    """Run the program's `main` in this process; returns exit code, output and messages."""
     monkeypatch.setattr("sys.argv", ["gossamer", "robots", *map(str, words)])
     monkeypatch.setenv("COLUMNS", "200")
     with pytest.raises(SystemExit) as ended:
         cli.main()
-    told = capsys.readouterr()
-    return int(ended.value.code or 0), told.out, told.err
+    printed = capsys.readouterr()
+    return int(ended.value.code or 0), printed.out, printed.err
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def file(tmp_path: Path) -> Path:
 def test_the_group_its_rules_and_what_is_odd_are_shown_with_their_lines(
     file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out, _ = said(monkeypatch, capsys, file)
+    code, out, _ = run(monkeypatch, capsys, file)
     assert code == 0
     for words in (
         "Gossamer: the group of gossamer (line 7), 3 rules",
@@ -72,14 +72,14 @@ def test_the_group_its_rules_and_what_is_odd_are_shown_with_their_lines(
     ):
         assert words in out
     assert "\nrecrawl delay: 43200 s between two fetches of one page\n" in out
-    assert "\ncrawl delay" not in out, "that is for others"
+    assert "\ncrawl delay" not in out, "that is for other agents"
     assert "\x1b" not in out
 
 
-def test_another_agent_is_told_what_is_said_to_it(
+def test_another_agent_gets_the_group_that_applies_to_it(
     file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out, _ = said(monkeypatch, capsys, file, "--agent", "Otherbot")
+    code, out, _ = run(monkeypatch, capsys, file, "--agent", "Otherbot")
     assert code == 0 and "Otherbot: the group of * (line 2), 1 rule\n" in out
     assert "crawl delay: 30 s" in out and "signals: search=yes, ai-train=no" in out
 
@@ -87,44 +87,42 @@ def test_another_agent_is_told_what_is_said_to_it(
 def test_each_verdict_names_its_line_and_a_refusal_ends_with_one(
     file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out, _ = said(monkeypatch, capsys, file, "--test", "/private/x", "https://example.org/private/open/1", "/")
+    code, out, _ = run(monkeypatch, capsys, file, "--test", "/private/x", "https://example.org/private/open/1", "/")
     assert code == 1
     assert "not allowed  /private/x  Disallow: /private/ (line 9)" in out
     assert "allowed      https://example.org/private/open/1  Allow: /private/open (line 8)" in out
     assert "allowed      /  no rule of the group of gossamer matches" in out
-    assert said(monkeypatch, capsys, file, "--test", "/a", "--test", "/b")[0] == 0
+    assert run(monkeypatch, capsys, file, "--test", "/a", "--test", "/b")[0] == 0
 
 
-def test_programs_get_it_all_as_json(
-    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, out, _ = said(monkeypatch, capsys, file, "--json", "--test", "/private/open/1", "/private/x")
-    told = json.loads(out)
-    assert code == 1 and told["state"] == "read" and told["group"] == {"name": "gossamer", "lines": [7]}
-    assert [rule["line"] for rule in told["rules"]] == [8, 9, 10]
-    assert told["oddities"][0] == {
+def test_json_has_all_of_it(file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(monkeypatch, capsys, file, "--json", "--test", "/private/open/1", "/private/x")
+    report = json.loads(out)
+    assert code == 1 and report["state"] == "read" and report["group"] == {"name": "gossamer", "lines": [7]}
+    assert [rule["line"] for rule in report["rules"]] == [8, 9, 10]
+    assert report["oddities"][0] == {
         "line": 4,
         "kind": "delay-cut",
         "says": "asks for 90 s between fetches; limited to 30 s",
     }
-    first, second = told["tests"]
+    first, second = report["tests"]
     assert (first["allowed"], first["rule"]["line"], second["allowed"], second["rule"]["line"]) == (True, 8, False, 9)
     assert [rule["line"] for rule in first["candidates"]] == [8, 9]
 
 
-def test_agents_can_be_told_apart_by_the_letter_of_the_standard(
+def test_agents_can_be_matched_strictly_by_the_standard(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "robots.txt"
     file.write_text("User-agent: bot42\nDisallow: /\n")
     words = (file, "--agent", "bot42", "--test", "/x")
-    assert said(monkeypatch, capsys, *words)[0] == 1
-    assert said(monkeypatch, capsys, *words, "--matching", "token")[0] == 0
+    assert run(monkeypatch, capsys, *words)[0] == 1
+    assert run(monkeypatch, capsys, *words, "--matching", "token")[0] == 0
 
 
 def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(ROBOTS.encode())))
-    assert said(monkeypatch, capsys, "-", "--test", "/private/x")[0] == 1
+    assert run(monkeypatch, capsys, "-", "--test", "/private/x")[0] == 1
 
 
 @pytest.mark.parametrize(
@@ -138,18 +136,18 @@ def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
         (("https://example.org/", "--test", "page"), "give a URL such as"),
     ],
 )
-def test_what_cannot_be_used_ends_with_two_and_says_what_to_do(
+def test_unusable_arguments_end_with_two_and_say_what_to_do(
     words: tuple[str, ...], says: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out, err = said(monkeypatch, capsys, *words)
+    code, out, err = run(monkeypatch, capsys, *words)
     assert code == 2 and says in err and not out
 
 
-def test_a_site_is_asked_for_its_robots_txt_and_nothing_else(
+def test_only_the_robots_txt_of_a_site_is_fetched(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with Site({"/robots.txt": ROBOTS}).serving() as site:
-        code, out, _ = said(monkeypatch, capsys, f"{site.root}deep/page", *OPEN, "--test", "/private/x")
+        code, out, _ = run(monkeypatch, capsys, f"{site.root}deep/page", *OPEN, "--test", "/private/x")
         assert site.hits == ["/robots.txt"]
     assert code == 1 and f"{site.root}robots.txt: read, {len(ROBOTS)} bytes" in out
     assert f"not allowed  {site.root}private/x  Disallow: /private/ (line 9)" in out
@@ -157,20 +155,20 @@ def test_a_site_is_asked_for_its_robots_txt_and_nothing_else(
 
 def test_a_site_without_one_allows_all(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     with Site({}).serving() as site:
-        code, out, _ = said(monkeypatch, capsys, site.root, *OPEN, "--test", "/private/x")
+        code, out, _ = run(monkeypatch, capsys, site.root, *OPEN, "--test", "/private/x")
     assert code == 0 and "there is none: everything may be fetched" in out and "has no robots.txt" in out
 
 
 def test_a_site_that_cannot_be_reached_allows_nothing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with socket.socket() as nobody:
-        nobody.bind(("127.0.0.1", 0))
-        where = f"http://127.0.0.1:{nobody.getsockname()[1]}/"
-        code, out, _ = said(monkeypatch, capsys, where, *OPEN)
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{closed.getsockname()[1]}/"
+        code, out, _ = run(monkeypatch, capsys, url, *OPEN)
         assert code == 2 and "it could not be read: nothing may be fetched for now" in out
         assert "no connection to the host" in out
-        code, out, _ = said(monkeypatch, capsys, where, *OPEN, "--test", "/", "--json")
+        code, out, _ = run(monkeypatch, capsys, url, *OPEN, "--test", "/", "--json")
         assert code == 1 and json.loads(out)["state"] == "unreachable"
 
 
@@ -184,7 +182,7 @@ async def report_by(walk: Walk, url: str) -> RobotsReport:
     return await RobotsFetch(RobotsReader("Gossamer", "name", real_outside())).report(Url(url), walk)
 
 
-def test_F_R7_redirects_are_followed_as_a_crawl_does_and_hosts_get_their_gap() -> None:
+def test_F_R7_redirects_are_followed_as_in_a_crawl_and_the_gap_of_hosts_is_kept() -> None:
     clock = FakeClock()
     web = TinyWeb({}, clock)
     pages: dict[str, str | Outcome] = {
@@ -192,27 +190,27 @@ def test_F_R7_redirects_are_followed_as_a_crawl_does_and_hosts_get_their_gap() -
         "https://a.test/r": web.moved("https://a.test/r", "https://b.test/robots.txt"),
         "https://b.test/robots.txt": "User-agent: *\nDisallow: /x\n",
     }
-    walk, asked, clock = walk_over(pages)
+    walk, web, clock = walk_over(pages)
     began = clock.now()
     found = asyncio.run(report_by(walk, "https://a.test/page"))
-    assert asked.asked == list(pages) and clock.now() - began == SECOND, "one gap, for the host asked twice"
+    assert web.asked == list(pages) and clock.now() - began == SECOND, "one gap, for the host with two requests"
     assert [hop.url for hop in found.asked] == list(pages)
     assert (found.robots.origin, found.robots.state) == ("https://a.test", RobotsState.READ)
     assert exit_code(found, [judged(Url("https://a.test/x"), found.robots)]) == 1
 
 
 @pytest.mark.parametrize("outcome", [Failed(Reason.TIMEOUT), Failed(Reason.SERVER_ERROR), Refused(Reason.ADDRESS)])
-def test_F_R4_what_does_not_answer_is_unreachable(outcome: Outcome) -> None:
+def test_F_R4_a_robots_txt_that_cannot_be_fetched_is_unreachable(outcome: Outcome) -> None:
     walk, _, _ = walk_over({"https://a.test/robots.txt": outcome})
     found = asyncio.run(report_by(walk, "https://a.test/"))
     assert found.robots.state is RobotsState.UNREACHABLE and exit_code(found, []) == 2
 
 
-def test_the_client_asks_under_its_own_name_whoever_is_asked_about() -> None:
-    questions: list[bytes] = []
+def test_requests_have_the_crawler_s_own_user_agent_for_every_agent() -> None:
+    requests: list[bytes] = []
 
     async def serve(read: asyncio.StreamReader, write: asyncio.StreamWriter) -> None:
-        questions.append(await read.readuntil(b"\r\n\r\n"))
+        requests.append(await read.readuntil(b"\r\n\r\n"))
         write.write(b"HTTP/1.1 200 OK\r\nContent-Length: 33\r\n\r\nUser-agent: Otherbot\nDisallow: /\n\n")
         write.close()
 
@@ -226,4 +224,4 @@ def test_the_client_asks_under_its_own_name_whoever_is_asked_about() -> None:
 
     found = asyncio.run(story())
     assert (found.agent, found.robots.group) == ("Otherbot", "otherbot")
-    assert len(questions) == 1 and b"User-Agent: Gossamer/" in questions[0]
+    assert len(requests) == 1 and b"User-Agent: Gossamer/" in requests[0]

@@ -1,11 +1,11 @@
-"""`gossamer rules`, the file behind it, and the user's own filters."""
+"""`gossamer rules`, the rules file, and the user's own filters."""
 
 import asyncio
 import json
 from pathlib import Path
 
 import pytest
-from tests.cli.test_commands import left
+from tests.cli.test_commands import exit_code
 
 from gossamer.base.errors import ConfigError
 from gossamer.base.files import DiskFiles
@@ -32,7 +32,7 @@ CALENDAR = 'exclude path ~ "/calendar/"'
 
 @pytest.fixture
 def waiting(tmp_path: Path) -> Path:
-    """A collection in which 40 pages wait: 30 of a calendar, 10 others."""
+    """A collection with 40 pages waiting: 30 of a calendar, 10 others."""
 
     async def offer() -> None:
         clock = FakeClock()
@@ -49,7 +49,7 @@ def waiting(tmp_path: Path) -> Path:
     return tmp_path
 
 
-class Said:
+class Recorder:
     def __init__(self) -> None:
         self.events: list[tuple[str, dict[str, object]]] = []
 
@@ -59,14 +59,14 @@ class Said:
 
 def test_rules_are_added_listed_and_removed(tmp_path: Path, capsys, monkeypatch) -> None:
     root = tmp_path / "new"
-    assert left(monkeypatch, "rules", "add", CALENDAR, "--dir", root) == 0
-    assert left(monkeypatch, "rules", "add", "sooner 2 host = news.test", "--dir", root, "--json") == 0
+    assert exit_code(monkeypatch, "rules", "add", CALENDAR, "--dir", root) == 0
+    assert exit_code(monkeypatch, "rules", "add", "sooner 2 host = news.test", "--dir", root, "--json") == 0
     assert json.loads(capsys.readouterr().out.splitlines()[-1]) == {"added": "sooner 2 host = news.test", "line": 4}
-    assert left(monkeypatch, "rules", "--dir", root) == 0
+    assert exit_code(monkeypatch, "rules", "--dir", root) == 0
     assert capsys.readouterr().out == f"   3  {CALENDAR}\n   4  sooner 2 host = news.test\n"
-    assert left(monkeypatch, "rules", "remove", "3", "--dir", root) == 0
-    assert left(monkeypatch, "rules", "remove", "sooner 2 host = news.test", "--dir", root, "--json") == 0
-    assert left(monkeypatch, "rules", "list", "--dir", root, "--json") == 0
+    assert exit_code(monkeypatch, "rules", "remove", "3", "--dir", root) == 0
+    assert exit_code(monkeypatch, "rules", "remove", "sooner 2 host = news.test", "--dir", root, "--json") == 0
+    assert exit_code(monkeypatch, "rules", "list", "--dir", root, "--json") == 0
     assert json.loads(capsys.readouterr().out.splitlines()[-1]) == {"rules": []}
     assert (root / "rules.txt").read_text().startswith("# The rules of this crawl")
 
@@ -82,48 +82,48 @@ def test_rules_are_added_listed_and_removed(tmp_path: Path, capsys, monkeypatch)
         (["preview", "no rule"], 3, "there is no collection"),
     ],
 )
-def test_what_cannot_be_done_is_said(words: list[str], code: int, says: str, tmp_path, capsys, monkeypatch) -> None:
+def test_invalid_commands_are_refused(words: list[str], code: int, says: str, tmp_path, capsys, monkeypatch) -> None:
     (tmp_path / "rules.txt").write_text("# a remark\n")
-    assert left(monkeypatch, "rules", *words, "--dir", tmp_path) == code
+    assert exit_code(monkeypatch, "rules", *words, "--dir", tmp_path) == code
     assert says in capsys.readouterr().err
 
 
-def test_a_directory_that_is_not_there_is_not_made_by_looking(tmp_path: Path, capsys, monkeypatch) -> None:
-    assert left(monkeypatch, "rules", "--dir", tmp_path / "none") == 3
+def test_listing_rules_does_not_create_the_directory(tmp_path: Path, capsys, monkeypatch) -> None:
+    assert exit_code(monkeypatch, "rules", "--dir", tmp_path / "none") == 3
     assert "gossamer crawl" in capsys.readouterr().err and not (tmp_path / "none").exists()
 
 
-def test_a_file_that_was_edited_badly_is_pointed_at(tmp_path: Path, capsys, monkeypatch) -> None:
+def test_an_error_in_the_rules_file_is_reported_with_its_place(tmp_path: Path, capsys, monkeypatch) -> None:
     (tmp_path / "rules.txt").write_text(f"{CALENDAR}\nexclude depth < deep\n")
-    assert left(monkeypatch, "rules", "--dir", tmp_path) == 2
+    assert exit_code(monkeypatch, "rules", "--dir", tmp_path) == 2
     assert "line 2, column 17: a depth is a number" in capsys.readouterr().err
-    assert left(monkeypatch, "rules", "add", CALENDAR, "--dir", tmp_path) == 2
+    assert exit_code(monkeypatch, "rules", "add", CALENDAR, "--dir", tmp_path) == 2
     assert (tmp_path / "rules.txt").read_text().count("\n") == 2
 
 
-def test_M_B5_a_preview_counts_what_a_rule_would_keep_out(waiting: Path, capsys, monkeypatch) -> None:
-    assert left(monkeypatch, "rules", "preview", CALENDAR, "--dir", waiting, "--json") == 0
+def test_M_B5_a_preview_counts_the_urls_that_a_rule_would_exclude(waiting: Path, capsys, monkeypatch) -> None:
+    assert exit_code(monkeypatch, "rules", "preview", CALENDAR, "--dir", waiting, "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["queued"], found["looked_at"], found["would_go"], found["is_whole"]) == (40, 40, 30, True)
     assert len(found["examples"]) == 10
     assert all("/calendar/" in one["url"] and one["rule"].endswith(CALENDAR) for one in found["examples"])
     assert not (waiting / "rules.txt").exists()
-    assert left(monkeypatch, "rules", "preview", "include depth <= 1", "--dir", waiting) == 0
+    assert exit_code(monkeypatch, "rules", "preview", "include depth <= 1", "--dir", waiting) == 0
     assert capsys.readouterr().out.startswith("30 of 40 waiting URLs would be excluded\n  http://a.test/calendar/")
 
 
-def test_a_preview_counts_only_what_the_rules_let_in_so_far(waiting: Path, capsys, monkeypatch) -> None:
-    left(monkeypatch, "rules", "add", 'exclude path ~ "/calendar/1"', "--dir", waiting)
+def test_a_preview_counts_only_urls_that_the_present_rules_accept(waiting: Path, capsys, monkeypatch) -> None:
+    exit_code(monkeypatch, "rules", "add", 'exclude path ~ "/calendar/1"', "--dir", waiting)
     capsys.readouterr()
-    assert left(monkeypatch, "rules", "preview", CALENDAR, "--dir", waiting, "--json") == 0
+    assert exit_code(monkeypatch, "rules", "preview", CALENDAR, "--dir", waiting, "--json") == 0
     assert json.loads(capsys.readouterr().out)["would_go"] == 30 - 11
-    assert left(monkeypatch, "rules", "preview", "--dir", waiting, "--json") == 0
+    assert exit_code(monkeypatch, "rules", "preview", "--dir", waiting, "--json") == 0
     assert json.loads(capsys.readouterr().out)["would_go"] == 11
-    assert left(monkeypatch, "rules", "preview", "seed http://a.test/: depth < 2", "--dir", waiting, "--json") == 0
+    assert exit_code(monkeypatch, "rules", "preview", "seed http://a.test/: depth < 2", "--dir", waiting, "--json") == 0
     assert json.loads(capsys.readouterr().out)["would_go"] == 30 - 11
 
 
-def test_a_preview_that_runs_out_of_time_says_how_far_it_came(tmp_path: Path, monkeypatch) -> None:
+def test_a_preview_that_runs_out_of_time_reports_how_many_urls_were_checked(tmp_path: Path, monkeypatch) -> None:
     clock = FakeClock()
 
     async def offer() -> None:
@@ -146,9 +146,9 @@ def test_a_preview_that_runs_out_of_time_says_how_far_it_came(tmp_path: Path, mo
     state.close()
 
 
-def test_a_running_crawl_notices_new_rules_and_keeps_the_old_while_they_are_wrong(tmp_path: Path) -> None:
-    said, path = Said(), tmp_path / "rules.txt"
-    file = RulesFile(DiskFiles(), tmp_path, said)
+def test_a_running_crawl_applies_new_rules_and_keeps_the_old_while_they_are_invalid(tmp_path: Path) -> None:
+    recorder, path = Recorder(), tmp_path / "rules.txt"
+    file = RulesFile(DiskFiles(), tmp_path, recorder)
     assert file.book() == NO_RULES and file.changed() is None
     path.write_text(CALENDAR)
     book = file.changed()
@@ -160,7 +160,7 @@ def test_a_running_crawl_notices_new_rules_and_keeps_the_old_while_they_are_wron
     assert file.changed() is None
     path.unlink()
     assert file.changed() == NO_RULES
-    assert [event for event, _ in said.events] == [
+    assert [event for event, _ in recorder.events] == [
         "rules.changed",
         "rules.unreadable",
         "rules.unreadable",
@@ -184,7 +184,7 @@ number = 5
 """
 
 
-def test_M_B5_the_user_s_own_filter_comes_from_a_file(tmp_path: Path) -> None:
+def test_M_B5_a_filter_is_loaded_from_a_file(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(FILTERS)
     allow([Code(GROUP, "mine.py:no_cats", tmp_path)])
     cats, shallow = own_filters(["mine.py:no_cats", "mine.py:shallow"], tmp_path, silent)
@@ -193,21 +193,21 @@ def test_M_B5_the_user_s_own_filter_comes_from_a_file(tmp_path: Path) -> None:
     assert shallow("http://a.test/", 2) == ALLOWED and shallow("http://a.test/", 3) == Denied("filter mine.py:shallow")
 
 
-def test_M_B5_a_filter_that_fails_decides_nothing_and_says_so(tmp_path: Path) -> None:
-    said = Said()
+def test_M_B5_the_failure_of_a_filter_is_reported_and_is_no_verdict(tmp_path: Path) -> None:
+    recorder = Recorder()
     (tmp_path / "mine.py").write_text(FILTERS)
     names = ["mine.py:broken", "mine.py:strange", "mine.py:vague"]
     allow([Code(GROUP, names[0], tmp_path)])
-    verdicts = [one("http://a.test/", 1) for one in own_filters(names, tmp_path, said)]
+    verdicts = [one("http://a.test/", 1) for one in own_filters(names, tmp_path, recorder)]
     assert verdicts == [
         FilterFailed("filter mine.py:broken failed: KeyError: 'http://a.test/'"),
         FilterFailed("filter mine.py:strange failed: Strange: oh"),
         FilterFailed("filter mine.py:vague failed: it answered None, not True or False"),
     ]
-    assert [facts["filter"] for _, facts in said.events] == names
+    assert [facts["filter"] for _, facts in recorder.events] == names
 
 
-def test_M_B5_a_filter_may_come_from_an_installed_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_M_B5_a_filter_is_loaded_from_an_installed_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     info = tmp_path / "cats-1.0.dist-info"
     info.mkdir()
     (tmp_path / "cats_package.py").write_text(FILTERS)
@@ -232,7 +232,7 @@ def test_M_B5_a_filter_may_come_from_an_installed_package(tmp_path: Path, monkey
         ("mine.txt:f", "defines no f"),
     ],
 )
-def test_a_filter_that_cannot_be_had_is_told_at_the_start(name: str, says: str, tmp_path: Path) -> None:
+def test_a_filter_that_cannot_be_loaded_is_refused(name: str, says: str, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(FILTERS)
     (tmp_path / "mine.txt").write_text("")
     (tmp_path / "wrong.py").write_text("def f(")
@@ -242,7 +242,7 @@ def test_a_filter_that_cannot_be_had_is_told_at_the_start(name: str, says: str, 
         own_filters([name], tmp_path, silent)
 
 
-def test_true_and_only_true_lets_in() -> None:
-    assert [type(safe("f", lambda url, depth: said, silent)("u", 0)) for said in (True, 1, "", False)] == [  # noqa: B023
+def test_only_true_accepts_a_url() -> None:
+    assert [type(safe("f", lambda url, depth: result, silent)("u", 0)) for result in (True, 1, "", False)] == [  # noqa: B023
         type(ALLOWED), FilterFailed, Denied, Denied,
     ]  # fmt: skip

@@ -1,53 +1,53 @@
-"""What can be asked of a collection from the terminal: status, words, facts."""
+"""Queries of a collection from the terminal: status, words, facts."""
 
 import json
 from io import StringIO
 
 import pytest
 from tests.cli.conftest import Collection
-from tests.cli.test_commands import left
+from tests.cli.test_commands import exit_code
 
 PEOPLE = "SELECT ?name { ?who a <http://schema.org/Person> ; <http://schema.org/name> ?name } ORDER BY ?name"
 
 
-def test_status_is_for_people_and_for_programs(
+def test_status_is_printed_as_text_and_as_json(
     collection: Collection, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert left(monkeypatch, "status", "--dir", collection.root) == 0
+    assert exit_code(monkeypatch, "status", "--dir", collection.root) == 0
     text = capsys.readouterr().out
     assert "8  pages" in text and "robots: disallowed by robots.txt" in text and "no process is running" in text
-    assert left(monkeypatch, "status", "--dir", collection.root, "--json") == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["pages"], told["queued"], told["leased"], told["hosts"]) == (8, 0, 0, 1)
-    assert told["outcomes"] == {"fetched": 8, "gone": 1, "robots": 1}
-    assert told["processes"] == []
+    assert exit_code(monkeypatch, "status", "--dir", collection.root, "--json") == 0
+    data = json.loads(capsys.readouterr().out)
+    assert (data["pages"], data["queued"], data["leased"], data["hosts"]) == (8, 0, 0, 1)
+    assert data["outcomes"] == {"fetched": 8, "gone": 1, "robots": 1}
+    assert data["processes"] == []
     assert "sandbox: network closed, memory and CPU limited" in text
     assert (
-        told["sandbox"]["audit"] is True and {"network", "seccomp", "memory", "cpu", "files"} <= told["sandbox"].keys()
+        data["sandbox"]["audit"] is True and {"network", "seccomp", "memory", "cpu", "files"} <= data["sandbox"].keys()
     )
 
 
 def sparql(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *words: object
 ) -> tuple[list[str], str]:
-    """The rows, and what is said beside them."""
-    assert left(monkeypatch, "sparql", *words, "--format", "csv") == 0
-    told = capsys.readouterr()
-    return told.out.splitlines()[1:], told.err
+    """The rows, and the messages."""
+    assert exit_code(monkeypatch, "sparql", *words, "--format", "csv") == 0
+    printed = capsys.readouterr()
+    return printed.out.splitlines()[1:], printed.err
 
 
-def test_the_switch_of_inference_finds_what_follows_and_says_so(
+def test_inference_finds_implied_facts_and_says_so(
     collection: Collection, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     people, _ = sparql(capsys, monkeypatch, PEOPLE, "--dir", collection.root)
-    things = PEOPLE.replace("Person>", "Thing>")
-    plain, said = sparql(capsys, monkeypatch, things, "--dir", collection.root)
-    inferred, said_so = sparql(capsys, monkeypatch, things, "--inference", "--dir", collection.root)
+    query = PEOPLE.replace("Person>", "Thing>")
+    plain, messages = sparql(capsys, monkeypatch, query, "--dir", collection.root)
+    inferred, notes = sparql(capsys, monkeypatch, query, "--inference", "--dir", collection.root)
     assert len(people) == 4 and plain == [] and inferred == people, "every Person is a Thing"
-    assert "note: " in said_so and "Thing" in said_so and "note: " not in said
+    assert "note: " in notes and "Thing" in notes and "note: " not in messages
 
 
-def test_the_switch_of_exact_names_takes_iris_as_they_are_spelt(
+def test_exact_names_compares_iris_as_they_are_written(
     collection: Collection, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     secure = PEOPLE.replace("http://schema.org", "https://schema.org")
@@ -56,18 +56,18 @@ def test_the_switch_of_exact_names_takes_iris_as_they_are_spelt(
     assert len(sparql(capsys, monkeypatch, PEOPLE, "--exact-names", "--dir", collection.root)[0]) == 4
 
 
-def test_search_shows_title_address_and_words_around(
+def test_search_shows_title_url_and_excerpt(
     collection: Collection, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert left(monkeypatch, "search", "tropical", "fish", "--dir", collection.root) == 0
+    assert exit_code(monkeypatch, "search", "tropical", "fish", "--dir", collection.root) == 0
     text = capsys.readouterr().out
     assert "Harbour" in text and collection.origin in text and "Tropical fish swim" in text
 
 
-def test_search_speaks_json_and_counts(
+def test_search_as_json_has_hits_and_counts(
     collection: Collection, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert left(monkeypatch, "search", "type:Person", "keeper", "-3", "--dir", collection.root, "--json") == 0
+    assert exit_code(monkeypatch, "search", "type:Person", "keeper", "-3", "--dir", collection.root, "--json") == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer["total"] == 3
     assert {hit["url"] for hit in answer["hits"]} == {f"{collection.origin}people/{n}" for n in range(3)}
@@ -77,7 +77,7 @@ def test_search_speaks_json_and_counts(
 def test_a_search_that_finds_nothing_says_so_and_ends_with_one(
     collection: Collection, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert left(monkeypatch, "search", "zebra", "--dir", collection.root) == 1
+    assert exit_code(monkeypatch, "search", "zebra", "--dir", collection.root) == 1
     assert "No page has these words" in capsys.readouterr().out
 
 
@@ -90,14 +90,14 @@ def test_a_search_that_finds_nothing_says_so_and_ends_with_one(
         (["fish", "--limit", "1000"], "at most 100 results"),
     ],
 )
-def test_a_search_that_asks_nothing_is_told_how_to_ask(
+def test_a_search_without_valid_terms_shows_how_to_search(
     words: list[str],
     says: str,
     collection: Collection,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert left(monkeypatch, "search", *words, "--dir", collection.root) == 2
+    assert exit_code(monkeypatch, "search", *words, "--dir", collection.root) == 2
     assert says in capsys.readouterr().err
 
 
@@ -112,7 +112,7 @@ def test_a_search_that_asks_nothing_is_told_how_to_ask(
         (None, '?name\n"Ada 0"\n"Ada 1"'),
     ],
 )
-def test_a_select_comes_in_the_format_that_was_asked_for(
+def test_the_result_of_a_select_is_printed_in_the_requested_format(
     form: str | None,
     begins: str,
     collection: Collection,
@@ -120,18 +120,18 @@ def test_a_select_comes_in_the_format_that_was_asked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     flags = ["--format", form] if form else []
-    assert left(monkeypatch, "sparql", PEOPLE, *flags, "--dir", collection.root) == 0
-    told = capfd.readouterr()
-    assert told.out.replace("\r\n", "\n").startswith(begins.replace("\r\n", "\n"))
-    assert told.err.startswith("as of 20"), "facts say how old they are"
+    assert exit_code(monkeypatch, "sparql", PEOPLE, *flags, "--dir", collection.root) == 0
+    printed = capfd.readouterr()
+    assert printed.out.replace("\r\n", "\n").startswith(begins.replace("\r\n", "\n"))
+    assert printed.err.startswith("as of 20"), "the time of the facts is printed"
 
 
 @pytest.mark.parametrize(("form", "holds"), [("nt", '<http://schema.org/name> "Ada 0" .'), ("ttl", '"Ada 0"')])
-def test_triples_come_in_the_format_that_was_asked_for(
+def test_triples_are_printed_in_the_requested_format(
     form: str, holds: str, collection: Collection, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     query = "CONSTRUCT WHERE { ?who <http://schema.org/name> ?name }"
-    assert left(monkeypatch, "sparql", query, "--format", form, "--dir", collection.root) == 0
+    assert exit_code(monkeypatch, "sparql", query, "--format", form, "--dir", collection.root) == 0
     assert holds in capsys.readouterr().out
 
 
@@ -152,13 +152,13 @@ def test_a_query_that_cannot_be_answered_says_why(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert left(monkeypatch, "sparql", query, "--format", form, "--dir", collection.root) == 2
+    assert exit_code(monkeypatch, "sparql", query, "--format", form, "--dir", collection.root) == 2
     assert says in capsys.readouterr().err
 
 
-def test_a_query_may_come_from_standard_input(
+def test_a_query_is_read_from_standard_input(
     collection: Collection, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", StringIO(PEOPLE))
-    assert left(monkeypatch, "sparql", "-", "--format", "csv", "--dir", collection.root) == 0
+    assert exit_code(monkeypatch, "sparql", "-", "--format", "csv", "--dir", collection.root) == 0
     assert "Ada 3" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""`gossamer serve`: whom it answers, and what it says when it starts."""
+"""`gossamer serve`: which clients it answers, and what it prints when it starts."""
 
 import asyncio
 import os
@@ -34,11 +34,11 @@ KEYS = AccessTokens("a" * 40, "r" * 40)
 
 def test_on_this_machine_reading_needs_no_token() -> None:
     for host in ("127.0.0.1", "localhost", "::1", "127.0.0.2"):
-        door = access_of(WebSettings(host=host), KEYS)
-        assert is_local(host) and door.is_open and not door.is_public and warnings(WebSettings(host=host)) == []
+        access = access_of(WebSettings(host=host), KEYS)
+        assert is_local(host) and access.is_open and not access.is_public and warnings(WebSettings(host=host)) == []
 
 
-def test_beyond_it_everything_does_unless_it_was_made_public() -> None:
+def test_beyond_this_machine_reading_needs_a_token_unless_public_is_set() -> None:
     for host in ("0.0.0.0", "::", "10.1.2.3", "search.example", ""):
         web = WebSettings(host=host)
         assert not is_local(host) and not access_of(web, KEYS).is_open
@@ -48,14 +48,14 @@ def test_beyond_it_everything_does_unless_it_was_made_public() -> None:
         assert "can read" in warnings(replace(web, public=True))[1]
 
 
-def test_it_answers_to_its_own_names_and_those_it_was_given() -> None:
+def test_its_own_host_names_and_the_configured_ones_are_accepted() -> None:
     assert accepted_hosts(WebSettings()) == ("127.0.0.1", "localhost", "[::1]", "127.0.0.1")
     assert set(accepted_hosts(WebSettings(host="10.1.2.3", names=("Box.Example",)))) >= {"10.1.2.3", "box.example"}
     assert "[2001:db8::5]" in accepted_hosts(WebSettings(host="2001:db8::5"))
     assert "0.0.0.0" not in accepted_hosts(WebSettings(host="0.0.0.0", names=("a.example",)))
 
 
-def test_bound_everywhere_it_must_be_told_its_names(tmp_path: Path) -> None:
+def test_bound_to_every_address_it_requires_configured_names(tmp_path: Path) -> None:
     async def start(host: str) -> None:
         settings = Settings(web=WebSettings(host=host, port=0))
         async with web_server(Directory(tmp_path), settings, real_outside()):
@@ -67,7 +67,7 @@ def test_bound_everywhere_it_must_be_told_its_names(tmp_path: Path) -> None:
             asyncio.run(start(host))
 
 
-def test_F_W6_the_printed_link_lets_its_owner_in_and_a_new_token_ends_the_old(collection: Collection) -> None:
+def test_F_W6_the_printed_link_grants_access_and_a_new_token_replaces_the_old(collection: Collection) -> None:
     first = started(collection.root)
     assert (collection.root / "token").read_text().strip() == first
     second = started(collection.root, "--new-token")
@@ -75,14 +75,14 @@ def test_F_W6_the_printed_link_lets_its_owner_in_and_a_new_token_ends_the_old(co
     assert (collection.root / "token").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_new_directory_is_served_so_that_a_crawl_can_be_started_from_the_pages(tmp_path: Path) -> None:
+def test_a_new_directory_is_served_so_that_a_crawl_can_be_started_from_the_web_site(tmp_path: Path) -> None:
     root = tmp_path / "not yet"
     token = started(root)
-    assert not Directory(root).state.exists(), "nothing is made that a crawl would make"
-    assert started(root) == token, "and again, before anything was crawled"
+    assert not Directory(root).state.exists(), "the state is created by a crawl only"
+    assert started(root) == token, "the token stays the same before the first crawl"
 
 
-def test_a_folder_of_other_things_is_not_made_a_collection(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_with_other_files_is_not_made_a_collection(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     outside = real_outside()
     (tmp_path / "gossamer.toml").write_text("")
     assert directory_to_serve(tmp_path, outside) == Directory(tmp_path)
@@ -95,7 +95,7 @@ def test_a_folder_of_other_things_is_not_made_a_collection(tmp_path: Path, capsy
 
 
 def started(root: Path, *flags: str) -> str:
-    """The token in the link that was printed, tried out."""
+    """Start the server and try the printed link; returns its token."""
     command = [sys.executable, "-m", "gossamer", "serve", "--dir", str(root), "--port", "0", *flags]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "COLUMNS": "200"})
     assert process.stdout is not None

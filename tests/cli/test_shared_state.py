@@ -1,4 +1,4 @@
-"""Commands on a collection whose state is in PostgreSQL: they work, or say what to do instead."""
+"""Commands on a collection whose state is in PostgreSQL: each works, or says what to do instead."""
 
 import shutil
 from pathlib import Path
@@ -8,7 +8,7 @@ from tests.cli.site import QUICK, Site, gossamer, harbour, page
 from tests.postgres_server import server
 
 
-def test_verify_reads_its_archive_and_views_and_leaves_its_tables_to_the_server(shared: Collection) -> None:
+def test_verify_checks_the_archive_and_views_but_not_the_tables(shared: Collection) -> None:
     done = gossamer("verify", "--dir", shared.root)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "0 damaged" in done.stdout and "the state is in PostgreSQL, and is not checked here" in done.stdout

@@ -29,7 +29,7 @@ from gossamer.recrawl.freshness import average_age, freshness, optimum
 
 PAGES = 2_000
 WINS = {3.0: 0.48, 10.0: 0.32, 30.0: 0.19}
-"""What the optimum with the true rates wins over `uniform` in average age."""
+"""How much lower the average age is with the optimum for the true rates than with `uniform`, as a share."""
 
 
 def plan(
@@ -43,7 +43,7 @@ def grown(pages: int, web: str = "measured") -> SyntheticWeb:
 
 
 @pytest.mark.parametrize("every", [10.0, 30.0])
-def test_M_C2_age_wins_most_of_what_is_possible_beats_paper_and_starves_no_page(every: float) -> None:
+def test_M_C2_age_gains_most_of_what_is_possible_beats_paper_and_neglects_no_page(every: float) -> None:
     results = {name: simulated(name, plan(every)) for name in ("uniform", BEST, "paper", "age")}
     even, best = results["uniform"].average_age_days, results[BEST].average_age_days
     assert 1 - best / even == pytest.approx(WINS[every], abs=0.05)
@@ -54,16 +54,16 @@ def test_M_C2_age_wins_most_of_what_is_possible_beats_paper_and_starves_no_page(
     assert all(one.visits_per_day == pytest.approx(one.budget_per_day, rel=0.03) for one in results.values())
 
 
-def test_M_C2_so_it_does_with_a_visit_every_three_days() -> None:
+def test_M_C2_age_also_gains_most_with_a_fetch_every_three_days() -> None:
     results = {name: simulated(name, plan(3.0, pages=800, days=120.0)) for name in ("uniform", BEST, "paper", "age")}
     assert share_of_win(results, "age") >= MARKS[3.0]
     assert results["age"].average_age_days < results["paper"].average_age_days
 
 
 def test_the_simulation_agrees_with_the_closed_form() -> None:
-    asked = plan(3.0)
+    simulation = plan(3.0)
     web = grown(PAGES)
-    result = simulated("uniform", asked)
+    result = simulated("uniform", simulation)
     assert result.average_age_days == pytest.approx(
         math.fsum(average_age(page.rate, 3.0) for page in web.pages) / PAGES, rel=0.03
     )
@@ -73,7 +73,7 @@ def test_the_simulation_agrees_with_the_closed_form() -> None:
 
 
 @pytest.mark.parametrize(("every", "wins"), WINS.items())
-def test_the_measured_web_is_the_one_whose_optimum_is_known(every: float, wins: float) -> None:
+def test_the_measured_web_has_the_known_optimum(every: float, wins: float) -> None:
     kinds = grown(20_000).kinds()
     pages = sum(kind.pages for kind in kinds)
     even = sum(kind.pages * average_age(kind.rate, every) for kind in kinds) / pages
@@ -82,7 +82,7 @@ def test_the_measured_web_is_the_one_whose_optimum_is_known(every: float, wins: 
     assert 1 - best / even == pytest.approx(wins, abs=0.015)
 
 
-def test_pages_change_at_the_rates_that_were_measured() -> None:
+def test_pages_change_at_the_measured_rates() -> None:
     web = grown(10_000)
     for share, slowest, fastest in CLASSES:
         found = sum(slowest <= page.rate < fastest for page in web.pages) / 10_000
@@ -91,7 +91,7 @@ def test_pages_change_at_the_rates_that_were_measured() -> None:
     assert daily == pytest.approx(sum(-math.expm1(-page.rate) for page in web.pages) / 10_000, abs=0.02)
 
 
-def test_a_mixed_web_has_pages_of_every_nature_that_change_as_they_should() -> None:
+def test_a_mixed_web_has_pages_of_every_nature_with_their_own_rates() -> None:
     web = grown(2_000, "mixed")
     changes = dict.fromkeys(Nature, 0.0)
     for step in range(1, 1441):
@@ -104,7 +104,7 @@ def test_a_mixed_web_has_pages_of_every_nature_that_change_as_they_should() -> N
     assert late == {Nature.DEAD}
 
 
-def test_every_policy_is_simulated_and_natures_are_shown_apart() -> None:
+def test_every_policy_is_simulated_and_results_are_given_by_nature() -> None:
     for name in ("uniform", "paper", "tree", "age", BEST):
         result = simulated(name, Simulation(300, 40.0, 20.0, 100.0, 1, "mixed", has_links=True))
         assert {share.nature for share in result.natures} == set(Nature)
@@ -116,14 +116,14 @@ def test_the_same_seed_gives_the_same_figures_and_another_does_not() -> None:
     assert one == same != other
 
 
-def test_links_lead_down_a_site_as_they_lead_up() -> None:
+def test_links_and_parents_of_pages_agree() -> None:
     for page in range(250):
         assert all(parent_of(link) == page for link in links_of(page, 250))
     linked = [link for page in range(250) for link in links_of(page, 250)]
     assert len(linked) == len(set(linked)) == 250 - 3
 
 
-def test_the_command_prints_a_list_for_programs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_the_command_prints_a_list_as_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     words = ["simulate", "--pages", "150", "--days", "30", "--seed", "3", "--json", "--plot", str(tmp_path / "a.svg")]
     assert cli.app(words, result_action="return_value") == 0
     found = json.loads(capsys.readouterr().out)
@@ -135,20 +135,20 @@ def test_the_command_prints_a_list_for_programs(capsys: pytest.CaptureFixture[st
     assert {"uniform", "paper", "age", "optimum"} <= set(names)
 
 
-def test_the_command_shows_policies_side_by_side_to_people(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_policies_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["simulate", "--policy", "age", "uniform", "--pages", "150", "--days", "30", "--web", "mixed"]
     assert cli.app(words, result_action="return_value") == 0
     text = capsys.readouterr().out
     assert "150 pages, 50 fetches a day" in text and "bursty" in text and "* age   o uniform" in text
 
 
-def test_a_web_of_one_page_that_never_grows_old_is_shown_too(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_web_with_one_page_that_never_changes_can_be_simulated(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.app(["simulate", "--pages", "1", "--days", "90"], result_action="return_value") == 0
     assert "optimum" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    "invalid",
     [
         Simulation(0, 10.0, 5.0, 1.0, 1),
         Simulation(10, 0.5, 0.2, 1.0, 1),
@@ -157,9 +157,9 @@ def test_a_web_of_one_page_that_never_grows_old_is_shown_too(capsys: pytest.Capt
         Simulation(10, 10.0, 5.0, float("nan"), 1),
     ],
 )
-def test_what_cannot_be_simulated_is_refused(wrong: Simulation) -> None:
+def test_an_invalid_simulation_is_refused(invalid: Simulation) -> None:
     with pytest.raises(ConfigError):
-        checked(wrong)
+        checked(invalid)
 
 
 def test_an_empty_plot_is_still_a_plot() -> None:

@@ -1,4 +1,4 @@
-"""`gossamer sitemap`: what it lists, under which address, and that our own reader understands it."""
+"""`gossamer sitemap`: which files it lists, under which URLs, and that our own parser reads it."""
 
 import gzip
 import json
@@ -52,7 +52,7 @@ def folder(tmp_path: Path) -> Path:
 LISTED = ("", "a/", "a/%C3%A9.txt", "a/b%20&%20c.html", "in.txt", "x.pdf")
 
 
-def test_M_C5_a_folder_becomes_a_sitemap_that_our_reader_understands(folder: Path) -> None:
+def test_M_C5_a_folder_becomes_a_sitemap_that_our_parser_reads(folder: Path) -> None:
     done = gossamer("sitemap", folder, "--site", "https://example.org/")
     assert done.returncode == 0, done.stderr
     assert "6 pages" in done.stdout and "robots.txt" in done.stdout
@@ -64,12 +64,12 @@ def test_M_C5_a_folder_becomes_a_sitemap_that_our_reader_understands(folder: Pat
     assert (folder / "sitemap.xml").stat().st_mode & 0o777 == 0o644
     again = gossamer("sitemap", folder, "--site", "example.org", "--output", folder / "s.xml.gz", "--json")
     assert gzip.decompress((folder / "s.xml.gz").read_bytes()) == body
-    told = json.loads(again.stdout)
-    assert told["pages"] == 6 and told["files"][0]["entries"] == 6
-    assert {"backup": 2, "hidden": 2, "link out of the folder": 1, "robots.txt": 1}.items() <= told["left_out"].items()
+    data = json.loads(again.stdout)
+    assert data["pages"] == 6 and data["files"][0]["entries"] == 6
+    assert {"backup": 2, "hidden": 2, "link out of the folder": 1, "robots.txt": 1}.items() <= data["left_out"].items()
 
 
-def test_nothing_to_list_and_wrong_words_are_told(tmp_path: Path) -> None:
+def test_an_empty_folder_and_wrong_arguments_are_errors(tmp_path: Path) -> None:
     empty = gossamer("sitemap", tmp_path, "--site", "https://example.org/")
     assert empty.returncode == 1 and "nothing to list" in empty.stderr and not (tmp_path / "sitemap.xml").exists()
     assert gossamer("sitemap", tmp_path / "no", "--site", "https://example.org/").returncode == 2
@@ -83,14 +83,14 @@ def test_nothing_to_list_and_wrong_words_are_told(tmp_path: Path) -> None:
         earlier(tmp_path / "words.xml", SITE)
 
 
-def test_addresses_are_those_of_the_server() -> None:
+def test_files_are_listed_under_the_urls_of_the_server() -> None:
     docs = home_of("example.org/docs")
     assert docs.text == "https://example.org/docs/"
-    told = {
+    urls = {
         path: url.text if (url := url_at(path, docs)) else None
         for path in ("index.html", "a/INDEX.HTML", "a b.html", "100%.txt", "a?b#c.html")
     }
-    assert told == {
+    assert urls == {
         "index.html": "https://example.org/docs/",
         "a/INDEX.HTML": "https://example.org/docs/a/",
         "a b.html": "https://example.org/docs/a%20b.html",
@@ -100,11 +100,11 @@ def test_addresses_are_those_of_the_server() -> None:
 
 
 @pytest.mark.parametrize("name", [".a.html", "a.html~", "a.BAK", "#a.html#", "a.css", "a", "robots.txt", "a.html.swp"])
-def test_some_files_are_no_pages(name: str) -> None:
+def test_some_files_are_not_listed(name: str) -> None:
     assert reason_against(name)
 
 
-def test_a_page_changes_as_often_as_two_versions_of_it_say() -> None:
+def test_the_change_frequency_follows_from_two_versions_of_a_page() -> None:
     page = Url("https://example.org/a")
     week = {page.text: NOW - 10 * DAY}
     assert frequency_of(interval_of(page, NOW - 3 * DAY, [NOW - 3 * DAY], NOW, week)) == "weekly"
@@ -112,19 +112,19 @@ def test_a_page_changes_as_often_as_two_versions_of_it_say() -> None:
     assert frequency_of(interval_of(page, NOW - 300 * DAY, [NOW], NOW, same)) == "yearly"
 
 
-def test_without_an_earlier_version_the_dates_of_the_folder_tell() -> None:
+def test_without_an_earlier_version_the_frequency_follows_from_dates_in_the_folder() -> None:
     page = Url("https://example.org/a")
 
-    def word(age_days: float, *beside_days: float) -> str:
-        beside = [NOW - round(days * DAY) for days in (age_days, *beside_days)]
-        return frequency_of(interval_of(page, beside[0], beside, NOW, {}))
+    def word(age_days: float, *other_days: float) -> str:
+        dates = [NOW - round(days * DAY) for days in (age_days, *other_days)]
+        return frequency_of(interval_of(page, dates[0], dates, NOW, {}))
 
     assert word(0.05, 0.1, 0.2) == "hourly" and word(1, 2, 3) == "daily"
     assert word(7, 9, 12) == "weekly" and word(60, 90, 30) == "monthly" and word(900, 400, 800) == "yearly"
-    assert word(3, 3, 3) == "", "files that were copied here together say nothing"
+    assert word(3, 3, 3) == "", "files that were copied here together show no frequency"
 
 
-def test_a_second_index_and_a_date_to_come_are_put_right() -> None:
+def test_a_second_index_is_left_out_and_a_future_date_corrected() -> None:
     left_out: Counter[str] = Counter()
     files = [FoundFile("index.htm", NOW - DAY), FoundFile("index.html", NOW + DAY), FoundFile("b.html", NOW - 9 * DAY)]
     choice = choose(files, SITE, NOW, left_out)

@@ -1,4 +1,4 @@
-"""What the processes of a crawl load: each pays for it at every start, and readers are started again and again."""
+"""What the processes of a crawl import: it costs time at every start, and readers are restarted often."""
 
 import subprocess
 import sys
@@ -13,8 +13,8 @@ HEAVY = {"httptools", "cyclopts", "jinja2", "rich", "starlette", "uvicorn"}
 
 
 def loaded_by(module):
-    asked = f"import sys, {module}; print(*{{name.partition('.')[0] for name in sys.modules}})"
-    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    script = f"import sys, {module}; print(*{{name.partition('.')[0] for name in sys.modules}})"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     return set(done.stdout.split())
 
 
@@ -39,7 +39,7 @@ def test_a_child_process_loads_nothing_that_it_does_not_need(module, others):
         ("gossamer.cli.ask.politeness", set()),
     ],
 )
-def test_a_command_that_only_asks_loads_nothing_that_fetches_reads_or_serves(module, others):
+def test_a_command_that_only_reports_loads_nothing_that_fetches_reads_or_serves(module, others):
     assert not (SERVING | FETCHING | READING | VIEWS | others) & loaded_by(module)
 
 
@@ -47,6 +47,6 @@ def test_status_opens_the_views_and_loads_nothing_that_fetches_reads_or_serves()
     assert not (SERVING | FETCHING | READING | {"publicsuffixlist"}) & loaded_by("gossamer.cli.ask.status")
 
 
-def test_the_server_of_the_pages_loads_nothing_that_fetches_or_reads():
-    """Copies of pages and their past are made by workers, and a crawl that is started is a process of its own."""
+def test_the_web_server_loads_nothing_that_fetches_or_reads():
+    """Copies and histories of pages are made by workers, and a crawl runs in a process of its own."""
     assert not (FETCHING | READING) & loaded_by("gossamer.cli.serve")

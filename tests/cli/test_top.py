@@ -1,4 +1,4 @@
-"""The system manager in a terminal: while a crawl runs, and after it."""
+"""`gossamer top`: the state of every process, once and live."""
 
 import asyncio
 import os
@@ -22,7 +22,7 @@ from gossamer.store.sqlite.database import Database
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A collection whose crawler was heard of a moment ago, and whose indexer was not."""
+    """A collection with a fresh heartbeat of its crawler, and an old one of its indexer."""
     clock = SystemClock()
 
     async def make() -> None:
@@ -30,7 +30,7 @@ def root(tmp_path: Path) -> Path:
             pass
 
     asyncio.run(make())
-    now = clock.now() + 120 * SECOND  # what looks at it may take long to start
+    now = clock.now() + 120 * SECOND  # the command that reads it may be slow to start
     with Control(tmp_path / "control.db", clock) as control:
         control.note(
             [
@@ -53,34 +53,34 @@ def top(root: Path, *flags: str) -> str:
     return done.stdout
 
 
-def test_once_for_people(root: Path) -> None:
-    said = top(root, "--once")
-    assert "Crawl: running" in said and "3.5 pages per second" in said and "1,234" in said
-    assert "node-a" in said and "2.0 GB of 8.0 GB" in said and "50.0 MB" in said
-    assert "no heartbeat since" in said and "trouble: The indexer has stopped responding" in said
-    assert "\x1b" not in said, "no colours where there is no terminal"
+def test_once_prints_text(root: Path) -> None:
+    out = top(root, "--once")
+    assert "Crawl: running" in out and "3.5 pages per second" in out and "1,234" in out
+    assert "node-a" in out and "2.0 GB of 8.0 GB" in out and "50.0 MB" in out
+    assert "no heartbeat since" in out and "trouble: The indexer has stopped responding" in out
+    assert "\x1b" not in out, "no colours where there is no terminal"
 
 
-def test_once_for_programs(root: Path) -> None:
+def test_once_prints_json(root: Path) -> None:
     system = decoded(top(root, "--once", "--json"), System)
     assert {one.name: one.life for one in system.processes}["indexer"] == "silent"
     assert system.totals["pages_s"] == 3.5
 
 
 @pytest.mark.parametrize("end", ["q", "ctrl-c"])
-def test_live_until_told_to_end_and_the_terminal_is_given_back(root: Path, end: str) -> None:
+def test_live_until_a_key_or_signal_ends_it_and_the_screen_is_restored(root: Path, end: str) -> None:
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "gossamer", "top", "--dir", str(root)]
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120", "LINES": "40"}
     process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
     try:
         seen = read_until(ours, b"crawler")
-        assert b"\x1b[?1049h" in seen, "it has a screen of its own"
+        assert b"\x1b[?1049h" in seen, "it uses the alternate screen"
         if end == "q":
             os.write(ours, b"q")
         else:
             process.send_signal(signal.SIGINT)
-        assert b"\x1b[?1049l" in read_until(ours, b"\x1b[?1049l"), "and gives the old one back"
+        assert b"\x1b[?1049l" in read_until(ours, b"\x1b[?1049l"), "and restores the old one"
         assert process.wait(PATIENCE_S) == 0
     finally:
         process.kill()
@@ -89,16 +89,16 @@ def test_live_until_told_to_end_and_the_terminal_is_given_back(root: Path, end: 
         os.close(ours)
 
 
-def read_until(terminal: int, wanted: bytes) -> bytes:
+def read_until(terminal: int, expected: bytes) -> bytes:
     seen = b""
-    while wanted not in seen:
+    while expected not in seen:
         ready, _, _ = select.select([terminal], [], [], PATIENCE_S)
-        assert ready, f"never seen: {wanted!r}; but {seen!r}"
+        assert ready, f"never seen: {expected!r}; but {seen!r}"
         seen += os.read(terminal, 65536)
     return seen
 
 
-def test_lines_where_there_is_no_terminal(root: Path) -> None:
+def test_json_lines_without_a_terminal(root: Path) -> None:
     command = [sys.executable, "-m", "gossamer", "top", "--dir", str(root), "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
