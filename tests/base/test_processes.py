@@ -1,4 +1,4 @@
-"""Children: whom a signal reaches."""
+"""Child processes: which ones a signal reaches."""
 
 import os
 
@@ -9,10 +9,10 @@ from gossamer.base.processes import SystemProcesses
 LONG_S = 120.0
 
 
-def test_a_process_that_was_reaped_leaves_a_group_id_that_is_signalled_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_group_id_of_a_reaped_process_is_not_signalled(monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[tuple[int, int]] = []
     child = SystemProcesses().start("keyword", [])
-    assert child.wait(LONG_S) == 0, "reaped: its id may be a stranger's from now on"
+    assert child.wait(LONG_S) == 0, "reaped: another process may get its id"
     monkeypatch.setattr(os, "killpg", lambda group, number: sent.append((group, number)))
     child.kill()
     child.ask_to_stop()

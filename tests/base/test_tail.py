@@ -1,4 +1,4 @@
-"""Files that only grow: after any failure they end where they ended, and a failed sync is never trusted."""
+"""Append-only files: a failed write is undone, and after a failed sync the file is not used any more."""
 
 import errno
 
@@ -9,14 +9,14 @@ from gossamer.base.files import DiskFiles, Tail
 from gossamer.testing import Fault, FaultyFiles
 
 
-@pytest.fixture(params=["disk", "faultless", "roomy"])
+@pytest.fixture(params=["disk", "no fault", "with room"])
 def files(request):
-    """A FaultyFiles that is told of no fault is a disk like any other."""
+    """The disk, and FaultyFiles without a fault, which must behave like it."""
     inner = DiskFiles()
     return {
         "disk": inner,
-        "faultless": FaultyFiles(inner),
-        "roomy": FaultyFiles(inner, room_bytes=1 << 20),
+        "no fault": FaultyFiles(inner),
+        "with room": FaultyFiles(inner, room_bytes=1 << 20),
     }[request.param]
 
 
@@ -26,7 +26,7 @@ def opened(files, path) -> Tail:
     return tail
 
 
-def test_what_is_appended_is_there_and_opening_again_goes_on(files, tmp_path):
+def test_appended_bytes_are_stored_and_a_reopened_file_is_continued(files, tmp_path):
     tail = opened(files, tmp_path / "log")
     assert (tail.append(b"one"), tail.append(b"two")) == (0, 3)
     tail.sync()
@@ -39,7 +39,7 @@ def test_what_is_appended_is_there_and_opening_again_goes_on(files, tmp_path):
     assert files.read(tmp_path / "log") == b"onet!"
 
 
-def test_the_other_ways_to_the_disk_are_passed_on(files, tmp_path):
+def test_other_operations_are_passed_on_to_the_disk(files, tmp_path):
     files.make_folder(tmp_path / "a")
     files.write(tmp_path / "a" / "x", b"12345")
     files.write(tmp_path / "a" / "x", b"1234")
@@ -56,7 +56,7 @@ def test_the_other_ways_to_the_disk_are_passed_on(files, tmp_path):
     lock.release()
 
 
-def test_a_short_write_leaves_no_trace(tmp_path):
+def test_a_short_write_is_undone(tmp_path):
     files = FaultyFiles(DiskFiles(), 2, Fault(errno.ENOSPC, 2))
     tail = opened(files, tmp_path / "log")
     tail.append(b"one")
@@ -68,7 +68,7 @@ def test_a_short_write_leaves_no_trace(tmp_path):
     assert (tmp_path / "log").read_bytes() == b"onethree"
 
 
-def test_F_P6_a_failed_sync_cuts_to_the_last_good_one_and_ends_the_file(tmp_path):
+def test_F_P6_a_failed_sync_truncates_to_the_last_good_one_and_ends_the_file(tmp_path):
     files = FaultyFiles(DiskFiles(), 2, Fault(errno.EIO), on=("sync",))
     tail = opened(files, tmp_path / "log")
     tail.append(b"one")
@@ -80,7 +80,7 @@ def test_F_P6_a_failed_sync_cuts_to_the_last_good_one_and_ends_the_file(tmp_path
     assert (tmp_path / "log").read_bytes() == b"one"
 
 
-def test_a_cut_that_fails_makes_the_tail_unusable(tmp_path):
+def test_a_failed_truncation_makes_the_tail_unusable(tmp_path):
     files = FaultyFiles(DiskFiles(), 2, Fault(errno.EIO, 1), on=("append", "cut"), is_lasting=True)
     tail = opened(files, tmp_path / "log")
     tail.append(b"one")
@@ -90,7 +90,7 @@ def test_a_cut_that_fails_makes_the_tail_unusable(tmp_path):
     tail.close()
 
 
-def test_a_disk_of_n_bytes_gives_back_what_is_cut_or_removed(tmp_path):
+def test_a_disk_of_n_bytes_frees_truncated_and_removed_bytes(tmp_path):
     files = FaultyFiles(DiskFiles(), room_bytes=10)
     tail = opened(files, tmp_path / "log")
     tail.append(b"12345678")

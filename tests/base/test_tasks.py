@@ -11,14 +11,14 @@ async def fails() -> None:
     raise KeyError("lost")
 
 
-async def goes_on(ended: list[str]) -> None:
+async def waits(ended: list[str]) -> None:
     try:
         await asyncio.Event().wait()
     finally:
         ended.append("ended")
 
 
-def test_what_a_task_beside_a_block_raised_is_raised_when_the_block_is_left() -> None:
+def test_the_exception_of_a_background_task_is_raised_at_the_end_of_its_block() -> None:
     async def story() -> None:
         async with background(fails()) as task:
             await asyncio.wait([task])
@@ -27,7 +27,7 @@ def test_what_a_task_beside_a_block_raised_is_raised_when_the_block_is_left() ->
         asyncio.run(story())
 
 
-def test_a_block_that_fails_raises_its_own_and_notes_the_other() -> None:
+def test_a_block_that_fails_raises_its_own_exception_and_notes_the_other() -> None:
     async def story() -> None:
         async with background(fails()) as task:
             await asyncio.wait([task])
@@ -41,23 +41,23 @@ def test_a_block_that_fails_raises_its_own_and_notes_the_other() -> None:
 def test_a_task_ends_with_its_block() -> None:
     async def story() -> list[str]:
         ended: list[str] = []
-        async with background(goes_on(ended)):
+        async with background(waits(ended)):
             await asyncio.sleep(0)
         return ended
 
     assert asyncio.run(story()) == ["ended"]
 
 
-def test_tasks_of_an_owner_end_with_it_and_what_they_raise_is_told() -> None:
+def test_tasks_of_an_owner_end_with_it_and_their_exceptions_are_reported() -> None:
     async def story() -> tuple[list[str], list[object]]:
-        ended, told = list[str](), list[object]()
-        tasks = Tasks(lambda event, **facts: told.append((event, facts["why"])))
+        ended, events = list[str](), list[object]()
+        tasks = Tasks(lambda event, **facts: events.append((event, facts["why"])))
         tasks.begin(fails())
-        tasks.begin(goes_on(ended))
+        tasks.begin(waits(ended))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         await tasks.close()
         await tasks.close()
-        return ended, told
+        return ended, events
 
     assert asyncio.run(story()) == (["ended"], [("task.failed", "KeyError('lost')")])
