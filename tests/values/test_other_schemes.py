@@ -1,4 +1,4 @@
-"""Addresses of a scheme that was admitted, and of one that was not."""
+"""URLs of a scheme that was admitted, and of one that was not."""
 
 import pytest
 
@@ -13,7 +13,7 @@ def _quay(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("_quay")
 @pytest.mark.parametrize(
-    ("given", "meant"),
+    ("text", "expected"),
     [
         ("quay://Example.ORG", "quay://example.org/"),
         ("QUAY://example.org:1900/a/../b?c#d", "quay://example.org/b?c"),
@@ -27,16 +27,16 @@ def _quay(monkeypatch: pytest.MonkeyPatch) -> None:
         ("kai://example.org/", None),
     ],
 )
-def test_an_admitted_scheme_is_brought_to_one_form(given: str, meant: str | None) -> None:
-    found = url_of(given)
-    assert (found.text if found else None) == meant
+def test_urls_of_an_admitted_scheme_have_a_canonical_form(text: str, expected: str | None) -> None:
+    found = url_of(text)
+    assert (found.text if found else None) == expected
     if found is not None:
         assert url_of(found.text) == found and url_of("", found) == found
 
 
 @pytest.mark.usefixtures("_quay")
 @pytest.mark.parametrize(
-    ("link", "meant"),
+    ("link", "expected"),
     [
         ("/c", "quay://h.org:80/c"),
         ("c", "quay://h.org:80/a/c"),
@@ -47,13 +47,13 @@ def test_an_admitted_scheme_is_brought_to_one_form(given: str, meant: str | None
         ("mailto:a@h.org", None),
     ],
 )
-def test_links_of_its_pages_are_relative_to_it_and_lead_to_the_web_too(link: str, meant: str | None) -> None:
+def test_links_on_its_pages_may_be_relative_or_lead_to_the_web(link: str, expected: str | None) -> None:
     found = url_of(link, Url("quay://h.org:80/a/b"))
-    assert (found.text if found else None) == meant
+    assert (found.text if found else None) == expected
 
 
 @pytest.mark.usefixtures("_quay")
-def test_its_hosts_are_hosts_of_their_own() -> None:
+def test_its_hosts_are_distinct_from_hosts_of_the_web() -> None:
     url = Url("quay://h.org:1901/x")
     assert (url.host.name, url.hostname, url.port, url.origin, url.target) == (
         "quay|h.org:1901", "h.org", 1901, "quay://h.org:1901", "/x",
@@ -62,10 +62,10 @@ def test_its_hosts_are_hosts_of_their_own() -> None:
     assert url.robots.text == "quay://h.org:1901/robots.txt"
     lane, name, rest = parts_of(url.text)
     assert name == url.host.name and text_of(lane, name, rest) == url.text
-    assert url_of("http://quay|h.org:1901/") is None  # no host of the web can pass for it
+    assert url_of("http://quay|h.org:1901/") is None  # no host of the web can have its name
 
 
-def test_nothing_is_admitted_unasked() -> None:
+def test_other_schemes_are_not_admitted() -> None:
     assert url_of("quay://example.org/") is None
     for scheme in ("", "a b", "Quay", "quay:", "1st"):
         with pytest.raises(ValueError, match="scheme"):

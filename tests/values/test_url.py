@@ -1,4 +1,4 @@
-"""Addresses: one canonical form, or none."""
+"""URLs: one canonical form, or none."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from gossamer.values.url import Url, id_of, url_of
 
 
 @pytest.mark.parametrize(
-    ("given", "canonical"),
+    ("text", "canonical"),
     [
         ("HTTP://Example.ORG:80/a/../b?q#part", "http://example.org/b?q"),
         ("https://user:secret@example.org/", "https://example.org/"),
@@ -18,23 +18,23 @@ from gossamer.values.url import Url, id_of, url_of
         ("http://example.org", "http://example.org/"),
     ],
 )
-def test_F_U3_F_U9_spellings_of_one_address_become_one(given: str, canonical: str) -> None:
-    assert url_of(given) == Url(canonical)
+def test_F_U3_F_U9_spellings_of_one_url_have_one_canonical_form(text: str, canonical: str) -> None:
+    assert url_of(text) == Url(canonical)
 
 
 @pytest.mark.parametrize(
-    "given",
+    "text",
     ["mailto:a@b", "javascript:alert(1)", "file:///etc/passwd", "http://", "http://./", "http://..:5/", "x" * 9000],
 )
-def test_F_D7_what_is_no_web_address_is_none(given: str) -> None:
-    assert url_of(given) is None
+def test_F_D7_a_text_that_is_not_a_web_url_is_none(text: str) -> None:
+    assert url_of(text) is None
 
 
-def test_a_relative_address_is_joined_with_its_base() -> None:
+def test_a_relative_url_is_joined_with_its_base() -> None:
     assert url_of("../c?d", Url("https://example.org/a/b/")) == Url("https://example.org/a/c?d")
 
 
-def test_the_parts_of_an_address() -> None:
+def test_the_parts_of_a_url() -> None:
     url = Url("https://example.org:8443/a/b?c=d")
     assert (url.scheme, url.host.name, url.hostname, url.port) == ("https", "example.org:8443", "example.org", 8443)
     assert (url.origin, url.target, url.path) == ("https://example.org:8443", "/a/b?c=d", "/a/b")
