@@ -1,4 +1,4 @@
-"""The one database: transactions, migrations, readers beside the writer."""
+"""The database state.db: transactions, migrations, and readers next to the writer."""
 
 import asyncio
 import sqlite3
@@ -27,7 +27,7 @@ def database(folder: Path) -> Database:
     return Database(folder / "state.db", FakeClock(), silent)
 
 
-def test_a_transaction_is_whole_or_nothing(tmp_path: Path) -> None:
+def test_a_failed_transaction_is_rolled_back(tmp_path: Path) -> None:
     def breaks(connection: sqlite3.Connection) -> None:
         connection.execute(ADD, ("lost",))
         raise KeyError("half way")
@@ -42,17 +42,17 @@ def test_a_transaction_is_whole_or_nothing(tmp_path: Path) -> None:
     assert asyncio.run(story()) == [("kept",)]
 
 
-def test_what_is_done_after_a_commit_is_done_only_after_a_commit(tmp_path: Path) -> None:
+def test_the_callback_runs_only_after_a_commit(tmp_path: Path) -> None:
     def breaks(connection: sqlite3.Connection) -> None:
         raise KeyError("no")
 
     async def story() -> list[int]:
-        noted: list[int] = []
+        calls: list[int] = []
         async with database(tmp_path) as opened:
-            await opened.run(lambda connection: 5, noted.append)
+            await opened.run(lambda connection: 5, calls.append)
             with pytest.raises(KeyError):
-                await opened.run(breaks, lambda _: noted.append(0))
-        return noted
+                await opened.run(breaks, lambda _: calls.append(0))
+        return calls
 
     assert asyncio.run(story()) == [5]
 
@@ -60,8 +60,8 @@ def test_what_is_done_after_a_commit_is_done_only_after_a_commit(tmp_path: Path)
 def test_the_writer_syncs_each_commit_and_keeps_a_wal(tmp_path: Path) -> None:
     async def story() -> list[object]:
         async with database(tmp_path) as opened:
-            asked = ("PRAGMA journal_mode", "PRAGMA synchronous")
-            return await opened.read(lambda c: [c.execute(sql).fetchone()[0] for sql in asked])
+            pragmas = ("PRAGMA journal_mode", "PRAGMA synchronous")
+            return await opened.read(lambda c: [c.execute(sql).fetchone()[0] for sql in pragmas])
 
     assert asyncio.run(story()) == ["wal", 2]
 
@@ -89,7 +89,7 @@ def test_a_reader_says_when_there_is_nothing_to_read(tmp_path: Path) -> None:
         read_only(tmp_path / "state.db")
 
 
-def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_database_is_refused(tmp_path: Path) -> None:
     (tmp_path / "state.db").write_bytes(b"something else altogether\n" * 100)
 
     async def story() -> None:
@@ -115,7 +115,7 @@ def test_F_P11_a_newer_schema_is_refused_with_the_advice_to_upgrade(tmp_path: Pa
         read_only(tmp_path / "state.db")
 
 
-def test_F_P11_a_migration_cut_short_is_done_again_from_its_start(tmp_path: Path) -> None:
+def test_F_P11_an_interrupted_migration_is_repeated_from_its_start(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "some.db", isolation_level=None)
     first = "CREATE TABLE one (n INTEGER);"
     broken = "CREATE TABLE two (n INTEGER); INSERT INTO nowhere VALUES (1);"
@@ -128,7 +128,7 @@ def test_F_P11_a_migration_cut_short_is_done_again_from_its_start(tmp_path: Path
     connection.close()
 
 
-def test_a_database_that_is_just_being_made_is_read_as_an_empty_one(tmp_path: Path) -> None:
+def test_an_empty_file_is_read_as_an_empty_database(tmp_path: Path) -> None:
     sqlite3.connect(tmp_path / "state.db").close()
     with closing(read_only(tmp_path / "state.db")) as reader:
         assert tallies.counts(reader).pages == 0
@@ -139,7 +139,7 @@ def test_migrations_are_numbered_without_a_gap() -> None:
     assert len(migrations()) >= 1
 
 
-def test_F_P5_a_full_disk_has_its_own_name_and_costs_nothing_committed(tmp_path: Path) -> None:
+def test_F_P5_a_full_disk_is_reported_and_committed_rows_stay(tmp_path: Path) -> None:
     fill = "INSERT INTO journal (amount, offers) VALUES (1, zeroblob(?))"
 
     async def story() -> list[tuple[str]]:
@@ -155,12 +155,12 @@ def test_F_P5_a_full_disk_has_its_own_name_and_costs_nothing_committed(tmp_path:
     assert asyncio.run(story()) == [("kept",)]
 
 
-def test_a_closed_database_says_so(tmp_path: Path) -> None:
+def test_a_closed_database_raises_an_error(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="not open"):
         asyncio.run(database(tmp_path).read(lambda connection: None))
 
 
-def test_F_P11_a_reader_of_an_older_schema_is_told_who_brings_it_up_to_date(tmp_path: Path) -> None:
+def test_F_P11_an_older_schema_is_refused_by_readers(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "state.db")
     migrate(connection, migrations()[:-1], tmp_path / "state.db")
     connection.close()
@@ -176,7 +176,7 @@ def test_F_P11_a_reader_of_an_older_schema_is_told_who_brings_it_up_to_date(tmp_
         (b"known.example", b"kn\xefwn.example"),
     ],
 )
-def test_F_X12_damage_that_is_met_while_rows_are_read_is_named(tmp_path: Path, word: bytes, instead: bytes) -> None:
+def test_F_X12_damage_found_while_rows_are_read_is_reported(tmp_path: Path, word: bytes, instead: bytes) -> None:
     path = tmp_path / "state.db"
 
     async def filled() -> None:
@@ -195,25 +195,23 @@ def test_F_X12_damage_that_is_met_while_rows_are_read_is_named(tmp_path: Path, w
 def test_F_X12_a_value_that_cannot_be_unpacked_is_damage_too(tmp_path: Path, unpack: Callable[[bytes], object]) -> None:
     async def merged() -> None:
         async with database(tmp_path) as opened:
-            await opened.run(lambda _: unpack(b"\xc1 no such thing"))
+            await opened.run(lambda _: unpack(b"\xc1 not packed"))
 
     with pytest.raises(StateDamaged, match="rebuild --state"):
         asyncio.run(merged())
 
 
-def test_the_schema_is_read_from_disk_once_however_many_readers_open_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asyncio.run(opened_once(tmp_path))
+def test_the_schema_is_read_from_disk_once_for_all_readers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asyncio.run(create(tmp_path))
     migrations.cache_clear()
-    looks: list[str] = []
-    looked = resources.files
-    monkeypatch.setattr(resources, "files", lambda package: looks.append(package) or looked(package))
+    reads: list[str] = []
+    files = resources.files
+    monkeypatch.setattr(resources, "files", lambda package: reads.append(package) or files(package))
     for _ in range(3):
         read_only(tmp_path / "state.db").close()
-    assert looks == ["gossamer.store.sqlite"]
+    assert reads == ["gossamer.store.sqlite"]
 
 
-async def opened_once(folder: Path) -> None:
+async def create(folder: Path) -> None:
     async with database(folder):
         pass

@@ -1,4 +1,4 @@
-"""One writer a data directory."""
+"""A data directory has one writer at a time."""
 
 import errno
 import os
@@ -24,7 +24,7 @@ sys.stdin.read()
 """
 
 
-def test_F_P9_a_second_writer_is_refused_naming_the_holder_and_a_killed_one_is_replaced(tmp_path: Path) -> None:
+def test_F_P9_a_second_writer_is_refused_with_the_holder_and_a_killed_one_is_replaced(tmp_path: Path) -> None:
     holder = subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )

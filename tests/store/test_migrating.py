@@ -1,4 +1,4 @@
-"""From the schema before this one, with rows in it, to this one; and killed on the way there."""
+"""Migrations of databases with rows from older schemas to this one, also after a kill in the middle."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ from gossamer.store.sqlite.database import migrate, migrations, read_only
 
 OLDEST = 5
 TABLES = ("hosts", "addresses", "ends", "queue", "volumes", "captures", "seeds", "tallies", "revisits")
-DIES = """
+KILLED = """
 import os, signal, sqlite3, sys
 from pathlib import Path
 from gossamer.store.sqlite.database import migrate, migrations
@@ -33,7 +33,7 @@ migrate(connection, migrations(), path)
 
 
 def filled(path: Path, version: int) -> None:
-    """A database as the program of that version left it, with a hundred rows in each table that matters."""
+    """Make a database of an older version, with a hundred rows in each important table."""
     with closing(sqlite3.connect(path, isolation_level=None)) as state:
         state.execute("PRAGMA journal_mode = WAL")
         migrate(state, migrations()[:version], path)
@@ -56,7 +56,7 @@ def _value(name: str, kind: str, number: int, table: str) -> object:
 
 
 def rows(path: Path) -> dict[str, list[tuple[object, ...]]]:
-    """In the columns of the oldest of these schemas; later ones may have added some."""
+    """The rows in the columns of the oldest schema; later ones may have added columns."""
     with closing(sqlite3.connect(":memory:")) as old, closing(sqlite3.connect(path)) as state:
         for script in migrations()[:OLDEST]:
             old.executescript(script)
@@ -72,29 +72,29 @@ def version_of(path: Path) -> int:
 
 
 @pytest.mark.parametrize("before", [OLDEST, len(migrations()) - 1])
-def test_F_P11_rows_of_the_schema_before_survive_the_migration(tmp_path: Path, before: int) -> None:
+def test_F_P11_rows_of_older_schemas_survive_the_migration(tmp_path: Path, before: int) -> None:
     path = tmp_path / "state.db"
     filled(path, before)
-    then = rows(path)
+    expected = rows(path)
     with closing(sqlite3.connect(path, isolation_level=None)) as state:
         assert migrate(state, migrations(), path) == (before, len(migrations()))
-    assert rows(path) == then
+    assert rows(path) == expected
     read_only(path).close()
 
 
-def test_F_P11_killed_in_the_middle_of_a_migration_the_old_schema_stands_and_the_next_start_migrates(
+def test_F_P11_after_a_kill_during_a_migration_the_old_schema_is_intact_and_the_next_start_migrates(
     tmp_path: Path,
 ) -> None:
     path, before = tmp_path / "state.db", OLDEST
     filled(path, before)
-    then = rows(path)
-    program = [sys.executable, "-c", DIES, str(path)]
+    expected = rows(path)
+    program = [sys.executable, "-c", KILLED, str(path)]
     for step in (20, 90):
         done = subprocess.run([*program, str(step)], env=os.environ, check=False)
         assert done.returncode == -signal.SIGKILL
-        assert version_of(path) == before and rows(path) == then
+        assert version_of(path) == before and rows(path) == expected
         with closing(sqlite3.connect(path)) as state:
             assert state.execute("PRAGMA integrity_check").fetchone() == ("ok",)
             assert not state.execute("SELECT 1 FROM sqlite_master WHERE name = 'forgotten'").fetchone()
     assert subprocess.run([*program, "1000000000"], env=os.environ, check=False).returncode == 0
-    assert version_of(path) == len(migrations()) and rows(path) == then
+    assert version_of(path) == len(migrations()) and rows(path) == expected

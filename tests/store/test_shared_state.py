@@ -1,4 +1,4 @@
-"""The shared database read as if it were state.db: statements, placeholders, rows, and whose volumes are seen."""
+"""The shared database is read like state.db: statements, placeholders, rows, and the volumes of each collection."""
 
 import asyncio
 from collections.abc import Iterator
@@ -63,7 +63,7 @@ def test_statements_are_translated(for_sqlite: str, for_psycopg: str) -> None:
     assert translated(for_sqlite) == for_psycopg
 
 
-def test_rows_are_as_sqlite_has_them(state: SharedState) -> None:
+def test_rows_are_the_same_as_those_of_sqlite(state: SharedState) -> None:
     row = state.execute(
         "SELECT ?2, 1 < 2, sum(n), NULL, ?1 FROM (VALUES (1::bigint), (2)) AS v (n)", ("a'%?", b"\0\xff")
     )
@@ -74,7 +74,7 @@ def test_rows_are_as_sqlite_has_them(state: SharedState) -> None:
     assert state.execute("SELECT instr('abc', :text)", {"text": "c"}).fetchone() == (3,)
 
 
-def test_many_rows_come_by_parts_of_several_statements_at_a_time(state: SharedState) -> None:
+def test_many_rows_are_read_in_parts_for_several_statements_at_once(state: SharedState) -> None:
     many = AT_ONCE * 2 + 1
     first, second = (iter(state.execute("SELECT * FROM generate_series(1, ?)", (many,))) for _ in range(2))
     pairs = [(one, next(second)) for one in first]
@@ -85,12 +85,12 @@ def test_many_rows_come_by_parts_of_several_statements_at_a_time(state: SharedSt
     assert state.execute("SELECT 1").fetchone() == (1,)
 
 
-def test_every_reason_has_the_code_of_state_db(state: SharedState) -> None:
+def test_every_reason_has_the_same_code_as_in_state_db(state: SharedState) -> None:
     for reason, code in REASON_CODES.items():
         assert state.execute("SELECT reason_code(?)", (reason.value,)).fetchone() == (code,)
 
 
-def test_errors_say_what_is_missing_and_never_a_password(tmp_path: Path, conninfo: str) -> None:
+def test_errors_say_what_is_missing_and_have_no_password(tmp_path: Path, conninfo: str) -> None:
     with pytest.raises(DirectoryUnusable, match="nothing has been crawled into the database postgres"):
         open_reader(conninfo, "one")
     with pytest.raises(DatabaseLost) as lost:
@@ -111,13 +111,13 @@ async def fill(state: PostgresState) -> None:
         options.put_options(connection, {"crawl.max_pages": 4}, 6)
         options.judge_by(connection, {"rules": "x"})
         options.put_seeds(connection, [PAGE.url], "host")
-        captures.add_marks(connection, [DamageMark("v-1", 0, 1, "torn")], 7)
-        captures.add_marks(connection, [DamageMark("v-1", 0, 1, "torn again")], 8)
+        captures.add_marks(connection, [DamageMark("v-1", 0, 1, "truncated")], 7)
+        captures.add_marks(connection, [DamageMark("v-1", 0, 1, "truncated again")], 8)
 
     await state.run(work)
 
 
-def test_what_a_collection_is_given_and_keeps_is_written_and_read_and_volumes_are_ones_own(conninfo: str) -> None:
+def test_captures_options_and_seeds_are_shared_and_each_collection_has_its_own_volumes(conninfo: str) -> None:
     async def story() -> None:
         async with PostgresState(conninfo, "one", SystemClock(), silent) as one:
             await fill(one)
@@ -131,14 +131,12 @@ def test_what_a_collection_is_given_and_keeps_is_written_and_read_and_volumes_ar
         assert captures.volume_names(mine) == ["v-1"] and captures.volume_names(theirs) == []
         assert list(captures.in_order(mine)) == [PAGE] and list(captures.in_order(theirs)) == []
         assert (captures.mark_counts(mine).marked, captures.mark_counts(theirs).marked) == (1, 0)
-        assert captures.damage_of(mine, 1) == "torn again"
+        assert captures.damage_of(mine, 1) == "truncated again"
         assert options.stored_options(theirs)["crawl.max_pages"].value == 4
         assert options.stored_seeds(theirs) == [(PAGE.url, "host")]
 
 
-def test_the_database_is_chosen_once_and_only_one_that_the_user_named_is_connected_to(
-    tmp_path: Path, conninfo: str
-) -> None:
+def test_the_database_is_chosen_once_and_only_one_named_by_the_user_is_opened(tmp_path: Path, conninfo: str) -> None:
     directory, files = Directory(tmp_path / "c"), DiskFiles()
     directory.root.mkdir()
     choose_database(directory, "", files)
@@ -166,7 +164,7 @@ def test_the_database_is_chosen_once_and_only_one_that_the_user_named_is_connect
     assert SETTING in allowed_file().read_text()
 
 
-def test_a_collection_in_state_db_is_not_switched(tmp_path: Path, conninfo: str) -> None:
+def test_a_collection_in_state_db_cannot_move_to_the_database(tmp_path: Path, conninfo: str) -> None:
     directory = Directory(tmp_path)
 
     async def story() -> None:

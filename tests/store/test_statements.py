@@ -1,4 +1,4 @@
-"""SQL files: each statement has a name and a sentence."""
+"""SQL files: each statement has a name and a description."""
 
 import re
 import sqlite3
@@ -18,7 +18,7 @@ def test_statements_are_found_by_name() -> None:
 @pytest.mark.parametrize(
     "text", ["SELECT 1;", "-- one: First.\nSELECT 1;\n-- one: Again.\nSELECT 2;", "-- one: Nothing follows.\n"]
 )
-def test_a_file_that_breaks_the_form_is_refused(text: str) -> None:
+def test_a_file_in_a_wrong_format_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
         parse(text)
 
@@ -32,7 +32,7 @@ FILES = [
 
 
 @pytest.mark.parametrize(("package", "file"), [*FILES, ("gossamer.store", "tallies.sql")])
-def test_every_statement_is_understood_by_the_schema(package: str, file: str) -> None:
+def test_every_statement_fits_the_schema(package: str, file: str) -> None:
     connection = sqlite3.connect(":memory:", isolation_level=None)
     migrate(connection, migrations(), None)  # type: ignore[arg-type]
     statements = load(package, file)
@@ -43,5 +43,5 @@ def test_every_statement_is_understood_by_the_schema(package: str, file: str) ->
         amount = max(numbered) if numbered else statement.count("?")
         named = dict.fromkeys(re.findall(r":([a-z_]+)", statement))
         bound = [None] * amount if amount else named
-        assert connection.execute(f"EXPLAIN {statement}", bound).fetchall(), "it compiles to something"
+        assert connection.execute(f"EXPLAIN {statement}", bound).fetchall(), "the statement has no plan"
     connection.close()
