@@ -1,4 +1,4 @@
-"""Readings as bytes and back."""
+"""Readings are encoded to bytes and decoded again."""
 
 import pytest
 from hypothesis import given
@@ -30,12 +30,12 @@ def reading(content: str, facts: bytes = b"") -> Reading:
 
 
 @given(st.text(max_size=3000), st.binary(max_size=3000))
-def test_a_reading_survives_the_spool(content, facts):
+def test_a_reading_is_decoded_as_it_was_encoded(content, facts):
     written = reading(content, facts)
     assert decode(encode(written)) == written
 
 
-def test_a_large_reading_is_deflated_and_a_small_one_is_not():
+def test_a_large_reading_is_compressed_and_a_small_one_is_not():
     assert encode(reading("short"))[:1] == PLAIN
     packed = encode(reading("many words " * 4000))
     assert packed[:1] == DEFLATED
@@ -43,13 +43,13 @@ def test_a_large_reading_is_deflated_and_a_small_one_is_not():
     assert decode(packed) == reading("many words " * 4000)
 
 
-@pytest.mark.parametrize("wrong", [b"", b"\x00", b"\x01", b"\x02abc", b"\x01garbage", b"\x00\xc1", b"\x00\x90"])
-def test_what_is_no_reading_is_a_value_error(wrong):
+@pytest.mark.parametrize("invalid", [b"", b"\x00", b"\x01", b"\x02abc", b"\x01garbage", b"\x00\xc1", b"\x00\x90"])
+def test_invalid_bytes_raise_a_value_error(invalid):
     with pytest.raises(ValueError):
-        decode(wrong)
+        decode(invalid)
 
 
-def test_either_engine_reads_what_the_other_made():
+def test_each_deflate_library_reads_the_output_of_the_other():
     plain = b"the same bytes " * 1000
     packed = deflate.zlib.compress(plain, 1, wbits=deflate.RAW)
     assert deflate.inflated(packed) == plain
