@@ -1,4 +1,4 @@
-"""The crawled harbour of the command line's tests, for this folder too."""
+"""Fixtures with the crawled harbour, shared with the tests of the command line."""
 
 from tests.cli.conftest import collection, embedded, shared
 

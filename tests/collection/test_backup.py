@@ -1,4 +1,4 @@
-"""Backups: the same state each time they are restored, however often, and while volumes are being rewritten."""
+"""Backups: every restore gives the same state, also of a backup made while volumes are rewritten."""
 
 import asyncio
 import shutil
@@ -59,8 +59,8 @@ def test_F_P12_a_backup_restored_three_times_gives_the_same_state_each_time(
     assert states[0] == states[1] == states[2]
 
 
-class RewritesMeanwhile(DiskFiles):
-    """A disk on which a compaction comes between the state's copy and the volumes'."""
+class CompactedMeanwhile(DiskFiles):
+    """A disk on which a compaction runs after the state is copied and before the volumes are."""
 
     def __init__(self, directory: Directory, times: int) -> None:
         super().__init__()
@@ -75,11 +75,11 @@ class RewritesMeanwhile(DiskFiles):
 
 
 @pytest.mark.parametrize("times", [1, 9])
-def test_a_backup_beside_a_compaction_begins_again_or_says_so(tmp_path: Path, times: int) -> None:
+def test_a_backup_during_a_compaction_starts_again_or_reports_it(tmp_path: Path, times: int) -> None:
     taken = [past.captured(past.SHOP, past.START_AT + day * past.DAY, past.kettle(f"{day}.00")) for day in range(12)]
     directory, copy = past.collection(tmp_path / "data", taken), Directory(tmp_path / "copy")
-    seams = real_outside()
-    outside = Outside(seams.clock, seams.chance, RewritesMeanwhile(directory, times), seams.processes)
+    real = real_outside()
+    outside = Outside(real.clock, real.chance, CompactedMeanwhile(directory, times), real.processes)
     if times > 1:
         with pytest.raises(DirectoryBusy, match="try again"):
             back_up(directory, copy, outside)
@@ -90,22 +90,22 @@ def test_a_backup_beside_a_compaction_begins_again_or_says_so(tmp_path: Path, ti
         assert [catalogue.read(one) for one in catalogue.versions(past.SHOP)] == taken[-1:]
 
 
-def test_F_P1_a_backup_that_was_cut_short_never_has_the_name_of_a_whole_one(
+def test_F_P1_an_interrupted_backup_never_has_the_name_of_a_complete_one(
     collection: Collection, tmp_path: Path
 ) -> None:
-    class Ends(DiskFiles):
+    class Interrupted(DiskFiles):
         def copy(self, old: Path, new: Path, length: int | None = None) -> None:
             raise KeyboardInterrupt
 
-    copy, seams = Directory(tmp_path / "copy"), real_outside()
+    copy, real = Directory(tmp_path / "copy"), real_outside()
     with pytest.raises(KeyboardInterrupt):
-        back_up(Directory(collection.root), copy, Outside(seams.clock, seams.chance, Ends(), seams.processes))
+        back_up(Directory(collection.root), copy, Outside(real.clock, real.chance, Interrupted(), real.processes))
     assert not copy.root.exists() and DiskFiles().names(tmp_path) == ["copy.part"]
-    assert back_up(Directory(collection.root), copy, seams).damaged == []
+    assert back_up(Directory(collection.root), copy, real).damaged == []
     assert DiskFiles().names(tmp_path) == ["copy"]
 
 
-def test_a_folder_of_somebody_else_is_not_taken_for_an_unfinished_backup(
+def test_a_folder_with_other_files_is_not_taken_for_an_unfinished_backup(
     collection: Collection, tmp_path: Path
 ) -> None:
     (tmp_path / "copy.part").mkdir()

@@ -1,4 +1,4 @@
-"""`gossamer forget` and `gossamer compact` as a person uses them: gone everywhere, and not brought back."""
+"""`gossamer forget` and `gossamer compact`: erased pages are gone everywhere and do not return."""
 
 import asyncio
 import gzip
@@ -40,8 +40,8 @@ PAGE = "people/1"
 AGENT = "Gossamer"
 
 
-def ask(*words: object) -> tuple[int, str]:
-    """A command in this process: its exit code and what it printed."""
+def run(*words: object) -> tuple[int, str]:
+    """Run a command in this process; returns its exit code and output."""
     with redirect_stdout(io.StringIO()) as out:
         code = cli.app([str(word) for word in words], result_action="return_value")
     assert isinstance(code, int)
@@ -64,8 +64,8 @@ def secret_site() -> Site:
     return Site(pages)
 
 
-def holders(root: Path, word: str) -> list[str]:
-    """The files in which the word can be found: as it is, and in any stream of gzip or zlib within."""
+def files_with(root: Path, word: str) -> list[str]:
+    """The files that contain the word, plain or in any gzip or zlib stream inside."""
     found = []
     for folder, _, names in os.walk(root):
         for name in names:
@@ -87,41 +87,41 @@ def _inflated(name: str, content: bytes) -> Iterator[bytes]:
                 continue
 
 
-def test_the_search_for_the_word_would_find_it(tmp_path: Path) -> None:
+def test_the_search_for_a_word_finds_it_in_compressed_streams(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"xx" + zlib.compress(SECRET.encode() * 3))
     (tmp_path / "b.gz").write_bytes(gzip.compress(SECRET.upper().encode()))
-    assert holders(tmp_path, SECRET) == ["a", "b.gz"]
+    assert files_with(tmp_path, SECRET) == ["a", "b.gz"]
 
 
-def test_F_A6_a_page_that_is_forgotten_is_gone_everywhere_and_nothing_brings_it_back(tmp_path: Path) -> None:
+def test_F_A6_a_forgotten_page_is_gone_everywhere_and_does_not_return(tmp_path: Path) -> None:
     root, exported = tmp_path / "data", tmp_path / "before.warc.gz"
     with secret_site().serving() as site:
         url = site.root + PAGE
         crawled(site, root)
         before = searchable(root)
-        assert url in before and holders(root / "archive", SECRET)
-        assert ask("export", "warc", "--dir", root, "--out", exported)[0] == 0
+        assert url in before and files_with(root / "archive", SECRET)
+        assert run("export", "warc", "--dir", root, "--out", exported)[0] == 0
 
-        expected = json.loads(ask("forget", url, "--dir", root, "--dry-run", "--json")[1])
+        expected = json.loads(run("forget", url, "--dir", root, "--dry-run", "--json")[1])
         assert expected["is_dry_run"] and expected["erased"]["archive"]["records"] == 1
         assert url in searchable(root)
         done = gossamer("forget", url, "--dir", root, "--yes")
         assert done.returncode == 0 and "1 record erased" in done.stderr and "backups" in done.stderr
 
         assert_gone(root, url, before)
-        assert ask("import", exported, "--dir", root)[0] == 0  # an archive from before does not bring it back,
+        assert run("import", exported, "--dir", root)[0] == 0  # an older archive does not bring it back,
         assert searchable(root) == before - {url}
         asyncio.run(build_again(Directory(root), AGENT, real_outside()))  # nor does a rebuild,
         assert searchable(root) == before - {url}
-        visits = site.hits.count(f"/{PAGE}")
+        fetches = site.hits.count(f"/{PAGE}")
         crawled(site, root, site.root + "docs/")  # nor the next crawl,
-        assert site.hits.count(f"/{PAGE}") == visits == 1
+        assert site.hits.count(f"/{PAGE}") == fetches == 1
         with pytest.raises(ConfigError, match="forget --allow"):
-            asyncio.run(crawl_from(url, root))  # even when it is named as a seed,
+            asyncio.run(crawl_from(url, root))  # even if it is given as a seed,
         assert_gone(root, url, before)
 
-        assert ask("forget", "--allow", url, "--dir", root)[0] == 0  # until somebody allows it
-        assert ask("forget", "--allow", url, "--dir", root)[0] == 1
+        assert run("forget", "--allow", url, "--dir", root)[0] == 0  # until it is allowed again
+        assert run("forget", "--allow", url, "--dir", root)[0] == 1
         crawled(site, root, url)
         assert site.hits.count(f"/{PAGE}") == 2 and searchable(root) == before
 
@@ -134,31 +134,31 @@ async def crawl_from(url: str, root: Path) -> None:
 
 def assert_gone(root: Path, url: str, before: set[str]) -> None:
     assert searchable(root) == before - {url}
-    assert ask("search", SECRET, "--dir", root)[0] == 1
+    assert run("search", SECRET, "--dir", root)[0] == 1
     query = f'ASK {{ GRAPH ?g {{ ?s ?p ?o FILTER (contains(lcase(str(?o)), "{SECRET}")) }} }}'
-    assert "true" not in ask("sparql", query, "--dir", root)[1].lower()
-    assert "true" not in ask("sparql", f"ASK {{ GRAPH ?g {{ <{url}> ?p ?o }} }}", "--dir", root)[1].lower()
-    code, told = ask("why", url, "--dir", root)
-    assert code == 1 and "forgotten rejects it" in told and "none yet" in told
-    with Catalogue(Directory(root), DiskFiles()) as catalogue:  # what history and copies ask
+    assert "true" not in run("sparql", query, "--dir", root)[1].lower()
+    assert "true" not in run("sparql", f"ASK {{ GRAPH ?g {{ <{url}> ?p ?o }} }}", "--dir", root)[1].lower()
+    code, reasons = run("why", url, "--dir", root)
+    assert code == 1 and "forgotten rejects it" in reasons and "none yet" in reasons
+    with Catalogue(Directory(root), DiskFiles()) as catalogue:  # which history and copies use
         assert catalogue.versions(Url(url)) == []
     with closing(read_only(root / "state.db")) as state:
         assert url not in {one[0] for one in every_end(state)}
         assert tallies.counts(state).pages == len(before) - 1
-    assert holders(root, SECRET) == []
+    assert files_with(root, SECRET) == []
 
 
-def test_F_A6_a_host_that_is_forgotten_takes_its_robots_txt_with_it_and_leaves_the_others(tmp_path: Path) -> None:
+def test_F_A6_a_host_is_forgotten_with_its_robots_txt_and_other_hosts_stay(tmp_path: Path) -> None:
     root = tmp_path / "data"
     with secret_site().serving() as site, Site(harbour(2)).serving() as other:
         site.pages = {**site.pages, "/robots.txt": f"# {SECRET}\nUser-agent: *\nDisallow: /private/\n"}
         crawled(other, root, site.root)
         name = f"127.0.0.1:{site.port}"
-        assert holders(root, SECRET) and any(url.startswith(site.root) for url in searchable(root))
-        assert ask("forget", name, "--dir", root, "--yes")[0] == 0
+        assert files_with(root, SECRET) and any(url.startswith(site.root) for url in searchable(root))
+        assert run("forget", name, "--dir", root, "--yes")[0] == 0
         assert all(url.startswith(other.root) for url in searchable(root)) and len(searchable(root)) == 6
-        assert holders(root, SECRET) == []
-        assert ask("why", "--host", f"http://{name}/", "--dir", root)[0] == 1
+        assert files_with(root, SECRET) == []
+        assert run("why", "--host", f"http://{name}/", "--dir", root)[0] == 1
         with closing(read_only(root / "state.db")) as state:
             counts = tallies.counts(state)
             rows = {
@@ -167,7 +167,7 @@ def test_F_A6_a_host_that_is_forgotten_takes_its_robots_txt_with_it_and_leaves_t
             }
         assert (counts.known, counts.hosts, counts.captures) == (rows["addresses"], 1, rows["captures"])
         assert rows["hosts"] == rows["robots"] == rows["seeds"] == 1 and rows["ends"] == sum(counts.by_reason.values())
-        assert json.loads(ask("forget", "--list", "--dir", root, "--json")[1])[0]["is_host"]
+        assert json.loads(run("forget", "--list", "--dir", root, "--json")[1])[0]["is_host"]
         hits = len(site.hits)
         crawled(other, root)
         assert len(site.hits) == hits
@@ -177,74 +177,74 @@ def test_F_A6_a_host_that_is_forgotten_takes_its_robots_txt_with_it_and_leaves_t
         assert searchable(copy.root) == searchable(root)
 
 
-class Cut(Exception):
+class Interrupted(Exception):
     pass
 
 
-def cutting(step: str) -> Tell:
+def interrupting(step: str) -> Tell:
     def tell(event: str, /, **facts: object) -> None:
         if event == step:
-            raise Cut
+            raise Interrupted
 
     return tell
 
 
-def test_cut_short_at_any_step_it_is_kept_out_at_once_and_the_next_time_it_is_ended(tmp_path: Path) -> None:
+def test_if_interrupted_at_any_step_the_page_stays_hidden_and_the_next_run_completes_it(tmp_path: Path) -> None:
     root, outside = tmp_path / "data", real_outside()
     with secret_site().serving() as site:
         crawled(site, root)
         entries = entries_of([site.root + PAGE], outside.clock.now())
         directory = Directory(root)
         for step in ("forget.begun", "forget.hidden", "compaction.placed", "compaction.switched", "forget.dropped"):
-            with pytest.raises(Cut):
-                asyncio.run(forget(directory, entries, AGENT, outside, cutting(step)))
-            told = ask("forget", "--list", "--dir", root)[1]
-            assert "not finished" in told
-        assert json.loads(ask("status", "--dir", root, "--json")[1])["forgetting"] == [site.root + PAGE]
-        asyncio.run(build_again(directory, AGENT, outside))  # whoever makes the views again does not bring it back
+            with pytest.raises(Interrupted):
+                asyncio.run(forget(directory, entries, AGENT, outside, interrupting(step)))
+            listed = run("forget", "--list", "--dir", root)[1]
+            assert "not finished" in listed
+        assert json.loads(run("status", "--dir", root, "--json")[1])["forgetting"] == [site.root + PAGE]
+        asyncio.run(build_again(directory, AGENT, outside))  # a rebuild does not bring it back
         assert site.root + PAGE not in searchable(root)
-        assert ask("forget", "--dir", root, "--yes")[0] == 0  # goes on with what was begun
-        assert "begun" not in ask("forget", "--list", "--dir", root)[1]
-        assert holders(root, SECRET) == [] and len(searchable(root)) == 6
+        assert run("forget", "--dir", root, "--yes")[0] == 0  # continues
+        assert "begun" not in run("forget", "--list", "--dir", root)[1]
+        assert files_with(root, SECRET) == [] and len(searchable(root)) == 6
 
 
-def test_quickly_it_is_found_no_more_and_the_rest_stays_as_it_is(tmp_path: Path) -> None:
+def test_with_quick_the_page_is_no_longer_found_and_the_others_are_unchanged(tmp_path: Path) -> None:
     root, outside = tmp_path / "data", real_outside()
     words = past.kettle(words=f"A {SECRET} of steel, and nothing else in the whole shop is like it.", name="Bad")
     taken = [past.captured(Url(f"https://shop.test/{n}"), past.START_AT + n, past.kettle(f"{n}.00")) for n in range(3)]
     unwanted = past.captured(Url("https://shop.test/bad"), past.START_AT, words)
-    directory = past.collection(root, [*taken, unwanted])  # the views lag: they have read nothing yet
-    told = json.loads(ask("forget", unwanted.url, "--dir", root, "--yes", "--quick", "--json")[1])
-    assert told["erased"]["archive"]["records"] == 1 and any("deleted parts" in words for words in told["not_reached"])
+    directory = past.collection(root, [*taken, unwanted])  # the views are behind: they have read nothing yet
+    data = json.loads(run("forget", unwanted.url, "--dir", root, "--yes", "--quick", "--json")[1])
+    assert data["erased"]["archive"]["records"] == 1 and any("deleted parts" in text for text in data["not_reached"])
     assert searchable(root) == {one.url.text for one in taken}
-    assert ask("search", SECRET, "--dir", root)[0] == 1
-    assert "false" in ask("sparql", f"ASK {{ GRAPH <{unwanted.url}> {{ ?s ?p ?o }} }}", "--dir", root)[1].lower()
-    assert holders(directory.archive, SECRET) == []
+    assert run("search", SECRET, "--dir", root)[0] == 1
+    assert "false" in run("sparql", f"ASK {{ GRAPH <{unwanted.url}> {{ ?s ?p ?o }} }}", "--dir", root)[1].lower()
+    assert files_with(directory.archive, SECRET) == []
     before = held(root)
     asyncio.run(build_again(directory, AGENT, outside))
-    assert holders(root, SECRET) == [] and searchable(root) == {one.url.text for one in taken}
+    assert files_with(root, SECRET) == [] and searchable(root) == {one.url.text for one in taken}
     assert held(root).facts == before.facts and held(root).sources == before.sources
 
 
-def test_M_A6_compacting_keeps_the_views_as_they_are_and_backups_work_after_it(tmp_path: Path) -> None:
+def test_M_A6_compaction_leaves_the_views_unchanged_and_backups_work_after_it(tmp_path: Path) -> None:
     root, outside, files = tmp_path / "data", real_outside(), DiskFiles()
     directory = past.collection(root, [kettle_of(day) for day in range(4)])
     past.keep(directory, [kettle_of(day) for day in range(4, 8)])
     asyncio.run(build_again(directory, AGENT, outside))
     before, names = held(root), files.names(directory.archive)
-    nothing = json.loads(ask("compact", "--dir", root, "--json")[1])
+    nothing = json.loads(run("compact", "--dir", root, "--json")[1])
     assert nothing == {"retain": "all", "is_dry_run": False, "records": 0, "bytes": 0, "volumes": 0, "kept": 0}
-    expected = json.loads(ask("compact", "--keep", "last:2", "--dry-run", "--dir", root, "--json")[1])
+    expected = json.loads(run("compact", "--keep", "last:2", "--dry-run", "--dir", root, "--json")[1])
     assert files.names(directory.archive) == names
     directory.config.write_text('[archive]\nretain = "last:2"\n')
-    assert json.loads(ask("status", "--dir", root, "--json")[1])["droppable"]["records"] == 6
-    done = json.loads(ask("compact", "--dir", root, "--json")[1])
+    assert json.loads(run("status", "--dir", root, "--json")[1])["droppable"]["records"] == 6
+    done = json.loads(run("compact", "--dir", root, "--json")[1])
     assert done["records"] == expected["records"] == 6 and done["bytes"] > 0
     assert held(root) == before and len(files.names(directory.archive)) == 1
 
     past.keep(directory, [kettle_of(8)])
     mark_finished(directory, outside)
-    assert asyncio.run(followed(directory, AGENT, outside)) == 1  # the new one only: what was read is not read again
+    assert asyncio.run(followed(directory, AGENT, outside)) == 1  # only the new record is read
     newer = held(root)
     assert newer != before
     copy = Directory(tmp_path / "copy")
@@ -258,75 +258,75 @@ def kettle_of(day: int) -> Capture:
     return past.captured(past.SHOP, past.START_AT + day * past.DAY, past.kettle(f"{day}.00", f"Day {day} of a kettle."))
 
 
-def test_while_a_crawl_runs_it_is_refused_with_what_to_do(tmp_path: Path) -> None:
+def test_during_a_crawl_it_is_refused_with_advice(tmp_path: Path) -> None:
     root = past.collection(tmp_path / "data", [kettle_of(1)]).root
     lock = DiskFiles().lock(root / "writer.lock", "pid 1 (crawl, since today)")
     assert not isinstance(lock, str)
     try:
         for words in (("compact", "--keep", "last:1"), ("forget", "example.org", "--yes")):
             with pytest.raises(DirectoryBusy, match="stop it first"):
-                ask(*words, "--dir", root)
-        assert ask("compact", "--keep", "last:1", "--dry-run", "--dir", root)[0] == 0
-        assert ask("forget", "example.org", "--dry-run", "--dir", root)[0] == 0
+                run(*words, "--dir", root)
+        assert run("compact", "--keep", "last:1", "--dry-run", "--dir", root)[0] == 0
+        assert run("forget", "example.org", "--dry-run", "--dir", root)[0] == 0
     finally:
         lock.release()
 
 
-def test_what_cannot_be_meant_is_refused_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_arguments_are_refused_with_advice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = past.collection(tmp_path / "data", [kettle_of(1)]).root
     monkeypatch.setattr("sys.stdin", io.StringIO())
     with pytest.raises(ConfigError, match="--yes"):
-        ask("forget", "example.org", "--dir", root)
+        run("forget", "example.org", "--dir", root)
     with pytest.raises(ConfigError, match="name what to forget"):
-        ask("forget", "--dir", root)
+        run("forget", "--dir", root)
     with pytest.raises(ConfigError, match="neither a host"):
-        ask("forget", "who@example.org", "--dir", root)
+        run("forget", "who@example.org", "--dir", root)
     with pytest.raises(ConfigError, match="last:N"):
-        ask("compact", "--keep", "some", "--dir", root)
+        run("compact", "--keep", "some", "--dir", root)
 
 
-def test_what_was_never_met_is_kept_out_and_the_views_are_left_alone(tmp_path: Path) -> None:
+def test_an_unknown_host_is_excluded_and_the_views_are_unchanged(tmp_path: Path) -> None:
     directory, outside = past.collection(tmp_path / "data", [kettle_of(1)]), real_outside()
-    told: list[str] = []
+    events: list[str] = []
     entries = entries_of(["never.test"], outside.clock.now())
-    done = asyncio.run(forget(directory, entries, AGENT, outside, lambda event, /, **facts: told.append(event)))
-    assert (done.addresses, done.archive.records, done.pages) == (0, 0, None) and "forget.hidden" not in told
-    code, words = ask("why", "https://never.test/a", "--dir", directory.root)
+    done = asyncio.run(forget(directory, entries, AGENT, outside, lambda event, /, **facts: events.append(event)))
+    assert (done.addresses, done.archive.records, done.pages) == (0, 0, None) and "forget.hidden" not in events
+    code, words = run("why", "https://never.test/a", "--dir", directory.root)
     assert code == 1 and "forget --allow never.test" in words
 
 
-def test_F_A6_seeds_that_were_added_while_it_was_crawled_are_not_named_any_more(tmp_path: Path) -> None:
+def test_F_A6_commands_that_added_seeds_of_the_host_are_erased(tmp_path: Path) -> None:
     directory, outside = past.collection(tmp_path / "data", [kettle_of(1)]), real_outside()
     with Control(directory.control, outside.clock) as control:
         control.done(control.ask("seed", urls=[f"https://{SECRET}.test/"], reach="host"))
         control.ask("retire", host=f"{SECRET}.test", why="by hand")
-    assert holders(directory.root, SECRET)
+    assert files_with(directory.root, SECRET)
     asyncio.run(forget(directory, entries_of([f"{SECRET}.test"], 0), AGENT, outside, silent))
-    assert holders(directory.root, SECRET) == ["state.db"]  # the list of what was forgotten, as it says
-    assert ask("forget", "--allow", f"{SECRET}.test", "--dir", directory.root)[0] == 0
+    assert files_with(directory.root, SECRET) == ["state.db"]  # the list of erased entries
+    assert run("forget", "--allow", f"{SECRET}.test", "--dir", directory.root)[0] == 0
 
 
-def test_F_A6_what_was_forgotten_cannot_be_added_as_a_seed_from_the_web(tmp_path: Path) -> None:
+def test_F_A6_erased_urls_cannot_be_added_as_seeds_on_the_web_site(tmp_path: Path) -> None:
     directory, outside = past.collection(tmp_path / "data", [kettle_of(1)]), real_outside()
     asyncio.run(forget(directory, entries_of(["127.0.0.1:81", "127.0.0.1/gone"], 0), AGENT, outside, silent))
     settings = Settings(fetch=FetchSettings(allow_addresses=("127.0.0.1",)))
     with Control(directory.control, outside.clock) as control:
         intake = SeedIntake(directory, lambda: settings, outside, control, lambda: False)
-        given = ["http://127.0.0.1:81/x", "https://127.0.0.1/gone", "http://127.0.0.1/stays"]
-        taken = asyncio.run(intake.add(given, "host", ""))
+        urls = ["http://127.0.0.1:81/x", "https://127.0.0.1/gone", "http://127.0.0.1/stays"]
+        taken = asyncio.run(intake.add(urls, "host", ""))
     assert taken.taken == 1 and len(taken.left_out) == 2 and all("--allow" in words for words in taken.left_out)
     with closing(read_only(directory.state)) as state:
         assert [url.text for url, _ in stored_seeds(state)] == ["http://127.0.0.1/stays"]
 
 
-def test_what_may_have_been_meant_too_is_named_and_stays(tmp_path: Path) -> None:
-    addresses = ["https://shop.test/a", "https://shop.test/b", "https://www.shop.test/a", "https://notshop.test/a"]
-    taken = [past.captured(Url(text), past.START_AT, past.kettle()) for text in addresses]
+def test_similar_hosts_and_copies_are_reported_and_stay(tmp_path: Path) -> None:
+    urls = ["https://shop.test/a", "https://shop.test/b", "https://www.shop.test/a", "https://notshop.test/a"]
+    taken = [past.captured(Url(text), past.START_AT, past.kettle()) for text in urls]
     other = past.captured(Url("https://shop.test/other"), past.START_AT, past.kettle("9.00"))
     directory = past.collection(tmp_path / "data", [*taken, other])
-    told = json.loads(ask("forget", "shop.test/a", "--dry-run", "--json", "--dir", directory.root)[1])["erased"]
-    assert told["copies"] == ["https://notshop.test/a", "https://shop.test/b", "https://www.shop.test/a"]
-    assert told["alike"] == []
+    erased = json.loads(run("forget", "shop.test/a", "--dry-run", "--json", "--dir", directory.root)[1])["erased"]
+    assert erased["copies"] == ["https://notshop.test/a", "https://shop.test/b", "https://www.shop.test/a"]
+    assert erased["alike"] == []
     done = gossamer("forget", "shop.test", "--yes", "--dir", directory.root)
     assert "the same bytes are kept at https://notshop.test/a, https://www.shop.test/a\n" in done.stderr
     assert "not named, so they stay: www.shop.test\n" in done.stderr and "3 records erased" in done.stderr
@@ -350,6 +350,6 @@ def test_what_may_have_been_meant_too_is_named_and_stays(tmp_path: Path) -> None
         (" bücher.example. ", "xn--bcher-kva.example", True),
     ],
 )
-def test_a_bare_name_is_a_host_and_anything_with_a_path_a_page(text: str, name: str, is_host: bool) -> None:
+def test_a_bare_name_is_a_host_and_a_name_with_a_path_is_a_page(text: str, name: str, is_host: bool) -> None:
     (entry,) = entries_of([text], 0)
     assert (entry.name, entry.is_host) == (name, is_host)

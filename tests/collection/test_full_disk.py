@@ -1,4 +1,4 @@
-"""A disk that is full for a while: everything waits and goes on (FAULTS X11). On a real, small file system."""
+"""A disk that is full for a while: every process waits and continues (FAULTS X11). On a real, small file system."""
 
 import json
 import os
@@ -36,13 +36,13 @@ def free(disk: Path) -> int:
 
 @contextmanager
 def filled(disk: Path, leave: int) -> Iterator[None]:
-    """No room but so many bytes, and none that is given back meanwhile: merges end, and engines remove their files."""
+    """Fill the disk up to `leave` bytes, and again when space is freed: merges end, and databases remove files."""
     over, full = threading.Event(), threading.Event()
 
     def fill() -> None:
         with (disk / "ballast").open("wb", buffering=0) as ballast:
             while not over.wait(0.005):
-                with suppress(OSError):  # somebody else was faster
+                with suppress(OSError):  # another process took the space first
                     for piece in (MIB, 4096):
                         while free(disk) - leave >= piece:
                             ballast.write(bytes(piece))
@@ -60,7 +60,7 @@ def filled(disk: Path, leave: int) -> Iterator[None]:
 
 
 def web() -> dict[str, str]:
-    """Pages of about 30 kB that have no word in common: nothing in them looks like a trap."""
+    """Pages of about 30 kB without a word in common, so that none looks like a trap."""
     names = [f"/{chr(97 + number % 26)}{number}/of-{number * number}" for number in range(PAGES)]
     texts = [" ".join(f"w{number * 2000 + word:x}" for word in range(4000)) for number in range(PAGES)]
     pages = {name: page(f"Lamp {text[:9]}", text) for name, text in zip(names, texts, strict=True)}
@@ -68,11 +68,11 @@ def web() -> dict[str, str]:
 
 
 def state_of(root: Path) -> dict[str, object]:
-    told = json.loads(gossamer("status", "--dir", root, "--json").stdout)
-    return {process["name"]: process for process in told["processes"]} | {"hints": told["hints"]}
+    status = json.loads(gossamer("status", "--dir", root, "--json").stdout)
+    return {process["name"]: process for process in status["processes"]} | {"hints": status["hints"]}
 
 
-@pytest.mark.parametrize(("leave", "low_water_mib"), [(20 * MIB, "40"), (0, "0")], ids=["below the mark", "no byte"])
+@pytest.mark.parametrize(("leave", "low_water_mib"), [(20 * MIB, "40"), (0, "0")], ids=["below the limit", "no byte"])
 def test_F_X11_a_crawl_waits_while_the_disk_is_full_and_loses_nothing(
     small_disk: Path, leave: int, low_water_mib: str
 ) -> None:
@@ -82,8 +82,8 @@ def test_F_X11_a_crawl_waits_while_the_disk_is_full_and_loses_nothing(
             "crawl", site.root, "--dir", root, *QUICK, "--json", GOSSAMER_ARCHIVE_LOW_WATER_MIB=low_water_mib
         )
         try:
-            wait_until(lambda: len(site.hits) > PAGES // 4, "the crawl starts")
-            site.is_open.clear()  # it does not come to its end before the disk is full
+            wait_until(lambda: len(site.hits) > PAGES // 4, "the crawl did not start")
+            site.is_open.clear()  # the crawl cannot end before the disk is full
             with filled(small_disk, leave):
                 site.is_open.set()
                 hits = -1
@@ -96,13 +96,13 @@ def test_F_X11_a_crawl_waits_while_the_disk_is_full_and_loses_nothing(
                     assert state_of(root)["crawler"]["low_disk"] is True  # type: ignore[index]
                 assert state_of(root)["hints"], "status says that the disk is full"
                 if not leave:
-                    time.sleep(20)  # longer than an indexer takes to die six times
+                    time.sleep(20)  # longer than an indexer takes to fail six times
                 assert crawl.poll() is None, crawl.communicate()
-            out, told = crawl.communicate(timeout=300)
+            out, err = crawl.communicate(timeout=300)
         finally:
             crawl.kill()
-    assert crawl.returncode == 0, told
-    assert "Traceback" not in told, told
+    assert crawl.returncode == 0, err
+    assert "Traceback" not in err, err
     events = [json.loads(line) for line in out.splitlines()]
     assert {event["event"] for event in events} & {"disk.low", "disk.full"}
     assert len(searchable(root)) == PAGES + 1

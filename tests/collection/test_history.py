@@ -1,4 +1,4 @@
-"""`gossamer history`: when, how, what; and every version in folders."""
+"""`gossamer history`: the versions of a page, their differences, and the export of all versions to folders."""
 
 import asyncio
 import gzip
@@ -37,7 +37,7 @@ NEXT = Url("https://shop.test/kettle/big")
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Directory:
-    """Six visits to a kettle: first seen, another menu, another price, gone, other words, the same."""
+    """Six fetches of a page: first seen, another menu, another price, gone, other words, the same."""
     sings = kettle("18.00", f"A kettle that sings{ESCAPE} all day.")
     taken = [
         captured(SHOP, START_AT, kettle()),
@@ -51,7 +51,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Directory:
     return collection(tmp_path_factory.mktemp("past") / "shop", taken)
 
 
-def told(capsys: pytest.CaptureFixture[str], kept: Directory, *what: str, **more: object) -> str:
+def output(capsys: pytest.CaptureFixture[str], kept: Directory, *what: str, **more: object) -> str:
     assert history(*what, dir=kept.root, **more) == 0  # type: ignore[arg-type]
     return capsys.readouterr().out
 
@@ -64,7 +64,7 @@ def changes(versions: list[CaptureVersion]) -> list[tuple[str, ...] | None]:
     return [version.changes for version in versions]
 
 
-def test_M_B4_every_visit_is_told_with_the_kind_of_its_change(kept: Directory) -> None:
+def test_M_B4_every_fetch_is_listed_with_the_kind_of_its_change(kept: Directory) -> None:
     found = timeline(kept)
     expected = [None, ("bytes",), ("bytes", "facts"), None, ("bytes", "text"), ()]
     assert changes(found.versions) == expected and found.earlier == 0
@@ -73,31 +73,31 @@ def test_M_B4_every_visit_is_told_with_the_kind_of_its_change(kept: Directory) -
     assert found.versions[3].note == "answered 404" and found.versions[0].fact_count == 9
 
 
-def test_the_newest_versions_alone_are_compared_with_the_one_before_them_too(kept: Directory) -> None:
+def test_the_newest_versions_are_compared_with_the_one_before_them_too(kept: Directory) -> None:
     found = timeline(kept, most=2)
-    assert changes(found.versions) == [("bytes", "text"), ()], "with the one before that was a page"
+    assert changes(found.versions) == [("bytes", "text"), ()], "compared with the last version that was a page"
     assert changes(timeline(kept, most=4).versions)[0] == ("bytes", "facts")
     assert found.earlier == 4 and found.versions[0].number == 5
 
 
-def test_the_table_says_when_and_how(capsys: pytest.CaptureFixture[str], kept: Directory) -> None:
-    lines = told(capsys, kept, SHOP.text).splitlines()
+def test_the_table_has_times_and_changes(capsys: pytest.CaptureFixture[str], kept: Directory) -> None:
+    lines = output(capsys, kept, SHOP.text).splitlines()
     assert lines[0] == SHOP.text and "first seen" in lines[2] and "bytes only" in lines[3]
     assert all(" utf-8 " in line for line in lines[2:5])
     assert lines[4].rstrip().endswith("facts") and lines[6].rstrip().endswith("text")
 
 
-def test_the_last_change_is_shown_line_by_line_and_commands_no_terminal(
+def test_the_last_change_is_shown_line_by_line_without_control_characters(
     capsys: pytest.CaptureFixture[str], kept: Directory
 ) -> None:
-    out = told(capsys, kept, SHOP.text, diff=True)
+    out = output(capsys, kept, SHOP.text, diff=True)
     assert "- Kettle A kettle that whistles." in out and "+ Kettle A kettle that sings" in out
     assert "\x1b" not in out and "\x07" not in out
     assert "facts (" not in out
 
 
 def test_two_versions_are_compared_by_number_or_by_time(capsys: pytest.CaptureFixture[str], kept: Directory) -> None:
-    out = told(capsys, kept, SHOP.text, "1", "2026-11-03", json=True)
+    out = output(capsys, kept, SHOP.text, "1", "2026-11-03", json=True)
     found = json.loads(out)
     assert found["changes"] == ["bytes", "facts"] and found["text"] == []
     assert [line.partition(" ")[2] for line in found["facts"]["added"]] == ['<http://schema.org/price> "18.00" .']
@@ -105,27 +105,27 @@ def test_two_versions_are_compared_by_number_or_by_time(capsys: pytest.CaptureFi
 
 
 def test_M_Z9_a_page_is_shown_as_it_was(capsys: pytest.CaptureFixture[str], kept: Directory) -> None:
-    found = json.loads(told(capsys, kept, SHOP.text, at="2026-11-02", json=True))
+    found = json.loads(output(capsys, kept, SHOP.text, at="2026-11-02", json=True))
     assert found["fetched_at"].startswith("2026-11-02T08:00:00") and "whistles" in found["text"]
     assert any('"20.00"' in fact for fact in found["facts"]) and found["extractor"] == extractor()
-    out = told(capsys, kept, SHOP.text, at="2026-11-04T12:00:00Z", facts=True)
-    assert '"18.00"' in out and len(out.splitlines()) == 9, "when it was gone, the last that was there"
+    out = output(capsys, kept, SHOP.text, at="2026-11-04T12:00:00Z", facts=True)
+    assert '"18.00"' in out and len(out.splitlines()) == 9, "the last version before it was gone"
 
 
-def test_M_Z9_a_page_that_was_gone_is_told_as_gone_with_the_last_version_before(
+def test_M_Z9_a_page_that_was_gone_is_shown_as_gone_with_the_last_version_before(
     capsys: pytest.CaptureFixture[str], kept: Directory
 ) -> None:
-    found = json.loads(told(capsys, kept, SHOP.text, at="2026-11-04T12:00:00Z", json=True))
+    found = json.loads(output(capsys, kept, SHOP.text, at="2026-11-04T12:00:00Z", json=True))
     assert found["gone_at"].startswith("2026-11-04T08:00:00") and found["gone_status"] == 404
     assert found["fetched_at"].startswith("2026-11-03T08:00:00") and "whistles" in found["text"]
     assert history(SHOP.text, at="2026-11-04T12:00:00Z", dir=kept.root) == 0
-    said = capsys.readouterr()
-    assert "gone by then: it answered 404 on 2026-11-04 08:00:00 UTC" in said.err and "whistles" in said.out
-    later = json.loads(told(capsys, kept, SHOP.text, at="2026-11-05T12:00:00Z", json=True))
+    printed = capsys.readouterr()
+    assert "gone by then: it answered 404 on 2026-11-04 08:00:00 UTC" in printed.err and "whistles" in printed.out
+    later = json.loads(output(capsys, kept, SHOP.text, at="2026-11-05T12:00:00Z", json=True))
     assert later["gone_at"] is None and "sings" in later["text"]
 
 
-def test_the_time_line_says_gone_and_back_and_counts_visits_that_found_nothing_new(
+def test_the_timeline_has_gone_and_back_and_counts_fetches_without_a_change(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     days = [(kettle(), 200), ("", 304), ("", 304), ("gone", 410), ("gone", 410), ("busy", 503), (kettle(), 200)]
@@ -137,24 +137,22 @@ def test_the_time_line_says_gone_and_back_and_counts_visits_that_found_nothing_n
     assert [one.seen_again for one in found.versions] == [2, 0, 0, 0, 0] and len(found.seen_again) == 2
     late = timeline(directory, most=2)
     assert [one.is_back for one in late.versions] == [False, True] and late.seen_again == []
-    out = told(capsys, directory, SHOP.text)
+    out = output(capsys, directory, SHOP.text)
     assert "2 fetches found it unchanged" in out and "gone (answered 410)" in out and "back" in out
 
 
-def test_the_page_itself_comes_out_byte_by_byte(capfdbinary: pytest.CaptureFixture[bytes], kept: Directory) -> None:
+def test_the_page_is_printed_byte_for_byte(capfdbinary: pytest.CaptureFixture[bytes], kept: Directory) -> None:
     assert history(SHOP.text, at="2026-11-01", html=True, dir=kept.root) == 0
     assert capfdbinary.readouterr().out == kettle().encode()
 
 
-def test_an_address_without_a_scheme_is_the_one_that_was_kept(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_url_without_a_scheme_is_the_one_that_was_stored(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     plain = Url("http://plain.test/")
     directory = collection(tmp_path, [captured(plain, START_AT, kettle())])
-    assert told(capsys, directory, "plain.test").splitlines()[0] == plain.text
+    assert output(capsys, directory, "plain.test").splitlines()[0] == plain.text
 
 
-def test_a_capture_that_no_reader_survives_is_told_and_the_others_compared(kept: Directory) -> None:
+def test_a_capture_that_crashes_readers_is_reported_and_the_others_compared(kept: Directory) -> None:
     async def call(payload: bytes) -> bytes:
         if b"18.00" in payload:
             raise WorkerLost("memory")
@@ -170,17 +168,17 @@ def test_a_capture_that_no_reader_survives_is_told_and_the_others_compared(kept:
 PRICES = "SELECT ?price { ?offer <http://schema.org/price> ?price } ORDER BY ?price"
 
 
-def test_M_Z9_sparql_is_answered_as_of_a_moment(capsys: pytest.CaptureFixture[str], kept: Directory) -> None:
-    found = json.loads(told(capsys, kept, at="2026-11-02", sparql=PRICES, site="shop.test", json=True))
+def test_M_Z9_sparql_is_answered_as_of_a_time(capsys: pytest.CaptureFixture[str], kept: Directory) -> None:
+    found = json.loads(output(capsys, kept, at="2026-11-02", sparql=PRICES, site="shop.test", json=True))
     assert [row["price"]["value"] for row in found["answer"]["results"]["bindings"]] == ["20.00"]
     assert found["extractor"] == extractor() and found["pages"] == 1 and found["unread"] == 0
     assert history(at="2026-11-07", sparql=PRICES, dir=kept.root) == 0
-    said = capsys.readouterr()
-    assert said.out.split() == ["?price", '"18.00"', '"99.00"'] and f"read by {extractor()}" in said.err
+    printed = capsys.readouterr()
+    assert printed.out.split() == ["?price", '"18.00"', '"99.00"'] and f"read by {extractor()}" in printed.err
 
 
 @pytest.mark.parametrize(
-    ("what", "more", "trouble", "words"),
+    ("what", "more", "error", "message"),
     [
         ((), {}, ConfigError, "give a URL"),
         (("mailto:me",), {}, ConfigError, "not the URL of a page"),
@@ -195,10 +193,10 @@ def test_M_Z9_sparql_is_answered_as_of_a_moment(capsys: pytest.CaptureFixture[st
         ((SHOP.text,), {"at": "2026-11-02", "text": True, "html": True}, ConfigError, "choose one"),
     ],
 )
-def test_what_cannot_be_is_refused_in_words(
-    kept: Directory, what: tuple[str, ...], more: dict[str, object], trouble: type[Exception], words: str
+def test_invalid_arguments_are_refused(
+    kept: Directory, what: tuple[str, ...], more: dict[str, object], error: type[Exception], message: str
 ) -> None:
-    with pytest.raises(trouble, match=words):
+    with pytest.raises(error, match=message):
         history(*what, dir=kept.root, **more)  # type: ignore[arg-type]
 
 
@@ -208,7 +206,7 @@ def test_a_page_that_never_changed_says_so(tmp_path: Path) -> None:
         chosen(past(directory).versions(SHOP), (), SHOP)
 
 
-# The folders.
+# Export to folders.
 
 
 def written(directory: Directory, folder: Path) -> ExportedHistory:
@@ -223,7 +221,7 @@ def tree(folder: Path) -> dict[str, bytes]:
     }
 
 
-def test_M_B4_each_crawl_is_a_folder_of_domains_of_paths_with_the_html_in_it(kept: Directory, tmp_path: Path) -> None:
+def test_M_B4_each_crawl_is_a_folder_with_domains_paths_and_their_html(kept: Directory, tmp_path: Path) -> None:
     assert written(kept, tmp_path / "out") == ExportedHistory(pages=6, known=0, unread=0, crawls=5)
     found = tree(tmp_path / "out")
     assert found["2026-11-01T08-00-00Z/shop.test/kettle/page.html"] == kettle().encode()
@@ -233,10 +231,10 @@ def test_M_B4_each_crawl_is_a_folder_of_domains_of_paths_with_the_html_in_it(kep
     assert len(listed) == 3 and listed[1].split("\t")[:2] == ["shop.test/kettle/page.html", SHOP.text]
 
 
-def test_M_B4_each_run_is_a_folder_named_by_its_start_and_each_day_of_one_that_comes_back(tmp_path: Path) -> None:
+def test_M_B4_each_run_is_a_folder_named_by_its_start_and_each_day_of_a_run_with_revisits(tmp_path: Path) -> None:
     urls = [Url(f"https://a.test/{number}") for number in range(8)]
-    moments = [0, 10, 24, 30, 49, 50, 73, 200]
-    taken = [captured(url, START_AT + hour * HOUR, kettle()) for url, hour in zip(urls, moments, strict=True)]
+    hours = [0, 10, 24, 30, 49, 50, 73, 200]
+    taken = [captured(url, START_AT + hour * HOUR, kettle()) for url, hour in zip(urls, hours, strict=True)]
     directory = collection(tmp_path / "c", taken)
     runs = (
         CrawlRun(START_AT + 9 * HOUR, START_AT + 25 * HOUR, is_over=True),
@@ -246,14 +244,16 @@ def test_M_B4_each_run_is_a_folder_named_by_its_start_and_each_day_of_one_that_c
     chronicle.write(real_outside().files, directory.root, Chronicle(runs))
     written(directory, tmp_path / "out")
     found = {name.split("/")[2]: name.split("/")[0] for name in tree(tmp_path / "out") if name.endswith(".html")}
-    assert found["0"] == "2026-11-01T08-00-00Z", "before any that is known of: its day"
-    assert found["1"] == found["2"] == "2026-11-01T17-00-00Z", "one crawl, over midnight"
-    assert found["3"] == "2026-11-02T13-00-00Z", "one that was killed"
-    assert found["4"] == found["5"] == "2026-11-03T09-00-00Z" and found["6"] == "2026-11-04T09-00-00Z", "its days"
-    assert found["7"] == "2026-11-09T16-00-00Z", "after the end of the last: taken in from elsewhere"
+    assert found["0"] == "2026-11-01T08-00-00Z", "before any known run: its day"
+    assert found["1"] == found["2"] == "2026-11-01T17-00-00Z", "one run, past midnight"
+    assert found["3"] == "2026-11-02T13-00-00Z", "a run that was killed"
+    assert found["4"] == found["5"] == "2026-11-03T09-00-00Z" and found["6"] == "2026-11-04T09-00-00Z", (
+        "the days of one run"
+    )
+    assert found["7"] == "2026-11-09T16-00-00Z", "after the last run: imported"
 
 
-def test_an_export_goes_on_where_it_was_stopped_and_takes_in_what_is_new(tmp_path: Path) -> None:
+def test_an_export_continues_where_it_was_stopped_and_adds_new_captures(tmp_path: Path) -> None:
     taken = [captured(Url(f"https://a.test/{number}"), START_AT + number, kettle(str(number))) for number in range(40)]
     directory = collection(tmp_path / "c", taken)
     stopped, whole = tmp_path / "stopped", tmp_path / "whole"
@@ -274,7 +274,7 @@ def test_an_export_goes_on_where_it_was_stopped_and_takes_in_what_is_new(tmp_pat
     assert tree(whole)[name] == kettle("new").encode(), "the same page twice on one day"
 
 
-def test_an_export_goes_on_after_a_compaction_and_keeps_what_the_archive_has_not(tmp_path: Path) -> None:
+def test_an_export_continues_after_a_compaction_and_keeps_versions_that_the_archive_dropped(tmp_path: Path) -> None:
     taken = [captured(SHOP, START_AT + hour * HOUR, kettle(str(hour))) for hour in range(4)]
     directory, out = collection(tmp_path / "c", taken), tmp_path / "out"
     assert written(directory, out).pages == 4
@@ -298,7 +298,7 @@ def test_an_export_goes_on_after_a_compaction_and_keeps_what_the_archive_has_not
     assert written(directory, out) == ExportedHistory(pages=0, known=2, unread=0, crawls=1)
 
 
-def test_a_line_of_a_table_that_was_torn_is_written_again(tmp_path: Path) -> None:
+def test_a_truncated_line_of_a_table_is_written_again(tmp_path: Path) -> None:
     taken = [captured(Url(f"https://a.test/{number}"), START_AT + number, kettle(str(number))) for number in range(3)]
     directory, out = collection(tmp_path / "c", taken), tmp_path / "out"
     written(directory, out)
@@ -307,7 +307,7 @@ def test_a_line_of_a_table_that_was_torn_is_written_again(tmp_path: Path) -> Non
     assert written(directory, out) == ExportedHistory(pages=1, known=2, unread=0, crawls=1) and tree(out) == before
 
 
-def test_a_folder_with_other_things_in_it_is_left_alone(kept: Directory, tmp_path: Path) -> None:
+def test_a_folder_with_other_files_is_not_changed(kept: Directory, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("do not touch")
     with pytest.raises(ConfigError, match="not empty"):
         written(kept, tmp_path)
@@ -350,9 +350,9 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("address", HOSTILE, ids=range(len(HOSTILE)))
-def test_no_address_leads_out_of_the_folder_or_to_a_name_no_disk_takes(address: str, tmp_path: Path) -> None:
-    url = url_of(address)
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_no_url_leads_out_of_the_folder_or_to_an_invalid_file_name(text: str, tmp_path: Path) -> None:
+    url = url_of(text)
     assert url is not None
     name = file_of(url, "text/html")
     parts = name.split("/")
@@ -360,18 +360,18 @@ def test_no_address_leads_out_of_the_folder_or_to_a_name_no_disk_takes(address: 
     assert all(part and part not in (".", "..") and len(part) <= LONGEST_NAME + 10 for part in parts)
     assert len(name) <= LONGEST_PATH + 300 and name.isascii() and name.isprintable() and "\\" not in name
     (tmp_path / name).parent.mkdir(parents=True)
-    (tmp_path / name).write_text("it can be")
+    (tmp_path / name).write_text("a valid name")
 
 
-def test_a_page_and_the_pages_below_it_never_want_the_same_name() -> None:
-    addresses = [
+def test_a_page_and_the_pages_below_it_never_have_the_same_name() -> None:
+    urls = [
         *HOSTILE,
         *(f"https://a.test/{path}" for path in ("a", "a/", "a/page", "a/page/", "a/page.html", "a/page.html/x")),
         *(f"https://a.test/{path}" for path in ("a/index", "a/index.html", "a/index.html/x", "a?b", "a/?b", "a%3Fb")),
         *(f"https://a.test/{path}" for path in ("a/b", "A", "a/%62", "a!b", "a/!62", "!~", "/")),
     ]
-    names = [file_of(url, "text/html") for url in map(url_of, addresses) if url is not None]
+    names = [file_of(url, "text/html") for url in map(url_of, urls) if url is not None]
     folders = {"/".join(name.split("/")[:depth]) for name in names for depth in range(1, name.count("/") + 1)}
     assert not folders & set(names)
-    assert len(set(names)) == len({url.text for url in map(url_of, addresses) if url is not None})
+    assert len(set(names)) == len({url.text for url in map(url_of, urls) if url is not None})
     assert numbered("a/page.html", 0) == "a/page.html" and numbered("a.b/page.html", 1) == "a.b/page!~2.html"

@@ -1,4 +1,4 @@
-"""Any moment of any past: the facts are those that were there."""
+"""Replays of the archive: at any time, the facts are those that the graph had then."""
 
 import asyncio
 import sqlite3
@@ -63,8 +63,8 @@ def facts_in(folder: Path) -> list[bytes]:
     return sorted(b"".join(page_facts(opened(checkpoint.folder))).splitlines())
 
 
-def live_at(folder: Path, taken: Sequence[Capture], at: int) -> list[bytes]:
-    """What a graph held that was fed while it happened, as the indexer feeds it: a page that is gone says nothing."""
+def live_facts(folder: Path, taken: Sequence[Capture], at: int) -> list[bytes]:
+    """The facts of a graph updated capture by capture, as by the indexer: a page that is gone has none."""
     outside = real_outside()
     with Graph(folder / "live", outside.files, outside.clock, silent) as graph:
         for capture in sorted(taken, key=lambda one: one.fetched_at):
@@ -82,7 +82,7 @@ def live_at(folder: Path, taken: Sequence[Capture], at: int) -> list[bytes]:
 
 @settings(max_examples=40, deadline=None)
 @given(PASTS, some.integers(-1, 13))
-def test_M_Z9_a_replay_of_any_moment_has_exactly_the_facts_that_were_there(
+def test_M_Z9_a_replay_of_any_time_has_exactly_the_facts_of_that_time(
     events: list[tuple[Url, int, str, int]], hour: int
 ) -> None:
     at = START_AT + hour * HOUR
@@ -95,10 +95,10 @@ def test_M_Z9_a_replay_of_any_moment_has_exactly_the_facts_that_were_there(
         folder = Path(scratch)
         directory = collection(folder / "collection", taken)
         asyncio.run(replay(past(directory), real_outside(), folder, at, None, MOST_PAGES, unheard))
-        assert facts_in(folder) == live_at(folder, taken, at)
+        assert facts_in(folder) == live_facts(folder, taken, at)
 
 
-def test_M_Z9_a_page_that_was_gone_states_nothing_at_that_moment_and_again_when_it_is_back(tmp_path: Path) -> None:
+def test_M_Z9_a_page_has_no_facts_while_it_is_gone_and_has_them_again_when_it_is_back(tmp_path: Path) -> None:
     taken = [
         captured(SHOP, START_AT, kettle(price="20.00")),
         captured(SHOP, START_AT + 2 * DAY, "no more", 410),
@@ -115,18 +115,16 @@ def test_M_Z9_a_page_that_was_gone_states_nothing_at_that_moment_and_again_when_
     assert found == [True, False, True, False]
 
 
-def test_a_site_alone_is_replayed_and_the_others_left_out(tmp_path: Path) -> None:
+def test_one_site_is_replayed_without_the_others(tmp_path: Path) -> None:
     taken = [captured(url, START_AT, kettle(price=str(number))) for url, number in zip(URLS, count(), strict=False)]
     directory = collection(tmp_path / "collection", taken)
-    done_so_far: list[str] = []
-    found = asyncio.run(
-        replay(past(directory), real_outside(), tmp_path, START_AT, Host("b.test"), 3, done_so_far.append)
-    )
-    assert (found.pages, found.unread) == (3, 0) and done_so_far[-1].endswith("3 of 3 pages")
+    progress: list[str] = []
+    found = asyncio.run(replay(past(directory), real_outside(), tmp_path, START_AT, Host("b.test"), 3, progress.append))
+    assert (found.pages, found.unread) == (3, 0) and progress[-1].endswith("3 of 3 pages")
     assert all(b"<https://b.test/" in line for line in facts_in(tmp_path)) and facts_in(tmp_path)
 
 
-def test_F_P12_the_same_moment_replayed_three_times_is_the_same_three_times(tmp_path: Path) -> None:
+def test_F_P12_three_replays_of_the_same_time_are_equal(tmp_path: Path) -> None:
     taken = [captured(url, START_AT + hour * HOUR, kettle(price=str(hour))) for hour in range(4) for url in URLS]
     directory = collection(tmp_path / "collection", taken)
     found = []
@@ -139,31 +137,31 @@ def test_F_P12_the_same_moment_replayed_three_times_is_the_same_three_times(tmp_
     assert found[0] == found[1] == found[2] and len(found[0][0]) == 9 * len(URLS)
 
 
-def test_too_many_pages_are_refused_in_words_before_any_is_read(tmp_path: Path) -> None:
+def test_too_many_pages_are_refused_before_any_is_read(tmp_path: Path) -> None:
     taken = [captured(url, START_AT, kettle()) for url in URLS]
     directory = collection(tmp_path / "collection", taken)
     with pytest.raises(QueryRefused, match=r"6 pages were in force .* --site"):
         asyncio.run(replay(past(directory), real_outside(), tmp_path, START_AT, None, 5, unheard))
 
 
-def test_a_capture_that_can_no_longer_be_read_is_counted_and_the_rest_replayed(tmp_path: Path) -> None:
+def test_an_unreadable_capture_is_counted_and_the_rest_replayed(tmp_path: Path) -> None:
     taken = [captured(SHOP, START_AT, kettle()), captured(URLS[0], START_AT + DAY, kettle())]
     directory = collection(tmp_path / "collection", taken)
-    spoil(directory)
+    damage_last_record(directory)
     found = asyncio.run(replay(past(directory), real_outside(), tmp_path, START_AT + DAY, None, 9, unheard))
     assert (found.pages, found.unread) == (1, 1)
 
 
 def sources(folder: Path) -> list[tuple[int, int, bytes]]:
-    """Where each fact comes from; none where replays keep no such records."""
+    """The provenance of each fact; empty if replays store none."""
     if not (folder / SOURCES).is_file():
         return []
     with closing(sqlite3.connect(folder / SOURCES)) as held:
         return sorted(held.execute("SELECT id, capture, record FROM records"))
 
 
-def spoil(directory: Directory) -> None:
-    """The last record's bytes are no longer what they were."""
+def damage_last_record(directory: Directory) -> None:
+    """Overwrite part of the last record."""
     volume = sorted(directory.archive.iterdir())[-1]
     octets = volume.read_bytes()
     volume.write_bytes(octets[:-200] + bytes(200))

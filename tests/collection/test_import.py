@@ -1,4 +1,4 @@
-"""What an import leaves out because the collection has it."""
+"""Captures that an import skips because the collection has them."""
 
 import asyncio
 from functools import partial
@@ -17,7 +17,7 @@ from gossamer.values.url import Url
 HOME, AT = Url("http://a.test/"), 1_790_000_000 * SECOND
 
 
-def answer(body: bytes, at: int = AT, url: Url = HOME) -> Capture:
+def response(body: bytes, at: int = AT, url: Url = HOME) -> Capture:
     return Capture(url, at, 200, "OK", (), body)
 
 
@@ -28,7 +28,7 @@ def kept(capture: Capture, number: int) -> Kept:
 
 
 async def imported(root: Path, *groups: list[Capture]) -> list[list[Capture]]:
-    """Which of each group were new when its turn came."""
+    """The captures of each group that were new when it was imported."""
     found, number = [], 0
     async with Database(root / "state.db", SystemClock(), silent) as database:
         for group in groups:
@@ -39,21 +39,21 @@ async def imported(root: Path, *groups: list[Capture]) -> list[list[Capture]]:
     return found
 
 
-def test_the_same_address_instant_and_body_are_taken_in_once(tmp_path: Path) -> None:
-    elsewhere, later = answer(b"x", url=Url("http://b.test/")), answer(b"x", AT + SECOND)
-    group = [answer(b"x"), elsewhere, answer(b"x"), later]
+def test_the_same_url_time_and_body_are_imported_once(tmp_path: Path) -> None:
+    elsewhere, later = response(b"x", url=Url("http://b.test/")), response(b"x", AT + SECOND)
+    group = [response(b"x"), elsewhere, response(b"x"), later]
     first, second = asyncio.run(imported(tmp_path, group, group))
-    assert first == [answer(b"x"), elsewhere, later] and second == []
+    assert first == [response(b"x"), elsewhere, later] and second == []
 
 
-def test_two_answers_within_one_second_are_both_kept_and_found_again(tmp_path: Path) -> None:
-    group = [answer(b"moved"), answer(b"page"), answer(b"other")]
+def test_two_responses_within_one_second_are_both_stored_and_recognised_again(tmp_path: Path) -> None:
+    group = [response(b"moved"), response(b"page"), response(b"other")]
     first, second, third = asyncio.run(imported(tmp_path, group[:2], group, [*reversed(group)]))
     assert [one.fetched_at - AT for one in first] == [0, 1] and [one.fetched_at - AT for one in second] == [2]
     assert third == []
 
 
-def test_what_was_left_out_is_said() -> None:
+def test_skipped_records_are_reported() -> None:
     assert Imported(3, 2).in_words() == "3 captures imported, 2 of them pages"
     aside = Aside("a.warc", 1234, "no date", "http://a.test/")
     words = Imported(0, 0, 5, {"warcinfo": 1}, {"no date": 1}, [aside]).in_words()

@@ -1,4 +1,4 @@
-"""Hostile archives: an import stays within its memory, names what it sets aside, and goes on (FAULTS X5, X6)."""
+"""Hostile archives: an import limits its memory, reports records set aside, and continues (FAULTS X5, X6)."""
 
 import gzip
 import json
@@ -47,7 +47,7 @@ def packed(pieces: Iterable[bytes]) -> bytes:
 
 
 def large(size: int, url: str) -> bytes:
-    """A record with so many zeros, packed."""
+    """A compressed record with `size` zero bytes."""
     start = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
     zeros = [bytes(MIB)] * (size // MIB)
     return packed([head(len(start) + size, url), start, *zeros, b"\r\n\r\n"])
@@ -57,12 +57,12 @@ def test_F_X5_records_that_unpack_to_gigabytes_cost_no_memory(tmp_path: Path) ->
     bombs = b"".join(large(64 * MIB, f"http://example.org/{number}") for number in range(24))
     file = tmp_path / "bombs.warc.gz"
     file.write_bytes(bombs + gzip.compress(GOOD))
-    code, said, peak = imported(tmp_path, file)
-    assert (code, said["captures"], said["set_aside"]["unpacks to far more than its size"]) == (4, 1, 24)
+    code, report, peak = imported(tmp_path, file)
+    assert (code, report["captures"], report["set_aside"]["unpacks to far more than its size"]) == (4, 1, 24)
     assert peak < MOST_RSS, peak
 
 
-def test_F_X5_large_bodies_that_are_no_bombs_pass_one_at_a_time(tmp_path: Path) -> None:
+def test_F_X5_large_bodies_that_are_no_bombs_are_imported_one_at_a_time(tmp_path: Path) -> None:
     noise = os.urandom(MIB)
     records = [
         head(64 * MIB, f"http://example.org/{number}")
@@ -73,13 +73,13 @@ def test_F_X5_large_bodies_that_are_no_bombs_pass_one_at_a_time(tmp_path: Path) 
     ]
     file = tmp_path / "large.warc"
     file.write_bytes(b"".join(records) + GOOD)
-    code, said, peak = imported(tmp_path, file)
-    assert (code, said["captures"]) == (0, 4)
+    code, report, peak = imported(tmp_path, file)
+    assert (code, report["captures"]) == (0, 4)
     assert peak < MOST_RSS, peak
 
 
 @pytest.mark.parametrize("wrapped", [bytes, gzip.compress], ids=["plain", "gzip"])
-def test_F_X5_endless_heads_and_lines_are_passed_over(tmp_path: Path, wrapped: Any) -> None:
+def test_F_X5_endless_heads_and_lines_are_skipped(tmp_path: Path, wrapped: Any) -> None:
     fields = b"WARC/1.0\r\nWARC-Type: response\r\n" + b"X: y\r\n" * (4 * MIB // 6) + b"\r\n\r\n"
     line = b"x" * (64 * MIB) + b"\n"
     inside = b"WARC/1.0\r\nWARC-Type: response\r\nX: " + line + b"\r\n"
@@ -87,12 +87,12 @@ def test_F_X5_endless_heads_and_lines_are_passed_over(tmp_path: Path, wrapped: A
     for number, content in enumerate((fields, line, inside, arc)):
         file = tmp_path / f"{number}.warc"
         file.write_bytes(wrapped(content) + wrapped(GOOD))
-        code, said, peak = imported(tmp_path / str(number), file)
-        assert (code, said["captures"]) == (4, 1), said
+        code, report, peak = imported(tmp_path / str(number), file)
+        assert (code, report["captures"]) == (4, 1), report
         assert peak < 256 * MIB
 
 
-def test_F_X6_impossible_heads_are_set_aside_by_name_and_the_import_goes_on(tmp_path: Path) -> None:
+def test_F_X6_invalid_heads_are_set_aside_by_reason_and_the_import_continues(tmp_path: Path) -> None:
     def sized(length: str) -> bytes:
         return GOOD.replace(b"Content-Length: 29", f"Content-Length: {length}".encode())
 
@@ -123,12 +123,12 @@ def test_F_X6_impossible_heads_are_set_aside_by_name_and_the_import_goes_on(tmp_
     }
     file = tmp_path / "bad.warc.gz"
     file.write_bytes(b"".join(gzip.compress(one) for some in bad.values() for one in some) + gzip.compress(GOOD))
-    code, said, _ = imported(tmp_path, file)
-    assert (code, said["captures"]) == (4, 1)
-    assert said["set_aside"] == {reason: len(some) for reason, some in bad.items()}
-    assert len(said["records"]) == sum(map(len, bad.values()))
+    code, report, _ = imported(tmp_path, file)
+    assert (code, report["captures"]) == (4, 1)
+    assert report["set_aside"] == {reason: len(some) for reason, some in bad.items()}
+    assert len(report["records"]) == sum(map(len, bad.values()))
     plain = tmp_path / "bad.warc"
     plain.write_bytes(b"".join(one for some in bad.values() for one in some) + GOOD)
-    code, said, _ = imported(tmp_path / "plain", plain)
-    assert code == 4 and said["captures"] == 1
-    assert {reason for reason in bad if reason not in said["set_aside"]} == set()
+    code, report, _ = imported(tmp_path / "plain", plain)
+    assert code == 4 and report["captures"] == 1
+    assert {reason for reason in bad if reason not in report["set_aside"]} == set()

@@ -1,4 +1,4 @@
-"""Nobody else on the machine may read a collection (FAULTS X17, A4)."""
+"""No other user of the machine may read a collection (FAULTS X17, A4)."""
 
 import os
 import stat
@@ -28,8 +28,8 @@ def looser(root: Path) -> dict[str, str]:
     return {str(path): oct(stat.S_IMODE(mode)) for path, mode in found.items() if mode & LOOSE}
 
 
-def served(root: Path) -> None:
-    """Served, searched, asked for facts, and stopped; looked at while all of it is open."""
+def serve_and_check(root: Path) -> None:
+    """Serve, search and query the collection, and check the modes of its files while they are open."""
     command = [sys.executable, "-m", "gossamer", "serve", "--dir", str(root), "--port", "0"]
     process = subprocess.Popen(
         command,
@@ -61,11 +61,9 @@ def collected(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def test_F_X17_every_file_is_private_whatever_the_umask_and_the_mode_of_the_directory(
-    collected: Path, tmp_path: Path
-) -> None:
+def test_F_X17_every_file_is_private_for_any_umask_and_mode_of_the_directory(collected: Path, tmp_path: Path) -> None:
     assert looser(collected) == {}
-    served(collected)
+    serve_and_check(collected)
     copy = tmp_path / "copy"
     copy.mkdir()
     copy.chmod(0o755)
@@ -77,15 +75,15 @@ def test_F_X17_every_file_is_private_whatever_the_umask_and_the_mode_of_the_dire
     assert looser(copy) == {} and looser(collected) == {}
 
 
-def test_F_A4_what_people_searched_for_is_in_no_file(collected: Path) -> None:
-    served(collected)
+def test_F_A4_search_terms_are_stored_in_no_file(collected: Path) -> None:
+    serve_and_check(collected)
     for path in collected.rglob("*"):
         if path.is_file():
             content = path.read_bytes()
             assert b"secretword" not in content and b"secretfact" not in content, path
 
 
-def test_F_X17_looser_files_are_tightened_and_nobody_elses_is_touched(tmp_path: Path) -> None:
+def test_F_X17_modes_are_restricted_only_for_files_of_the_collection(tmp_path: Path) -> None:
     outside, root = tmp_path / "outside", tmp_path / "root"
     for folder in (root / "index" / "deep", outside):
         folder.mkdir(parents=True)
@@ -102,4 +100,4 @@ def test_F_X17_looser_files_are_tightened_and_nobody_elses_is_touched(tmp_path: 
     assert stat.S_IMODE(outside.stat().st_mode) == 0o755 and (outside / "file").stat().st_mode & 0o044
     (root / "notes.txt").touch()
     root.chmod(0o755)
-    assert tighten(root) == 0 and stat.S_IMODE(os.stat(root).st_mode) == 0o755, "a directory shared with other things"
+    assert tighten(root) == 0 and stat.S_IMODE(os.stat(root).st_mode) == 0o755, "the directory has other files too"

@@ -1,5 +1,5 @@
-"""Options belong to the collection: they are stored, shown, unset, and a missing one never settles a URL. What a
-collection of somebody else asks for opens nothing."""
+"""Options belong to the collection: they are stored, shown and unset, and URLs wait for a missing one. Options in a
+collection from another person allow nothing."""
 
 import json
 import shutil
@@ -25,7 +25,7 @@ WIDE = {
 }
 
 
-def said(text: str) -> str:
+def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
@@ -36,13 +36,13 @@ def shown(root: Path) -> dict[str, dict[str, object]]:
     return found
 
 
-def ended(*words: object, **variables: str) -> dict[str, object]:
+def crawl_end(*words: object, **variables: str) -> dict[str, object]:
     done = gossamer("crawl", *words, "--json", **variables)
     assert done.returncode == 0, done.stderr
     return json_lines(done.stdout)[-1]
 
 
-def test_a_crawl_goes_on_with_the_options_it_was_given_first(tmp_path: Path) -> None:
+def test_a_crawl_continues_with_the_options_of_its_first_run(tmp_path: Path) -> None:
     root = tmp_path / "c"
     with Site(harbour()).serving() as site:
         assert gossamer("crawl", site.root, "--dir", root, *QUICK, "--max-pages", 3).returncode == 0
@@ -53,15 +53,15 @@ def test_a_crawl_goes_on_with_the_options_it_was_given_first(tmp_path: Path) -> 
         assert found["politeness.delay_s"]["value"] == 0.02
         full = gossamer("crawl", "--dir", root)
         assert full.returncode == 0 and len(site.pages_hit()) == 3, "the limit stays too"
-        assert "gossamer config unset crawl.max_pages" in said(full.stderr)
+        assert "gossamer config unset crawl.max_pages" in one_line(full.stderr)
         unset = gossamer("config", "unset", "crawl.max_pages", "--dir", root)
         assert unset.returncode == 0 and "default" in unset.stdout
-        last = ended("--dir", root)
-        assert (last["pages"], last["queued"]) == (8, 0), "no flag was given, and all of it was fetched"
+        last = crawl_end("--dir", root)
+        assert (last["pages"], last["queued"]) == (8, 0), "without flags, every page was fetched"
         assert gossamer("config", "unset", "crawl.max_pages", "--dir", root).returncode == 2
 
 
-def test_a_variable_and_a_flag_win_over_what_the_collection_stores(tmp_path: Path) -> None:
+def test_flags_win_over_stored_options_and_those_over_the_settings_file(tmp_path: Path) -> None:
     with Site({"/": page("Home", "One page.")}).serving() as site:
         assert gossamer("crawl", site.root, "--dir", tmp_path, *QUICK, "--max-depth", 3).returncode == 0
     (tmp_path / "gossamer.toml").write_text("[crawl]\nmax_depth = 9\nmax_pages = 7\n")
@@ -71,7 +71,7 @@ def test_a_variable_and_a_flag_win_over_what_the_collection_stores(tmp_path: Pat
     assert config_of(tmp_path, None, {"crawl.max_depth": 5}).settings.crawl.max_depth == 5
 
 
-def test_a_missing_option_holds_urls_and_giving_it_again_takes_them(tmp_path: Path) -> None:
+def test_urls_wait_for_a_missing_option_and_are_fetched_once_it_is_given_again(tmp_path: Path) -> None:
     root = tmp_path / "c"
     with Site(harbour()).serving() as site:
         assert gossamer("crawl", site.root, "--dir", root, *QUICK, "--max-pages", 2).returncode == 0
@@ -79,34 +79,34 @@ def test_a_missing_option_holds_urls_and_giving_it_again_takes_them(tmp_path: Pa
             assert gossamer("config", "unset", name, "--dir", root).returncode == 0
         before = list(site.hits)
         closed = gossamer("crawl", "--dir", root)
-        words = said(closed.stderr)
+        words = one_line(closed.stderr)
         assert closed.returncode == 0 and site.hits == before
         assert (
             "URLs wait because their addresses are not allowed: 127.0.0.1; continue with --allow-address 127.0.0.1"
             in words
         )
         assert "have been fetched" not in words
-        told = ended("--dir", root)["waiting"]
-        assert isinstance(told, list) and told[0]["flags"] == "--allow-address 127.0.0.1" and told[0]["urls"] >= 1
+        held = crawl_end("--dir", root)["waiting"]
+        assert isinstance(held, list) and held[0]["flags"] == "--allow-address 127.0.0.1" and held[0]["urls"] >= 1
         why = gossamer("why", f"{site.root}docs/", "--dir", root)
-        last = ended("--dir", root, "--allow-address", "127.0.0.1")
+        last = crawl_end("--dir", root, "--allow-address", "127.0.0.1")
         assert (last["pages"], last["queued"], last["waiting"]) == (8, 0, [])
         assert len(site.pages_hit()) == len(set(site.pages_hit())), "nothing was fetched twice"
-        assert "it needs an option: --allow-address 127.0.0.1" in said(why.stdout)
+        assert "it needs an option: --allow-address 127.0.0.1" in one_line(why.stdout)
 
 
-def test_urls_are_held_at_once_when_their_robots_txt_may_not_be_asked_for(tmp_path: Path) -> None:
+def test_urls_wait_if_their_robots_txt_may_not_be_fetched(tmp_path: Path) -> None:
     root = tmp_path / "c"
     with Site({"/x": page("Other", "Elsewhere.")}).serving() as other:
         pages = {"/": page("Home", "One page.", f"{other.root}x", f"{other.root}y")}
         with Site(pages).serving() as site:
-            ended(site.root, "--dir", root, *QUICK, "--max-pages", 1, "--scope", "any")
+            crawl_end(site.root, "--dir", root, *QUICK, "--max-pages", 1, "--scope", "any")
             for name in ("fetch.allow_addresses", "crawl.max_pages"):
                 assert gossamer("config", "unset", name, "--dir", root).returncode == 0
-            last = ended("--dir", root)
-            assert last["outcomes"] == {"fetched": 1, "address": 2}, "not given up for want of a robots.txt"
+            last = crawl_end("--dir", root)
+            assert last["outcomes"] == {"fetched": 1, "address": 2}, "not given up because of a missing robots.txt"
             assert other.hits == []
-            last = ended("--dir", root, *QUICK)
+            last = crawl_end("--dir", root, *QUICK)
             assert last["outcomes"] == {"fetched": 2, "gone": 1} and other.hits[0] == "/robots.txt"
 
 
@@ -117,67 +117,67 @@ def test_urls_are_held_at_once_when_their_robots_txt_may_not_be_asked_for(tmp_pa
         (("--max-depth", "0"), ("--max-depth", "1"), {"/one", "/deep/1"}),
     ],
 )
-def test_a_wider_limit_of_depth_takes_what_the_narrow_one_kept_out(
+def test_a_higher_limit_of_depth_adds_the_urls_that_the_lower_one_excluded(
     narrow: tuple[str, str], wide: tuple[str, str], later: set[str], tmp_path: Path
 ) -> None:
     root = tmp_path / "c"
     with Site(WIDE).serving() as site:
-        ended(site.root, "--dir", root, *QUICK, *narrow)
+        crawl_end(site.root, "--dir", root, *QUICK, *narrow)
         assert later.isdisjoint(site.pages_hit())
-        ended("--dir", root, *wide)
+        crawl_end("--dir", root, *wide)
         assert later <= set(site.pages_hit())
         assert site.pages_hit().count("/") == 1, "nothing is fetched again for it"
         way = json.loads(gossamer("why", f"{site.root}{sorted(later)[-1][1:]}", "--dir", root, "--json").stdout)["way"]
-        assert way[-1]["how"] == "seed" and way[0]["how"] == "link", "how it was come by is known"
+        assert way[-1]["how"] == "seed" and way[0]["how"] == "link", "how it was found is known"
 
 
-def test_a_wider_scope_takes_what_the_narrow_one_kept_out(tmp_path: Path) -> None:
+def test_a_wider_scope_adds_the_urls_that_the_narrow_one_excluded(tmp_path: Path) -> None:
     root = tmp_path / "c"
     pages = {**WIDE, "/deep/": page("Folder", "The folder.", "/deep/1", "/two")}
     with Site(pages).serving() as site:
-        ended(f"{site.root}deep/", "--dir", root, *QUICK, "--scope", "prefix")
+        crawl_end(f"{site.root}deep/", "--dir", root, *QUICK, "--scope", "prefix")
         assert set(site.pages_hit()) == {"/deep/", "/deep/1", "/deep/2"}
-        ended("--dir", root, "--scope", "host")
+        crawl_end("--dir", root, "--scope", "host")
         assert "/two" in site.pages_hit() and site.pages_hit().count("/deep/") == 1
 
 
-def test_rules_that_are_taken_back_let_in_what_they_kept_out(tmp_path: Path) -> None:
+def test_removing_rules_adds_the_urls_that_they_excluded(tmp_path: Path) -> None:
     root = tmp_path / "c"
     with Site(WIDE).serving() as site:
         root.mkdir()
         (root / "rules.txt").write_text('exclude path ~ "^/deep/"\n')
-        ended(site.root, "--dir", root, *QUICK)
+        crawl_end(site.root, "--dir", root, *QUICK)
         assert set(site.pages_hit()) == {"/", "/one", "/two", "/data.csv"}
         (root / "rules.txt").write_text("")
-        ended("--dir", root)
+        crawl_end("--dir", root)
         assert {"/deep/1", "/deep/2"} <= set(site.pages_hit())
 
 
-def test_media_types_that_are_added_are_asked_for_again(tmp_path: Path) -> None:
+def test_urls_of_added_media_types_are_fetched_again(tmp_path: Path) -> None:
     root = tmp_path / "c"
     pages = {"/": page("Home", "One page.", "/a.txt"), "/a.txt": "plain words"}
     with Site(pages).serving() as site:
-        ended(site.root, "--dir", root, *QUICK, GOSSAMER_FETCH_TYPES="text/html")
-        last = ended("--dir", root, GOSSAMER_FETCH_TYPES="text/html,text/plain")
+        crawl_end(site.root, "--dir", root, *QUICK, GOSSAMER_FETCH_TYPES="text/html")
+        last = crawl_end("--dir", root, GOSSAMER_FETCH_TYPES="text/html,text/plain")
         assert last["outcomes"] == {"fetched": 2} and site.pages_hit().count("/a.txt") == 2
-        assert ended("--dir", root, GOSSAMER_FETCH_TYPES="text/html,text/plain")["fetched"] == 0
+        assert crawl_end("--dir", root, GOSSAMER_FETCH_TYPES="text/html,text/plain")["fetched"] == 0
 
 
-def test_a_filter_that_was_mended_is_asked_again(tmp_path: Path) -> None:
+def test_a_corrected_filter_is_applied_again(tmp_path: Path) -> None:
     root, filters = tmp_path / "c", {"GOSSAMER_CRAWL_FILTERS": "mine.py:judge"}
     root.mkdir()
     with Site(WIDE).serving() as site:
         for body in ("1 / 0", "'/one' in url", "True"):
             (root / "mine.py").write_text(f"def judge(url, depth):\n    return {body}\n")
             assert gossamer("trust", "--dir", root, "--allow", **filters).returncode == 0
-            last = ended(site.root, "--dir", root, *QUICK, **filters)
+            last = crawl_end(site.root, "--dir", root, *QUICK, **filters)
             if body == "1 / 0":
                 assert last["outcomes"] == {"fetched": 1, "filter-error": 3}
             elif body == "True":
                 assert set(site.pages_hit()) == {*WIDE, "/data.csv"} and site.pages_hit().count("/one") == 1
 
 
-def test_a_collection_of_somebody_else_opens_no_address(tmp_path: Path) -> None:
+def test_a_collection_from_another_person_allows_no_address(tmp_path: Path) -> None:
     mine, received = tmp_path / "mine", tmp_path / "received"
     with Site(harbour()).serving() as site:
         assert gossamer("crawl", site.root, "--dir", mine, *QUICK, "--max-pages", 2).returncode == 0
@@ -185,33 +185,33 @@ def test_a_collection_of_somebody_else_opens_no_address(tmp_path: Path) -> None:
         assert gossamer("config", "unset", "crawl.max_pages", "--dir", received).returncode == 0
         before = list(site.hits)
         done = gossamer("crawl", "--dir", received)
-        words = said(done.stderr)
-        assert site.hits == before, "no door was opened"
+        words = one_line(done.stderr)
+        assert site.hits == before, "no address was allowed"
         assert 'asks for fetch.allow_addresses = ["127.0.0.0/8"]: not applied' in words
         assert f"gossamer trust --dir {received} --allow" in words
-        told = shown(received)["fetch.allow_addresses"]
-        assert told["value"] == [] and told["withheld"] == ["127.0.0.0/8"]
+        option = shown(received)["fetch.allow_addresses"]
+        assert option["value"] == [] and option["withheld"] == ["127.0.0.0/8"]
         listed = gossamer("trust", "--dir", received)
         assert listed.returncode == 1 and "not allowed  option  fetch.allow_addresses" in listed.stdout
         assert gossamer("trust", "--dir", received, "--allow").returncode == 0
-        assert ended("--dir", received)["pages"] == 8
+        assert crawl_end("--dir", received)["pages"] == 8
 
 
-def test_a_settings_file_in_a_collection_opens_no_door(tmp_path: Path) -> None:
+def test_a_settings_file_in_a_collection_cannot_weaken_security(tmp_path: Path) -> None:
     text = '[fetch]\nallow_addresses = ["10.0.0.0/8"]\ntls = "record"\n[web]\npublic = true\nhost = "0.0.0.0"\n'
     (tmp_path / "gossamer.toml").write_text(text)
     loaded = config_of(tmp_path)
     assert loaded.settings.fetch.allow_addresses == () and loaded.settings.fetch.tls == "verify"
     assert not loaded.settings.web.public and loaded.settings.web.host == "127.0.0.1"
     assert {one.name for one in loaded.withheld} == {"fetch.allow_addresses", "fetch.tls", "web.public", "web.host"}
-    assert config_of(tmp_path, tmp_path / "gossamer.toml").settings.web.public, "named by the user: his own"
+    assert config_of(tmp_path, tmp_path / "gossamer.toml").settings.web.public, "a file named by the user is applied"
     allow_options(tmp_path, {"web.public": True, "fetch.allow_addresses": ["192.168.0.0/16"]})
     loaded = config_of(tmp_path)
     assert loaded.settings.web.public and loaded.settings.fetch.allow_addresses == (), "another value is not allowed"
     assert allowed_file().stat().st_mode & 0o077 == 0
 
 
-def test_what_was_allowed_for_collections_that_are_gone_is_not_kept(tmp_path: Path) -> None:
+def test_permissions_of_deleted_collections_are_removed(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     allow_options(gone, {"web.public": True})
@@ -222,12 +222,12 @@ def test_what_was_allowed_for_collections_that_are_gone_is_not_kept(tmp_path: Pa
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "10.1.2.3", "::1", "fe80::1", "192.168.0.7", "::ffff:10.0.0.1"])
-def test_what_is_closed_is_told_with_what_opens_it(address: str) -> None:
+def test_the_reason_for_a_forbidden_address_names_the_address(address: str) -> None:
     why = forbidden(address, ())
     assert why is not None and closed_address(why) == address
 
 
-def test_what_no_option_opens_does_not_wait_for_one() -> None:
+def test_urls_that_no_option_allows_do_not_wait_for_one() -> None:
     for why in (forbidden("169.254.169.254", ()), "port 25 is not for web pages", "not a canonical URL"):
         assert why is not None and closed_address(why) is None
     assert closed_address(str(forbidden_name("localhost", ()))) == "127.0.0.0/8"

@@ -1,4 +1,4 @@
-"""`gossamer rebuild` makes new views beside the old ones and swaps them in one step: nothing is ever without views."""
+"""`gossamer rebuild` makes new views next to the old ones and swaps them in one step: there are always views."""
 
 import asyncio
 import json
@@ -70,7 +70,7 @@ def names(root: Path) -> set[str]:
     return set(DiskFiles().names(root))
 
 
-def test_a_rebuild_puts_equal_views_in_a_folder_of_their_own_and_clears_the_old(collection: Path, whole: Held) -> None:
+def test_a_rebuild_makes_equal_views_in_a_new_folder_and_removes_the_old(collection: Path, whole: Held) -> None:
     assert gossamer("rebuild", "--dir", collection).returncode == 0
     assert held(collection) == whole
     assert generations(collection) == ["views-0001"]
@@ -80,13 +80,13 @@ def test_a_rebuild_puts_equal_views_in_a_folder_of_their_own_and_clears_the_old(
 
 
 @pytest.mark.parametrize("point", POINTS)
-def test_a_rebuild_killed_at_any_step_leaves_whole_views_and_is_gone_on_with(
+def test_a_rebuild_killed_at_any_step_leaves_whole_views_and_is_continued(
     point: str, collection: Path, whole: Held
 ) -> None:
     killed = subprocess_rebuild(collection, f"{point}:1")
-    assert held(collection) == whole, "the old views, or the new ones"
+    assert held(collection) == whole, "either the old or the new views"
     if killed.returncode == 0 and point in INDEXER_POINTS:
-        return  # the indexer was started again once, and had little left to do
+        return  # the indexer was restarted once, and had little left to do
     assert killed.returncode != 0, f"{point} was not reached"
     begun = unfinished(Directory(collection), DiskFiles())
     assert bool(begun) == (point not in ("rebuild.swapped", "rebuild.removed"))
@@ -99,21 +99,21 @@ def test_a_rebuild_killed_at_any_step_leaves_whole_views_and_is_gone_on_with(
 
 def subprocess_rebuild(root: Path, crash_at: str) -> "subprocess.CompletedProcess[str]":
     with started("rebuild", "--dir", root, **{CRASH_VARIABLE: crash_at}) as running:
-        out, told = running.communicate(timeout=300)
-    assert "Traceback" not in told, told
-    return subprocess.CompletedProcess([], running.returncode, out, told)
+        out, err = running.communicate(timeout=300)
+    assert "Traceback" not in err, err
+    return subprocess.CompletedProcess([], running.returncode, out, err)
 
 
-def test_what_a_killed_swap_has_left_is_cleared_by_the_next_writer(collection: Path, whole: Held) -> None:
+def test_leftovers_of_a_killed_swap_are_removed_by_the_next_writer(collection: Path, whole: Held) -> None:
     subprocess_rebuild(collection, "rebuild.swapped:1")
-    assert names(collection) & {"index", "graph"}, "the kill came before they were removed"
+    assert names(collection) & {"index", "graph"}, "the process was killed before it removed them"
     with Site({}).serving() as site:
         assert gossamer("crawl", f"{site.root}none", *QUICK, "--dir", collection).returncode in (0, 1)
     assert not names(collection) & {"index", "graph", "checkpoints", "links.db"}
     assert held(collection).cards == whole.cards
 
 
-def test_F_X1_a_rebuild_that_is_gone_on_with_counts_the_damage_of_all_its_runs(collection: Path) -> None:
+def test_F_X1_a_continued_rebuild_counts_the_damage_of_all_its_runs(collection: Path) -> None:
     directory = Directory(collection)
     with Catalogue(directory, DiskFiles()) as catalogue:
         lost = [kept.place for kept in catalogue.in_order()][3]
@@ -128,46 +128,46 @@ def test_search_answers_throughout_a_rebuild_and_then_from_the_new_views(collect
     search, over = search_of(Directory(collection), SystemClock(), refresh_s=0.0), threading.Event()
     totals: list[int] = []
 
-    def ask() -> None:
+    def search_repeatedly() -> None:
         while not over.is_set():
             totals.append(search.find(parse("keeper")).total)
             totals.append(found_in(collection))
 
-    asking = threading.Thread(target=ask)
-    asking.start()
+    searching = threading.Thread(target=search_repeatedly)
+    searching.start()
     try:
         rebuilt(collection)
         rebuilt(collection)
     finally:
         over.set()
-        asking.join()
+        searching.join()
     assert set(totals) == {PAGES}
     assert search.find(parse("keeper")).total == PAGES
     search.close()
 
 
-def test_a_running_server_goes_on_and_picks_the_new_views_up(collection: Path) -> None:
-    def asked(path: str) -> dict[str, object]:
-        with urllib.request.urlopen(address + path, timeout=60) as answer:
-            return dict(json.load(answer))
+def test_a_running_server_continues_and_uses_the_new_views(collection: Path) -> None:
+    def get(path: str) -> dict[str, object]:
+        with urllib.request.urlopen(site + path, timeout=60) as response:
+            return dict(json.load(response))
 
     def facts() -> object:
         query = "SELECT%20(COUNT(*)%20AS%20%3Fn)%20WHERE%20%7B%3Fs%20%3Fp%20%3Fo%7D"
-        found = asked(f"sparql?query={query}")
+        found = get(f"sparql?query={query}")
         return found["results"]["bindings"][0]["n"]["value"]  # type: ignore[index,call-overload]
 
     with started("serve", "--dir", collection, "--port", "0") as server:
         try:
             assert server.stdout is not None
-            address = server.stdout.readline().split()[2].partition("?")[0]
+            site = server.stdout.readline().split()[2].partition("?")[0]
             before = facts()
-            assert asked("search.json?q=keeper")["total"] == PAGES
+            assert get("search.json?q=keeper")["total"] == PAGES
             rebuilt(collection)
             assert not (collection / "index").exists()
             assert facts() == before
-            wait_until(lambda: asked("search.json?q=keeper")["total"] == PAGES, "search goes on")
+            wait_until(lambda: get("search.json?q=keeper")["total"] == PAGES, "search stopped answering")
             rebuilt(collection)
-            assert facts() == before and asked("search.json?q=keeper")["total"] == PAGES
+            assert facts() == before and get("search.json?q=keeper")["total"] == PAGES
         finally:
             server.send_signal(signal.SIGTERM)
             server.communicate(timeout=60)
@@ -178,19 +178,19 @@ class FullDisk(DiskFiles):
         return 1000
 
 
-def test_without_room_it_is_refused_with_figures_and_the_old_views_stay(collection: Path, whole: Held) -> None:
+def test_without_disk_space_it_is_refused_with_figures_and_the_old_views_stay(collection: Path, whole: Held) -> None:
     outside = replace(real_outside(), files=FullDisk())
     with pytest.raises(DiskFull, match=r"need about [\d,]+ MB .* --discard-old"):
         asyncio.run(build_again(Directory(collection), AGENT, outside))
     assert held(collection) == whole and not unfinished(Directory(collection), DiskFiles())
 
 
-def test_the_old_ones_can_be_given_up_first(collection: Path, whole: Held) -> None:
+def test_the_old_views_can_be_discarded_first(collection: Path, whole: Held) -> None:
     assert gossamer("rebuild", "--discard-old", "--dir", collection).returncode == 0
     assert held(collection) == whole
 
 
-def test_what_was_begun_is_gone_on_with_only_while_the_archive_has_but_grown(collection: Path) -> None:
+def test_an_unfinished_rebuild_is_continued_if_the_archive_has_only_grown(collection: Path) -> None:
     directory, files = Directory(collection), DiskFiles()
     origin = origin_of(directory, AGENT, real_outside())
     making, is_resumed = begin(directory, origin, files, is_fresh=False)
@@ -203,13 +203,13 @@ def test_what_was_begun_is_gone_on_with_only_while_the_archive_has_but_grown(col
     for other in (rewritten, Origin("0.0", origin.reads, origin.volumes), Origin(origin.program, "", origin.volumes)):
         (making.index / "left").touch()
         assert not begin(directory, other, files, is_fresh=False)[1]
-        assert not (making.index / "left").exists(), "it begins anew"
+        assert not (making.index / "left").exists(), "it starts from scratch"
     assert not begin(directory, origin, files, is_fresh=True)[1]
     (making.views_folder / ORIGIN).write_bytes(b"\x00")
-    assert not begin(directory, origin, files, is_fresh=False)[1], "nobody knows what it was made of"
+    assert not begin(directory, origin, files, is_fresh=False)[1], "its origin is unknown"
 
 
-def test_forgetting_reaches_views_that_are_half_made(collection: Path) -> None:
+def test_forgetting_discards_unfinished_views(collection: Path) -> None:
     directory = Directory(collection)
     begin(directory, origin_of(directory, AGENT, real_outside()), DiskFiles(), is_fresh=False)
     rebuilt(collection)
@@ -220,8 +220,8 @@ def test_forgetting_reaches_views_that_are_half_made(collection: Path) -> None:
 
 
 @pytest.mark.parametrize("is_older", [False, True])
-def test_a_page_that_no_reader_could_read_is_read_by_the_next_rebuild_and_found(tmp_path: Path, is_older: bool) -> None:
-    """`is_older`: its collection was made before the catalogue told such a page from what is no page."""
+def test_a_page_that_readers_failed_to_read_is_read_by_the_next_rebuild(tmp_path: Path, is_older: bool) -> None:
+    """`is_older`: the collection is of a version that did not mark such captures in its catalogue."""
     root = tmp_path / "collection"
     with Site({"/": page("Keeper", "the keeper of the light " + "<p>lamp" * 300_000)}).serving() as site:
         gossamer("crawl", site.root, *QUICK, "--dir", root, GOSSAMER_READERS_WALL_S="0.1")

@@ -1,4 +1,4 @@
-"""A collection received from somebody else (FAULTS X13): whatever its files name, nothing of it is run."""
+"""A collection received from another person (FAULTS X13): none of the code that its files name is run."""
 
 import contextlib
 import json
@@ -25,9 +25,9 @@ PROGRAM = [sys.executable, "-P", "-m", "gossamer"]
 
 
 def gossamer(*words: object, cwd: Path | None = None) -> "subprocess.CompletedProcess[str]":
-    """In a process of its own, in that working directory."""
-    given = {"capture_output": True, "text": True, "timeout": PATIENCE_S, "env": plain_environment(), "cwd": cwd}
-    return subprocess.run([*PROGRAM, *map(str, words)], stdin=subprocess.DEVNULL, **given)  # type: ignore[call-overload, no-any-return]
+    """Run in a process of its own, in the given working directory."""
+    options = {"capture_output": True, "text": True, "timeout": PATIENCE_S, "env": plain_environment(), "cwd": cwd}
+    return subprocess.run([*PROGRAM, *map(str, words)], stdin=subprocess.DEVNULL, **options)  # type: ignore[call-overload, no-any-return]
 
 
 QUICK = ("--allow-address", "127.0.0.0/8", "--delay", "0.02")
@@ -53,7 +53,7 @@ COMMANDS = (
 
 @pytest.fixture
 def received(tmp_path: Path) -> tuple[Path, Path]:
-    """The collection, and the file that its code would write."""
+    """The collection, and the file that its code writes if it is run."""
     root, marker = tmp_path / "c", tmp_path / "marker"
     web = Web({"/": article("page", "/other"), "/other": article("other")})
     with web.serving():
@@ -75,7 +75,7 @@ def received(tmp_path: Path) -> tuple[Path, Path]:
     return root, marker
 
 
-def test_F_X13_no_command_runs_what_a_received_collection_names(received: tuple[Path, Path]) -> None:
+def test_F_X13_no_command_runs_code_that_a_received_collection_names(received: tuple[Path, Path]) -> None:
     root, marker = received
     for command in COMMANDS:
         done = gossamer(*command, "--dir", root, cwd=root)
@@ -83,31 +83,31 @@ def test_F_X13_no_command_runs_what_a_received_collection_names(received: tuple[
         assert not marker.exists(), command
     refused = gossamer("crawl", "--dir", root, *QUICK)
     assert refused.returncode == 2 and "has not been allowed to run" in refused.stderr and "trust" in refused.stderr
-    told = gossamer("rebuild", "--dir", root)
-    assert told.returncode == 0 and "text/html is read without its plug-in" in told.stderr
+    rebuilt = gossamer("rebuild", "--dir", root)
+    assert rebuilt.returncode == 0 and "text/html is read without its plug-in" in rebuilt.stderr
     listed = gossamer("trust", "--dir", root)
     assert listed.returncode == 1 and str(root / "evil.py") in listed.stdout and "not allowed" in listed.stdout
-    (unasked,) = filters_to_ask(["evil.py:judge"], root)
-    assert "not been allowed" in str(unasked("http://127.0.0.1/", 0)) and not marker.exists()
+    (blocked,) = filters_to_ask(["evil.py:judge"], root)
+    assert "not been allowed" in str(blocked("http://127.0.0.1/", 0)) and not marker.exists()
 
 
-def test_F_X13_serving_it_runs_nothing_either(received: tuple[Path, Path]) -> None:
+def test_F_X13_serving_it_runs_no_code(received: tuple[Path, Path]) -> None:
     root, marker = received
     command = [*PROGRAM, "serve", "--dir", str(root), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=root) as process:
         try:
             assert process.stdout is not None
-            address = process.stdout.readline().split()[2].partition("?")[0]
+            site = process.stdout.readline().split()[2].partition("?")[0]
             for target in ("", "search.json?q=page", "page?url=http://127.0.0.1/", "sparql?query=ASK+%7B%7D", "crawl"):
                 with contextlib.suppress(HTTPError):
-                    urlopen(address + target, timeout=PATIENCE_S).close()
+                    urlopen(site + target, timeout=PATIENCE_S).close()
             time.sleep(0.2)
         finally:
             process.terminate()
     assert not marker.exists()
 
 
-def test_what_was_allowed_runs_until_it_changes(tmp_path: Path) -> None:
+def test_allowed_code_runs_until_it_changes(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("def judge(url, depth): return True\n")
     code = Code("gossamer.filters", "mine.py:judge", tmp_path)
     with pytest.raises(ConfigError, match="gossamer trust"):
@@ -122,7 +122,7 @@ def test_what_was_allowed_runs_until_it_changes(tmp_path: Path) -> None:
         loaded("filter", code.group, code.name, tmp_path)
 
 
-def test_a_compiled_file_beside_an_allowed_one_is_not_run(tmp_path: Path) -> None:
+def test_a_compiled_file_next_to_an_allowed_one_is_not_run(tmp_path: Path) -> None:
     source = tmp_path / "mine.py"
     source.write_text("def judge(url, depth): return 2222\n")
     compiled = py_compile.compile(str(source), doraise=True)
@@ -136,6 +136,6 @@ def test_a_compiled_file_beside_an_allowed_one_is_not_run(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("scheme", ["javascript", "data", "file", "vbscript"])
-def test_a_received_collection_makes_no_address_that_a_browser_would_run(scheme: str) -> None:
+def test_a_received_collection_cannot_admit_a_scheme_that_a_browser_runs(scheme: str) -> None:
     with pytest.raises(ValueError, match="scheme"):
         admit(scheme, 80)

@@ -1,4 +1,4 @@
-"""`gossamer verify`: damage is found, named, survived, repaired or accepted."""
+"""`gossamer verify`: damage is found and reported, and can be repaired or acknowledged."""
 
 import asyncio
 import json
@@ -57,7 +57,7 @@ def damage(directory: Directory, kept: Kept) -> Path:
     return path
 
 
-def test_F_X1_a_whole_collection_is_whole(collection: Collection) -> None:
+def test_F_X1_an_intact_collection_has_no_findings(collection: Collection) -> None:
     code, report = verified(Directory(collection.root))
     with closing(read_only(collection.root / "state.db")) as state:
         assert (code, report["is_whole"], report["records"]) == (0, True, counts(state).captures)
@@ -66,7 +66,7 @@ def test_F_X1_a_whole_collection_is_whole(collection: Collection) -> None:
     assert not any(one["behind"] or one["missing"] or one["mend"] for one in report["views"])
 
 
-def test_F_X1_a_damaged_record_is_named_and_stays_until_it_is_acknowledged(tmp_path: Path) -> None:
+def test_F_X1_a_damaged_record_is_reported_until_it_is_acknowledged(tmp_path: Path) -> None:
     directory, known = shop(tmp_path / "data")
     damage(directory, known[5])
     for _ in range(2):
@@ -115,7 +115,7 @@ def test_F_X1_damage_of_every_kind_is_found_and_repaired_from_a_backup(tmp_path:
     assert verified(directory)[0] == 0
 
 
-def test_F_X1_views_made_while_a_record_was_damaged_are_outdated_until_they_are_made_again(tmp_path: Path) -> None:
+def test_F_X1_views_made_while_a_record_was_damaged_are_outdated_until_a_rebuild(tmp_path: Path) -> None:
     directory, known = shop(tmp_path / "data")
     copy = Directory(tmp_path / "copy")
     back_up(directory, copy, real_outside())
@@ -142,7 +142,7 @@ def test_F_X1_a_damaged_copy_repairs_nothing(tmp_path: Path) -> None:
     assert [one["number"] for one in report["repaired"]] == [known[8].place.number]
 
 
-def test_F_X1_beside_a_writer_it_reads_and_marks_nothing(tmp_path: Path) -> None:
+def test_F_X1_while_another_process_writes_verify_reads_but_marks_nothing(tmp_path: Path) -> None:
     directory, known = shop(tmp_path / "data")
     damage(directory, known[1])
     lock = lock_directory(directory, real_outside(), "crawl")
@@ -152,7 +152,7 @@ def test_F_X1_beside_a_writer_it_reads_and_marks_nothing(tmp_path: Path) -> None
     lock.release()
 
 
-def test_F_X1_a_backup_names_what_is_damaged_and_holds_the_rest(tmp_path: Path) -> None:
+def test_F_X1_a_backup_reports_damage_and_has_all_other_records(tmp_path: Path) -> None:
     directory, known = shop(tmp_path / "data")
     damage(directory, known[4])
     done = gossamer("backup", tmp_path / "copy", "--dir", directory.root)
@@ -163,7 +163,7 @@ def test_F_X1_a_backup_names_what_is_damaged_and_holds_the_rest(tmp_path: Path) 
     assert done.returncode == 4 and "missing" in done.stderr
 
 
-def test_F_X1_marks_go_with_records_that_are_compacted_and_truncation_does_not_stop_it(tmp_path: Path) -> None:
+def test_F_X1_compaction_drops_marks_with_their_records_and_works_on_truncated_volumes(tmp_path: Path) -> None:
     directory, known = shop(tmp_path / "data")
     path = damage(directory, known[-2])
     path.write_bytes(path.read_bytes()[: known[-1].place.offset + 5])
@@ -176,7 +176,7 @@ def test_F_X1_marks_go_with_records_that_are_compacted_and_truncation_does_not_s
     assert [one["fetched_at"][:10] for one in report["damaged"]] == ["2026-11-11", "2026-11-12"]
 
 
-def test_F_X1_forget_and_import_name_the_damage_they_find(tmp_path: Path) -> None:
+def test_F_X1_forget_and_import_report_the_damage_they_find(tmp_path: Path) -> None:
     urls = [Url(f"https://{name}.example/") for name in ("first", "second", "other")]
     directory = past.collection(tmp_path / "data", [past.captured(url, past.START_AT, b"<p>words") for url in urls])
     with Catalogue(directory, FILES) as catalogue:
@@ -193,7 +193,7 @@ def test_F_X1_forget_and_import_name_the_damage_they_find(tmp_path: Path) -> Non
     assert imported.returncode == 4 and volume.name in imported.stderr and "gossamer verify" in imported.stderr
 
 
-def test_F_X1_compact_says_how_many_of_the_records_it_copies_are_damaged(tmp_path: Path) -> None:
+def test_F_X1_compact_reports_how_many_of_the_copied_records_are_damaged(tmp_path: Path) -> None:
     directory, known = shop(tmp_path / "data")
     for one in (known[2], known[-2], known[-3]):
         damage(directory, one)
@@ -203,7 +203,7 @@ def test_F_X1_compact_says_how_many_of_the_records_it_copies_are_damaged(tmp_pat
 
 
 @pytest.mark.parametrize("how", ["short", "gone"])
-def test_F_X1_a_crawl_that_finds_damage_says_so_and_status_shows_it(tmp_path: Path, how: str) -> None:
+def test_F_X1_damage_found_by_a_crawl_is_reported_and_shown_by_status(tmp_path: Path, how: str) -> None:
     root = tmp_path / "data"
     with Site({"/": '<a href="/a">a</a>', "/a": "<p>words of a</p>"}).serving() as site:
         assert gossamer("crawl", site.root, "--dir", root, *QUICK).returncode == 0
@@ -214,10 +214,10 @@ def test_F_X1_a_crawl_that_finds_damage_says_so_and_status_shows_it(tmp_path: Pa
         else:
             path.unlink()
         site.hits.clear()
-        told = gossamer("crawl", "--dir", root, *QUICK)
-        assert told.returncode == 4 and told.stderr.count("the archive is damaged") == 1, told.stderr
-        assert "gossamer verify" in told.stderr and path.name in told.stderr
-        assert site.pages_hit() == (["/a"] if how == "short" else ["/", "/a"]), "what is lost is fetched again"
+        done = gossamer("crawl", "--dir", root, *QUICK)
+        assert done.returncode == 4 and done.stderr.count("the archive is damaged") == 1, done.stderr
+        assert "gossamer verify" in done.stderr and path.name in done.stderr
+        assert site.pages_hit() == (["/a"] if how == "short" else ["/", "/a"]), "lost pages are fetched again"
         shown = json.loads(gossamer("status", "--json", "--dir", root).stdout)
         assert shown["unacknowledged"] == (1 if how == "short" else 3)
         assert "damaged records in the archive" in gossamer("status", "--dir", root).stdout
@@ -225,16 +225,16 @@ def test_F_X1_a_crawl_that_finds_damage_says_so_and_status_shows_it(tmp_path: Pa
     assert code == 4 and sum(bool(one["url"]) for one in report["damaged"]) == shown["unacknowledged"]
 
 
-def test_F_X1_damage_found_at_the_start_is_an_event_for_programs(tmp_path: Path) -> None:
+def test_F_X1_damage_found_at_the_start_is_an_event_in_json(tmp_path: Path) -> None:
     directory, known = shop(tmp_path / "data")
     path = directory.archive / known[-1].place.volume
     path.write_bytes(path.read_bytes()[: known[-1].place.offset + 5])
     events = json_lines(gossamer("crawl", "--dir", directory.root, "--json", *QUICK).stdout)
-    (told,) = [event for event in events if event["event"] == "volume.damaged"]
-    assert told["volume"] == path.name and "ends at byte" in str(told["why"])
+    (event,) = [one for one in events if one["event"] == "volume.damaged"]
+    assert event["volume"] == path.name and "ends at byte" in str(event["why"])
 
 
-def test_F_X1_export_goes_on_without_the_damaged_records(tmp_path: Path) -> None:
+def test_F_X1_export_skips_damaged_records(tmp_path: Path) -> None:
     directory, known = shop(tmp_path / "data")
     damage(directory, known[4])
     out = tmp_path / "all.warc.gz"
@@ -269,9 +269,7 @@ def test_F_X1_the_page_of_a_damaged_capture_is_fetched_again_by_the_next_crawl(t
     assert (code, report["due_again"]) == (4, 0)
 
 
-def test_F_X1_rebuild_takes_every_whole_record_and_says_what_it_left_out(
-    collection: Collection, tmp_path: Path
-) -> None:
+def test_F_X1_rebuild_uses_every_intact_record_and_reports_the_others(collection: Collection, tmp_path: Path) -> None:
     root = tmp_path / "data"
     shutil.copytree(collection.root, root)
     directory = Directory(root)
@@ -288,14 +286,14 @@ def test_F_X1_rebuild_takes_every_whole_record_and_says_what_it_left_out(
     assert searchers[1].pages == searchers[0].pages - 1
 
 
-def test_F_X12_every_table_of_the_facts_is_compared_and_a_cut_manifest_is_named(
+def test_F_X12_every_table_of_the_graph_is_checked_and_a_truncated_manifest_is_reported(
     collection: Collection, tmp_path: Path
 ) -> None:
     directory = Directory(tmp_path / "data")
     shutil.copytree(collection.root, directory.root)
     assert verified(directory)[0] == 0
     tables, (manifest,) = list(directory.graph.glob("*.sst")), directory.graph.glob("MANIFEST-*")
-    assert len(tables) >= 9, "each order of the facts has one"
+    assert len(tables) >= 9, "one for each order of the facts"
     for path in tables:
         flipped(path, path.stat().st_size // 3)
         code, report = verified(directory)
@@ -312,7 +310,7 @@ def test_F_X12_every_table_of_the_facts_is_compared_and_a_cut_manifest_is_named(
     assert code == 0 and f"{len(tables)} tables not in {DIGESTS}" in report["views"][2]["says"]
 
 
-def test_F_P7_flipped_bits_anywhere_are_found_or_change_nothing(tmp_path: Path) -> None:
+def test_F_P7_flipped_bits_are_found_or_harmless(tmp_path: Path) -> None:
     directory, known = shop(tmp_path / "data")
     path, chance = directory.archive / known[0].place.volume, random.Random(7)
     whole = path.read_bytes()

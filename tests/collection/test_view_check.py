@@ -1,4 +1,4 @@
-"""`gossamer verify` holds every view against the catalogue, as far as the view has come."""
+"""`gossamer verify` compares every view with the catalogue, up to the position of the view."""
 
 import json
 import shutil
@@ -57,7 +57,7 @@ def page(directory: Directory, tail: str) -> Kept:
         return next(kept for kept in catalogue.pages() if kept.url.text.endswith(tail))
 
 
-def out_of_index(directory: Directory, url: Url) -> None:
+def drop_words(directory: Directory, url: Url) -> None:
     writer = IndexWriter(directory.index, FILES, silent)
     writer.open()
     writer.remove(url)
@@ -65,34 +65,34 @@ def out_of_index(directory: Directory, url: Url) -> None:
     writer.close()
 
 
-def out_of_links(directory: Directory, url: Url) -> None:
+def drop_links(directory: Directory, url: Url) -> None:
     with closing(sqlite3.connect(directory.links)) as links, links:
         links.execute("DELETE FROM sources WHERE id = ?", (url.id,))
 
 
-def out_of_graph(directory: Directory, url: Url) -> None:
+def drop_facts(directory: Directory, url: Url) -> None:
     with Graph(directory.graph, FILES, real_outside().clock, silent) as graph:
         graph.remove(url)
 
 
-def out_of_checkpoint(directory: Directory, url: Url) -> None:
+def drop_checkpoint_facts(directory: Directory, url: Url) -> None:
     (copy,) = directory.checkpoints.glob("facts-*")
     shutil.copy(directory.graph / SOURCES, copy)
     with Graph(copy, FILES, real_outside().clock, silent) as graph:
         graph.remove(url)
-    (copy / "sizes.json").unlink()  # by them it would be damaged, which is another finding
+    (copy / "sizes.json").unlink()  # with it the checkpoint would be reported as damaged instead
 
 
 @pytest.mark.parametrize(
-    ("name", "take_out"), list(zip(VIEWS, (out_of_index, out_of_links, out_of_graph, out_of_checkpoint), strict=True))
+    ("name", "drop"), list(zip(VIEWS, (drop_words, drop_links, drop_facts, drop_checkpoint_facts), strict=True))
 )
-def test_F_X1_a_page_that_a_view_has_passed_and_lacks_is_named(
-    directory: Directory, name: str, take_out: Callable[[Directory, Url], None]
+def test_F_X1_a_page_missing_from_a_view_is_reported(
+    directory: Directory, name: str, drop: Callable[[Directory, Url], None]
 ) -> None:
     for old in sorted(directory.checkpoints.glob("facts-*"))[:-1]:
         shutil.rmtree(old)
     kept = page(directory, "docs/knots")
-    take_out(directory, kept.url)
+    drop(directory, kept.url)
     code, views = checked(directory.root)
     assert code == 4
     assert {view: one["missing"] for view, one in views.items()} == {view: int(view == name) for view in VIEWS}
@@ -102,7 +102,7 @@ def test_F_X1_a_page_that_a_view_has_passed_and_lacks_is_named(
     assert f"gossamer rebuild --dir {directory.root}" in shown.stderr
 
 
-def test_F_X1_what_lacks_pages_is_whole_after_a_rebuild_and_the_names_are_bounded(tmp_path: Path) -> None:
+def test_F_X1_an_incomplete_view_is_complete_after_a_rebuild_and_the_list_of_urls_is_limited(tmp_path: Path) -> None:
     root = tmp_path / "data"
     with Site(harbour(30)).serving() as site:
         assert gossamer("crawl", site.root, "--dir", root, *QUICK).returncode == 0
@@ -121,7 +121,7 @@ def test_F_X1_what_lacks_pages_is_whole_after_a_rebuild_and_the_names_are_bounde
     assert_whole(root)
 
 
-def test_a_view_that_is_behind_is_no_finding_and_the_next_step_is_to_catch_up(directory: Directory) -> None:
+def test_a_view_that_is_behind_is_not_an_error_and_the_advice_is_to_catch_up(directory: Directory) -> None:
     path = directory.index / "position"
     at = position_in(path.read_bytes())
     path.write_bytes(json.dumps([at.volume, 3]).encode())
@@ -141,8 +141,8 @@ def test_a_view_that_is_behind_is_no_finding_and_the_next_step_is_to_catch_up(di
     assert "another process" in views["index"]["says"] and "another process" in views["graph"]["says"]
 
 
-def test_after_a_kill_and_every_command_that_rewrites_nothing_is_missing(tmp_path: Path) -> None:
-    """A page that asks not to be indexed has no words, and is not missed."""
+def test_no_page_is_missing_after_a_kill_or_any_command_that_rewrites(tmp_path: Path) -> None:
+    """A noindex page has no words in the index, and does not count as missing."""
     root, pages = tmp_path / "data", harbour(12)
     pages["/people/3"] = pages["/people/3"].replace("<head>", '<head><meta name="robots" content="noindex">')
     with Site(pages).serving() as site:
@@ -163,7 +163,7 @@ def test_after_a_kill_and_every_command_that_rewrites_nothing_is_missing(tmp_pat
     assert_whole(tmp_path / "other")
 
 
-def test_F_X1_views_made_while_records_were_damaged_lack_them_after_a_repair_until_rebuilt(
+def test_F_X1_views_made_while_a_record_was_damaged_lack_its_page_after_a_repair_until_rebuilt(
     directory: Directory, tmp_path: Path
 ) -> None:
     back_up(directory, copy := Directory(tmp_path / "copy"), real_outside())
@@ -179,14 +179,14 @@ def test_F_X1_views_made_while_records_were_damaged_lack_them_after_a_repair_unt
     assert_whole(directory.root)
 
 
-def test_a_repair_of_what_the_views_hold_asks_for_no_rebuild(directory: Directory, tmp_path: Path) -> None:
+def test_a_repair_of_records_that_the_views_have_needs_no_rebuild(directory: Directory, tmp_path: Path) -> None:
     back_up(directory, copy := Directory(tmp_path / "copy"), real_outside())
     damage(directory, page(directory, "docs/knots"))
     repaired = gossamer("verify", "--dir", directory.root, "--repair-from", copy.root)
     assert repaired.returncode == 0 and "rebuild" not in repaired.stderr, repaired.stderr
 
 
-def test_verify_names_the_pages_whose_index_entries_cannot_be_read(directory: Directory) -> None:
+def test_verify_names_pages_with_unreadable_index_entries(directory: Directory) -> None:
     url = page(directory, "/").url
     damage_entry(directory.index, url)
     code, views = checked(directory.root)
@@ -194,7 +194,7 @@ def test_verify_names_the_pages_whose_index_entries_cannot_be_read(directory: Di
     assert views["index"]["unreadable"] == 1 and views["index"]["unreadable_urls"] == [url.text]
     assert "what it holds of 1 page cannot be read" in views["index"]["fault"] and views["index"]["mend"]
     for words in ((), ("--json",)):
-        told = gossamer("search", "fish", *words, "--dir", directory.root)
-        assert "1 result skipped" in told.stderr and "gossamer verify" in told.stderr
+        done = gossamer("search", "fish", *words, "--dir", directory.root)
+        assert "1 result skipped" in done.stderr and "gossamer verify" in done.stderr
     assert gossamer("rebuild", "--dir", directory.root).returncode == 0
     assert_whole(directory.root)

@@ -1,4 +1,4 @@
-"""`gossamer why`: the trail of an address, told from what a real frontier has stored."""
+"""`gossamer why`: the explanation for a URL or a host, from the data of a real frontier."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -28,19 +28,19 @@ from gossamer.values.url import Url
 
 AT_WORK = Crew(True)
 PATTERN = template_of(Url("https://a.test/cal/2002"))
-Tell = Callable[[Story], Awaitable[None]]
+Script = Callable[[Story], Awaitable[None]]
 
 
-def asked(
-    root: Path, tell: Tell, typed: str, crew: Crew = AT_WORK, settings: Settings | None = None, **more: object
+def explain(
+    root: Path, script: Script, typed: str, crew: Crew = AT_WORK, settings: Settings | None = None, **more: object
 ) -> Trail:
-    directory, clock = make(root, tell, **more)  # type: ignore[arg-type]
+    directory, clock = make(root, script, **more)  # type: ignore[arg-type]
     with closing(read_only(directory.state)) as state:
         return WhyQuery(state, settings or Settings(), crew, clock.now()).trail(typed)
 
 
-def asked_host(root: Path, tell: Tell, name: str, crew: Crew = AT_WORK) -> HostTrail:
-    directory, clock = make(root, tell)
+def explain_host(root: Path, script: Script, name: str, crew: Crew = AT_WORK) -> HostTrail:
+    directory, clock = make(root, script)
     with closing(read_only(directory.state)) as state:
         return WhyQuery(state, Settings(), crew, clock.now()).host_trail(name)
 
@@ -68,7 +68,7 @@ def test_M_Z3_a_seed_waits_for_its_robots_txt(tmp_path: Path) -> None:
         assert await story.frontier.take(0) == []
         await story.robots(RobotsState.UNREACHABLE, 600, failures=1)
 
-    found = asked(tmp_path, begun, SEED.text)
+    found = explain(tmp_path, begun, SEED.text)
     assert found.is_known and found.way[0].how == "seed"
     assert ruling(found, "scope")[0] is True and ruling(found, "robots")[0] is None
     assert codes(found)[0] == "robots" and found.waits[0].until_at is not None
@@ -80,7 +80,7 @@ def test_M_Z3_a_seed_waits_for_its_robots_txt(tmp_path: Path) -> None:
     )
 
 
-def test_M_Z3_the_way_leads_back_to_the_seed_through_every_page(tmp_path: Path) -> None:
+def test_M_Z3_the_path_from_the_seed_is_given_with_every_page(tmp_path: Path) -> None:
     async def walked(story: Story) -> None:
         await story.robots()
         await story.page(links=("https://a.test/1",))
@@ -88,7 +88,7 @@ def test_M_Z3_the_way_leads_back_to_the_seed_through_every_page(tmp_path: Path) 
         await story.page(links=("https://a.test/3",))
         await story.page()
 
-    found = asked(tmp_path, walked, "a.test/3")
+    found = explain(tmp_path, walked, "a.test/3")
     assert [step.url for step in found.way] == [f"https://a.test/{n}" for n in ("3", "2", "1", "")]
     assert [step.how.value for step in found.way] == ["link", "redirect", "link", "seed"]
     text = words(found)
@@ -98,32 +98,32 @@ def test_M_Z3_the_way_leads_back_to_the_seed_through_every_page(tmp_path: Path) 
     assert "nothing: the outcome is final, and no revisit is due" in text
 
 
-def test_M_Z3_the_line_of_robots_txt_that_keeps_it_out_is_named(tmp_path: Path) -> None:
-    async def barred(story: Story) -> None:
+def test_M_Z3_the_line_of_robots_txt_that_disallows_it_is_named(tmp_path: Path) -> None:
+    async def disallowed(story: Story) -> None:
         await story.robots(rules=(RobotsRule(False, "/private", 7),))
         await story.page(links=("https://a.test/private/x",))
         await story.page(Reason.ROBOTS, detail="Disallow: /private (line 7)")
 
-    found = asked(tmp_path, barred, "https://a.test/private/x")
+    found = explain(tmp_path, disallowed, "https://a.test/private/x")
     assert ruling(found, "robots") == (False, "Disallow: /private (line 7)")
     assert "last fetch: robots" in words(found)
 
 
-def test_M_Z3_an_address_never_met_is_told_what_would_happen_to_it(tmp_path: Path) -> None:
-    outside = asked(tmp_path / "1", nothing, "https://elsewhere.test/x")
+def test_M_Z3_for_an_unknown_url_the_rules_that_would_apply_are_given(tmp_path: Path) -> None:
+    outside = explain(tmp_path / "1", nothing, "https://elsewhere.test/x")
     assert not outside.is_known and outside.host is not None and not outside.host.is_known
     assert ruling(outside, "scope") == (False, "outside the scope: host a.test")
-    inside = asked(tmp_path / "2", nothing, "https://a.test/never")
+    inside = explain(tmp_path / "2", nothing, "https://a.test/never")
     assert ruling(inside, "scope")[0] is True and "it was never found" in words(inside)
 
 
-def test_M_Z3_a_trap_by_its_shape_is_named(tmp_path: Path) -> None:
-    found = asked(tmp_path, nothing, "https://a.test/x/y/x/y/x/y/x/y")
+def test_M_Z3_a_url_with_the_shape_of_a_trap_is_reported(tmp_path: Path) -> None:
+    found = explain(tmp_path, nothing, "https://a.test/x/y/x/y/x/y/x/y")
     lets_in, says = ruling(found, "shape")
     assert lets_in is False and "3 times in the path" in says
 
 
-def test_the_depth_limit_of_the_settings_is_judged(tmp_path: Path) -> None:
+def test_the_depth_limit_of_the_settings_is_checked(tmp_path: Path) -> None:
     async def walked(story: Story) -> None:
         await story.robots()
         await story.page(links=("https://a.test/1",))
@@ -131,11 +131,11 @@ def test_the_depth_limit_of_the_settings_is_judged(tmp_path: Path) -> None:
         await story.page()
 
     shallow = Settings(crawl=CrawlSettings(max_depth=1))
-    found = asked(tmp_path, walked, "https://a.test/2", settings=shallow)
+    found = explain(tmp_path, walked, "https://a.test/2", settings=shallow)
     assert ruling(found, "scope") == (False, "2 links from its seed; the limit is 1")
 
 
-def test_M_Z3_the_users_rule_that_keeps_it_out_is_shown_with_its_text(tmp_path: Path) -> None:
+def test_M_Z3_the_users_rule_that_excludes_it_is_shown_with_its_text(tmp_path: Path) -> None:
     async def walked(story: Story) -> None:
         await story.robots()
         await story.page(links=("https://a.test/old/1", "https://a.test/new/1"))
@@ -145,125 +145,125 @@ def test_M_Z3_the_users_rule_that_keeps_it_out_is_shown_with_its_text(tmp_path: 
     book = load_rules('exclude path ~ "^/old/"\nsooner 2 path ~ "^/new/"\nexclude type = image/png\n')
     assert isinstance(book, RuleBook)
     with closing(read_only(directory.state)) as state:
-        asking = WhyQuery(state, Settings(), AT_WORK, clock.now(), book)
-        assert ruling(asking.trail("https://a.test/old/1"), "filter") == (False, 'rule 1: exclude path ~ "^/old/"')
-        other = asking.trail("https://a.test/new/1")
+        query = WhyQuery(state, Settings(), AT_WORK, clock.now(), book)
+        assert ruling(query.trail("https://a.test/old/1"), "filter") == (False, 'rule 1: exclude path ~ "^/old/"')
+        other = query.trail("https://a.test/new/1")
         assert ruling(other, "filter")[0] is None and "2 sooner by your rules" in words(other)
-        assert ruling(asking.trail(SEED.text), "filter")[0] is True
+        assert ruling(query.trail(SEED.text), "filter")[0] is True
 
 
-def test_what_was_typed_is_normalised_and_stripped_parameters_are_named(tmp_path: Path) -> None:
-    found = asked(tmp_path, nothing, "HTTPS://A.test:443/b/../?utm_source=x&id=7&fbclid=y#top")
+def test_the_given_url_is_normalised_and_removed_parameters_are_named(tmp_path: Path) -> None:
+    found = explain(tmp_path, nothing, "HTTPS://A.test:443/b/../?utm_source=x&id=7&fbclid=y#top")
     assert found.url == "https://a.test/?id=7" and found.removed == ("utm_source", "fbclid")
     assert "parameters removed, because they do not select content: utm_source, fbclid" in words(found)
     assert removed(Url("https://a.test/;jsessionid=12"), Url("https://a.test/")) == ("a session id in the path",)
 
 
-def test_a_page_behind_others_says_how_many_go_first(tmp_path: Path) -> None:
+def test_for_a_waiting_page_the_number_of_urls_before_it_is_given(tmp_path: Path) -> None:
     async def queued(story: Story) -> None:
         await story.robots()
         await story.page(links=tuple(f"https://a.test/{n}" for n in range(5)))
         await story.page()
 
-    found = asked(tmp_path, queued, "https://a.test/4")
+    found = explain(tmp_path, queued, "https://a.test/4")
     assert found.before == 3 and codes(found) == ["gap", "others"]
     assert "3 URLs on its host go first" in words(found) and "no request to its host until" in words(found)
     assert found.priority is not None and "for a link at depth 1" in words(found)
 
 
-def test_a_failed_page_says_when_it_is_tried_again(tmp_path: Path) -> None:
+def test_for_a_failed_page_the_time_of_the_next_attempt_is_given(tmp_path: Path) -> None:
     async def failed(story: Story) -> None:
         await story.robots()
         await story.page(Reason.TIMEOUT, due_at=story.clock.now() + 600 * SECOND, detail="30 s")
 
-    found = asked(tmp_path, failed, SEED.text)
+    found = explain(tmp_path, failed, SEED.text)
     assert found.due_at is not None and "due" in codes(found)
     assert "failed 1 time in a row" in words(found) and "no response within the time limit" in words(found)
 
 
-def test_a_crawl_that_does_not_run_lags_or_lacks_room_says_so(tmp_path: Path) -> None:
-    stopped = asked(tmp_path / "1", nothing, SEED.text, Crew(False))
+def test_a_crawl_that_is_stopped_delayed_or_short_of_disk_space_is_reported(tmp_path: Path) -> None:
+    stopped = explain(tmp_path / "1", nothing, SEED.text, Crew(False))
     assert codes(stopped)[0] == "stopped" and "no crawl is running" in words(stopped)
-    assert codes(asked(tmp_path / "2", nothing, SEED.text, Crew(True, 9.0)))[0] == "views"
-    assert codes(asked(tmp_path / "3", nothing, SEED.text, Crew(True, is_short_of_room=True)))[0] == "room"
+    assert codes(explain(tmp_path / "2", nothing, SEED.text, Crew(True, 9.0)))[0] == "views"
+    assert codes(explain(tmp_path / "3", nothing, SEED.text, Crew(True, is_short_of_room=True)))[0] == "room"
 
 
-def test_a_retired_host_says_why_and_how_to_take_it_up_again(tmp_path: Path) -> None:
+def test_for_a_retired_host_the_reason_and_how_to_reinstate_it_are_given(tmp_path: Path) -> None:
     async def retired(story: Story) -> None:
         await story.robots()
         assert await story.frontier.retire("a.test", "its owner asked")
 
-    found = asked(tmp_path, retired, SEED.text)
+    found = explain(tmp_path, retired, SEED.text)
     assert codes(found)[0] == "retired"
     assert "its owner asked; `gossamer hosts reinstate a.test` reinstates it" in words(found)
 
 
-def test_a_quarantined_address_says_which_pattern_holds_it(tmp_path: Path) -> None:
+def test_for_a_quarantined_url_the_pattern_is_given(tmp_path: Path) -> None:
     async def trapped(story: Story) -> None:
         await story.robots()
         await story.page(links=tuple(f"https://a.test/cal/{n}" for n in range(2000, 2004)))
         await story.page()
         assert await story.frontier.quarantine("a.test", PATTERN) == 3
 
-    found = asked(tmp_path, trapped, "https://a.test/cal/2002")
+    found = explain(tmp_path, trapped, "https://a.test/cal/2002")
     assert codes(found)[0] == "quarantine" and found.is_known
     assert ruling(found, "quarantine")[0] is False
     assert found.host is not None and found.host.quarantined == (PATTERN,) and found.host.held == 3
 
 
-def test_a_crawl_delay_is_named_as_the_source_of_the_gap(tmp_path: Path) -> None:
+def test_a_crawl_delay_is_given_as_the_reason_for_the_gap(tmp_path: Path) -> None:
     async def slowed(story: Story) -> None:
         await story.robots(crawl_delay_s=7.0)
 
-    found = asked(tmp_path, slowed, SEED.text)
+    found = explain(tmp_path, slowed, SEED.text)
     assert found.host is not None and found.host.gap_s == 7.0
     assert "gap of 7 s: its robots.txt asks for 7 s" in words(found)
 
 
-def test_a_host_that_fails_is_told_to_back_off(tmp_path: Path) -> None:
+def test_for_a_failing_host_a_longer_gap_is_reported(tmp_path: Path) -> None:
     async def failing(story: Story) -> None:
         await story.robots()
         for _ in range(3):
             await story.page(Reason.SERVER_ERROR, due_at=story.clock.now())
 
-    found = asked_host(tmp_path, failing, "a.test")
+    found = explain_host(tmp_path, failing, "a.test")
     assert "longer because" in found.host.gap_says and codes(found) == ["gap"]
 
 
-def test_why_is_nothing_fetched_at_a_host(tmp_path: Path) -> None:
+def test_for_a_host_the_reason_why_nothing_is_fetched_is_given(tmp_path: Path) -> None:
     async def over(story: Story) -> None:
         await story.robots()
         await story.page()
 
-    found = asked_host(tmp_path / "1", over, "https://A.test/some/page")
+    found = explain_host(tmp_path / "1", over, "https://A.test/some/page")
     assert codes(found) == ["empty"] and "every known URL has been fetched" in words(found)
     assert "https://a.test/robots.txt: read, 0 rules for this crawler" in words(found)
-    unknown = asked_host(tmp_path / "2", nothing, "other.test")
+    unknown = explain_host(tmp_path / "2", nothing, "other.test")
     assert not unknown.host.is_known and "other.test: unknown" in words(unknown)
 
 
-def test_an_address_of_any_host_finds_its_source_on_another(tmp_path: Path) -> None:
+def test_the_path_of_a_url_may_begin_on_another_host(tmp_path: Path) -> None:
     async def across(story: Story) -> None:
         await story.robots()
         await story.page(links=("https://b.test/x",))
         await story.robots()
 
-    found = asked(tmp_path, across, "https://b.test/x", reach=Reach.ANY)
+    found = explain(tmp_path, across, "https://b.test/x", reach=Reach.ANY)
     assert [step.url for step in found.way] == ["https://b.test/x", SEED.text]
 
 
-def test_as_json_instants_are_text_and_nothing_is_lost(tmp_path: Path) -> None:
+def test_json_has_times_as_text_and_all_other_values(tmp_path: Path) -> None:
     async def read(story: Story) -> None:
         await story.robots()
         await story.page()
 
-    found = json.loads(as_json(asked(tmp_path, read, SEED.text)))
+    found = json.loads(as_json(explain(tmp_path, read, SEED.text)))
     assert found["asked_at"].endswith("Z") and found["ended"]["reason"] == "fetched"
     assert found["ended"]["settled_at"].startswith("2023-11-14T")
     assert found["host"]["robots"][0]["state"] == "read"
 
 
-def test_spans_and_moments_are_said_as_people_say_them() -> None:
+def test_durations_and_times_are_formatted_for_people() -> None:
     assert [lasting(s) for s in (0.25, 90, 150, 7200, 200_000)] == [
         "0.25 s",
         "90 s",
@@ -276,7 +276,7 @@ def test_spans_and_moments_are_said_as_people_say_them() -> None:
     assert moment(at, at - 30 * SECOND).endswith("(in 30 s)") and moment(at, at + 30 * SECOND).endswith("(30 s ago)")
 
 
-def test_M_Z3_the_command_tells_the_trail_of_a_real_crawl(collection: Collection) -> None:
+def test_M_Z3_the_command_explains_the_urls_of_a_real_crawl(collection: Collection) -> None:
     target = next(
         str(one["url"]) for one in collection.settled() if one["kind"] == "page" and one["url"] != collection.origin
     )
@@ -289,7 +289,7 @@ def test_M_Z3_the_command_tells_the_trail_of_a_real_crawl(collection: Collection
     assert done.returncode == 1 and json.loads(done.stdout)["is_known"] is False
 
 
-@pytest.mark.parametrize("given", [[], ["https://a.test/", "--host", "a.test"]])
-def test_one_address_or_one_host_is_wanted(given: list[str]) -> None:
+@pytest.mark.parametrize("arguments", [[], ["https://a.test/", "--host", "a.test"]])
+def test_one_url_or_one_host_is_required(arguments: list[str]) -> None:
     with pytest.raises(ConfigError):
-        cli.app(["why", *given], result_action="return_value", exit_on_error=False)
+        cli.app(["why", *arguments], result_action="return_value", exit_on_error=False)

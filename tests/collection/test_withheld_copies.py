@@ -1,4 +1,4 @@
-"""Pages that ask not to be shown as copies: nothing that serves stored content to searchers shows them."""
+"""Pages with noarchive or nocache directives: no archived copy of them is shown."""
 
 import pytest
 
@@ -28,8 +28,8 @@ def capture(body: str, *headers: tuple[str, str]) -> Capture:
         (capture("fish", ("Content-Type", "text/plain"), ("X-Robots-Tag", "gossamer: nocache")), False),
     ],
 )
-def test_no_copy_is_made_of_a_page_that_asks_for_none(kept: Capture, may_show: bool) -> None:
-    """Read from the kept answer itself: it holds for pages that were captured before anybody heeded it."""
+def test_no_copy_is_made_of_a_page_with_noarchive(kept: Capture, may_show: bool) -> None:
+    """The directive is read from the stored response, so it also applies to pages captured by earlier versions."""
     made = copied(CopyJob(kept, agent="Gossamer"))
     assert made.may_show is may_show
     assert (b"fish" in made.html) is may_show
