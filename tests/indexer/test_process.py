@@ -1,4 +1,4 @@
-"""The indexer reads again by the settings of the collection."""
+"""The indexer reads captures again with the settings of the collection."""
 
 from pathlib import Path
 
@@ -7,11 +7,11 @@ from gossamer.indexer.process import settings_of
 from gossamer.store.directory import Directory
 
 
-def test_what_is_read_again_is_read_by_the_settings_of_the_collection(tmp_path: Path) -> None:
-    told: list[str] = []
+def test_captures_are_read_again_with_the_settings_of_the_collection(tmp_path: Path) -> None:
+    events: list[str] = []
     (tmp_path / "gossamer.toml").write_text("[readers]\nwall_s = 17\n")
-    assert settings_of(Directory(tmp_path), lambda event, **_: told.append(event)).readers.wall_s == 17
-    assert told == []
+    assert settings_of(Directory(tmp_path), lambda event, **_: events.append(event)).readers.wall_s == 17
+    assert events == []
     (tmp_path / "gossamer.toml").write_text("[readers\n")
-    assert settings_of(Directory(tmp_path), lambda event, **_: told.append(event)) == Settings()
-    assert told == ["views.settings-unread"]
+    assert settings_of(Directory(tmp_path), lambda event, **_: events.append(event)) == Settings()
+    assert events == ["views.settings-unread"]

@@ -40,10 +40,10 @@ from gossamer.views.words.searcher import Searcher
 from gossamer.views.words.writer import IndexWriter
 
 
-def page(address: str, words: str, at: int, links: Sequence[str] = ()) -> Capture:
-    """The body is our own little format: words on the first line, then a link a line."""
+def page(url: str, words: str, at: int, links: Sequence[str] = ()) -> Capture:
+    """A body in a format of these tests: words on the first line, then one link a line."""
     body = "\n".join([words, *links]).encode()
-    return Capture(Url(address), at, 200, "OK", (("Content-Type", "text/plain"),), body)
+    return Capture(Url(url), at, 200, "OK", (("Content-Type", "text/plain"),), body)
 
 
 def read(capture: Capture) -> Reading:
@@ -56,21 +56,21 @@ def read(capture: Capture) -> Reading:
     return Reading(capture.id, capture.fetched_at, found, facts.encode(), 2, ("http://schema.org/Thing",), ("rdfa",))
 
 
-class House:
+class DataDirectory:
     """A data directory with a writing side (the crawler's) and a following side (the indexer's)."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.files, self.clock = folder, DiskFiles(), FakeClock()
-        self.told: list[str] = []
+        self.events: list[str] = []
         self.crash_at: str | None = None
         self.published: list[dict[str, object]] = []
         self.reread_count = 0
         self.files.make_folder(folder)
 
     def tell(self, event: str, /, **facts: object) -> None:
-        self.told.append(event)
+        self.events.append(event)
         if event == self.crash_at:
-            raise KeyboardInterrupt(event)  # nothing in the house catches it
+            raise KeyboardInterrupt(event)  # no code of the indexer catches it
 
     def crawl(self, captures: Sequence[Capture], spooled: bool = True) -> None:
         """One run of a crawler: a volume of its own."""
@@ -98,7 +98,7 @@ class House:
         )
 
     def index_everything(self, settings: IndexerTuning | None = None) -> int:
-        """One life of the indexer; views are closed again even when it is killed."""
+        """One run of the indexer; views are closed even if it is killed."""
         links = LinksWriter(self.folder / "links.db", self.files, self.tell)
         index = IndexWriter(self.folder / "index", self.files, self.tell)
         links.open()
@@ -137,7 +137,7 @@ class House:
             facts = facts_digest(graph.store)
         links = links_digest(self.folder / "links.db")
         found = {"index": sorted(searcher.cards(), key=str), "links": links, "graph": facts}
-        assert searcher.pages == len(found["index"]), "no page has two entries"
+        assert searcher.pages == len(found["index"]), "a page has two entries"
         searcher.close()
         return found
 
@@ -160,62 +160,62 @@ def captures(count: int, at: int = 1, mark: str = "first") -> list[Capture]:
 
 
 @pytest.fixture
-def house(tmp_path):
-    return House(tmp_path / "collection")
+def data(tmp_path):
+    return DataDirectory(tmp_path / "collection")
 
 
-def test_what_was_crawled_can_be_found_as_words_facts_and_links(house):
-    house.crawl(captures(20))
-    assert house.index_everything() == 20
-    assert house.find("word7") == ["http://h1.test/7"]
-    reader = LinksReader(house.folder / "links.db")
+def test_crawled_pages_are_found_by_words_facts_and_links(data):
+    data.crawl(captures(20))
+    assert data.index_everything() == 20
+    assert data.find("word7") == ["http://h1.test/7"]
+    reader = LinksReader(data.folder / "links.db")
     reader.open()
     assert reader.about(Url("http://h0.test/3"))[0].count == len(
         [n for n in range(20) if 3 in (n // 2, n // 3) and n != 3]
     )
-    with Graph(house.folder / "graph", house.files, house.clock, house.tell) as graph:
+    with Graph(data.folder / "graph", data.files, data.clock, data.tell) as graph:
         assert graph.fetched_at(Url("http://h1.test/7")) == 8
 
 
-def test_a_second_life_has_nothing_to_do(house):
-    house.crawl(captures(20))
-    house.index_everything()
-    assert house.index_everything() == 0
-    assert house.reread_count == 0
+def test_a_second_run_has_nothing_to_do(data):
+    data.crawl(captures(20))
+    data.index_everything()
+    assert data.index_everything() == 0
+    assert data.reread_count == 0
 
 
-def test_a_newer_capture_of_a_page_replaces_the_older_in_every_view(house):
-    house.crawl([*captures(10), *captures(10, at=1000, mark="second")])
-    house.crawl(captures(5, at=2000, mark="third"))
-    house.index_everything()
-    assert len(house.find("first")) == 0
-    assert (len(house.find("second")), len(house.find("third"))) == (5, 5)
+def test_a_newer_capture_of_a_page_replaces_the_older_in_every_view(data):
+    data.crawl([*captures(10), *captures(10, at=1000, mark="second")])
+    data.crawl(captures(5, at=2000, mark="third"))
+    data.index_everything()
+    assert len(data.find("first")) == 0
+    assert (len(data.find("second")), len(data.find("third"))) == (5, 5)
 
 
-def test_an_older_capture_that_comes_late_changes_nothing(house):
-    house.crawl(captures(10, at=1000))
-    house.index_everything()
-    before = house.digests()
-    house.crawl(captures(10, at=1, mark="imported"))
-    assert house.index_everything() == 10
-    assert house.digests() == before
+def test_an_older_capture_that_arrives_late_changes_nothing(data):
+    data.crawl(captures(10, at=1000))
+    data.index_everything()
+    before = data.digests()
+    data.crawl(captures(10, at=1, mark="imported"))
+    assert data.index_everything() == 10
+    assert data.digests() == before
 
 
 @pytest.mark.parametrize("view", ["index", "graph", "links.db"])
-def test_F_P8_a_deleted_view_is_rebuilt_from_the_archive_alone_and_equal(house, view):
-    house.crawl(captures(30))
-    house.crawl(captures(12, at=5000, mark="changed"))
-    house.index_everything()
-    before = house.digests()
+def test_F_P8_a_deleted_view_is_rebuilt_equal_from_the_archive_alone(data, view):
+    data.crawl(captures(30))
+    data.crawl(captures(12, at=5000, mark="changed"))
+    data.index_everything()
+    before = data.digests()
     for suffix in ("", "-wal", "-shm"):
-        house.files.remove(house.folder / (view + suffix))
-    house.crawl([page("http://new.test/", "brand new", 9000)])
-    house.told.clear()
-    house.index_everything()
-    after_once = house.digests()
-    assert house.reread_count > 0
-    house.index_everything()
-    fresh = House(house.folder.parent / "fresh")
+        data.files.remove(data.folder / (view + suffix))
+    data.crawl([page("http://new.test/", "brand new", 9000)])
+    data.events.clear()
+    data.index_everything()
+    after_once = data.digests()
+    assert data.reread_count > 0
+    data.index_everything()
+    fresh = DataDirectory(data.folder.parent / "fresh")
     fresh.crawl(captures(30))
     fresh.crawl(captures(12, at=5000, mark="changed"))
     fresh.crawl([page("http://new.test/", "brand new", 9000)])
@@ -224,73 +224,73 @@ def test_F_P8_a_deleted_view_is_rebuilt_from_the_archive_alone_and_equal(house, 
     assert after_once != before
 
 
-def test_F_P8_all_views_deleted_are_rebuilt_equal(house):
-    house.crawl(captures(30))
-    house.crawl(captures(12, at=5000, mark="changed"))
-    house.crawl([page("http://last.test/", "the last", 9000)])
-    house.index_everything()
-    before = house.digests()
+def test_F_P8_all_views_deleted_are_rebuilt_equal(data):
+    data.crawl(captures(30))
+    data.crawl(captures(12, at=5000, mark="changed"))
+    data.crawl([page("http://last.test/", "the last", 9000)])
+    data.index_everything()
+    before = data.digests()
     for name in ("index", "graph", "links.db", "links.db-wal", "links.db-shm"):
-        house.files.remove(house.folder / name)
-    house.index_everything(IndexerTuning(batch=256, commit_s=2.0))
-    assert house.digests() == before
+        data.files.remove(data.folder / name)
+    data.index_everything(IndexerTuning(batch=256, commit_s=2.0))
+    assert data.digests() == before
 
 
 CRASH_POINTS = ["links.committed", "graph.committed", "index.committed", "views.positioned", "spool.discarded"]
 
 
 @pytest.mark.parametrize("event", CRASH_POINTS)
-def test_F_P1_a_kill_right_after_any_durable_step_only_repeats_work(house, event):
-    fresh = House(house.folder.parent / "fresh")
-    for one in (house, fresh):
+def test_F_P1_a_kill_right_after_any_durable_step_only_repeats_work(data, event):
+    fresh = DataDirectory(data.folder.parent / "fresh")
+    for one in (data, fresh):
         one.crawl(captures(20))
         one.crawl(captures(9, at=5000, mark="changed"))
     fresh.index_everything()
     for _ in range(6):
-        house.crash_at = event
+        data.crash_at = event
         try:
-            house.index_everything()
+            data.index_everything()
         except KeyboardInterrupt:
             continue
-    house.crash_at = None
-    house.index_everything()
-    assert house.digests() == fresh.digests()
+    data.crash_at = None
+    data.index_everything()
+    assert data.digests() == fresh.digests()
 
 
-def test_spool_files_that_every_view_has_passed_are_deleted(house):
-    house.crawl(captures(5))
-    house.crawl(captures(5, at=100))
-    house.index_everything()
-    spools = house.files.names(house.folder / "spool")
+def test_spool_files_that_every_view_has_passed_are_deleted(data):
+    data.crawl(captures(5))
+    data.crawl(captures(5, at=100))
+    data.index_everything()
+    spools = data.files.names(data.folder / "spool")
     assert len(spools) == 1
-    house.crawl(captures(5, at=200))
-    house.index_everything()
-    assert house.files.names(house.folder / "spool") != spools
+    data.crawl(captures(5, at=200))
+    data.index_everything()
+    assert data.files.names(data.folder / "spool") != spools
 
 
-def test_a_damaged_frame_is_read_again_from_the_archive(house):
-    house.crawl(captures(6), spooled=False)
-    assert house.index_everything() == 6
-    assert house.reread_count == 6
-    assert house.find("word3") == ["http://h0.test/3"]
+def test_a_damaged_frame_is_read_again_from_the_archive(data):
+    data.crawl(captures(6), spooled=False)
+    assert data.index_everything() == 6
+    assert data.reread_count == 6
+    assert data.find("word3") == ["http://h0.test/3"]
 
 
-def test_a_capture_that_cannot_be_read_is_told_and_passed_over(house):
-    house.crawl([page("http://good.test/", "a good one", 1)])
-    house.crawl(captures(6), spooled=False)
+def test_an_unreadable_capture_is_reported_and_skipped(data):
+    data.crawl([page("http://good.test/", "a good one", 1)])
+    data.crawl(captures(6), spooled=False)
 
     async def fails(place: Place) -> Reading | None:
         raise WorkerLost("timeout")
 
-    house.reread = fails
-    assert house.index_everything() == 1
-    assert house.told.count("views.unread") == 6
-    assert house.index_everything() == 0
-    assert house.told.count("views.unread") == 6
+    data.reread = fails
+    assert data.index_everything() == 1
+    assert data.events.count("views.unread") == 6
+    assert data.index_everything() == 0
+    assert data.events.count("views.unread") == 6
 
 
 class Memory:
-    """A view in a dict: the least that a view must do."""
+    """A minimal view, in a dict."""
 
     is_patient = False
     is_full = is_busy = False
@@ -316,19 +316,19 @@ class Memory:
         self.on_commit()
 
     def settle(self) -> None:
-        """Nothing is under way."""
+        """No commit is in progress."""
         self.is_busy = False
 
 
-def test_words_are_committed_every_two_seconds_even_under_full_load(house):
-    house.crawl(captures(40))
+def test_words_are_committed_every_two_seconds_under_full_load(data):
+    data.crawl(captures(40))
     view, seen = Memory(), list[tuple[int, float]]()
-    views = house.views({"words": view}, IndexerTuning(batch=4, commit_s=2.0))
-    house.clock.advance(30.0)
+    views = data.views({"words": view}, IndexerTuning(batch=4, commit_s=2.0))
+    data.clock.advance(30.0)
 
     async def busy() -> None:
         while await views.turn():
-            house.clock.advance(0.5)
+            data.clock.advance(0.5)
             seen.append((view.waiting, len(view.pages)))
 
     asyncio.run(busy())
@@ -337,7 +337,7 @@ def test_words_are_committed_every_two_seconds_even_under_full_load(house):
 
 
 class Slow(Memory):
-    """A patient view whose commits take their time, and are counted."""
+    """A patient view with slow commits that records their sizes."""
 
     is_patient = True
 
@@ -352,23 +352,23 @@ class Slow(Memory):
 
 
 @pytest.mark.parametrize(("page_s", "step"), [(0.0, 36), (0.2, 12)])
-def test_facts_are_committed_in_smaller_steps_where_a_commit_takes_long(house, page_s, step):
-    """Words cannot be committed meanwhile."""
-    house.crawl(captures(160))
-    facts = Slow(house.clock, page_s)
+def test_facts_are_committed_in_smaller_steps_if_commits_are_slow(data, page_s, step):
+    """Because words cannot be committed meanwhile."""
+    data.crawl(captures(160))
+    facts = Slow(data.clock, page_s)
     settings = IndexerTuning(batch=4, commit_s=1.0, patient_least_s=8.0, patient_took_s=2.0)
-    views = house.views({"words": Memory(), "facts": facts}, settings)
+    views = data.views({"words": Memory(), "facts": facts}, settings)
 
     async def busy() -> None:
         while await views.turn():
-            house.clock.advance(1.0)
+            data.clock.advance(1.0)
 
     asyncio.run(busy())
     assert facts.steps[2:-1] and set(facts.steps[2:-1]) == {step}, facts.steps
 
 
-class Apart(Memory):
-    """Its commits are another's work: busy from each until somebody waits for it, or it is let finish."""
+class Remote(Memory):
+    """A view that commits in another process: busy after each commit, until `settle` waits for it or a test ends it."""
 
     is_patient = True
 
@@ -387,131 +387,131 @@ class Apart(Memory):
         super().settle()
 
 
-def test_a_view_that_is_busy_is_waited_for_only_when_it_holds_as_much_as_it_may(house):
-    house.crawl(captures(160))
-    words, facts = Memory(), Apart()
+def test_a_busy_view_is_waited_for_only_when_its_queue_is_full(data):
+    data.crawl(captures(160))
+    words, facts = Memory(), Remote()
     settings = IndexerTuning(batch=4, commit_s=1.0, patient_least_s=8.0, patient_pages=60)
-    views = house.views({"words": words, "facts": facts}, settings)
+    views = data.views({"words": words, "facts": facts}, settings)
 
     async def turns(most: int) -> None:
         for _ in range(most):
             await views.turn()
-            house.clock.advance(1.0)
+            data.clock.advance(1.0)
 
     asyncio.run(turns(20))
     [step] = facts.steps
-    assert (facts.waited, facts.waiting) == (0, 80 - step), "it is due, and nobody waits"
+    assert (facts.waited, facts.waiting) == (0, 80 - step), "it is due, but not waited for"
     asyncio.run(turns(10))
     assert facts.waited == 1 and len(facts.steps) == 2 and facts.steps[1] >= 60
     facts.is_busy = False
     asyncio.run(turns(10))
-    assert facts.waited == 1 and len(facts.steps) == 3, "one that is idle is committed when it is due"
+    assert facts.waited == 1 and len(facts.steps) == 3, "an idle view is committed when it is due"
     views.commit()
-    assert facts.waited == 3 and len(facts.pages) == len(words.pages) == 160, "at the end everything is waited for"
+    assert facts.waited == 3 and len(facts.pages) == len(words.pages) == 160, "at the end every commit is waited for"
 
 
-def test_much_to_keep_is_kept_at_once(house):
-    house.crawl(captures(8))
-    facts = Apart()
-    views = house.views({"words": Memory(), "facts": facts}, IndexerTuning(batch=4, commit_s=1.0))
+def test_a_full_view_is_committed_at_once(data):
+    data.crawl(captures(8))
+    facts = Remote()
+    views = data.views({"words": Memory(), "facts": facts}, IndexerTuning(batch=4, commit_s=1.0))
     asyncio.run(views.turn())
-    house.clock.advance(1.0)
+    data.clock.advance(1.0)
     facts.is_full = True
     asyncio.run(views.turn())
     assert facts.steps == [8]
 
 
-def test_the_position_and_the_lag_are_published(house):
-    start = house.clock.now()
-    house.crawl([page("http://a.test/1", "word", start)])
+def test_the_position_and_the_delay_are_published(data):
+    start = data.clock.now()
+    data.crawl([page("http://a.test/1", "word", start)])
     view, stop = Memory(), asyncio.Event()
     view.on_commit = stop.set
-    asyncio.run(house.views({"words": view}, IndexerTuning(commit_s=2.0, poll_s=0.25, publish_s=0.5)).run(stop))
-    lags = [facts["lag_s"] for facts in house.published]
+    asyncio.run(data.views({"words": view}, IndexerTuning(commit_s=2.0, poll_s=0.25, publish_s=0.5)).run(stop))
+    lags = [facts["lag_s"] for facts in data.published]
     assert 0 < max(lags) <= 5.0
     assert lags[-1] == 0
-    assert house.published[-1]["pages"] == 1
-    assert house.published[-1]["positions"]["words"][1] == 2
+    assert data.published[-1]["pages"] == 1
+    assert data.published[-1]["positions"]["words"][1] == 2
 
 
-def test_a_clean_stop_takes_what_is_spooled_and_commits_it(house):
-    house.crawl(captures(30))
+def test_a_clean_stop_commits_all_spooled_readings(data):
+    data.crawl(captures(30))
     view, stop = Memory(), asyncio.Event()
     stop.set()
-    asyncio.run(house.views({"words": view}, IndexerTuning(batch=8)).run(stop))
+    asyncio.run(data.views({"words": view}, IndexerTuning(batch=8)).run(stop))
     assert len(view.pages) == 30
     assert view.waiting == 0
 
 
-def test_a_view_that_lags_catches_up_while_the_others_stay_at_the_front(house):
-    house.crawl(captures(40))
+def test_a_view_that_is_behind_catches_up_while_the_others_stay_current(data):
+    data.crawl(captures(40))
     front, late = Memory(), Memory()
-    asyncio.run(house.catch_up(house.views({"front": front}, IndexerTuning(batch=5))))
+    asyncio.run(data.catch_up(data.views({"front": front}, IndexerTuning(batch=5))))
     taken = len(front.batches)
-    house.crawl(captures(8, at=100))
-    asyncio.run(house.catch_up(house.views({"front": front, "late": late}, IndexerTuning(batch=5))))
+    data.crawl(captures(8, at=100))
+    asyncio.run(data.catch_up(data.views({"front": front, "late": late}, IndexerTuning(batch=5))))
     assert front.position == late.position
     assert sum(front.batches[taken:]) == 8
     assert len(late.pages) == 40
     assert late.pages["http://h0.test/3"].fetched_at == 103
 
 
-def test_a_checkpoint_is_made_when_it_is_wanted_and_at_the_end(house):
-    house.crawl(captures(5))
-    made, asked = [], [True, False]
-    with Graph(house.folder / "graph", house.files, house.clock, house.tell) as graph:
-        checkpoints = Checkpoints(house.folder / "checkpoints", house.files, house.clock, house.tell)
-        facts = GraphView(LocalFacts(graph, house.folder / "graph", house.files, house.tell))
+def test_a_checkpoint_is_made_on_request_and_at_the_end(data):
+    data.crawl(captures(5))
+    made, requests = [], [True, False]
+    with Graph(data.folder / "graph", data.files, data.clock, data.tell) as graph:
+        checkpoints = Checkpoints(data.folder / "checkpoints", data.files, data.clock, data.tell)
+        facts = GraphView(LocalFacts(graph, data.folder / "graph", data.files, data.tell))
         stop = asyncio.Event()
 
-        async def life() -> None:
+        async def index() -> None:
             loop = asyncio.get_running_loop()
 
             def checkpoint() -> None:
                 made.append(checkpoints.make(graph))
                 loop.call_soon_threadsafe(stop.set)
 
-            await house.views(
+            await data.views(
                 {"graph": facts},
-                is_checkpoint_wanted=lambda: asked.pop(0) if asked else False,
+                is_checkpoint_wanted=lambda: requests.pop(0) if requests else False,
                 checkpoint=checkpoint,
             ).run(stop)
 
-        asyncio.run(life())
+        asyncio.run(index())
     assert len(made) == 2
     assert made[0] is not None
-    assert "checkpoint.renamed" in house.told
+    assert "checkpoint.renamed" in data.events
 
 
-def test_the_newest_of_each_page_is_kept():
+def test_only_the_newest_reading_of_a_page_is_used():
     readings = [read(page("http://a.test/1", word, at)) for word, at in (("b", 2), ("c", 3), ("a", 1))]
     assert [one.fetched_at for one in newest_of(readings)] == [3]
 
 
-def test_positions_that_make_no_sense_are_the_beginning():
+def test_an_invalid_position_means_the_beginning():
     assert position_in(b"") == position_in(b"\xff") == position_in(b"{}") == SpoolPosition()
     assert position_in(msgspec.json.encode(SpoolPosition("v", 3))) == SpoolPosition("v", 3)
 
 
-def test_the_lag_counts_from_when_pages_were_taken_whatever_their_dates(house):
-    """Imported pages are years old; those of a demonstration have a calendar of their own."""
+def test_the_delay_counts_from_when_pages_were_read_not_from_their_dates(data):
+    """Imported pages are years old, and those of a demonstration have their own calendar."""
     year = 365 * 86_400 * SECOND
-    dates = [house.clock.now() + when for when in (-year, 0, year)]
-    house.crawl([page(f"http://a.test/{n}", "word", date) for n, date in enumerate(dates)])
-    views = house.views({"words": Memory()}, IndexerTuning(batch=7, commit_s=60.0))
+    dates = [data.clock.now() + when for when in (-year, 0, year)]
+    data.crawl([page(f"http://a.test/{n}", "word", date) for n, date in enumerate(dates)])
+    views = data.views({"words": Memory()}, IndexerTuning(batch=7, commit_s=60.0))
     assert views.lag_s == 0.0
     asyncio.run(views.turn())
-    house.clock.advance(2.0)
+    data.clock.advance(2.0)
     assert views.lag_s == 2.0
     views.commit()
     assert views.lag_s == 0.0
 
 
-def test_the_lag_counts_from_when_there_was_more_than_could_be_taken(house):
-    house.crawl(captures(8))
-    views = house.views({"words": Memory()}, IndexerTuning(batch=4, commit_s=0.5))
+def test_the_delay_counts_from_the_first_full_batch(data):
+    data.crawl(captures(8))
+    views = data.views({"words": Memory()}, IndexerTuning(batch=4, commit_s=0.5))
     asyncio.run(views.turn())
-    house.clock.advance(1.0)
+    data.clock.advance(1.0)
     asyncio.run(views.turn())
     assert views.lag_s == 1.0, "the second batch was full too"
     asyncio.run(views.turn())
