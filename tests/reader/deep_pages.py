@@ -1,4 +1,4 @@
-"""Pages that nest or chain as deep as asked, one for each parser that `extract` reaches; read in a process apart.
+"""Pages with a given depth of nesting or chains, one for each parser that `extract` uses; read in a separate process.
 
 `python deep_pages.py DEPTH STACK_BYTES` prints the flags of each. A stack of 0 is that of the main thread.
 """
@@ -17,7 +17,7 @@ def script(text: str) -> tuple[str, str]:
 
 
 def chained(count: int, **extra: str) -> tuple[str, str]:
-    """Each term defined by the next, as the value of every member named."""
+    """JSON-LD in which each term is defined by the next, in the members of `extra`."""
     if extra:
         terms: dict[str, object] = {
             f"t{at}": {key: value.format(at + 1) for key, value in extra.items()} for at in range(count)
@@ -45,7 +45,7 @@ def pages(count: int) -> dict[str, tuple[str, str]]:
         "json": script('{"http://e/a":{"@type":"@json","@value":' + deep("[", "]") + "}}"),
         "context": script(deep('{"@context":{"t":{"@id":"http://e/t","@context":', "}}}", "{}")),
         "scoped": script('{"@context":' + scoped + ',"t":' + deep('{"t":', "}", "1") + "}"),
-        "mended": script(deep("{a:", "}", "1")),
+        "repaired": script(deep("{a:", "}", "1")),
         "chain": chained(count),
         "chain of @id": chained(count, **{"@id": "t{}"}),
         "chain of @type": chained(count, **{"@id": "http://e/x", "@type": "t{}"}),

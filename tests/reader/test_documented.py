@@ -1,4 +1,4 @@
-"""docs/extracting.md does what it says: its Python is run as a session, its command lines as a person would."""
+"""The examples of docs/extracting.md work: its Python as a session, its command lines in a shell."""
 
 import doctest
 import os
@@ -24,17 +24,17 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_python_of_the_document_does_what_it_says(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_python_of_the_document_gives_the_documented_results(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     session = doctest.DocTestParser().get_doctest("\n".join(blocks("python")), {}, PAGE.name, str(PAGE), 0)
-    told: list[str] = []
+    report: list[str] = []
     assert len(session.examples) > 8
     runner = doctest.DocTestRunner(optionflags=doctest.FAIL_FAST)
-    runner.run(session, out=told.append)
-    assert runner.summarize(verbose=False).failed == 0, "".join(told)
+    runner.run(session, out=report.append)
+    assert runner.summarize(verbose=False).failed == 0, "".join(report)
 
 
-def test_the_command_lines_of_the_document_end_well(folder: Path) -> None:
+def test_the_command_lines_of_the_document_succeed(folder: Path) -> None:
     program = folder / "bin" / "gossamer"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m gossamer "$@"\n')

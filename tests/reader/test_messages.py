@@ -1,4 +1,4 @@
-"""What is asked of a reader, and who need not load the reader itself."""
+"""The messages to readers, and processes that must not load the parsers."""
 
 import subprocess
 import sys
@@ -31,12 +31,12 @@ def test_the_name_of_the_readers_job_is_that_of_the_function() -> None:
 @pytest.mark.parametrize(
     "process", ["gossamer.cli.crawl.crawl", "gossamer.indexer.process", "gossamer.views.facts.query_job"]
 )
-def test_only_readers_load_what_parses_pages(process: str) -> None:
+def test_only_readers_load_the_parsers(process: str) -> None:
     program = f"import sys, {process}; print(*[name for name in {PARSING} if name in sys.modules])"
-    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert answer.stdout.split() == []
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
 
 
-def test_what_is_stored_unread_is_what_a_reader_would_store() -> None:
+def test_a_record_stored_without_a_reader_is_the_same() -> None:
     capture = Capture(Url("http://a.test/"), 1, 200, "OK", (("Content-Type", "text/html"),), b"<p>Words.", "192.0.2.1")
     assert stored(capture) == done(ReadJob(capture, task="store"))
