@@ -1,4 +1,4 @@
-"""A collection with a real frontier in it, made on a clock of its own: what `why`, `hosts` and `politeness` read."""
+"""A collection with a real frontier, filled by a script on a fake clock, for `why`, `hosts` and `politeness`."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -28,7 +28,7 @@ SEED = Url("https://a.test/")
 
 
 class Story:
-    """Visits made by hand. `page` and `robots` take the next visit and settle it."""
+    """Simulated fetches: `page` and `robots` take the next visit and settle it."""
 
     def __init__(self, frontier: SqliteFrontier, clock: FakeClock) -> None:
         self.frontier = frontier
@@ -39,9 +39,9 @@ class Story:
             if visits := await self.frontier.take(1):
                 return visits[0]
             next_at = await self.frontier.next_at()
-            assert next_at is not None, "nothing is left to take"
+            assert next_at is not None, "no URL is waiting"
             self.clock.advance(max(0.001, (next_at - self.clock.now()) / SECOND))
-        raise AssertionError("nothing can be taken")
+        raise AssertionError("no visit can be taken")
 
     async def robots(self, state: RobotsState = RobotsState.READ, for_s: float = 86_400.0, **more: Any) -> Visit:
         visit = await self.take()
@@ -65,23 +65,23 @@ class Story:
 
 def make(
     root: Path,
-    tell: Callable[[Story], Awaitable[None]],
+    script: Callable[[Story], Awaitable[None]],
     clock: FakeClock | None = None,
     starts: tuple[Url, ...] = (SEED,),
     reach: Reach = Reach.HOST,
 ) -> tuple[Directory, FakeClock]:
-    """A data directory in which this story has happened."""
+    """A data directory after the script has run in it."""
     directory, clock = Directory(root), clock or FakeClock()
     for folder in directory.folders():
         DiskFiles().make_folder(folder)
-    asyncio.run(_happen(directory, clock, tell, starts, reach))
+    asyncio.run(_run(directory, clock, script, starts, reach))
     return directory, clock
 
 
-async def _happen(
+async def _run(
     directory: Directory,
     clock: FakeClock,
-    tell: Callable[[Story], Awaitable[None]],
+    script: Callable[[Story], Awaitable[None]],
     starts: tuple[Url, ...],
     reach: Reach,
 ) -> None:
@@ -100,4 +100,4 @@ async def _happen(
         )
         async with frontier:
             await frontier.offer([Offer(start, How.SEED) for start in starts])
-            await tell(Story(frontier, clock))
+            await script(Story(frontier, clock))

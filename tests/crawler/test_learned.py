@@ -1,4 +1,4 @@
-"""What was learned of hosts outlives the crawl, and a file that cannot be trusted is as good as none."""
+"""What a crawl has learned about hosts is kept for the next one, and a damaged file is ignored."""
 
 import asyncio
 from pathlib import Path
@@ -30,8 +30,8 @@ def outside(files: object = None) -> Outside:
     return Outside(FakeClock(), seeded(1), files or DiskFiles(), SystemProcesses())  # type: ignore[arg-type]
 
 
-def taught(pages: int = 300) -> LearnedHosts:
-    """One that has learned something of every kind."""
+def sample(pages: int = 300) -> LearnedHosts:
+    """Learned hosts with entries of every kind."""
     learning = LearnedHosts(key=7)
     for number in range(pages):
         page = marks(prose(number), f"value {number}", prose(-number, 2))
@@ -43,19 +43,19 @@ def taught(pages: int = 300) -> LearnedHosts:
     return learning
 
 
-def told() -> tuple[list[str], object]:
+def recorder() -> tuple[list[str], object]:
     events: list[str] = []
     return events, lambda event, /, **_facts: events.append(event)
 
 
-def test_what_is_kept_is_recalled_to_the_letter() -> None:
-    content = packed(taught())
+def test_unpacked_and_packed_again_it_is_the_same() -> None:
+    content = packed(sample())
     again = unpacked(content, key=1)
     assert packed(again) == content
 
 
-def test_what_is_recalled_judges_as_before() -> None:
-    before = taught()
+def test_unpacked_it_gives_the_same_verdicts() -> None:
+    before = sample()
     after = unpacked(packed(before), key=1)
     for url in (at("/same?code=fffff"), Url("http://another.farm.org/"), at("/p/7")):
         assert before.judge_visit(url) == after.judge_visit(url)
@@ -65,8 +65,8 @@ def test_what_is_recalled_judges_as_before() -> None:
 
 
 @pytest.mark.parametrize("damage", ["", "short", "flipped", "older", "foreign"])
-def test_a_file_that_cannot_be_trusted_is_told_and_ignored(tmp_path: Path, damage: str) -> None:
-    content = packed(taught(20))
+def test_a_damaged_file_is_reported_and_ignored(tmp_path: Path, damage: str) -> None:
+    content = packed(sample(20))
     damaged = {
         "": b"",
         "short": content[:-9],
@@ -75,27 +75,27 @@ def test_a_file_that_cannot_be_trusted_is_told_and_ignored(tmp_path: Path, damag
         "foreign": b"SQLite format 3\0" + content,
     }[damage]
     (tmp_path / NAME).write_bytes(damaged)
-    events, tell = told()
+    events, tell = recorder()
     assert load_learned(tmp_path, outside(), tell).pages == 0  # type: ignore[arg-type]
     assert events == ["learned.unreadable"]
 
 
-def test_without_a_file_it_begins_with_nothing_and_says_nothing(tmp_path: Path) -> None:
-    events, tell = told()
+def test_a_missing_file_is_not_reported(tmp_path: Path) -> None:
+    events, tell = recorder()
     load_learned(tmp_path, outside(), tell)  # type: ignore[arg-type]
     assert events == []
 
 
 def test_a_full_disk_costs_only_the_snapshot(tmp_path: Path) -> None:
-    save_learned(taught(5), tmp_path, DiskFiles(), silent)
+    save_learned(sample(5), tmp_path, DiskFiles(), silent)
     before = (tmp_path / NAME).read_bytes()
-    events, tell = told()
-    save_learned(taught(20), tmp_path, FaultyFiles(DiskFiles(), fail_at=1), tell)  # type: ignore[arg-type]
+    events, tell = recorder()
+    save_learned(sample(20), tmp_path, FaultyFiles(DiskFiles(), fail_at=1), tell)  # type: ignore[arg-type]
     assert events == ["learned.unkept"] and (tmp_path / NAME).read_bytes() == before
 
 
-def test_it_is_kept_every_minute_and_at_the_end(tmp_path: Path) -> None:
-    events, tell = told()
+def test_it_is_saved_every_minute_and_at_the_end(tmp_path: Path) -> None:
+    events, tell = recorder()
 
     async def crawl() -> None:
         learning, around = LearnedHosts(), outside()
@@ -115,32 +115,32 @@ TRAPS = manifest_of(WEB).traps
 
 
 @pytest.mark.parametrize("trap", TRAPS, ids=lambda trap: trap.what)
-def test_F_U6_a_trap_is_left_in_time_though_the_crawl_is_restarted_again_and_again(trap: ExpectedTrap) -> None:
-    """Stopped after every few pages; each life begins with what the one before had written down."""
-    asked = 0
+def test_F_U6_a_trap_is_left_in_time_although_the_crawl_is_restarted_repeatedly(trap: ExpectedTrap) -> None:
+    """The crawl is stopped after every few pages; each run begins with the file of the one before."""
+    requests = 0
 
-    def ask(url: Url) -> bytes | None:
-        nonlocal asked
-        asked += 1
-        answer = WEB.answer(DemoRequest(url.host.name, url.target))
-        return answer.body if answer.status == 200 else None
+    def fetch(url: Url) -> bytes | None:
+        nonlocal requests
+        requests += 1
+        response = WEB.answer(DemoRequest(url.host.name, url.target))
+        return response.body if response.status == 200 else None
 
-    class Stopped(LearnedHosts):
-        """Forgets all but what the file holds, every so often."""
+    class Restarted(LearnedHosts):
+        """Keeps only the contents of the file, at intervals."""
 
         def __init__(self) -> None:
             super().__init__()
-            self.lives = 0
+            self.restarts = 0
 
-        def learn(self, *given: object, **named: object) -> object:  # type: ignore[override]
-            if asked > 6 * (self.lives + 1) and self.lives < RESTARTS:
-                self.lives += 1
-                self.__dict__ |= {**unpacked(packed(self), 0).__dict__, "lives": self.lives}
-            return super().learn(*given, **named)  # type: ignore[arg-type]
+        def learn(self, *values: object, **named: object) -> object:  # type: ignore[override]
+            if requests > 6 * (self.restarts + 1) and self.restarts < RESTARTS:
+                self.restarts += 1
+                self.__dict__ |= {**unpacked(packed(self), 0).__dict__, "restarts": self.restarts}
+            return super().learn(*values, **named)  # type: ignore[arg-type]
 
-    learning = Stopped()
-    roamed: Roamed = roam(ask, [f"http://{host}/" for host in trap.hosts], 3_000, learning)
+    learning = Restarted()
+    roamed: Roamed = roam(fetch, [f"http://{host}/" for host in trap.hosts], 3_000, learning)
     verdict = trapped(trap, hits_of(roamed.fetched))
-    assert learning.lives > 3
+    assert learning.restarts > 3
     assert verdict.found >= LEAST_FOUND * verdict.real
     assert verdict.wasted <= 250 < MOST_WASTED

@@ -1,4 +1,4 @@
-"""When a feed that is followed is looked at again."""
+"""When a feed is fetched again, and what settling a fetch records about its host."""
 
 import msgspec
 import pytest
@@ -19,7 +19,7 @@ FEED = Url("http://h.org/feed")
 AT = 1_000 * SECOND
 
 
-def answered(status: int = 200) -> Capture:
+def response(status: int = 200) -> Capture:
     return Capture(FEED, AT, status, "OK", (), b"")
 
 
@@ -33,36 +33,36 @@ def end(
 
 
 @pytest.mark.parametrize(
-    "outcome", [Fetched(answered()), Unchanged(answered(304)), Gone(answered(404))], ids=lambda one: type(one).__name__
+    "outcome", [Fetched(response()), Unchanged(response(304)), Gone(response(404))], ids=lambda one: type(one).__name__
 )
-def test_it_goes_on_whatever_it_answers_once(outcome: Outcome) -> None:
+def test_a_feed_is_fetched_again_after_every_single_outcome(outcome: Outcome) -> None:
     done = end(outcome)
     assert done.due_at == AT + round(AGAIN_S * SECOND) and done.detail.startswith(FOLLOWED)
     assert end(outcome, is_followed=False).due_at is None
     assert end(outcome, follows=False).due_at is None
 
 
-def test_a_feed_says_itself_when() -> None:
-    done = end(Fetched(answered()), Listing("feed", (), 900.0), is_followed=False)
+def test_a_feed_may_set_its_own_interval() -> None:
+    done = end(Fetched(response()), Listing("feed", (), 900.0), is_followed=False)
     assert done.due_at == AT + 900 * SECOND and done.detail == FOLLOWED
 
 
-def test_it_goes_on_after_the_last_try_of_a_failure() -> None:
-    trouble = Failed(Reason.TIMEOUT, "slow")
-    first, last = end(trouble), end(trouble, failures=99)
+def test_a_feed_is_fetched_again_after_the_last_retry() -> None:
+    failed = Failed(Reason.TIMEOUT, "slow")
+    first, last = end(failed), end(failed, failures=99)
     assert first.due_at is not None and first.due_at < AT + round(AGAIN_S * SECOND)
     assert last.due_at == AT + round(AGAIN_S * SECOND) and last.detail == f"{FOLLOWED}: slow"
 
 
-def test_it_ends_when_it_has_moved_or_is_gone_for_good() -> None:
-    assert end(Gone(answered(410))).due_at is None
-    assert end(Moved(Url("http://h.org/elsewhere"), answered(301))).due_at is None
+def test_a_feed_that_moved_or_is_gone_for_good_is_not_fetched_again() -> None:
+    assert end(Gone(response(410))).due_at is None
+    assert end(Moved(Url("http://h.org/elsewhere"), response(301))).due_at is None
 
 
 @pytest.mark.parametrize(
-    ("outcome", "follows"), [(Failed(Reason.SERVER_ERROR, "500", answered(500)), False), (Fetched(answered()), True)]
+    ("outcome", "follows"), [(Failed(Reason.SERVER_ERROR, "500", response(500)), False), (Fetched(response()), True)]
 )
-def test_M_A3_no_retry_and_no_feed_comes_before_the_recrawl_delay_is_over(outcome: Outcome, follows: bool) -> None:
+def test_M_A3_no_retry_or_feed_is_due_before_the_recrawl_delay_is_over(outcome: Outcome, follows: bool) -> None:
     def due_after_s(recrawl_delay_s: float | None) -> float:
         robots = Robots("http://h.org", RobotsState.READ, AT, AT + 10**12, recrawl_delay_s=recrawl_delay_s)
         visit = Visit(FEED, VisitKind.PAGE, AT, is_followed=follows, robots=robots)
@@ -82,22 +82,22 @@ def test_many_endless_pages_are_no_outage_of_their_host(reason: Reason) -> None:
     def is_down(number: int, failed: Failed) -> bool:
         return outages.is_down(Visit(Url(f"http://h.org/{number}"), VisitKind.PAGE, AT), failed, AT, retry)
 
-    assert not any(is_down(number, Failed(reason, "", answered())) for number in range(9))
+    assert not any(is_down(number, Failed(reason, "", response())) for number in range(9))
     assert [is_down(number, Failed(Reason.TIMEOUT)) for number in range(4)] == [False, False, False, True]
 
 
 @pytest.mark.parametrize("truncated", [*Truncated, None])
-def test_an_answer_that_was_cut_at_a_limit_counts_up_to_its_head(truncated: Truncated | None) -> None:
-    capture = msgspec.structs.replace(answered(), truncated=truncated, took_s=30.0, head_s=0.2)
+def test_a_response_cut_at_a_limit_counts_up_to_its_head(truncated: Truncated | None) -> None:
+    capture = msgspec.structs.replace(response(), truncated=truncated, took_s=30.0, head_s=0.2)
     done = end(Fetched(capture) if truncated is Truncated.LENGTH else Failed(Reason.UNFINISHED, "", capture))
     assert done.took_s == 30.0
     assert done.counted_s == (0.2 if truncated in (Truncated.TIME, Truncated.LENGTH) else 30.0)
 
 
-def test_how_long_a_host_has_been_down_is_known_after_a_restart_too() -> None:
+def test_the_start_of_an_outage_is_known_after_a_restart() -> None:
     retry = Retry()
     long_ago = AT - round((retry.host_patience_s - 10) * SECOND)
-    outages = Outages()  # as a restart leaves it
+    outages = Outages()  # as after a restart
 
     def failed(number: int, at: int) -> bool:
         url = Url(f"http://h.org/{number}")
@@ -105,4 +105,4 @@ def test_how_long_a_host_has_been_down_is_known_after_a_restart_too() -> None:
         return outages.is_down(visit, Failed(Reason.TIMEOUT, "slow"), at, retry)
 
     assert [failed(number, AT + number) for number in range(5)] == [False, False, False, True, True]
-    assert not failed(6, AT + 11 * SECOND), "its patience has run out, as it would have without the restart"
+    assert not failed(6, AT + 11 * SECOND), "the host is given up, as without the restart"

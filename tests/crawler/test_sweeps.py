@@ -1,4 +1,4 @@
-"""Selective revisits: a page comes sooner because pages next to it have changed, and the links view says which."""
+"""Selective revisits: a page is due sooner because pages next to it have changed, according to the links view."""
 
 import asyncio
 import threading
@@ -50,32 +50,32 @@ def linked(folder: Path) -> Path:
     links = LinksWriter(path, DiskFiles(), silent)
     links.open()
     away = [Link(leaf, "leaf") for leaf in LEAVES]
-    said = {HUB: [*away, Link(OTHER, "away")], OTHER: away, **{leaf: [Link(HUB, "home")] for leaf in LEAVES}}
-    links.replace([Reading(1, 1, Page(url, "", "", links=tuple(found))) for url, found in said.items()])
+    targets = {HUB: [*away, Link(OTHER, "away")], OTHER: away, **{leaf: [Link(HUB, "home")] for leaf in LEAVES}}
+    links.replace([Reading(1, 1, Page(url, "", "", links=tuple(found))) for url, found in targets.items()])
     links.commit()
     links.close()
     return path
 
 
 class Crawling:
-    """A frontier and what comes back to its pages; visits are made by hand, and every page comes again in a month."""
+    """A frontier and its revisits. Fetches are simulated, and every page is due again after a month."""
 
     def __init__(self, frontier: SqliteFrontier, clock: FakeClock, policy: str, allowance: VisitBudget | None) -> None:
         self.frontier, self.clock = frontier, clock
         self.revisits = Revisits(lambda per_page: policy_named(policy, per_page), seeded(1), allowance)
 
     async def visit(self, *changed: Url) -> list[Url]:
-        """Make every visit that is due; these pages are found changed. Which pages were met."""
-        met: list[Url] = []
+        """Fetch every page that is due, with changes in the given pages; returns the pages fetched."""
+        fetched: list[Url] = []
         for _ in range(30):
             for visit in await self.frontier.take(5):
                 await self.frontier.settle([self.settled(visit, visit.url in changed)])
-                met += [visit.url] if visit.kind is VisitKind.PAGE else []
+                fetched += [visit.url] if visit.kind is VisitKind.PAGE else []
             self.clock.advance(1)
-        return met
+        return fetched
 
     async def find_changed(self, *urls: Url) -> None:
-        """These are visited out of turn, and have changed."""
+        """Fetch these pages early, and find them changed."""
         self.clock.advance(3600)
         assert await self.frontier.reschedule([Reschedule(url, self.clock.now()) for url in urls]) == len(urls)
         assert set(await self.visit(*urls)) == set(urls)
@@ -106,129 +106,129 @@ class Crawling:
 
 @asynccontextmanager
 async def crawled(folder: Path, policy: str = "age", allowance: VisitBudget | None = None) -> AsyncIterator[Crawling]:
-    """Every page was visited once."""
+    """A crawl that has fetched every page once."""
     clock = FakeClock()
     async with Database(folder / "state.db", clock, silent) as database:
         frontier = SqliteFrontier(database, FrontierRules(Politeness(delay_s=1.0), lambda _: True), clock, silent)
         async with frontier:
             await frontier.offer([Offer(url, How.SEED) for url in (HUB, *LEAVES)])
-            there = Crawling(frontier, clock, policy, allowance)
-            assert len(await there.visit()) == 10
-            yield there
+            crawl = Crawling(frontier, clock, policy, allowance)
+            assert len(await crawl.visit()) == 10
+            yield crawl
 
 
-def test_M_B3_a_page_comes_sooner_when_enough_of_what_it_links_to_has_changed(tmp_path: Path) -> None:
+def test_M_B3_a_page_is_due_sooner_if_enough_pages_that_it_links_to_have_changed(tmp_path: Path) -> None:
     async def story() -> None:
-        async with crawled(tmp_path) as there:
-            work = there.sweeping(Neighbours(linked(tmp_path)))
-            assert await work.sweep() == Swept(0, 0), "nothing has changed"
-            await there.find_changed(*LEAVES[:4])
-            assert await work.sweep() == Swept(1, 1)
-            called = await there.past(HUB)
-            assert called.due_at <= there.clock.now() and called.why == "links"
-            assert called.link_check is not None
-            assert (called.link_check.changed, called.link_check.links, called.link_check.threshold) == (4, 9, 40)
-            assert called.known.threshold == 39, "five points, times the share that had changed less the rest"
-            assert await there.visit() == [HUB], "and nothing else"
-            await there.find_changed(LEAVES[8])
-            assert (await work.sweep()).brought_forward == 0, "what changed before its own visit is no reason"
+        async with crawled(tmp_path) as crawl:
+            sweeps = crawl.sweeping(Neighbours(linked(tmp_path)))
+            assert await sweeps.sweep() == Swept(0, 0), "nothing has changed"
+            await crawl.find_changed(*LEAVES[:4])
+            assert await sweeps.sweep() == Swept(1, 1)
+            past = await crawl.past(HUB)
+            assert past.due_at <= crawl.clock.now() and past.why == "links"
+            assert past.link_check is not None
+            assert (past.link_check.changed, past.link_check.links, past.link_check.threshold) == (4, 9, 40)
+            assert past.known.threshold == 39, "five points, times the changed share minus the rest"
+            assert await crawl.visit() == [HUB], "no other page is fetched"
+            await crawl.find_changed(LEAVES[8])
+            assert (await sweeps.sweep()).brought_forward == 0, "changes before its own fetch do not count"
 
     asyncio.run(story())
 
 
-def test_M_B3_too_few_changes_call_nobody_and_move_the_threshold_once_a_crawl(tmp_path: Path) -> None:
+def test_M_B3_too_few_changes_bring_nothing_forward_and_move_the_threshold_once_a_crawl(tmp_path: Path) -> None:
     async def story() -> None:
-        async with crawled(tmp_path) as there:
-            work = there.sweeping(Neighbours(linked(tmp_path)))
-            await there.find_changed(LEAVES[0])
-            assert await work.sweep() == Swept(1, 0)
-            looked = await there.past(HUB)
-            assert looked.known.threshold == 36 and looked.why == "rate" and looked.due_at > there.clock.now() + DAY
-            await there.find_changed(LEAVES[1])
-            await work.sweep()
-            assert (await there.past(HUB)).known.threshold == 36, "the same crawl"
-            there.clock.advance(86_400)
-            await there.find_changed(LEAVES[2])
-            await work.sweep()
-            assert (await there.past(HUB)).known.threshold == 34
+        async with crawled(tmp_path) as crawl:
+            sweeps = crawl.sweeping(Neighbours(linked(tmp_path)))
+            await crawl.find_changed(LEAVES[0])
+            assert await sweeps.sweep() == Swept(1, 0)
+            past = await crawl.past(HUB)
+            assert past.known.threshold == 36 and past.why == "rate" and past.due_at > crawl.clock.now() + DAY
+            await crawl.find_changed(LEAVES[1])
+            await sweeps.sweep()
+            assert (await crawl.past(HUB)).known.threshold == 36, "the same crawl"
+            crawl.clock.advance(86_400)
+            await crawl.find_changed(LEAVES[2])
+            await sweeps.sweep()
+            assert (await crawl.past(HUB)).known.threshold == 34
 
     asyncio.run(story())
 
 
 def test_without_a_links_view_nothing_is_brought_forward(tmp_path: Path) -> None:
     async def story() -> None:
-        async with crawled(tmp_path) as there:
-            await there.find_changed(*LEAVES)
-            work = there.sweeping(Neighbours(tmp_path / "links.db"))
-            assert await work.sweep() == Swept(0, 0)
+        async with crawled(tmp_path) as crawl:
+            await crawl.find_changed(*LEAVES)
+            sweeps = crawl.sweeping(Neighbours(tmp_path / "links.db"))
+            assert await sweeps.sweep() == Swept(0, 0)
             (tmp_path / "links.db").write_bytes(b"no database " * 100)
-            await there.find_changed(*LEAVES)
-            assert await work.sweep() == Swept(0, 0)
+            await crawl.find_changed(*LEAVES)
+            assert await sweeps.sweep() == Swept(0, 0)
 
     asyncio.run(story())
 
 
-def test_the_budget_rules_what_is_brought_forward(tmp_path: Path) -> None:
+def test_the_budget_limits_what_is_brought_forward(tmp_path: Path) -> None:
     async def story() -> None:
-        async with crawled(tmp_path, allowance=VisitBudget(per_site=1.0)) as there:
-            await there.find_changed(*LEAVES)
-            there.revisits.expect({("one.test", there.clock.now() // DAY): 1})
-            assert (await there.sweeping(Neighbours(linked(tmp_path))).sweep()).brought_forward == 1
-            assert (await there.past(HUB)).due_at >= there.clock.now() + DAY, "today is full"
+        async with crawled(tmp_path, allowance=VisitBudget(per_site=1.0)) as crawl:
+            await crawl.find_changed(*LEAVES)
+            crawl.revisits.expect({("one.test", crawl.clock.now() // DAY): 1})
+            assert (await crawl.sweeping(Neighbours(linked(tmp_path))).sweep()).brought_forward == 1
+            assert (await crawl.past(HUB)).due_at >= crawl.clock.now() + DAY, "today is full"
 
     asyncio.run(story())
 
 
-def test_M_B3_the_policy_tree_looks_at_the_pages_below_one_that_has_changed(tmp_path: Path) -> None:
+def test_M_B3_the_policy_tree_revisits_the_pages_below_a_changed_one(tmp_path: Path) -> None:
     async def story() -> None:
-        async with crawled(tmp_path, "tree") as there:
-            there.clock.advance(86_400)
-            await there.find_changed(HUB)
-            work = there.sweeping(no_neighbours)
-            assert await work.sweep() == Swept(9, 9)
-            assert set(await there.visit(LEAVES[3])) == set(LEAVES), "all of them, and the way ends there"
-            assert (await work.sweep()).brought_forward == 0, "this crawl has seen what the changed one leads to"
+        async with crawled(tmp_path, "tree") as crawl:
+            crawl.clock.advance(86_400)
+            await crawl.find_changed(HUB)
+            sweeps = crawl.sweeping(no_neighbours)
+            assert await sweeps.sweep() == Swept(9, 9)
+            assert set(await crawl.visit(LEAVES[3])) == set(LEAVES), "all leaves, and no page below them"
+            assert (await sweeps.sweep()).brought_forward == 0, "this crawl has fetched the pages below the changed one"
 
     asyncio.run(story())
 
 
-def test_M_C5_a_page_comes_sooner_when_its_sitemap_says_anew_that_it_has_changed(tmp_path: Path) -> None:
+def test_M_C5_a_page_is_due_sooner_if_its_sitemap_lists_a_new_change(tmp_path: Path) -> None:
     async def story() -> None:
-        async with crawled(tmp_path) as there:
-            there.clock.advance(10 * 86_400)
-            now = there.clock.now()
+        async with crawled(tmp_path) as crawl:
+            crawl.clock.advance(10 * 86_400)
+            now = crawl.clock.now()
             dates = {LEAVES[0]: now - DAY // 2, LEAVES[1]: now - 20 * DAY, OTHER: now - DAY // 2}
             entries = [Listed(url, changed_at=at, is_foreign=url == OTHER) for url, at in dates.items()]
             visit = Visit(Url("http://one.test/sitemap.xml"), VisitKind.PAGE, now)
             read = ReadDone(b"", b"", "text/xml", b"", prints=Prints(b"1"), listing=Listing("sitemap", tuple(entries)))
             outcome = Fetched(Capture(visit.url, now, 200, "OK", (), b""))
-            there.revisits.plan(FetchEnd(visit, outcome, Reason.FETCHED, now, read))
-            assert await there.sweeping(no_neighbours).sweep() == Swept(2, 1)
-            assert [(await there.past(leaf)).why for leaf in LEAVES[:3]] == ["listed", "rate", "rate"]
-            assert await there.visit() == [LEAVES[0]]
+            crawl.revisits.plan(FetchEnd(visit, outcome, Reason.FETCHED, now, read))
+            assert await crawl.sweeping(no_neighbours).sweep() == Swept(2, 1)
+            assert [(await crawl.past(leaf)).why for leaf in LEAVES[:3]] == ["listed", "rate", "rate"]
+            assert await crawl.visit() == [LEAVES[0]]
 
     asyncio.run(story())
 
 
 def test_sweeps_are_made_when_the_crawl_has_nothing_due(tmp_path: Path) -> None:
     async def story() -> None:
-        async with crawled(tmp_path) as there:
-            work = there.sweeping(Neighbours(linked(tmp_path)))
-            async with sweeping(work, there.frontier, there.clock):
-                there.clock.advance(3600)
-                await there.frontier.reschedule([Reschedule(url, there.clock.now()) for url in LEAVES])
-                met: list[Url] = []
-                while HUB not in met:
-                    met += await there.visit(*LEAVES)
+        async with crawled(tmp_path) as crawl:
+            sweeps = crawl.sweeping(Neighbours(linked(tmp_path)))
+            async with sweeping(sweeps, crawl.frontier, crawl.clock):
+                crawl.clock.advance(3600)
+                await crawl.frontier.reschedule([Reschedule(url, crawl.clock.now()) for url in LEAVES])
+                fetched: list[Url] = []
+                while HUB not in fetched:
+                    fetched += await crawl.visit(*LEAVES)
                     await asyncio.sleep(0.001)
-                assert set(met) == {HUB, *LEAVES}
+                assert set(fetched) == {HUB, *LEAVES}
 
     asyncio.run(story())
 
 
-def test_why_says_what_called_a_page() -> None:
-    called = Past(1, 2, why="links", link_check=LinkCheck(1, 4, 9, 40), leads=320)
-    lines = in_words(revisit_plan(called), 5)
+def test_why_gives_the_reason_for_an_early_revisit() -> None:
+    past = Past(1, 2, why="links", link_check=LinkCheck(1, 4, 9, 40), leads=320)
+    lines = in_words(revisit_plan(past), 5)
     assert "revisited sooner: 4 of 9 pages it links to have changed (threshold 40 %)" in lines[0]
     assert "a hub" in lines[-1] and "3.2" in lines[-1]
     usual = in_words(revisit_plan(Past(1, 2, why="rate", link_check=LinkCheck(1, 0, 3, 40))), 5)
@@ -237,41 +237,41 @@ def test_why_says_what_called_a_page() -> None:
 
 
 class Watched(Calendar):
-    """Whoever asks it waits a while for somebody else to ask it meanwhile."""
+    """Each call waits a while for another call at the same time."""
 
     def __init__(self) -> None:
         super().__init__(VisitBudget(in_all=10.0))
-        self.is_asked, self.met = threading.Event(), threading.Event()
+        self.is_called, self.has_overlap = threading.Event(), threading.Event()
 
     def room(self, due_at: Instant, site: str, now: Instant, delay_s: float | None = None) -> Instant:
-        if self.is_asked.is_set():
-            self.met.set()
-        self.is_asked.set()
-        self.met.wait(0.5)
-        self.is_asked.clear()
+        if self.is_called.is_set():
+            self.has_overlap.set()
+        self.is_called.set()
+        self.has_overlap.wait(0.5)
+        self.is_called.clear()
         return super().room(due_at, site, now, delay_s)
 
 
-def test_a_sweep_asks_the_calendar_only_while_no_group_is_being_settled(tmp_path: Path) -> None:
+def test_a_sweep_uses_the_calendar_only_while_no_group_is_being_settled(tmp_path: Path) -> None:
     async def story() -> bool:
-        async with crawled(tmp_path) as there:
-            await there.find_changed(*LEAVES[:4])
-            assert await there.frontier.reschedule([Reschedule(LEAVES[5], there.clock.now())])
-            (visit,) = await there.frontier.take(1)
+        async with crawled(tmp_path) as crawl:
+            await crawl.find_changed(*LEAVES[:4])
+            assert await crawl.frontier.reschedule([Reschedule(LEAVES[5], crawl.clock.now())])
+            (visit,) = await crawl.frontier.take(1)
             assert visit.past is not None
-            calendar = there.revisits._calendar = Watched()
+            calendar = crawl.revisits._calendar = Watched()
             kept = SimpleNamespace(position=int, append_all=lambda _: (), sync=lambda: None, append=None)
             rooms: Any = SimpleNamespace(
-                frontier=there.frontier, volumes=kept, spool=kept, tell=silent, budget=Budget(), clock=there.clock,
-                measures=Measures(retry=Retry(), chance=seeded(1), keeping=RobotsKeeping(), revisits=there.revisits),
+                frontier=crawl.frontier, volumes=kept, spool=kept, tell=silent, budget=Budget(), clock=crawl.clock,
+                measures=Measures(retry=Retry(), chance=seeded(1), keeping=RobotsKeeping(), revisits=crawl.revisits),
             )  # fmt: skip
-            outcome = Unchanged(Capture(visit.url, there.clock.now(), 304, "", (), b""))
-            followed = Followed(visit, outcome, there.clock.now())
-            work = there.sweeping(Neighbours(linked(tmp_path)))
+            outcome = Unchanged(Capture(visit.url, crawl.clock.now(), 304, "", (), b""))
+            followed = Followed(visit, outcome, crawl.clock.now())
+            sweeps = crawl.sweeping(Neighbours(linked(tmp_path)))
             settling = asyncio.ensure_future(Crawl(rooms)._settle([followed]))
-            await asyncio.to_thread(calendar.is_asked.wait, 60.0)
-            assert (await work.sweep()).brought_forward == 1
+            await asyncio.to_thread(calendar.is_called.wait, 60.0)
+            assert (await sweeps.sweep()).brought_forward == 1
             await settling
-            return calendar.met.is_set()
+            return calendar.has_overlap.is_set()
 
     assert not asyncio.run(story())

@@ -1,4 +1,4 @@
-"""JSON-LD contexts that are not bundled come from a folder of the user's own, in every way a page is read."""
+"""JSON-LD contexts from a folder of the user: used by the API, the commands, the readers and rebuilds."""
 
 import asyncio
 from pathlib import Path
@@ -38,7 +38,7 @@ def folder(tmp_path: Path) -> Path:
     return found
 
 
-def test_a_context_of_ones_own_is_used_by_extract() -> None:
+def test_a_users_context_is_used_by_extract() -> None:
     nothing = gossamer.extract(PAGE.encode(), "https://a.test/")
     assert len(nothing) == 0 and nothing.flags == ("jsonld-unknown-context",)
     assert "contexts/" in nothing.notices[0].says
@@ -48,17 +48,17 @@ def test_a_context_of_ones_own_is_used_by_extract() -> None:
     assert {fact.predicate for fact in found} == PREDICATES
 
 
-def test_the_commands_take_a_folder(
+def test_the_commands_accept_a_folder(
     folder: Path, capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = folder.parent / "page.html"
     page.write_text(PAGE)
     assert extract.extract(str(page), contexts=folder, format="nt") == 0
     assert b"<http://v.test/age>" in capsysbinary.readouterr().out
-    held: dict[str, bytes] = {}
-    monkeypatch.setattr(inspect, "add_user_contexts", held.update)
+    added: dict[str, bytes] = {}
+    monkeypatch.setattr(inspect, "add_user_contexts", added.update)
     inspect.inspect(str(page), contexts=folder)
-    assert held == contexts_in(folder)
+    assert added == contexts_in(folder)
 
 
 def test_readers_of_a_collection_have_the_contexts_of_its_folder(folder: Path) -> None:
@@ -68,21 +68,21 @@ def test_readers_of_a_collection_have_the_contexts_of_its_folder(folder: Path) -
 
     async def scene() -> ReadDone:
         async with reader_pool(Settings(), outside, silent, job_for(plugged)) as readers:
-            answer = await readers.call(b"".join(parts_of(ReadJob(capture))))
-        return msgspec.msgpack.decode(answer, type=ReadDone)
+            result = await readers.call(b"".join(parts_of(ReadJob(capture))))
+        return msgspec.msgpack.decode(result, type=ReadDone)
 
     reading = decode(asyncio.run(scene()).reading)
     assert set(reading.properties) == {"http://v.test/name", "http://v.test/age"}
 
 
-def test_F_X13_what_a_received_collection_says_of_the_folder_does_not_count(folder: Path) -> None:
+def test_F_X13_the_folder_named_by_a_received_collection_is_ignored(folder: Path) -> None:
     other = folder.parent / "received"
     other.mkdir()
     (other / NAME).write_bytes(msgspec.json.encode({"contexts": str(folder)}))
     assert recalled(other, real_outside().files).contexts == ""
 
 
-def test_a_rebuild_that_was_begun_with_other_contexts_begins_anew(folder: Path) -> None:
+def test_a_rebuild_started_with_other_contexts_starts_again(folder: Path) -> None:
     directory, outside = Directory(folder.parent), real_outside()
     before = origin_of(directory, "x", outside)
     assert before.leads_to(origin_of(directory, "x", outside))
@@ -102,7 +102,7 @@ def test_a_rebuild_that_was_begun_with_other_contexts_begins_anew(folder: Path) 
         ('"http://a.test/" = "c.jsonld"', b" " * (1 << 20) + b"{}", "longer than"),
     ],
 )
-def test_a_faulty_folder_is_said_to_be_so(tmp_path: Path, index: str, file: bytes, says: str) -> None:
+def test_an_invalid_folder_is_an_error(tmp_path: Path, index: str, file: bytes, says: str) -> None:
     folder = tmp_path / "contexts"
     folder.mkdir()
     (tmp_path / "outside.jsonld").write_bytes(CONTEXT)
@@ -112,5 +112,5 @@ def test_a_faulty_folder_is_said_to_be_so(tmp_path: Path, index: str, file: byte
         folder_of(tmp_path)
 
 
-def test_without_an_index_there_are_none(tmp_path: Path) -> None:
+def test_without_an_index_there_are_no_contexts(tmp_path: Path) -> None:
     assert contexts_in(tmp_path) == {} and folder_of(tmp_path) == ""

@@ -1,4 +1,4 @@
-"""Filters of the user's own that take too long: broken off, told, and in the end named."""
+"""The user's own filters: slow ones are interrupted and reported, failures are counted, and classes are accepted."""
 
 import re
 import signal
@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 from tests.cli.site import PATIENCE_S, QUICK, gossamer
-from tests.crawler.test_commands import Web
-from tests.crawler.test_commands import many as leading_to
+from tests.crawler.test_commands import Web, linked_pages
 
 from gossamer.base.errors import ConfigError, GossamerError
 from gossamer.plugins import filters
@@ -22,22 +21,22 @@ from gossamer.values.outcome import ALLOWED, Denied, FilterFailed
 HANGS = {
     "a loop": "while True:\n        pass",
     "a sleep": "import time\n    time.sleep(1000)",
-    "one that catches all": "while True:\n        try:\n            while True:\n                pass\n"
+    "a loop that catches everything": "while True:\n        try:\n            while True:\n                pass\n"
     "        except Exception:\n            pass",
 }
-ASKED = """
+CALLS = """
 from gossamer.plugins import filters
 filters.LIMIT_S = 0.3
 def judge(url, depth):
     {body}
-told = []
-asked = filters.safe("mine", judge, lambda event, **facts: told.append((event, facts["trouble"])))
-found = [asked("http://a.test/", 0).rule for _ in range(3)]
-print(found[0], told[0])
+events = []
+judge = filters.safe("mine", judge, lambda event, **facts: events.append((event, facts["trouble"])))
+found = [judge("http://a.test/", 0).rule for _ in range(3)]
+print(found[0], events[0])
 try:
-    asked("http://a.test/last", 0)
-except filters.GossamerError as trouble:
-    print(trouble)
+    judge("http://a.test/last", 0)
+except filters.GossamerError as error:
+    print(error)
 """
 STUCK = """
 import re
@@ -46,22 +45,22 @@ from gossamer.plugins import filters
 from gossamer.store.trust import Code, allow
 allow([Code("", "mine.py:judge", Path({folder!r}))])
 filters.STUCK_S, filters.LOOK_S = 1.0, 0.1
-(asked,) = filters.own_filters(["mine.py:judge"], Path({folder!r}), print, are_watched=True)
-asked("http://a.test/", 0)
+(judge,) = filters.own_filters(["mine.py:judge"], Path({folder!r}), print, are_watched=True)
+judge("http://a.test/", 0)
 """
 
 
 @pytest.mark.parametrize("body", HANGS.values(), ids=list(HANGS))
-def test_a_filter_that_hangs_is_broken_off_and_after_the_third_time_named(body: str) -> None:
+def test_a_filter_that_hangs_is_interrupted_and_reported_after_the_third_time(body: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", ASKED.format(body=body)], capture_output=True, text=True, timeout=PATIENCE_S, check=True
+        [sys.executable, "-c", CALLS.format(body=body)], capture_output=True, text=True, timeout=PATIENCE_S, check=True
     )
     first, second = done.stdout.splitlines()
     assert first == "filter mine failed: it took longer than 0.3 s ('filter.failed', 'it took longer than 0.3 s')"
     assert "the filter mine took longer than" in second and "crawl.filters" in second
 
 
-def test_one_that_never_lets_go_of_the_interpreter_ends_the_process_which_says_where(tmp_path: Path) -> None:
+def test_a_filter_that_holds_the_interpreter_ends_the_process_with_a_traceback(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(
         "import re\n\ndef judge(url, depth):\n    return bool(re.match('(a+)+$', 'a' * 60 + 'b'))\n"
     )
@@ -71,46 +70,46 @@ def test_one_that_never_lets_go_of_the_interpreter_ends_the_process_which_says_w
     assert "mine.py" in done.stderr and "in judge" in done.stderr
 
 
-def test_one_that_is_slow_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_filter_is_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(filters, "LIMIT_S", 0.05)
 
     def sleeps(url: str, depth: int) -> bool:
         time.sleep(2)
         return True
 
-    def told(event: str, /, **facts: object) -> None:
+    def tell(event: str, /, **facts: object) -> None:
         events.append(event)
 
     events: list[str] = []
-    asked = safe("mine", sleeps, told)
+    judge = safe("mine", sleeps, tell)
     for _ in range(MOST_SLOW):
-        assert asked("http://a.test/", 0) == FilterFailed("filter mine failed: it took longer than 0.05 s")
-    assert events == ["filter.failed"], "once"
+        assert judge("http://a.test/", 0) == FilterFailed("filter mine failed: it took longer than 0.05 s")
+    assert events == ["filter.failed"], "it is reported once"
     with pytest.raises(GossamerError, match="the filter mine took longer"):
-        asked("http://a.test/", 0)
+        judge("http://a.test/", 0)
     with pytest.raises(TooSlow):
         FilterThread(sleeps).ask("http://a.test/", 0)
     monkeypatch.setattr(filters, "LIMIT_S", PATIENCE_S)
-    assert safe("quick", lambda url, depth: True, told)("http://a.test/", 0) == ALLOWED
+    assert safe("quick", lambda url, depth: True, tell)("http://a.test/", 0) == ALLOWED
 
 
-def test_what_it_raises_is_told_as_before() -> None:
+def test_an_exception_of_a_filter_is_a_failure() -> None:
     def raises(url: str, depth: int) -> Any:
         raise re.error("no")
 
-    asked = safe("mine", raises, lambda event, **facts: None)
-    assert asked("http://a.test/", 0) == FilterFailed("filter mine failed: error: no")
+    judge = safe("mine", raises, lambda event, **facts: None)
+    assert judge("http://a.test/", 0) == FilterFailed("filter mine failed: error: no")
 
 
-def test_a_crawl_with_a_filter_that_hangs_ends_and_says_which(tmp_path: Path) -> None:
-    root, web = tmp_path / "c", Web(leading_to(("a", "b"), 6))
+def test_a_crawl_with_a_filter_that_hangs_ends_and_names_it(tmp_path: Path) -> None:
+    root, web = tmp_path / "c", Web(linked_pages(("a", "b"), 6))
     root.mkdir()
     (root / "mine.py").write_text(
         "import time\n\ndef judge(url, depth):\n    time.sleep('/b/' in url and 1000)\n    return True\n"
     )
     with web.serving():
-        asked = gossamer("crawl", web.root, "--dir", root, *QUICK, GOSSAMER_CRAWL_FILTERS="mine.py:judge")
-        assert asked.returncode == 2 and "gossamer trust" in asked.stderr, "nobody has allowed it to run"
+        refused = gossamer("crawl", web.root, "--dir", root, *QUICK, GOSSAMER_CRAWL_FILTERS="mine.py:judge")
+        assert refused.returncode == 2 and "gossamer trust" in refused.stderr, "it has not been allowed to run"
         assert gossamer("trust", "--dir", root, "--allow", GOSSAMER_CRAWL_FILTERS="mine.py:judge").returncode == 0
         done = gossamer("crawl", web.root, "--dir", root, *QUICK, GOSSAMER_CRAWL_FILTERS="mine.py:judge")
         assert done.returncode not in (0, 130)
@@ -119,7 +118,7 @@ def test_a_crawl_with_a_filter_that_hangs_ends_and_says_which(tmp_path: Path) ->
         assert gossamer("crawl", "--dir", root, *QUICK, GOSSAMER_CRAWL_FILTERS="mine.py:judge").returncode == 2
         assert gossamer("trust", "--dir", root, "--allow", GOSSAMER_CRAWL_FILTERS="mine.py:judge").returncode == 0
         assert gossamer("crawl", "--dir", root, *QUICK, GOSSAMER_CRAWL_FILTERS="mine.py:judge").returncode == 0
-        assert len({path for path in web.hits if "/a/" in path}) == 6, "it went on from there"
+        assert len({path for path in web.hits if "/a/" in path}) == 6, "the crawl continued from there"
 
 
 CLASSES = """
@@ -164,14 +163,14 @@ def named(name: str, folder: Path, tell: Any = lambda event, **facts: None) -> A
     return found
 
 
-def test_a_class_is_made_once_and_asked_with_crawl(tmp_path: Path) -> None:
+def test_a_class_is_instantiated_once_and_its_crawl_is_called(tmp_path: Path) -> None:
     news = named("News", tmp_path)
     assert news("http://a.test/news/1", 0) == ALLOWED
     assert news("http://a.test/x", 0) == Denied("filter mine.py:News: asked 2 times")
 
 
 @pytest.mark.parametrize(
-    ("name", "url", "depth", "lets_in"),
+    ("name", "url", "depth", "is_accepted"),
     [
         ("Shallow", "http://a.test/", 2, True),
         ("Shallow", "http://a.test/", 3, False),
@@ -182,33 +181,33 @@ def test_a_class_is_made_once_and_asked_with_crawl(tmp_path: Path) -> None:
         ("only_url", "http://a.test/x", 0, False),
     ],
 )
-def test_every_shape_that_can_be_called_is_asked(
-    name: str, url: str, depth: int, lets_in: bool, tmp_path: Path
+def test_every_supported_kind_of_filter_is_called(
+    name: str, url: str, depth: int, is_accepted: bool, tmp_path: Path
 ) -> None:
-    assert (named(name, tmp_path)(url, depth) == ALLOWED) is lets_in
+    assert (named(name, tmp_path)(url, depth) == ALLOWED) is is_accepted
 
 
 @pytest.mark.parametrize("name", ["Needs", "Empty", "Three", "Waits", "later", "text"])
-def test_another_shape_is_refused_at_the_start_with_what_is_expected(name: str, tmp_path: Path) -> None:
+def test_an_unsupported_kind_of_filter_is_refused_with_what_is_expected(name: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=f"mine.py:{name}.*") as refused:
         named(name, tmp_path)
     assert name == "text" or "a class with a method crawl" in str(refused.value)
 
 
-def test_a_filter_that_fails_is_told_once_and_then_at_each_tenfold() -> None:
-    told: list[object] = []
+def test_failures_of_a_filter_are_reported_at_the_1st_10th_and_100th_time() -> None:
+    reports: list[object] = []
 
     def fails(url: str, depth: int) -> bool:
         raise KeyError(url)
 
-    asked = safe("mine", fails, lambda event, **facts: told.append(facts["times"]))
+    judge = safe("mine", fails, lambda event, **facts: reports.append(facts["times"]))
     for _ in range(120):
-        asked("http://a.test/", 0)
-    assert told == [1, 10, 100]
+        judge("http://a.test/", 0)
+    assert reports == [1, 10, 100]
 
 
-def test_what_a_filter_fails_on_is_an_error_that_comes_back_once_it_is_mended(tmp_path: Path) -> None:
-    root, web = tmp_path / "c", Web(leading_to(("a", "b"), 3))
+def test_urls_on_which_a_filter_fails_have_an_error_as_their_outcome(tmp_path: Path) -> None:
+    root, web = tmp_path / "c", Web(linked_pages(("a", "b"), 3))
     root.mkdir()
     filters = {"GOSSAMER_CRAWL_FILTERS": "mine.py:Mine"}
     head = "class Mine:\n    def crawl(self, url):\n"
@@ -216,9 +215,9 @@ def test_what_a_filter_fails_on_is_an_error_that_comes_back_once_it_is_mended(tm
     with web.serving():
         assert gossamer("trust", "--dir", root, "--allow", **filters).returncode == 0
         done = gossamer("crawl", web.root, "--dir", root, *QUICK, **filters)
-        said = " ".join(done.stderr.split())
+        err = " ".join(done.stderr.split())
         assert done.returncode == 0, done.stderr
-        assert said.count("the filter mine.py:Mine failed on") == 1 and "ZeroDivisionError" in said
-        assert "3 filter-error: a custom filter failed" in said
-        assert not [path for path in web.hits if "/b/" in path], "it was not fetched"
+        assert err.count("the filter mine.py:Mine failed on") == 1 and "ZeroDivisionError" in err
+        assert "3 filter-error: a custom filter failed" in err
+        assert not [path for path in web.hits if "/b/" in path], "they were not fetched"
         assert len([path for path in web.hits if "/a/" in path]) == 3

@@ -1,4 +1,4 @@
-"""Formats and protocols that the program has never heard of, plugged in from files, and crawled over a toy server."""
+"""Formats and protocols unknown to the program, plugged in from files, and crawled on a small server."""
 
 import json
 import socketserver
@@ -50,9 +50,9 @@ def tables(body, url, media_type):
     return Text(" ".join(" ".join(row) for row in rows[1:]), title=rows[0][0], links=tuple(row[-1] for row in rows[1:]))
 
 def lines(body, url, media_type):
-    said = body.decode().splitlines()
-    ways = tuple(line[2:].split()[0] for line in said if line.startswith("=>"))
-    return Text("\\n".join(line for line in said if not line.startswith("=>")), said[0].lstrip("# "), (), ways)
+    rows = body.decode().splitlines()
+    links = tuple(line[2:].split()[0] for line in rows if line.startswith("=>"))
+    return Text("\\n".join(line for line in rows if not line.startswith("=>")), rows[0].lstrip("# "), (), links)
 """
 PAGES = {
     "/robots.txt": "text/plain\nUser-agent: *\nDisallow: /private\n",
@@ -66,13 +66,13 @@ PAGES = {
 
 @contextmanager
 def quay() -> Iterator[tuple[str, list[str]]]:
-    """The root address of a server that speaks a protocol of one line, and what it was asked for."""
+    """The root URL of a server with a one-line protocol, and the paths requested from it."""
     hits: list[str] = []
 
     class Answers(socketserver.StreamRequestHandler):
         def handle(self) -> None:
-            asked = self.rfile.readline().decode().strip()
-            path = "/" + asked.split("/", 3)[3]
+            url = self.rfile.readline().decode().strip()
+            path = "/" + url.split("/", 3)[3]
             hits.append(path)
             if path == "/old":
                 self.wfile.write(b"31 /deep\n")
@@ -92,7 +92,7 @@ def quay() -> Iterator[tuple[str, list[str]]]:
             thread.join()
 
 
-def plugged_into(folder: Path) -> None:
+def install_plugins(folder: Path) -> None:
     (folder / "quay.py").write_text(PROTOCOL)
     (folder / "own.py").write_text(READERS)
     (folder / "gossamer.toml").write_text(
@@ -101,16 +101,16 @@ def plugged_into(folder: Path) -> None:
     allow([Code("", f"{name}.py:x", folder) for name in ("quay", "own")])
 
 
-def test_M_E7_a_protocol_and_two_formats_plug_in_without_touching_the_program(tmp_path: Path) -> None:
-    plugged_into(tmp_path)
+def test_M_E7_a_protocol_and_two_formats_are_plugged_in_without_changing_the_program(tmp_path: Path) -> None:
+    install_plugins(tmp_path)
     with quay() as (root, hits):
         done = gossamer("crawl", root, "--dir", tmp_path, *OPEN, "--delay", "0.02", "--json")
     assert done.returncode == 0, done.stderr
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     ends = {line["url"]: line for line in lines if line.get("event") == "visit.settled"}
-    told = {url.removeprefix(root): (end["outcome"], end["is_page"]) for url, end in ends.items()}
-    assert told.pop("robots.txt") == ("fetched", False)
-    assert told == {
+    outcomes = {url.removeprefix(root): (end["outcome"], end["is_page"]) for url, end in ends.items()}
+    assert outcomes.pop("robots.txt") == ("fetched", False)
+    assert outcomes == {
         "": ("fetched", True),
         "table.csv": ("fetched", True),
         "old": ("moved", False),
@@ -135,46 +135,46 @@ def test_M_E7_a_protocol_and_two_formats_plug_in_without_touching_the_program(tm
     assert (titles[""], titles["table.csv"]) == ("The quay", "boats")
 
 
-def test_M_E7_what_a_protocol_dials_is_guarded_like_all_else(tmp_path: Path) -> None:
-    plugged_into(tmp_path)
+def test_M_E7_connections_of_a_protocol_are_guarded_like_all_others(tmp_path: Path) -> None:
+    install_plugins(tmp_path)
     with quay() as (root, hits):
         done = gossamer("crawl", root, "--dir", tmp_path, "--contact", "a@example.org", "--json")
     assert done.returncode != 0 and not hits
 
 
-def test_what_is_plugged_in_is_written_down_once_and_removed_with_it(
+def test_plugins_are_recorded_in_the_collection_and_removed_from_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))  # other tests allow readers by the same name
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))  # other tests allow readers with the same name
     plugged = Plugged((("text/csv", "/x.py:read"),), (("quay", 1900),))
     write(plugged, tmp_path, DiskFiles())
     assert kept_in(tmp_path, DiskFiles()) == plugged
-    assert recalled(tmp_path, DiskFiles()) == Plugged((), plugged.schemes), "nobody has allowed its reader"
+    assert recalled(tmp_path, DiskFiles()) == Plugged((), plugged.schemes), "its reader has not been allowed"
     write(Plugged(), tmp_path, DiskFiles())
     assert not (tmp_path / NAME).exists()
 
 
-def test_readers_run_the_usual_job_where_nothing_is_plugged_in() -> None:
+def test_without_plugins_readers_run_the_usual_job() -> None:
     assert job_for(Plugged()) == READ
     assert job_for(Plugged((("text/csv", "/x.py:read"),))).startswith("gossamer.reader.reading:reader {")
 
 
-@pytest.mark.parametrize("given", ["text/csv=nowhere.py:read", "csv", "csv=own.py:tables", "text/csv"])
-def test_a_reader_that_is_not_there_stops_the_crawl_at_its_start(tmp_path: Path, given: str) -> None:
-    plugged_into(tmp_path)
+@pytest.mark.parametrize("setting", ["text/csv=nowhere.py:read", "csv", "csv=own.py:tables", "text/csv"])
+def test_an_invalid_reader_is_refused_at_the_start(tmp_path: Path, setting: str) -> None:
+    install_plugins(tmp_path)
     with pytest.raises(ConfigError, match="reader"):
-        plugged_in([given], {}, tmp_path)
+        plugged_in([setting], {}, tmp_path)
 
 
 @pytest.mark.parametrize(
-    "given", ["quay=nowhere.py:Quay", "quay=quay.py:Nothing", "quay=own.py:tables", "http=quay.py:Quay", "quay"]
+    "setting", ["quay=nowhere.py:Quay", "quay=quay.py:Nothing", "quay=own.py:tables", "http=quay.py:Quay", "quay"]
 )
-def test_a_protocol_that_is_none_stops_the_crawl_at_its_start(tmp_path: Path, given: str) -> None:
-    plugged_into(tmp_path)
+def test_an_invalid_protocol_is_refused_at_the_start(tmp_path: Path, setting: str) -> None:
+    install_plugins(tmp_path)
     with pytest.raises(ConfigError, match="protocol"):
-        protocols_of([given], tmp_path)
+        protocols_of([setting], tmp_path)
 
 
-def test_an_entry_point_is_named_after_what_it_is_for() -> None:
+def test_an_entry_point_has_the_name_of_its_type_or_scheme() -> None:
     assert split("text/csv") == ("text/csv", "text/csv")
     assert split("gemini = gemini.py:Gemini") == ("gemini", "gemini.py:Gemini")
