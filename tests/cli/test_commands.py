@@ -142,7 +142,7 @@ def test_our_errors_become_one_line_and_an_exit_code_at_any_depth(
     assert capsys.readouterr().err.startswith("gossamer: ")
 
 
-def test_a_bug_is_not_dressed_up_as_an_error_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_is_not_reported_as_an_error_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: object, **__: object) -> None:
         raise ExceptionGroup("tasks", [ValueError("a bug")])
 

@@ -83,7 +83,7 @@ def test_a_changing_web_is_searched_while_it_changes_and_after(tmp_path: Path) -
     try:
         assert demo.stderr is not None
         output = ""
-        while not re.search(r"^day .*; [1-9]\d* revisits?", output, re.MULTILINE):  # later lines are rarer and rarer
+        while not re.search(r"^day .*; [1-9]\d* revisits?", output, re.MULTILINE):  # later lines are less frequent
             line = demo.stderr.readline()
             assert line, f"the demo ended by itself: {output}"
             output += line

@@ -46,7 +46,7 @@ def test_with_few_hosts_politeness_is_the_bottleneck_and_the_advice_is_more_host
     assert any("your own" in words for words in found.advice)
 
 
-def test_the_largest_host_decides_when_it_is_known() -> None:
+def test_the_largest_host_decides_the_duration_if_it_is_known() -> None:
     even, uneven = planned(Wish(10_000, 1000)), planned(Wish(10_000, 1000, largest=9000))
     assert uneven.takes_s > 9000 > even.takes_s
     assert bottleneck(uneven) == "politeness" and "budget" in uneven.advice[0]
@@ -66,7 +66,7 @@ def test_a_plan_that_fits_needs_no_advice() -> None:
 
 
 @pytest.mark.parametrize("name", ["archive", "words", "graph", "links", "state"])
-def test_the_disk_grows_with_the_pages(name: str) -> None:
+def test_disk_space_grows_with_the_number_of_pages(name: str) -> None:
     small, large = planned(Wish(10_000, 100)), planned(Wish(100_000, 1000))
     assert getattr(large.disk, name) == pytest.approx(10 * getattr(small.disk, name), rel=0.01)
     assert large.disk_bytes == large.disk.total

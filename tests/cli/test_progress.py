@@ -54,7 +54,7 @@ def test_the_rate_is_that_of_the_last_ten_seconds() -> None:
     assert tally.rate() == 0.0
 
 
-def test_a_robots_file_that_cannot_be_read_is_a_trouble_until_it_can() -> None:
+def test_an_unreadable_robots_txt_is_listed_until_it_can_be_read() -> None:
     tally = Tally(FakeClock())
     tally.settled(settled("http://a.test/robots.txt", "connect", "robots"))
     assert tally.troubles == {"http://a.test/robots.txt": "connect"}

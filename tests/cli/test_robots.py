@@ -55,7 +55,7 @@ def file(tmp_path: Path) -> Path:
     return found
 
 
-def test_the_group_its_rules_and_what_is_odd_are_shown_with_their_lines(
+def test_the_group_its_rules_and_oddities_are_shown_with_their_lines(
     file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, out, _ = run(monkeypatch, capsys, file)
@@ -153,7 +153,7 @@ def test_only_the_robots_txt_of_a_site_is_fetched(
     assert f"not allowed  {site.root}private/x  Disallow: /private/ (line 9)" in out
 
 
-def test_a_site_without_one_allows_all(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_robots_txt_allows_everything(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     with Site({}).serving() as site:
         code, out, _ = run(monkeypatch, capsys, site.root, *OPEN, "--test", "/private/x")
     assert code == 0 and "there is none: everything may be fetched" in out and "has no robots.txt" in out

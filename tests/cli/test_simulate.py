@@ -162,10 +162,10 @@ def test_an_invalid_simulation_is_refused(invalid: Simulation) -> None:
         checked(invalid)
 
 
-def test_an_empty_plot_is_still_a_plot() -> None:
+def test_an_empty_plot_is_valid() -> None:
     assert "day 0" in in_terminal({"age": ()})
     assert etree.fromstring(as_svg({"<age>": (), "even": (0.0, 1.0)}, "a & b").encode()) is not None
 
 
-def test_a_result_is_a_value() -> None:
+def test_a_result_is_frozen() -> None:
     assert Result.__struct_config__.frozen

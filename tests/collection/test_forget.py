@@ -203,7 +203,7 @@ def test_if_interrupted_at_any_step_the_page_stays_hidden_and_the_next_run_compl
         assert json.loads(run("status", "--dir", root, "--json")[1])["forgetting"] == [site.root + PAGE]
         asyncio.run(build_again(directory, AGENT, outside))  # a rebuild does not bring it back
         assert site.root + PAGE not in searchable(root)
-        assert run("forget", "--dir", root, "--yes")[0] == 0  # continues
+        assert run("forget", "--dir", root, "--yes")[0] == 0  # completes what was interrupted
         assert "begun" not in run("forget", "--list", "--dir", root)[1]
         assert files_with(root, SECRET) == [] and len(searchable(root)) == 6
 
