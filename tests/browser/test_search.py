@@ -154,7 +154,7 @@ def test_filters_are_added_excluded_and_removed_by_click(site: Site, devtools: s
         await until(
             page, "location.search.includes('not_site=') && document.querySelectorAll('.chips li.not').length === 1"
         )
-        await page.value("history.back()")
+        await page.value("setTimeout(() => history.back())")
         await until(page, "document.querySelectorAll('.chips li').length === 1")
         await page.value("document.querySelector('.chips a').click()")
         await until(page, "location.search === '?q=demo' && document.querySelectorAll('.chips li').length === 0")
