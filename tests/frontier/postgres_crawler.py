@@ -1,8 +1,8 @@
-"""One crawler of a shared crawl, as a process of its own: takes visits, pretends to make them, settles, writes a log.
+"""One crawler of a shared crawl, as a process of its own: takes visits, pretends to make them, settles, logs.
 
-`python -m tests.frontier.postgres_crawler CONNINFO NAME LOG SECONDS`: each line of the log is one visit: its address,
+`python -m tests.frontier.postgres_crawler CONNINFO NAME LOG SECONDS`: each line of the log is one visit: its URL,
 kind, and when it began and ended by this machine's clock, in microseconds; "out" lines come before the visit is made.
-Beside the log it says when it is ready, and begins once there is a file called "go": all of a crew begin together.
+A `.ready` file next to the log shows that it is ready; it begins once there is a file "go", so that all begin together.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ def host(number: int) -> str:
 
 
 def links_of(url: Url) -> list[Url]:
-    """A web where every page leads to a page of each of three hosts; all are found from any one."""
+    """Every page links to one page on each of three hosts; all pages can be found from any page."""
     number = int(url.path[1:])
     own = int(url.host.name[1:].partition(".")[0])
     targets = [(own + 1, number), (own + 7, number), (own, number + 1)]

@@ -1,4 +1,4 @@
-"""What many addresses need: heaps, small rows, the ledger, listings, and databases of before."""
+"""What a large frontier needs: heaps, small rows, the ledger, listings, and databases of older schemas."""
 
 import asyncio
 import sqlite3
@@ -66,12 +66,10 @@ async def first_page(frontier: SqliteFrontier, clock: FakeClock) -> Visit:
         clock.advance(1)
 
 
-HEAPED = "SELECT coalesce(sum(amount), 0), (SELECT sum(waiting) FROM buckets) FROM heaps"
+AMOUNTS_IN_HEAPS = "SELECT coalesce(sum(amount), 0), (SELECT sum(waiting) FROM buckets) FROM heaps"
 
 
-def test_what_is_laid_on_heaps_is_found_again_each_address_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_url_stored_in_heaps_is_visited_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sieving, "DENSE", 0)
 
     def links(visit: Visit) -> tuple[Offer, ...]:
@@ -86,7 +84,7 @@ def test_what_is_laid_on_heaps_is_found_again_each_address_once(
         async with opened(tmp_path, clock, sieve=sieve, seen_slots=16) as (frontier, database):
             await frontier.offer(seeds(*(f"https://h{n}.test/0" for n in range(7))))
             pages: list[str] = []
-            was_heaped = 0
+            most_heaped = 0
             while (next_at := await frontier.next_at()) is not None:
                 clock.advance(max(0, next_at - clock.now()) / SECOND)
                 visits = await frontier.take(8)
@@ -96,10 +94,10 @@ def test_what_is_laid_on_heaps_is_found_again_each_address_once(
                     for visit in visits
                 ]
                 await frontier.settle(done)
-                amount, waiting = await database.read(lambda c: c.execute(HEAPED).fetchone())
+                amount, waiting = await database.read(lambda c: c.execute(AMOUNTS_IN_HEAPS).fetchone())
                 assert amount == waiting
-                was_heaped = max(was_heaped, amount)
-            assert was_heaped > 20
+                most_heaped = max(most_heaped, amount)
+            assert most_heaped > 20
             assert len(pages) == len(set(pages)) == 7 * 45
             assert (await frontier.counts()).settled == 7 * 45
 
@@ -107,8 +105,8 @@ def test_what_is_laid_on_heaps_is_found_again_each_address_once(
 
 
 def test_a_take_that_fails_at_its_end_loses_no_host(tmp_path: Path) -> None:
-    """Memory runs ahead of the disk inside a transaction; after one that was undone both say the same again."""
-    fault = "CREATE TEMP TRIGGER fault BEFORE INSERT ON meta BEGIN SELECT RAISE(ABORT, 'a fault'); END"
+    """Memory is ahead of the disk inside a transaction; after a rollback they agree again."""
+    trigger = "CREATE TEMP TRIGGER failing BEFORE INSERT ON meta BEGIN SELECT RAISE(ABORT, 'an error'); END"
 
     async def story() -> None:
         clock = FakeClock()
@@ -117,10 +115,10 @@ def test_a_take_that_fails_at_its_end_loses_no_host(tmp_path: Path) -> None:
             out = await frontier.take(3)
             await frontier.settle([settled(out[0], clock)])
             clock.advance(2)
-            await database.read(lambda connection: connection.execute(fault))
-            with pytest.raises(sqlite3.IntegrityError, match="a fault"):
+            await database.read(lambda connection: connection.execute(trigger))
+            with pytest.raises(sqlite3.IntegrityError, match="an error"):
                 await frontier.take(10)
-            await database.read(lambda connection: connection.execute("DROP TRIGGER fault"))
+            await database.read(lambda connection: connection.execute("DROP TRIGGER failing"))
             taken = await frontier.take(100)
             hosts_out = {visit.url.host.name for visit in (*taken, *out[1:])}
             assert len(hosts_out) == 20 and len(taken) == 18
@@ -130,7 +128,7 @@ def test_a_take_that_fails_at_its_end_loses_no_host(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-def test_M_Z4_the_ledger_keeps_what_was_promised_and_what_was_kept(tmp_path: Path) -> None:
+def test_M_Z4_the_ledger_records_the_gap_promised_and_the_gap_kept(tmp_path: Path) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with opened(tmp_path, clock) as (frontier, _):
@@ -155,7 +153,7 @@ def test_M_Z4_the_ledger_keeps_what_was_promised_and_what_was_kept(tmp_path: Pat
     asyncio.run(story())
 
 
-def test_listings_say_what_waits_and_where(tmp_path: Path) -> None:
+def test_listings_show_queued_held_and_retired_urls_by_host_and_template(tmp_path: Path) -> None:
     template_of = lambda text: "trap" if "/trap/" in text else "page"  # noqa: E731
 
     async def story() -> None:
@@ -184,7 +182,7 @@ def test_listings_say_what_waits_and_where(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-def test_links_lead_back_to_where_they_were_met_and_are_counted(tmp_path: Path) -> None:
+def test_a_link_names_the_page_it_was_found_on_and_is_counted(tmp_path: Path) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with opened(tmp_path, clock) as (frontier, _):
@@ -216,7 +214,7 @@ INSERT INTO tallies VALUES ('known', 3), ('queued', 2), ('settled', 1), ('hosts'
 """
 
 
-def test_F_P11_a_crawl_of_an_older_schema_goes_on(tmp_path: Path) -> None:
+def test_F_P11_a_crawl_of_an_older_schema_continues(tmp_path: Path) -> None:
     texts = ("https://a.test:8080/one?x=1", "http://a.test:8080/", "https://a.test:8080/three")
     one, two, three = (Url(text).id for text in texts)
     old = sqlite3.connect(tmp_path / "state.db", isolation_level=None)
@@ -250,7 +248,7 @@ def test_F_P11_a_crawl_of_an_older_schema_goes_on(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-def test_sizes_stay_within_their_marks_in_a_small_run(tmp_path: Path) -> None:
+def test_sizes_stay_within_their_limits_in_a_small_run(tmp_path: Path) -> None:
     """Sizes only: times are for `make bench-frontier`."""
     found = asyncio.run(measure(tmp_path, 12_000, 120))
     assert found.identity_bytes <= 30 and found.stored_bytes <= 300 and found.written_bytes <= 8192

@@ -1,4 +1,4 @@
-"""What a crawl waits for that has nothing to do."""
+"""What an idle crawl is waiting for."""
 
 import asyncio
 from pathlib import Path
@@ -19,7 +19,7 @@ from gossamer.values.robots import RobotsState
 PAGE = "https://a.test/1"
 
 
-def test_each_kind_of_wait_names_its_url_its_end_and_its_reason(tmp_path: Path) -> None:
+def test_each_kind_of_wait_has_its_url_end_and_reason(tmp_path: Path) -> None:
     async def story() -> None:
         clock = FakeClock()
         polite = Politeness(delay_s=10.0, jitter=0.0)
@@ -52,12 +52,12 @@ def test_each_kind_of_wait_names_its_url_its_end_and_its_reason(tmp_path: Path) 
     asyncio.run(story())
 
 
-def test_a_wait_is_told_in_one_sentence() -> None:
-    def told(what: str, why: str = "") -> str:
+def test_a_wait_is_described_in_one_sentence() -> None:
+    def sentence(what: str, why: str = "") -> str:
         return awaited_in_words(Awaited(what, PAGE, 0, why), 58.0)  # type: ignore[arg-type]
 
-    assert told("retry", "server-error (status 500)") == f"waiting 58 s to retry {PAGE}: server-error (status 500)"
-    assert told("robots") == f"waiting 58 s to request {PAGE} again"
-    assert told("revisit").startswith(f"waiting 58 s to revisit {PAGE}")
+    assert sentence("retry", "server-error (status 500)") == f"waiting 58 s to retry {PAGE}: server-error (status 500)"
+    assert sentence("robots") == f"waiting 58 s to request {PAGE} again"
+    assert sentence("revisit").startswith(f"waiting 58 s to revisit {PAGE}")
     for what in ("back-off", "gap"):
-        assert told(what).startswith(f"waiting 58 s to fetch {PAGE}")
+        assert sentence(what).startswith(f"waiting 58 s to fetch {PAGE}")

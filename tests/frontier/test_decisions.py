@@ -1,4 +1,4 @@
-"""What both stores of the frontier decide, without either: which page goes first, and what the end of a fetch means."""
+"""What both frontiers decide, tested without a database: which page goes first, and what the end of a fetch means."""
 
 import pytest
 from hypothesis import given
@@ -36,17 +36,17 @@ def after(settled: Settled, before: HostBefore = FRESH, delay_s: float | None = 
 READ = entry(RobotsState.READ)
 
 
-def test_the_lowest_place_of_a_host_goes_first_whichever_origin_it_waits_at() -> None:
+def test_the_lowest_place_of_a_host_goes_first_at_either_origin() -> None:
     heads = [((3, 1), "http", READ), ((2, 9), "https", READ)]
     assert choose(heads, NOW, 4).best == ("https", Open(READ))
     assert choose(heads[::-1], NOW, 4).best == ("https", Open(READ))
 
 
-def test_an_origin_whose_robots_txt_is_not_known_asks_for_that_first() -> None:
+def test_an_origin_without_a_known_robots_txt_requests_that_first() -> None:
     assert choose([((1, 1), "page", None)], NOW, 4).best == ("page", AskFirst(None))
 
 
-def test_unreadable_pending_and_given_up_origins_let_nothing_out() -> None:
+def test_unreadable_pending_and_given_up_origins_have_no_fetch() -> None:
     shut, away = entry(RobotsState.UNREACHABLE, 1, NOW + 9), entry(RobotsState.PENDING)
     lost = entry(RobotsState.UNREACHABLE, 4)
     found = choose([((1, 1), "a", shut), ((1, 2), "b", away), ((1, 3), "c", lost)], NOW, 4)
@@ -57,7 +57,7 @@ def test_unreadable_pending_and_given_up_origins_let_nothing_out() -> None:
     )
 
 
-def test_a_visit_to_a_robots_txt_knows_how_often_it_failed() -> None:
+def test_a_robots_txt_fetch_carries_its_number_of_failures() -> None:
     url = Url("https://a.test/robots.txt")
     assert robots_visit(url, None, NOW) == Visit(url, VisitKind.ROBOTS, NOW)
     lost = entry(RobotsState.UNREACHABLE, 2)
@@ -70,26 +70,26 @@ def test_a_fetch_starts_the_gap_at_its_end_and_counts_in_the_ledger() -> None:
     assert (found.spent, found.rested, found.is_touched, found.is_broken) == (SECOND // 4, 5 * SECOND, True, False)
 
 
-def test_the_delay_of_the_robots_txt_draws_the_gap_out() -> None:
+def test_a_crawl_delay_in_robots_txt_lengthens_the_gap() -> None:
     assert after(ended(Reason.FETCHED), delay_s=7.0).next_at == NOW + 8 * SECOND
 
 
-def test_a_host_that_was_touched_before_its_time_is_a_broken_promise() -> None:
+def test_a_request_before_the_gap_ended_counts_as_broken() -> None:
     assert after(ended(Reason.FETCHED), FRESH._replace(free_at=NOW + 1)).is_broken
     assert not after(ended(Reason.FETCHED), FRESH._replace(free_at=NOW)).is_broken
 
 
 @pytest.mark.parametrize("reason", sorted(UNTOUCHED))
-def test_what_was_never_sent_costs_the_host_nothing(reason: Reason) -> None:
+def test_a_fetch_that_was_never_sent_leaves_the_host_unchanged(reason: Reason) -> None:
     before = HostBefore(NOW, NOW - SECOND, 2, 1, NOW - SECOND)
     found = after(ended(reason, took_s=9.0), before)
     assert (found.next_at, found.spent, found.rested, found.is_touched) == (NOW, 0, None, False)
     assert (found.troubles, found.failing, found.failing_since, found.left_at) == (2, 1, NOW - SECOND, NOW - SECOND)
     robots = after(ended(reason, VisitKind.ROBOTS), before)
-    assert robots.is_touched, "a robots.txt was asked for, whatever it says"
+    assert robots.is_touched, "the robots.txt was requested, so the host was contacted"
 
 
-def test_a_host_is_retired_once_it_has_failed_often_enough_for_long_enough() -> None:
+def test_a_host_is_retired_after_enough_failures_over_enough_time() -> None:
     down = ended(Reason.CONNECT)
     begun = after(down)
     assert (begun.failing, begun.failing_since, begun.retired_why) == (1, NOW + SECOND, None)
@@ -102,14 +102,14 @@ def test_a_host_is_retired_once_it_has_failed_often_enough_for_long_enough() -> 
     assert (well.failing, well.failing_since) == (0, None)
 
 
-def test_a_url_counts_under_the_reason_of_its_last_fetch_only() -> None:
+def test_a_url_is_counted_only_under_the_reason_of_its_last_fetch() -> None:
     moves = page_moves([(ended(Reason.FETCHED), Reason.TIMEOUT), (ended(Reason.TIMEOUT, due_at=NOW), None)])
     assert moves[tallies.QUEUED] == -1 and moves[tallies.SETTLED] == 1
     assert moves[f"{tallies.REASON}timeout"] == 0 and moves[f"{tallies.REASON}fetched"] == 1
 
 
 @given(some.lists(some.tuples(some.sampled_from([None, *Reason]), some.integers(1, 9)), max_size=5))
-def test_a_lane_that_is_given_up_moves_as_many_in_as_out(before: list[tuple[Reason | None, int]]) -> None:
+def test_giving_up_a_lane_settles_every_url_it_unqueues(before: list[tuple[Reason | None, int]]) -> None:
     moves = lane_moves(before, Reason.ROBOTS_UNREACHABLE)
     amount = sum(many for _, many in before)
     first = sum(many for last, many in before if last is None)

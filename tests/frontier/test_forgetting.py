@@ -1,4 +1,4 @@
-"""Addresses and hosts leave the frontier, counters and all, as if they had never been met."""
+"""Forgetting removes URLs and hosts from the frontier and its counters, as if they had never been found."""
 
 import asyncio
 import sqlite3
@@ -48,7 +48,7 @@ def template(text: str) -> str:
 
 @asynccontextmanager
 async def crawled(folder: Path, clock: FakeClock, visits: int = 12) -> AsyncIterator[Database]:
-    """Two hosts, some pages of each visited, some waiting, some in quarantine, one host set aside."""
+    """Two hosts: some pages of each are visited, some queued, some quarantined; one host is retired."""
     async with Database(folder / "state.db", clock, silent) as database:
         frontier = SqliteFrontier(
             database,
@@ -97,7 +97,7 @@ def texts(connection: sqlite3.Connection) -> set[str]:
 
 
 @pytest.mark.parametrize("visits", [1, 3, 6, 12])
-def test_pages_go_whether_they_wait_were_visited_or_are_held(tmp_path: Path, visits: int) -> None:
+def test_queued_visited_and_quarantined_pages_are_forgotten(tmp_path: Path, visits: int) -> None:
     gone = [f"{SHOP}/a/0", f"{SHOP}/a/1", f"{SHOP}/list/3", "http://shop.test/a/4?utm_source=x", f"{SHOP}/never"]
 
     async def story() -> None:
@@ -117,7 +117,7 @@ def test_pages_go_whether_they_wait_were_visited_or_are_held(tmp_path: Path, vis
 
 
 @pytest.mark.parametrize("visits", [3, 12])
-def test_a_host_goes_with_all_that_was_known_of_it(tmp_path: Path, visits: int) -> None:
+def test_a_host_is_forgotten_with_all_its_data(tmp_path: Path, visits: int) -> None:
     async def story() -> None:
         async with crawled(tmp_path, FakeClock(), visits) as database:
             block = forgotten_of(["shop.test"], [])
@@ -135,7 +135,7 @@ def test_a_host_goes_with_all_that_was_known_of_it(tmp_path: Path, visits: int) 
     asyncio.run(story())
 
 
-def test_what_was_offered_and_not_entered_yet_goes_too(tmp_path: Path) -> None:
+def test_offers_that_are_not_yet_entered_are_forgotten_too(tmp_path: Path) -> None:
     async def story() -> None:
         async with crawled(tmp_path, FakeClock(), visits=2) as database:
             offers = [Offer(Url(f"{host}/new/{n}"), How.LINK) for host in (SHOP, OTHER) for n in range(3)]
@@ -155,7 +155,7 @@ def test_what_was_offered_and_not_entered_yet_goes_too(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-def test_a_forgotten_seed_is_no_seed_any_more(tmp_path: Path) -> None:
+def test_a_forgotten_url_is_removed_from_the_seeds(tmp_path: Path) -> None:
     async def story() -> None:
         async with Database(tmp_path / "state.db", FakeClock(), silent) as database:
             await database.run(lambda c: put_seeds(c, [Url(f"{SHOP}/"), Url(f"{OTHER}/a"), Url(f"{OTHER}/b")], "host"))
@@ -171,8 +171,8 @@ def test_a_forgotten_seed_is_no_seed_any_more(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-def test_every_table_about_addresses_is_one_that_forgetting_knows() -> None:
-    """Whoever adds such a table is told here to add it to `forget.sql`."""
+def test_forgetting_deletes_from_every_table_about_urls() -> None:
+    """Fails when a new table about URLs is missing from the forgetting statements."""
     connection = sqlite3.connect(":memory:")
     for script in migrations():
         connection.executescript(script)

@@ -1,4 +1,4 @@
-"""What each end of a visit leaves behind on disk: of its host, of its URL, and in the counters."""
+"""What the end of a visit writes to disk: for its host, for its URL, and in the counters."""
 
 import asyncio
 import math
@@ -33,13 +33,13 @@ PAGES = [f"http://a.test/{number}" for number in range(6)]
 
 @asynccontextmanager
 async def opened(folder: Path, clock: FakeClock, delay_s: float | None = None) -> AsyncIterator[SqliteFrontier]:
-    """One host whose robots.txt was read, and six pages of it."""
+    """One host with six pages, whose robots.txt was read."""
     async with (
         Database(folder / "state.db", clock, silent) as database,
         SqliteFrontier(database, FrontierRules(POLITE, lambda _: True), clock, silent) as frontier,
     ):
         await frontier.offer([Offer(Url(text), How.SEED) for text in PAGES])
-        (robots,) = await taken(frontier, clock)
+        (robots,) = await take_next(frontier, clock)
         assert robots.kind is VisitKind.ROBOTS
         now = clock.now()
         entry = Robots(robots.origin, RobotsState.READ, now, now + 10**15, crawl_delay_s=delay_s)
@@ -47,12 +47,12 @@ async def opened(folder: Path, clock: FakeClock, delay_s: float | None = None) -
         yield frontier
 
 
-async def taken(frontier: SqliteFrontier, clock: FakeClock) -> list[Visit]:
+async def take_next(frontier: SqliteFrontier, clock: FakeClock) -> list[Visit]:
     while (next_at := await frontier.next_at()) is not None:
         clock.advance(max(0, next_at - clock.now()) / SECOND)
         if visits := await frontier.take(8):
             return visits
-    raise AssertionError("nothing waits")
+    raise AssertionError("the queue is empty")
 
 
 def row(folder: Path, sql: str, *given: object) -> dict[str, Any]:
@@ -70,12 +70,12 @@ def host(folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("reason", "marks"), [(Reason(word), marks) for word, marks in ENDS.items()])
-def test_each_end_of_a_page_leaves_its_host_as_it_should_be(tmp_path: Path, reason: Reason, marks: str) -> None:
+def test_each_reason_updates_the_host_as_it_should(tmp_path: Path, reason: Reason, marks: str) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with opened(tmp_path, clock) as frontier:
             before = host(tmp_path)
-            (page,) = await taken(frontier, clock)
+            (page,) = await take_next(frontier, clock)
             begun = clock.now()
             clock.advance(3)
             done_at = clock.now()
@@ -104,13 +104,13 @@ def test_each_end_of_a_page_leaves_its_host_as_it_should_be(tmp_path: Path, reas
     asyncio.run(story())
 
 
-def test_the_counters_follow_every_visit(tmp_path: Path) -> None:
+def test_the_counters_are_updated_by_every_visit(tmp_path: Path) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with opened(tmp_path, clock) as frontier:
             counts = await frontier.counts()
             assert (counts.known, counts.queued, counts.settled, counts.leased, counts.hosts) == (6, 6, 0, 0, 1)
-            (page,) = await taken(frontier, clock)
+            (page,) = await take_next(frontier, clock)
             assert (await frontier.counts()).leased == 1
             due_at = clock.now() + 60 * SECOND
             await frontier.settle([Settled(page, Reason.TIMEOUT, clock.now(), due_at=due_at)])
@@ -118,12 +118,12 @@ def test_the_counters_follow_every_visit(tmp_path: Path) -> None:
             assert (counts.queued, counts.settled, counts.leased, counts.by_reason) == (6, 0, 0, {"timeout": 1})
             clock.advance(61)
             for expected in ({"timeout": 1, "fetched": 1}, {"fetched": 2}):
-                (page,) = await taken(frontier, clock)
+                (page,) = await take_next(frontier, clock)
                 await frontier.settle([Settled(page, Reason.FETCHED, clock.now())])
                 counts = await frontier.counts()
                 assert {reason: many for reason, many in counts.by_reason.items() if many} in (expected, {"fetched": 1})
             for _ in range(4):
-                (page,) = await taken(frontier, clock)
+                (page,) = await take_next(frontier, clock)
                 await frontier.settle([Settled(page, Reason.FETCHED, clock.now())])
             counts = await frontier.counts()
             assert (counts.known, counts.queued, counts.settled) == (6, 0, 6)
@@ -133,7 +133,7 @@ def test_the_counters_follow_every_visit(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("asked", "gap"), [(None, 2.0), (1.0, 2.0), (7.0, 7.0), (0.0, 2.0), (-1.0, 2.0), (90.0, 30.0)])
-def test_what_robots_txt_asks_for_is_the_gap_of_its_host_from_then_on(
+def test_a_crawl_delay_in_robots_txt_is_the_gap_of_its_host_from_then_on(
     tmp_path: Path, asked: float | None, gap: float
 ) -> None:
     async def story() -> None:
@@ -142,14 +142,14 @@ def test_what_robots_txt_asks_for_is_the_gap_of_its_host_from_then_on(
             found = host(tmp_path)
             assert found["crawl_delay_s"] == (asked if asked and asked > 0 else None)
             assert (found["gap"], found["next_at"]) == (math.ceil(gap * SECOND), clock.now() + math.ceil(gap * SECOND))
-            (page,) = await taken(frontier, clock)
+            (page,) = await take_next(frontier, clock)
             await frontier.settle([Settled(page, Reason.FETCHED, clock.now())])
             assert host(tmp_path)["next_at"] == clock.now() + math.ceil(gap * SECOND)
 
     asyncio.run(story())
 
 
-def test_troubles_add_up_are_forgiven_by_halves_and_retire_a_host_in_the_end(tmp_path: Path) -> None:
+def test_troubles_add_up_are_halved_by_success_and_retire_a_host_in_the_end(tmp_path: Path) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with opened(tmp_path, clock) as frontier:
@@ -159,14 +159,14 @@ def test_troubles_add_up_are_forgiven_by_halves_and_retire_a_host_in_the_end(tmp
                 (Reason.CONNECT, 3, 8, 1),
                 (Reason.DNS, 1, 4, 2),
             ):
-                (page,) = await taken(frontier, clock)
+                (page,) = await take_next(frontier, clock)
                 await frontier.settle([Settled(page, reason, clock.now())])
                 found = host(tmp_path)
                 assert (found["troubles"], found["gap"], found["failing"]) == (troubles, gap_s * SECOND, failing), (
                     reason
                 )
                 assert found["retired_at"] is None
-            (page,) = await taken(frontier, clock)
+            (page,) = await take_next(frontier, clock)
             await frontier.settle([Settled(page, Reason.SERVER_ERROR, clock.now(), host_wait_s=5.0)])
             found = host(tmp_path)
             assert (found["failing"], found["retired_at"]) == (3, clock.now())
@@ -181,13 +181,13 @@ def test_troubles_add_up_are_forgiven_by_halves_and_retire_a_host_in_the_end(tmp
     ("reason", "priority", "is_last"),
     [(Reason.TIMEOUT, 6, False), (Reason.UNFINISHED, LOWEST, True), (Reason.TOO_SLOW, LOWEST, True)],
 )
-def test_a_page_that_is_due_again_waits_where_it_was_or_at_the_tail(
+def test_a_page_to_retry_keeps_its_place_or_goes_to_the_end_of_the_queue(
     tmp_path: Path, reason: Reason, priority: int, is_last: bool
 ) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with opened(tmp_path, clock) as frontier:
-            (page,) = await taken(frontier, clock)
+            (page,) = await take_next(frontier, clock)
             due_at = clock.now() + 60 * SECOND
             await frontier.settle([Settled(page, reason, clock.now(), due_at=due_at)])
             found = row(tmp_path, "SELECT * FROM queue WHERE later_at > 0")
@@ -197,24 +197,24 @@ def test_a_page_that_is_due_again_waits_where_it_was_or_at_the_tail(
             assert row(tmp_path, "SELECT * FROM ends")["due_at"] == due_at == host(tmp_path)["later_at"]
             paths = []
             for _ in range(5):
-                (other,) = await taken(frontier, clock)
+                (other,) = await take_next(frontier, clock)
                 paths.append(other.url.path)
                 await frontier.settle([Settled(other, Reason.FETCHED, clock.now())])
             assert page.url.path not in paths and paths == sorted(paths)
-            (again,) = await taken(frontier, clock)
+            (again,) = await take_next(frontier, clock)
             assert (again.url, again.failures, clock.now()) == (page.url, 1, due_at)
 
     asyncio.run(story())
 
 
-def test_how_a_url_ended_before_is_kept_ten_times_when_it_failed(tmp_path: Path) -> None:
+def test_the_last_ten_failures_of_a_url_are_kept(tmp_path: Path) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with opened(tmp_path, clock) as frontier:
             url = Url(PAGES[0])
             for number in range(14):
                 while True:
-                    (page,) = await taken(frontier, clock)
+                    (page,) = await take_next(frontier, clock)
                     if page.url == url:
                         break
                     await frontier.settle([Settled(page, Reason.FETCHED, clock.now())])

@@ -1,4 +1,4 @@
-"""What only a shared database promises: many crawlers, none of them owning anything."""
+"""What only a shared database guarantees: several crawlers share one frontier, and any of them may stop."""
 
 import asyncio
 import os
@@ -59,7 +59,7 @@ def conninfo(tmp_path: Path) -> str:
 async def crawler(
     conninfo: str, clock: FakeClock, name: str = "one", stops_cleanly: bool = True, **more: Any
 ) -> AsyncIterator[PostgresFrontier]:
-    """A crawler whose shared clock is the fake one, unless told otherwise."""
+    """A crawler whose shared clock is the fake one, unless another is given."""
     read_time = more.pop("read_time", lambda _: clock.now())
     tell = more.pop("tell", silent)
     rules = FrontierRules(**{"politeness": POLITE, "may_enter": lambda _: True, **more})
@@ -84,10 +84,10 @@ def settled(visit: Visit, clock: FakeClock, reason: Reason = Reason.FETCHED, **m
 
 
 def run(story: Callable[[], Awaitable[None]]) -> None:
-    async def whole() -> None:
+    async def whole_story() -> None:
         await story()
 
-    asyncio.run(whole())
+    asyncio.run(whole_story())
 
 
 async def take_page(frontier: PostgresFrontier, clock: FakeClock) -> Visit:
@@ -99,7 +99,7 @@ async def take_page(frontier: PostgresFrontier, clock: FakeClock) -> Visit:
         clock.advance(1)
 
 
-def test_two_crawlers_share_a_thousand_visits_and_never_a_host(conninfo: str) -> None:
+def test_two_crawlers_share_a_thousand_visits_but_never_a_host_at_once(conninfo: str) -> None:
     async def story() -> None:
         clock = FakeClock()
         left: dict[str, int] = {}
@@ -110,7 +110,7 @@ def test_two_crawlers_share_a_thousand_visits_and_never_a_host(conninfo: str) ->
             while len(pages) < 1000:
                 taken = await asyncio.gather(*[one.take(16) for one in crew])
                 hosts = [visit.url.host.name for visits in taken for visit in visits]
-                assert len(hosts) == len(set(hosts)), "a host was handed to two"
+                assert len(hosts) == len(set(hosts)), "a host was leased to both"
                 assert all(clock.now() >= left.get(host, 0) + SECOND for host in hosts), "too early"
                 clock.advance(0.25)
                 left.update(dict.fromkeys(hosts, clock.now()))
@@ -126,7 +126,7 @@ def test_two_crawlers_share_a_thousand_visits_and_never_a_host(conninfo: str) ->
     run(story)
 
 
-def test_links_that_two_crawlers_meet_at_once_are_entered_once(conninfo: str) -> None:
+def test_links_that_several_crawlers_find_at_once_are_entered_once(conninfo: str) -> None:
     async def story() -> None:
         clock = FakeClock()
         texts = [f"http://h{n % 7}.test/{n}" for n in range(300)]
@@ -142,7 +142,7 @@ def test_links_that_two_crawlers_meet_at_once_are_entered_once(conninfo: str) ->
     run(story)
 
 
-def test_F_N2_a_crawler_silent_for_too_long_loses_its_hosts_and_its_settlement_is_refused(conninfo: str) -> None:
+def test_F_N2_a_crawler_without_heartbeats_loses_its_leases_and_its_settlement_is_refused(conninfo: str) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with crawler(conninfo, clock, "slow") as slow, crawler(conninfo, clock, "quick") as quick:
@@ -161,7 +161,7 @@ def test_F_N2_a_crawler_silent_for_too_long_loses_its_hosts_and_its_settlement_i
                     await slow.settle([settled(page, clock, offers=links)])
                 assert refused.value.urls == (page.url,)
             assert await quick.counts() == before
-            assert await slow.take(5) == []  # it joins again, with nothing in its hands
+            assert await slow.take(5) == []  # it joins again, without leases
             with pytest.raises(LeaseLost):
                 await slow.settle([settled(page, clock, offers=links)])
             await quick.settle([settled(again, clock)])
@@ -170,7 +170,7 @@ def test_F_N2_a_crawler_silent_for_too_long_loses_its_hosts_and_its_settlement_i
     run(story)
 
 
-def test_a_crawler_that_makes_itself_heard_keeps_its_hosts_however_long_a_visit_takes(conninfo: str) -> None:
+def test_a_crawler_with_heartbeats_keeps_its_leases_however_long_a_visit_takes(conninfo: str) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with crawler(conninfo, clock, "slow") as slow, crawler(conninfo, clock, "quick") as quick:
@@ -186,7 +186,7 @@ def test_a_crawler_that_makes_itself_heard_keeps_its_hosts_however_long_a_visit_
     run(story)
 
 
-def test_F_N1_what_a_dead_crawler_held_goes_to_another_after_a_full_gap(conninfo: str) -> None:
+def test_F_N1_the_hosts_of_a_dead_crawler_go_to_another_after_a_full_gap(conninfo: str) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with crawler(conninfo, clock, "other") as other:
@@ -196,7 +196,7 @@ def test_F_N1_what_a_dead_crawler_held_goes_to_another_after_a_full_gap(conninfo
             clock.advance(LEASE_S / 2)
             assert len(held) == 10 and await other.take(10) == []
             clock.advance(LEASE_S / 2 + 0.1)
-            assert await other.take(10) == []  # the dead are found, their hosts rest
+            assert await other.take(10) == []  # the dead crawler is detected, and its hosts wait for a gap
             clock.advance(0.999)
             assert await other.take(10) == []
             clock.advance(0.001)
@@ -206,7 +206,7 @@ def test_F_N1_what_a_dead_crawler_held_goes_to_another_after_a_full_gap(conninfo
     run(story)
 
 
-def test_an_older_life_of_a_crawler_is_not_listened_to(conninfo: str) -> None:
+def test_a_restarted_crawler_replaces_the_older_process_of_its_name(conninfo: str) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with crawler(conninfo, clock, "one", stops_cleanly=False) as older:
@@ -223,7 +223,7 @@ def test_an_older_life_of_a_crawler_is_not_listened_to(conninfo: str) -> None:
     run(story)
 
 
-def test_F_N4_clocks_that_differ_by_minutes_change_nothing(conninfo: str) -> None:
+def test_F_N4_crawlers_whose_clocks_differ_by_minutes_keep_every_gap(conninfo: str) -> None:
     async def story() -> None:
         shared, early, late = FakeClock(), FakeClock(), FakeClock()
         early.advance(-600)
@@ -264,7 +264,7 @@ def test_F_N4_clocks_that_differ_by_minutes_change_nothing(conninfo: str) -> Non
 
 
 @pytest.mark.parametrize("by_s", [86_400.0, -86_400.0])
-def test_F_P10_a_shared_clock_that_is_set_neither_hurries_nor_hangs_a_host(conninfo: str, by_s: float) -> None:
+def test_F_P10_setting_the_shared_clock_neither_shortens_a_gap_nor_blocks_a_host(conninfo: str, by_s: float) -> None:
     async def story() -> None:
         clock, shared = FakeClock(), FakeClock()
         more = {"read_time": lambda _: shared.now()}
@@ -294,8 +294,8 @@ def test_F_P10_a_shared_clock_that_is_set_neither_hurries_nor_hangs_a_host(conni
     run(story)
 
 
-def broken(conninfo: str) -> int:
-    """End every other connection to the database of this schema, as a server or network does; says how many."""
+def break_connections(conninfo: str) -> int:
+    """End every other connection to the database of this schema, as a server or network does; returns how many."""
     with psycopg.connect(conninfo, autocommit=True) as connection:
         ended = connection.execute(
             "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
@@ -304,27 +304,27 @@ def broken(conninfo: str) -> int:
     return ended[0] if ended else 0
 
 
-def test_a_connection_that_is_lost_is_made_again_and_the_call_goes_on(conninfo: str) -> None:
+def test_a_lost_connection_is_opened_again_and_the_call_succeeds(conninfo: str) -> None:
     async def story() -> None:
         clock = FakeClock()
-        told: list[str] = []
-        tell = lambda event, /, **facts: told.append(event)  # noqa: E731
+        events: list[str] = []
+        tell = lambda event, /, **facts: events.append(event)  # noqa: E731
         async with crawler(conninfo, clock, tell=tell) as frontier:
             await frontier.offer([seed("http://a.test/1"), seed("http://a.test/2")])
             page = await take_page(frontier, clock)
-            assert broken(conninfo) >= 1
+            assert break_connections(conninfo) >= 1
             await frontier.settle([settled(page, clock)])
-            assert broken(conninfo) >= 1
+            assert break_connections(conninfo) >= 1
             clock.advance(1)
             assert len(await frontier.take(1)) == 1
-            assert broken(conninfo) >= 1
+            assert break_connections(conninfo) >= 1
             assert await frontier.next_at() is not None
-            assert told.count("database.lost") == 3
+            assert events.count("database.lost") == 3
 
     run(story)
 
 
-def test_a_server_that_stays_away_is_told_in_words_and_nothing_is_lost_when_it_comes_back(tmp_path: Path) -> None:
+def test_a_server_that_stays_away_is_reported_and_nothing_is_lost_when_it_returns(tmp_path: Path) -> None:
     own = Server(Path(server().folder.parent) / f"{server().folder.name}-own", server().programs)
     own.folder.mkdir()
     try:
@@ -350,8 +350,8 @@ def test_a_server_that_stays_away_is_told_in_words_and_nothing_is_lost_when_it_c
         subprocess.run(["rm", "-rf", str(own.folder)], check=False)
 
 
-class Uncertain(SharedDatabase):
-    """Loses its connection right after the next commits: whether they were done is not known."""
+class LossyDatabase(SharedDatabase):
+    """Loses its connection right after the next commits, so the caller cannot know whether they were done."""
 
     losses = 0
 
@@ -363,10 +363,10 @@ class Uncertain(SharedDatabase):
         return result
 
 
-def test_F_N3_a_commit_whose_answer_is_lost_is_not_done_twice(conninfo: str) -> None:
+def test_F_N3_a_commit_whose_reply_is_lost_is_not_repeated(conninfo: str) -> None:
     async def story() -> None:
         clock = FakeClock()
-        async with Uncertain(conninfo, clock, silent) as database:
+        async with LossyDatabase(conninfo, clock, silent) as database:
             stay = Stay("one", LEASE_S, LEASE_S / 4)
             rules = FrontierRules(POLITE, lambda _: True)
             async with PostgresFrontier(database, rules, clock, silent, stay, lambda _: clock.now()) as frontier:
@@ -374,7 +374,7 @@ def test_F_N3_a_commit_whose_answer_is_lost_is_not_done_twice(conninfo: str) -> 
                 await frontier.offer([seed("http://a.test/1"), seed("http://b.test/1")])
                 assert (await frontier.counts()).known == 2
                 database.losses = 1
-                assert await frontier.take(2) == []  # leased, but by an answer that was lost: they rest
+                assert await frontier.take(2) == []  # leased, but the reply was lost: the hosts wait for a gap
                 clock.advance(1)
                 visits = await frontier.take(2)
                 assert len(visits) == 2 and (await frontier.counts()).leased == 2
@@ -393,7 +393,7 @@ def test_F_N3_a_commit_whose_answer_is_lost_is_not_done_twice(conninfo: str) -> 
     run(story)
 
 
-def test_addresses_whose_hashes_collide_are_all_visited_once(conninfo: str) -> None:
+def test_urls_whose_hashes_collide_are_each_visited_once(conninfo: str) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with crawler(conninfo, clock, keys=UrlKeys(url_id=lambda text: (1 << 63) - 1)) as frontier:
@@ -403,18 +403,18 @@ def test_addresses_whose_hashes_collide_are_all_visited_once(conninfo: str) -> N
             assert (await frontier.counts()).known == 5
             found = [await frontier.known(Url(text)) for text in texts]
             assert [one and one.url.text for one in found] == texts
-            met = []
+            visited = []
             for _ in texts:
                 page = await take_page(frontier, clock)
-                met.append(page.url.text)
+                visited.append(page.url.text)
                 await frontier.settle([settled(page, clock)])
                 clock.advance(1)
-            assert met == texts and await frontier.next_at() is None
+            assert visited == texts and await frontier.next_at() is None
 
     run(story)
 
 
-def test_two_spellings_of_one_address_are_one_and_the_first_is_fetched(conninfo: str) -> None:
+def test_two_spellings_of_one_url_count_once_and_the_first_is_fetched(conninfo: str) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with crawler(conninfo, clock, keys=UrlKeys(lambda text: text.removesuffix("index.html"))) as frontier:
@@ -426,7 +426,7 @@ def test_two_spellings_of_one_address_are_one_and_the_first_is_fetched(conninfo:
     run(story)
 
 
-def test_hosts_on_one_network_address_share_its_limits_whoever_visits_them(conninfo: str) -> None:
+def test_hosts_on_one_ip_address_share_its_limits_among_all_crawlers(conninfo: str) -> None:
     async def story() -> None:
         clock = FakeClock()
 
@@ -435,7 +435,7 @@ def test_hosts_on_one_network_address_share_its_limits_whoever_visits_them(conni
 
         async def take(frontier: PostgresFrontier) -> list[Visit]:
             found = await frontier.take(10)
-            await asyncio.sleep(0)  # names are resolved beside
+            await asyncio.sleep(0)  # names are resolved in the background
             return found + await frontier.take(10)
 
         more = {"resolve": resolve}
@@ -459,17 +459,17 @@ def test_hosts_on_one_network_address_share_its_limits_whoever_visits_them(conni
     run(story)
 
 
-def test_sitemaps_of_others_are_listened_to_only_when_robots_txt_names_them(conninfo: str) -> None:
+def test_a_sitemap_on_another_host_counts_only_when_robots_txt_names_it(conninfo: str) -> None:
     async def story() -> None:
         clock = FakeClock()
-        named, stranger = Url("http://maps.test/s.xml"), Url("http://stranger.test/s.xml")
+        named, unnamed = Url("http://maps.test/s.xml"), Url("http://unnamed.test/s.xml")
         async with crawler(conninfo, clock) as frontier:
             await frontier.offer([seed("http://a.test/1")])
             (visit,) = await frontier.take(1)
             robots = Robots(visit.origin, RobotsState.READ, clock.now(), clock.now() + SECOND * 86_400)
             robots = msgspec.structs.replace(robots, sitemaps=(named.text,))
             await frontier.settle([Settled(visit, Reason.FETCHED, clock.now(), robots=robots)])
-            offers = [Offer(Url(f"http://a.test/{via.host}"), How.SITEMAP, via=via) for via in (named, stranger)]
+            offers = [Offer(Url(f"http://a.test/{via.host}"), How.SITEMAP, via=via) for via in (named, unnamed)]
             await frontier.offer([*offers, Offer(Url("http://b.test/"), How.SITEMAP, via=named)])
             assert (await frontier.counts()).known == 2
             assert await frontier.known(Url("http://a.test/maps.test")) is not None
@@ -477,7 +477,7 @@ def test_sitemaps_of_others_are_listened_to_only_when_robots_txt_names_them(conn
     run(story)
 
 
-def test_retired_hosts_and_quarantined_templates_wait_and_come_back_when_asked(conninfo: str) -> None:
+def test_retired_hosts_and_quarantined_templates_wait_until_they_are_released(conninfo: str) -> None:
     async def story() -> None:
         clock = FakeClock()
         template_of = lambda text: text.rstrip("0123456789")  # noqa: E731
@@ -514,7 +514,7 @@ def test_retired_hosts_and_quarantined_templates_wait_and_come_back_when_asked(c
     run(story)
 
 
-def test_what_is_not_held_back_at_once_is_when_its_turn_comes(conninfo: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_not_quarantined_at_once_are_at_their_turn(conninfo: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hosts, "MOST_MOVED", 2)
     monkeypatch.setattr(hosts, "MOST_AT_TURN", 3)
 
@@ -534,7 +534,7 @@ def test_what_is_not_held_back_at_once_is_when_its_turn_comes(conninfo: str, mon
     run(story)
 
 
-def test_what_failed_is_given_another_chance_once(conninfo: str) -> None:
+def test_a_failed_url_is_revived_once(conninfo: str) -> None:
     async def story() -> None:
         clock = FakeClock()
         url = Url("http://a.test/1")
@@ -554,7 +554,7 @@ def test_what_failed_is_given_another_chance_once(conninfo: str) -> None:
     run(story)
 
 
-def test_a_host_that_fails_for_long_is_retired_and_one_over_its_budget_stands_last(conninfo: str) -> None:
+def test_a_host_that_fails_for_long_is_retired_and_one_over_budget_goes_last(conninfo: str) -> None:
     async def story() -> None:
         clock = FakeClock()
         strict = Politeness(delay_s=1.0, jitter=0.0, retire_failures=3, retire_span_s=10.0)
@@ -586,7 +586,7 @@ def test_a_host_that_fails_for_long_is_retired_and_one_over_its_budget_stands_la
     run(story)
 
 
-def test_captures_are_catalogued_with_the_visit_that_brought_them(conninfo: str) -> None:
+def test_a_capture_is_catalogued_when_its_visit_is_settled(conninfo: str) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with crawler(conninfo, clock) as frontier:
@@ -596,7 +596,7 @@ def test_captures_are_catalogued_with_the_visit_that_brought_them(conninfo: str)
             kept = Kept(
                 7, page.url, clock.now(), place, 200, "text/html\0", b"\0" * 32, 9, True, None, "koi8-r", "guess"
             )
-            detail = "a server may say anything: \0 \ud800"
+            detail = "a server may send anything: \0 \ud800"
             await frontier.settle([settled(page, clock, kept=kept, detail=detail)])
             counts = await frontier.counts()
             assert (counts.captures, counts.pages) == (1, 1)
@@ -616,12 +616,12 @@ def test_captures_are_catalogued_with_the_visit_that_brought_them(conninfo: str)
 def test_F_P11_crawlers_that_start_together_migrate_once_and_a_newer_schema_is_refused(conninfo: str) -> None:
     async def story() -> None:
         clock = FakeClock()
-        told: list[str] = []
-        tell = lambda event, /, **facts: told.append(event)  # noqa: E731
+        events: list[str] = []
+        tell = lambda event, /, **facts: events.append(event)  # noqa: E731
         async with AsyncExitStack() as opened:
             databases = [SharedDatabase(conninfo, clock, tell) for _ in range(4)]
             await asyncio.gather(*[opened.enter_async_context(database) for database in databases])
-        assert told.count("database.migrated") == 1
+        assert events.count("database.migrated") == 1
         with psycopg.connect(conninfo, autocommit=True) as connection:
             connection.execute("UPDATE meta SET number = 99 WHERE name = 'version'")
         with pytest.raises(DirectoryUnusable, match="newer gossamer"):
@@ -630,7 +630,7 @@ def test_F_P11_crawlers_that_start_together_migrate_once_and_a_newer_schema_is_r
     run(story)
 
 
-def test_a_wrong_address_is_refused_at_once_and_without_its_password() -> None:
+def test_a_wrong_database_address_is_refused_at_once_and_without_its_password() -> None:
     async def story() -> None:
         conninfo = "host=/nowhere dbname=crawl user=me password=secret"
         with pytest.raises(DatabaseLost, match="the database crawl at /nowhere cannot be opened") as refused:
@@ -646,7 +646,7 @@ def test_without_psycopg_the_message_says_what_to_install() -> None:
         "from gossamer.base.errors import GossamerError\n"
         "from gossamer.store.state import postgres\n"
         "try:\n    postgres()\n"
-        "except GossamerError as missing:\n    print(missing)\n"
+        "except GossamerError as error:\n    print(error)\n"
     )
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert "pip install gossamer[postgres]" in found.stdout
@@ -654,7 +654,7 @@ def test_without_psycopg_the_message_says_what_to_install() -> None:
 
 @pytest.fixture
 def crew(conninfo: str, tmp_path: Path) -> Iterator[Callable[[str, float], "subprocess.Popen[bytes]"]]:
-    """Starts crawlers as processes of their own, and ends those that are left."""
+    """Starts crawlers in separate processes, and ends those that are left."""
     started: list[subprocess.Popen[bytes]] = []
 
     def start(name: str, seconds: float) -> "subprocess.Popen[bytes]":
@@ -663,15 +663,15 @@ def crew(conninfo: str, tmp_path: Path) -> Iterator[Callable[[str, float], "subp
         started.append(subprocess.Popen(command, cwd=Path(__file__).parents[2]))
         return started[-1]
 
-    async def sow() -> None:
+    async def add_seed() -> None:
         clock = SystemClock()
         async with SharedDatabase(conninfo, clock, silent) as database:
-            stay = Stay("sower")
+            stay = Stay("seeder")
             rules = FrontierRules(postgres_crawler.POLITE, lambda _: True)
             async with PostgresFrontier(database, rules, clock, silent, stay) as frontier:
                 await frontier.offer([seed("http://h0.test/0")])
 
-    asyncio.run(sow())
+    asyncio.run(add_seed())
     yield start
     for process in started:
         if process.poll() is None:
@@ -680,23 +680,23 @@ def crew(conninfo: str, tmp_path: Path) -> Iterator[Callable[[str, float], "subp
 
 
 def begin_together(folder: Path, crew: "list[subprocess.Popen[bytes]]") -> None:
-    """However long each takes to start: none is to find the work done."""
+    """Wait until all are ready, so that none finds the work done."""
     while len(list(folder.glob("*.ready"))) < len(crew):
-        assert all(process.poll() is None for process in crew), "one of them did not start"
+        assert all(process.poll() is None for process in crew), "a crawler did not start"
         time.sleep(0.02)
     (folder / postgres_crawler.GO).touch()
 
 
-def logged(folder: Path) -> list[tuple[str, Url, str, int, int]]:
+def log_entries(folder: Path) -> list[tuple[str, Url, str, int, int]]:
     lines = [line.split() for log in sorted(folder.glob("*.log")) for line in log.read_text().splitlines()]
     return [(w[0], Url(w[1]), w[2], int(w[3]), int(w[4])) for w in lines if len(w) == 5]
 
 
-def check_manners(folder: Path) -> list[str]:
-    """No host had two visits at once, or too early; says which pages were visited, as often as they were."""
+def check_gaps(folder: Path) -> list[str]:
+    """Check that no host had two visits at once, or too early; returns the visited pages, with repeats."""
     by_host: dict[str, list[tuple[int, int]]] = defaultdict(list)
     pages = []
-    for what, url, kind, began_at, ended_at in logged(folder):
+    for what, url, kind, began_at, ended_at in log_entries(folder):
         if what == "done":
             by_host[url.host.name].append((began_at, ended_at))
             pages += [url.text] if kind == "page" else []
@@ -711,13 +711,13 @@ def check_manners(folder: Path) -> list[str]:
 ALL = postgres_crawler.HOSTS * postgres_crawler.PAGES
 
 
-def test_crawlers_in_processes_of_their_own_visit_every_page_once_and_politely(
+def test_crawlers_in_separate_processes_visit_every_page_once_and_politely(
     crew: Callable[..., Any], conninfo: str, tmp_path: Path
 ) -> None:
     processes = [crew(name, 300.0) for name in ("one", "two", "three")]
     begin_together(tmp_path, processes)
     assert [process.wait(400) for process in processes] == [0, 0, 0]
-    pages = check_manners(tmp_path)
+    pages = check_gaps(tmp_path)
     assert len(pages) == len(set(pages)) == ALL
     with closing(open_reader(conninfo, "")) as connection:
         kept = list(reports.ledger(connection))
@@ -736,16 +736,16 @@ def test_F_N1_a_crawler_that_is_killed_loses_nothing(crew: Callable[..., Any], t
     os.kill(victim.pid, signal.SIGKILL)
     victim.wait()
     assert other.wait(400) == 0
-    pages = check_manners(tmp_path)
-    out = [url.text for what, url, kind, _, _ in logged(tmp_path) if what == "out" and kind == "page"]
+    pages = check_gaps(tmp_path)
+    out = [url.text for what, url, kind, _, _ in log_entries(tmp_path) if what == "out" and kind == "page"]
     assert set(out) == {
         f"http://h{h}.test/{n}" for h in range(postgres_crawler.HOSTS) for n in range(postgres_crawler.PAGES)
     }
-    assert len(out) - ALL <= 8, "more was repeated than the victim had out"
+    assert len(out) - ALL <= 8, "more pages were repeated than the victim had leased"
     assert len(pages) == len(set(pages))
 
 
-def test_F_N2_a_crawler_that_is_stopped_and_goes_on_later_changes_nothing(
+def test_F_N2_a_crawler_that_is_stopped_and_continued_later_does_no_harm(
     crew: Callable[..., Any], conninfo: str, tmp_path: Path
 ) -> None:
     stopped, other = crew("stopped", 300.0), crew("other", 300.0)
@@ -755,10 +755,10 @@ def test_F_N2_a_crawler_that_is_stopped_and_goes_on_later_changes_nothing(
         assert stopped.poll() is None, "it ended before it could be stopped"
         time.sleep(0.02)
     os.kill(stopped.pid, signal.SIGSTOP)
-    time.sleep(2 * postgres_crawler.LEASE_S)  # the server's clock cannot be faked for processes of their own
+    time.sleep(2 * postgres_crawler.LEASE_S)  # the server's clock cannot be faked for separate processes
     os.kill(stopped.pid, signal.SIGCONT)
     assert (stopped.wait(400), other.wait(400)) == (0, 0)
-    pages = check_manners(tmp_path)
+    pages = check_gaps(tmp_path)
     assert len(pages) == len(set(pages)) == ALL
     with closing(open_reader(conninfo, "")) as connection:
         assert sum(one.broken for one in reports.ledger(connection)) == 0

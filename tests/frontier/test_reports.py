@@ -1,4 +1,4 @@
-"""What the frontier tells of a URL, a host and a template, field by field."""
+"""What the frontier reports about a URL, a host and a template, field by field."""
 
 import asyncio
 import sqlite3
@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.frontier.test_ledger import opened, taken
+from tests.frontier.test_ledger import opened, take_next
 
 from gossamer.base.clock import SECOND
 from gossamer.base.tell import silent
@@ -45,7 +45,7 @@ def template_of(text: str) -> str:
     return "trap" if "/trap/" in text else "page"
 
 
-def test_a_url_a_host_and_a_template_are_told_in_full(tmp_path: Path) -> None:
+def test_a_url_a_host_and_a_template_are_reported_in_full(tmp_path: Path) -> None:
     async def story() -> dict[str, Any]:
         clock = FakeClock()
         async with (
@@ -55,11 +55,11 @@ def test_a_url_a_host_and_a_template_are_told_in_full(tmp_path: Path) -> None:
             ) as frontier,
         ):
             await frontier.offer([Offer(Url(f"{HERE}/"), How.SEED)])
-            (robots,) = await taken(frontier, clock)
+            (robots,) = await take_next(frontier, clock)
             now = clock.now()
             entry = Robots(robots.origin, RobotsState.READ, now, now + 10**15, crawl_delay_s=5.0)
             await frontier.settle([Settled(robots, Reason.FETCHED, now, robots=entry)])
-            (page,) = await taken(frontier, clock)
+            (page,) = await take_next(frontier, clock)
             clock.advance(1)
             source = id_of(page.url.text)
             links = [Offer(Url(f"{HERE}/{name}"), How.LINK, source, 1) for name in ("b?x", "c", "trap/1")]
@@ -140,7 +140,7 @@ def rules(amount: int) -> Robots:
     return Robots("http://a.test", RobotsState.READ, 1, 2, made)
 
 
-def test_the_rulebook_holds_so_many_rules_and_the_longest_unused_go_first(tmp_path: Path) -> None:
+def test_the_rulebook_holds_a_limited_number_of_rules_and_drops_the_longest_unused(tmp_path: Path) -> None:
     async def story() -> None:
         async with Database(tmp_path / "state.db", FakeClock(), silent) as database:
 
@@ -161,7 +161,7 @@ def test_the_rulebook_holds_so_many_rules_and_the_longest_unused_go_first(tmp_pa
                 assert book._cache._weight == 6
                 book.remember(2, 0, rules(99))
                 assert set(book._cache._held) == {(2, 0)} and book._cache._weight == 100, (
-                    "one is held however large it is"
+                    "one entry is held, no matter how large"
                 )
 
             await database.run(work)
@@ -170,7 +170,7 @@ def test_the_rulebook_holds_so_many_rules_and_the_longest_unused_go_first(tmp_pa
 
 
 @pytest.mark.parametrize("is_moved", [False, True])
-def test_what_is_noted_of_a_page_that_may_come_sooner(is_moved: bool) -> None:
+def test_what_is_stored_for_a_page_whose_revisit_may_be_brought_forward(is_moved: bool) -> None:
     past, url = Past(10, 20, is_page=True), Url("http://a.test/")
     why = next(iter(Why))
     assert rescheduled(past, Reschedule(url, due_at=None), is_moved) == past
@@ -180,9 +180,9 @@ def test_what_is_noted_of_a_page_that_may_come_sooner(is_moved: bool) -> None:
     assert known_then.known.threshold == 3 and (known_then.due_at, known_then.link_check) == (20, past.link_check)
 
 
-def test_a_url_that_was_met_several_times_counts_from_where_it_is_nearest_and_keeps_its_turn(tmp_path: Path) -> None:
-    met = (("one", 3), ("two", 1), ("one", 1), ("one", 2))
-    offers = [Offer(Url(f"http://a.test/{name}"), How.LINK, None, depth) for name, depth in met]
+def test_a_url_found_several_times_takes_its_least_depth_and_keeps_its_turn(tmp_path: Path) -> None:
+    found = (("one", 3), ("two", 1), ("one", 1), ("one", 2))
+    offers = [Offer(Url(f"http://a.test/{name}"), How.LINK, None, depth) for name, depth in found]
 
     def work(connection: sqlite3.Connection) -> None:
         assert merge_offers(connection, [(None, None, offers)], IncomingKeys(UrlKeys())) == 2
@@ -197,7 +197,7 @@ def test_a_url_that_was_met_several_times_counts_from_where_it_is_nearest_and_ke
     asyncio.run(story())
 
 
-def test_whether_a_url_is_held_is_told_by_the_template_of_its_whole_text() -> None:
+def test_whether_a_url_is_held_depends_on_the_template_of_its_full_text() -> None:
     asked: list[str] = []
 
     def template(text: str) -> str:
@@ -216,7 +216,7 @@ def test_whether_a_url_is_held_is_told_by_the_template_of_its_whole_text() -> No
     assert not quarantine.is_held(1, 1, "x")
 
 
-def test_pages_too_many_to_be_moved_at_once_are_put_aside_when_their_turn_comes(
+def test_too_many_pages_to_quarantine_at_once_are_quarantined_when_their_turn_comes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def story() -> None:
@@ -230,14 +230,14 @@ def test_pages_too_many_to_be_moved_at_once_are_put_aside_when_their_turn_comes(
         ):
             names = [*(f"trap/{number}" for number in range(6)), "page"]
             await frontier.offer([Offer(Url(f"{HERE}/{name}"), How.SEED) for name in names])
-            (robots,) = await taken(frontier, clock)
+            (robots,) = await take_next(frontier, clock)
             now = clock.now()
             entry = Robots(robots.origin, RobotsState.READ, now, now + 10**15)
             await frontier.settle([Settled(robots, Reason.FETCHED, now, robots=entry)])
             assert await frontier.quarantine("a.test:8443", "trap") == 2
             counts = await frontier.counts()
             assert (counts.queued, counts.quarantined) == (5, 2)
-            (page,) = await taken(frontier, clock)
+            (page,) = await take_next(frontier, clock)
             assert page.url.path == "/page"
             counts = await frontier.counts()
             assert (counts.queued, counts.quarantined, counts.leased) == (1, 6, 1)
@@ -252,7 +252,7 @@ def test_pages_too_many_to_be_moved_at_once_are_put_aside_when_their_turn_comes(
     asyncio.run(story())
 
 
-def test_no_more_visits_are_taken_than_are_asked_for_whoever_comes_out_of_the_front_meanwhile(tmp_path: Path) -> None:
+def test_no_more_visits_are_taken_than_asked_for_while_hosts_leave_the_front_queues(tmp_path: Path) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with (
@@ -270,23 +270,23 @@ def test_no_more_visits_are_taken_than_are_asked_for_whoever_comes_out_of_the_fr
     asyncio.run(story())
 
 
-def test_a_failure_without_words_is_told_without_words(tmp_path: Path) -> None:
+def test_a_failure_without_detail_is_reported_without_detail(tmp_path: Path) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with opened(tmp_path, clock) as frontier:
-            (page,) = await taken(frontier, clock)
+            (page,) = await take_next(frontier, clock)
             at = clock.now()
             await frontier.settle([Settled(page, Reason.DNS, at, due_at=at + SECOND)])
             again = page
             while again.url != page.url or again.taken_at == page.taken_at:
-                (again,) = await taken(frontier, clock)
+                (again,) = await take_next(frontier, clock)
                 await frontier.settle([Settled(again, Reason.FETCHED, clock.now())])
             assert await frontier.failures(page.url) == [Failure(at, Reason.DNS, "")]
 
     asyncio.run(story())
 
 
-def test_new_urls_under_a_held_template_are_counted_for_it_on_their_own_host(tmp_path: Path) -> None:
+def test_new_urls_under_a_quarantined_template_are_counted_for_their_own_host(tmp_path: Path) -> None:
     hosts_of = ["a.test", "b.test", "c.test"]
 
     def template(text: str) -> str:

@@ -1,4 +1,4 @@
-"""A frontier made again from the archive, and what a page is remembered to have led to."""
+"""A frontier restored from the archive, and how many new pages a page has led to."""
 
 import asyncio
 import sqlite3
@@ -34,7 +34,7 @@ def kept(path: str, status: int, at: int) -> Kept:
     return Kept(path, Url(f"http://a.test{path}"), at, Place("v", 1, 0, 9), status, "text/html", b"d" * 32, 9, True)
 
 
-def test_what_was_visited_waits_no_longer_and_the_rest_waits_until_its_host_has_rested(tmp_path: Path) -> None:
+def test_visited_pages_are_not_queued_and_the_rest_wait_for_the_gap_of_their_host(tmp_path: Path) -> None:
     async def story() -> None:
         clock = FakeClock()
         now = clock.now()
@@ -77,7 +77,7 @@ def test_what_was_visited_waits_no_longer_and_the_rest_waits_until_its_host_has_
         (Past(1, 2, is_page=True), [f"/{number}" for number in range(MOST_NEW + 5)], MOST_NEW),
     ],
 )
-def test_a_page_that_is_visited_again_is_remembered_to_have_led_to_new_pages(
+def test_a_revisited_page_records_how_many_new_pages_it_led_to(
     tmp_path: Path, before: Past | None, offered: list[str], new: int | None
 ) -> None:
     async def story() -> None:
@@ -87,7 +87,7 @@ def test_a_page_that_is_visited_again_is_remembered_to_have_led_to_new_pages(
             SqliteFrontier(database, FrontierRules(Politeness(delay_s=1.0), lambda _: True), clock, silent) as frontier,
         ):
             await frontier.offer([Offer(Url(f"http://a.test{path}"), How.SEED) for path in ("/", "/known")])
-            frontier.set_rules(lambda _: True)  # nothing counts as met lately
+            frontier.set_rules(lambda _: True)  # empties the table of recently seen URLs
             while True:
                 next_at = await frontier.next_at()
                 assert next_at is not None

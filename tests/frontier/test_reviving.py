@@ -1,4 +1,4 @@
-"""The same command again, after the trouble was mended."""
+"""The same command again, after the problem was fixed."""
 
 import asyncio
 from pathlib import Path
@@ -24,7 +24,7 @@ def missing(visit: Visit, clock: FakeClock) -> Robots:
     return Robots(visit.origin, RobotsState.MISSING, clock.now(), clock.now() + 10**12)
 
 
-async def visited_then_started_again(path: Path, reason: Reason) -> list[Visit]:
+async def visit_and_start_again(path: Path, reason: Reason) -> list[Visit]:
     """One run that ends with `reason`, and what a second run takes first."""
     clock = FakeClock()
     async with Database(path, clock, silent) as database:
@@ -59,21 +59,21 @@ async def visited_then_started_again(path: Path, reason: Reason) -> list[Visit]:
 
 @pytest.mark.parametrize("reason", [Reason.CONNECT, Reason.DNS, Reason.CONTACT, Reason.ADDRESS, Reason.TLS])
 def test_a_seed_that_failed_is_visited_by_the_next_run(tmp_path: Path, reason: Reason) -> None:
-    (visit,) = asyncio.run(visited_then_started_again(tmp_path / "state.db", reason))
+    (visit,) = asyncio.run(visit_and_start_again(tmp_path / "state.db", reason))
     assert visit.url == SEED and visit.failures == 0
 
 
 @pytest.mark.parametrize("reason", [Reason.FETCHED, Reason.GONE, Reason.ROBOTS])
-def test_a_seed_that_was_answered_is_not_visited_again(tmp_path: Path, reason: Reason) -> None:
-    assert asyncio.run(visited_then_started_again(tmp_path / "state.db", reason)) == []
+def test_a_seed_that_got_a_final_answer_is_not_visited_again(tmp_path: Path, reason: Reason) -> None:
+    assert asyncio.run(visit_and_start_again(tmp_path / "state.db", reason)) == []
 
 
-def test_a_frontier_says_whether_it_was_left_in_order(tmp_path: Path) -> None:
-    told: list[object] = []
+def test_a_frontier_reports_whether_it_was_closed_cleanly(tmp_path: Path) -> None:
+    was_clean: list[object] = []
 
     def tell(event: str, **facts: object) -> None:
         if event == "frontier.opened":
-            told.append(facts["was_clean"])
+            was_clean.append(facts["was_clean"])
 
     async def story() -> None:
         clock = FakeClock()
@@ -85,4 +85,4 @@ def test_a_frontier_says_whether_it_was_left_in_order(tmp_path: Path) -> None:
                     await frontier.close()
 
     asyncio.run(story())
-    assert told == [True, True, False], "a new one is in order; one that was not closed is not"
+    assert was_clean == [True, True, False], "a new frontier is clean; one that was not closed is not"

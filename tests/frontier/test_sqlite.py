@@ -1,4 +1,4 @@
-"""What is particular to the frontier on SQLite: ids that collide, faults in the middle, costs that stay flat."""
+"""What is particular to the frontier on SQLite: ids that collide, failures in the middle, costs that stay constant."""
 
 import asyncio
 import re
@@ -55,7 +55,7 @@ def settled(visit: Visit, clock: FakeClock, **more: Any) -> Settled:
 
 
 async def crawl(frontier: SqliteFrontier, clock: FakeClock, links: Callable[[Visit], tuple[Offer, ...]]) -> list[str]:
-    """Everything there is, to its end; the pages in the order of their visits."""
+    """Crawl until nothing is left; returns the pages in the order of their visits."""
     pages: list[str] = []
     while (next_at := await frontier.next_at()) is not None:
         clock.advance(max(0, next_at - clock.now()) / SECOND)
@@ -65,7 +65,7 @@ async def crawl(frontier: SqliteFrontier, clock: FakeClock, links: Callable[[Vis
     return pages
 
 
-def test_addresses_and_hosts_with_the_same_hash_are_told_apart_by_their_text(tmp_path: Path) -> None:
+def test_urls_and_hosts_with_the_same_hash_are_distinguished_by_their_text(tmp_path: Path) -> None:
     texts = [f"https://a.test/{number}" for number in range(30)]
 
     async def story() -> None:
@@ -103,7 +103,7 @@ def test_a_host_whose_id_is_taken_gets_the_next_one_and_its_own_rules(tmp_path: 
     asyncio.run(story())
 
 
-def test_what_is_stored_of_an_address_answers_why(tmp_path: Path) -> None:
+def test_what_is_stored_about_a_url_explains_why_it_is_known(tmp_path: Path) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with opened(tmp_path, clock) as (frontier, _):
@@ -123,7 +123,7 @@ def test_what_is_stored_of_an_address_answers_why(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-def test_captures_are_acknowledged_with_their_visits_and_counted_for_any_reader(tmp_path: Path) -> None:
+def test_captures_are_acknowledged_with_their_visits_and_counted_for_all_readers(tmp_path: Path) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with opened(tmp_path, clock) as (frontier, _):
@@ -164,21 +164,21 @@ def test_F_P5_a_settle_that_finds_the_disk_full_can_be_repeated(tmp_path: Path) 
     asyncio.run(story())
 
 
-def test_durable_steps_are_told_after_they_happened(tmp_path: Path) -> None:
+def test_durable_steps_are_reported_after_they_happened(tmp_path: Path) -> None:
     async def story() -> list[str]:
-        clock, told = FakeClock(), []
-        tell = lambda event, /, **facts: told.append(event)  # noqa: E731
+        clock, events = FakeClock(), []
+        tell = lambda event, /, **facts: events.append(event)  # noqa: E731
         async with opened(tmp_path, clock, tell) as (frontier, _):
             await frontier.offer(seeds("https://a.test/1"))
             visits = await frontier.take(1)
             await frontier.settle([settled(visit, clock) for visit in visits])
-        return told
+        return events
 
     expected = ["frontier.opened", "frontier.merged", "frontier.taken", "frontier.settled", "frontier.closed"]
     assert asyncio.run(story()) == expected
 
 
-def test_F_P10_a_clock_set_back_between_runs_neither_hangs_a_host_nor_frees_it(tmp_path: Path) -> None:
+def test_F_P10_a_clock_set_back_between_runs_neither_blocks_a_host_nor_frees_it(tmp_path: Path) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with opened(tmp_path, clock) as (frontier, _):
@@ -214,29 +214,29 @@ def test_rules_in_memory_are_bounded_and_read_back_from_disk(tmp_path: Path) -> 
     asyncio.run(story())
 
 
-WALKS = {"hosts_rested", "hosts_shifted", "hosts_returned", "backs_dissolved", "queue_shifted"}
-"""Statements of start-up and of rare faults, which may look at every host."""
+MAY_SCAN = {"hosts_rested", "hosts_shifted", "hosts_returned", "backs_dissolved", "queue_shifted"}
+"""Statements used at start-up and after rare failures, which may read every host."""
 
 
-def test_no_statement_walks_through_a_whole_table(tmp_path: Path) -> None:
+def test_no_statement_scans_a_whole_table(tmp_path: Path) -> None:
     connection = sqlite3.connect(":memory:", isolation_level=None)
     migrate(connection, migrations(), tmp_path)
     statements = {**load("gossamer.frontier.sqlite"), **load("gossamer.frontier.sqlite", "sieve.sql")}
     connection.execute(statements["incoming_table"])
     large = re.compile(r"SCAN (hosts|addresses|ends|queue|heaps|robots|errands|a|e|q)\b(?!.*INDEX hosts_front)")
-    walking = set()
+    scanning = set()
     for name, statement in statements.items():
         numbered = [int(number) for number in re.findall(r"\?(\d+)", statement)]
         amount = max(numbered) if numbered else statement.count("?")
         plan = connection.execute(f"EXPLAIN QUERY PLAN {statement}", [None] * amount).fetchall()
         if any(large.match(step[3]) for step in plan):
-            walking.add(name)
+            scanning.add(name)
     connection.close()
-    assert walking == WALKS
+    assert scanning == MAY_SCAN
 
 
-class Effort:
-    """Counts what the database is made to do: virtual machine steps by the hundred, not seconds."""
+class StepCounter:
+    """Counts the work of the database: hundreds of virtual machine steps, not seconds."""
 
     def __init__(self) -> None:
         self.steps = 0
@@ -246,11 +246,11 @@ class Effort:
         return 0
 
 
-def test_the_effort_of_a_visit_does_not_grow_with_what_is_known(tmp_path: Path) -> None:
-    """With a thousand addresses and with twenty thousand: the same few steps of the database a visit."""
+def test_the_cost_of_a_visit_does_not_grow_with_the_number_of_known_urls(tmp_path: Path) -> None:
+    """With a thousand URLs and with twenty thousand, a visit takes the same few steps of the database."""
     hosts = 20
 
-    def addresses(a_host: int) -> list[Offer]:
+    def pages(a_host: int) -> list[Offer]:
         return seeds(*(f"https://h{host}.test/{n}" for host in range(hosts) for n in range(a_host)))
 
     def links(visit: Visit) -> tuple[Offer, ...]:
@@ -259,18 +259,18 @@ def test_the_effort_of_a_visit_does_not_grow_with_what_is_known(tmp_path: Path) 
         return tuple(Offer(Url(text), How.LINK, None, 9) for text in texts)
 
     async def story() -> list[float]:
-        clock, effort, costs = FakeClock(), Effort(), []
+        clock, counter, costs = FakeClock(), StepCounter(), []
         async with opened(tmp_path, clock, sieve=Sieve(journal_most=500)) as (frontier, database):
-            await database.read(lambda connection: connection.set_progress_handler(effort.step, 100))
+            await database.read(lambda connection: connection.set_progress_handler(counter.step, 100))
             for a_host in (50, 1000):
-                await frontier.offer(addresses(a_host))
-                before, visits = effort.steps, 0
+                await frontier.offer(pages(a_host))
+                before, visits = counter.steps, 0
                 for _ in range(20):
                     clock.advance(1)
                     taken = await frontier.take(hosts)
                     visits += len(taken)
                     await frontier.settle([settled(visit, clock, offers=links(visit)) for visit in taken])
-                costs.append((effort.steps - before) / visits)
+                costs.append((counter.steps - before) / visits)
             assert (await frontier.counts()).known > hosts * 1000
         return costs
 
@@ -278,7 +278,7 @@ def test_the_effort_of_a_visit_does_not_grow_with_what_is_known(tmp_path: Path) 
     assert late < early * 1.25
 
 
-def test_F_P10_rest_that_a_host_had_before_a_stop_counts_when_the_clock_was_set_back(tmp_path: Path) -> None:
+def test_F_P10_the_wait_before_a_stop_counts_even_when_the_clock_was_set_back(tmp_path: Path) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with opened(tmp_path, clock) as (frontier, _):
@@ -290,15 +290,13 @@ def test_F_P10_rest_that_a_host_had_before_a_stop_counts_when_the_clock_was_set_
         async with opened(tmp_path, FakeClock(clock.now() - 7200 * SECOND)) as (frontier, _):
             (last,) = await frontier.take(1)
             assert last.url.text == "http://a.test/2", (
-                "an hour has passed since the last visit, whatever the clock says"
+                "an hour has passed since the last visit, no matter what the clock says"
             )
 
     asyncio.run(story())
 
 
-def test_no_host_gets_a_back_queue_while_there_are_as_many_as_may_be(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_host_gets_a_back_queue_when_the_limit_is_reached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leases, "MOST_BACKS", 2)
 
     async def story() -> None:

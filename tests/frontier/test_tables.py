@@ -47,7 +47,7 @@ from gossamer.values.visit import VisitKind
 NOW = 1_700_000_000 * SECOND
 
 
-def test_the_numbers_on_disk_are_these_for_ever() -> None:
+def test_the_numbers_on_disk_never_change() -> None:
     hows = ["seed", "link", "redirect", "sitemap", "feed", "robots", "map"]
     assert {how.value: code for how, code in HOW_CODES.items()} == {how: code for code, how in enumerate(hows)}
     reasons = {
@@ -75,7 +75,7 @@ ENDS = {  # what each end means: F failure of the URL, L listed later, T trouble
 
 
 @pytest.mark.parametrize(("reason", "marks"), [(Reason(word), marks) for word, marks in ENDS.items()])
-def test_what_each_end_of_a_visit_says_of_its_url_and_its_host(reason: Reason, marks: str) -> None:
+def test_what_each_reason_means_for_the_url_and_its_host(reason: Reason, marks: str) -> None:
     groups = {"F": FAILURES, "L": FAILED, "T": TROUBLES, "D": DOWN, "U": UNTOUCHED}
     assert {mark for mark, group in groups.items() if reason in group} == set(marks)
     assert troubles_after(5, reason) == (6 if "T" in marks else 2)
@@ -86,12 +86,12 @@ def test_what_each_end_of_a_visit_says_of_its_url_and_its_host(reason: Reason, m
     ("how", "first"),
     [("seed", 6), ("link", 8), ("redirect", 8), ("sitemap", 8), ("feed", 6), ("robots", 4), ("map", 4)],
 )
-def test_each_way_to_meet_a_url_has_its_place_and_each_step_counts_four(how: str, first: int) -> None:
+def test_each_way_to_find_a_url_has_its_priority_and_each_step_of_depth_adds_four(how: str, first: int) -> None:
     assert [priority_of(How(how), depth) for depth in range(4)] == [first, first + 4, first + 8, first + 12]
     assert priority_of(How(how), 100) == LOWEST == 63
 
 
-def test_hints_rules_and_links_move_a_url_within_their_bounds() -> None:
+def test_hints_rules_and_links_change_the_priority_within_their_bounds() -> None:
     assert [priority_of(How.LINK, 2, hint) - 16 for hint in (-9, -5, -4, -1, 0, 1, 4, 5)] == [
         -4,
         -4,
@@ -109,21 +109,21 @@ def test_hints_rules_and_links_move_a_url_within_their_bounds() -> None:
     assert raised(1, How.SEED, 0, -8) == 0 == raised(0, How.SEED, 0, -8)
 
 
-def test_bands_are_nine_places_wide_and_drawn_by_halves() -> None:
+def test_bands_are_nine_priorities_wide_and_each_is_drawn_half_as_often() -> None:
     assert [band_of(priority) for priority in (0, 8, 9, 17, 18, 53, 54, 62, 63)] == [0, 0, 1, 1, 2, 5, 6, 6, 6]
     assert band_of(63, True) == LAST == 7
     draws = [(0.0, 1), (0.499, 1), (0.5, 3), (0.749, 3), (0.75, 4), (0.999, 4)]
     assert [pick_band([1, 3, 4], draw) for draw, _ in draws] == [band for _, band in draws]
 
 
-def test_budgets_are_over_at_their_limits() -> None:
+def test_a_budget_is_spent_at_its_limit() -> None:
     budget, linked = SiteBudget(visits=10, visits_per_link=5, time_s=60.0), linked_by(["one.test", "two.test"])
     assert [is_over_budget(budget, visits, 60.0, linked) for visits in (19, 20)] == [False, True]
     assert is_over_budget(budget, 0, 60.001, linked) and not is_over_budget(SiteBudget(time_s=None), 0, 1e9, 0)
     assert not is_over_budget(SiteBudget(visits=10, visits_per_link=0), 9, 0.0, linked)
 
 
-def test_hosts_that_link_are_counted_by_the_bits_that_are_left() -> None:
+def test_linking_hosts_are_estimated_from_the_bits_set() -> None:
     counted = [links_in((1 << bits) - 1) for bits in (0, 1, 2, 31, 61, 62, 63)]
     assert counted == [0, 1, 2, 43, 217, 261, 261] and LINK_BITS == 63
     bits = [linked_by([f"h{number}.test"]) for number in range(300)]
@@ -152,7 +152,7 @@ def test_hosts_that_link_are_counted_by_the_bits_that_are_left() -> None:
         ({"crawl_delay_s": 4.0, "took_s": 0.5, "cpu_s": 1.25}, 5.0),
     ],
 )
-def test_the_longest_of_all_gaps_is_kept(given: dict[str, float], gap: float) -> None:
+def test_the_longest_of_the_possible_gaps_is_kept(given: dict[str, float], gap: float) -> None:
     politeness = Politeness(
         delay_s=2.0, longest_crawl_delay_s=30.0, times_took=10.0, longest_gap_s=20.0, times_read=5.0, most_back_off=5.0,
         jitter=0.5,
@@ -162,7 +162,7 @@ def test_the_longest_of_all_gaps_is_kept(given: dict[str, float], gap: float) ->
 
 @pytest.mark.parametrize("name", ["delay_s", "longest_crawl_delay_s", "longest_gap_s", "times_took", "times_read",
                                   "apart_s", "retire_span_s"])  # fmt: skip
-def test_no_number_of_politeness_is_negative_or_endless(name: str) -> None:
+def test_no_politeness_setting_is_negative_or_infinite(name: str) -> None:
     assert Politeness(**{name: 0.0})
     for wrong in (-0.1, float("inf"), float("nan")):
         with pytest.raises(ValueError, match="invalid politeness"):
@@ -174,7 +174,7 @@ def test_no_number_of_politeness_is_negative_or_endless(name: str) -> None:
     [("robots_tries", (1, None), (0,)), ("per_address", (1,), (0,)), ("retire_failures", (1,), (0,)),
      ("most_back_off", (1.0,), (0.9, float("nan"))), ("jitter", (0.0, 1.0), (-0.1, 1.1, float("nan")))],
 )  # fmt: skip
-def test_counts_and_shares_of_politeness_keep_their_bounds(
+def test_politeness_counts_and_shares_are_bounded(
     name: str, good: tuple[float | None, ...], wrong: tuple[float, ...]
 ) -> None:
     for value in good:
@@ -184,13 +184,13 @@ def test_counts_and_shares_of_politeness_keep_their_bounds(
             Politeness(**{name: value})  # type: ignore[arg-type]
 
 
-def test_a_crawl_delay_of_any_length_counts_beside_a_shorter_delay_of_ours() -> None:
+def test_a_crawl_delay_of_any_length_counts_when_the_configured_delay_is_shorter() -> None:
     assert [gap_s(Politeness(delay_s=0.1), asked) for asked in (0.05, 0.5, 1.0, 1.5)] == [0.1, 0.5, 1.0, 1.5]
 
 
-def test_when_a_host_is_free_again_is_counted_from_the_answer() -> None:
+def test_the_gap_of_a_host_is_counted_from_the_response() -> None:
     assert free_at(NOW, 0.0, None) == NOW == free_at(NOW, 0.0, 0.0)
-    assert free_at(NOW, 1e-7, None) == NOW + 1, "never a moment too soon"
+    assert free_at(NOW, 1e-7, None) == NOW + 1, "rounded up, never too early"
     assert free_at(NOW, 0.5, 0.25) == NOW + 750_000
     assert free_at(NOW, 0.0, 86_400.0) == free_at(NOW, 0.0, 86_401.0) == NOW + 86_400 * SECOND
 
@@ -229,7 +229,7 @@ def test_a_robots_txt_opens_the_gate_until_it_expires() -> None:
         (HOPELESS - 1, None, None, False), (HOPELESS, None, NOW, True),
     ],
 )  # fmt: skip
-def test_a_robots_txt_is_given_up_after_so_many_failures_and_later_when_it_was_read_before(
+def test_a_robots_txt_is_given_up_after_some_failures_and_later_if_it_was_read_before(
     failures: int, tries: int | None, read_at: Instant | None, is_out: bool
 ) -> None:
     one = entry(RobotsState.UNREACHABLE, failures, read_at)
@@ -249,21 +249,21 @@ def test_a_robots_txt_is_given_up_after_so_many_failures_and_later_when_it_was_r
         ("gopher://a.test:7070/", (0, "gopher|a.test:7070", ""), "a.test"),
     ],
 )
-def test_a_url_is_taken_apart_and_put_together_again(text: str, parts: tuple[int, str, str], hostname: str) -> None:
+def test_a_url_is_split_and_joined_again(text: str, parts: tuple[int, str, str], hostname: str) -> None:
     assert parts_of(text) == parts and text_of(*parts) == text
     assert lane_of(text) == parts[0] and hostname_of(parts[1]) == hostname
     scheme, _, authority, _ = text.split("/", 3)
     assert name_in(scheme, authority) == parts[1]
 
 
-def test_ids_go_round_at_the_end_of_what_fits_into_a_row() -> None:
+def test_ids_wrap_around_at_the_largest_integer_of_a_row() -> None:
     largest = (1 << 63) - 1
     assert [next_id(number) for number in (0, -1, largest - 1, largest, -largest)] == [
         1, 0, largest, -largest - 1, 1 - largest,
     ]  # fmt: skip
 
 
-def test_a_clock_was_set_when_it_differs_by_more_than_two_seconds_from_the_time_that_passed() -> None:
+def test_a_clock_was_set_when_it_differs_by_over_two_seconds_from_the_time_that_passed() -> None:
     for by in (TOLERANCE, -TOLERANCE, TOLERANCE + 1, -TOLERANCE - 1):
         steps = Steps()
         assert steps.since(NOW, 50.0) == 0
@@ -280,12 +280,12 @@ def test_a_table_of_marks_has_a_power_of_two_slots(slots: int) -> None:
     with pytest.raises(ValueError, match=f"a table of {slots} slots"):
         SeenTable(slots)
     one = SeenTable(1)
-    fresh, met = one.sift([offer("http://a.test/")], lambda _: True)
-    one.remember(met)
+    fresh, marks = one.sift([offer("http://a.test/")], lambda _: True)
+    one.remember(marks)
     assert len(fresh) == 1 and one.sift([offer("http://a.test/")], lambda _: True) == ([], set())
 
 
-def test_what_was_sifted_just_before_is_not_sifted_again() -> None:
+def test_offers_sifted_just_before_are_not_sifted_again() -> None:
     seen, asked = SeenTable(1024), []
 
     def may_enter(one: Offer) -> bool:
@@ -313,7 +313,7 @@ def test_what_was_sifted_just_before_is_not_sifted_again() -> None:
 
 
 class Model:
-    """Back queues without thought for time: every host and every address is looked at each time."""
+    """Slow back queues to compare with: they look at every host and IP address each time."""
 
     def __init__(self, per_address: int, apart: int) -> None:
         self.per_address, self.apart = per_address, apart
@@ -338,8 +338,8 @@ class Model:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_back_queues_hand_out_what_may_be_touched_and_all_of_it(seed: int) -> None:
-    """A walk beside a model that knows nothing of heaps."""
+def test_back_queues_hand_out_exactly_the_hosts_that_are_ready(seed: int) -> None:
+    """Random steps, compared with a model without heaps."""
     chance = random.Random(seed)
     per_address, apart = chance.choice([1, 2, 4]), chance.choice([0, 7, 100])
     backs, model, now = Backs(per_address, apart), Model(per_address, apart), NOW
@@ -354,7 +354,7 @@ def test_back_queues_hand_out_what_may_be_touched_and_all_of_it(seed: int) -> No
             case 0 | 1:
                 found = backs.ready(now, chance.choice([1, 3, 100]))
                 for host_id in found:
-                    assert model.may_start(host_id, now), "neither too early nor too many"
+                    assert model.may_start(host_id, now), "too early, or too many at once"
                     model.started(host_id, now)
             case 2 if model.out:
                 host_id, at = chance.choice(sorted(model.out)), now + chance.randrange(60)
@@ -374,13 +374,13 @@ def test_back_queues_hand_out_what_may_be_touched_and_all_of_it(seed: int) -> No
                 for host_id in backs.ready(now, 1000):
                     assert model.may_start(host_id, now)
                     model.started(host_id, now)
-                assert not [one for one in model.hosts if model.may_start(one, now)], "nobody is passed over"
+                assert not [one for one in model.hosts if model.may_start(one, now)], "a ready host was left out"
                 next_at = backs.next_at()
                 assert next_at is None or now < next_at < NEVER
         assert set(backs) == set(model.hosts) and len(backs) == len(model.hosts)
 
 
-def test_after_a_start_hosts_on_a_known_address_wait_as_if_it_had_been_touched_just_then() -> None:
+def test_after_a_start_hosts_on_a_known_ip_address_wait_as_if_it_had_just_been_contacted() -> None:
     backs = Backs(per_address=4, apart=100, started_at=NOW)
     backs.enter(1, NOW, "20.0.0.1", 3)
     backs.enter(2, NOW, None, 0)
@@ -388,7 +388,7 @@ def test_after_a_start_hosts_on_a_known_address_wait_as_if_it_had_been_touched_j
     assert backs.ready(NOW + 99, 9) == [] and backs.ready(NOW + 100, 9) == [1]
 
 
-def test_a_host_makes_room_after_its_turn() -> None:
+def test_the_turn_of_a_host_ends_after_its_visits() -> None:
     backs = Backs(per_address=4, apart=0, turn=2)
     backs.enter(1, NOW, None, 0)
     for is_over in (False, False, True):
@@ -396,7 +396,7 @@ def test_a_host_makes_room_after_its_turn() -> None:
         backs.leased(1)
 
 
-def test_when_the_clock_is_set_every_promise_keeps_its_distance() -> None:
+def test_when_the_clock_is_set_every_wait_keeps_its_length() -> None:
     backs = Backs(per_address=1, apart=100, started_at=NOW)
     for host_id in (1, 2):
         backs.enter(host_id, NOW + 10 * host_id, "20.0.0.1", 0)
@@ -410,19 +410,19 @@ def test_when_the_clock_is_set_every_promise_keeps_its_distance() -> None:
     assert backs.ready(NOW - 651, 9) == [] and backs.ready(NOW - 650, 9) == [1]
 
 
-def test_all_but_the_hosts_that_are_out_can_be_made_to_leave() -> None:
+def test_all_hosts_without_a_lease_can_be_removed() -> None:
     backs = Backs(per_address=1, apart=0)
     for host_id in (1, 2, 3):
         backs.enter(host_id, NOW, "20.0.0.1", 0)
     backs.keep_only({2})
     assert set(backs) == {2} and backs.ready(NOW + 9, 9) == [] and backs.next_at() is None
     backs.enter(4, NOW, "20.0.0.1", 0)
-    assert backs.ready(NOW, 9) == [], "the one that is out counts against its address"
+    assert backs.ready(NOW, 9) == [], "the leased host counts against its IP address"
     backs.waits(2, NOW + 5)
     assert backs.ready(NOW, 9) == [4]
 
 
-def test_a_host_is_resolved_once_at_a_time_and_its_answer_kept_until_it_is_taken() -> None:
+def test_a_host_is_resolved_once_at_a_time_and_the_answer_kept_until_it_is_taken() -> None:
     async def story() -> None:
         asked: list[str] = []
         may_answer = asyncio.Event()

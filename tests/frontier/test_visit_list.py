@@ -1,4 +1,4 @@
-"""Visits and hosts, listed from any position on: in order, each once, and by an index."""
+"""Visits and hosts listed from any position: in order, each once, and by an index."""
 
 import asyncio
 import sqlite3
@@ -50,7 +50,7 @@ def some(state: sqlite3.Connection, amount: int = AMOUNT, **asked: object) -> li
         return [one for one, _ in zip(every, range(amount), strict=False)]
 
 
-def test_the_newest_come_first_or_the_oldest(state: sqlite3.Connection) -> None:
+def test_visits_are_listed_newest_first_or_oldest_first(state: sqlite3.Connection) -> None:
     newest = [one.position for one in some(state)]
     assert len(newest) == AMOUNT and newest == sorted(newest, reverse=True)
     assert [one.position for one in some(state, is_newest_first=False)] == newest[::-1]
@@ -58,7 +58,7 @@ def test_the_newest_come_first_or_the_oldest(state: sqlite3.Connection) -> None:
 
 
 @pytest.mark.parametrize("at_once", [AMOUNT + 1, AMOUNT, 7, 1])
-def test_an_export_tells_of_every_visit_once_however_many_are_read_at_once(
+def test_an_export_has_every_visit_once_for_any_batch_size(
     state: sqlite3.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
     monkeypatch.setattr("gossamer.frontier.reports.AT_ONCE", at_once)
@@ -70,7 +70,7 @@ def test_an_export_tells_of_every_visit_once_however_many_are_read_at_once(
 
 
 @pytest.mark.parametrize("is_newest_first", [True, False])
-def test_page_by_page_each_is_met_once_though_many_ended_at_one_instant(
+def test_page_by_page_each_visit_is_listed_once_though_many_ended_at_one_instant(
     state: sqlite3.Connection, is_newest_first: bool
 ) -> None:
     found: list[EndedUrl] = []
@@ -81,7 +81,7 @@ def test_page_by_page_each_is_met_once_though_many_ended_at_one_instant(
     assert found == some(state, is_newest_first=is_newest_first)
 
 
-def test_by_reason_by_host_and_by_time(state: sqlite3.Connection) -> None:
+def test_visits_are_filtered_by_reason_host_and_time(state: sqlite3.Connection) -> None:
     assert {one.reason for one in some(state, reasons=[Reason.DNS, Reason.GONE])} == {Reason.DNS, Reason.GONE}
     assert len(some(state, reasons=[Reason.DNS])) == AMOUNT // 5
     mine = some(state, host="h2.test")
@@ -92,7 +92,7 @@ def test_by_reason_by_host_and_by_time(state: sqlite3.Connection) -> None:
     assert times == {10, 11, 12}
 
 
-def test_a_host_too_large_to_be_sorted_is_found_among_all(
+def test_the_visits_of_a_host_too_large_to_sort_are_read_from_the_full_list(
     state: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sorted_in_memory = some(state, host="h2.test")
@@ -101,7 +101,7 @@ def test_a_host_too_large_to_be_sorted_is_found_among_all(
 
 
 @pytest.mark.parametrize("name", ["newest", "oldest"])
-def test_a_page_costs_the_same_anywhere_nothing_is_sorted_and_the_index_is_entered_at_the_position(
+def test_every_page_of_the_list_is_read_from_the_index_at_its_position_without_sorting(
     state: sqlite3.Connection, name: str
 ) -> None:
     values = {"reason": 1, "since_at": 0, "until_at": 9, "at": 5, "host_id": 1, "id": 1}
@@ -111,7 +111,7 @@ def test_a_page_costs_the_same_anywhere_nothing_is_sorted_and_the_index_is_enter
 
 
 @pytest.mark.parametrize("order", ["queued", "visits", "troubles", "gap", "held", "next", "name"])
-def test_hosts_page_by_page_in_any_order(state: sqlite3.Connection, order: reports.Order) -> None:
+def test_hosts_are_listed_page_by_page_in_any_order(state: sqlite3.Connection, order: reports.Order) -> None:
     everything = reports.listed_hosts(state, 0, True, order=order)
     assert len(everything) == 7
     found: list[reports.Listed] = []
@@ -124,7 +124,7 @@ def test_hosts_page_by_page_in_any_order(state: sqlite3.Connection, order: repor
         assert [one.host.queued for one in found] == [6, 5, 4, 3, 2, 1, 0]
 
 
-def test_hosts_by_state_and_name(state: sqlite3.Connection) -> None:
+def test_hosts_are_filtered_by_state_and_name(state: sqlite3.Connection) -> None:
     assert reports.states(state, 0, True) == {"ready": 5, "retired": 1, "done": 1}
     assert [one.host.name for one in reports.listed_hosts(state, 0, True, state="retired")] == ["h3.test"]
     assert [one.host.name for one in reports.listed_hosts(state, 0, True, text="h5")] == ["h5.test"]
