@@ -1,4 +1,4 @@
-"""Collections with a past: captures of changing pages, read and archived by the program's own parts."""
+"""Collections with older versions: captures of changing pages, read and archived with the product's own code."""
 
 import asyncio
 from collections.abc import Sequence
@@ -28,14 +28,14 @@ SHOP = Url("https://shop.test/kettle")
 def captured(url: Url, at: Instant, body: str | bytes, status: int = 200, **fields: str) -> Capture:
     headers = {
         "Content-Type": "text/html; charset=utf-8",
-        **{name.replace("_", "-"): said for name, said in fields.items()},
+        **{name.replace("_", "-"): value for name, value in fields.items()},
     }
     octets = body.encode() if isinstance(body, str) else body
     return Capture(url, at, status, "OK", tuple(headers.items()), octets, "20.0.0.1", took_s=0.1)
 
 
 def kettle(price: str = "20.00", words: str = "A kettle that whistles.", menu: str = "", name: str = "Kettle") -> str:
-    """A shop's page: its offer is a thing without a name."""
+    """The page of a product; its offer is a blank node."""
     seller = '{"@type": "Organization", "name": "Pots"}'
     offer = f'{{"@type": "Offer", "price": "{price}", "priceCurrency": "EUR", "seller": {seller}}}'
     facts = f'{{"@context": "http://schema.org/", "@type": "Product", "name": "{name}", "offers": {offer}}}'
@@ -63,9 +63,9 @@ async def kept_in(
     kept: list[Kept] = []
     for capture in taken:
         is_page = 200 <= capture.status < 300
-        whole = [one for one in kept if one.url == capture.url and one.is_page]
-        said = Original(capture.url.text, whole[-1].fetched_at, whole[-1].digest) if whole else None
-        original = said if capture.status == 304 else None
+        pages = [one for one in kept if one.url == capture.url and one.is_page]
+        newest = Original(capture.url.text, pages[-1].fetched_at, pages[-1].digest) if pages else None
+        original = newest if capture.status == 304 else None
         read = done(ReadJob(capture, "read" if is_page else "store", keep, agent, original=original))
         kept.append(kept_at(volumes.append(read.record), capture, read))
     volumes.close()
@@ -75,7 +75,7 @@ async def kept_in(
 
 
 def past(directory: Directory, outside: Outside | None = None) -> HistoryReader:
-    """Its jobs are done here: the walls of the workers have tests of their own."""
+    """Jobs run in this process: the limits of the workers have their own tests."""
 
     async def call(payload: bytes) -> bytes:
         return version_job(payload)

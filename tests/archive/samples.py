@@ -1,4 +1,4 @@
-"""Captures for the tests of the archive, and ways to read a volume that are not ours."""
+"""Captures for the tests of the archive, and other programs' ways to read a volume."""
 
 import subprocess
 from pathlib import Path

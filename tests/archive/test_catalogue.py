@@ -1,4 +1,4 @@
-"""The catalogue: found again by address and instant, and mended after a crash."""
+"""The catalogue: captures are found by URL and time, and it is repaired after a crash."""
 
 import asyncio
 import gzip
@@ -40,7 +40,7 @@ async def acknowledge(database, found):
     await database.run(lambda connection: captures.insert(connection, found))
 
 
-def test_a_capture_is_found_by_address_and_instant(tmp_path):
+def test_a_capture_is_found_by_url_and_time(tmp_path):
     url = Url("https://example.org/")
     versions = [capture(n, url=url, body=f"version {n}".encode()) for n in range(3)]
     places = write(tmp_path / "archive", [response_record(one) for one in versions])
@@ -70,12 +70,12 @@ def test_a_capture_is_found_by_address_and_instant(tmp_path):
         (200, None, "/robots.txt", False),
     ],
 )  # fmt: skip
-def test_an_answer_that_is_whole_or_cut_by_our_limit_may_be_a_page(status, truncated, path, may_be):
+def test_a_response_that_is_complete_or_cut_by_the_size_limit_may_be_a_page(status, truncated, path, may_be):
     one = capture(status=status, truncated=truncated, url=Url(f"https://example.org{path}"))
     assert may_be_page(one) is may_be
 
 
-def test_records_archived_and_not_acknowledged_are_adopted_at_start(tmp_path):
+def test_records_archived_but_not_acknowledged_are_adopted_at_start(tmp_path):
     folder = tmp_path / "archive"
     written = [capture(n) for n in range(4)]
     robots = capture(4, url=Url("https://example.org/robots.txt"))
@@ -99,9 +99,9 @@ def test_records_archived_and_not_acknowledged_are_adopted_at_start(tmp_path):
     assert found[5].size == len(capture(5).body)
 
 
-def test_what_no_reader_makes_a_page_of_is_adopted_as_none(tmp_path):
-    """A list or a picture that was archived when the crash came would stand in the catalogue as a page for ever: the
-    visit is made again, and what is known of it then stands beside."""
+def test_lists_and_pictures_are_not_adopted_as_pages(tmp_path):
+    """Otherwise a list or a picture that was archived just before a crash would stay in the catalogue as a page: the
+    repeated fetch adds another row and does not change this one."""
     packed = gzip.compress(b"<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'></urlset>")
     bodies = [
         ("application/gzip", packed, ()),
@@ -110,7 +110,7 @@ def test_what_no_reader_makes_a_page_of_is_adopted_as_none(tmp_path):
         ("image/png", b"\x89PNG\r\n\x1a\n", ()),
         ("text/html", gzip.compress(b"<p>words</p>"), (("Content-Encoding", "gzip"),)),
         ("text/html", b"<p>words</p>", ()),
-        ("application/pdf", b"%PDF-1.4", ()),  # somebody's own reader may make a page of it
+        ("application/pdf", b"%PDF-1.4", ()),  # a reader plugin may make a page of it
     ]
     written = [
         msgspec.structs.replace(capture(n, body=body), headers=(("Content-Type", kind), *coding))
@@ -126,7 +126,7 @@ def test_what_no_reader_makes_a_page_of_is_adopted_as_none(tmp_path):
     assert [one.is_page for one in asyncio.run(story())] == [False, False, False, False, True, True, True]
 
 
-def test_a_lost_catalogue_is_made_anew_from_every_volume(tmp_path):
+def test_a_lost_catalogue_is_rebuilt_from_all_volumes(tmp_path):
     folder = tmp_path / "archive"
     places = [*write(folder, [response_record(capture(1))]), *write(folder, [response_record(capture(2))])]
 
@@ -153,5 +153,5 @@ def test_a_lost_catalogue_is_made_anew_from_every_volume(tmp_path):
         ({"url": Url("https://example.org/robots.txt")}, False),
     ],
 )
-def test_a_page_may_be_made_of_a_successful_answer_that_only_our_limit_cut(changed, may_be):
+def test_a_successful_response_may_be_a_page_unless_time_or_the_connection_cut_it(changed, may_be):
     assert may_be_page(capture(**changed)) is may_be

@@ -1,4 +1,4 @@
-"""Volumes are rewritten without what goes; a kill between any two steps costs nothing and brings nothing back."""
+"""Volumes are rewritten without dropped records; a kill between any two steps loses nothing and restores nothing."""
 
 import asyncio
 import hashlib
@@ -63,7 +63,7 @@ def kept_of(one: Capture, place: Place, refers_at: int | None = None) -> Kept:
 
 
 async def filled(root: Path, database: Database) -> None:
-    """A volume for each round of versions, and a last one in which every page was found unchanged."""
+    """One volume for each round of versions, and a last one in which every page is unchanged."""
     for number in range(VERSIONS + 1):
         volumes = Volumes(FILES, root / "archive", FakeClock(START_AT + number * 1_000_000), silent)
         volumes.open()
@@ -95,14 +95,14 @@ async def compacted(root: Path, retain: Retain, tell: Tell = silent, files: File
 
 
 def held(root: Path) -> dict[str, bytes]:
-    """Every capture in the catalogue by its address and instant, with its body, read from where it is said to lie."""
+    """The body of every capture in the catalogue, by URL and time, read from the catalogued place."""
     with Catalogue(Directory(root), FILES) as catalogue:
         found = {}
         for one in catalogue.in_order():
             record = read_record(FILES, root / "archive", one.place)
-            said = record.capture or (record.again and record.again.answer)
-            assert said and (said.url, said.fetched_at) == (one.url, one.fetched_at)
-            found[f"{one.url} {one.fetched_at}"] = said.body
+            answer = record.capture or (record.again and record.again.answer)
+            assert answer and (answer.url, answer.fetched_at) == (one.url, one.fetched_at)
+            found[f"{one.url} {one.fetched_at}"] = answer.body
         return found
 
 
@@ -116,7 +116,7 @@ def expected(last: int) -> dict[str, bytes]:
     return found
 
 
-def test_old_versions_go_and_the_rest_lies_where_the_catalogue_says(tmp_path: Path) -> None:
+def test_old_versions_are_dropped_and_the_rest_is_where_the_catalogue_says(tmp_path: Path) -> None:
     done = asyncio.run(compacted(tmp_path, Retain("last", 2)))
     assert len(done) == 3 and sum(one.dropped for one in done) == 3 * PAGES and all(one.freed_bytes > 0 for one in done)
     assert held(tmp_path) == expected(2)
@@ -161,36 +161,36 @@ def test_compacting_again_changes_nothing(tmp_path: Path) -> None:
     assert held(tmp_path) == expected(1)
 
 
-class Cut(Exception):
+class Interrupted(Exception):
     pass
 
 
-def cutting(step: str, at: int) -> Tell:
-    told = 0
+def interrupting(step: str, at: int) -> Tell:
+    count = 0
 
     def tell(event: str, /, **facts: object) -> None:
-        nonlocal told
-        told += event == step
-        if event == step and told == at:
-            raise Cut
+        nonlocal count
+        count += event == step
+        if event == step and count == at:
+            raise Interrupted
 
     return tell
 
 
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("at", [1, 2, 3])
-def test_cut_short_after_any_step_nothing_is_lost_and_the_next_start_goes_on(
+def test_interrupted_after_any_step_nothing_is_lost_and_the_next_start_continues(
     tmp_path: Path, step: str, at: int
 ) -> None:
-    with pytest.raises(Cut):
-        asyncio.run(compacted(tmp_path, Retain("last", 2), cutting(step, at)))
-    whole = held(tmp_path)
-    assert expected(2).items() <= whole.items() <= expected(VERSIONS).items()
+    with pytest.raises(Interrupted):
+        asyncio.run(compacted(tmp_path, Retain("last", 2), interrupting(step, at)))
+    left = held(tmp_path)
+    assert expected(2).items() <= left.items() <= expected(VERSIONS).items()
     asyncio.run(compacted(tmp_path, Retain("last", 2)))
     assert held(tmp_path) == expected(2)
     folder = tmp_path / "archive"
     assert not [name for name in FILES.names(folder) if name.endswith(".part")]
-    assert FILES.names(folder) == volumes_in(FILES, folder)  # no two of one volume
+    assert FILES.names(folder) == volumes_in(FILES, folder)  # no volume twice
     assert sum(warcio_count(folder / name) - 1 for name in volumes_in(FILES, folder)) == 3 * PAGES
 
 
@@ -207,7 +207,7 @@ def test_killed_with_kill_9_at_every_step_nothing_is_lost(tmp_path: Path) -> Non
     asyncio.run(compacted(tmp_path, Retain()))
     command = [sys.executable, "-c", program, str(tmp_path)]
     kills = 0
-    for step in (1, 2, 99):  # each life goes on from where the one before was killed
+    for step in (1, 2, 99):  # each process continues where the one before was killed
         done = subprocess.run([*command, str(step)], cwd=Path(__file__).parents[2], env=os.environ, check=False)
         kills += done.returncode == -signal.SIGKILL
         assert expected(2).items() <= held(tmp_path).items()
@@ -215,7 +215,7 @@ def test_killed_with_kill_9_at_every_step_nothing_is_lost(tmp_path: Path) -> Non
     assert held(tmp_path) == expected(2)
 
 
-def test_a_disk_without_room_leaves_everything_as_it_was(tmp_path: Path) -> None:
+def test_a_full_disk_leaves_everything_as_it_was(tmp_path: Path) -> None:
     asyncio.run(compacted(tmp_path, Retain()))
     names = FILES.names(tmp_path / "archive")
     for call in (1, 2):
@@ -225,7 +225,7 @@ def test_a_disk_without_room_leaves_everything_as_it_was(tmp_path: Path) -> None
         assert FILES.names(tmp_path / "archive") == names and held(tmp_path) == expected(VERSIONS)
 
 
-def test_a_volume_of_which_nothing_stays_goes_but_the_last_keeps_its_number(tmp_path: Path) -> None:
+def test_an_emptied_volume_is_deleted_but_the_last_one_keeps_its_number(tmp_path: Path) -> None:
     asyncio.run(compacted(tmp_path, Retain()))
     folder = tmp_path / "archive"
 
@@ -243,16 +243,16 @@ def test_a_volume_of_which_nothing_stays_goes_but_the_last_keeps_its_number(tmp_
     assert volumes.append(response_record(capture(1))).volume > last
     volumes.close()
 
-    async def found_again() -> int:
+    async def adopted() -> int:
         async with Database(tmp_path / "state.db", FakeClock(), silent) as database:
             await tidy(database, FILES, folder, silent)
             return await adopt(database, FILES, folder, silent)
 
-    assert asyncio.run(found_again()) == 1
+    assert asyncio.run(adopted()) == 1
 
 
-def test_a_record_that_the_catalogue_does_not_know_is_found_and_dropped(tmp_path: Path) -> None:
-    """The same capture taken in twice lies in two volumes, and the catalogue knows one of them."""
+def test_a_record_missing_from_the_catalogue_is_found_and_dropped(tmp_path: Path) -> None:
+    """A capture imported twice is in two volumes, and the catalogue has only one of them."""
     asyncio.run(compacted(tmp_path, Retain()))
     folder, twice = tmp_path / "archive", [version(1, 0), version(2, 0)]
     volumes = Volumes(FILES, folder, FakeClock(START_AT + 99_000_000), silent)
@@ -279,7 +279,7 @@ def test_a_record_that_the_catalogue_does_not_know_is_found_and_dropped(tmp_path
     assert sum(one.capture is not None and one.capture.id == twice[1].id for one in left) == 2
 
 
-def test_a_copy_that_was_looked_up_before_its_volume_was_rewritten_is_still_read(tmp_path: Path) -> None:
+def test_a_capture_looked_up_before_its_volume_was_rewritten_is_still_read(tmp_path: Path) -> None:
     asyncio.run(compacted(tmp_path, Retain()))
     newest, oldest = version(3, VERSIONS - 1), version(3, 0)
     with Catalogue(Directory(tmp_path), FILES) as catalogue:
@@ -289,7 +289,7 @@ def test_a_copy_that_was_looked_up_before_its_volume_was_rewritten_is_still_read
         assert catalogue.read(known[oldest.fetched_at]) is None
 
 
-def test_M_Z9_pages_as_they_were_are_told_from_the_versions_that_are_left(tmp_path: Path) -> None:
+def test_M_Z9_pages_as_they_were_are_shown_from_the_versions_that_are_left(tmp_path: Path) -> None:
     asyncio.run(compacted(tmp_path, Retain("last", 2)))
     url = version(2, 0).url
     with Catalogue(Directory(tmp_path), FILES) as catalogue:
@@ -306,7 +306,7 @@ def test_a_rewritten_volume_sorts_before_the_old_one_and_after_the_one_before(tm
     assert volumes_in(FILES, tmp_path) == ["gossamer-00000006-20261115101010.warc.gz", first]
 
 
-def test_when_all_is_kept_nothing_goes_and_nothing_is_looked_at() -> None:
+def test_when_all_versions_are_kept_nothing_is_dropped_or_read() -> None:
     assert retired(None, Retain("all"), 0) == {}  # type: ignore[arg-type]
 
 
@@ -320,13 +320,11 @@ def test_when_all_is_kept_nothing_goes_and_nothing_is_looked_at() -> None:
         ([(0, 5), (4, 3)], [[(0, 5)], [(4, 3)]]),
     ],
 )
-def test_records_that_lie_one_behind_the_other_are_copied_together(
-    spans: list[tuple[int, int]], found: list[list[tuple[int, int]]]
-) -> None:
+def test_adjacent_records_are_copied_together(spans: list[tuple[int, int]], found: list[list[tuple[int, int]]]) -> None:
     assert list(runs(spans)) == found
 
 
-def test_the_name_of_a_rewritten_volume_counts_how_often_it_was() -> None:
+def test_the_name_of_a_rewritten_volume_counts_the_rewrites() -> None:
     stem = "gossamer-00000003-20231114221320"
     first = f"{stem}-c0001.warc.gz"
     assert next_name(f"{stem}.warc.gz", []) == first
@@ -334,7 +332,7 @@ def test_the_name_of_a_rewritten_volume_counts_how_often_it_was() -> None:
     assert next_name(f"{stem}-c9999.warc.gz", []) == f"{stem}-c10000.warc.gz"
 
 
-def test_what_was_left_half_made_is_known_by_its_name(tmp_path: Path) -> None:
+def test_half_written_volumes_are_recognized_by_their_names(tmp_path: Path) -> None:
     names = ["gossamer-00000001-20231114221320-c0001.warc.gz.part", "gossamer-00000001-20231114221320.warc.gz",
              "other.part", "gossamer-00000002-20231114221320.warc.gz.part"]  # fmt: skip
     for name in names:
@@ -352,7 +350,7 @@ class Unreadable(DiskFiles):
         return super().read(path, offset, length)
 
 
-def test_bytes_that_cannot_be_read_or_are_not_there_are_copied_as_zeros(tmp_path: Path) -> None:
+def test_unreadable_or_missing_bytes_are_copied_as_zeros(tmp_path: Path) -> None:
     path = tmp_path / "v"
     path.write_bytes(b"x" * 20)
     assert b"".join(pieces(FILES, path, 5, 25)) == b"x" * 15 + bytes(5)

@@ -1,4 +1,4 @@
-"""Damage in a volume: every whole record is read all the same, under its own number, and the others are named."""
+"""Damage in a volume: every undamaged record is still read, under its own number, and the others are reported."""
 
 import asyncio
 import errno
@@ -68,12 +68,12 @@ def flipped(path, at, bit=0):
 
 
 def spots(place):
-    """In the gzip header, the deflate data, the CRC and the length of a record."""
+    """Positions in the gzip header, the deflate data, the CRC and the length of a record."""
     end = place.offset + place.length
     return [place.offset, place.offset + 2, place.offset + 12, place.offset + place.length // 2, end - 6, end - 2]
 
 
-def test_F_X1_one_flipped_bit_costs_one_record_and_shifts_no_number(tmp_path):
+def test_F_X1_one_flipped_bit_loses_one_record_and_changes_no_number(tmp_path):
     written = [capture(n, os.urandom(700)) for n in range(8)]
     known = archive_of(tmp_path, written)
     path = tmp_path / known[0].volume
@@ -92,7 +92,7 @@ def test_F_X1_one_flipped_bit_costs_one_record_and_shifts_no_number(tmp_path):
 
 
 @pytest.mark.parametrize("start", [0, 4096, 9000])
-def test_F_X1_a_zeroed_page_is_one_stretch_of_damage(tmp_path, start):
+def test_F_X1_a_zeroed_disk_page_is_one_stretch_of_damage(tmp_path, start):
     written = [capture(n, os.urandom(900)) for n in range(20)]
     known = archive_of(tmp_path, written)
     path = tmp_path / known[0].volume
@@ -106,13 +106,13 @@ def test_F_X1_a_zeroed_page_is_one_stretch_of_damage(tmp_path, start):
     (bad,) = [one for one in found if isinstance(one, DamagedBytes)]
     touched = [at for at in range(len(before)) if before[at] != after[at]]
     assert bad.offset <= touched[0] and bad.offset + bad.length > touched[-1]
-    said = []
-    ((_, pieces),) = volumes_of(FILES, tmp_path, lambda name, damage: said.append((name, damage)))
-    assert len(list(pieces)) == sum(isinstance(one, Scanned) for one in found) and said == [(path.name, bad)]
+    reported = []
+    ((_, pieces),) = volumes_of(FILES, tmp_path, lambda name, damage: reported.append((name, damage)))
+    assert len(list(pieces)) == sum(isinstance(one, Scanned) for one in found) and reported == [(path.name, bad)]
 
 
-def test_F_X1_no_record_outside_a_zeroed_page_is_lost_with_it(tmp_path):
-    """Zeros within deflate data can often be inflated, and so can the members behind them, as part of the same one."""
+def test_F_X1_no_record_outside_a_zeroed_disk_page_is_lost(tmp_path):
+    """Zeros within deflate data can often be inflated, with the members after them, as if they were one member."""
     path = tmp_path / "gossamer-00000001-20231114221320.warc.gz"
     for seed in range(60):
         chance = random.Random(seed)
@@ -138,7 +138,7 @@ def test_F_X1_damage_in_one_field_of_the_trailer_ends_with_its_member(tmp_path, 
     assert isinstance(last, Member)
 
 
-def test_F_X1_the_catalogue_keeps_numbers_and_offsets_through_damage(tmp_path):
+def test_F_X1_the_catalogue_keeps_numbers_and_offsets_despite_damage(tmp_path):
     written = [capture(n, os.urandom(900)) for n in range(20)]
     folder, state = tmp_path / "archive", tmp_path / "state.db"
     known = archive_of(folder, written)
@@ -152,7 +152,7 @@ def test_F_X1_the_catalogue_keeps_numbers_and_offsets_through_damage(tmp_path):
     assert places.known_volumes() == [path.name] and list(places.of(path.name)) == known[:15]
 
 
-def test_F_X1_the_follower_comes_by_every_record_behind_damage_and_of_a_missing_volume(tmp_path):
+def test_F_X1_the_follower_reaches_every_record_after_damage_and_in_a_missing_volume(tmp_path):
     folder, state = tmp_path / "archive", tmp_path / "state.db"
     written = [capture(n, os.urandom(900)) for n in range(12)]
     known = archive_of(folder, written[:6]) + archive_of(folder, written[6:])
@@ -164,9 +164,7 @@ def test_F_X1_the_follower_comes_by_every_record_behind_damage_and_of_a_missing_
     assert [frame.place for frame in follower.follow(SpoolPosition(), 100)] == known
 
 
-def test_F_X1_every_record_of_a_missing_volume_keeps_its_place_however_many_are_asked_for_at_once(
-    tmp_path, monkeypatch
-):
+def test_F_X1_records_of_a_missing_volume_keep_their_places_for_any_batch_size(tmp_path, monkeypatch):
     monkeypatch.setattr("gossamer.archive.catalogue.AT_ONCE", 2)
     folder, state = tmp_path / "archive", tmp_path / "state.db"
     folder.mkdir()
@@ -180,23 +178,23 @@ def test_F_X1_every_record_of_a_missing_volume_keeps_its_place_however_many_are_
     assert places.volumes() == [] and places.known_volumes() == [known[0].volume]
 
 
-def test_F_X1_a_lost_catalogue_is_made_anew_past_damage_and_says_so(tmp_path):
+def test_F_X1_a_lost_catalogue_is_rebuilt_past_damage_and_the_damage_is_reported(tmp_path):
     folder = tmp_path / "archive"
     known = archive_of(folder, [capture(n, os.urandom(900)) for n in range(6)])
     flipped(folder / known[0].volume, known[2].offset + 400)
-    told = []
+    events = []
 
     async def story():
         async with Database(tmp_path / "state.db", FakeClock(), silent) as database:
-            added = await adopt(database, FILES, folder, lambda event, **facts: told.append((event, facts["offset"])))
+            added = await adopt(database, FILES, folder, lambda event, **facts: events.append((event, facts["offset"])))
             return added, await database.read(lambda connection: list(captures.in_order(connection)))
 
     added, found = asyncio.run(story())
     assert added == 5 and [one.place for one in found] == known[:2] + known[3:]
-    assert told == [("volume.damaged", known[2].offset)]
+    assert events == [("volume.damaged", known[2].offset)]
 
 
-def test_F_X1_a_volume_that_is_missing_is_reported_and_its_serial_not_used_again(tmp_path):
+def test_F_X1_a_missing_volume_is_reported_and_its_serial_is_not_used_again(tmp_path):
     known = archive_of(tmp_path, [capture(1)])
     (tmp_path / known[0].volume).unlink()
     volumes = Volumes(FILES, tmp_path, FakeClock(), silent)
@@ -205,8 +203,8 @@ def test_F_X1_a_volume_that_is_missing_is_reported_and_its_serial_not_used_again
     assert volumes.append(response_record(capture(2))).volume > known[0].volume
 
 
-def test_F_X1_a_record_within_a_damaged_record_is_not_taken_for_one_of_ours(tmp_path):
-    """A page may be a WARC file itself, and may lie in the volume as it is, because it cannot be compressed further."""
+def test_F_X1_a_record_within_a_damaged_record_is_not_taken_for_an_archived_one(tmp_path):
+    """A page may itself be a WARC file, stored uncompressed in the volume because it cannot be compressed further."""
     inner, outer = response_record(capture(50)), gzip.decompress(response_record(capture(2, b"X" * 40)))
     stored = zlib.compressobj(0, wbits=31)
     holding = stored.compress(outer.replace(b"X" * 40, inner * 4)) + stored.flush()
@@ -219,7 +217,7 @@ def test_F_X1_a_record_within_a_damaged_record_is_not_taken_for_one_of_ours(tmp_
     assert (found[1].offset, found[1].length) == (len(first), len(holding))
 
 
-class Counting(DiskFiles):
+class CountingFiles(DiskFiles):
     def __init__(self):
         self.bytes = 0
 
@@ -229,44 +227,46 @@ class Counting(DiskFiles):
         return found
 
 
-def test_F_X1_zeros_and_false_beginnings_cost_time_in_proportion(tmp_path):
+def test_F_X1_zeros_and_false_record_starts_take_time_in_proportion_to_their_size(tmp_path):
     path = tmp_path / "gossamer-00000001-20231114221320.warc.gz"
     record = response_record(capture(1))
     stored = zlib.compressobj(0, wbits=31)
     endless = stored.compress(b"WARC/1.1 " + os.urandom(60_000)) + stored.flush()
     overlapping = (endless[:10] + struct.pack("<BHH", 0, 0x7FFF, 0x8000) + b"WARC/1.1 ") * 40_000
-    for rubbish in (bytes(4 << 20), GZIP_MAGIC * 300_000, endless[:-9] * 20, overlapping):
-        path.write_bytes(rubbish + record * 100)
-        files = Counting()
+    for garbage in (bytes(4 << 20), GZIP_MAGIC * 300_000, endless[:-9] * 20, overlapping):
+        path.write_bytes(garbage + record * 100)
+        files = CountingFiles()
         found = list(members(files, path))
-        assert isinstance(found[0], DamagedBytes) and found[0].length < len(rubbish) + 99 * len(record)
-        assert found[0].length == len(rubbish) or rubbish is overlapping  # some are passed over unseen, never all
+        assert isinstance(found[0], DamagedBytes) and found[0].length < len(garbage) + 99 * len(record)
+        assert (
+            found[0].length == len(garbage) or garbage is overlapping
+        )  # some records are passed over unseen, never all
         assert {one.length for one in found[1:]} == {len(record)}
-        assert files.bytes < 2 * PROBE_BYTES + 40 * len(rubbish)
-        path.write_bytes(rubbish)
+        assert files.bytes < 2 * PROBE_BYTES + 40 * len(garbage)
+        path.write_bytes(garbage)
         assert all(isinstance(one, DamagedBytes | Torn) for one in members(FILES, path))
 
 
-def test_F_X1_bytes_the_disk_cannot_read_are_damage(tmp_path):
+def test_F_X1_bytes_that_the_disk_cannot_read_are_damage(tmp_path):
     known = archive_of(tmp_path, [capture(n, os.urandom(100_000)) for n in range(12)])
 
-    class Sick(DiskFiles):
+    class FailingFiles(DiskFiles):
         def read(self, path, offset=0, length=None):
             at = known[4].offset + 50_000
             if offset <= at < offset + (length or 1):
                 raise OSError(errno.EIO, os.strerror(errno.EIO))
             return super().read(path, offset, length)
 
-    found = list(scan(Sick(), tmp_path, known[0].volume))
+    found = list(scan(FailingFiles(), tmp_path, known[0].volume))
     (bad,) = [one for one in found if isinstance(one, DamagedBytes)]
     assert "Input/output error" in bad.why and bad.offset <= known[4].offset
     read = [one.place.offset for one in found if isinstance(one, Scanned)]
     assert read[-6:] == [place.offset for place in known[6:]]
     with pytest.raises(ArchiveDamaged, match="the disk cannot read it"):
-        read_capture(Sick(), tmp_path, known[4])
+        read_capture(FailingFiles(), tmp_path, known[4])
 
 
-def test_F_X1_a_record_larger_than_any_of_ours_is_damage_and_the_next_is_read(tmp_path, monkeypatch):
+def test_F_X1_a_record_above_the_size_limit_is_damage_and_the_next_is_read(tmp_path, monkeypatch):
     path = tmp_path / "gossamer-00000001-20231114221320.warc.gz"
     small, large = response_record(capture(1)), gzip.compress(b"WARC/1.0\r\n" + bytes(100_000))
     path.write_bytes(small + large + small)
@@ -274,11 +274,11 @@ def test_F_X1_a_record_larger_than_any_of_ours_is_damage_and_the_next_is_read(tm
     monkeypatch.setattr("gossamer.archive.reader.MOST_PLAIN_BYTES", limit)
     first, bad, last = members(FILES, path)
     assert bad == DamagedBytes(len(small), len(large), "a record larger than any of ours")
-    assert isinstance(first, Member) and len(first.plain) == limit, "just the limit is not beyond it"
+    assert isinstance(first, Member) and len(first.plain) == limit, "a record of exactly the limit is accepted"
     assert last == Member(len(small) + len(large), len(small), first.plain)
 
 
-def test_F_X1_what_only_looks_like_a_record_behind_damage_is_passed_over(tmp_path):
+def test_F_X1_bytes_after_damage_that_only_look_like_a_record_are_skipped(tmp_path):
     path = tmp_path / "gossamer-00000001-20231114221320.warc.gz"
     record = response_record(capture(1))
     false = gzip.compress(b"not a record", mtime=0) + gzip.compress(b"WARC/1.0", mtime=0)[:-9]
@@ -300,7 +300,7 @@ def test_a_gzip_member_that_is_no_record_is_damage_of_its_own_length(tmp_path):
     assert isinstance(first, Member) and isinstance(last, Member) and first.plain == last.plain
 
 
-def test_F_P7_each_of_many_flipped_bits_costs_at_most_its_own_record(tmp_path):
+def test_F_P7_each_of_many_flipped_bits_loses_at_most_its_own_record(tmp_path):
     chance = random.Random(14)
     written = [capture(n, chance.randbytes(300) + b"words " * 60) for n in range(5)]
     known = archive_of(tmp_path, written)

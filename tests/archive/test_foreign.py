@@ -1,4 +1,4 @@
-"""Archives others made, in the small: what is skipped, and why."""
+"""Small archives written by other programs: what is skipped, and why."""
 
 import gzip
 from io import BytesIO
@@ -40,7 +40,7 @@ def warc(kind="response", block=b"HTTP/1.1 200 OK\r\nX: y\r\n\r\nbody", **fields
     return f"WARC/1.0\r\nWARC-Type: {kind}\r\n{head}Content-Length: {len(block)}\r\n\r\n".encode() + block + b"\r\n\r\n"
 
 
-def test_our_own_records_come_back_as_they_were(tmp_path):
+def test_our_own_records_are_read_back_as_they_were(tmp_path):
     ours = capture(headers=(("Transfer-Encoding", "chunked"), ("Content-Length", "9"), ("X-Odd", "\xe9")), took_s=0.0)
     found, skipped = written(tmp_path, response_record(ours))
     assert found == [ours] and not skipped
@@ -70,7 +70,7 @@ def test_a_bad_record_is_skipped_with_its_reason_and_the_next_is_read(tmp_path):
     }
 
 
-def test_gzip_by_record_as_a_whole_and_plain_read_the_same(tmp_path):
+def test_gzip_by_record_gzip_of_the_whole_file_and_plain_read_the_same(tmp_path):
     one, two = warc(), warc(block=b"HTTP/1.0 404 Not Found\n\ngone")
     plain, _ = written(tmp_path, one + two)
     assert written(tmp_path, gzip.compress(one) + gzip.compress(two))[0] == plain
@@ -81,14 +81,14 @@ def test_gzip_by_record_as_a_whole_and_plain_read_the_same(tmp_path):
     ]
 
 
-def test_a_gzip_file_cut_short_yields_what_is_whole(tmp_path):
+def test_a_gzip_file_cut_short_yields_its_complete_records(tmp_path):
     whole = gzip.compress(warc()) + gzip.compress(warc(block=b"HTTP/1.1 200 OK\r\n\r\n" + bytes(range(256)) * 40))
     found, skipped = written(tmp_path, whole[:-30])
     assert len(found) == 1
     assert skipped["gzip cut short"] == 1
 
 
-def test_chunks_are_taken_off_and_folded_fields_unfolded(tmp_path):
+def test_chunked_coding_is_removed_and_folded_fields_are_unfolded(tmp_path):
     block = (
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX-Long: one\r\n two\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"
     )
@@ -97,7 +97,7 @@ def test_chunks_are_taken_off_and_folded_fields_unfolded(tmp_path):
     assert found.headers == (("Transfer-Encoding", "chunked"), ("X-Long", "one two"))
 
 
-def test_a_body_beyond_the_limit_is_cut_and_says_so(tmp_path):
+def test_a_body_above_the_limit_is_cut_and_marked_as_truncated(tmp_path):
     path = tmp_path / "large.warc"
     path.write_bytes(warc(block=b"HTTP/1.1 200 OK\r\n\r\n" + bytes(300_000)) + warc())
     report = ImportReport()
@@ -106,7 +106,7 @@ def test_a_body_beyond_the_limit_is_cut_and_says_so(tmp_path):
     assert (small.body, small.truncated) == (b"body", None)
 
 
-def test_truncation_is_kept_and_unknown_words_count_as_the_worst(tmp_path):
+def test_the_reason_of_a_truncation_is_kept_and_an_unknown_one_counts_as_the_worst(tmp_path):
     found, _ = written(tmp_path, warc(**{"WARC-Truncated": "time"}) + warc(**{"WARC-Truncated": "unspecified"}))
     assert [one.truncated for one in found] == [Truncated.TIME, Truncated.DISCONNECT]
 
@@ -132,7 +132,7 @@ def test_records_warcio_writes_are_read(tmp_path):
     assert not skipped
 
 
-def test_F_X6_a_damaged_gzip_member_and_a_wrong_length_cost_their_own_record_only(tmp_path):
+def test_F_X6_a_damaged_gzip_member_and_a_wrong_length_lose_only_their_own_record(tmp_path):
     whole = [gzip.compress(warc(block=b"HTTP/1.1 200 OK\r\n\r\n" + bytes([65 + n]) * 3000)) for n in range(5)]
     flipped = bytearray(whole[1])
     flipped[30] ^= 255
@@ -154,7 +154,7 @@ VALUES = st.one_of(
 
 @settings(max_examples=400, deadline=None)
 @given(st.lists(st.tuples(FIELDS, VALUES), max_size=9), st.binary(max_size=80), st.booleans())
-def test_F_X6_no_head_whatever_raises_and_the_next_record_is_read(tmp_path_factory, fields, block, is_packed):
+def test_F_X6_no_record_header_raises_and_the_next_record_is_read(tmp_path_factory, fields, block, is_packed):
     head = "".join(f"{name}: {value}\r\n" for name, value in fields).encode("utf-8", "surrogatepass")
     wrap = gzip.compress if is_packed else bytes
     content = wrap(b"WARC/1.0\r\n" + head + b"\r\n" + block + b"\r\n\r\n") + wrap(warc())
@@ -169,13 +169,13 @@ def test_F_X6_no_head_whatever_raises_and_the_next_record_is_read(tmp_path_facto
 
 @settings(max_examples=400, deadline=None)
 @given(st.binary(max_size=200), st.integers(0, 400), st.booleans())
-def test_F_X6_no_bytes_whatever_raise(tmp_path_factory, noise, at, is_packed):
+def test_F_X6_arbitrary_bytes_never_raise(tmp_path_factory, noise, at, is_packed):
     whole = gzip.compress(warc()) * 2 if is_packed else ARC + warc() * 2
     found, skipped = written(tmp_path_factory.getbasetemp(), whole[:at] + noise + whole[at:])
     assert len(found) + sum(skipped.values()) >= 1
 
 
-def test_an_import_tells_how_far_it_has_read(tmp_path):
+def test_an_import_reports_how_far_it_has_read(tmp_path):
     path = tmp_path / "some.warc"
     path.write_bytes(warc() * 3)
     report = ImportReport()
@@ -184,7 +184,7 @@ def test_an_import_tells_how_far_it_has_read(tmp_path):
     assert report.read_bytes == len(warc()) * 3 and report.archive == "some.warc"
 
 
-def test_a_head_that_cannot_be_read_is_set_aside_with_its_reason(tmp_path):
+def test_a_record_header_that_cannot_be_read_is_skipped_with_its_reason(tmp_path):
     folded = warc().replace(b"WARC-Date", b"X-Note: one\r\n\ttwo\r\nWARC-Date")
     long = b"WARC/1.0\r\nWARC-Type: response\r\nX-Long: " + b"x" * 70_000 + b"\r\n\r\n"
     twice = warc().replace(b"Content-Length: ", b"Content-Length: 1\r\nContent-Length: ")
@@ -214,7 +214,7 @@ def test_a_head_that_cannot_be_read_is_set_aside_with_its_reason(tmp_path):
         ("", "no kind"),
     ],
 )
-def test_kinds_that_hold_no_page_are_counted_and_only_strange_ones_are_named(tmp_path, kind, reason):
+def test_record_types_without_pages_are_counted_and_only_unknown_ones_are_listed(tmp_path, kind, reason):
     path = tmp_path / "some.warc"
     path.write_bytes(warc(kind))
     report = ImportReport()
@@ -240,7 +240,7 @@ def test_kinds_that_hold_no_page_are_counted_and_only_strange_ones_are_named(tmp
         ("", "no URL"),
     ],
 )
-def test_a_target_is_a_url_of_the_web_or_the_reason_says_what_it_is(tmp_path, target, outcome):
+def test_a_target_is_an_http_url_or_the_reason_says_what_it_is(tmp_path, target, outcome):
     found, skipped = written(tmp_path, warc(**{"WARC-Target-URI": target}))
     assert [one.url.text for one in found] == ([outcome] if outcome.startswith("http") else [])
     assert skipped == ({} if found else {outcome: 1})
@@ -264,7 +264,7 @@ def test_a_target_is_a_url_of_the_web_or_the_reason_says_what_it_is(tmp_path, ta
         ("", "no date"),
     ],
 )
-def test_the_date_of_a_record_may_name_the_day_of_the_year(tmp_path, said, moment):
+def test_the_date_of_a_record_may_give_the_day_of_the_year(tmp_path, said, moment):
     found, skipped = written(tmp_path, warc(**{"WARC-Date": said}))
     if moment[0].isdigit():
         assert [one.fetched_at for one in found] == [from_words(moment)] and not skipped
@@ -284,21 +284,21 @@ def test_the_date_of_a_record_may_name_the_day_of_the_year(tmp_path, said, momen
         ("20261301", None),
     ],
 )
-def test_the_date_of_an_arc_record_may_be_cut(tmp_path, digits, moment):
+def test_the_date_of_an_arc_record_may_be_shortened(tmp_path, digits, moment):
     found, skipped = written(tmp_path, ARC.replace(b"1.2.3.4 20200101000000", f"1.2.3.4 {digits}".encode()))
     assert [one.fetched_at for one in found] == ([from_words(moment)] if moment else [])
     assert skipped == ({"arc_header": 1} if moment else {"arc_header": 1, "no date": 1})
 
 
-def test_a_capture_of_an_arc_file_says_what_its_line_says(tmp_path):
+def test_a_capture_from_an_arc_file_has_the_values_of_its_header_line(tmp_path):
     ((one,), _) = written(tmp_path, ARC)
     assert (one.url.text, one.address, one.status, one.reason) == ("http://example.org/a", "1.2.3.4", 200, "OK")
     assert (one.body, one.headers, one.truncated) == (b"<html>\n", (), None)
     ((odd,), _) = written(tmp_path, ARC.replace(b"1.2.3.4", b"1.2.3"))
-    assert odd.address == "", "what is no IP address is none"
+    assert odd.address == "", "an invalid IP address is left out"
 
 
-def test_captures_later_than_the_latest_moment_are_set_aside(tmp_path):
+def test_captures_from_the_future_are_skipped(tmp_path):
     path, moment = tmp_path / "some.warc", from_words("2020-01-02T03:04:05Z")
     path.write_bytes(warc())
     for latest, kept in ((moment, 1), (moment - 1, 0)):
@@ -336,7 +336,7 @@ def test_header_fields_are_read_as_servers_write_them(tmp_path):
         assert one.headers == (("A", "b"), ("C", "d e f"), ("G", ""), ("H", "\xe9:i"))
         assert one.body == b"body\n\n\r\n\r\nrest"
     ((one,), _) = written(tmp_path, warc(block=b"HTTP/1.1 200 OK\n lost\nA: b"))
-    assert (one.headers, one.body) == ((("A", "b"),), b""), "a head that does not end has no body"
+    assert (one.headers, one.body) == ((("A", "b"),), b""), "a header that does not end has no body"
 
 
 @pytest.mark.parametrize(
@@ -352,7 +352,7 @@ def test_header_fields_are_read_as_servers_write_them(tmp_path):
         (b"", b""),
     ],
 )
-def test_chunks_are_taken_off_as_far_as_there_are_any(tmp_path, coded, plain):
+def test_chunked_coding_is_removed_as_far_as_it_is_valid(tmp_path, coded, plain):
     ((one,), skipped) = written(
         tmp_path, warc(block=b"HTTP/1.1 200 OK\r\nTransfer-Encoding: X, CHUNKED\r\n\r\n" + coded)
     )
@@ -374,7 +374,7 @@ def test_chunks_are_taken_off_as_far_as_there_are_any(tmp_path, coded, plain):
         ("Content-Length: 4\r\nTransfer-Encoding: chunked", False),
     ],
 )
-def test_a_page_is_whole_when_it_is_as_long_as_it_says_whatever_the_frame_says(tmp_path, field, is_whole):
+def test_a_page_of_its_content_length_is_complete_even_if_its_record_is_short(tmp_path, field, is_whole):
     whole = warc(block=f"HTTP/1.1 200 OK\r\n{field}\r\n\r\nbody".encode())
     found, skipped = written(tmp_path, whole.removesuffix(b"\r\n\r\n").replace(b"\r\n\r\nHTTP", b"0\r\n\r\nHTTP", 1))
     assert [one.body for one in found] == ([b"body"] if is_whole else [])
@@ -383,7 +383,7 @@ def test_a_page_is_whole_when_it_is_as_long_as_it_says_whatever_the_frame_says(t
 
 @pytest.mark.parametrize("kind", ["response", "resource"])
 @pytest.mark.parametrize(("size", "is_cut"), [(999, False), (1000, False), (1001, True), (90_000, True)])
-def test_a_body_is_cut_beyond_the_limit_and_a_whole_one_is_not(tmp_path, kind, size, is_cut):
+def test_only_a_body_above_the_limit_is_cut(tmp_path, kind, size, is_cut):
     head = b"HTTP/1.1 200 OK\r\n\r\n" if kind == "response" else b""
     path = tmp_path / "some.warc"
     path.write_bytes(warc(kind, head + b"x" * size, **{"WARC-Truncated": "time"}))
@@ -392,7 +392,7 @@ def test_a_body_is_cut_beyond_the_limit_and_a_whole_one_is_not(tmp_path, kind, s
     assert one.truncated is (Truncated.LENGTH if is_cut else Truncated.TIME)
 
 
-def test_a_resource_has_the_media_type_of_its_record_and_one_that_is_cut_off_is_set_aside(tmp_path):
+def test_a_resource_has_the_media_type_of_its_record_and_a_cut_one_is_skipped(tmp_path):
     typed, plain = warc("resource", b"{}", **{"Content-Type": "text/json"}), warc("resource", b"{}")
     found, _ = written(tmp_path, typed + plain)
     assert [(one.headers, one.body, one.status, one.reason) for one in found] == [
@@ -402,7 +402,7 @@ def test_a_resource_has_the_media_type_of_its_record_and_one_that_is_cut_off_is_
     assert written(tmp_path, plain[:-5]) == ([], {"cut short": 1})
 
 
-def test_the_length_of_a_frame_tells_that_a_chunked_body_was_cut(tmp_path):
+def test_the_length_of_a_record_shows_that_a_chunked_body_was_cut(tmp_path):
     path = tmp_path / "some.warc"
     chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
     for padding, is_cut in ((0, False), (70_000, True)):

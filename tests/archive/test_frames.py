@@ -1,4 +1,4 @@
-"""The frames of archives that others made: where records begin, what their heads say, and what damage costs."""
+"""Records of archives written by other programs: where they begin, their headers, and what damage loses."""
 
 import gzip
 import random
@@ -23,7 +23,7 @@ Aside = list[tuple[int, str, str]]
 
 
 def read(content: bytes, most: int = 1 << 30) -> tuple[Found, Aside]:
-    """Where each record begins, its head and its block; and what was set aside."""
+    """The start, header and block of each record; and what was skipped."""
     report = ImportReport()
     reader = FrameReader(BytesIO(content), report)
     found = [(frame.offset, frame.fields, reader.block(most)) for frame in reader]
@@ -41,7 +41,7 @@ def bodies(content: bytes) -> list[bytes]:
 
 
 @pytest.mark.parametrize("version", ["0.17", "0.18", "1.0", "1.1"])
-def test_records_of_every_version_begin_where_they_do(version: str) -> None:
+def test_records_of_every_version_have_the_right_offsets(version: str) -> None:
     one, two = record(b"one", "A: b", version=version), record(b"", version=version)
     assert read(one + two) == (
         [(0, {"a": "b", "content-length": "3"}, b"one"), (len(one), {"content-length": "0"}, b"")],
@@ -51,7 +51,7 @@ def test_records_of_every_version_begin_where_they_do(version: str) -> None:
         assert read(packed) == read(one + two), "offsets are counted in plain bytes"
 
 
-def test_the_lines_of_a_head_are_names_with_their_first_values() -> None:
+def test_a_record_header_keeps_the_first_value_of_each_field() -> None:
     lines = [" before any name", "A: 1", "a: 2", "B :x:y ", "B: z", " more ", "no colon", " lost",
              ": no name", " lost too", "C:", " filled", "D: \u00e9"]  # fmt: skip
     ((_, fields, block),), aside = read(record(b"x", *lines))
@@ -78,7 +78,7 @@ def test_the_lines_of_a_head_are_names_with_their_first_values() -> None:
         ([], "no length"),
     ],
 )
-def test_a_record_whose_length_is_no_number_is_set_aside_with_its_url(lines: list[str], reason: str) -> None:
+def test_a_record_whose_length_is_not_a_number_is_skipped_with_its_url(lines: list[str], reason: str) -> None:
     odd = record(b"block", "WARC-Target-URI: http://a.test/", *lines, length=None)
     found, aside = read(record(b"before") + odd + record(b"after"))
     at = len(record(b"before"))
@@ -86,7 +86,7 @@ def test_a_record_whose_length_is_no_number_is_set_aside_with_its_url(lines: lis
     assert [block for _, _, block in found] == [b"before", *([] if reason else [b"block"]), b"after"]
 
 
-def test_a_head_may_be_as_long_as_the_limit() -> None:
+def test_a_record_header_may_be_as_long_as_the_limit() -> None:
     for extra, reasons in ((-2, []), (-1, ["head too long"]), (0, ["head too long"]), (1, ["head too long"])):
         size = MOST_HEAD_BYTES - len("Content-Length: 1\r\n") - len("A: \r\n") + extra
         found, aside = read(record(b"x", "A: " + "a" * size) + record(b"next"))
@@ -95,13 +95,13 @@ def test_a_head_may_be_as_long_as_the_limit() -> None:
 
 
 @pytest.mark.parametrize("end", [b"WARC/1.0\r\n", b"WARC/1.0\r\nA: b\r\n", b"WARC/1.0\r\nA: b", b"WARC/1.0"])
-def test_a_head_that_the_end_of_the_file_cuts_off_is_set_aside(end: bytes) -> None:
+def test_a_record_header_cut_off_by_the_end_of_the_file_is_skipped(end: bytes) -> None:
     before = record()
     found, aside = read(before + end)
     assert len(found) == 1 and aside == [(len(before), "cut short", "")]
 
 
-def test_a_stretch_that_is_no_record_is_told_once_and_so_is_the_next() -> None:
+def test_each_stretch_that_is_no_record_is_reported_once() -> None:
     garbage = b"one\ntwo\nthree\n"
     content = garbage + record(b"a") + garbage + b"\r\n\n" + record(b"b") + b"end"
     found, aside = read(content)
@@ -109,10 +109,10 @@ def test_a_stretch_that_is_no_record_is_told_once_and_so_is_the_next() -> None:
     one, two = len(garbage) + len(record(b"a")), len(content) - len(b"end")
     assert aside == [(at, "not a record", "") for at in (0, one, two)]
     unusable = record(b"no\nlength\n", length=None)
-    assert read(unusable + garbage + record(b"b"))[1] == [(0, "no length", "")], "what follows it is a part of it"
+    assert read(unusable + garbage + record(b"b"))[1] == [(0, "no length", "")], "the bytes after it belong to it"
 
 
-def test_a_line_of_any_length_that_is_no_record_is_passed_over() -> None:
+def test_a_line_that_is_no_record_is_skipped_at_any_length() -> None:
     for size in (MOST_HEAD_BYTES - 1, MOST_HEAD_BYTES, MOST_HEAD_BYTES + 1, 3 * MOST_HEAD_BYTES):
         line = b"x" * size
         assert bodies(line + b"WARC/1.0\r\nContent-Length: 1\r\n\r\nn\n" + record(b"next")) == [b"next"], size
@@ -121,7 +121,7 @@ def test_a_line_of_any_length_that_is_no_record_is_passed_over() -> None:
 ARC = b"filedesc://x.arc 0.0.0.0 20200101000000 text/plain 6\n1 0 x\n\n"
 
 
-def test_records_of_an_arc_file_are_lines_of_five_values() -> None:
+def test_arc_records_have_header_lines_of_five_values() -> None:
     line = b"http://a.test/b c 1.2.3.4 20200101000000 text/html 4\n"
     content = ARC + line + b"page\n" + b"http://a.test/2 ::1 2020 text/html;a b 2\r\nno\n"
     found, aside = read(content)
@@ -138,7 +138,7 @@ def test_records_of_an_arc_file_are_lines_of_five_values() -> None:
     assert bodies(gzip.compress(ARC) + gzip.compress(line + b"page\n")) == [b"1 0 x\n", b"page"]
 
 
-def test_a_line_of_an_arc_file_that_is_none_is_set_aside_and_outside_of_one_it_means_nothing() -> None:
+def test_an_invalid_arc_line_is_skipped_and_an_arc_line_outside_an_arc_file_is_ignored() -> None:
     line = b"http://a.test/b 1.2.3.4 20200101000000 text/html "
     assert read(ARC + line + b"x\npage\n")[1] == [(len(ARC), "bad length", "http://a.test/b")]
     assert read(ARC + line + b"4\npage\n")[1] == []
@@ -147,7 +147,7 @@ def test_a_line_of_an_arc_file_that_is_none_is_set_aside_and_outside_of_one_it_m
     assert read(line + b"4\npage\n")[1] == [(0, "not a record", "")]
 
 
-def test_a_block_is_read_as_far_as_it_is_wanted_and_the_next_record_is_found_all_the_same() -> None:
+def test_a_block_may_be_read_in_part_and_the_next_record_is_still_found() -> None:
     large = bytes(range(256)) * 1024
     report = ImportReport()
     reader = FrameReader(BytesIO(record(large) + record(b"next")), report)
@@ -161,14 +161,14 @@ def test_a_block_is_read_as_far_as_it_is_wanted_and_the_next_record_is_found_all
 
 
 @pytest.mark.parametrize(("missing", "is_short"), [(4, False), (5, True), (9, True)])
-def test_a_block_that_the_end_of_the_file_cuts_off_is_short(missing: int, is_short: bool) -> None:
+def test_a_block_cut_off_by_the_end_of_the_file_is_short(missing: int, is_short: bool) -> None:
     reader = FrameReader(BytesIO(record(b"blocks")[:-missing]), ImportReport())
     next(iter(reader))
     reader.block(99)
     assert reader.is_short() is is_short
 
 
-def test_what_is_set_aside_is_counted_and_the_first_thousand_are_named(tmp_path: Path) -> None:
+def test_skipped_records_are_counted_and_the_first_thousand_are_listed(tmp_path: Path) -> None:
     path = tmp_path / "some.warc"
     long = record(b"", f"WARC-Target-URI: {'u' * 300}", length=None)
     path.write_bytes(long * (MOST_NAMED + 7))
@@ -187,18 +187,18 @@ def test_a_record_may_begin_in_one_gzip_member_and_end_in_another() -> None:
     assert bodies(halves) == [b"a" * 100, b"b"]
     short = record(b"a", length="999") + b"rest"
     found, _ = read(gzip.compress(short) + gzip.compress(record(b"b")))
-    assert found[1][2] == b"b", "a wrong length ends at the member that begins with a record"
+    assert found[1][2] == b"b", "a record with a wrong length ends where the next member begins with a record"
 
 
 @pytest.mark.parametrize("padding", [b"", b"\0", b"\0" * 511, b"\0" * (PIECE_BYTES + 3)])
-def test_zeros_between_and_behind_gzip_members_are_padding(padding: bytes) -> None:
+def test_zeros_between_and_after_gzip_members_are_padding(padding: bytes) -> None:
     packed = padding.join([gzip.compress(record(b"a")), gzip.compress(record(b"b")), b""])
     found, aside = read(packed)
     assert [block for _, _, block in found] == [b"a", b"b"] and aside == []
 
 
 @pytest.mark.parametrize("start", [b"WARC/0.18", b"WARC/1.0", b"filedesc://", b"http://a.test/ 1.2.3.4 2020 x 4\n"])
-def test_after_damage_reading_goes_on_at_the_next_member_that_begins_with_a_record(start: bytes) -> None:
+def test_after_damage_reading_continues_at_the_next_member_that_begins_with_a_record(start: bytes) -> None:
     good, other = gzip.compress(record(b"good")), gzip.compress(b"no record at all")
     last = {b"WARC/0.18": record(b"last", version="0.18"), b"WARC/1.0": record(b"last")}.get(start, ARC)
     if start.startswith(b"http"):
@@ -216,7 +216,7 @@ def test_after_damage_reading_goes_on_at_the_next_member_that_begins_with_a_reco
     assert read(good[:9] + gzip.compress(record(b"b")))[1][0][:2] == (0, "gzip damaged")
 
 
-def test_a_file_of_gzip_that_is_cut_short_or_no_gzip_at_all_is_told_so() -> None:
+def test_a_gzip_file_that_is_cut_short_or_invalid_is_reported_as_such() -> None:
     chance = random.Random(1)
     packed = gzip.compress(record(chance.randbytes(3 * PIECE_BYTES)))
     found, aside = read(packed[:-1000])
@@ -227,7 +227,7 @@ def test_a_file_of_gzip_that_is_cut_short_or_no_gzip_at_all_is_told_so() -> None
     assert read(one + b"garbage") == ([(0, {"content-length": "1"}, b"a")], [(len(one), "gzip damaged", "")])
 
 
-def test_what_unpacks_to_far_more_than_its_size_is_no_archive(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_unpacks_to_far_more_than_its_size_is_no_archive(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "BOMB_BYTES", 10 * PIECE_BYTES)
     zeros, noise = bytes(20 * PIECE_BYTES), random.Random(2).randbytes(20 * PIECE_BYTES)
     next_one = gzip.compress(record(b"next"))
@@ -243,7 +243,7 @@ def test_what_unpacks_to_far_more_than_its_size_is_no_archive(monkeypatch: pytes
 @pytest.mark.parametrize(
     "at", [0, 1, 9, PIECE_BYTES - 3, PIECE_BYTES - 2, PIECE_BYTES - 1, PIECE_BYTES, 2 * PIECE_BYTES]
 )
-def test_a_mark_is_found_wherever_the_pieces_part_it(at: int) -> None:
+def test_a_magic_number_is_found_wherever_it_is_split_between_pieces(at: int) -> None:
     content = b"\x1f" * at + GZIP_MAGIC + b"xx" + GZIP_MAGIC
     for start in {0, max(0, at - 1), at}:
         assert module._find(BytesIO(content), GZIP_MAGIC, start) == at

@@ -1,4 +1,4 @@
-"""Texts side by side."""
+"""Comparing two texts."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def test_sentences_are_the_lines_of_a_text() -> None:
     assert [len(line.split()) for line in lines_of("word " * 130)] == [60, 60, 10]
 
 
-def test_only_what_changed_and_a_little_around_it_is_shown() -> None:
+def test_only_changed_lines_and_a_few_around_them_are_shown() -> None:
     lines, is_cut = text_changes(LONG, LONG.replace("number 20 says", "number 20 whispers"))
     assert [line.how for line in lines] == ["gap", "same", "same", "removed", "added", "same", "same", "gap"]
     assert not is_cut
@@ -28,7 +28,7 @@ def test_only_what_changed_and_a_little_around_it_is_shown() -> None:
     assert lines[4].pieces[1] == Piece("whispers", True)
 
 
-def test_equal_texts_have_no_lines_and_new_ones_are_wholly_new() -> None:
+def test_equal_texts_have_no_changed_lines_and_a_new_text_only_added_ones() -> None:
     assert text_changes(LONG, LONG) == ([], False)
     lines, _ = text_changes("", "Something new. And more.")
     assert [(line.how, line.pieces) for line in lines] == [
@@ -37,12 +37,12 @@ def test_equal_texts_have_no_lines_and_new_ones_are_wholly_new() -> None:
     ]
 
 
-def test_sentences_that_share_hardly_a_word_are_not_picked_apart() -> None:
+def test_sentences_with_hardly_a_word_in_common_are_not_compared_by_word() -> None:
     lines, _ = text_changes("The cat sat on a mat.", "Prices rise by fifty percent!")
     assert all(len(line.pieces) == 1 and line.pieces[0].is_changed for line in lines)
 
 
-def test_a_very_long_text_is_cut_and_says_so() -> None:
+def test_a_very_long_text_is_cut_and_marked_as_cut() -> None:
     endless = "a. " * 10_000
     assert text_changes(endless, endless)[1]
 
@@ -61,7 +61,7 @@ def numbered(*numbers: int) -> str:
     return "\n".join(f"Line {number}" for number in numbers)
 
 
-def test_gaps_stand_for_what_is_the_same_before_between_and_behind_changes() -> None:
+def test_gaps_stand_for_unchanged_lines_before_between_and_after_changes() -> None:
     old = [*range(20)]
     new = [*old[:3], 33, *old[4:10], 100, *old[11:]]
     assert shown(numbered(*old), numbered(*new)) == [
@@ -90,12 +90,12 @@ def test_gaps_stand_for_what_is_the_same_before_between_and_behind_changes() -> 
         ("x one\nz", "y one", ["- [x] one", "- [z]", "+ [y] one"]),
     ],
 )
-def test_what_changed_in_a_line_is_marked_word_by_word(before: str, after: str, lines: list[str]) -> None:
+def test_changes_within_a_line_are_marked_word_by_word(before: str, after: str, lines: list[str]) -> None:
     assert shown(before, after) == lines
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "is_picked_apart"),
+    ("old", "new", "is_by_word"),
     [
         ("a b", "a x", True),
         ("a b", "a x y", False),
@@ -104,13 +104,11 @@ def test_what_changed_in_a_line_is_marked_word_by_word(before: str, after: str, 
         ("a b c", "a b x y z", False),
     ],
 )
-def test_lines_of_whose_words_and_gaps_a_sixth_is_shared_are_compared_by_word(
-    old: str, new: str, is_picked_apart: bool
-) -> None:
-    assert (shown(old, new) != [f"- [{old}]", f"+ [{new}]"]) is is_picked_apart
+def test_lines_that_share_a_sixth_of_words_and_gaps_are_compared_by_word(old: str, new: str, is_by_word: bool) -> None:
+    assert (shown(old, new) != [f"- [{old}]", f"+ [{new}]"]) is is_by_word
 
 
-def test_sentences_end_at_their_marks_in_any_writing_and_long_ones_are_cut_every_sixty_words() -> None:
+def test_sentences_end_at_punctuation_of_any_script_and_long_ones_are_cut_every_sixty_words() -> None:
     assert lines_of("One. Two! Three? Four… Five\nSix。七！八？九") == [
         "One.", "Two!", "Three?", "Four…", "Five", "Six。", "七！", "八？", "九",
     ]  # fmt: skip
@@ -121,7 +119,7 @@ def test_sentences_end_at_their_marks_in_any_writing_and_long_ones_are_cut_every
     assert " ".join(lines_of(" ".join(words))) == " ".join(words)
 
 
-def test_texts_of_more_than_four_thousand_lines_are_cut_and_said_to_be() -> None:
+def test_texts_of_more_than_four_thousand_lines_are_cut_and_marked_as_cut() -> None:
     full, more = numbered(*range(MOST_LINES)), numbered(*range(MOST_LINES + 1))
     assert text_changes(full, full) == ([], False) and text_changes(more, more) == ([], True)
     assert text_changes(full, more) == ([], True) == text_changes(more, full)

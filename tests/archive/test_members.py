@@ -1,4 +1,4 @@
-"""A volume walked past damage."""
+"""Reading the gzip members of a volume past damage."""
 
 import random
 import zlib
@@ -13,17 +13,17 @@ from gossamer.base.files import DiskFiles
 from gossamer.spool.codec import gzip_member
 
 
-class Closed(DiskFiles):
+class ForbiddenFiles(DiskFiles):
     """Files that may not be read."""
 
     def read(self, path: Path, offset: int = 0, length: int | None = None) -> bytes:
         raise PermissionError(13, "Permission denied", str(path))
 
 
-def test_F_X12_a_volume_that_may_not_be_read_is_damaged_once_and_not_for_ever(tmp_path: Path) -> None:
+def test_F_X12_a_volume_without_read_permission_is_reported_as_damaged_once(tmp_path: Path) -> None:
     volume = tmp_path / "a.warc.gz"
     volume.write_bytes(b"x" * 1000)
-    (found,) = islice(members(Closed(), volume), 5)
+    (found,) = islice(members(ForbiddenFiles(), volume), 5)
     assert isinstance(found, DamagedBytes) and (found.offset, found.length) == (0, 1000)
 
 
@@ -40,7 +40,7 @@ def row_of(path: Path, content: bytes, offset: int = 0) -> Row:
     return [(type(one), one.offset, one.length) for one in islice(members(FILES, path, offset), 50)]
 
 
-def test_whole_members_follow_each_other_from_any_of_them_on(tmp_path: Path) -> None:
+def test_undamaged_members_are_read_in_order_from_any_of_them_on(tmp_path: Path) -> None:
     large = random.Random(1).randbytes(3 * PIECE_BYTES)
     parts = [member(b"a"), member(large), member(b""), member(b"end")]
     starts = [sum(map(len, parts[:number])) for number in range(5)]
@@ -66,7 +66,7 @@ def test_a_member_that_holds_no_record_is_damage_of_its_own_length(tmp_path: Pat
              2 * PIECE_BYTES - 3, 2 * PIECE_BYTES + 7],
 )  # fmt: skip
 @pytest.mark.parametrize("fill", [b"x", b"\0", GZIP_MAGIC[:1], GZIP_MAGIC])
-def test_damage_reaches_up_to_the_next_whole_record_or_the_end(tmp_path: Path, size: int, fill: bytes) -> None:
+def test_damage_extends_to_the_next_undamaged_record_or_the_end(tmp_path: Path, size: int, fill: bytes) -> None:
     junk = (fill * size)[:size]
     length = len(member())
     found = row_of(tmp_path / "v", member() + junk + member() + member())
@@ -76,7 +76,7 @@ def test_damage_reaches_up_to_the_next_whole_record_or_the_end(tmp_path: Path, s
     assert last[1:] == (length, size) and last[0] in (DamagedBytes, Torn)
 
 
-def test_an_append_that_was_cut_off_is_torn_and_one_with_records_behind_it_is_damage(tmp_path: Path) -> None:
+def test_a_cut_append_at_the_end_is_torn_and_one_before_other_records_is_damage(tmp_path: Path) -> None:
     whole = member(random.Random(2).randbytes(600))
     for cut in (1, 5, 20, len(whole) - 1):
         assert row_of(tmp_path / "v", member() + whole[:cut]) == [
@@ -91,8 +91,8 @@ def test_an_append_that_was_cut_off_is_torn_and_one_with_records_behind_it_is_da
 
 
 @pytest.mark.parametrize("at", [-8, -5, -4, -1])
-def test_a_damaged_trailer_costs_its_record_and_nothing_within_it_is_taken_for_one(tmp_path: Path, at: int) -> None:
-    """A page may hold bytes that look like a record of ours."""
+def test_a_damaged_trailer_loses_its_record_and_nothing_inside_is_taken_for_a_record(tmp_path: Path, at: int) -> None:
+    """A page may contain bytes that look like one of our records."""
     inside = member(b"not a record of the volume")
     noise = random.Random(3).randbytes(1000)
     whole = bytearray(zlib_stored(b"WARC/1.1\r\n" + noise + inside + noise))
@@ -106,12 +106,12 @@ def test_a_damaged_trailer_costs_its_record_and_nothing_within_it_is_taken_for_o
 
 
 def zlib_stored(plain: bytes) -> bytes:
-    """A gzip member in which the bytes lie as they are."""
+    """A gzip member with the bytes stored uncompressed."""
     packer = zlib.compressobj(0, zlib.DEFLATED, 31)
     return packer.compress(plain) + packer.flush()
 
 
-def test_a_record_is_had_from_its_very_place_or_the_reason_is_said(tmp_path: Path) -> None:
+def test_a_record_is_read_from_its_exact_place_or_the_reason_is_given(tmp_path: Path) -> None:
     path = tmp_path / "v"
     bodies = [b"a", random.Random(4).randbytes(20 * PIECE_BYTES), b"c"]
     parts = [member(body) for body in bodies]
@@ -129,11 +129,11 @@ def test_a_record_is_had_from_its_very_place_or_the_reason_is_said(tmp_path: Pat
     with pytest.raises(ArchiveDamaged, match="there is no such volume"):
         member_at(FILES, tmp_path / "none", 0, 9)
     with pytest.raises(ArchiveDamaged, match=r"the disk cannot read it \(Permission denied\)"):
-        member_at(Closed(), path, 0, 9)
+        member_at(ForbiddenFiles(), path, 0, 9)
 
 
-class Watched(DiskFiles):
-    """Files that can be read in part, and remember how much was."""
+class WatchedFiles(DiskFiles):
+    """Files that are readable in part, and count the bytes read."""
 
     def __init__(self, unreadable: range = range(0)) -> None:
         self.unreadable, self.read_bytes = unreadable, 0
@@ -146,19 +146,19 @@ class Watched(DiskFiles):
         return piece
 
 
-def test_what_the_disk_cannot_read_is_passed_over_and_the_records_behind_it_are_found(tmp_path: Path) -> None:
+def test_unreadable_bytes_are_skipped_and_the_records_after_them_are_found(tmp_path: Path) -> None:
     first, last = member(random.Random(5).randbytes(10)), member(b"last")
     content = first + bytes(3 * PIECE_BYTES) + last
     (tmp_path / "v").write_bytes(content)
     bad = range(len(first), len(first) + 2 * PIECE_BYTES)
-    found = [(type(one), one.offset, one.length) for one in members(Watched(bad), tmp_path / "v")]
+    found = [(type(one), one.offset, one.length) for one in members(WatchedFiles(bad), tmp_path / "v")]
     assert found == [(Member, 0, len(first)), (DamagedBytes, len(first), 3 * PIECE_BYTES),
                      (Member, len(content) - len(last), len(last))]  # fmt: skip
 
 
-def test_looking_for_the_next_record_reads_little_more_than_it_passes_over(tmp_path: Path) -> None:
+def test_looking_for_the_next_record_reads_little_more_than_it_skips(tmp_path: Path) -> None:
     junk = (GZIP_MAGIC + b"\xff" * 60) * 20_000
     (tmp_path / "v").write_bytes(junk + member())
-    files = Watched()
+    files = WatchedFiles()
     assert [type(one) for one in members(files, tmp_path / "v")] == [DamagedBytes, Member]
     assert files.read_bytes < 2 * len(junk) + 10 * PIECE_BYTES

@@ -1,4 +1,4 @@
-"""Reading back: at a place, along a volume, and what is said of damage."""
+"""Reading back: at a place, along a volume, and how damage is reported."""
 
 import contextlib
 import os
@@ -21,7 +21,7 @@ FILES = DiskFiles()
 
 
 def never(volume, damage):
-    raise AssertionError(f"{volume} is whole, and {damage} was told")
+    raise AssertionError(f"{volume} is undamaged, but {damage} was reported")
 
 
 def archive_of(folder, captures):
@@ -52,7 +52,7 @@ def test_a_torn_end_is_reported_and_not_raised(tmp_path):
     assert list(ArchivePlaces(FILES, tmp_path).of(known[0].volume))[1:] == known[:2]
 
 
-def test_a_place_that_is_none_is_damage_and_not_a_crash(tmp_path):
+def test_an_invalid_place_is_damage_and_not_a_crash(tmp_path):
     (known,) = archive_of(tmp_path, [capture()])
     for wrong in (
         Place(known.volume, 1, known.offset + 1, known.length),
@@ -66,7 +66,7 @@ def test_a_place_that_is_none_is_damage_and_not_a_crash(tmp_path):
             read_capture(FILES, tmp_path, wrong)
 
 
-def test_F_P7_a_flipped_bit_is_found_or_changes_nothing(tmp_path):
+def test_F_P7_a_flipped_bit_is_detected_or_changes_nothing(tmp_path):
     chance = random.Random(7)
     written = [capture(n, body_of(n, 300)) for n in range(3)]
     known = archive_of(tmp_path, written)
@@ -82,7 +82,7 @@ def test_F_P7_a_flipped_bit_is_found_or_changes_nothing(tmp_path):
             assert read_capture(FILES, tmp_path, known[number]) == written[number]
 
 
-def test_only_metadata_kept_means_no_capture(tmp_path):
+def test_a_record_with_metadata_only_has_no_capture(tmp_path):
     volumes = Volumes(FILES, tmp_path, FakeClock(), silent)
     volumes.open()
     place = volumes.append(metadata_record(capture(), []))
@@ -90,13 +90,13 @@ def test_only_metadata_kept_means_no_capture(tmp_path):
     assert read_capture(FILES, tmp_path, place) is None
 
 
-def test_an_export_is_a_warc_file_again(tmp_path):
+def test_an_export_is_a_warc_file_with_the_same_bytes(tmp_path):
     known = archive_of(tmp_path / "archive", [capture(n) for n in range(4)])
     ((name, pieces),) = volumes_of(FILES, tmp_path / "archive", never)
     assert (name, b"".join(pieces)) == (known[0].volume, (tmp_path / "archive" / name).read_bytes())
 
 
-def test_an_export_leaves_a_torn_end_behind(tmp_path):
+def test_an_export_leaves_out_a_torn_end(tmp_path):
     known = archive_of(tmp_path, [capture(n) for n in range(3)])
     os.truncate(tmp_path / known[0].volume, known[2].offset + 10)
     ((_, pieces),) = volumes_of(FILES, tmp_path, never)
@@ -115,14 +115,14 @@ def test_an_export_leaves_a_torn_end_behind(tmp_path):
         (b"WARC/1.1\r\nWARC-Type: response\r\nContent-Length: 3\r\n\r\nabc", "the HTTP header does not end"),
     ],
 )
-def test_a_record_that_is_none_of_ours_is_refused_with_the_reason(plain, why):
+def test_an_invalid_record_is_refused_with_the_reason(plain, why):
     place = Place("gossamer-00000001-20231114221320.warc.gz", 3, 70, 80)
     with pytest.raises(ArchiveDamaged) as trouble:
         scanned(place, plain)
     assert why in str(trouble.value) and "at byte 70" in str(trouble.value)
 
 
-def test_what_a_record_is_about_is_known_without_reading_it_all():
+def test_the_url_of_a_record_is_known_without_reading_it_all():
     head = b"WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: http://a.test/\r\nContent-Length: 0\r\n\r\n"
     assert target_in(head) == ("response", "http://a.test/")
     assert target_in(b"WARC/1.1\r\nWARC-Type: warcinfo\r\nContent-Length: 0\r\n\r\n") == ("warcinfo", "")

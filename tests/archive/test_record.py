@@ -1,4 +1,4 @@
-"""Records: framed for any reader, and read back as they were written."""
+"""Records: readable by any WARC reader, and read back as they were written."""
 
 import gzip
 import hashlib
@@ -72,14 +72,14 @@ def test_a_capture_is_read_back_as_it_was_written(tmp_path_factory, written):
 
 
 @given(st.lists(st.tuples(header_names, header_text), max_size=8), st.integers(0, 99))
-def test_what_renaming_does_to_header_fields_can_be_undone(headers, size):
+def test_the_renaming_of_header_fields_can_be_undone(headers, size):
     stored = stored_fields(headers, size)
     assert list(original_fields(stored)) == headers
     assert not any(name.lower() == "transfer-encoding" for name, _ in stored)
     assert {value for name, value in stored if name.lower() == "content-length"} <= {str(size)}
 
 
-def test_other_readers_find_what_the_standard_asks_for():
+def test_other_readers_find_what_the_standard_requires():
     written = capture(
         body=b"abc",
         headers=(("Transfer-Encoding", "chunked"), ("Content-Length", "99"), ("X-Odd", "caf\xe9")),
@@ -110,21 +110,21 @@ def test_fastwarc_agrees_on_both_digests():
         assert record.reader.read() == written.body
 
 
-def test_odd_bytes_in_header_fields_are_not_changed():
+def test_unusual_bytes_in_header_fields_are_not_changed():
     record = response_record(capture(headers=(("X-Odd", "caf\xe9 \xc3\xa9 \x00\xff"),), reason="d\xe9j\xe0"))
     plain = gzip.decompress(record)
     assert b"X-Odd: caf\xe9 \xc3\xa9 \x00\xff\r\n" in plain
     assert b"HTTP/1.1 200 d\xe9j\xe0\r\n" in plain
 
 
-def test_a_line_break_in_a_header_field_begins_no_field_of_its_own(tmp_path):
+def test_a_line_break_in_a_header_field_does_not_begin_a_new_field(tmp_path):
     written = capture(headers=(("X-Folded", "one\r\n  two\nWARC-Type: warcinfo"),), reason="a\r\nb")
     read = read_back(tmp_path, response_record(written)).capture
     assert read.headers == (("X-Folded", "one two WARC-Type: warcinfo"),)
     assert read.reason == "a b"
 
 
-def test_the_same_capture_makes_the_same_record_and_another_one_another_id():
+def test_the_same_capture_makes_the_same_record_and_a_different_one_a_different_id():
     ids = set()
     for written in (capture(1), capture(2), capture(1, body=b"changed")):
         first, second = response_record(written), response_record(written)
@@ -134,12 +134,12 @@ def test_the_same_capture_makes_the_same_record_and_another_one_another_id():
     assert len(ids) == 3
 
 
-def test_a_digest_that_is_known_is_not_computed_again():
+def test_a_known_digest_is_not_computed_again():
     written = capture()
     assert response_record(written, hashlib.sha256(written.body).digest()) == response_record(written)
 
 
-def test_a_page_not_kept_leaves_its_head_digest_and_links(tmp_path):
+def test_a_page_without_a_stored_body_keeps_its_header_digest_and_links(tmp_path):
     written = capture(headers=(("X-Odd", "caf\xe9"), ("Content-Type", "text/html")))
     links = ["https://example.org/a", "https://example.org/b"]
     found = read_back(tmp_path, metadata_record(written, links))
@@ -154,7 +154,7 @@ def test_a_page_not_kept_leaves_its_head_digest_and_links(tmp_path):
     assert b"outlink: https://example.org/b\r\n" in record.content_stream().read()
 
 
-def test_a_volume_begins_with_who_made_it():
+def test_a_volume_begins_with_its_creator():
     record = next(iter(ArchiveIterator(BytesIO(warcinfo_record(VOLUME, START_AT, {"software": "gossamer"})))))
     assert record.rec_headers.get_header("WARC-Filename") == VOLUME
     assert b"software: gossamer\r\nformat: WARC File Format 1.1\r\n" in record.content_stream().read()
@@ -165,7 +165,7 @@ def original_of(written: Capture) -> Original:
 
 
 @pytest.mark.parametrize("status", [304, 200])
-def test_an_answer_without_its_body_refers_to_the_capture_that_has_it(tmp_path, status):
+def test_a_response_without_a_body_refers_to_the_capture_that_has_it(tmp_path, status):
     first = capture(1, b"<p>the body</p>")
     later = capture(
         1, b"" if status == 304 else first.body, status=status, fetched_at=first.fetched_at + 86_400_000_000
@@ -188,7 +188,7 @@ def test_an_answer_without_its_body_refers_to_the_capture_that_has_it(tmp_path, 
     assert again.digest == hashlib.sha256(first.body).digest()
 
 
-def test_a_true_length_stays_where_it_was_and_a_wrong_one_is_renamed():
+def test_a_correct_length_is_kept_and_a_wrong_one_is_renamed():
     true = (("Content-Length", "5"), ("X-Other", "y"))
     assert stored_fields(true, 5) == list(true)
     assert stored_fields(true[1:], 5) == list(true[1:])
@@ -205,7 +205,7 @@ def test_the_id_of_a_record_is_a_uuid_that_never_changes():
 
 
 def uuid_of(name: str) -> str:
-    """What a record is called: version 8 and the variant in a hash of its name."""
+    """The UUID of a record: a hash of its name with version 8 and the variant."""
     bits = xxhash.xxh3_128_intdigest(name.encode())
     bits = bits & ~(0xF << 76) | 8 << 76
     bits = bits & ~(0b11 << 62) | 0b10 << 62
@@ -225,7 +225,7 @@ def framed(lines: list[str], block: bytes) -> bytes:
     return head.encode() + b"\r\n" + block + b"\r\n\r\n"
 
 
-def test_a_response_is_written_to_the_letter():
+def test_a_response_is_written_byte_for_byte():
     block = b"HTTP/1.1 201 Made\r\nA: b\r\nX-Archive-Orig-Content-Length: 9\r\nContent-Length: 3\r\n\r\nabc"
     digest = hashlib.sha256(b"abc").hexdigest()
     written = capture(body=b"abc", status=201, reason="Made", headers=(("A", "b"), ("Content-Length", "9")),
@@ -250,7 +250,7 @@ def test_a_response_is_written_to_the_letter():
     ("status", "profile"), [(304, "server-not-modified"), (200, "identical-payload-digest"),
                           (404, "identical-payload-digest")],
 )  # fmt: skip
-def test_a_revisit_is_written_to_the_letter(status, profile):
+def test_a_revisit_is_written_byte_for_byte(status, profile):
     digest = hashlib.sha256(b"abc").digest()
     written = capture(body=b"", status=status, reason="", headers=(("A", "b"),), address="", took_s=0.0)
     block = f"HTTP/1.1 {status} \r\nA: b\r\n\r\n".encode()
@@ -268,7 +268,7 @@ def test_a_revisit_is_written_to_the_letter(status, profile):
     assert gzip.decompress(revisit_record(written, original)) == framed(expected, block)
 
 
-def test_what_is_left_of_a_page_whose_body_is_not_kept_is_written_to_the_letter():
+def test_the_metadata_of_a_page_without_a_stored_body_is_written_byte_for_byte():
     written = capture(body=b"abc", headers=(("A", "b\r\n c"),), address="", took_s=0.0)
     digest = hashlib.sha256(b"abc").hexdigest()
     block = (
@@ -283,7 +283,7 @@ def test_what_is_left_of_a_page_whose_body_is_not_kept_is_written_to_the_letter(
     assert gzip.decompress(metadata_record(written, ["http://b.test/", "http://c.test/"])) == framed(expected, block)
 
 
-def test_the_first_record_of_a_volume_is_written_to_the_letter():
+def test_the_first_record_of_a_volume_is_written_byte_for_byte():
     block = (
         b"software: x\r\nformat: WARC File Format 1.1\r\n"
         b"conformsTo: https://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/\r\n"
@@ -310,11 +310,11 @@ def test_the_first_record_of_a_volume_is_written_to_the_letter():
         ([], 3, []),
     ],
 )  # fmt: skip
-def test_header_fields_that_are_not_true_of_the_stored_body_are_renamed(headers, size, stored):
+def test_header_fields_that_do_not_fit_the_stored_body_are_renamed(headers, size, stored):
     assert stored_fields(headers, size) == stored and original_fields(stored) == tuple(headers)
 
 
-def test_the_fields_of_other_archives_stay_as_they_are():
+def test_header_fields_of_other_archives_are_not_changed():
     for fields in (
         [("x-archive-orig-content-length", "5"), ("Content-Length", "3")],
         [("Content-Length", "3")],

@@ -1,4 +1,4 @@
-"""Each record of a volume held against the catalogue: what is whole, what is not, and why."""
+"""Each record of a volume is compared with the catalogue: which are intact, which are not, and why."""
 
 import asyncio
 import hashlib
@@ -64,7 +64,7 @@ def whys(found: list[Whole | Finding]) -> list[str]:
     return [one.why if isinstance(one, Finding) else "" for one in found]
 
 
-def test_known_and_unknown_records_are_whole_and_the_first_of_a_volume_is_not_counted(tmp_path: Path) -> None:
+def test_known_and_unknown_records_are_intact_and_the_first_of_a_volume_is_not_counted(tmp_path: Path) -> None:
     places = archived(tmp_path / "archive", [response_record(capture(n, BODY)) for n in range(4)])
     entered(tmp_path, [kept_at(places[0]), kept_at(places[2], 2)])
     assert found_in(tmp_path, places[0].volume) == [Whole(), Whole(is_known=False), Whole(), Whole(is_known=False)]
@@ -99,7 +99,7 @@ TRACE = metadata_record(capture(0, BODY), [])
         (gzip_member(b"WARC/1.1\r\nWARC-Type: x"), {}, "not one of our records (it has no WARC header)"),
     ],
 )  # fmt: skip
-def test_a_record_that_is_not_the_one_of_the_catalogue_is_named_with_the_reason(
+def test_a_record_that_differs_from_the_catalogue_is_reported_with_the_reason(
     tmp_path: Path, record: bytes, changed: dict[str, Any], why: str
 ) -> None:
     (place,) = archived(tmp_path / "archive", [record])
@@ -114,7 +114,7 @@ def test_a_record_that_is_not_the_one_of_the_catalogue_is_named_with_the_reason(
     assert (unknown.url, unknown.fetched_at) == ("", None)
 
 
-def test_a_revisit_whose_original_is_in_the_catalogue_is_whole(tmp_path: Path) -> None:
+def test_a_revisit_whose_original_is_in_the_catalogue_is_intact(tmp_path: Path) -> None:
     first = response_record(capture(0, BODY, fetched_at=START_AT - 9))
     places = archived(tmp_path / "archive", [first, REVISIT])
     before = kept_at(places[0], fetched_at=START_AT - 9, capture_id="before")
@@ -122,7 +122,7 @@ def test_a_revisit_whose_original_is_in_the_catalogue_is_whole(tmp_path: Path) -
     assert found_in(tmp_path, places[0].volume) == [Whole(), Whole()]
 
 
-def test_a_volume_that_is_missing_empty_or_cut_is_damage_of_every_record_it_held(tmp_path: Path) -> None:
+def test_a_missing_empty_or_cut_volume_damages_every_record_in_it(tmp_path: Path) -> None:
     places = archived(tmp_path / "archive", [response_record(capture(n, BODY)) for n in range(2)])
     entered(tmp_path, [kept_at(places[0]), kept_at(places[1], 1)])
     path = tmp_path / "archive" / places[0].volume
@@ -143,7 +143,7 @@ def test_a_volume_that_is_missing_empty_or_cut_is_damage_of_every_record_it_held
     assert whys(found_in(tmp_path, "gossamer-00000009-20231114221320.warc.gz")) == []
 
 
-def test_damage_that_the_catalogue_does_not_know_is_named_with_its_place(tmp_path: Path) -> None:
+def test_damage_outside_the_catalogue_is_reported_with_its_place(tmp_path: Path) -> None:
     places = archived(tmp_path / "archive", [response_record(capture(n, BODY)) for n in range(4)])
     entered(tmp_path, [kept_at(places[0]), kept_at(places[2], 2)])
     path = tmp_path / "archive" / places[0].volume
@@ -158,10 +158,10 @@ def test_damage_that_the_catalogue_does_not_know_is_named_with_its_place(tmp_pat
     path.write_bytes(bytes(whole) + b"not gzip")
     assert [type(one) for one in found_in(tmp_path, path.name)][:4] == [Whole, Finding, Whole, Whole]
     path.write_bytes(bytes(whole[:-3]))
-    assert [type(one) for one in found_in(tmp_path, path.name)] == [Whole, Finding, Whole], "a torn end is no damage"
+    assert [type(one) for one in found_in(tmp_path, path.name)] == [Whole, Finding, Whole], "a torn end is not damage"
 
 
-def test_places_follow_the_catalogue_and_the_volume_beyond_it(tmp_path: Path) -> None:
+def test_places_come_from_the_catalogue_and_then_from_the_rest_of_the_volume(tmp_path: Path) -> None:
     places = archived(tmp_path / "archive", [response_record(capture(n, BODY)) for n in range(5)])
     volume = places[0].volume
     first = Place(volume, 0, 0, places[0].offset)
@@ -179,7 +179,7 @@ def test_places_follow_the_catalogue_and_the_volume_beyond_it(tmp_path: Path) ->
     assert known.volumes() == []
 
 
-def test_a_record_of_a_page_whose_body_is_not_kept_is_read_back(tmp_path: Path) -> None:
+def test_a_record_of_a_page_without_a_stored_body_is_read_back(tmp_path: Path) -> None:
     one = capture(0, BODY, headers=(("A", " b"), ("C", "d: e")), status=404, reason="Not Found")
     (place,) = archived(tmp_path / "archive", [metadata_record(one, ["http://b.test/", "http://c.test/"])])
     trace = read_record(FILES, tmp_path / "archive", place).trace
@@ -197,7 +197,7 @@ def test_a_record_of_a_page_whose_body_is_not_kept_is_read_back(tmp_path: Path) 
     assert [one.place.number for one in later] == [7]  # type: ignore[union-attr]
 
 
-def test_records_that_a_copy_holds_whole_are_put_back_and_no_others(tmp_path: Path) -> None:
+def test_only_records_that_are_intact_in_the_copy_are_restored(tmp_path: Path) -> None:
     places = archived(tmp_path / "archive", [response_record(capture(n, BODY)) for n in range(4)])
     entered(tmp_path, [kept_at(place, n) for n, place in enumerate(places)])
     path = tmp_path / "archive" / places[0].volume
@@ -223,7 +223,7 @@ def test_records_that_a_copy_holds_whole_are_put_back_and_no_others(tmp_path: Pa
     assert sorted(one.name for one in (tmp_path / "archive").iterdir()) == [path.name]
 
 
-def test_a_file_is_written_of_parts_of_others_with_zeros_where_there_is_nothing(tmp_path: Path) -> None:
+def test_a_file_is_written_from_parts_of_others_with_zeros_for_missing_bytes(tmp_path: Path) -> None:
     (tmp_path / "one").write_bytes(b"0123456789")
     (tmp_path / "new").write_bytes(b"before")
     write_spans(

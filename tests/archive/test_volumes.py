@@ -29,7 +29,7 @@ def opened(folder: Path, files: Files | None = None, tell=silent, roll_at_bytes:
 
 
 def kept_in(folder: Path) -> list[Capture]:
-    """Every capture of every volume, each of which must be whole for three readers."""
+    """Every capture of every volume; each volume must be valid for three readers."""
     files, found = DiskFiles(), []
     for name in volumes_in(files, folder):
         whole = list(scan(files, folder, name))
@@ -41,7 +41,7 @@ def kept_in(folder: Path) -> list[Capture]:
     return found
 
 
-def test_what_was_appended_is_read_back_from_its_place(tmp_path):
+def test_an_appended_record_is_read_back_from_its_place(tmp_path):
     volumes = opened(tmp_path)
     written = [capture(n, body_of(n)) for n in range(5)]
     places = [volumes.append(response_record(one)) for one in written]
@@ -52,7 +52,7 @@ def test_what_was_appended_is_read_back_from_its_place(tmp_path):
     assert kept_in(tmp_path) == written
 
 
-def test_nothing_is_made_before_the_first_append(tmp_path):
+def test_no_file_is_created_before_the_first_append(tmp_path):
     volumes = opened(tmp_path / "archive")
     volumes.sync()
     volumes.close()
@@ -60,8 +60,8 @@ def test_nothing_is_made_before_the_first_append(tmp_path):
 
 
 def test_a_full_volume_is_followed_by_the_next(tmp_path):
-    told = []
-    volumes = opened(tmp_path, roll_at_bytes=1500, tell=lambda event, **facts: told.append(event))
+    events = []
+    volumes = opened(tmp_path, roll_at_bytes=1500, tell=lambda event, **facts: events.append(event))
     written = [capture(n, os.urandom(300)) for n in range(12)]
     places = [volumes.append(response_record(one)) for one in written]
     volumes.close()
@@ -70,12 +70,12 @@ def test_a_full_volume_is_followed_by_the_next(tmp_path):
     assert sorted({place.volume for place in places}) == names
     assert all((tmp_path / name).stat().st_size <= 1500 for name in names)
     assert kept_in(tmp_path) == written
-    assert told.count("volume.opened") == len(names)
-    assert told.count("volume.rolled") == len(names) - 1
-    assert told.count("archive.appended") == 12
+    assert events.count("volume.opened") == len(names)
+    assert events.count("volume.rolled") == len(names) - 1
+    assert events.count("archive.appended") == 12
 
 
-def test_a_group_lies_where_its_records_would_lie_one_by_one(tmp_path):
+def test_a_group_is_placed_as_its_records_would_be_one_by_one(tmp_path):
     records = [response_record(capture(n, os.urandom(size))) for n, size in enumerate((300, 300, 300, 3000, 10, 700))]
     one_by_one, together = opened(tmp_path / "one", roll_at_bytes=1500), opened(tmp_path / "all", roll_at_bytes=1500)
     places = [one_by_one.append(record) for record in records]
@@ -87,7 +87,7 @@ def test_a_group_lies_where_its_records_would_lie_one_by_one(tmp_path):
     assert kept_in(tmp_path / "all") == kept_in(tmp_path / "one")
 
 
-def test_F_P5_a_group_for_which_there_is_no_room_is_undone_over_all_its_volumes(tmp_path):
+def test_F_P5_a_group_that_does_not_fit_on_the_disk_is_undone_in_all_its_volumes(tmp_path):
     files = FaultyFiles(DiskFiles(), room_bytes=4000)
     volumes = opened(tmp_path, files, roll_at_bytes=1500)
     volumes.append(response_record(capture(0)))
@@ -111,7 +111,7 @@ def test_a_record_larger_than_a_volume_gets_a_volume(tmp_path):
     assert kept_in(tmp_path) == written
 
 
-def test_a_second_start_begins_a_new_volume_whatever_the_clock_says(tmp_path):
+def test_a_second_start_begins_a_new_volume_even_if_the_clock_was_set(tmp_path):
     for number in range(3):
         volumes = opened(tmp_path)
         volumes.append(response_record(capture(number)))
@@ -120,7 +120,7 @@ def test_a_second_start_begins_a_new_volume_whatever_the_clock_says(tmp_path):
     assert len(kept_in(tmp_path)) == 3
 
 
-def test_F_P4_a_record_cut_at_every_byte_is_taken_off_to_the_last_whole_one(tmp_path):
+def test_F_P4_a_record_cut_at_any_byte_is_removed_up_to_the_last_complete_one(tmp_path):
     folder = tmp_path / "archive"
     volumes = opened(folder)
     written = [capture(n, body_of(n)) for n in range(3)]
@@ -139,7 +139,7 @@ def test_F_P4_a_record_cut_at_every_byte_is_taken_off_to_the_last_whole_one(tmp_
     assert kept_in(folder) == written[:2]
 
 
-def test_F_P4_a_volume_cut_in_its_first_record_goes_away(tmp_path):
+def test_F_P4_a_volume_cut_in_its_first_record_is_deleted(tmp_path):
     volumes = opened(tmp_path)
     place = volumes.append(response_record(capture()))
     volumes.close()
@@ -166,7 +166,7 @@ def test_records_after_a_cut_go_to_a_new_volume(tmp_path):
     assert kept_in(tmp_path) == [capture(1), capture(3)]
 
 
-def test_garbage_that_was_never_acknowledged_is_cut_even_with_whole_records_behind_it(tmp_path):
+def test_unacknowledged_garbage_is_cut_even_with_complete_records_after_it(tmp_path):
     volumes = opened(tmp_path)
     places = [volumes.append(response_record(capture(n))) for n in range(4)]
     volumes.close()
@@ -214,7 +214,7 @@ def append_all(volumes: Volumes, captures: list[Capture]) -> list[Place]:
 
 
 def groups_through(folder: Path, files: FaultyFiles, groups: list[list[Capture]], small: int) -> list[Place]:
-    """Write groups as the journey does: all of a group or none of it, and again after each failure."""
+    """Write groups as the journey does: all of a group or none of it, and retry after each failure."""
     volumes = opened(folder, files, roll_at_bytes=small)
     safe: list[Place] = []
     for group in groups:
@@ -229,7 +229,7 @@ def groups_through(folder: Path, files: FaultyFiles, groups: list[list[Capture]]
             safe.extend(places)
             break
         else:
-            pytest.fail("a group did not get through")
+            pytest.fail("a group was not written")
     volumes.close()
     return safe
 
@@ -237,7 +237,7 @@ def groups_through(folder: Path, files: FaultyFiles, groups: list[list[Capture]]
 @pytest.mark.parametrize(
     ("code", "written_bytes"), [(errno.ENOSPC, 0), (errno.ENOSPC, 3), (errno.EDQUOT, 200), (errno.EIO, 200)]
 )
-def test_F_P5_no_room_at_write_k_leaves_every_synced_record_and_no_torn_one(tmp_path, code, written_bytes):
+def test_F_P5_a_full_disk_at_any_write_leaves_every_synced_record_and_no_torn_one(tmp_path, code, written_bytes):
     groups = [[capture(3 * g + n, os.urandom(150)) for n in range(3)] for g in range(3)]
     written = [one for group in groups for one in group]
     calls = FaultyFiles(DiskFiles())
@@ -274,7 +274,7 @@ def test_F_P5_a_cut_that_fails_too_leaves_the_torn_end_to_the_next_start(tmp_pat
     assert kept_in(tmp_path) == [capture(0), capture(1), capture(3)]
 
 
-def test_F_P5_a_disk_of_n_bytes_fills_and_goes_on_when_it_grows(tmp_path):
+def test_F_P5_writing_continues_when_a_full_disk_grows(tmp_path):
     files = FaultyFiles(DiskFiles(), room_bytes=4000)
     volumes = opened(tmp_path, files)
     safe, number = [], 0
@@ -289,7 +289,7 @@ def test_F_P5_a_disk_of_n_bytes_fills_and_goes_on_when_it_grows(tmp_path):
         safe.append(place)
         number += 1
     assert number >= 3
-    for _ in range(20):  # the journey keeps trying
+    for _ in range(20):  # the journey retries
         with pytest.raises(DiskFull):
             volumes.append(response_record(capture(99, os.urandom(2500))))
     assert not room_left(files, tmp_path, 2000)
@@ -301,7 +301,7 @@ def test_F_P5_a_disk_of_n_bytes_fills_and_goes_on_when_it_grows(tmp_path):
     assert all(read_capture(files, tmp_path, place) for place in safe)
 
 
-def test_F_P5_retrying_on_a_full_disk_leaves_no_row_of_stubs(tmp_path):
+def test_F_P5_retrying_on_a_full_disk_leaves_no_series_of_empty_volumes(tmp_path):
     files = FaultyFiles(DiskFiles(), room_bytes=1500)
     volumes = opened(tmp_path, files)
     for _ in range(10):
@@ -326,7 +326,7 @@ def test_F_P6_after_a_failed_sync_nothing_since_the_last_one_is_trusted(tmp_path
     assert kept_in(tmp_path) == [capture(1), capture(2)]
 
 
-def test_an_undone_number_is_never_given_again(tmp_path):
+def test_the_serial_of_an_undone_volume_is_never_used_again(tmp_path):
     volumes = opened(tmp_path)
     first = volumes.append(response_record(capture(1)))
     volumes.sync()
@@ -339,7 +339,7 @@ def test_an_undone_number_is_never_given_again(tmp_path):
     assert kept_in(tmp_path) == [capture(1), capture(3)]
 
 
-def test_going_back_crosses_volumes(tmp_path):
+def test_going_back_works_across_volumes(tmp_path):
     volumes = opened(tmp_path, roll_at_bytes=1200)
     volumes.append(response_record(capture(0, os.urandom(300))))
     volumes.sync()
@@ -370,7 +370,7 @@ def tiny_disk(tmp_path):
     subprocess.run(["umount", str(place)], check=True)
 
 
-def test_F_P5_a_real_disk_fills_and_goes_on_when_there_is_room(tiny_disk):
+def test_F_P5_writing_to_a_full_real_disk_continues_when_there_is_room(tiny_disk):
     ballast = tiny_disk / "ballast"
     ballast.write_bytes(bytes(100_000))
     folder, safe = tiny_disk / "archive", []
@@ -414,7 +414,7 @@ def open_files(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("on", ["append", "sync", "cut", "appender"])
-def test_whatever_fails_no_volume_stays_open(tmp_path: Path, on: str) -> None:
+def test_no_volume_stays_open_after_any_failure(tmp_path: Path, on: str) -> None:
     groups = [[capture(3 * g + n, os.urandom(150)) for n in range(3)] for g in range(3)]
     for k in (1, 2, 3):
         folder = tmp_path / f"{on}-{k}"
@@ -430,7 +430,7 @@ def test_whatever_fails_no_volume_stays_open(tmp_path: Path, on: str) -> None:
     assert open_files(tmp_path) == []
 
 
-def told(story: Callable[[Tell], object]) -> list[tuple[str, dict[str, object]]]:
+def events_of(story: Callable[[Tell], object]) -> list[tuple[str, dict[str, object]]]:
     events: list[tuple[str, dict[str, object]]] = []
 
     def tell(event: str, **facts: object) -> None:
@@ -440,7 +440,7 @@ def told(story: Callable[[Tell], object]) -> list[tuple[str, dict[str, object]]]
     return events
 
 
-def test_what_becomes_of_volumes_is_told(tmp_path: Path) -> None:
+def test_opening_rolling_syncing_and_cutting_volumes_is_reported(tmp_path: Path) -> None:
     records = [response_record(capture(n, os.urandom(400))) for n in range(3)]
 
     def writing(tell: Tell) -> None:
@@ -452,7 +452,7 @@ def test_what_becomes_of_volumes_is_told(tmp_path: Path) -> None:
         volumes.back_to(mark)
         volumes.close()
 
-    events = told(writing)
+    events = events_of(writing)
     one, two, three = (f"gossamer-0000000{number}-20231114221320.warc.gz" for number in (1, 2, 3))
     written = [
         [
@@ -467,7 +467,7 @@ def test_what_becomes_of_volumes_is_told(tmp_path: Path) -> None:
     assert events == [*written[0], *written[1], *written[2][:-1], *undone]
 
 
-def test_what_is_found_at_a_start_is_told_and_returned(tmp_path: Path) -> None:
+def test_cuts_and_damage_found_at_start_are_reported_and_returned(tmp_path: Path) -> None:
     volumes = opened(tmp_path)
     places = append_all(volumes, [capture(n, os.urandom(300)) for n in range(3)])
     volumes.close()
@@ -479,19 +479,21 @@ def test_what_is_found_at_a_start_is_told_and_returned(tmp_path: Path) -> None:
     def start(content: bytes, acknowledged: ArchiveEnd | None) -> tuple[Recovered, list[tuple[str, dict[str, object]]]]:
         path.write_bytes(content)
         found: list[Recovered] = []
-        events = told(lambda tell: found.append(Volumes(DiskFiles(), tmp_path, FakeClock(), tell).open(acknowledged)))
+        events = events_of(
+            lambda tell: found.append(Volumes(DiskFiles(), tmp_path, FakeClock(), tell).open(acknowledged))
+        )
         return found[0], events
 
     assert start(whole, None) == (Recovered(path.name), [])
     assert start(whole, ArchiveEnd(path.name, 4, end)) == (Recovered(path.name), [])
     cut = Cut(path.name, end, 7)
-    told_of = {"volume": path.name, "offset": end, "removed_bytes": 7}
+    details = {"volume": path.name, "offset": end, "removed_bytes": 7}
     for acknowledged in (
         None,
         ArchiveEnd(path.name, 4, end),
         ArchiveEnd(path.name, 2, places[0].offset + places[0].length),
     ):
-        assert start(whole + whole[:7], acknowledged) == (Recovered(path.name, (cut,)), [("volume.cut", told_of)])
+        assert start(whole + whole[:7], acknowledged) == (Recovered(path.name, (cut,)), [("volume.cut", details)])
         assert path.read_bytes() == whole
     broken = bytearray(whole)
     broken[places[1].offset + 20] ^= 255
