@@ -1,4 +1,4 @@
-"""Digests of a store of facts and of a file of links: equal for equal content, in whatever order it was written."""
+"""Digests of a store of facts and of a file of links: equal for equal content, written in any order."""
 
 import sqlite3
 from contextlib import closing
@@ -13,7 +13,7 @@ from gossamer.views.links.store import links_in
 
 
 def facts_digest(store: Store) -> str:
-    """Provenance included."""
+    """Of all facts, provenance included."""
     hashes = [xxhash.xxh3_128_intdigest(f"{quad} .\n".encode()) for quad in store.quads_for_pattern(None, None, None)]
     return f"{sum(hashes) % (1 << 128):032x}-{len(hashes)}"
 

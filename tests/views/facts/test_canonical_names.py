@@ -1,4 +1,4 @@
-"""Queries find names however they are spelt; exactly as spelt when that is asked for."""
+"""Queries find every spelling of a name, or only the exact spelling when that is requested."""
 
 import asyncio
 import json
@@ -51,18 +51,18 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def asked(root: Path, *queries: str, **choices: object) -> list[SparqlResult]:
-    async def scene() -> list[SparqlResult]:
+    async def ask_all() -> list[SparqlResult]:
         facts = FactFiles(lambda: root / "checkpoints", lambda: root / "graph" / SOURCES)
         parts = (DiskFiles(), SystemProcesses(), SystemClock(), silent)
         async with QueryPool(facts, QueryLimits(1, time_s=60), *parts) as pool:
             return [await pool.ask(query, JSON, **choices) for query in queries]  # type: ignore[arg-type]
 
-    return asyncio.run(scene())
+    return asyncio.run(ask_all())
 
 
 def values(result: SparqlResult) -> list[str]:
-    told = json.loads(result.body)
-    return sorted(cell["value"] for row in told["results"]["bindings"] for cell in row.values())
+    answer = json.loads(result.body)
+    return sorted(cell["value"] for row in answer["results"]["bindings"] for cell in row.values())
 
 
 def test_either_spelling_of_schema_org_finds_what_pages_state_in_both(facts: Path) -> None:
@@ -81,28 +81,28 @@ def test_either_spelling_of_schema_org_finds_what_pages_state_in_both(facts: Pat
     assert values(counts[0]) == ["1"]
 
 
-def test_exact_names_are_matched_as_they_are_spelt(facts: Path) -> None:
+def test_exact_names_match_only_their_own_spelling(facts: Path) -> None:
     secure, plain = asked(
         facts, *(f"SELECT ?x {{ ?x a <{space}Person> }}" for space in (NEW, OLD)), has_exact_names=True
     )
     assert values(secure) == [] and len(values(plain)) == 2
 
 
-def test_the_spelling_of_the_page_can_be_asked_for(facts: Path) -> None:
+def test_a_query_can_ask_for_the_spelling_on_the_page(facts: Path) -> None:
     spelling = "<urn:gossamer:spelling>(?page, ?x, ?p, ?o)"
-    [told] = asked(facts, f'SELECT ?page {{ GRAPH ?page {{ ?x ?p ?o }} FILTER(CONTAINS({spelling}, "{NEW}name")) }}')
-    assert values(told) == ["https://two.test/"]
+    [result] = asked(facts, f'SELECT ?page {{ GRAPH ?page {{ ?x ?p ?o }} FILTER(CONTAINS({spelling}, "{NEW}name")) }}')
+    assert values(result) == ["https://two.test/"]
     [unbound] = asked(facts, f"SELECT ?y {{ GRAPH <https://one.test/> {{ ?x ?p ?o }} BIND({spelling} AS ?y) }}")
     assert values(unbound) == []
 
 
-def test_a_string_that_looks_like_a_variant_is_pointed_out(facts: Path) -> None:
-    [told] = asked(facts, f'SELECT ?p {{ ?x ?p ?o FILTER STRSTARTS(STR(?p), "{NEW}") }}')
-    assert values(told) == []
-    assert told.notes == (f"The string “{NEW}” is compared as written; the canonical name is {OLD}.",)
+def test_a_string_that_looks_like_a_variant_is_noted(facts: Path) -> None:
+    [result] = asked(facts, f'SELECT ?p {{ ?x ?p ?o FILTER STRSTARTS(STR(?p), "{NEW}") }}')
+    assert values(result) == []
+    assert result.notes == (f"The string “{NEW}” is compared as written; the canonical name is {OLD}.",)
 
 
-def test_a_page_has_one_name_whoever_speaks_of_it(facts: Path) -> None:
+def test_a_page_has_one_name_on_all_pages_that_mention_it(facts: Path) -> None:
     uber = "https://drei.test/über"
     own, others, graph, named, encoded = asked(
         facts,
@@ -118,17 +118,17 @@ def test_a_page_has_one_name_whoever_speaks_of_it(facts: Path) -> None:
     assert values(by_parameter) == values(own)
 
 
-def test_a_mistake_is_told_of_the_text_that_was_typed(facts: Path) -> None:
+def test_a_syntax_error_is_located_in_the_query_as_typed(facts: Path) -> None:
     query = f"SELECT ?x {{ ?x a <{NEW}Person> . ?x a ; }}"
-    words = set()
+    messages = set()
     for has_exact_names in (False, True):
-        with pytest.raises(QueryRefused, match="column") as told:
+        with pytest.raises(QueryRefused, match="column") as refused:
             asked(facts, query, has_exact_names=has_exact_names)
-        words.add(str(told.value))
-    assert len(words) == 1
+        messages.add(str(refused.value))
+    assert len(messages) == 1
 
 
-def test_rewriting_touches_nothing_but_names() -> None:
+def test_rewriting_changes_only_names() -> None:
     query = f"SELECT * {{ ?x ?p \"<{NEW}a>\" . # <{NEW}b>\n FILTER(?a <?b && ?c> 1) ?x <{NEW}c> '{NEW}' }}"
     assert canonical_query(query).query == query.replace(f"<{NEW}c>", f"<{OLD}c>")
     plain = "PREFIX ex: <http://a.test/> SELECT * { ex:b%20c ?p <http://a.test/%20> }"
@@ -137,12 +137,12 @@ def test_rewriting_touches_nothing_but_names() -> None:
     assert canonical_query(coded).query == coded.replace("ex:%C3%BC", "<http://a.test/ü>")
 
 
-def as_before(folder: Path) -> None:
-    """Turns a store into one of the version before."""
+def make_outdated(folder: Path) -> None:
+    """Turns a store into one of the previous format version."""
     (folder / FORMAT).unlink()
 
 
-def test_facts_of_an_older_version_are_refused_and_made_again(tmp_path: Path) -> None:
+def test_facts_of_an_older_version_are_refused_and_rebuilt(tmp_path: Path) -> None:
     files, live, copies = DiskFiles(), tmp_path / "graph", tmp_path / "checkpoints"
     with Graph(live, files, SystemClock(), silent) as graph:
         LocalFacts(graph, live, files, silent).commit(b"[1,2]", [facts_of(*page) for page in PAGES.items()])
@@ -150,7 +150,7 @@ def test_facts_of_an_older_version_are_refused_and_made_again(tmp_path: Path) ->
     checkpoint = newest(files, copies)
     assert checkpoint is not None
     for folder in (live, checkpoint.folder):
-        as_before(folder)
+        make_outdated(folder)
         with pytest.raises(ViewDamaged, match=r"format 1, and this version of Gossamer reads 2.*gossamer rebuild"):
             opened(folder)
     with pytest.raises(ViewDamaged, match="gossamer rebuild"):

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from tests.views.digests import facts_digest
-from tests.views.facts.pages import thing
+from tests.views.facts.pages import entity_page
 
 from gossamer.base.clock import SECOND
 from gossamer.base.files import DiskFiles
@@ -13,49 +13,49 @@ from gossamer.views.facts.store import Graph, opened
 FILES = DiskFiles()
 
 
-def scene(tmp_path: Path) -> tuple[Graph, Checkpoints, FakeClock, Path]:
+def setup(tmp_path: Path) -> tuple[Graph, Checkpoints, FakeClock, Path]:
     clock = FakeClock()
     folder = tmp_path / "checkpoints"
     return Graph(tmp_path / "live", FILES, clock, silent), Checkpoints(folder, FILES, clock, silent), clock, folder
 
 
-def test_a_checkpoint_holds_what_the_live_store_held_and_can_be_read_beside_it(tmp_path: Path) -> None:
-    graph, checkpoints, clock, folder = scene(tmp_path)
+def test_a_checkpoint_keeps_the_facts_of_its_time_and_is_read_while_the_live_store_changes(tmp_path: Path) -> None:
+    graph, checkpoints, clock, folder = setup(tmp_path)
     with graph:
         assert newest(FILES, folder) is None
-        graph.replace([thing(number) for number in range(20)])
+        graph.replace([entity_page(number) for number in range(20)])
         made = checkpoints.make(graph)
         assert made is not None and made == newest(FILES, folder)
         assert made.as_of == clock.now()
         before = facts_digest(graph.store)
-        graph.replace([thing(99)])
+        graph.replace([entity_page(99)])
         assert facts_digest(opened(made.folder)) == before != facts_digest(graph.store)
 
 
-def test_two_are_kept_and_a_reader_of_the_older_one_goes_on(tmp_path: Path) -> None:
-    graph, checkpoints, clock, folder = scene(tmp_path)
+def test_two_checkpoints_are_kept_and_a_reader_of_the_older_one_is_not_disturbed(tmp_path: Path) -> None:
+    graph, checkpoints, clock, folder = setup(tmp_path)
     with graph:
-        graph.replace([thing(0)])
+        graph.replace([entity_page(0)])
         first = checkpoints.make(graph)
         assert first is not None
         reader = opened(first.folder)
         clock.advance(30)
-        graph.replace([thing(1)])
+        graph.replace([entity_page(1)])
         checkpoints.make(graph)
         assert first.folder.is_dir()
         assert len(list(reader)) == 22
         for number in range(2, 6):
             clock.advance(30)
-            graph.replace([thing(number)])
+            graph.replace([entity_page(number)])
             checkpoints.make(graph)
         assert len([name for name in FILES.names(folder) if name.startswith("facts-")]) == KEPT
         assert not first.folder.exists()
 
 
-def test_nothing_is_copied_when_nothing_has_changed_but_the_facts_are_known_to_be_fresh(tmp_path: Path) -> None:
-    graph, checkpoints, clock, folder = scene(tmp_path)
+def test_an_unchanged_graph_is_not_copied_but_its_checkpoint_becomes_current(tmp_path: Path) -> None:
+    graph, checkpoints, clock, folder = setup(tmp_path)
     with graph:
-        graph.replace([thing(0)])
+        graph.replace([entity_page(0)])
         made = checkpoints.make(graph)
         assert made is not None
         clock.advance(300)
@@ -65,8 +65,8 @@ def test_nothing_is_copied_when_nothing_has_changed_but_the_facts_are_known_to_b
         assert (present.folder, present.as_of) == (made.folder, clock.now())
 
 
-def test_one_is_due_every_thirty_seconds_at_most(tmp_path: Path) -> None:
-    graph, checkpoints, clock, folder = scene(tmp_path)
+def test_a_checkpoint_is_due_every_thirty_seconds_at_most(tmp_path: Path) -> None:
+    graph, checkpoints, clock, folder = setup(tmp_path)
     with graph:
         assert checkpoints.is_due()
         checkpoints.make(graph)
@@ -78,11 +78,11 @@ def test_one_is_due_every_thirty_seconds_at_most(tmp_path: Path) -> None:
         assert checkpoints.is_due()
 
 
-def test_a_clock_that_steps_back_does_not_hide_the_newest(tmp_path: Path) -> None:
-    graph, checkpoints, clock, folder = scene(tmp_path)
+def test_setting_the_clock_back_does_not_hide_the_newest_checkpoint(tmp_path: Path) -> None:
+    graph, checkpoints, clock, folder = setup(tmp_path)
     with graph:
         checkpoints.make(graph)
-        graph.replace([thing(0)])
+        graph.replace([entity_page(0)])
         clock.advance(-86_400)
         assert checkpoints.is_due()
         made = checkpoints.make(graph)
@@ -90,8 +90,8 @@ def test_a_clock_that_steps_back_does_not_hide_the_newest(tmp_path: Path) -> Non
         assert newest(FILES, folder) == made
 
 
-def test_what_a_kill_left_half_made_is_never_read_and_swept_away(tmp_path: Path) -> None:
-    graph, checkpoints, clock, folder = scene(tmp_path)
+def test_a_half_made_checkpoint_is_never_read_and_is_deleted(tmp_path: Path) -> None:
+    graph, checkpoints, clock, folder = setup(tmp_path)
     with graph:
         FILES.make_folder(folder / f"making-{clock.now() - SECOND:020}")
         assert newest(FILES, folder) is None
@@ -99,10 +99,10 @@ def test_what_a_kill_left_half_made_is_never_read_and_swept_away(tmp_path: Path)
         assert [name[:6] for name in FILES.names(folder)] == ["facts-"]
 
 
-def test_a_restarted_maker_copies_once_since_it_cannot_know(tmp_path: Path) -> None:
-    graph, checkpoints, clock, folder = scene(tmp_path)
+def test_after_a_restart_the_first_checkpoint_is_always_a_copy(tmp_path: Path) -> None:
+    graph, checkpoints, clock, folder = setup(tmp_path)
     with graph:
-        graph.replace([thing(0)])
+        graph.replace([entity_page(0)])
         checkpoints.make(graph)
     clock.advance(60)
     again = Checkpoints(folder, FILES, clock, silent)
@@ -111,20 +111,20 @@ def test_a_restarted_maker_copies_once_since_it_cannot_know(tmp_path: Path) -> N
         assert again.make(reopened) is None
 
 
-def test_the_rename_is_told_right_after_it_happened(tmp_path: Path) -> None:
-    there: list[bool] = []
+def test_the_rename_is_reported_right_after_it_happened(tmp_path: Path) -> None:
+    exists: list[bool] = []
     clock, folder = FakeClock(), tmp_path / "checkpoints"
 
     def tell(event: str, /, **facts: object) -> None:
         if event == "checkpoint.renamed":
-            there.append((folder / str(facts["checkpoint"])).is_dir())
+            exists.append((folder / str(facts["checkpoint"])).is_dir())
 
     with Graph(tmp_path / "live", FILES, clock, silent) as graph:
         Checkpoints(folder, FILES, clock, tell).make(graph)
-    assert there == [True]
+    assert exists == [True]
 
 
-def test_one_that_another_process_made_counts_also_when_the_clock_steps_back(tmp_path: Path) -> None:
+def test_a_checkpoint_made_by_another_process_counts_even_if_the_clock_is_set_back(tmp_path: Path) -> None:
     clock = FakeClock()
     checkpoints = Checkpoints(tmp_path, FILES, clock, silent)
     assert checkpoints.is_due()

@@ -1,4 +1,4 @@
-"""Damage of the store's files that RocksDB does not see, or sees only when it happens to read there."""
+"""Damage to the store's files that RocksDB does not detect, or only when it reads the damaged part."""
 
 import shutil
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.archive.test_damage import flipped
 from tests.views.digests import facts_digest
-from tests.views.facts.pages import graph_in, thing
+from tests.views.facts.pages import entity_page, graph_in
 
 from gossamer.base.errors import ViewDamaged
 from gossamer.base.files import DiskFiles
@@ -24,64 +24,64 @@ from gossamer.views.facts.checkpoints import (
 from gossamer.views.facts.store import opened
 
 FILES = DiskFiles()
-MUCH = 300
-"""Pages whose facts are written in bulk: they never are in the store's log, so a manifest without them loses them."""
+MANY = 300
+"""Pages whose facts are written in bulk: they are not in the store's log, so a manifest without them loses them."""
 
 
-def made(tmp_path: Path, batches: int = 2) -> tuple[Path, Path]:
-    """A live store of which a checkpoint was made after each batch, and the checkpoints' folder."""
+def make_store(tmp_path: Path, batches: int = 2) -> tuple[Path, Path]:
+    """A live store with a checkpoint after each batch, and the checkpoints' folder."""
     live, checkpoints, clock = tmp_path / "graph", tmp_path / "checkpoints", FakeClock()
     for batch in range(batches):
         with graph_in(live) as graph:
-            graph.replace([thing(batch * MUCH + number) for number in range(MUCH)])
+            graph.replace([entity_page(batch * MANY + number) for number in range(MANY)])
             graph.sync()
             clock.advance(30)
             Checkpoints(checkpoints, FILES, clock, silent).make(graph)
     return live, checkpoints
 
 
-def unlike(folder: Path) -> list[str]:
+def changed_in(folder: Path) -> list[str]:
     return changed_files(folder, FILES, lambda _: None)
 
 
-def test_a_store_and_its_checkpoint_are_as_they_were_written_also_once_it_is_opened_again(tmp_path: Path) -> None:
-    live, checkpoints = made(tmp_path)
+def test_a_store_and_its_checkpoint_match_their_digests_also_after_reopening(tmp_path: Path) -> None:
+    live, checkpoints = make_store(tmp_path)
     checkpoint = newest(FILES, checkpoints)
     assert checkpoint is not None
     for folder in (live, checkpoint.folder):
-        assert unlike(folder) == [] and tables_without(folder, FILES) == 0
-        assert len(digests_of(folder, FILES)) > 9, "nine tables at least, and the manifest"
+        assert changed_in(folder) == [] and tables_without(folder, FILES) == 0
+        assert len(digests_of(folder, FILES)) > 9, "at least nine tables, and the manifest"
     with graph_in(live) as graph:
-        graph.replace([thing(5_000)])
+        graph.replace([entity_page(5_000)])
         graph.sync()
-    assert unlike(live) == [] and tables_without(live, FILES) > 0
+    assert changed_in(live) == [] and tables_without(live, FILES) > 0
     with graph_in(live):
-        assert unlike(live) == []
+        assert changed_in(live) == []
 
 
-def test_F_X12_a_flipped_bit_in_any_table_or_in_the_manifest_is_found(tmp_path: Path) -> None:
-    live, checkpoints = made(tmp_path)
+def test_F_X12_a_flipped_bit_in_any_table_or_in_the_manifest_is_detected(tmp_path: Path) -> None:
+    live, checkpoints = make_store(tmp_path)
     checkpoint = newest(FILES, checkpoints)
     assert checkpoint is not None
     for number, folder in enumerate((live, checkpoint.folder)):
-        copy = Path(shutil.copytree(folder, tmp_path / str(number)))  # of its own: the two share their tables
+        copy = Path(shutil.copytree(folder, tmp_path / str(number)))  # a copy: both share their tables
         paths = [path for path in copy.iterdir() if path.suffix == ".sst" or path.name.startswith("MANIFEST-")]
         assert len(paths) > 9
         for path in paths:
             for at in (0, path.stat().st_size // 3, path.stat().st_size - 1):
                 flipped(path, at)
-                assert unlike(copy) == [path.name]
+                assert changed_in(copy) == [path.name]
                 flipped(path, at)
-        assert unlike(copy) == []
+        assert changed_in(copy) == []
 
 
-def test_F_X12_a_store_whose_manifest_was_cut_is_not_opened_with_fewer_facts(tmp_path: Path) -> None:
-    live, _ = made(tmp_path)
+def test_F_X12_a_store_with_a_cut_manifest_is_not_opened_with_fewer_facts(tmp_path: Path) -> None:
+    live, _ = make_store(tmp_path)
     (manifest,) = live.glob("MANIFEST-*")
     whole, facts = manifest.read_bytes(), facts_digest(opened(live))
     manifest.write_bytes(whole[: len(whole) * 3 // 4])
-    assert facts_digest(opened(live)) != facts, "Oxigraph opens it and holds fewer: else this test shows nothing"
-    assert unlike(live) == [manifest.name]
+    assert facts_digest(opened(live)) != facts, "Oxigraph opens it with fewer facts, or this test shows nothing"
+    assert changed_in(live) == [manifest.name]
     with pytest.raises(ViewDamaged, match=r"MANIFEST-\d+ is shorter than it was.*gossamer rebuild"), graph_in(live):
         pass
     manifest.write_bytes(whole)
@@ -89,9 +89,9 @@ def test_F_X12_a_store_whose_manifest_was_cut_is_not_opened_with_fewer_facts(tmp
         assert facts_digest(graph.store) == facts
 
 
-def test_a_table_that_is_known_keeps_its_first_digest(tmp_path: Path) -> None:
-    """A checkpoint that is made of a damaged table does not take the damage for what was written."""
-    live, checkpoints = made(tmp_path, batches=1)
+def test_a_known_table_keeps_its_first_digest(tmp_path: Path) -> None:
+    """A checkpoint made from a damaged table does not record the digest of the damaged bytes."""
+    live, checkpoints = make_store(tmp_path, batches=1)
     table = max(live.glob("*.sst"), key=lambda path: path.stat().st_size)
     before = digests_of(live, FILES)[table.name]
     with graph_in(live) as graph:
@@ -99,14 +99,14 @@ def test_a_table_that_is_known_keeps_its_first_digest(tmp_path: Path) -> None:
         write_digests(live, next(checkpoints.glob("facts-*")), FILES)
         assert digests_of(live, FILES)[table.name] == before
         assert graph.store
-    assert unlike(live) == [table.name]
+    assert changed_in(live) == [table.name]
 
 
 @pytest.mark.parametrize("content", [b"", b"\0" * 50, b'{"a":', b'{"a":[1]}'])
-def test_F_X12_digests_that_cannot_be_read_are_named_and_made_again(tmp_path: Path, content: bytes) -> None:
-    live, checkpoints = made(tmp_path, batches=1)
+def test_F_X12_unreadable_digests_are_reported_and_written_again(tmp_path: Path, content: bytes) -> None:
+    live, checkpoints = make_store(tmp_path, batches=1)
     (live / DIGESTS).write_bytes(content)
     with pytest.raises(ViewDamaged, match=r"digests.json.*gossamer rebuild"):
-        unlike(live)
+        changed_in(live)
     write_digests(live, next(checkpoints.glob("facts-*")), FILES)
-    assert unlike(live) == []
+    assert changed_in(live) == []

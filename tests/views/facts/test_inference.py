@@ -1,4 +1,4 @@
-"""What follows from the vocabularies, found by queries and said to be so; and mistakes, explained."""
+"""Inferences from the vocabularies: queries find them and say so; and errors in queries are explained."""
 
 import asyncio
 import json
@@ -46,7 +46,7 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         f"<http://r2> {TYPE} <{S}Bakery>",
         f'<http://r2> <{S}name> "Bread, \\"fresh\\""@en',
         f"<http://pub> {TYPE} <http://my.test/Pub>",
-        f"<http://odd> {TYPE} <http://nobody.test/Class>",
+        f"<http://odd> {TYPE} <http://unknown.test/Class>",
     )
     (root / "vocabulary.ttl").write_text(OWN)
     with Graph(root / "live", DiskFiles(), SystemClock(), silent) as graph:
@@ -56,42 +56,42 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def asked(root: Path, *queries: str, has_inference: bool = True, accept: str = JSON) -> list[SparqlResult]:
-    async def scene() -> list[SparqlResult]:
+    async def ask_all() -> list[SparqlResult]:
         facts = FactFiles(lambda: root / "checkpoints", vocabulary=root / "vocabulary.ttl")
         parts = (DiskFiles(), SystemProcesses(), SystemClock(), silent)
         async with QueryPool(facts, QueryLimits(1), *parts) as pool:
             return [await pool.ask(PREFIX + query, accept, has_inference=has_inference) for query in queries]
 
-    return asyncio.run(scene())
+    return asyncio.run(ask_all())
 
 
 def rows(result: SparqlResult) -> list[tuple[str, ...]]:
-    told = json.loads(result.body)
-    names = told["head"]["vars"]
-    return sorted(tuple(row[name]["value"] for name in names if name in row) for row in told["results"]["bindings"])
+    answer = json.loads(result.body)
+    names = answer["head"]["vars"]
+    return sorted(tuple(row[name]["value"] for name in names if name in row) for row in answer["results"]["bindings"])
 
 
-def test_M_A7_a_class_is_also_found_by_what_lies_below_it_once_each(facts: Path) -> None:
+def test_M_A7_a_class_also_finds_entities_of_its_subclasses_once_each(facts: Path) -> None:
     query = "SELECT * { ?x a schema:Organization }"
     [plain], [inferred] = asked(facts, query, has_inference=False), asked(facts, query)
     assert rows(plain) == [("http://r1",)] and plain.notes == () and plain.query == ""
-    assert rows(inferred) == [("http://r1",), ("http://r2",)], "stated twice or inferred, it is one fact"
+    assert rows(inferred) == [("http://r1",), ("http://r2",)], "a fact that is stated twice or inferred counts once"
     assert f"<{S}Bakery>" in inferred.notes[0] and "SELECT DISTINCT ?x" in inferred.query
 
 
-def test_M_A7_a_property_is_also_found_by_what_lies_below_it_once_each(facts: Path) -> None:
+def test_M_A7_a_property_also_finds_its_subproperties_once_each(facts: Path) -> None:
     labels, count = asked(facts, "SELECT ?x ?l { ?x rdfs:label ?l }", "SELECT (COUNT(*) AS ?n) { ?x rdfs:label ?l }")
     assert [label for _, label in rows(labels)] == ["Ada", "The Anchor", 'Bread, "fresh"']
     assert rows(count) == [("3",)]
 
 
-def test_M_A7_a_variable_as_type_also_stands_for_what_lies_above(facts: Path) -> None:
+def test_M_A7_a_variable_as_type_also_takes_the_superclasses(facts: Path) -> None:
     [result] = asked(facts, "SELECT ?t { <http://r1> a ?t }")
     names = {iri.removeprefix(S) for (iri,) in rows(result)}
     assert names == {"Restaurant", "FoodEstablishment", "LocalBusiness", "Organization", "Place", "Thing"}
 
 
-def test_M_A7_relations_of_one_s_own_count(facts: Path) -> None:
+def test_M_A7_relations_in_the_user_s_vocabulary_count(facts: Path) -> None:
     [result] = asked(facts, "SELECT ?x { ?x a schema:Place }")
     assert ("http://pub",) in rows(result)
 
@@ -120,12 +120,12 @@ def test_M_A7_relations_of_one_s_own_count(facts: Path) -> None:
         ("SELECT ?x FROM <http://two.test/> { ?x a schema:Organization }", ["http://r2"]),
     ],
 )  # fmt: skip
-def test_M_A7_inference_reaches_into_every_corner_of_a_query(facts: Path, query: str, expected: list[str]) -> None:
+def test_M_A7_inference_works_in_every_part_of_a_query(facts: Path, query: str, expected: list[str]) -> None:
     [result] = asked(facts, query)
     assert [row[0] for row in rows(result)] == expected
 
 
-def test_graphs_and_yes_or_no_are_asked_with_inference_too(facts: Path) -> None:
+def test_construct_and_ask_queries_use_inference_too(facts: Path) -> None:
     graph, truth = asked(
         facts, "CONSTRUCT { ?x a schema:Firm } WHERE { ?x a schema:Organization }", "ASK { <http://r2> a schema:Thing }"
     )
@@ -133,7 +133,7 @@ def test_graphs_and_yes_or_no_are_asked_with_inference_too(facts: Path) -> None:
     assert json.loads(truth.body)["boolean"] is True
 
 
-def test_where_inference_does_not_reach_it_says_so(facts: Path) -> None:
+def test_parts_of_a_query_without_inference_are_noted(facts: Path) -> None:
     path, variable, bracket = asked(
         facts,
         "SELECT * { ?x a/rdfs:subClassOf* ?y }",
@@ -153,13 +153,13 @@ def test_where_inference_does_not_reach_it_says_so(facts: Path) -> None:
         ("SELECT * { ?x a }", "cannot be parsed at line 2"),
     ],
 )
-def test_where_inference_cannot_be_had_it_is_refused_in_words(facts: Path, query: str, words: str) -> None:
+def test_a_query_that_cannot_be_widened_is_refused_with_the_reason(facts: Path, query: str, words: str) -> None:
     with pytest.raises(QueryRefused) as refused:
         asked(facts, query)
     assert words in str(refused.value)
 
 
-def test_M_A7_functions_ask_the_vocabularies(facts: Path) -> None:
+def test_M_A7_functions_query_the_vocabularies(facts: Path) -> None:
     below, properties, none = asked(
         facts,
         "SELECT DISTINCT ?t { ?x a ?t FILTER(<urn:gossamer:is-a>(?t, schema:LocalBusiness)) }",
@@ -172,14 +172,14 @@ def test_M_A7_functions_ask_the_vocabularies(facts: Path) -> None:
     assert rows(none) == []
 
 
-def test_a_vocabulary_of_one_s_own_that_is_no_turtle_is_said_to_be_wrong(facts: Path, tmp_path: Path) -> None:
+def test_a_user_s_vocabulary_that_is_not_turtle_is_refused(facts: Path, tmp_path: Path) -> None:
     (tmp_path / "checkpoints").symlink_to(facts / "checkpoints")
     (tmp_path / "vocabulary.ttl").write_text("nonsense")
     with pytest.raises(QueryRefused, match=r"your vocabulary\.ttl"):
         asked(tmp_path, "ASK {}")
 
 
-EVERY_CORNER = """
+EVERY_FORM = """
 PREFIX s: <http://schema.org/>
 SELECT DISTINCT ?a (COUNT(?b) AS ?n) (GROUP_CONCAT(?c ; separator=", ") AS ?all) FROM NAMED <http://g> WHERE {
   ?a a s:Thing ; s:name "x"@en, '''y''', 1.5, true ; ; s:url/^s:name* ?c ; !(s:a|^s:b) ?d .
@@ -194,12 +194,12 @@ SELECT DISTINCT ?a (COUNT(?b) AS ?n) (GROUP_CONCAT(?c ; separator=", ") AS ?all)
 
 
 def test_a_query_keeps_its_meaning_when_nothing_can_be_inferred() -> None:
-    untouched = widened(EVERY_CORNER, bundled(), lambda kind, iri: False)
-    assert untouched.query == EVERY_CORNER
+    untouched = widened(EVERY_FORM, bundled(), lambda kind, iri: False)
+    assert untouched.query == EVERY_FORM
 
 
-def test_a_query_with_everything_in_it_can_still_be_read_when_widened() -> None:
-    query = EVERY_CORNER.replace("[] s:name ?f .", "").replace('s:name "x"', 's:identifier "x"')
+def test_a_query_with_every_form_can_still_be_parsed_when_widened() -> None:
+    query = EVERY_FORM.replace("[] s:name ?f .", "").replace('s:name "x"', 's:identifier "x"')
     wide = widened(query, bundled(), lambda kind, iri: iri.endswith(("Bakery", "isbn", "url")))
     assert wide.query.count("SELECT DISTINCT") > 3
     pyoxigraph.Store().query(wide.query)
@@ -218,8 +218,8 @@ def test_a_query_with_everything_in_it_can_still_be_read_when_widened() -> None:
         ("SELEC", "line 1, column"),
     ],
 )
-def test_mistakes_are_explained_with_their_place(query: str, words: str) -> None:
-    with pytest.raises(SyntaxError) as trouble:
+def test_syntax_errors_are_explained_with_their_place(query: str, words: str) -> None:
+    with pytest.raises(SyntaxError) as error:
         pyoxigraph.Store().query(query)
-    said = explained(query, str(trouble.value))
-    assert words in said and "\\u{" not in said and "[_]" not in said, said
+    message = explained(query, str(error.value))
+    assert words in message and "\\u{" not in message and "[_]" not in message, message

@@ -1,4 +1,4 @@
-"""No query makes the engine dial: what the engine would read as SERVICE is refused, however its tokens touch.
+"""No query makes the engine connect: anything it would read as SERVICE is refused, however the tokens adjoin.
 
 The engine itself is asked which texts it reads that way. Port 9 is one that it refuses to dial, and says so: an error
 that names it means that it was about to, and nothing leaves the process.
@@ -23,7 +23,7 @@ XSD = "http://www.w3.org/2001/XMLSchema#"
 
 
 def store() -> Store:
-    """Every value that the patterns below ask for is stated, so that the engine comes as far as SERVICE."""
+    """Has every value that the patterns below ask for, so that the engine gets as far as SERVICE."""
     facts = Store()
     for number in ("1e5", "1.e5", ".5e5"):
         facts.add(Quad(SUBJECT, PREDICATE, Literal(number, datatype=NamedNode(XSD + "double"))))
@@ -38,16 +38,16 @@ def store() -> Store:
 STORE = store()
 
 
-def dials(query: str) -> bool:
-    """Whether the engine, given this query, sets out to ask another server."""
+def connects(query: str) -> bool:
+    """Whether the engine tries to query another server for this query."""
     try:
         answer = STORE.query(query)
         if not isinstance(answer, QueryBoolean):
             list(answer)
     except SyntaxError:
         return False
-    except (OSError, RuntimeError) as trouble:  # the latter: a variable that names no server
-        return "port 9 is not allowed" in str(trouble) or "service name is unbound" in str(trouble)
+    except (OSError, RuntimeError) as error:  # RuntimeError: a variable that is not bound to a server
+        return "port 9 is not allowed" in str(error) or "service name is unbound" in str(error)
     return False
 
 
@@ -59,7 +59,7 @@ def is_refused(query: str) -> bool:
     return False
 
 
-def reads(query: str) -> bool:
+def parses(query: str) -> bool:
     try:
         STORE.query(query)
     except SyntaxError:
@@ -94,16 +94,16 @@ def query_of(*parts: str) -> str:
     return f"{PROLOGUE}SELECT*WHERE{{BIND(<{AWAY}> AS ?v)" + "".join(parts) + "}"
 
 
-def test_F_X3_every_way_in_which_tokens_touch_is_refused_where_the_engine_would_dial():
-    dialled = tried = 0
+def test_F_X3_every_way_to_join_tokens_is_refused_where_the_engine_would_connect():
+    connected = tried = 0
     for head, glue, turn in itertools.product(HEADS, GLUE, range(2)):
         keyword, name, tail = KEYWORDS[tried % len(KEYWORDS)], NAMES[tried % 5 + turn], TAILS[tried % len(TAILS)]
         tried += 1
         query = query_of(head, glue, keyword, name, tail)
-        if dials(query):
-            dialled += 1
+        if connects(query):
+            connected += 1
             assert is_refused(query), query
-    assert dialled > tried / 20, f"{dialled} of {tried}: the test asks too little of the engine"
+    assert connected > tried / 20, f"{connected} of {tried}: the test reaches the engine too rarely"
 
 
 PIECES = [*HEADS, *GLUE, *KEYWORDS, *NAMES, *TAILS, "FILTER(", ")", "(", "{", "}", "<", ">", "<<", "'", '"', "'''", "#",
@@ -116,16 +116,16 @@ PIECES = [*HEADS, *GLUE, *KEYWORDS, *NAMES, *TAILS, "FILTER(", ")", "(", "{", "}
 @example("VALUES ?x{'''a'#\\q\n}SERVICE :x{?a ?b ?c}#'''\n")
 @example("service:x{?a ?b ?c}")
 @example("ex:s ex:p ex:a.b.SERVICE :x{?a ?b ?c}")
-def test_F_X3_nor_does_any_mixture_of_pieces_get_through(body):
+def test_F_X3_no_mixture_of_pieces_gets_through(body):
     query = query_of(body)
-    if dials(query):
+    if connects(query):
         assert is_refused(query), query
 
 
 @pytest.mark.parametrize("letter", [chr(code) for code in range(0x21, 0x7F)] + ["\u00a0", "\u00e9", "\ue000"])
-def test_F_X3_where_the_engine_ends_an_iri_we_do(letter):
+def test_F_X3_an_iri_ends_where_the_engine_ends_it(letter):
     query = f"SELECT * {{ ?s ?p <http://e/{letter}> }}"
-    if reads(query):
+    if parses(query):
         assert [token.text for token in tokens_of(query) if token.kind == "iri"] == [f"<http://e/{letter}>"]
 
 
@@ -147,12 +147,12 @@ ALLOWED = [
 
 
 @pytest.mark.parametrize("query", ALLOWED)
-def test_F_X3_nothing_is_refused_for_a_word_that_is_no_keyword(query):
+def test_F_X3_no_query_is_refused_for_a_word_that_is_no_keyword(query):
     assert not is_refused(query)
-    assert not dials(query), "the engine agrees that nothing is asked of another server"
+    assert not connects(query), "the engine agrees that no other server is queried"
 
 
-def test_F_X3_what_inference_makes_of_a_query_is_checked_too():
+def test_F_X3_a_query_widened_by_inference_is_checked_too():
     with pytest.raises(QueryRefused):
         refuse_remote(tokens_of("SELECT * { { SELECT DISTINCT ?x WHERE { ?x ?y 1 } } trueSERVICE <x:y> { } }"))
 
@@ -170,13 +170,13 @@ HARD = ['"""' + '\\"' * 30, '\\"', '"""', "'''\\'", '"', "a.", "a.b-", "ex:a.", 
 
 
 @pytest.mark.parametrize("text", HARD)
-def test_F_X15_a_text_is_checked_in_linear_time(text):
-    """Forty times the length may take a few times forty as long, and not the 1,600 of a square."""
+def test_F_X15_a_query_is_checked_in_linear_time(text):
+    """Forty times the length may take a few times forty as long, but not the 1,600 times of a square."""
     small = max(min(cost_of(10_000, text) for _ in range(3)), 0.0005)
     assert cost_of(400_000, text) < 300 * small
 
 
-def test_F_X15_a_long_text_of_quotes_and_escapes_takes_no_time():
+def test_F_X15_a_long_query_of_quotes_and_escapes_is_checked_quickly():
     query = 'SELECT * { ?s ?p """' + '\\"' * 9_000 + '" } #'
     assert len(query) < LONGEST_QUERY
     started = time.process_time()

@@ -1,4 +1,4 @@
-"""Where a fact comes from: kept beside the graph, asked for in queries."""
+"""Where a fact comes from: stored next to the graph, and available in queries."""
 
 import sqlite3
 from pathlib import Path
@@ -52,18 +52,18 @@ def checkpoint(graph: Graph, folder: Path) -> Path:
     return made.folder
 
 
-def test_a_query_is_told_the_syntaxes_and_the_element_of_every_fact(tmp_path: Path) -> None:
+def test_a_query_gets_the_syntaxes_and_the_element_of_every_fact(tmp_path: Path) -> None:
     with Graph(tmp_path / "live", FILES, CLOCK, silent) as graph:
         graph.replace([facts_of(MARKUP, 7, 1)])
         rows = asked(checkpoint(graph, tmp_path / "copies"), tmp_path / "live" / SOURCES)
-    told = {(row[0], row[1]): (row[2], row[3]) for row in rows}
-    assert told["<http://ogp.me/ns#title>", '"Blue teapot"@en'] == ('"rdfa opengraph"', '"/html/head/meta"')
-    assert told["<http://schema.org/name>", '"Teapot"@en'] == ('"rdfa"', '"/html/body/main/div/p[2]/span"')
-    assert told["<http://schema.org/name>", '"Pot"'] == ('"json-ld"', '"/html/body/script"')
-    assert all(syntax and path for syntax, path in told.values()), "every fact has its source"
+    sources = {(row[0], row[1]): (row[2], row[3]) for row in rows}
+    assert sources["<http://ogp.me/ns#title>", '"Blue teapot"@en'] == ('"rdfa opengraph"', '"/html/head/meta"')
+    assert sources["<http://schema.org/name>", '"Teapot"@en'] == ('"rdfa"', '"/html/body/main/div/p[2]/span"')
+    assert sources["<http://schema.org/name>", '"Pot"'] == ('"json-ld"', '"/html/body/script"')
+    assert all(syntax and path for syntax, path in sources.values()), "every fact has its source"
 
 
-def test_what_is_not_known_is_left_unbound_and_never_told_of_another_capture(tmp_path: Path) -> None:
+def test_unknown_sources_are_left_unbound_and_never_taken_from_another_capture(tmp_path: Path) -> None:
     with Graph(tmp_path / "live", FILES, CLOCK, silent) as graph:
         graph.replace([facts_of(MARKUP, 7, 1)])
         old = checkpoint(graph, tmp_path / "copies")
@@ -76,13 +76,13 @@ def test_what_is_not_known_is_left_unbound_and_never_told_of_another_capture(tmp
         assert asked(new, tmp_path / "live" / SOURCES, odd) == [["", ""]]
 
 
-def test_a_page_that_is_removed_or_states_nothing_any_more_loses_its_record(tmp_path: Path) -> None:
+def test_a_page_that_is_removed_or_no_longer_states_facts_loses_its_record(tmp_path: Path) -> None:
     reader = SourcesReader(tmp_path / "live" / SOURCES)
     with Graph(tmp_path / "live", FILES, CLOCK, silent) as graph:
         graph.replace([facts_of(MARKUP, 7, 1)])
         assert reader.record_of(graph_name(PAGE), 7) is not None
         graph.replace([facts_of(b"<p>nothing", 8, 2)])
-        graph.replace([facts_of(MARKUP, 7, 1)])  # an older capture brings nothing back
+        graph.replace([facts_of(MARKUP, 7, 1)])  # an older capture restores nothing
         assert SourcesReader(tmp_path / "live" / SOURCES).record_of(graph_name(PAGE), 7) is None
         graph.replace([facts_of(MARKUP, 9, 3)])
         graph.remove(PAGE)
@@ -107,8 +107,8 @@ def test_F_X12_a_damaged_or_missing_database_is_damage_of_the_graph(tmp_path: Pa
         assert isinstance(_reply(question(copy, live / SOURCES)), SourcesUnreadable)
 
 
-def test_the_record_is_small(tmp_path: Path) -> None:
-    """At most forty bytes a fact."""
+def test_a_record_of_sources_is_small(tmp_path: Path) -> None:
+    """At most forty bytes for each fact."""
     rows = "".join(
         f'<li typeof="Thing"><a property="url" href="/{n}">x</a><b property="name">n{n}</b>' for n in range(50)
     )

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pyoxigraph
 import pytest
 from tests.views.digests import facts_digest
-from tests.views.facts.pages import page, thing
+from tests.views.facts.pages import entity_page, page
 
 from gossamer.base.clock import SystemClock
 from gossamer.base.errors import QueryRefused, QueryTooLong
@@ -40,7 +40,7 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         "<http://s> <http://knows> _:n1",
     )
     with Graph(root / "live", DiskFiles(), SystemClock(), silent) as graph:
-        graph.replace([words, *(thing(number) for number in range(600))])
+        graph.replace([words, *(entity_page(number) for number in range(600))])
         Checkpoints(root / "checkpoints", DiskFiles(), SystemClock(), silent).make(graph)
         yield root
 
@@ -49,12 +49,12 @@ ONE_WORKER = QueryLimits(workers=1)
 
 
 def asking(root: Path, use: Callable[[QueryPool], Awaitable[None]], limits: QueryLimits = ONE_WORKER) -> None:
-    async def scene() -> None:
+    async def ask_all() -> None:
         facts = FactFiles(lambda: root / "checkpoints")
         async with QueryPool(facts, limits, DiskFiles(), SystemProcesses(), SystemClock(), silent) as pool:
             await use(pool)
 
-    asyncio.run(scene())
+    asyncio.run(ask_all())
 
 
 def answers(root: Path, *questions: tuple[str, str]) -> list[SparqlResult]:
@@ -68,22 +68,22 @@ def answers(root: Path, *questions: tuple[str, str]) -> list[SparqlResult]:
     return found
 
 
-def test_a_plain_pattern_asks_all_pages_at_once(facts: Path) -> None:
+def test_a_plain_pattern_matches_the_facts_of_all_pages(facts: Path) -> None:
     [result] = answers(facts, ("SELECT (COUNT(*) AS ?n) { ?s <http://schema.org/price> ?o }", JSON))
     assert json.loads(result.body)["results"]["bindings"][0]["n"]["value"] == "600"
     assert not result.truncated
     assert 0 < result.as_of <= SystemClock().now()
 
 
-def test_rows_come_in_the_form_that_was_asked_for(facts: Path) -> None:
+def test_rows_are_sent_in_the_requested_format(facts: Path) -> None:
     query = "SELECT ?o ?none { <http://s> ?p ?o } ORDER BY ?o"
     kinds = (JSON, "application/sparql-results+xml", "text/csv", "text/tab-separated-values")
     as_json, as_xml, as_csv, as_tsv = answers(facts, *((query, kind) for kind in kinds))
     assert [result.media_type for result in (as_json, as_xml, as_csv, as_tsv)] == list(kinds)
 
-    told = json.loads(as_json.body)
-    assert told["head"]["vars"] == ["o", "none"]
-    terms = [row["o"] for row in told["results"]["bindings"]]
+    answer = json.loads(as_json.body)
+    assert answer["head"]["vars"] == ["o", "none"]
+    terms = [row["o"] for row in answer["results"]["bindings"]]
     assert {"type": "literal", "value": 'a "SERVICE" with <tags> & more,\nand a tab\t', "xml:lang": "en"} in terms
     assert {"type": "literal", "value": "5", "datatype": "http://www.w3.org/2001/XMLSchema#integer"} in terms
     assert {"type": "literal", "value": "café \x01"} in terms
@@ -103,7 +103,7 @@ def test_rows_come_in_the_form_that_was_asked_for(facts: Path) -> None:
     assert [line.count("\t") for line in lines] == [1] * 5
 
 
-def test_our_results_are_read_by_a_parser_that_is_not_ours(facts: Path) -> None:
+def test_results_are_read_by_another_parser(facts: Path) -> None:
     query = "SELECT ?s ?p ?o { ?s ?p ?o FILTER(?s = <http://s>) }"
     for result in answers(facts, (query, JSON), (query, "xml"), (query, "tsv")):
         form = pyoxigraph.QueryResultsFormat.from_media_type(result.media_type)
@@ -111,11 +111,11 @@ def test_our_results_are_read_by_a_parser_that_is_not_ours(facts: Path) -> None:
         assert len(list(solutions)) == 4
 
 
-def test_a_question_of_yes_or_no_and_a_graph_as_answer(facts: Path) -> None:
+def test_ask_construct_and_describe_are_answered(facts: Path) -> None:
     yes, no, turtle, lines = answers(
         facts,
         ("ASK { <http://s> ?p ?o }", JSON),
-        ("ASK { <http://nobody> ?p ?o }", "application/sparql-results+xml"),
+        ("ASK { <http://absent> ?p ?o }", "application/sparql-results+xml"),
         ("CONSTRUCT { ?s <http://was> ?o } WHERE { ?s <http://counts> ?o }", "*/*"),
         ("DESCRIBE <http://s>", "application/n-triples"),
     )
@@ -125,7 +125,7 @@ def test_a_question_of_yes_or_no_and_a_graph_as_answer(facts: Path) -> None:
     assert lines.media_type == "application/n-triples" and lines.body.count(b"\n") == 4
 
 
-def test_the_asker_s_preferences_are_weighed(facts: Path) -> None:
+def test_the_preferences_of_the_client_are_weighed(facts: Path) -> None:
     browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
     expected = {
         "text/csv;q=0.5, application/sparql-results+json;q=0.9": JSON,
@@ -139,7 +139,7 @@ def test_the_asker_s_preferences_are_weighed(facts: Path) -> None:
     assert [result.media_type for result in results] == list(expected.values())
 
 
-def test_a_query_may_choose_among_the_pages(facts: Path) -> None:
+def test_a_query_may_be_limited_to_some_pages(facts: Path) -> None:
     one = "http://host3.test/page/3"
     count = "(COUNT(*) AS ?n)"
 
@@ -158,25 +158,25 @@ def test_a_query_may_choose_among_the_pages(facts: Path) -> None:
     asking(facts, use)
 
 
-def refusal(root: Path, *queries: str) -> list[str]:
-    words: list[str] = []
+def refusals(root: Path, *queries: str) -> list[str]:
+    messages: list[str] = []
 
     async def use(pool: QueryPool) -> None:
         for query in queries:
             with pytest.raises(QueryRefused) as refused:
                 await pool.ask(query, JSON)
             assert not isinstance(refused.value, QueryTooLong), query
-            words.append(str(refused.value))
+            messages.append(str(refused.value))
 
     asking(root, use)
-    return words
+    return messages
 
 
-def test_F_W9_nothing_remote_is_asked(facts: Path) -> None:
+def test_F_W9_a_query_to_a_remote_server_is_refused(facts: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.setblocking(False)
         remote = f"http://127.0.0.1:{server.getsockname()[1]}/"
-        words = refusal(
+        messages = refusals(
             facts,
             f"SELECT * {{ SERVICE <{remote}> {{ ?s ?p ?o }} }}",
             f"SELECT * {{ service silent <{remote}> {{ ?s ?p ?o }} }}",
@@ -191,11 +191,11 @@ def test_F_W9_nothing_remote_is_asked(facts: Path) -> None:
         )
         with pytest.raises(BlockingIOError):
             server.accept()
-    assert all(word in words[0] for word in ("SERVICE", "this collection"))
-    assert "read only" in words[6]
+    assert all(word in messages[0] for word in ("SERVICE", "this collection"))
+    assert "read only" in messages[6]
 
 
-def test_the_word_service_may_stand_where_it_is_not_a_keyword(facts: Path) -> None:
+def test_the_word_service_is_allowed_where_it_is_not_a_keyword(facts: Path) -> None:
     queries = (
         'SELECT * { ?s ?p "SERVICE <http://x> { }" }',
         "SELECT * { ?s ?p '''it's SERVICE'''@en }",
@@ -211,7 +211,7 @@ def test_the_word_service_may_stand_where_it_is_not_a_keyword(facts: Path) -> No
 def test_F_W10_an_update_is_refused_and_changes_nothing(facts: Path) -> None:
     [checkpoint] = (facts / "checkpoints").glob("facts-*")
     before = facts_digest(pyoxigraph.Store.read_only(str(checkpoint)))
-    words = refusal(
+    messages = refusals(
         facts,
         "INSERT DATA { <http://a> <http://b> 1 }",
         "PREFIX x: <http://x/> DELETE WHERE { ?s ?p ?o }",
@@ -220,7 +220,7 @@ def test_F_W10_an_update_is_refused_and_changes_nothing(facts: Path) -> None:
         "WITH <http://g> DELETE { ?s ?p ?o } WHERE { ?s ?p ?o }",
         "SELECT * { ?s ?p ?o } ; DROP ALL",
     )
-    assert all("read only" in said for said in words[:5])
+    assert all("read only" in message for message in messages[:5])
     assert facts_digest(pyoxigraph.Store.read_only(str(checkpoint))) == before
 
 
@@ -244,14 +244,14 @@ def test_F_W11_a_runaway_query_is_stopped_and_the_worker_is_free_again(facts: Pa
     print(f"stopped and replaced within {time.monotonic() - started_at:.2f} s")
 
 
-def test_F_W11_a_query_that_swells_is_stopped_at_its_memory_limit_and_the_terminal_stays_clean(
+def test_F_W11_a_query_is_stopped_at_its_memory_limit_and_the_terminal_stays_clean(
     facts: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    swelling = "SELECT * { ?a ?b ?c . ?d ?e ?f } ORDER BY ?c ?f"
+    large = "SELECT * { ?a ?b ?c . ?d ?e ?f } ORDER BY ?c ?f"
 
     async def use(pool: QueryPool) -> None:
         with pytest.raises(QueryTooLong, match="memory"):
-            await pool.ask(swelling, JSON)
+            await pool.ask(large, JSON)
         await pool.ask("ASK { }", JSON)
 
     asking(facts, use, QueryLimits(1, time_s=60.0, memory_bytes=200 << 20))
@@ -269,22 +269,22 @@ def test_F_W13_odd_and_huge_queries_are_refused_or_answered(facts: Path) -> None
         "a." * 30_000,
         '"""' + "'" * 60_000,
     ]
-    assert all(refusal(facts, *refused))
+    assert all(refusals(facts, *refused))
     answers(facts, ('SELECT * { ?s ?p ?o FILTER REGEX(STR(?o), "(a+)+$") FILTER(?s = <http://s>) }', JSON))
 
 
-def test_F_W13_a_query_too_deep_for_the_engine_costs_one_worker_only(facts: Path) -> None:
+def test_F_W13_a_query_too_deep_for_the_engine_ends_only_one_worker(facts: Path) -> None:
     async def use(pool: QueryPool) -> None:
         for deep in ("!" * 60_000 + "true", "1" + "+1" * 30_000, "-" * 60_000 + "1"):
             with contextlib.suppress(QueryRefused):  # or the engine can answer it
                 await pool.ask(f"SELECT * {{ FILTER({deep}) }}", JSON)
         answer = await pool.ask("ASK { }", JSON)
-        assert json.loads(answer.body)["boolean"] is True, "the next question finds a worker"
+        assert json.loads(answer.body)["boolean"] is True, "the next query finds a worker"
 
     asking(facts, use)
 
 
-def test_F_W14_too_many_rows_are_cut_and_it_is_said(facts: Path) -> None:
+def test_F_W14_too_many_rows_are_cut_and_the_cut_is_reported(facts: Path) -> None:
     rows, triples, beyond = answers(
         facts,
         (EVERYTHING, JSON),
@@ -296,7 +296,7 @@ def test_F_W14_too_many_rows_are_cut_and_it_is_said(facts: Path) -> None:
     assert not beyond.truncated and json.loads(beyond.body)["results"]["bindings"] == []
 
 
-def test_F_W14_too_many_bytes_are_cut_and_what_is_left_is_whole(facts: Path) -> None:
+def test_F_W14_too_many_bytes_are_cut_and_the_rest_is_valid_json(facts: Path) -> None:
     wide = f"CONCAT({', '.join(['?w'] * 40)})"
     long = f'SELECT ?o ({wide} AS ?x) {{ ?s ?p ?o BIND("{"y" * 999}" AS ?w) }}'
     [result] = answers(facts, (long, JSON))
@@ -306,11 +306,11 @@ def test_F_W14_too_many_bytes_are_cut_and_what_is_left_is_whole(facts: Path) -> 
 
 
 def test_an_error_in_a_query_is_explained(facts: Path) -> None:
-    [words] = refusal(facts, "SELECT * { ?s ?p }")
-    assert "cannot be parsed" in words
+    [message] = refusals(facts, "SELECT * { ?s ?p }")
+    assert "cannot be parsed" in message
 
 
-def test_before_the_first_checkpoint_there_are_simply_no_facts(tmp_path: Path) -> None:
+def test_before_the_first_checkpoint_there_are_no_facts(tmp_path: Path) -> None:
     async def use(pool: QueryPool) -> None:
         result = await pool.ask(EVERYTHING, JSON)
         assert json.loads(result.body)["results"]["bindings"] == []
@@ -318,13 +318,13 @@ def test_before_the_first_checkpoint_there_are_simply_no_facts(tmp_path: Path) -
     asking(tmp_path, use)
 
 
-def test_a_newer_checkpoint_is_seen_by_the_next_question(tmp_path: Path) -> None:
+def test_a_newer_checkpoint_is_used_by_the_next_query(tmp_path: Path) -> None:
     checkpoints = Checkpoints(tmp_path / "checkpoints", DiskFiles(), SystemClock(), silent)
 
     async def use(pool: QueryPool) -> None:
         with Graph(tmp_path / "live", DiskFiles(), SystemClock(), silent) as graph:
             for number in range(4):
-                graph.replace([thing(number)])
+                graph.replace([entity_page(number)])
                 checkpoints.make(graph)
                 result = await pool.ask("SELECT (COUNT(*) AS ?n) { ?s <http://schema.org/price> ?o }", JSON)
                 assert json.loads(result.body)["results"]["bindings"][0]["n"]["value"] == str(number + 1)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyoxigraph import NamedNode
 from tests.views.digests import facts_digest
-from tests.views.facts.pages import START, graph_in, page, thing, url
+from tests.views.facts.pages import START, entity_page, graph_in, page, url
 
 from gossamer.base.clock import SECOND
 from gossamer.base.errors import DirectoryBusy, DirectoryUnusable
@@ -26,7 +26,7 @@ def facts_of(graph: Graph, address: str) -> list[str]:
     return sorted(f"{quad.subject} {quad.predicate} {quad.object}" for quad in found)
 
 
-def test_a_page_states_its_facts_in_a_graph_of_its_own(tmp_path: Path) -> None:
+def test_the_facts_of_a_page_are_in_its_own_graph(tmp_path: Path) -> None:
     with graph_in(tmp_path) as graph:
         assert graph.replace(
             [page(A, '<http://s> <http://p> "o"'), page("http://b.test/", "<http://s> <http://p> _:n")]
@@ -35,7 +35,7 @@ def test_a_page_states_its_facts_in_a_graph_of_its_own(tmp_path: Path) -> None:
         assert len(facts_of(graph, "http://b.test/")) == 1
 
 
-def test_where_facts_came_from_is_itself_a_fact(tmp_path: Path) -> None:
+def test_the_provenance_of_facts_is_stored_as_facts(tmp_path: Path) -> None:
     with graph_in(tmp_path) as graph:
         one = page(A, '<http://s> <http://p> "o"', at=START + 123_456)
         graph.replace([one])
@@ -51,13 +51,13 @@ def test_where_facts_came_from_is_itself_a_fact(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("microseconds", [0, 1, 500_000, 999_999])
-def test_the_moment_comes_back_to_the_microsecond(tmp_path: Path, microseconds: int) -> None:
+def test_the_fetch_time_is_stored_to_the_microsecond(tmp_path: Path, microseconds: int) -> None:
     with graph_in(tmp_path) as graph:
         graph.replace([page(A, at=START + microseconds)])
         assert graph.fetched_at(url(A)) == START + microseconds
 
 
-def test_a_page_visited_again_says_only_what_it_says_now(tmp_path: Path) -> None:
+def test_a_page_fetched_again_has_only_its_current_facts(tmp_path: Path) -> None:
     with graph_in(tmp_path) as graph:
         graph.replace([page(A, '<http://s> <http://p> "1"', '<http://s> <http://p> "2"', "_:n <http://p> <http://s>")])
         later = START + SECOND
@@ -69,7 +69,7 @@ def test_a_page_visited_again_says_only_what_it_says_now(tmp_path: Path) -> None
         assert len(graph.store) == 5
 
 
-def test_a_page_that_says_nothing_any_more_has_no_facts_left(tmp_path: Path) -> None:
+def test_a_page_that_no_longer_states_facts_has_none_left(tmp_path: Path) -> None:
     with graph_in(tmp_path) as graph:
         graph.replace([page(A, '<http://s> <http://p> "1"')])
         graph.replace([page(A, at=START + 1)])
@@ -88,7 +88,7 @@ def test_an_older_capture_never_replaces_a_newer_one(tmp_path: Path) -> None:
 
 
 def test_a_replay_changes_nothing(tmp_path: Path) -> None:
-    pages = [thing(number) for number in range(50)]
+    pages = [entity_page(number) for number in range(50)]
     with graph_in(tmp_path) as graph:
         graph.replace(pages)
         before = facts_digest(graph.store)
@@ -96,9 +96,9 @@ def test_a_replay_changes_nothing(tmp_path: Path) -> None:
         assert facts_digest(graph.store) == before
 
 
-def test_a_forgotten_page_leaves_nothing(tmp_path: Path) -> None:
+def test_a_removed_page_leaves_no_facts(tmp_path: Path) -> None:
     with graph_in(tmp_path) as graph:
-        graph.replace([thing(1), thing(2)])
+        graph.replace([entity_page(1), entity_page(2)])
         graph.remove(url("http://host1.test/page/1"))
         graph.remove(url("http://host1.test/never"))
         assert graph.fetched_at(url("http://host1.test/page/1")) is None
@@ -106,11 +106,11 @@ def test_a_forgotten_page_leaves_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("bulk_facts", [1, 1_000_000])
-def test_in_bulk_or_not_the_store_holds_the_same(
+def test_the_store_has_the_same_facts_written_in_bulk_or_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bulk_facts: int
 ) -> None:
     monkeypatch.setattr(store_room, "BULK_FACTS", bulk_facts)
-    pages = [thing(number) for number in range(30)]
+    pages = [entity_page(number) for number in range(30)]
     with graph_in(tmp_path) as graph:
         graph.replace(pages)
         found = b"".join(page_facts(graph.store)).decode().splitlines()
@@ -122,13 +122,13 @@ def test_in_bulk_or_not_the_store_holds_the_same(
 
 def test_blank_nodes_keep_their_labels_when_a_page_is_replaced(tmp_path: Path) -> None:
     with graph_in(tmp_path / "live") as live, graph_in(tmp_path / "rebuilt") as rebuilt:
-        live.replace([thing(number) for number in range(20)])
-        live.replace([thing(number, facts=7, at=START + 9) for number in range(20)])
-        rebuilt.replace([thing(number, facts=7, at=START + 9) for number in range(20)])
+        live.replace([entity_page(number) for number in range(20)])
+        live.replace([entity_page(number, facts=7, at=START + 9) for number in range(20)])
+        rebuilt.replace([entity_page(number, facts=7, at=START + 9) for number in range(20)])
         assert facts_digest(live.store) == facts_digest(rebuilt.store)
 
 
-def test_an_iri_that_looks_like_our_marker_is_kept_as_it_is(tmp_path: Path) -> None:
+def test_an_iri_that_looks_like_an_internal_marker_is_kept_as_it_is(tmp_path: Path) -> None:
     odd = ("<urn:gossamer:blank:x> <http://p> _:n", "<urn:gossamer:blank:-y> <http://p> _:n")
     with graph_in(tmp_path) as graph:
         graph.replace([page(A, at=START)])
@@ -151,23 +151,21 @@ def test_an_iri_that_looks_like_our_marker_is_kept_as_it_is(tmp_path: Path) -> N
         b'<http://s> <http://p> "o" .\n<http://s> <http://p>',
     ],
 )
-def test_a_page_whose_facts_cannot_be_read_is_skipped_and_told_and_the_others_are_not(
-    tmp_path: Path, bad: bytes
-) -> None:
-    told: list[dict[str, object]] = []
+def test_only_the_page_with_unreadable_facts_is_skipped_and_reported(tmp_path: Path, bad: bytes) -> None:
+    skipped: list[dict[str, object]] = []
 
     def tell(event: str, /, **facts: object) -> None:
         if event == "graph.page-skipped":
-            told.append(facts)
+            skipped.append(facts)
 
     with graph_in(tmp_path, tell) as graph:
-        assert graph.replace([thing(1), PageFacts(url(A), bad, 7, START), thing(2)]) == 2
+        assert graph.replace([entity_page(1), PageFacts(url(A), bad, 7, START), entity_page(2)]) == 2
         assert len(graph.store) == 44
-    assert [facts["url"] for facts in told] == [A]
+    assert [facts["url"] for facts in skipped] == [A]
 
 
 @pytest.mark.parametrize(
-    "sly",
+    "malicious",
     [
         b'<http://s> <http://p> "o" <http://good.test/> . # .\n',
         b'<http://s> <http://p> "o" . <http://s> <http://p> "o" <http://good.test/> .\n',
@@ -175,16 +173,16 @@ def test_a_page_whose_facts_cannot_be_read_is_skipped_and_told_and_the_others_ar
         b'<http://s> <http://p> "o" <http://good.test/> .\r<http://s> <http://p> "o" .\n',
     ],
 )
-def test_F_G7_no_page_writes_into_the_graph_of_another(tmp_path: Path, sly: bytes) -> None:
+def test_F_G7_no_page_can_write_into_the_graph_of_another(tmp_path: Path, malicious: bytes) -> None:
     with graph_in(tmp_path) as graph:
-        graph.replace([PageFacts(url(A), sly, 7, START)])
-        graph.replace([PageFacts(url(A), sly, 8, START + 1)])
+        graph.replace([PageFacts(url(A), malicious, 7, START)])
+        graph.replace([PageFacts(url(A), malicious, 8, START + 1)])
         names = {name.value for name in graph.store.named_graphs()}
         assert names <= {A, PROVENANCE}
         assert len(list(graph.store.quads_for_pattern(None, None, None, NamedNode(PROVENANCE)))) in (0, 2)
 
 
-def test_facts_without_the_usual_spacing_are_read_all_the_same(tmp_path: Path) -> None:
+def test_facts_without_the_usual_spacing_are_still_read(tmp_path: Path) -> None:
     with graph_in(tmp_path) as graph:
         graph.replace(
             [PageFacts(url(A), b'# words\n<http://s><http://p>"o".\n\n<http://s> <http://p> "q" .', 7, START)]
@@ -193,20 +191,20 @@ def test_facts_without_the_usual_spacing_are_read_all_the_same(tmp_path: Path) -
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8"), max_size=40))
-def test_every_address_has_a_name_that_is_an_iri(tail: str) -> None:
+def test_every_url_has_a_graph_name_that_is_an_iri(tail: str) -> None:
     address = url_of("http://a.test/" + tail)
     if address is not None:
         assert NamedNode(graph_name(address)).value.startswith("http://a.test/")
 
 
-def test_an_address_that_is_an_iri_is_its_graph_s_name() -> None:
+def test_a_url_that_is_an_iri_is_the_name_of_its_graph() -> None:
     for address in ("http://a.test/", "https://[::1]:8080/p/%20?q=1&r=a+b;c", "http://buecher.test/~me/(x)!"):
         assert graph_name(url(address)) == address
     assert graph_name(url("https://bücher.test/é?q=ü")) == "https://bücher.test/é?q=ü"
     assert graph_name(url("http://a.test/[x]?{y}|^`%zz")) == "http://a.test/%5Bx%5D?%7By%7D%7C%5E%60%25zz"
 
 
-def test_a_second_owner_is_refused(tmp_path: Path) -> None:
+def test_a_second_process_is_refused(tmp_path: Path) -> None:
     script = (
         "import sys; sys.path.insert(0, sys.argv[2]); from pathlib import Path\n"
         "from tests.views.facts.pages import graph_in\n"
@@ -218,9 +216,9 @@ def test_a_second_owner_is_refused(tmp_path: Path) -> None:
     assert DirectoryBusy.__name__.encode() in done.stderr
 
 
-def test_a_damaged_store_says_what_to_do(tmp_path: Path) -> None:
+def test_a_damaged_store_is_refused_with_the_command_to_repair_it(tmp_path: Path) -> None:
     with graph_in(tmp_path) as graph:
-        graph.replace([thing(1)])
+        graph.replace([entity_page(1)])
         graph.sync()
     for name in tmp_path.iterdir():
         if name.name.startswith(("MANIFEST", "CURRENT")):
@@ -234,16 +232,16 @@ REPLACING = textwrap.dedent(
     import sys
     from pathlib import Path
     sys.path.insert(0, sys.argv[2])
-    from tests.views.facts.pages import START, graph_in, thing
+    from tests.views.facts.pages import START, graph_in, entity_page
     with graph_in(Path(sys.argv[1])) as graph:
         print("open", flush=True)
         for turn in range(int(sys.argv[3]), 1_000_000):
-            graph.replace([thing(number, facts=10 + (turn * 7 + number) % 40, at=START + turn) for number in range(5)])
+            graph.replace([entity_page(n, facts=10 + (turn * 7 + n) % 40, at=START + turn) for n in range(5)])
     """
 )
 
 
-def test_F_G9_a_kill_between_leaves_the_old_graph_or_the_new_one(tmp_path: Path) -> None:
+def test_F_G9_a_kill_while_writing_leaves_the_old_graph_or_the_new_one(tmp_path: Path) -> None:
     root = str(Path(__file__).parents[3])
     turn = 0
     for patience_s in (0.05, 0.13, 0.2):
@@ -262,22 +260,22 @@ def test_F_G9_a_kill_between_leaves_the_old_graph_or_the_new_one(tmp_path: Path)
                 address = f"http://host{number}.test/page/{number}"
                 at = graph.fetched_at(url(address))
                 assert at is not None
-                whole = thing(number, facts=10 + ((at - START) * 7 + number) % 40, at=at)
+                expected = entity_page(number, facts=10 + ((at - START) * 7 + number) % 40, at=at)
                 assert facts_of(graph, address) == sorted(
-                    line.removesuffix(" .") for line in whole.facts.decode().splitlines()
+                    line.removesuffix(" .") for line in expected.facts.decode().splitlines()
                 )
                 turn = max(turn, at - START + 1)
     assert turn > 3
 
 
-def test_F_G6_blank_nodes_of_two_pages_are_never_one(tmp_path: Path) -> None:
+def test_F_G6_blank_nodes_of_two_pages_are_never_the_same(tmp_path: Path) -> None:
     with graph_in(tmp_path) as graph:
         graph.replace([page(A, '_:a <http://p> "1"'), page("http://b.test/", '_:a <http://p> "2"')])
         assert len({quad.subject for quad in graph.store.quads_for_pattern(None, NamedNode("http://p"), None)}) == 2
 
 
-def test_the_digest_is_that_of_the_set(tmp_path: Path) -> None:
-    pages = [thing(number) for number in range(40)]
+def test_the_digest_does_not_depend_on_the_order_of_writing(tmp_path: Path) -> None:
+    pages = [entity_page(number) for number in range(40)]
     with graph_in(tmp_path / "a") as one, graph_in(tmp_path / "b") as other:
         one.replace(pages)
         for single in reversed(pages):
@@ -287,9 +285,9 @@ def test_the_digest_is_that_of_the_set(tmp_path: Path) -> None:
         assert facts_digest(one.store) != facts_digest(other.store)
 
 
-def test_a_closed_store_can_be_written_out(tmp_path: Path) -> None:
+def test_the_facts_of_a_closed_store_can_be_exported(tmp_path: Path) -> None:
     with graph_in(tmp_path) as graph:
-        graph.replace([thing(number) for number in range(300)])
+        graph.replace([entity_page(number) for number in range(300)])
         graph.sync()
     lines = b"".join(page_facts(opened(tmp_path))).splitlines()
     assert len(lines) == len(set(lines)) == 300 * 20

@@ -1,4 +1,4 @@
-"""Runs kept in memory answer as those on disk do."""
+"""Runs cached in memory give the same answers as those on disk."""
 
 import random
 from array import array
@@ -21,8 +21,8 @@ def reading(address: str, links: list[tuple[str, str]], at: int = 1) -> Reading:
     return Reading(at, at, Page(Url(address), "text/html", "utf-8", links=found))
 
 
-@pytest.mark.parametrize("merge_at", [30, 1_000_000], ids=["merged now and then", "never merged"])
-def test_whether_there_is_room_for_the_runs_or_not_the_answers_are_the_same(tmp_path, merge_at):
+@pytest.mark.parametrize("merge_at", [30, 1_000_000], ids=["merged sometimes", "never merged"])
+def test_answers_are_the_same_with_and_without_room_for_the_runs(tmp_path, merge_at):
     path = tmp_path / "links.db"
     links = LinksWriter(path, DiskFiles(), silent, merge_at)
     links.open()
@@ -41,7 +41,7 @@ def test_whether_there_is_room_for_the_runs_or_not_the_answers_are_the_same(tmp_
     links.close()
 
 
-def test_a_result_is_told_what_other_sites_call_it_and_how_many_link_to_it(tmp_path):
+def test_a_result_has_its_number_of_links_and_the_anchors_of_other_sites(tmp_path):
     links = LinksWriter(tmp_path / "links.db", DiskFiles(), silent)
     links.open()
     links.replace(
@@ -53,7 +53,7 @@ def test_a_result_is_told_what_other_sites_call_it_and_how_many_link_to_it(tmp_p
     links.commit()
     reader = LinksReader(tmp_path / "links.db")
     reader.open()
-    assert reader.counts_and_anchors([Url("http://t.test/"), Url("http://nobody.test/")]) == [
+    assert reader.counts_and_anchors([Url("http://t.test/"), Url("http://unlinked.test/")]) == [
         (2, [Anchor("a fine page", "a.test", 1)]),
         (0, []),
     ]
@@ -61,12 +61,12 @@ def test_a_result_is_told_what_other_sites_call_it_and_how_many_link_to_it(tmp_p
     links.close()
 
 
-def test_a_merge_under_way_leaves_what_is_in_memory_there(tmp_path, monkeypatch):
+def test_a_merge_in_progress_keeps_the_runs_in_memory(tmp_path, monkeypatch):
     monkeypatch.setattr("gossamer.views.links.store.SLICE", 10)
     links = LinksWriter(tmp_path / "links.db", DiskFiles(), silent, merge_at=100)
     links.open()
     targets = [Url(f"http://t.test/{n}") for n in range(100)]
-    for at in range(10):  # the last begins the merge, and ends a fifth of it
+    for at in range(10):  # the last commit begins the merge, and completes a fifth of it
         links.replace([reading(f"http://a{at}.test/", [(one.text, "word") for one in targets[10 * at : 10 * at + 10]])])
         links.commit(b"a%d" % at)
     runs = Runs()
@@ -74,7 +74,7 @@ def test_a_merge_under_way_leaves_what_is_in_memory_there(tmp_path, monkeypatch)
     reader.open()
     seen = []
     for at in range(3):
-        assert [told[0].count for told in reader.about_all(targets)] == [1] * 100
+        assert [incoming.count for incoming, _ in reader.about_all(targets)] == [1] * 100
         seen.append(next(run for key, run in runs._kept.items() if key[2] == 1))
         links.replace([reading(f"http://b{at}.test/", [("http://other.test/", "word")])])
         links.commit(b"b%d" % at)
@@ -83,7 +83,7 @@ def test_a_merge_under_way_leaves_what_is_in_memory_there(tmp_path, monkeypatch)
     links.close()
 
 
-def test_a_new_run_takes_the_room_of_what_was_kept_whole_and_is_not_read_for_every_question(tmp_path):
+def test_a_new_run_displaces_a_complete_run_and_is_not_read_for_every_query(tmp_path):
     links = LinksWriter(tmp_path / "links.db", DiskFiles(), silent)
     links.open()
     targets = [Url(f"http://t.test/{n}") for n in range(10)]
@@ -93,7 +93,7 @@ def test_a_new_run_takes_the_room_of_what_was_kept_whole_and_is_not_read_for_eve
         links.commit(b"%d" % at)
 
     commit(1)
-    runs = Runs(TARGET_BYTES * 10 + 2_000)  # for the first one whole, or for the targets of a dozen
+    runs = Runs(TARGET_BYTES * 10 + 2_000)  # room for the complete first run, or for the targets of a dozen runs
     reader = LinksReader(tmp_path / "links.db", runs)
     reader.open()
     reader.counts_and_anchors(targets)
@@ -104,13 +104,13 @@ def test_a_new_run_takes_the_room_of_what_was_kept_whole_and_is_not_read_for_eve
     kept = dict(runs._kept)
     assert len(kept) == 8 and not any(run.columns for run in kept.values())
     reader.counts_and_anchors(targets)
-    assert all(runs._kept[key] is run for key, run in kept.items()), "the next question reads none of them"
+    assert all(runs._kept[key] is run for key, run in kept.items()), "the next query reads none of them"
     reader.close()
     links.close()
 
 
 @given(st.sets(st.integers(-(1 << 63), (1 << 63) - 1), max_size=60))
-def test_a_target_that_is_in_a_run_is_never_ruled_out_and_most_others_are(targets):
+def test_the_filter_keeps_every_target_in_a_run_and_rules_out_most_others(targets):
     marks = marks_of(array("q", sorted(targets)))
     mask = len(marks) - 1
     assert all(marks[target & mask] for target in targets)

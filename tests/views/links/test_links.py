@@ -1,4 +1,4 @@
-"""Who points here: the writer and the reader over a real database, against a model in a dict."""
+"""Incoming links: the writer and the reader over a real database, compared with a model in a dict."""
 
 import random
 from array import array
@@ -54,7 +54,7 @@ def reader(links, tmp_path):
     reads.close()
 
 
-def test_M_C11_a_page_has_the_texts_of_the_links_that_point_at_it_by_site(links, reader):
+def test_M_C11_a_page_has_the_texts_of_the_links_to_it_by_site(links, reader):
     target = "http://t.test/"
     links.replace(
         [
@@ -75,13 +75,13 @@ def test_M_C11_a_page_has_the_texts_of_the_links_that_point_at_it_by_site(links,
     assert incoming.sources[-1] == Url("http://t.test/own")
 
 
-def test_a_page_nobody_links_to_has_no_anchors(links, reader):
+def test_a_page_without_incoming_links_has_no_anchors(links, reader):
     assert reader.about(Url("http://t.test/"))[1] == []
     assert reader.about(Url("http://t.test/"))[0].count == 0
     assert reader.outgoing(Url("http://t.test/")) == []
 
 
-def test_outgoing_links_are_told_as_the_page_has_them(links, reader):
+def test_outgoing_links_are_returned_as_the_page_has_them(links, reader):
     given = reading(
         "http://a.test/1", [("http://t.test/2", "two"), ("http://t.test/1", "one"), ("http://t.test/2", "2")]
     )
@@ -117,7 +117,7 @@ def test_an_older_or_equal_capture_never_replaces_a_newer_one(links, reader, com
     assert [anchor.text for anchor in reader.about(Url("http://t.test/"))[1]] == ["new"]
 
 
-def test_links_to_oneself_and_nofollow_links_vouch_for_nothing(links, reader):
+def test_links_of_a_page_to_itself_and_nofollow_links_do_not_count(links, reader):
     page = Page(
         Url("http://a.test/1"),
         "text/html",
@@ -141,10 +141,10 @@ def test_M_C11_at_most_100_anchors_are_kept_and_every_link_is_counted(links, rea
     incoming = reader.about(Url(target))[0]
     assert (incoming.count, len(incoming.sources)) == (210, MOST_ANCHORS)
     anchors = reader.about(Url(target))[1]
-    assert sum(not anchor.is_own_site for anchor in anchors) == 60, "other sites come before one's own"
+    assert sum(not anchor.is_own_site for anchor in anchors) == 60, "links from other sites are kept first"
 
 
-def test_long_and_odd_texts_are_kept_short_and_harmless(links, reader):
+def test_long_texts_are_shortened_and_invalid_characters_do_no_harm(links, reader):
     links.replace([reading("http://a.test/1", [("http://t.test/", "ü" * 500), ("http://u.test/", "\ud800 x")])])
     links.commit()
     assert reader.about(Url("http://t.test/"))[1][0].text == "ü" * LONGEST_TEXT
@@ -162,7 +162,7 @@ def test_the_position_is_kept_with_the_commit(tmp_path):
     again.close()
 
 
-def test_a_damaged_database_is_made_anew(tmp_path):
+def test_a_damaged_database_is_replaced_by_an_empty_one(tmp_path):
     first = opened(tmp_path)
     first.commit(b"here")
     first.close()
@@ -174,12 +174,12 @@ def test_a_damaged_database_is_made_anew(tmp_path):
     again.close()
 
 
-def test_a_reader_without_a_database_says_so(tmp_path):
+def test_a_reader_without_a_database_is_refused(tmp_path):
     with pytest.raises(DirectoryUnusable):
         LinksReader(tmp_path / "links.db").open()
 
 
-def test_a_reader_sees_each_commit_whole_while_merges_go_on(tmp_path):
+def test_a_reader_sees_each_commit_in_full_during_merges(tmp_path):
     links = opened(tmp_path, merge_at=50)
     reader = LinksReader(tmp_path / "links.db")
     reader.open()
@@ -190,7 +190,7 @@ def test_a_reader_sees_each_commit_whole_while_merges_go_on(tmp_path):
     links.close()
 
 
-def test_a_long_merge_is_done_in_slices_and_answers_stay_right(tmp_path, monkeypatch):
+def test_a_long_merge_is_done_in_slices_and_answers_stay_correct(tmp_path, monkeypatch):
     monkeypatch.setattr("gossamer.views.links.store.SLICE", 16)
     links = opened(tmp_path, merge_at=300)
     reader = LinksReader(tmp_path / "links.db")
@@ -220,7 +220,7 @@ PAGES = st.lists(
 
 @settings(max_examples=40, deadline=None)
 @given(PAGES, st.sampled_from([1, 5, 1_000]))
-def test_the_links_are_those_of_the_newest_captures_however_they_came(tmp_path_factory, pages, merge_at):
+def test_the_links_are_those_of_the_newest_captures_in_any_order_of_writing(tmp_path_factory, pages, merge_at):
     live, plain = tmp_path_factory.mktemp("live"), tmp_path_factory.mktemp("plain")
     links, newest = opened(live, merge_at), dict[str, Reading]()
     for at, (source, targets, commits) in enumerate(pages, start=1):

@@ -1,4 +1,4 @@
-"""An index with an entry that cannot be read."""
+"""An index with an unreadable entry."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from gossamer.views.words.schema import ANALYZER, analyzer, schema
 
 
 def damage_entry(folder: Path, url: Url) -> None:
-    """Puts an entry with words and without a card in the place of the page's own. REQUIRES: nobody else writes."""
+    """Replaces the page's entry by one with words but no card. REQUIRES: no other process writes."""
     index = tantivy.Index(schema(), path=str(folder), reuse=True)
     index.register_tokenizer(ANALYZER, analyzer())
     writer = index.writer(64_000_000, 1)

@@ -1,4 +1,4 @@
-"""What other sites call a page, where very many use the word: how long one listens."""
+"""Anchors with a very common word: how many of them are read."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from gossamer.views.words.writer import IndexWriter
 SITES = 2 * FEW
 
 
-def heard_of(folder: Path, targets: list[str]) -> list[str]:
+def found_by_anchors(folder: Path, targets: list[str]) -> list[str]:
     """Which of the targets are found, when site n calls the nth one `quay`; all of them are pages of the index."""
     pages = [Page(Url(target), "text/html", "utf-8", title="One", content="one") for target in set(targets)]
     for number, target in enumerate(targets):
@@ -32,13 +32,13 @@ def heard_of(folder: Path, targets: list[str]) -> list[str]:
     return [target for target in targets if Url(target).id in found]
 
 
-def test_where_no_two_of_the_first_sites_mean_one_page_the_others_are_not_heard(tmp_path: Path) -> None:
-    assert len(heard_of(tmp_path / "index", [f"http://t{number}.test/" for number in range(SITES)])) == FIRST
+def test_when_the_first_anchors_all_have_different_targets_the_rest_are_not_read(tmp_path: Path) -> None:
+    assert len(found_by_anchors(tmp_path / "index", [f"http://t{number}.test/" for number in range(SITES)])) == FIRST
 
 
-def test_where_sites_agree_all_of_them_are_heard(tmp_path: Path) -> None:
-    assert len(heard_of(tmp_path / "index", ["http://harbour.test/"] * SITES)) == SITES
+def test_when_anchors_have_the_same_target_all_are_read(tmp_path: Path) -> None:
+    assert len(found_by_anchors(tmp_path / "index", ["http://harbour.test/"] * SITES)) == SITES
 
 
-def test_a_few_sites_are_all_heard_whatever_they_mean(tmp_path: Path) -> None:
-    assert len(heard_of(tmp_path / "index", [f"http://t{number}.test/" for number in range(FEW)])) == FEW
+def test_a_few_anchors_are_all_read(tmp_path: Path) -> None:
+    assert len(found_by_anchors(tmp_path / "index", [f"http://t{number}.test/" for number in range(FEW)])) == FEW

@@ -1,4 +1,4 @@
-"""The pieces in which stored texts are kept."""
+"""The size of the blocks in which texts are stored."""
 
 import json
 
@@ -17,7 +17,7 @@ def reading(number: int) -> Reading:
     return Reading(number, number, page)
 
 
-def test_a_new_index_keeps_its_texts_in_small_pieces(tmp_path):
+def test_a_new_index_stores_its_texts_in_small_blocks(tmp_path):
     index = IndexWriter(tmp_path / "index", DiskFiles(), silent)
     index.open()
     index.replace([reading(number) for number in range(20)])
@@ -32,13 +32,13 @@ def test_a_new_index_keeps_its_texts_in_small_pieces(tmp_path):
     assert stored is not None and stored.text.startswith("harbour number 7 ")
 
 
-def test_all_else_that_tantivy_wrote_stays_as_it_is():
-    told = {"index_settings": {"docstore_compression": "lz4", "docstore_blocksize": 16384}, "schema": [{"é": 1}]}
-    chosen = with_small_blocks(json.dumps(told).encode())
-    told["index_settings"]["docstore_blocksize"] = BLOCK_BYTES
-    assert chosen is not None and json.loads(chosen) == told
+def test_all_other_settings_of_tantivy_are_kept():
+    settings = {"index_settings": {"docstore_compression": "lz4", "docstore_blocksize": 16384}, "schema": [{"é": 1}]}
+    chosen = with_small_blocks(json.dumps(settings).encode())
+    settings["index_settings"]["docstore_blocksize"] = BLOCK_BYTES
+    assert chosen is not None and json.loads(chosen) == settings
     assert with_small_blocks(chosen) is None
 
 
-def test_settings_of_a_shape_nobody_knows_are_left_alone():
+def test_settings_of_an_unknown_structure_are_not_changed():
     assert with_small_blocks(b"[]") is None and with_small_blocks(b'{"index_settings": 3}') is None

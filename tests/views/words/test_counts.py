@@ -1,4 +1,4 @@
-"""Counting what matches, and putting pages that have all the words before those that have some."""
+"""Counting matches, and ranking pages that have all the words before those that have some."""
 
 from functools import partial
 from pathlib import Path
@@ -26,7 +26,7 @@ DAY = 86_400_000_000
 def reading(number: int) -> Reading:
     words = ["fish", "red" if number % 2 else "blue", *(["coral reef"] if number < 3 else [])]
     address = Url(f"http://h{number % 4}.test/{number}")
-    linked = Link(Url("http://h1.test/1"), "quay"), Link(Url("http://nobody.test/"), "quay")
+    linked = Link(Url("http://h1.test/1"), "quay"), Link(Url("http://unfetched.test/"), "quay")
     page = Page(
         address,
         "text/html",
@@ -60,7 +60,7 @@ def counts(searcher: Searcher, words: str, total: int, **limits: int) -> facets.
     return facets.counted(snapshot, query, FACETS, matching, total, **limits)
 
 
-def test_up_to_a_limit_every_page_is_counted(searcher: Searcher) -> None:
+def test_every_page_is_counted_up_to_a_limit(searcher: Searcher) -> None:
     exact = counts(searcher, "fish", PAGES, most=PAGES, sample=50)
     assert exact.counted == PAGES
     assert {one.value: one.count for one in exact.facets["lang"]} == {"en": 300, "de": 100}
@@ -68,7 +68,7 @@ def test_up_to_a_limit_every_page_is_counted(searcher: Searcher) -> None:
     assert searcher.find(parse("fish"), FACETS).counted == PAGES
 
 
-def test_of_very_many_pages_a_sample_is_counted_and_comes_near_the_truth(searcher: Searcher) -> None:
+def test_of_very_many_pages_a_sample_gives_approximate_counts(searcher: Searcher) -> None:
     sampled = counts(searcher, "fish", PAGES, most=100, sample=200)
     assert sampled.counted == PAGES // 2
     near = {one.value: one.count for one in sampled.facets["lang"]}
@@ -78,14 +78,14 @@ def test_of_very_many_pages_a_sample_is_counted_and_comes_near_the_truth(searche
     assert sampled == counts(searcher, "fish", PAGES, most=100, sample=200)
 
 
-def test_a_sample_is_drawn_of_what_a_group_has_without_its_own_filter_too(searcher: Searcher) -> None:
+def test_the_counts_of_a_facet_ignore_its_own_filter_in_a_sample_too(searcher: Searcher) -> None:
     narrowed = counts(searcher, "fish lang:de", 100, most=50, sample=50)
     languages = {one.value: one.count for one in narrowed.facets["lang"]}
     assert languages["en"] > languages["de"] > 0
     assert {one.value for one in narrowed.facets["lang"] if one.is_chosen} == {"de"}
 
 
-def test_what_was_chosen_is_counted_even_where_it_is_too_rare_to_be_listed(
+def test_a_chosen_value_is_counted_even_when_it_is_too_rare_to_be_listed(
     searcher: Searcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(facets, "MOST_TRAITS", 1)
@@ -111,7 +111,7 @@ def test_an_estimate_has_two_digits() -> None:
     ["fish", "red fish", "red blue", "red -coral", "fi*", "fsh~", '"coral reef"', "title:page", "quay", "quay coral",
      "anchor:quay", "lang:de", "red lang:de", "nothing", "page fish"],
 )  # fmt: skip
-def test_what_is_counted_is_what_is_found(searcher: Searcher, words: str) -> None:
+def test_the_count_of_a_query_is_the_number_of_results(searcher: Searcher, words: str) -> None:
     snapshot = searcher.snapshot
     asking = WordsQuery(snapshot, parse(words))
     assert count(snapshot.searcher, asking.matching(True)) == count(snapshot.searcher, asking.all_words())
@@ -121,22 +121,22 @@ def test_what_is_counted_is_what_is_found(searcher: Searcher, words: str) -> Non
         assert count(snapshot.searcher, asking.matching(False)) == count(snapshot.searcher, asking.any_word()) == some
 
 
-def test_pages_with_all_words_come_first_and_once_however_the_answer_is_cut(searcher: Searcher) -> None:
-    whole = searcher.find(parse("coral red", limit=50))
-    assert (whole.with_all_words, whole.all_words, whole.total) == (1, False, 202)
-    assert [one.has_all_words for one in whole.found] == [True] + [False] * 49
-    assert whole.found[0].card.url.text == "http://h1.test/1"
+def test_pages_with_all_words_come_first_and_once_for_any_page_size(searcher: Searcher) -> None:
+    complete = searcher.find(parse("coral red", limit=50))
+    assert (complete.with_all_words, complete.all_words, complete.total) == (1, False, 202)
+    assert [one.has_all_words for one in complete.found] == [True] + [False] * 49
+    assert complete.found[0].card.url.text == "http://h1.test/1"
     pieces = [searcher.find(parse("coral red", offset=at, limit=1)).found[0] for at in range(20)]
-    assert [one.card.url for one in pieces] == [one.card.url for one in whole.found[:20]]
-    assert [one.score for one in pieces] == [one.score for one in whole.found[:20]]
-    assert len({one.card.url for one in whole.found}) == 50
+    assert [one.card.url for one in pieces] == [one.card.url for one in complete.found[:20]]
+    assert [one.score for one in pieces] == [one.score for one in complete.found[:20]]
+    assert len({one.card.url for one in complete.found}) == 50
 
 
-def test_a_page_that_others_name_is_found_and_one_that_nobody_fetched_is_not(searcher: Searcher) -> None:
+def test_anchors_find_fetched_pages_only(searcher: Searcher) -> None:
     assert [one.card.url.text for one in searcher.find(parse("quay")).found] == ["http://h1.test/1"]
 
 
-def test_the_next_page_and_another_order_are_counted_no_second_time(searcher: Searcher) -> None:
+def test_facets_are_not_counted_again_for_the_next_page_or_another_order(searcher: Searcher) -> None:
     first = searcher.find(parse("fish"), FACETS)
     for other in ("fish", "fish sort:newest"):
         assert searcher.find(parse(other, offset=10), FACETS).facets is first.facets

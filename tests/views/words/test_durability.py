@@ -1,4 +1,4 @@
-"""What one snapshot hands on to the next must not hide what has come since."""
+"""What one snapshot passes on to the next must not hide newer pages."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def reading(number: int, content: str, title: str = "") -> Reading:
 
 
 @pytest.mark.parametrize("least", [2, 1_000], ids=["a frequent word", "a rare word"])
-def test_a_page_is_found_by_a_word_in_a_place_where_none_had_it_before(tmp_path, monkeypatch, least):
+def test_a_page_is_found_by_a_word_in_a_field_where_no_page_had_it_before(tmp_path, monkeypatch, least):
     monkeypatch.setattr(asking, "FREQUENT", least)
     monkeypatch.setattr(snapshot, "LARGE", 2)
     monkeypatch.setattr(snapshot, "MOST_GROWTH", 1.0)

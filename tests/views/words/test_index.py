@@ -1,4 +1,4 @@
-"""Words one can ask: the writer and the searcher over a real index."""
+"""Searching words: the writer and the searcher over a real index."""
 
 import resource
 from pathlib import Path
@@ -100,7 +100,7 @@ def test_two_captures_of_a_page_before_one_commit_leave_one_entry(writer, tmp_pa
     assert found(tmp_path, "words3") == ["http://a.test/1"]
 
 
-def test_a_removed_page_is_gone(writer, tmp_path):
+def test_a_removed_page_is_not_found(writer, tmp_path):
     writer.replace([reading("http://a.test/1", "fish")])
     writer.commit()
     writer.remove(Url("http://a.test/1"))
@@ -108,9 +108,7 @@ def test_a_removed_page_is_gone(writer, tmp_path):
     assert searcher(tmp_path).pages == 0
 
 
-def test_F_R12_a_page_that_asks_not_to_be_indexed_cannot_be_found_and_older_captures_do_not_bring_it_back(
-    writer, tmp_path
-):
+def test_F_R12_a_noindex_page_is_not_found_and_older_captures_do_not_restore_it(writer, tmp_path):
     writer.replace([reading("http://a.test/1", "fish", at=1)])
     writer.commit()
     writer.replace([reading("http://a.test/1", "fish", at=3, directives=Directives(may_index=False))])
@@ -141,7 +139,7 @@ def test_the_position_is_kept_with_the_commit_and_lost_with_the_folder(tmp_path)
     new.close()
 
 
-def test_what_was_not_committed_is_forgotten_by_closing(tmp_path):
+def test_closing_discards_what_was_not_committed(tmp_path):
     for _ in range(2):
         writer = IndexWriter(tmp_path / "index", DiskFiles(), silent)
         writer.open()
@@ -156,7 +154,7 @@ def test_a_second_writer_is_refused(writer, tmp_path):
         second.open()
 
 
-def test_an_index_of_a_newer_program_is_refused_and_an_older_one_is_made_anew(tmp_path):
+def test_an_index_of_a_newer_version_is_refused_and_an_older_one_is_replaced(tmp_path):
     files = DiskFiles()
     for version, raises in (("999", True), ("0", False)):
         writer = IndexWriter(tmp_path / "index", files, silent)
@@ -180,9 +178,9 @@ def test_a_folder_without_an_index_cannot_be_searched(tmp_path):
         Searcher(tmp_path / "index").open()
 
 
-def test_F_P5_a_write_that_fails_loses_nothing_once_there_is_room_again(tmp_path):
-    told: list[str] = []
-    writer = IndexWriter(tmp_path / "index", DiskFiles(), lambda event, **facts: told.append(event))
+def test_F_P5_a_failed_write_loses_no_pages_once_there_is_room_again(tmp_path):
+    events: list[str] = []
+    writer = IndexWriter(tmp_path / "index", DiskFiles(), lambda event, **facts: events.append(event))
     writer.open()
     writer.replace([reading(f"http://a.test/{n}", f"fish number{n} " + "word " * 2000) for n in range(50)])
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -196,7 +194,7 @@ def test_F_P5_a_write_that_fails_loses_nothing_once_there_is_room_again(tmp_path
     writer.replace([reading("http://a.test/late", "fish latecomer")])
     writer.commit(b"there")
     writer.close()
-    assert "index.revived" in told
+    assert "index.revived" in events
     assert searcher(tmp_path).find(parse("fish")).total == 51
 
 
@@ -223,7 +221,7 @@ def test_a_word_in_the_title_weighs_more_than_in_the_content_and_that_more_than_
     assert order == ["title", "heading", "content", "rest"]
 
 
-def test_all_words_are_wanted_and_some_are_better_than_none(writer, tmp_path):
+def test_pages_with_all_words_come_first_and_pages_with_some_follow(writer, tmp_path):
     writer.replace([reading("http://a.test/1", "red fish"), reading("http://a.test/2", "blue fish")])
     writer.commit()
     both = searcher(tmp_path).find(parse("red fish"))
@@ -233,7 +231,7 @@ def test_all_words_are_wanted_and_some_are_better_than_none(writer, tmp_path):
     assert (some.total, some.all_words) == (1, False)
 
 
-def test_words_may_stand_in_different_parts_of_the_page(writer, tmp_path):
+def test_words_may_be_in_different_fields_of_the_page(writer, tmp_path):
     writer.replace([reading("http://a.test/1", "about fish", title="Red")])
     writer.commit()
     assert searcher(tmp_path).find(parse("red fish")).with_all_words == 1
@@ -261,7 +259,7 @@ def test_phrases_exclusions_and_filters(writer, tmp_path):
     assert set(found(tmp_path, "-soup")) == {two, three}
 
 
-def test_accents_and_case_do_not_matter_and_words_of_the_address_count(writer, tmp_path):
+def test_accents_and_case_do_not_matter_and_words_of_the_url_count(writer, tmp_path):
     writer.replace([reading("http://museum.test/paintings/the_kiss", "Ein schöner Überblick")])
     writer.commit()
     assert found(tmp_path, "UBERBLICK") == found(tmp_path, "schoner")
@@ -282,7 +280,7 @@ def test_words_of_a_script_without_spaces_are_found_and_shown(writer, tmp_path):
     assert found(tmp_path, "本日") == []
 
 
-def test_a_snippet_is_plain_segments_round_the_match(writer, tmp_path):
+def test_a_snippet_is_plain_segments_around_the_match(writer, tmp_path):
     long = "Bäume stehen hier. " * 30 + "The <b>nöedle</b> & more. " + "Nothing else. " * 30
     writer.replace([reading("http://a.test/1", long)])
     writer.commit()
@@ -332,7 +330,7 @@ def test_F_W14_results_beyond_the_limits_are_refused(writer, tmp_path):
             searcher(tmp_path).find(asked)
 
 
-def test_F_W13_of_very_many_words_the_rarest_are_looked_for_and_far_too_many_are_refused(writer, tmp_path):
+def test_F_W13_of_very_many_words_the_rarest_are_searched_and_far_too_many_are_refused(writer, tmp_path):
     writer.replace([reading(f"http://a.test/{n}", "often " + f"rare{n} " * (n == 3)) for n in range(9)])
     writer.commit()
     many = " ".join(["often", "rare3", *(f"w{n}" for n in range(100))])
@@ -343,7 +341,7 @@ def test_F_W13_of_very_many_words_the_rarest_are_looked_for_and_far_too_many_are
         searcher(tmp_path).find(Query(tuple(Word((f"w{n}",)) for n in range(2_000))))
 
 
-def test_a_query_of_nothing_but_signs_finds_nothing(writer, tmp_path):
+def test_a_query_without_words_finds_nothing(writer, tmp_path):
     assert searcher(tmp_path).find(parse("??? (((")).total == 0
 
 
@@ -358,17 +356,17 @@ def test_facets_count_the_matching_pages(writer, tmp_path):
     )
     writer.commit()
     counted = searcher(tmp_path).find(parse("fish"), ("type", "site")).facets
-    thing = "http://schema.org/Thing"
+    root = "http://schema.org/Thing"
     assert [(facet.value, facet.count, facet.inferred) for facet in counted["type"]] == [
         (person, 2, 0),
-        (thing, 2, 2),
+        (root, 2, 2),
         (place, 1, 0),
     ]
     assert {facet.value: facet.count for facet in counted["site"]} == {"a.test": 1, "b.test": 1}
 
 
-def test_new_pages_are_written_without_deletions_and_known_ones_with(writer, tmp_path):
-    """The cost of a deletion is paid in every segment; what matters here is that the result is exact."""
+def test_pages_written_several_times_have_one_entry(writer, tmp_path):
+    """New pages are written without deletions, because each deletion is a cost in every segment."""
     for round_number in range(1, 4):
         writer.replace([reading(f"http://a.test/{n}", f"round{round_number}", at=round_number) for n in range(40)])
         writer.commit()
@@ -377,7 +375,7 @@ def test_new_pages_are_written_without_deletions_and_known_ones_with(writer, tmp
     assert searcher(tmp_path).find(parse("round1")).total == 0
 
 
-def test_cards_hold_what_a_result_shows(writer, tmp_path):
+def test_cards_have_what_a_result_shows(writer, tmp_path):
     given = reading(
         "http://a.test/1", "fish", 7, title="T", description="D", language="en", types=("t:x",), fact_count=3
     )
@@ -388,14 +386,14 @@ def test_cards_hold_what_a_result_shows(writer, tmp_path):
     assert msgspec.json.encode(card)
 
 
-def test_names_above_a_host():
+def test_the_parent_names_of_a_host():
     assert names_above("www.example.org:8080") == ["www.example.org:8080", "www.example.org", "example.org"]
     assert names_above("localhost") == ["localhost"]
     assert names_above("127.0.0.1:80") == ["127.0.0.1:80", "127.0.0.1"]
     assert names_above("[::1]") == ["[::1]"]
 
 
-def test_short_names_of_classes_and_signs():
+def test_the_short_names_of_classes_and_the_signs_of_texts():
     assert last_part("http://schema.org/Person") == "person"
     assert last_part("http://xmlns.com/foaf/0.1#Agent/") == "agent"
     assert signs_of("plain") == signs_of("Ümläut") == ""
@@ -420,8 +418,8 @@ def test_tantivy_still_counts_snippet_ranges_in_bytes():
     assert snippet.fragment().encode()[part.start : part.end] == b"word"
 
 
-def held_place(address: str, at: int = 2) -> Reading:
-    """What the index is given for a page that is gone, or asks not to be indexed."""
+def unsearchable(address: str, at: int = 2) -> Reading:
+    """What is written to the index for a page that is gone or noindex."""
     return reading(address, "", at=at, directives=Directives(may_index=False))
 
 
@@ -432,10 +430,10 @@ def linking(address: str, target: str, words: str) -> Reading:
 @pytest.mark.parametrize(
     "asked", ["the", "-fish", "since:1970-01-01", "until:2100-01-01", "-site:z.test", "anchor:the", "the missing"]
 )
-def test_an_entry_that_only_holds_a_place_is_never_found_counted_or_met(writer, tmp_path, asked):
+def test_an_entry_of_an_unsearchable_page_is_never_found_or_counted(writer, tmp_path, asked):
     gone = "http://b.test/gone"
     others = [linking(f"http://a{n}.test/", gone, "the missing page") for n in range(3)]
-    writer.replace([*others, reading("http://b.test/", "the old harbour"), held_place(gone)])
+    writer.replace([*others, reading("http://b.test/", "the old harbour"), unsearchable(gone)])
     writer.commit()
     answer = searcher(tmp_path).find(parse(asked, limit=100), ("site", "date"))
     assert gone not in [one.card.url.text for one in answer.found]
@@ -443,7 +441,7 @@ def test_an_entry_that_only_holds_a_place_is_never_found_counted_or_met(writer, 
     assert answer.total == len(answer.found) == sum(span.count for span in answer.dates)
 
 
-def test_an_entry_that_cannot_be_read_costs_itself_alone_and_is_named(writer, tmp_path):
+def test_only_an_unreadable_entry_is_left_out_and_it_is_reported(writer, tmp_path):
     writer.replace([reading(f"http://a.test/{n}", "tropical fish", exact=bytes([n] * 32)) for n in (1, 2, 3)])
     writer.commit()
     writer.close()
@@ -472,7 +470,7 @@ EXCLUSIONS = {
     "-lang:en": "http://b.test/2",
     "-syntax:rdfa": "http://b.test/2",
 }
-"""Each leaves the page named, and not http://www.a.test/1."""
+"""Each query finds the given page, and not http://www.a.test/1."""
 
 
 @pytest.fixture
@@ -492,13 +490,13 @@ def three_pages(writer, tmp_path):
         "http://b.test/2", "tropical fish", at=3, language="de", types=("http://schema.org/Article",), exact=b"2" * 32
     )
     writer.replace([recipe, article, reading("http://c.test/3", "cold water", at=2, exact=b"3" * 32)])
-    writer.replace([held_place("http://c.test/4")])
+    writer.replace([unsearchable("http://c.test/4")])
     writer.commit()
     return searcher(tmp_path)
 
 
 @pytest.mark.parametrize("asked", EXCLUSIONS)
-def test_exclusions_alone_find_everything_else(three_pages, asked):
+def test_a_query_of_exclusions_finds_all_other_pages(three_pages, asked):
     answer = three_pages.find(parse(asked), ("type", "site", "lang", "date"))
     found = [one.card.url.text for one in answer.found]
     assert EXCLUSIONS[asked] in found
@@ -520,14 +518,14 @@ def test_without_words_the_newest_come_first_page_by_page(three_pages):
     ]
 
 
-def test_an_exclusion_of_nothing_is_no_question(three_pages):
+def test_an_empty_exclusion_is_an_empty_query(three_pages):
     for asked in ("", "-", '-""', "sort:newest"):
         assert parse(asked).is_empty
         assert three_pages.find(parse(asked)).total == 0
 
 
 @pytest.mark.parametrize(
-    ("asks", "snippet", "description"),
+    ("directives", "snippet", "description"),
     [
         (Directives(), "tropical fish swim in schools", "About fish"),
         (Directives(may_cache=False), "", ""),
@@ -537,8 +535,8 @@ def test_an_exclusion_of_nothing_is_no_question(three_pages):
         (Directives(may_cache=False, most_snippet=5), "", ""),
     ],
 )
-def test_a_result_quotes_no_more_than_the_page_allows(writer, tmp_path, asks, snippet, description):
-    page = reading("http://a.test/", "tropical fish swim in schools", description="About fish", directives=asks)
+def test_a_result_quotes_no_more_than_the_page_allows(writer, tmp_path, directives, snippet, description):
+    page = reading("http://a.test/", "tropical fish swim in schools", description="About fish", directives=directives)
     writer.replace([page])
     writer.commit()
     for asked in ("fish", "site:a.test"):
@@ -546,29 +544,29 @@ def test_a_result_quotes_no_more_than_the_page_allows(writer, tmp_path, asks, sn
         quoted = "".join(part.text for part in hit.snippet)
         assert quoted == (snippet if asked == "fish" else description[: len(quoted)])
         assert bool(quoted) == bool(snippet)
-        assert hit.card.description == description and hit.card.may_cache == asks.may_cache
+        assert hit.card.description == description and hit.card.may_cache == directives.may_cache
     stored = searcher(tmp_path).stored(Url("http://a.test/"))
-    assert stored.may_cache == asks.may_cache and stored.text, "its owner may read it"
+    assert stored.may_cache == directives.may_cache and stored.text, "the user of the program may read it"
 
 
 OWN = b"""@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix my: <http://my.test/#> .
-<http://schema.org/Recipe> rdfs:subClassOf my:Dish . my:Dish rdfs:subClassOf my:Thing .
+<http://schema.org/Recipe> rdfs:subClassOf my:Dish . my:Dish rdfs:subClassOf my:Item .
 <http://schema.org/author> rdfs:subPropertyOf my:maker ."""
 
 
-def test_a_vocabulary_of_ones_own_widens_filters_and_facets_as_it_does_sparql(three_pages, tmp_path):
+def test_the_user_s_vocabulary_widens_filters_and_facets_as_it_does_sparql(three_pages, tmp_path):
     ours = Searcher(tmp_path / "index", lambda: with_own(OWN))
     ours.open()
     recipe = "http://www.a.test/1"
     for asked in (
         "type:http://my.test/#Dish",
-        "type:http://my.test/#Thing",
+        "type:http://my.test/#Item",
         "type:dish",
         "property:http://my.test/#maker",
     ):
         answer = ours.find(parse(asked), ("type",))
         assert [one.card.url.text for one in answer.found] == [recipe], asked
-        assert three_pages.find(parse(asked)).total == 0, "without it they mean nothing"
+        assert three_pages.find(parse(asked)).total == 0, "without the vocabulary they find nothing"
     assert {one.card.url.text for one in ours.find(parse("-type:http://my.test/#Dish")).found} == {
         "http://b.test/2",
         "http://c.test/3",
@@ -580,7 +578,7 @@ def test_a_vocabulary_of_ones_own_widens_filters_and_facets_as_it_does_sparql(th
     }
 
 
-def test_a_vocabulary_that_was_edited_holds_from_the_next_look_on(three_pages, tmp_path):
+def test_an_edited_vocabulary_applies_after_a_reload(three_pages, tmp_path):
     del three_pages
     texts = [b"", OWN]
     ours = Searcher(tmp_path / "index", lambda: with_own(texts[0]))

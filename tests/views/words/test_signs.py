@@ -14,10 +14,10 @@ SIGNS = re.compile(
 
 
 @given(st.text(alphabet=st.sampled_from("ab \n\x00é\u201cж\ud800今日はไทย\U00020000\U0001f600\uff71")))
-def test_signs_are_found_in_order_whatever_stands_between(text):
+def test_signs_are_found_in_order_in_any_text(text):
     assert signs_of(text) == " ".join(SIGNS.findall(text))
 
 
-def test_most_texts_have_none():
+def test_most_texts_have_no_signs():
     assert signs_of("") == signs_of("plain words") == signs_of("caf\u00e9 \u201cquoted\u201d") == ""
     assert signs_of("in 東京, Japan") == "東 京"

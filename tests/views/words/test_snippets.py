@@ -1,4 +1,4 @@
-"""The piece of a text that a result shows."""
+"""The part of a text that a result shows."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +9,7 @@ from gossamer.views.words.snippets import LONGEST, Segment, fragment
 WORDS = ["fish", "tropical", "harbour", "a"]
 
 
-def test_the_piece_with_most_of_the_words_is_shown_and_the_rare_ones_count_more():
+def test_the_fragment_with_most_of_the_words_is_shown_and_rare_words_count_more():
     filling = "nothing to see here " * 30
     text = f"fish fish fish {filling} a tropical fish {filling} a harbour"
     shown = fragment(text, {"tropical": 3.0, "fish": 1.0})
@@ -17,7 +17,7 @@ def test_the_piece_with_most_of_the_words_is_shown_and_the_rare_ones_count_more(
     assert [part.text for part in shown if part.is_match] == ["tropical", "fish"]
 
 
-def test_only_whole_words_are_lit_up_whatever_their_case():
+def test_only_whole_words_are_highlighted_in_upper_and_lower_case():
     assert fragment("Fishing for FISH, fish_pie", {"fish": 1.0}) == (
         Segment("Fishing for ", False),
         Segment("FISH", True),
@@ -27,7 +27,7 @@ def test_only_whole_words_are_lit_up_whatever_their_case():
     )
 
 
-def test_a_text_without_the_words_has_no_such_piece():
+def test_a_text_without_the_words_has_no_fragment():
     assert fragment("cold water", {"fish": 1.0}) == ()
     assert fragment("", {"fish": 1.0}) == ()
 
@@ -35,7 +35,7 @@ def test_a_text_without_the_words_has_no_such_piece():
 @given(
     st.lists(st.sampled_from([*WORDS, "water", "x" * 90, "Fish!", "  "]), max_size=120), st.sets(st.sampled_from(WORDS))
 )
-def test_a_piece_is_part_of_the_text_no_longer_than_allowed_and_shows_a_word(pieces, words):
+def test_a_fragment_is_part_of_the_text_within_the_limit_and_shows_a_word(pieces, words):
     text = " ".join(pieces)
     shown = fragment(text, dict.fromkeys(words, 1.0))
     joined = "".join(part.text for part in shown)
@@ -45,7 +45,7 @@ def test_a_piece_is_part_of_the_text_no_longer_than_allowed_and_shows_a_word(pie
     assert any(part.is_match for part in shown) == has_any
 
 
-def test_a_small_index_hands_nothing_on_and_a_large_one_only_while_it_stays_much_the_same():
+def test_only_a_large_index_that_hardly_changed_passes_data_on_to_the_next_snapshot():
     assert not Lasting(pages=LARGE - 1).serves(LARGE - 1)
     assert Lasting(pages=LARGE).serves(LARGE + LARGE // 50)
     assert not Lasting(pages=LARGE).serves(LARGE + LARGE // 10)
