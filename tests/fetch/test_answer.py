@@ -1,4 +1,4 @@
-"""What the head of an answer means: every status, every limit and every field that decides something."""
+"""What a response header means: every status, every limit and every field that matters."""
 
 import pytest
 from multidict import CIMultiDict, CIMultiDictProxy
@@ -74,7 +74,7 @@ def test_each_status_has_one_meaning(status: int, means: str | Reason) -> None:
                 assert found.detail == "a part (206) that was not requested"
 
 
-def test_a_redirect_without_a_location_leads_nowhere() -> None:
+def test_a_redirect_without_a_location_is_a_failure() -> None:
     for status in (301, 302, 303, 307, 308):
         for given in ((), (("Location", ""),)):
             found = outcome(status, *given)
@@ -95,9 +95,7 @@ def test_a_redirect_without_a_location_leads_nowhere() -> None:
         ("mailto:a@b.test", None, ()),
     ],
 )
-def test_a_location_is_joined_with_the_url_that_was_asked_for(
-    location: str, to: str | None, flags: tuple[str, ...]
-) -> None:
+def test_a_location_is_joined_with_the_requested_url(location: str, to: str | None, flags: tuple[str, ...]) -> None:
     found = outcome(301, ("location", location))
     if to is None:
         assert found == Refused(Reason.REDIRECT_OUT, f"status 301 to {location}")
@@ -110,7 +108,7 @@ def test_a_location_is_joined_with_the_url_that_was_asked_for(
 
 
 @pytest.mark.parametrize(
-    ("given", "length", "fault"),
+    ("given", "length", "defect"),
     [
         ([], None, None),
         ([("Content-Length", "0")], 0, None),
@@ -131,13 +129,13 @@ def test_a_location_is_joined_with_the_url_that_was_asked_for(
     ],
 )  # fmt: skip
 def test_a_length_is_one_number_and_a_transfer_coding_is_chunked(
-    given: list[tuple[str, str]], length: int | None, fault: str | None
+    given: list[tuple[str, str]], length: int | None, defect: str | None
 ) -> None:
     head = ResponseHead(fields(*given))
-    assert (head.length, head.defect) == (length, fault)
+    assert (head.length, head.defect) == (length, defect)
 
 
-def test_the_fields_of_a_head_are_found_whatever_their_case() -> None:
+def test_header_fields_are_found_in_upper_and_lower_case() -> None:
     head = ResponseHead(fields(("CONTENT-TYPE", " Text/HTML ; charset=x;y"), ("content-encoding", "gzip"),
                        ("Content-Encoding", "br"), ("LOCATION", "/a"), ("retry-after", "5")))  # fmt: skip
     assert (head.media_type, head.codings, head.location, head.retry_after) == ("text/html", "gzip,br", "/a", "5")
@@ -145,7 +143,7 @@ def test_the_fields_of_a_head_are_found_whatever_their_case() -> None:
     assert (bare.media_type, bare.codings, bare.location, bare.retry_after) == ("", "", None, None)
 
 
-def test_an_answer_without_a_type_is_wanted_and_any_other_only_when_it_is_listed() -> None:
+def test_a_response_without_a_type_is_accepted_and_others_only_when_listed() -> None:
     def refused(media_type: str, why: str | None = None) -> Refused | None:
         return type_refusal(Url("http://a.test/"), media_type, 0, ("text/html",), lambda *_: why)
 
@@ -156,7 +154,7 @@ def test_an_answer_without_a_type_is_wanted_and_any_other_only_when_it_is_listed
 
 
 @pytest.mark.parametrize(
-    ("etag", "given", "is_ours"),
+    ("etag", "given", "is_stored"),
     [
         ('"a"', [("ETag", ' "a" ')], True),
         ('"a"', [("ETag", '"b"')], False),
@@ -167,17 +165,17 @@ def test_an_answer_without_a_type_is_wanted_and_any_other_only_when_it_is_listed
         ('"a"', [("ETag", '"a"'), ("X-Robots-Tag", "noindex")], False),
     ],
 )
-def test_a_large_body_under_the_very_tag_we_asked_about_is_what_we_have(
-    etag: str, given: list[tuple[str, str]], is_ours: bool
+def test_a_large_body_with_the_entity_tag_of_the_request_is_the_stored_one(
+    etag: str, given: list[tuple[str, str]], is_stored: bool
 ) -> None:
     for size, is_large in ((WORTH_A_CONNECTION, False), (WORTH_A_CONNECTION + 1, True)):
         answer = fields(*given, ("Content-Length", str(size)))
-        assert is_what_we_have(answer, ResponseHead(answer), etag) is (is_ours and is_large)
+        assert is_what_we_have(answer, ResponseHead(answer), etag) is (is_stored and is_large)
     unknown = fields(*given)
-    assert not is_what_we_have(unknown, ResponseHead(unknown), etag), "a length that is not known may be small"
+    assert not is_what_we_have(unknown, ResponseHead(unknown), etag), "an unknown length may be small"
 
 
-def test_each_kind_of_visit_and_answer_has_its_own_limit() -> None:
+def test_each_kind_of_fetch_and_response_has_its_own_limit() -> None:
     settings = Fetch(robots_limit=1, other_limit=2, list_limit=3, pdf_limit=4, body_limit=5)
     page, robots, listing = VisitKind.PAGE, VisitKind.ROBOTS, VisitKind.LIST
     for kind, status, media_type, limit in [
@@ -190,7 +188,7 @@ def test_each_kind_of_visit_and_answer_has_its_own_limit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "wait_s"),
+    ("value", "wait_s"),
     [
         (None, None),
         ("", None),
@@ -211,14 +209,16 @@ def test_each_kind_of_visit_and_answer_has_its_own_limit() -> None:
         ("Thu, 02 Jan 20200 03:04:05 GMT", None),
     ],
 )
-def test_retry_after_is_seconds_or_a_date_and_a_day_at_most(said: str | None, wait_s: float | None) -> None:
-    assert wait_of(said, NOW) == wait_s
-    given = () if said is None else (("Retry-After", said),)
+def test_retry_after_is_seconds_or_a_date_and_a_day_at_most(value: str | None, wait_s: float | None) -> None:
+    assert wait_of(value, NOW) == wait_s
+    given = () if value is None else (("Retry-After", value),)
     for status in (429, 503):
         slow = outcome(status, *given)
         assert isinstance(slow, Failed) and slow.wait_s == wait_s
     other = outcome(500, *given)
-    assert isinstance(other, Failed) and other.wait_s is None, "only who asks for less is waited for"
+    assert isinstance(other, Failed) and other.wait_s is None, (
+        "only a response that asks for fewer requests is waited for"
+    )
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_retry_after_is_seconds_or_a_date_and_a_day_at_most(said: str | None, wa
         ("", None),
     ],
 )
-def test_a_date_is_a_moment_after_the_beginning_of_1970(date: str, moment: int | None) -> None:
+def test_a_date_is_a_time_after_the_beginning_of_1970(date: str, moment: int | None) -> None:
     assert moment_of(date) == moment
 
 
@@ -262,6 +262,6 @@ def test_an_entity_tag_is_kept_when_it_is_well_formed(etag: str | None, kept: st
         (None, ""),
     ],
 )
-def test_a_date_is_kept_when_it_is_one(date: str | None, kept: str) -> None:
+def test_a_date_is_kept_when_it_is_valid(date: str | None, kept: str) -> None:
     headers = [] if date is None else [("Last-Modified", date)]
     assert validators_of(capture(200, "http://a.test/", *headers)) == Validators("", kept)

@@ -1,4 +1,4 @@
-"""The client against well-behaved servers: the bytes it sends, and what it makes of the answers."""
+"""The client with well-behaved servers: the bytes it sends, and how it treats the responses."""
 
 import asyncio
 import gzip
@@ -32,21 +32,21 @@ HOST = "site.test"
 
 
 class Site:
-    """Answers every question with what it is given, and keeps the questions."""
+    """Answers every request with the given response, and keeps the requests."""
 
     def __init__(self, answer: bytes | Callable[[int], bytes], closes: bool = False) -> None:
         self._answer = answer
         self._closes = closes
-        self.questions: list[bytes] = []
+        self.requests: list[bytes] = []
         self.connections = 0
 
     async def serve(self, read: asyncio.StreamReader, write: asyncio.StreamWriter) -> None:
         self.connections += 1
         try:
             while True:
-                self.questions.append(await read.readuntil(b"\r\n\r\n"))
+                self.requests.append(await read.readuntil(b"\r\n\r\n"))
                 answer = self._answer
-                write.write(answer if isinstance(answer, bytes) else answer(len(self.questions)))
+                write.write(answer if isinstance(answer, bytes) else answer(len(self.requests)))
                 await write.drain()
                 if self._closes:
                     break
@@ -56,7 +56,7 @@ class Site:
             write.close()
 
 
-def visit(
+def fetch(
     site: Site,
     *texts: str,
     settings: Fetch = SETTINGS,
@@ -64,7 +64,7 @@ def visit(
     port: int = 80,
     pause_s: float = 0.0,
 ) -> list[Outcome]:
-    async def all_of_them() -> list[Outcome]:
+    async def fetch_all() -> list[Outcome]:
         outcomes: list[Outcome] = []
         async with await asyncio.start_server(site.serve, "127.0.0.1", 0) as server:
             plan = AddressPlan({HOST: {port: server.sockets[0].getsockname()[1]}})
@@ -76,20 +76,20 @@ def visit(
                     await asyncio.sleep(pause_s)
         return outcomes
 
-    return asyncio.run(all_of_them())
+    return asyncio.run(fetch_all())
 
 
-def answer(status: int = 200, body: bytes = b"", **fields: str) -> bytes:
+def response(status: int = 200, body: bytes = b"", **fields: str) -> bytes:
     lines = [f"HTTP/1.1 {status} Words", f"Content-Length: {len(body)}"]
     lines += [f"{name.replace('_', '-')}: {value}" for name, value in fields.items()]
     return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
 
 
-def test_the_bytes_sent_are_those_of_our_url():
-    site = Site(answer())
-    (outcome,) = visit(site, "http://SITE.test:8080/a%2Fb/../c d/ü?q=%zz&x='1'|{}#part", port=8080)
+def test_the_request_has_exactly_these_bytes():
+    site = Site(response())
+    (outcome,) = fetch(site, "http://SITE.test:8080/a%2Fb/../c d/ü?q=%zz&x='1'|{}#part", port=8080)
     assert isinstance(outcome, Fetched)
-    assert site.questions == [
+    assert site.requests == [
         (
             "GET /a%2Fb/../c%20d/%C3%BC?q=%zz&x=%271%27|{} HTTP/1.1\r\n".replace("/a%2Fb/..", "")
             + "Host: site.test:8080\r\n"
@@ -100,13 +100,13 @@ def test_the_bytes_sent_are_those_of_our_url():
     ]
 
 
-def test_a_capture_is_the_answer_as_received():
+def test_a_capture_is_the_response_as_received():
     body = gzip.compress(b"<p>hello")
     raw = (
         b"HTTP/1.1 200 Fine\r\ncontent-TYPE: text/html\r\nX-Twice: 1\r\nX-Twice: \xe92\r\n"
         b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(body)
     ) + body
-    (outcome,) = visit(Site(raw), f"http://{HOST}/")
+    (outcome,) = fetch(Site(raw), f"http://{HOST}/")
     assert isinstance(outcome, Fetched)
     capture = outcome.capture
     assert capture.headers == (
@@ -138,26 +138,26 @@ def test_a_capture_is_the_answer_as_received():
         (300, Failed, Reason.PROTOCOL),
     ],
 )
-def test_a_status_means_what_the_table_says(status, kind, reason):
-    (outcome,) = visit(Site(answer(status)), f"http://{HOST}/")
+def test_each_status_gives_the_outcome_of_the_table(status, kind, reason):
+    (outcome,) = fetch(Site(response(status)), f"http://{HOST}/")
     assert isinstance(outcome, kind)
     assert getattr(outcome, "reason", None) is reason
     assert outcome.capture is not None and outcome.capture.status == status
 
 
 @pytest.mark.parametrize("status", [101, 600, 999])
-def test_a_status_that_http_does_not_know_is_a_fault_of_the_protocol(status):
-    (outcome,) = visit(Site(answer(status)), f"http://{HOST}/")
+def test_a_status_unknown_to_http_is_a_protocol_error(status):
+    (outcome,) = fetch(Site(response(status)), f"http://{HOST}/")
     assert outcome == Failed(Reason.PROTOCOL, f"status {status}")
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_a_redirect_is_handed_back_joined_and_not_followed(status):
-    site = Site(answer(status, Location="../other?x#y"))
-    (outcome,) = visit(site, f"http://{HOST}/a/b/c")
+def test_a_redirect_is_returned_joined_and_not_followed(status):
+    site = Site(response(status, Location="../other?x#y"))
+    (outcome,) = fetch(site, f"http://{HOST}/a/b/c")
     assert isinstance(outcome, Moved)
     assert outcome.to.text == f"http://{HOST}/a/other?x"
-    assert len(site.questions) == 1
+    assert len(site.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -165,21 +165,21 @@ def test_a_redirect_is_handed_back_joined_and_not_followed(status):
     [("/caf\xc3\xa9", "/caf%C3%A9"), ("/caf\xe9", "/caf%C3%A9"), ("//site.test/x", "/x")],
 )
 def test_F_H11_a_location_may_hold_any_bytes(location, where):
-    (outcome,) = visit(Site(answer(302, Location=location)), f"http://{HOST}/")
+    (outcome,) = fetch(Site(response(302, Location=location)), f"http://{HOST}/")
     assert isinstance(outcome, Moved) and outcome.to.text == f"http://{HOST}{where}"
 
 
-def test_F_H11_a_redirect_that_leads_nowhere_is_an_error():
-    (missing,) = visit(Site(answer(302)), f"http://{HOST}/")
+def test_F_H11_a_redirect_without_a_valid_target_is_an_error():
+    (missing,) = fetch(Site(response(302)), f"http://{HOST}/")
     assert isinstance(missing, Failed) and missing.reason is Reason.PROTOCOL
-    (empty,) = visit(Site(answer(302, Location="")), f"http://{HOST}/")
+    (empty,) = fetch(Site(response(302, Location="")), f"http://{HOST}/")
     assert isinstance(empty, Failed) and empty.reason is Reason.PROTOCOL
-    (endless,) = visit(Site(answer(302, Location="/" + "x" * 20_000)), f"http://{HOST}/")
+    (endless,) = fetch(Site(response(302, Location="/" + "x" * 20_000)), f"http://{HOST}/")
     assert isinstance(endless, Refused) and endless.reason is Reason.REDIRECT_OUT
 
 
 @pytest.mark.parametrize(
-    ("said", "wait_s"),
+    ("value", "wait_s"),
     [
         (None, None),
         ("0", 0.0),
@@ -196,97 +196,97 @@ def test_F_H11_a_redirect_that_leads_nowhere_is_an_error():
         ("", None),
     ],
 )
-def test_F_H16_retry_after_is_understood_and_clamped(said, wait_s):
-    assert wait_of(said, 1_700_000_000 * SECOND) == wait_s
+def test_F_H16_retry_after_is_parsed_and_clamped(value, wait_s):
+    assert wait_of(value, 1_700_000_000 * SECOND) == wait_s
 
 
-def test_F_H16_the_servers_wish_is_told():
-    (outcome,) = visit(Site(answer(503, Retry_After="17")), f"http://{HOST}/")
+def test_F_H16_the_requested_wait_is_part_of_the_outcome():
+    (outcome,) = fetch(Site(response(503, Retry_After="17")), f"http://{HOST}/")
     assert isinstance(outcome, Failed) and outcome.wait_s == 17.0
 
 
-def test_M_A12_what_is_not_wanted_is_dropped_after_its_headers():
+def test_M_A12_an_unwanted_media_type_is_dropped_after_its_headers():
     endless = b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nContent-Length: 99999999\r\n\r\n" + b"x" * 1000
     site = Site(endless)
-    outcomes = visit(site, f"http://{HOST}/a.png", f"http://{HOST}/b.png")
+    outcomes = fetch(site, f"http://{HOST}/a.png", f"http://{HOST}/b.png")
     assert outcomes == [Refused(Reason.MEDIA_TYPE, "image/png")] * 2
     assert site.connections == 2, "the connection is closed, not drained"
 
 
-def test_M_B7_an_answer_without_a_media_type_is_taken():
-    (outcome,) = visit(Site(answer(200, b"<p>")), f"http://{HOST}/")
+def test_M_B7_a_response_without_a_media_type_is_accepted():
+    (outcome,) = fetch(Site(response(200, b"<p>")), f"http://{HOST}/")
     assert isinstance(outcome, Fetched)
 
 
 def test_a_robots_txt_may_be_of_any_type_and_is_cut_early():
-    site = Site(answer(200, b"x" * 600_000, Content_Type="application/octet-stream"))
-    (outcome,) = visit(site, f"http://{HOST}/robots.txt", kind=VisitKind.ROBOTS)
+    site = Site(response(200, b"x" * 600_000, Content_Type="application/octet-stream"))
+    (outcome,) = fetch(site, f"http://{HOST}/robots.txt", kind=VisitKind.ROBOTS)
     assert isinstance(outcome, Fetched)
     assert outcome.capture.truncated is Truncated.LENGTH and len(outcome.capture.body) == 512 * 1024
 
 
-def test_one_connection_serves_many_visits():
-    site = Site(answer(200, b"<p>", Content_Type="text/html"))
-    outcomes = visit(site, *[f"http://{HOST}/{number}" for number in range(5)])
+def test_one_connection_serves_many_fetches():
+    site = Site(response(200, b"<p>", Content_Type="text/html"))
+    outcomes = fetch(site, *[f"http://{HOST}/{number}" for number in range(5)])
     assert all(isinstance(outcome, Fetched) for outcome in outcomes)
-    assert (site.connections, len(site.questions)) == (1, 5)
+    assert (site.connections, len(site.requests)) == (1, 5)
 
 
-def test_a_kept_connection_that_was_closed_is_replaced_and_the_question_asked_again_once():
-    site = Site(answer(200, b"<p>"), closes=True)
-    outcomes = visit(site, f"http://{HOST}/1", f"http://{HOST}/2")
+def test_a_kept_connection_that_was_closed_is_replaced_and_the_request_repeated_once():
+    site = Site(response(200, b"<p>"), closes=True)
+    outcomes = fetch(site, f"http://{HOST}/1", f"http://{HOST}/2")
     assert [type(outcome) for outcome in outcomes] == [Fetched, Fetched]
-    assert len(site.questions) == 2
+    assert len(site.requests) == 2
 
 
-def test_a_new_connection_that_is_closed_is_not_asked_twice():
+def test_a_request_on_a_new_connection_that_is_closed_is_not_repeated():
     site = Site(b"", closes=True)
-    (outcome,) = visit(site, f"http://{HOST}/")
+    (outcome,) = fetch(site, f"http://{HOST}/")
     assert isinstance(outcome, Failed) and outcome.reason is Reason.DISCONNECTED
-    assert len(site.questions) == 1
+    assert len(site.requests) == 1
 
 
-def test_F_H8_the_limits_hold_on_a_connection_that_is_used_again():
+def test_F_H8_the_limits_apply_to_a_reused_connection():
     endless = b"HTTP/1.1 200 OK\r\n" + (b"X-Field: " + b"y" * 8000 + b"\r\n") * 20
-    site = Site(lambda number: answer(200, b"x" * 100_000) if number == 1 else endless)
-    first, second = visit(site, f"http://{HOST}/1", f"http://{HOST}/2")
+    site = Site(lambda number: response(200, b"x" * 100_000) if number == 1 else endless)
+    first, second = fetch(site, f"http://{HOST}/1", f"http://{HOST}/2")
     assert isinstance(first, Fetched)
     assert isinstance(second, Failed) and second.reason is Reason.HEADERS_TOO_LARGE
     assert site.connections == 1
 
 
-def test_cookies_are_neither_kept_nor_sent():
-    site = Site(answer(200, b"", Set_Cookie="a=b"))
-    visit(site, f"http://{HOST}/1", f"http://{HOST}/2")
-    assert b"cookie" not in site.questions[1].lower()
+def test_cookies_are_neither_stored_nor_sent():
+    site = Site(response(200, b"", Set_Cookie="a=b"))
+    fetch(site, f"http://{HOST}/1", f"http://{HOST}/2")
+    assert b"cookie" not in site.requests[1].lower()
 
 
-def test_a_body_of_just_the_limit_is_whole():
+def test_a_body_of_exactly_the_limit_is_not_cut():
     settings = replace(SETTINGS, body_limit=1000)
-    (whole,) = visit(Site(answer(200, b"x" * 1000)), f"http://{HOST}/", settings=settings)
+    (whole,) = fetch(Site(response(200, b"x" * 1000)), f"http://{HOST}/", settings=settings)
     assert isinstance(whole, Fetched) and whole.capture.truncated is None
-    (cut,) = visit(Site(answer(200, b"x" * 1001)), f"http://{HOST}/", settings=settings)
+    (cut,) = fetch(Site(response(200, b"x" * 1001)), f"http://{HOST}/", settings=settings)
     assert isinstance(cut, Fetched) and cut.capture.truncated is Truncated.LENGTH
     assert len(cut.capture.body) == 1000
 
 
-def test_the_decoded_size_counts_too():
+def test_the_limit_applies_to_the_decoded_size_too():
     settings = replace(SETTINGS, body_limit=1000)
     coded = gzip.compress(b"x" * 1001)
-    (cut,) = visit(Site(answer(200, coded, Content_Encoding="gzip")), f"http://{HOST}/", settings=settings)
+    (cut,) = fetch(Site(response(200, coded, Content_Encoding="gzip")), f"http://{HOST}/", settings=settings)
     assert isinstance(cut, Fetched) and cut.capture.truncated is Truncated.LENGTH
     assert cut.capture.body == coded
 
 
-def test_a_name_that_does_not_resolve_and_a_port_that_nobody_serves_are_failures():
-    unknown, deaf = visit(Site(b""), "http://unknown.test/", f"http://{HOST}:81/")
+def test_a_name_that_does_not_resolve_and_a_port_without_a_server_are_failures():
+    unknown, closed = fetch(Site(b""), "http://unknown.test/", f"http://{HOST}:81/")
     assert isinstance(unknown, Failed) and unknown.reason is Reason.DNS
-    assert isinstance(deaf, Failed) and deaf.reason is Reason.CONNECT
+    assert isinstance(closed, Failed) and closed.reason is Reason.CONNECT
 
 
-def test_the_instant_of_a_capture_comes_from_the_clock():
+def test_the_time_of_a_capture_comes_from_the_clock():
     async def one() -> Outcome:
-        site, clock = Site(answer()), FakeClock()
+        site, clock = Site(response()), FakeClock()
         async with await asyncio.start_server(site.serve, "127.0.0.1", 0) as server:
             plan = AddressPlan({HOST: {80: server.sockets[0].getsockname()[1]}})
             async with Client(Connections(SETTINGS, Network(plan, plan), clock, silent)) as client:
@@ -303,19 +303,19 @@ def test_a_contact_cannot_smuggle_a_header_field(contact):
         Client(Connections(Fetch(contact=contact), Network(plan, plan), SystemClock(), silent))
 
 
-def test_a_server_is_asked_by_what_it_called_its_last_answer():
-    site = Site(answer(304))
-    asked = Validators('W/"abc"', "Wed, 01 Jan 2025 08:00:00 GMT")
+def test_a_conditional_request_sends_the_validators_of_the_last_response():
+    site = Site(response(304))
+    validators = Validators('W/"abc"', "Wed, 01 Jan 2025 08:00:00 GMT")
 
     async def ask() -> Outcome:
         async with await asyncio.start_server(site.serve, "127.0.0.1", 0) as server:
             plan = AddressPlan({HOST: {80: server.sockets[0].getsockname()[1]}})
             async with Client(Connections(SETTINGS, Network(plan, plan), SystemClock(), silent)) as client:
-                return await client.fetch(Url(f"http://{HOST}/"), validators=asked)
+                return await client.fetch(Url(f"http://{HOST}/"), validators=validators)
 
     assert isinstance(asyncio.run(ask()), Unchanged)
-    assert b'\r\nIf-None-Match: W/"abc"\r\n' in site.questions[0]
-    assert site.questions[0].endswith(b"\r\nIf-Modified-Since: Wed, 01 Jan 2025 08:00:00 GMT\r\n\r\n")
+    assert b'\r\nIf-None-Match: W/"abc"\r\n' in site.requests[0]
+    assert site.requests[0].endswith(b"\r\nIf-Modified-Since: Wed, 01 Jan 2025 08:00:00 GMT\r\n\r\n")
 
 
 @pytest.mark.parametrize(
@@ -328,13 +328,13 @@ def test_a_server_is_asked_by_what_it_called_its_last_answer():
         ({"ETag": '"a\xe9"', "Last_Modified": "0"}, Validators()),
     ],
 )  # fmt: skip
-def test_only_what_is_well_formed_is_sent_back(fields, found):
-    (outcome,) = visit(Site(answer(200, b"<p>x</p>", Content_Type="text/html", **fields)), f"http://{HOST}/")
+def test_only_well_formed_validators_are_sent_back(fields, found):
+    (outcome,) = fetch(Site(response(200, b"<p>x</p>", Content_Type="text/html", **fields)), f"http://{HOST}/")
     assert isinstance(outcome, Fetched) and validators_of(outcome.capture) == found
 
 
 @pytest.mark.parametrize(
-    ("asked", "said", "size", "more", "is_spared"),
+    ("sent", "etag", "size", "more", "is_skipped"),
     [
         ('"abc"', '"abc"', 100_000, {}, True),
         ('"abc"', '"abc"', 1_000, {}, False),
@@ -343,41 +343,41 @@ def test_only_what_is_well_formed_is_sent_back(fields, found):
         ("", '"abc"', 100_000, {}, False),
         ('"abc"', '"abc"', 100_000, {"X_Robots_Tag": "noindex"}, False),
     ],
-    ids=["the same", "small", "another", "weak", "not asked", "decided beside it"],
+    ids=["the same", "small", "another", "weak", "not sent", "X-Robots-Tag"],
 )
-def test_a_large_body_is_not_read_when_its_entity_tag_is_the_one_we_asked_about(
-    asked: str, said: str, size: int, more: dict[str, str], is_spared: bool
+def test_a_large_body_is_not_read_when_its_entity_tag_is_the_one_sent(
+    sent: str, etag: str, size: int, more: dict[str, str], is_skipped: bool
 ) -> None:
-    """From a server that passes over conditions."""
-    site = Site(answer(body=b"x" * size, ETag=said, Content_Type="text/html", **more))
+    """From a server that ignores conditional requests."""
+    site = Site(response(body=b"x" * size, ETag=etag, Content_Type="text/html", **more))
 
     async def twice() -> list[Outcome]:
         async with await asyncio.start_server(site.serve, "127.0.0.1", 0) as server:
             plan = AddressPlan({HOST: {80: server.sockets[0].getsockname()[1]}})
             async with Client(Connections(SETTINGS, Network(plan, plan), SystemClock(), silent)) as client:
                 url = Url(f"http://{HOST}/")
-                return [await client.fetch(url, validators=Validators(asked)) for _ in range(2)]
+                return [await client.fetch(url, validators=Validators(sent)) for _ in range(2)]
 
     for outcome in asyncio.run(twice()):
-        if is_spared:
+        if is_skipped:
             assert isinstance(outcome, Unchanged) and outcome.capture.status == 200
             assert outcome.capture.body == b"" and outcome.capture.truncated is Truncated.LENGTH
         else:
             assert isinstance(outcome, Fetched) and len(outcome.capture.body) == size
-    assert site.connections == (2 if is_spared else 1), "what is not read is not waited for"
+    assert site.connections == (2 if is_skipped else 1), "a body that is not read is not waited for"
 
 
-def test_a_head_that_is_whole_and_too_large_is_refused_even_when_each_field_is_small():
+def test_a_complete_header_above_the_limit_is_refused_even_when_each_field_is_small():
     fields = {f"X_Field_{number}": "y" * 80 for number in range(20)}
-    (outcome,) = visit(Site(answer(**fields)), f"http://{HOST}/", settings=replace(SETTINGS, header_limit=1000))
+    (outcome,) = fetch(Site(response(**fields)), f"http://{HOST}/", settings=replace(SETTINGS, header_limit=1000))
     assert isinstance(outcome, Failed) and outcome.reason is Reason.HEADERS_TOO_LARGE
-    (fits,) = visit(Site(answer(**fields)), f"http://{HOST}/", settings=replace(SETTINGS, header_limit=4000))
+    (fits,) = fetch(Site(response(**fields)), f"http://{HOST}/", settings=replace(SETTINGS, header_limit=4000))
     assert isinstance(fits, Fetched)
 
 
 @pytest.mark.parametrize(("status", "reason"), [(299, Reason.MEDIA_TYPE), (300, Reason.PROTOCOL)])
-def test_only_a_successful_answer_is_refused_for_its_media_type(status, reason):
-    (outcome,) = visit(Site(answer(status, b"x", Content_Type="image/png")), f"http://{HOST}/")
+def test_only_a_successful_response_is_refused_for_its_media_type(status, reason):
+    (outcome,) = fetch(Site(response(status, b"x", Content_Type="image/png")), f"http://{HOST}/")
     assert isinstance(outcome, Refused | Failed) and outcome.reason is reason
 
 
@@ -396,13 +396,13 @@ def test_only_a_successful_answer_is_refused_for_its_media_type(status, reason):
         "application/feed+json",
     ],
 )
-def test_pages_feeds_and_data_are_wanted(media_type):
-    (outcome,) = visit(Site(answer(200, b"x", Content_Type=f"{media_type}; charset=utf-8")), f"http://{HOST}/")
+def test_pages_feeds_and_data_are_accepted(media_type):
+    (outcome,) = fetch(Site(response(200, b"x", Content_Type=f"{media_type}; charset=utf-8")), f"http://{HOST}/")
     assert isinstance(outcome, Fetched)
 
 
 @pytest.mark.parametrize(
-    ("said", "length"),
+    ("fields", "length"),
     [
         ({"Content-Length": "9" * 18}, 10**18 - 1),
         ({"Content-Length": "1" * 19}, None),
@@ -410,12 +410,12 @@ def test_pages_feeds_and_data_are_wanted(media_type):
         ({}, None),
     ],
 )
-def test_a_length_counts_when_it_fits_into_64_bits(said, length):
-    assert ResponseHead(CIMultiDictProxy(CIMultiDict(said))).length == length
+def test_a_length_counts_when_it_fits_into_64_bits(fields, length):
+    assert ResponseHead(CIMultiDictProxy(CIMultiDict(fields))).length == length
 
 
-def test_bytes_that_come_before_any_question_end_the_connection():
-    async def heard() -> bool:
+def test_bytes_sent_before_any_request_end_the_connection():
+    async def send_unasked() -> bool:
         protocol = Protocol(asyncio.get_running_loop())
         ours, theirs = socket.socketpair()
         with theirs:
@@ -427,31 +427,31 @@ def test_bytes_that_come_before_any_question_end_the_connection():
             transport.abort()
         return is_usable
 
-    assert not asyncio.run(heard())
+    assert not asyncio.run(send_unasked())
 
 
-def test_a_redirect_within_http_drops_no_tls():
-    (moved,) = visit(Site(answer(301, Location=f"http://{HOST}/there")), f"http://{HOST}/")
+def test_a_redirect_from_http_to_http_is_not_flagged_as_dropping_tls():
+    (moved,) = fetch(Site(response(301, Location=f"http://{HOST}/there")), f"http://{HOST}/")
     assert isinstance(moved, Moved) and moved.flags == ()
 
 
 @pytest.mark.parametrize("before", [b"\r\n", b"\n\r\n", b"\r\n" * 3])
-def test_empty_lines_before_an_answer_are_passed_over(before):
-    (outcome,) = visit(Site(before + answer(200, b"x", Content_Type="text/html")), f"http://{HOST}/")
+def test_empty_lines_before_a_response_are_ignored(before):
+    (outcome,) = fetch(Site(before + response(200, b"x", Content_Type="text/html")), f"http://{HOST}/")
     assert isinstance(outcome, Fetched) and outcome.capture.body == b"x"
 
 
-def test_a_body_in_very_many_chunks_comes_whole_time_after_time_over_one_connection():
+def test_bodies_in_very_many_chunks_arrive_in_full_over_one_connection():
     body = random.Random(8).randbytes(400_000)
     chunks = b"".join(b"8\r\n" + body[at : at + 8] + b"\r\n" for at in range(0, len(body), 8))
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n"
     site = Site(head + chunks + b"0\r\n\r\n")
-    outcomes = visit(site, *[f"http://{HOST}/{number}" for number in range(3)])
+    outcomes = fetch(site, *[f"http://{HOST}/{number}" for number in range(3)])
     assert [isinstance(one, Fetched) and one.capture.body == body for one in outcomes] == [True] * 3
     assert site.connections == 1
 
 
-def test_made_up_addresses_are_counted_through_twenty_dot_anything():
+def test_made_up_addresses_are_numbered_from_20_0_0_0():
     numbers = (0, 255, 256, 65_535, 65_536, (1 << 24) - 1)
     found = [made_up_address(number) for number in numbers]
     assert found == ["20.0.0.0", "20.0.0.255", "20.0.1.0", "20.0.255.255", "20.1.0.0", "20.255.255.255"]
@@ -460,7 +460,7 @@ def test_made_up_addresses_are_counted_through_twenty_dot_anything():
             made_up_address(wrong)
 
 
-def test_a_coding_of_the_whole_message_that_is_not_chunked_is_a_fault_of_the_protocol():
-    (outcome,) = visit(Site(answer(200, b"x", Transfer_Encoding="gzip").replace(b"Content-Length: 1\r\n", b""), True),
+def test_a_transfer_coding_other_than_chunked_is_a_protocol_error():
+    (outcome,) = fetch(Site(response(200, b"x", Transfer_Encoding="gzip").replace(b"Content-Length: 1\r\n", b""), True),
                        f"http://{HOST}/")  # fmt: skip
     assert outcome == Failed(Reason.PROTOCOL, "a transfer coding other than chunked")

@@ -1,4 +1,4 @@
-"""Connections that are kept for the next visit: for how long, how many, and what becomes of the others."""
+"""Connections kept for the next fetch: for how long, how many, and when the others are closed."""
 
 import asyncio
 import contextlib
@@ -22,7 +22,7 @@ NAMES = ("a.test", "b.test", "c.test")
 
 
 async def listen(read: asyncio.StreamReader, write: asyncio.StreamWriter) -> None:
-    """Says nothing, and ends with the other side."""
+    """Sends nothing, and closes when the other side does."""
     await read.read()
     write.close()
 
@@ -42,7 +42,7 @@ def with_connections(
     asyncio.run(run())
 
 
-async def dialled(connections: Connections, name: str) -> PooledConnection:
+async def dial(connections: Connections, name: str) -> PooledConnection:
     found = await connections.dial(Url(f"http://{name}/"))
     assert isinstance(found, PooledConnection) and found.is_new and found.origin == f"http://{name}"
     return found
@@ -52,36 +52,36 @@ def is_open(connection: PooledConnection) -> bool:
     return connection.protocol.is_connected()
 
 
-async def closed(connection: PooledConnection) -> bool:
-    """An aborted transport is let go of in the loop's next turn."""
+async def is_closed(connection: PooledConnection) -> bool:
+    """An aborted transport is released in the next turn of the loop."""
     for _ in range(3):
         await asyncio.sleep(0)
     return not is_open(connection)
 
 
-def test_a_connection_is_kept_for_the_next_visit_and_only_for_so_long() -> None:
+def test_a_connection_is_kept_for_the_next_fetch_for_a_limited_time() -> None:
     async def story(connections: Connections, clock: FakeClock) -> None:
-        connection = await dialled(connections, "a.test")
+        connection = await dial(connections, "a.test")
         connections.keep(connection)
         clock.advance(SETTINGS.idle_s - 1)
         again = connections.kept("http://a.test")
         assert again is not None and again.protocol is connection.protocol and not again.is_new
-        assert connections.kept("http://a.test") is None, "whoever has it has it alone"
+        assert connections.kept("http://a.test") is None, "a connection in use is not given to another fetch"
         connections.keep(again)
         clock.advance(SETTINGS.idle_s)
-        assert connections.kept("http://a.test") is None and await closed(connection)
+        assert connections.kept("http://a.test") is None and await is_closed(connection)
 
     with_connections(story)
 
 
-def test_no_more_connections_are_kept_than_visits_may_be_under_way() -> None:
+def test_no_more_connections_are_kept_than_fetches_are_allowed_at_once() -> None:
     async def story(connections: Connections, clock: FakeClock) -> None:
-        first, second, third = [await dialled(connections, name) for name in NAMES]
+        first, second, third = [await dial(connections, name) for name in NAMES]
         connections.keep(first)
         connections.keep(second)
         assert is_open(first) and is_open(second)
         connections.keep(third)
-        assert await closed(first) and is_open(second) and is_open(third)
+        assert await is_closed(first) and is_open(second) and is_open(third)
         assert connections.kept("http://a.test") is None
         assert connections.kept("http://b.test") is not None and connections.kept("http://c.test") is not None
 
@@ -90,10 +90,10 @@ def test_no_more_connections_are_kept_than_visits_may_be_under_way() -> None:
 
 def test_of_two_connections_to_one_origin_the_newer_is_kept() -> None:
     async def story(connections: Connections, clock: FakeClock) -> None:
-        older, newer = await dialled(connections, "a.test"), await dialled(connections, "a.test")
+        older, newer = await dial(connections, "a.test"), await dial(connections, "a.test")
         connections.keep(older)
         connections.keep(newer)
-        assert await closed(older) and is_open(newer)
+        assert await is_closed(older) and is_open(newer)
         kept = connections.kept("http://a.test")
         assert kept is not None and kept.protocol is newer.protocol
 
@@ -101,42 +101,42 @@ def test_of_two_connections_to_one_origin_the_newer_is_kept() -> None:
 
 
 @pytest.mark.parametrize(("waited_s", "is_kept"), [(15.0, True), (15.5, False)])
-def test_one_that_is_too_old_is_closed_when_the_next_is_given_back(waited_s: float, is_kept: bool) -> None:
+def test_a_connection_that_is_too_old_is_closed_when_the_next_is_returned(waited_s: float, is_kept: bool) -> None:
     async def story(connections: Connections, clock: FakeClock) -> None:
-        old, new = await dialled(connections, "a.test"), await dialled(connections, "b.test")
+        old, new = await dial(connections, "a.test"), await dial(connections, "b.test")
         connections.keep(old)
         clock.advance(waited_s)
         connections.keep(new)
-        assert await closed(old) is not is_kept and is_open(new)
+        assert await is_closed(old) is not is_kept and is_open(new)
 
     with_connections(story)
 
 
-def test_a_connection_that_the_other_side_has_ended_is_not_kept() -> None:
+def test_a_connection_closed_by_the_other_side_is_not_kept() -> None:
     async def story(connections: Connections, clock: FakeClock) -> None:
-        connection = await dialled(connections, "a.test")
+        connection = await dial(connections, "a.test")
         connection.protocol.abort()
-        assert await closed(connection)
+        assert await is_closed(connection)
         connections.keep(connection)
         assert connections.kept("http://a.test") is None
 
     with_connections(story)
 
 
-def test_all_that_are_kept_are_closed_at_the_end() -> None:
+def test_all_kept_connections_are_closed_at_the_end() -> None:
     async def story(connections: Connections, clock: FakeClock) -> None:
-        both = [await dialled(connections, name) for name in NAMES[:2]]
+        both = [await dial(connections, name) for name in NAMES[:2]]
         for connection in both:
             connections.keep(connection)
         connections.close()
-        assert [await closed(connection) for connection in both] == [True, True]
+        assert [await is_closed(connection) for connection in both] == [True, True]
         assert connections.kept("http://a.test") is None
 
     with_connections(story)
 
 
-def test_what_cannot_be_dialled_is_told_apart() -> None:
-    told: list[tuple[str, dict[str, object]]] = []
+def test_each_reason_not_to_connect_has_its_own_outcome() -> None:
+    events: list[tuple[str, dict[str, object]]] = []
 
     async def story(connections: Connections, clock: FakeClock) -> None:
         port = await connections.dial(Url("http://a.test:25/"))
@@ -145,7 +145,7 @@ def test_what_cannot_be_dialled_is_told_apart() -> None:
         assert isinstance(unknown, Failed) and unknown.reason is Reason.DNS
         inside = await connections.dial(Url("http://10.0.0.1/"))
         assert isinstance(inside, Refused) and inside.reason is Reason.ADDRESS
-        assert [(event, fields["url"]) for event, fields in told] == [
+        assert [(event, fields["url"]) for event, fields in events] == [
             ("address.refused", "http://a.test:25/"),
             ("address.refused", "http://10.0.0.1/"),
         ]
@@ -153,10 +153,10 @@ def test_what_cannot_be_dialled_is_told_apart() -> None:
         assert await connections.address_of("10.0.0.1") is None
         assert await connections.address_of("a.test") is not None
 
-    with_connections(story, tell=lambda event, **fields: told.append((event, fields)))
+    with_connections(story, tell=lambda event, **fields: events.append((event, fields)))
 
 
-def test_without_a_contact_no_public_host_is_dialled() -> None:
+def test_without_a_contact_no_public_host_is_contacted() -> None:
     async def story(connections: Connections, clock: FakeClock) -> None:
         found = await connections.dial(Url("http://a.test/"))
         assert found == Refused(Reason.CONTACT, "a.test is public, and no contact is set")
@@ -164,8 +164,8 @@ def test_without_a_contact_no_public_host_is_dialled() -> None:
     with_connections(story, replace(SETTINGS, contact=None))
 
 
-def test_a_connection_whose_answer_was_given_up_is_closed_at_once() -> None:
-    """The rest of an unwanted body is neither read nor taken for the answer to the next question."""
+def test_a_connection_whose_response_was_abandoned_is_closed_at_once() -> None:
+    """The rest of an unwanted body is neither read nor taken for the response to the next request."""
     ended = asyncio.Event()
 
     async def serve(read: asyncio.StreamReader, write: asyncio.StreamWriter) -> None:

@@ -1,4 +1,4 @@
-"""The parts of an exchange that need no server: bodies in pieces, names and robots entries."""
+"""The parts of a fetch that need no server: bodies in pieces, names and robots entries."""
 
 import msgspec
 import pytest
@@ -28,13 +28,13 @@ def test_a_body_in_pieces_knows_its_size_at_any_time(pieces: list[bytes]) -> Non
         assert (body.size, body.whole()) == (len(so_far), so_far)
 
 
-def test_why_no_connection_came_to_be_is_told_as_the_system_calls_it() -> None:
+def test_a_failed_connection_is_described_as_the_system_describes_it() -> None:
     assert plain(ConnectionRefusedError(111, "Connect call failed")) == "connection refused"
     assert plain(OSError("Multiple exceptions")) == "no address of the host could be reached"
 
 
 @pytest.mark.parametrize(
-    ("given", "by_turns"),
+    ("given", "alternating"),
     [
         ([], []),
         (["1.1.1.1", "1.1.1.2", "::1"], ["1.1.1.1", "::1", "1.1.1.2"]),
@@ -42,11 +42,11 @@ def test_why_no_connection_came_to_be_is_told_as_the_system_calls_it() -> None:
         (["::1"], ["::1"]),
     ],
 )
-def test_addresses_of_both_families_take_turns(given: list[str], by_turns: list[str]) -> None:
-    assert interleaved(given) == by_turns
+def test_ip_addresses_of_both_families_alternate(given: list[str], alternating: list[str]) -> None:
+    assert interleaved(given) == alternating
 
 
-def test_a_question_says_who_asks_what_is_taken_and_what_is_known() -> None:
+def test_a_request_has_the_user_agent_the_accepted_types_and_the_validators() -> None:
     settings = Fetch(agent="Somebot", contact="https://a.test/")
     assert user_agent(settings).startswith("Somebot/") and user_agent(settings).endswith(" (+https://a.test/)")
     assert "(" not in user_agent(Fetch(agent="Somebot"))
@@ -79,7 +79,7 @@ PARSED = ParsedRobots(
 )  # fmt: skip
 
 
-def answered(status: int = 200, **headers: str) -> Capture:
+def response(status: int = 200, **headers: str) -> Capture:
     given = tuple((name.replace("_", "-"), value) for name, value in headers.items())
     return Capture(url=Url(f"{ORIGIN}/robots.txt"), fetched_at=NOW, status=status, reason="", headers=given, body=b"")
 
@@ -98,43 +98,41 @@ GOOD = Robots(
 
 
 @pytest.mark.parametrize(
-    ("said", "stands_s"),
+    ("value", "kept_s"),
     [
         ("", 1000), ("max-age=500", 500), ('public, Max-Age = "500"', 500), ("max-age=100", 100), ("max-age=99", 100),
         ("max-age=1000", 1000), ("max-age=1001", 1000), ("s-maxage=500", 1000), ("x-max-age=500", 1000),
         ("no-store", 1000), ("max-age=0", 100),
     ],
 )  # fmt: skip
-def test_a_file_that_was_read_is_kept_whole_for_as_long_as_the_server_says_within_bounds(
-    said: str, stands_s: int
-) -> None:
-    headers = {"Cache_Control": said} if said else {}
-    assert entry(Fetched(answered(200, **headers)), GOOD, PARSED) == Robots(
-        origin=ORIGIN, state=RobotsState.READ, fetched_at=NOW, expires_at=NOW + stands_s * SECOND, rules=PARSED.rules,
+def test_a_file_that_was_read_is_kept_for_the_time_the_server_sets_within_bounds(value: str, kept_s: int) -> None:
+    headers = {"Cache_Control": value} if value else {}
+    assert entry(Fetched(response(200, **headers)), GOOD, PARSED) == Robots(
+        origin=ORIGIN, state=RobotsState.READ, fetched_at=NOW, expires_at=NOW + kept_s * SECOND, rules=PARSED.rules,
         crawl_delay_s=3.0, sitemaps=("/s",), flags=("nul",), read_at=NOW, signals=(("a", "b"),),
         extensions=(("c", "d"),), group="g", group_lines=(1, 5), recrawl_delay_s=7.0,
     )  # fmt: skip
 
 
-def test_an_unchanged_file_stands_as_it_was_read_and_its_failures_are_over() -> None:
+def test_an_unchanged_file_keeps_its_content_and_its_failures_are_cleared() -> None:
     fresh = msgspec.structs.replace(
         GOOD, fetched_at=NOW, expires_at=NOW + 1000 * SECOND, flags=("nul",), failures=0, failing_since=None,
         read_at=NOW, trouble="", hops=0, ask=None,
     )  # fmt: skip
-    assert entry(Unchanged(answered(304)), GOOD) == fresh
-    assert entry(Unchanged(answered(304)), msgspec.structs.replace(GOOD, state=RobotsState.PENDING)) == fresh
+    assert entry(Unchanged(response(304)), GOOD) == fresh
+    assert entry(Unchanged(response(304)), msgspec.structs.replace(GOOD, state=RobotsState.PENDING)) == fresh
     for old in (None, msgspec.structs.replace(GOOD, read_at=None)):
-        unknown = entry(Unchanged(answered(304)), old)
+        unknown = entry(Unchanged(response(304)), old)
         assert (unknown.state, unknown.trouble) == (RobotsState.UNREACHABLE, "it could not be parsed")
 
 
 MISSING = Robots(origin=ORIGIN, state=RobotsState.MISSING, fetched_at=NOW, expires_at=NOW + 1000 * SECOND)
 
 
-def test_a_file_that_is_not_there_allows_all_and_one_that_is_withheld_may_forbid_all() -> None:
-    assert entry(Gone(answered(404)), GOOD) == MISSING
+def test_a_missing_file_allows_all_and_a_withheld_one_may_forbid_all() -> None:
+    assert entry(Gone(response(404)), GOOD) == MISSING
     for status in (400, 401, 403, 451):
-        refused = Failed(Reason.CLIENT_ERROR, "", answered(status))
+        refused = Failed(Reason.CLIENT_ERROR, "", response(status))
         assert entry(refused, GOOD) == MISSING
         strict = RobotsKeeping(keep_s=1000.0, refusal_disallows=True)
         visit = Visit(url=Url(f"{ORIGIN}/robots.txt"), kind=VisitKind.ROBOTS, taken_at=NOW)
@@ -167,20 +165,20 @@ def test_each_failure_in_a_row_doubles_the_wait_up_to_the_limit(
     assert entry(Failed(Reason.TIMEOUT, ""), None).failing_since == NOW
 
 
-@pytest.mark.parametrize(("failing_s", "speaks"), [(299, False), (300, True), (301, True)])
-def test_the_last_good_copy_speaks_again_once_patience_is_at_its_end(failing_s: int, speaks: bool) -> None:
+@pytest.mark.parametrize(("failing_s", "applies"), [(299, False), (300, True), (301, True)])
+def test_the_last_good_copy_applies_again_after_failures_for_some_time(failing_s: int, applies: bool) -> None:
     old = msgspec.structs.replace(GOOD, failing_since=NOW - failing_s * SECOND)
     found = entry(Failed(Reason.TIMEOUT, "no answer"), old)
     assert found == msgspec.structs.replace(
-        old, state=RobotsState.READ if speaks else RobotsState.UNREACHABLE, fetched_at=NOW,
-        expires_at=NOW + 50 * SECOND, failures=5, trouble="timeout: no answer", flags=(OLD_COPY,) if speaks else (),
+        old, state=RobotsState.READ if applies else RobotsState.UNREACHABLE, fetched_at=NOW,
+        expires_at=NOW + 50 * SECOND, failures=5, trouble="timeout: no answer", flags=(OLD_COPY,) if applies else (),
         hops=0, ask=None,
     )  # fmt: skip
     assert found.rules == PARSED.rules
 
 
 @pytest.mark.parametrize(("age_s", "is_kept"), [(1999, True), (2000, False)])
-def test_a_copy_that_is_too_old_is_forgotten_and_its_row_of_failures_is_not(age_s: int, is_kept: bool) -> None:
+def test_a_copy_that_is_too_old_is_dropped_and_its_series_of_failures_is_not(age_s: int, is_kept: bool) -> None:
     old = msgspec.structs.replace(GOOD, read_at=NOW - age_s * SECOND)
     found = entry(Failed(Reason.TIMEOUT, "x"), old, failures=2)
     assert (found.rules, found.read_at) == ((PARSED.rules, old.read_at) if is_kept else ((), None))
@@ -188,19 +186,19 @@ def test_a_copy_that_is_too_old_is_forgotten_and_its_row_of_failures_is_not(age_
     assert (found.expires_at - NOW) / SECOND == (50 if is_kept else 160)
 
 
-def test_redirects_are_counted_and_lead_to_no_file_when_there_are_too_many() -> None:
+def test_redirects_are_counted_and_too_many_count_as_no_file() -> None:
     to = Url("http://b.test/robots.txt")
-    first = entry(Moved(to, answered(301)), GOOD)
+    first = entry(Moved(to, response(301)), GOOD)
     assert first == msgspec.structs.replace(
         GOOD, state=RobotsState.PENDING, fetched_at=NOW, expires_at=NOW, flags=(), hops=1, ask=to
     )
-    second = entry(Moved(to, answered(301)), first)
+    second = entry(Moved(to, response(301)), first)
     assert (second.state, second.hops, second.ask) == (RobotsState.PENDING, 2, to)
-    assert entry(Moved(to, answered(301)), second) == MISSING
-    assert entry(Moved(to, answered(301)), None).hops == 1
+    assert entry(Moved(to, response(301)), second) == MISSING
+    assert entry(Moved(to, response(301)), None).hops == 1
 
 
-def test_what_a_rule_of_ours_refuses_is_hopeless_and_what_an_option_refuses_is_asked_for_later() -> None:
+def test_a_file_refused_by_a_rule_is_given_up_and_one_refused_by_an_option_is_requested_later() -> None:
     held = entry(Refused(Reason.CONTACT, "no contact"), GOOD)
     assert held == msgspec.structs.replace(
         GOOD, state=RobotsState.UNREACHABLE, fetched_at=NOW, expires_at=NOW, flags=(), hops=0, ask=None
@@ -208,5 +206,5 @@ def test_what_a_rule_of_ours_refuses_is_hopeless_and_what_an_option_refuses_is_a
     refused = entry(Refused(Reason.REDIRECT_OUT, ""), None)
     assert (refused.failures, refused.state) == (HOPELESS, RobotsState.UNREACHABLE)
     assert refused.trouble == f"{Reason.REDIRECT_OUT}: {IN_WORDS[Reason.REDIRECT_OUT]}"
-    unread = entry(Fetched(answered()), None, None)
+    unread = entry(Fetched(response()), None, None)
     assert (unread.state, unread.trouble, unread.failures) == (RobotsState.UNREACHABLE, "it could not be parsed", 1)

@@ -1,4 +1,4 @@
-"""FAULTS D2, D3, D13: the table of addresses that are never dialled."""
+"""The table of IP addresses that are never contacted (D2, D3 and D13 of the bad input catalogue)."""
 
 import ipaddress
 import re
@@ -27,23 +27,23 @@ def test_F_D2_special_addresses_are_forbidden(address):
 
 
 @pytest.mark.parametrize("address", PUBLIC.split())
-def test_public_addresses_may_be_dialled(address):
+def test_public_addresses_may_be_contacted(address):
     assert forbidden(address, ()) is None
 
 
-def test_a_wrapping_of_a_public_address_is_as_good_as_the_address():
+def test_a_wrapped_public_address_is_treated_as_the_address():
     assert forbidden("::ffff:8.8.8.8", ()) is None
     assert forbidden("64:ff9b::808:808", ()) is None
     assert forbidden("2002:808:808::1", ()) is None
 
 
 @pytest.mark.parametrize("text", ["fe80::1%eth0", "2606:4700::1111%1", "localhost", "", "127.1", "0x7f000001"])
-def test_F_D3_what_is_no_plain_address_is_forbidden(text):
+def test_F_D3_text_that_is_no_plain_address_is_forbidden(text):
     assert forbidden(text, ()) is not None
 
 
 @pytest.mark.parametrize("name", ["localhost", "localhost.", "LOCALHOST", "a.localhost", "a.b.localhost."])
-def test_F_D3_names_of_this_machine_are_forbidden_without_asking(name):
+def test_F_D3_names_of_this_machine_are_forbidden_without_a_lookup(name):
     assert forbidden_name(name, ()) is not None
     assert forbidden_name(name, ranges(["127.0.0.0/8"])) is None
 
@@ -53,7 +53,7 @@ def test_a_name_that_only_looks_like_this_machine_is_not_forbidden():
     assert forbidden_name("mylocalhost", ()) is None
 
 
-def test_F_D13_the_operators_range_opens_and_nothing_beside_it():
+def test_F_D13_the_operators_range_is_allowed_and_nothing_outside_it():
     opened = ranges(["10.1.0.0/16", "fd12::/16"])
     assert forbidden("10.1.2.3", opened) is None
     assert forbidden("fd12::1", opened) is None
@@ -69,22 +69,22 @@ def test_F_D13_the_operators_range_opens_and_nothing_beside_it():
     [("::1", "::1"), ("[::1]", "::1"), ("::1/128", "::1"), ("[::1]/128", "::1"), ("fd00::/8", "fd12:3456::1"),
      ("[fd00::]/8", "fdff::2"), ("fe80::/10", "fe80::1"), ("::/0", "::1"), ("fc00::/7", "fd00::")],
 )  # fmt: skip
-def test_an_ipv6_address_or_range_opens_what_it_names(given, address):
+def test_an_ipv6_address_or_range_allows_exactly_its_addresses(given, address):
     assert forbidden(address, ()) is not None
     assert forbidden(address, ranges([given])) is None and is_opened(address, ranges([given]))
 
 
 @pytest.mark.parametrize("address", ["::", "::2", "::127.0.0.1", "127.0.0.1", "::ffff:127.0.0.1", "fd00::1"])
-def test_this_machine_by_ipv6_opens_nothing_beside_it(address):
+def test_allowing_the_ipv6_loopback_allows_no_other_address(address):
     assert forbidden(address, ranges(["::1"])) is not None
 
 
-def test_the_name_of_this_machine_is_opened_by_either_of_its_addresses():
+def test_the_name_of_this_machine_is_allowed_by_either_of_its_addresses():
     assert forbidden_name("localhost", ranges(["::1"])) is None
     assert forbidden_name("localhost", ranges(["10.0.0.0/8", "fd00::/8"])) is not None
 
 
-def test_F_D13_metadata_addresses_are_opened_by_nothing():
+def test_F_D13_metadata_addresses_are_never_allowed():
     opened = ranges(["0.0.0.0/0", "::/0"])
     assert forbidden("10.0.0.1", opened) is None
     for address in METADATA:
@@ -94,27 +94,27 @@ def test_F_D13_metadata_addresses_are_opened_by_nothing():
             assert forbidden(str(ipaddress.IPv6Address(0x64FF9B << 96 | int(address))), opened) is not None
 
 
-def test_a_range_that_is_none_is_named():
+def test_an_invalid_range_is_refused_by_name():
     for wrong in ("10.1", "[10.1.0.0/16", "[::1", "::1]", "[fd00::/8]", "fd00::1/8", "example.org"):
         with pytest.raises(ConfigError, match=re.escape(repr(wrong))):
             ranges([wrong])
 
 
-def test_a_host_that_is_an_address_is_known_as_one():
+def test_a_host_that_is_an_ip_address_is_recognized():
     assert address_of("20.0.0.1") == "20.0.0.1"
     assert address_of("2606:4700:0::1111") == "2606:4700::1111"
     assert address_of("example.org") is None
 
 
 @pytest.mark.parametrize("ends", [("8.8.8.8", "8.8.4.4"), ("10.0.0.1", "8.8.4.4"), ("8.8.8.8", "10.0.0.1")])
-def test_F_D2_an_address_that_tunnels_is_known_by_both_ends_of_the_tunnel(ends):
+def test_F_D2_a_tunnel_address_is_judged_by_both_ends_of_the_tunnel(ends):
     server, client = (int(ipaddress.IPv4Address(end)) for end in ends)
     tunnel = str(ipaddress.IPv6Address(0x2001_0000 << 96 | server << 64 | (~client & 0xFFFF_FFFF)))
     assert forbidden(tunnel, ()) is not None
     assert is_opened(tunnel, ranges(["10.0.0.0/8"])) is ("10.0.0.1" in ends)
 
 
-SPECIAL = [  # first and last address, and why nobody out there may be asked at them
+SPECIAL = [  # first and last address, and why they are not public
     ("0.0.0.0", "0.255.255.255", "this network"),
     ("10.0.0.0", "10.255.255.255", "private"),
     ("100.64.0.0", "100.127.255.255", "shared by carriers"),
@@ -148,17 +148,17 @@ CLOUDS = (
 
 
 @pytest.mark.parametrize(("first", "last", "why"), SPECIAL)
-def test_F_D2_each_special_range_is_closed_from_its_first_to_its_last_address(first, last, why):
+def test_F_D2_each_special_range_is_forbidden_from_its_first_to_its_last_address(first, last, why):
     for address in (first, last):
         assert forbidden(address, ()) == f"{address} is not public ({why})"
         assert closed_address(f"{address} is not public ({why})") == address
     inside = ipaddress.ip_address(int(ipaddress.ip_address(first)) + 1)
     assert forbidden(str(inside), ()) == f"{inside} is not public ({why})"
-    for beside in (int(ipaddress.ip_address(first)) - 1, int(ipaddress.ip_address(last)) + 1):
-        if ":" not in first and 0 <= beside < 1 << 32:
-            address = str(ipaddress.IPv4Address(beside))
+    for neighbour in (int(ipaddress.ip_address(first)) - 1, int(ipaddress.ip_address(last)) + 1):
+        if ":" not in first and 0 <= neighbour < 1 << 32:
+            address = str(ipaddress.IPv4Address(neighbour))
             is_special = any(
-                int(ipaddress.ip_address(a)) <= beside <= int(ipaddress.ip_address(b))
+                int(ipaddress.ip_address(a)) <= neighbour <= int(ipaddress.ip_address(b))
                 for a, b, _ in SPECIAL
                 if ":" not in a
             )
@@ -186,7 +186,7 @@ def test_F_D2_each_special_range_is_closed_from_its_first_to_its_last_address(fi
         ("fbff::1", "not assigned"),
     ],
 )
-def test_F_D2_what_is_not_public_says_why(address, why):
+def test_F_D2_an_address_that_is_not_public_is_refused_with_the_reason(address, why):
     assert (
         forbidden(address, ()) == f"{ipaddress.ip_address(address)} is not public ({why})"
         or forbidden(address, ()) == f"{address} is not public ({why})"
@@ -198,12 +198,12 @@ def test_F_D2_what_is_not_public_says_why(address, why):
     ["2000::", "2001:200::", "2001:db7:ffff::", "2001:db9::", "3ffe:ffff::", "3fff:1000::", "3fff:ffff::1",
      "2003::", "2002:808:808::", "::ffff:0:8.8.8.8", "64:ff9b::8.8.8.8"],
 )  # fmt: skip
-def test_what_lies_beside_the_special_ranges_may_be_dialled(address):
+def test_addresses_next_to_the_special_ranges_may_be_contacted(address):
     assert forbidden(address, ()) is None
 
 
 @pytest.mark.parametrize("address", CLOUDS)
-def test_F_D13_each_metadata_address_of_a_cloud_is_closed_in_every_form(address):
+def test_F_D13_each_cloud_metadata_address_is_forbidden_in_every_form(address):
     words = f"{address} is a cloud's metadata service"
     assert forbidden(address, ()) == forbidden(address, ranges(["0.0.0.0/0", "::/0"])) == words
     assert closed_address(words) is None
@@ -219,7 +219,7 @@ def test_F_D13_each_metadata_address_of_a_cloud_is_closed_in_every_form(address)
             assert forbidden(text, ranges(["0.0.0.0/0", "::/0"])) == f"{text} is a cloud's metadata service"
 
 
-def test_what_is_said_of_an_address_tells_what_would_open_it():
+def test_a_refusal_of_an_address_shows_which_range_would_allow_it():
     assert forbidden_name("x.LOCALHOST.", ()) == "x.LOCALHOST. is this machine"
     assert closed_address("x.LOCALHOST. is this machine") == "127.0.0.0/8"
     assert forbidden("no address", ()) == "no address is not an IP address"
@@ -236,6 +236,6 @@ PORTS = (
 )
 
 
-def test_the_ports_of_mail_shells_and_databases_are_bad_and_those_of_the_web_are_not():
+def test_ports_of_mail_shells_and_databases_are_refused_and_web_ports_are_not():
     assert {int(port) for port in PORTS.split()} == BAD_PORTS
     assert not BAD_PORTS & {80, 443, 8000, 8080, 8443, 3000, 5000}

@@ -1,4 +1,4 @@
-"""A protocol that is not HTTP: what it says becomes an outcome, under the limits of any visit."""
+"""A protocol other than HTTP: its answers become outcomes, under the same limits as any fetch."""
 
 import asyncio
 from dataclasses import dataclass, replace
@@ -22,10 +22,10 @@ SETTINGS = Fetch(contact="https://example.org/bot", timeout_s=60.0)
 
 @dataclass
 class Quay:
-    """Sends the address in one line and gives back what it is told to, or what the server says."""
+    """Sends the URL in one line and returns the given answer, or what the server sends."""
 
     answer: object = None
-    dials: bool = True
+    connects: bool = True
     has_robots: bool = True
     port: int = 1900
     with_tls: bool = False
@@ -33,7 +33,7 @@ class Quay:
 
     async def fetch(self, url: str, dial: Dial, most_bytes: int) -> Answer:
         self.most_bytes = most_bytes
-        if self.dials:
+        if self.connects:
             reader, writer = await dial()
             writer.write(url.encode() + b"\r\n")
             body = await reader.read()
@@ -44,7 +44,7 @@ class Quay:
         return self.answer  # type: ignore[return-value]
 
 
-def asked(quay: Quay, kind: VisitKind = VisitKind.PAGE, settings: Fetch = SETTINGS, is_there: bool = True) -> Outcome:
+def fetch(quay: Quay, kind: VisitKind = VisitKind.PAGE, settings: Fetch = SETTINGS, is_there: bool = True) -> Outcome:
     async def serve(read: asyncio.StreamReader, write: asyncio.StreamWriter) -> None:
         write.write(b"heard " + await read.readline())
         write.close()
@@ -61,8 +61,8 @@ def asked(quay: Quay, kind: VisitKind = VisitKind.PAGE, settings: Fetch = SETTIN
     return asyncio.run(ask())
 
 
-def test_what_the_server_says_is_captured_with_its_address() -> None:
-    outcome = asked(Quay())
+def test_the_response_of_the_server_is_captured_with_its_ip_address() -> None:
+    outcome = fetch(Quay())
     assert isinstance(outcome, Fetched)
     capture = outcome.capture
     assert (capture.body, capture.status, capture.reason) == (b"heard quay://site.test/a\r\n", 200, "quay")
@@ -70,8 +70,8 @@ def test_what_the_server_says_is_captured_with_its_address() -> None:
     assert capture.address and not outcome.flags and not capture.distrust
 
 
-def test_a_protocol_that_dials_nobody_leaves_no_address() -> None:
-    outcome = asked(Quay(Answer(b"x", "text/plain"), dials=False))
+def test_a_protocol_that_does_not_connect_gives_no_ip_address() -> None:
+    outcome = fetch(Quay(Answer(b"x", "text/plain"), connects=False))
     assert isinstance(outcome, Fetched) and outcome.capture.address == ""
 
 
@@ -86,45 +86,45 @@ def test_a_protocol_that_dials_nobody_leaves_no_address() -> None:
         (600, Failed, Reason.PROTOCOL),
     ],
 )
-def test_a_status_means_what_it_means_in_http(status: int, kind: type, reason: Reason | None) -> None:
-    outcome = asked(Quay(Answer(b"", status=status)))
+def test_a_status_means_the_same_as_in_http(status: int, kind: type, reason: Reason | None) -> None:
+    outcome = fetch(Quay(Answer(b"", status=status)))
     assert type(outcome) is kind and getattr(outcome, "reason", None) is reason
 
 
-def test_a_move_is_handed_back_joined() -> None:
-    outcome = asked(Quay(Answer(status=301, location="/b")))
+def test_a_redirect_is_returned_joined() -> None:
+    outcome = fetch(Quay(Answer(status=301, location="/b")))
     assert isinstance(outcome, Moved) and outcome.to == Url("quay://site.test/b")
 
 
 def test_a_body_is_cut_at_the_limit_of_its_kind() -> None:
     settings = replace(SETTINGS, body_limit=100, other_limit=10, robots_limit=50, list_limit=70)
     quay = Quay(Answer(b"x" * 101, "text/plain"))
-    outcome = asked(quay, settings=settings)
+    outcome = fetch(quay, settings=settings)
     assert isinstance(outcome, Fetched) and quay.most_bytes == 100
     assert (len(outcome.capture.body), outcome.capture.truncated) == (100, Truncated.LENGTH)
-    whole = asked(Quay(Answer(b"x" * 100, "text/plain")), settings=settings)
+    whole = fetch(Quay(Answer(b"x" * 100, "text/plain")), settings=settings)
     assert isinstance(whole, Fetched) and whole.capture.truncated is None
     for kind, limit in ((VisitKind.ROBOTS, 50), (VisitKind.LIST, 70)):
-        asked(quay, kind, settings)
+        fetch(quay, kind, settings)
         assert quay.most_bytes == limit
 
 
 def test_a_page_of_an_unwanted_type_is_refused_and_a_robots_txt_is_not() -> None:
     picture = Answer(b"x", "image/png")
-    assert asked(Quay(picture)) == Refused(Reason.MEDIA_TYPE, "image/png")
-    assert isinstance(asked(Quay(picture), VisitKind.ROBOTS), Fetched)
-    missing = asked(Quay(Answer(b"x", "image/png", status=404)))
+    assert fetch(Quay(picture)) == Refused(Reason.MEDIA_TYPE, "image/png")
+    assert isinstance(fetch(Quay(picture), VisitKind.ROBOTS), Fetched)
+    missing = fetch(Quay(Answer(b"x", "image/png", status=404)))
     assert isinstance(missing, Gone)
 
 
-def test_a_scheme_without_robots_txt_is_not_asked_for_one() -> None:
-    outcome = asked(Quay(ValueError("never asked"), has_robots=False), VisitKind.ROBOTS)
+def test_no_robots_txt_is_requested_for_a_scheme_without_one() -> None:
+    outcome = fetch(Quay(ValueError("never called"), has_robots=False), VisitKind.ROBOTS)
     assert isinstance(outcome, Failed) and outcome.reason is Reason.CLIENT_ERROR
-    assert isinstance(asked(Quay(has_robots=False)), Fetched)
+    assert isinstance(fetch(Quay(has_robots=False)), Fetched)
 
 
 @pytest.mark.parametrize(
-    ("trouble", "reason", "words"),
+    ("error", "reason", "words"),
     [
         (ValueError("no sense"), Reason.PROTOCOL, "the answer was not understood"),
         (UnicodeDecodeError("utf-8", b"x", 0, 1, "no"), Reason.PROTOCOL, "the answer was not understood"),
@@ -135,29 +135,29 @@ def test_a_scheme_without_robots_txt_is_not_asked_for_one() -> None:
         ("a text", Reason.PROTOCOL, "the code for this protocol gave no answer"),
     ],
 )
-def test_what_goes_wrong_in_a_strangers_code_is_an_outcome(trouble: object, reason: Reason, words: str) -> None:
-    outcome = asked(Quay(trouble))
+def test_an_error_in_third_party_code_is_an_outcome(error: object, reason: Reason, words: str) -> None:
+    outcome = fetch(Quay(error))
     assert isinstance(outcome, Failed) and (outcome.reason, outcome.detail) == (reason, words)
 
 
-def test_a_host_that_does_not_resolve_or_must_not_be_dialled_is_told() -> None:
-    unknown = asked(Quay(), is_there=False)
+def test_an_unknown_host_and_a_forbidden_port_have_their_own_outcomes() -> None:
+    unknown = fetch(Quay(), is_there=False)
     assert isinstance(unknown, Failed) and unknown.reason is Reason.DNS
-    forbidden = asked(Quay(port=25))
+    forbidden = fetch(Quay(port=25))
     assert isinstance(forbidden, Refused) and forbidden.reason is Reason.ADDRESS
 
 
-def test_an_answer_is_empty_and_good_unless_it_says_otherwise() -> None:
-    found = asked(Quay(answer=Answer(status=404), dials=False))
+def test_an_answer_is_empty_and_successful_by_default() -> None:
+    found = fetch(Quay(answer=Answer(status=404), connects=False))
     assert isinstance(found, Gone) and found.capture is not None and found.capture.body == b""
     assert Answer() == Answer(b"", "", 200, "")
 
 
-def test_a_host_that_cannot_be_reached_in_time_is_told_from_one_that_does_not_answer() -> None:
+def test_a_connect_timeout_differs_from_a_response_timeout() -> None:
     class Hanging(AddressPlan):
         async def addresses(self, hostname: str) -> list[str]:
             await asyncio.sleep(3600)
-            raise AssertionError("given up before")
+            raise AssertionError("cancelled before")
 
     async def ask(settings: Fetch) -> Outcome:
         plan, quay = Hanging({"site.test": {1900: 1}}), Quay()

@@ -1,4 +1,4 @@
-"""The resolver against a name server on loopback: what it asks, remembers and forgets. FAULTS D1 and D12."""
+"""The resolver with a name server on loopback: what it queries, caches and drops (D1 and D12 of the catalogue)."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -16,7 +16,7 @@ Ask = Callable[[DnsResolver, NameServer, FakeClock], Awaitable[T]]
 
 
 def with_names(table: Table, ask: Ask[T], tries: int = 1, patience_s: float = 60.0) -> T:
-    """A busy machine may take long over an answer that takes no time: only silence is met with a short patience."""
+    """A busy machine may be slow to answer, so the timeout is short only where the server is silent."""
 
     async def run() -> T:
         clock = FakeClock()
@@ -36,16 +36,16 @@ def found(name: str, table: Table) -> list[str]:
     return with_names(table, ask)
 
 
-def test_both_families_are_found_and_take_turns():
+def test_addresses_of_both_families_are_found_and_alternate():
     table = {"both.test": Reply(("20.0.0.2", "2606:4700::2", "20.0.0.1", "2606:4700::1", "20.0.0.3"))}
     assert found("Both.test", table) == ["20.0.0.2", "2606:4700::2", "20.0.0.1", "2606:4700::1", "20.0.0.3"]
     assert interleaved(["a:1", "a:2", "1.1"]) == ["1.1", "a:1", "a:2"]
 
 
-def test_an_answer_is_remembered_for_its_time_to_live():
+def test_an_answer_is_cached_for_its_time_to_live():
     async def ask(resolver, server, clock):
         asked = []
-        for pause_s in (0, 59, 2):  # c-ares remembers too, by the real time: what counts is that we ask it
+        for pause_s in (0, 59, 2):  # c-ares caches too, by real time: what counts are our queries to it
             clock.advance(pause_s)
             assert await resolver.addresses("a.test") == ["20.0.0.1"]
             asked.append(resolver._query_count)
@@ -55,7 +55,7 @@ def test_an_answer_is_remembered_for_its_time_to_live():
 
 
 @pytest.mark.parametrize(("ttl_s", "kept_s"), [(0, 10), (1, 10), (600, 600), (10**9, 3600)])
-def test_a_time_to_live_is_kept_within_bounds(ttl_s, kept_s):
+def test_a_time_to_live_is_clamped(ttl_s, kept_s):
     async def ask(resolver, server, clock):
         asked = []
         for pause_s in (0, kept_s - 1, 2):
@@ -67,7 +67,7 @@ def test_a_time_to_live_is_kept_within_bounds(ttl_s, kept_s):
     assert with_names({"a.test": Reply(("20.0.0.1",), ttl_s=ttl_s)}, ask) == [1, 1, 2]
 
 
-def test_F_D1_a_name_that_does_not_exist_is_remembered_for_five_minutes_at_most():
+def test_F_D1_a_name_that_does_not_exist_is_cached_for_five_minutes_at_most():
     async def ask(resolver, server, clock):
         asked = []
         for pause_s in (0, 299, 2):
@@ -79,21 +79,21 @@ def test_F_D1_a_name_that_does_not_exist_is_remembered_for_five_minutes_at_most(
     assert with_names({}, ask) == [1, 1, 2]
 
 
-@pytest.mark.parametrize("fault", [Reply(code=SERVFAIL), Reply(is_silent=True), Reply(is_garbage=True)])
-def test_F_D1_a_server_that_fails_keeps_silent_or_babbles_is_an_error_and_not_asked_at_once_again(fault):
+@pytest.mark.parametrize("reply", [Reply(code=SERVFAIL), Reply(is_silent=True), Reply(is_garbage=True)])
+def test_F_D1_a_failing_silent_or_babbling_server_is_an_error_and_not_queried_again_at_once(reply):
     async def ask(resolver, server, clock):
         with pytest.raises(OSError, match=r"bad\.test"):
             await resolver.addresses("bad.test")
         asked = len(server.asked)
         with pytest.raises(OSError):
             await resolver.addresses("bad.test")
-        assert len(server.asked) == asked, "remembered"
+        assert len(server.asked) == asked, "the failure is cached"
         clock.advance(31)
         with pytest.raises(OSError):
             await resolver.addresses("bad.test")
         return asked, len(server.asked)
 
-    first, later = with_names({"bad.test": fault}, ask, tries=2, patience_s=0.2)
+    first, later = with_names({"bad.test": reply}, ask, tries=2, patience_s=0.2)
     assert 2 <= first <= 2 * 2 and first < later <= 2 * first, "both kinds of address, each twice at most"
 
 
@@ -101,14 +101,14 @@ def test_F_D1_an_empty_answer_means_no_address():
     assert found("empty.test", {"empty.test": Reply()}) == []
 
 
-def test_F_D1_a_chain_of_twenty_aliases_is_walked_and_a_loop_is_no_address():
+def test_F_D1_a_chain_of_twenty_aliases_is_followed_and_a_loop_is_no_address():
     chain = Reply(("20.0.0.1",), aliases=20)
     assert found("chain.test", {"chain.test": chain}) == ["20.0.0.1"]
     loop = Reply(aliases=20, is_loop=True)
     assert found("loop.test", {"loop.test": loop}) == []
 
 
-def test_F_D1_a_thousand_records_come_over_tcp_and_no_more_are_kept(monkeypatch):
+def test_F_D1_many_records_come_over_tcp_and_a_limited_number_is_kept(monkeypatch):
     monkeypatch.setattr(dns, "MOST_ADDRESSES", 900)
     many = tuple(f"20.0.{number >> 8}.{number & 255}" for number in range(1000))
 
@@ -121,22 +121,22 @@ def test_F_D1_a_thousand_records_come_over_tcp_and_no_more_are_kept(monkeypatch)
 
 
 @pytest.mark.parametrize("name", ["a" * 64 + ".test", "a..test", ".test", "a" * 300, "-", "_x.test", "xn--a.test", "*"])
-def test_F_D1_a_name_no_server_could_hold_has_no_address(name):
+def test_F_D1_an_invalid_name_has_no_address(name):
     assert found(name, {}) == []
 
 
-def test_who_asks_the_same_at_the_same_time_shares_one_question():
+def test_simultaneous_lookups_of_one_name_share_one_query():
     async def ask(resolver, server, clock):
         server.delay_s = 0.05
         answers = await asyncio.gather(*[resolver.addresses("a.test") for _ in range(50)])
         return answers, server.times("a.test"), resolver._query_count
 
-    answers, asked, questions = with_names({"a.test": Reply(("20.0.0.1",))}, ask)
+    answers, asked, queries = with_names({"a.test": Reply(("20.0.0.1",))}, ask)
     assert answers == [["20.0.0.1"]] * 50
-    assert (asked, questions) == (1, 1)
+    assert (asked, queries) == (1, 1)
 
 
-def test_one_who_leaves_does_not_end_the_question_for_the_others():
+def test_a_cancelled_lookup_does_not_cancel_the_query_for_others():
     async def ask(resolver, server, clock):
         server.delay_s = 0.05
         leaving = asyncio.ensure_future(resolver.addresses("a.test"))
@@ -148,7 +148,7 @@ def test_one_who_leaves_does_not_end_the_question_for_the_others():
     assert with_names({"a.test": Reply(("20.0.0.1",))}, ask) == (["20.0.0.1"], True, 1)
 
 
-def test_a_bounded_number_of_names_is_asked_for_at_one_time(monkeypatch):
+def test_a_limited_number_of_names_is_queried_at_once(monkeypatch):
     monkeypatch.setattr(dns, "AT_ONCE", 5)
     names = [f"h{number}.test" for number in range(40)]
 
@@ -159,11 +159,11 @@ def test_a_bounded_number_of_names_is_asked_for_at_one_time(monkeypatch):
 
     answers, most = with_names({name: Reply(("20.0.0.1",)) for name in names}, ask)
     assert answers == [["20.0.0.1"]] * 40
-    assert 1 < most <= 2 * 5, "each name is two questions"
+    assert 1 < most <= 2 * 5, "each name takes two queries"
 
 
-def test_leaving_ends_the_questions_under_way():
-    async def outside() -> bool:
+def test_closing_the_resolver_cancels_queries_in_progress():
+    async def lookup_outlives_resolver() -> bool:
         async with NameServer({"mute.test": Reply(is_silent=True)}) as server:
             async with DnsResolver(FakeClock(), servers=(server.address,), patience_s=30.0) as resolver:
                 asking = asyncio.ensure_future(resolver.addresses("mute.test"))
@@ -171,11 +171,11 @@ def test_leaving_ends_the_questions_under_way():
             await asyncio.wait([asking], timeout=5)
             return asking.cancelled()
 
-    assert asyncio.run(outside())
+    assert asyncio.run(lookup_outlives_resolver())
 
 
 @pytest.mark.parametrize("each", [1, 3])
-def test_F_D12_the_memory_is_bounded(monkeypatch, each):
+def test_F_D12_the_cache_is_bounded(monkeypatch, each):
     monkeypatch.setattr(dns, "MOST_REMEMBERED", 30)
     monkeypatch.setattr(dns, "FLUSH_AFTER", 300)
     names = [f"h{number}.test" for number in range(1000)]
@@ -189,8 +189,8 @@ def test_F_D12_the_memory_is_bounded(monkeypatch, each):
         await resolver.addresses("gone.test")
         return len(resolver._found), resolver._weight, len(resolver._queries)
 
-    remembered, weight, asking = with_names({name: Reply(addresses) for name in names}, ask)
-    assert weight <= 30 and remembered <= weight and asking == 0
+    cached, weight, running = with_names({name: Reply(addresses) for name in names}, ask)
+    assert weight <= 30 and cached <= weight and running == 0
 
 
 def test_F_D12_names_that_do_not_exist_count_too(monkeypatch):
@@ -203,12 +203,12 @@ def test_F_D12_names_that_do_not_exist_count_too(monkeypatch):
     assert with_names({"x.test": Reply(code=NXDOMAIN)}, ask) == 30
 
 
-def test_F_D1_a_malformed_answer_fails_its_own_name_and_no_other_that_is_asked_for_meanwhile():
+def test_F_D1_a_malformed_answer_fails_only_its_own_name():
     good = [f"good{number}.test" for number in range(20)]
     table = {name: Reply(("20.0.0.1",)) for name in good} | {"bad.test": Reply(is_garbage=True)}
 
     async def ask(resolver, server, clock):
-        server.delay_s = 0.05  # all of them are under way when the first answer comes
+        server.delay_s = 0.05  # all queries are in progress when the first answer arrives
         return await asyncio.gather(*map(resolver.addresses, ["bad.test", *good]), return_exceptions=True)
 
     bad, *others = with_names(table, ask, tries=2)

@@ -1,4 +1,4 @@
-"""FAULTS R1 to R4 and R7: from the answer of a robots.txt to the entry that is kept, and what it lets through."""
+"""From the response for a robots.txt to the stored entry, and what it allows (R1 to R4 and R7 of the catalogue)."""
 
 import msgspec
 import pytest
@@ -43,14 +43,14 @@ def forbids(robots: Robots, url: Url = PAGE) -> bool:
     return isinstance(judge(url, robots), Denied)
 
 
-def test_a_file_that_was_read_stands_for_a_day():
+def test_a_file_that_was_read_applies_for_a_day():
     read = entry(Fetched(capture()))
     assert (read.state, read.expires_at, read.crawl_delay_s) == (RobotsState.READ, NOW + DAY, 2.0)
     assert read.sitemaps == ("/map.xml",)
     assert judge(PAGE, read) == Denied("Disallow: /secret (line 3)")
 
 
-def said_by(robots: Robots) -> tuple[object, ...]:
+def content_of(robots: Robots) -> tuple[object, ...]:
     return robots.rules, robots.crawl_delay_s, robots.sitemaps, robots.signals, robots.extensions, robots.group
 
 
@@ -61,11 +61,11 @@ def test_signals_extensions_and_the_group_are_kept_as_long_as_the_rules() -> Non
     unchanged = entry(Unchanged(capture(304)), read, NOW + DAY)
     failing = entry(Failed(Reason.TIMEOUT), read, NOW + DAY)
     pending = entry(moved(1), read, NOW + DAY)
-    assert said_by(unchanged) == said_by(failing) == said_by(pending) == said_by(read)
+    assert content_of(unchanged) == content_of(failing) == content_of(pending) == content_of(read)
 
 
 @pytest.mark.parametrize(
-    ("said", "stands_for"),
+    ("value", "applies_for"),
     [
         ("max-age=3600", HOUR),
         ("public, max-age=7200", 2 * HOUR),
@@ -76,11 +76,11 @@ def test_signals_extensions_and_the_group_are_kept_as_long_as_the_rules() -> Non
         ("max-age=junk", DAY),
     ],
 )
-def test_cache_control_is_listened_to_within_bounds(said, stands_for):
-    assert entry(Fetched(capture(Cache_Control=said))).expires_at == NOW + stands_for
+def test_cache_control_is_obeyed_within_bounds(value, applies_for):
+    assert entry(Fetched(capture(Cache_Control=value))).expires_at == NOW + applies_for
 
 
-def test_an_unchanged_file_stands_for_another_day():
+def test_an_unchanged_file_applies_for_another_day():
     read = entry(Fetched(capture()))
     again = entry(Unchanged(capture(304)), read, NOW + DAY)
     assert again.state is RobotsState.READ and again.rules == read.rules
@@ -92,18 +92,18 @@ def test_an_unchanged_file_stands_for_another_day():
     [Gone(capture(404)), Gone(capture(410))]
     + [Failed(Reason.CLIENT_ERROR, "", capture(status)) for status in (400, 401, 403)],
 )
-def test_F_R1_a_file_that_is_not_there_allows_all_for_a_day(outcome):
+def test_F_R1_a_missing_file_allows_all_for_a_day(outcome):
     missing = entry(outcome)
     assert (missing.state, missing.expires_at) == (RobotsState.MISSING, NOW + DAY)
     assert judge(PAGE, missing) == Allowed()
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_F_R1_a_refusal_can_be_taken_for_disallow(status):
+def test_F_R1_a_refusal_can_be_treated_as_disallow(status):
     strict = RobotsKeeping(refusal_disallows=True)
     refused = entry(Failed(Reason.CLIENT_ERROR, "", capture(status)), settings=strict)
     assert forbids(refused)
-    assert refused.rules == (RobotsRule(allows=False, pattern="/", line=0),), "a line of no file"
+    assert refused.rules == (RobotsRule(allows=False, pattern="/", line=0),), "a rule without a line in a file"
     assert not forbids(entry(Failed(Reason.CLIENT_ERROR, "", capture(400)), settings=strict))
 
 
@@ -113,7 +113,7 @@ def test_F_R2_429_is_unreachable_for_as_long_as_the_server_asks():
     assert limited.expires_at == NOW + 5000 * SECOND
 
 
-def test_F_R3_a_failing_server_forbids_all_and_is_tried_again_ever_later():
+def test_F_R3_a_failing_server_forbids_all_and_is_retried_less_and_less_often():
     waits, robots, now = [], None, NOW
     for _ in range(13):
         robots = entry(Failed(Reason.SERVER_ERROR, "", capture(500)), robots, now)
@@ -132,7 +132,7 @@ def fail_until(robots: Robots | None, now: int, end: int) -> Robots:
         now = robots.expires_at
 
 
-def test_F_R3_a_good_copy_speaks_again_after_twelve_hours():
+def test_F_R3_a_good_copy_applies_again_after_twelve_hours():
     read = entry(Fetched(capture()))
     before = fail_until(read, NOW + DAY, NOW + DAY + 11 * HOUR)
     assert before.state is RobotsState.UNREACHABLE and forbids(before, Url("https://site.test/"))
@@ -140,10 +140,10 @@ def test_F_R3_a_good_copy_speaks_again_after_twelve_hours():
     assert after.state is RobotsState.READ and after.flags == ("old-copy",)
     assert forbids(after) and not forbids(after, Url("https://site.test/"))
     assert after.crawl_delay_s == 2.0
-    assert after.expires_at - after.fetched_at <= HOUR, "it is still asked for"
+    assert after.expires_at - after.fetched_at <= HOUR, "the file is still requested"
 
 
-def test_F_R3_a_copy_of_thirty_days_speaks_no_more():
+def test_F_R3_a_copy_of_thirty_days_no_longer_applies():
     read = entry(Fetched(capture()))
     late = fail_until(read, NOW + 29 * DAY, NOW + 29 * DAY + 14 * HOUR)
     assert late.state is RobotsState.READ
@@ -151,11 +151,11 @@ def test_F_R3_a_copy_of_thirty_days_speaks_no_more():
     assert later.state is RobotsState.UNREACHABLE and later.rules == ()
 
 
-def test_F_R3_without_a_good_copy_it_stays_forbidden():
+def test_F_R3_without_a_good_copy_all_stays_forbidden():
     assert forbids(fail_until(None, NOW, NOW + 3 * DAY))
 
 
-def test_F_R3_a_file_that_is_back_ends_the_row_of_failures():
+def test_F_R3_a_file_that_is_readable_again_ends_the_failures():
     failing = fail_until(None, NOW, NOW + HOUR)
     back = entry(Fetched(capture()), failing, failing.expires_at)
     assert (back.failures, back.failing_since, back.flags) == (0, None, ())
@@ -185,7 +185,7 @@ def moved(number: int) -> Moved:
     return Moved(to, capture(301))
 
 
-def test_F_R7_five_redirects_are_followed_and_the_sixth_means_there_is_no_file():
+def test_F_R7_five_redirects_are_followed_and_the_sixth_counts_as_no_file():
     robots: Robots | None = None
     for number in range(1, 6):
         robots = entry(moved(number), robots)
@@ -210,12 +210,12 @@ def test_F_R7_a_redirect_to_a_forbidden_place_is_unreachable(reason):
     assert refused.state is RobotsState.UNREACHABLE and forbids(refused)
 
 
-def test_an_entry_survives_its_stay_in_the_database():
+def test_an_entry_is_the_same_after_storage_in_the_database():
     robots = fail_until(entry(Fetched(capture())), NOW + DAY, NOW + DAY + HOUR)
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(robots), type=Robots) == robots
 
 
-def test_a_copy_that_the_server_confirms_is_an_old_one_no_more():
+def test_a_copy_that_the_server_confirms_is_no_longer_marked_as_old():
     read = entry(Fetched(capture()))
     flagged = msgspec.structs.replace(read, flags=("old-copy", "truncated"))
     assert entry(Unchanged(capture(304)), flagged, NOW + DAY).flags == ("truncated",)

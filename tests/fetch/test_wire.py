@@ -1,4 +1,4 @@
-"""Answers as they come over the wire: what is made of them, of their ends, and of what is wrong with them."""
+"""Responses as they arrive: how they are parsed, how they end, and which errors are found in them."""
 
 import asyncio
 
@@ -15,8 +15,8 @@ CLOSED = "the server closed the connection without an answer"
 CHUNKS = "the chunks of the body are malformed, or end too early"
 
 
-class Line(asyncio.Transport):
-    """Counts what is asked of it."""
+class FakeTransport(asyncio.Transport):
+    """Records what the protocol does with it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -35,29 +35,29 @@ class Line(asyncio.Transport):
         self.is_paused = False
 
 
-def asked(head_limit: int = 1000, most_fields: int = 5) -> tuple[Protocol, Line]:
-    protocol, line = Protocol(asyncio.get_running_loop()), Line()
-    protocol.connection_made(line)
+def request_sent(head_limit: int = 1000, most_fields: int = 5) -> tuple[Protocol, FakeTransport]:
+    protocol, transport = Protocol(asyncio.get_running_loop()), FakeTransport()
+    protocol.connection_made(transport)
     protocol.expect(head_limit, most_fields)
-    return protocol, line
+    return protocol, transport
 
 
-async def whole(protocol: Protocol) -> tuple[Message, bytes]:
+async def read_all(protocol: Protocol) -> tuple[Message, bytes]:
     message, found = await protocol.message(), b""
     while not message.body.at_eof():
         found += await message.body.readany()
     return message, found
 
 
-def heard(answer: bytes, end: Exception | bool | None = False) -> tuple[Message, bytes]:
-    """The answer to one question; `end` is how the connection is lost, False that it stands."""
+def received(answer: bytes, end: Exception | bool | None = False) -> tuple[Message, bytes]:
+    """The response to one request; `end` is how the connection is lost, False that it stays open."""
 
     async def ask() -> tuple[Message, bytes]:
-        protocol, _ = asked()
+        protocol, _ = request_sent()
         protocol.data_received(answer)
         if not isinstance(end, bool):
             protocol.connection_lost(end)
-        return await asyncio.wait_for(whole(protocol), 60)
+        return await asyncio.wait_for(read_all(protocol), 60)
 
     return asyncio.run(ask())
 
@@ -84,11 +84,11 @@ def heard(answer: bytes, end: Exception | bool | None = False) -> tuple[Message,
         (OK + b"more", False, Reason.PROTOCOL, INVALID),
     ],
 )
-def test_what_is_wrong_with_an_answer_has_a_reason_and_words(
+def test_an_invalid_response_fails_with_a_reason_and_a_description(
     answer: bytes, end: Exception | bool | None, reason: Reason, words: str
 ) -> None:
     with pytest.raises(Broken) as found:
-        heard(answer, end)
+        received(answer, end)
     assert (found.value.reason, found.value.words) == (reason, words)
 
 
@@ -104,20 +104,20 @@ def test_what_is_wrong_with_an_answer_has_a_reason_and_words(
         (b"HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n", False, b""),
     ],
 )
-def test_a_body_ends_where_it_says_or_with_the_connection(answer: bytes, end: bool | None, body: bytes) -> None:
-    assert heard(answer, end)[1] == body
+def test_a_body_ends_at_its_length_or_with_the_connection(answer: bytes, end: bool | None, body: bytes) -> None:
+    assert received(answer, end)[1] == body
 
 
-def test_fields_are_kept_as_they_came_in_order_and_repeated() -> None:
+def test_header_fields_keep_their_order_and_repetitions() -> None:
     head = b"HTTP/1.1 200 Fine \xe9\r\nB: 1 \r\na:\xc3\xa4\r\nB:\r\n folded\r\nContent-Length: 0\r\n\r\n"
-    message, _ = heard(head)
+    message, _ = received(head)
     assert (message.code, message.reason) == (200, b"Fine \xe9")
     assert message.fields == [("B", "1"), ("a", "\xc3\xa4"), ("B", "folded"), ("Content-Length", "0")]
 
 
-def test_an_interim_answer_comes_before_the_real_one() -> None:
+def test_an_interim_response_comes_before_the_final_one() -> None:
     async def ask() -> list[int]:
-        protocol, _ = asked()
+        protocol, _ = request_sent()
         protocol.data_received(b"HTTP/1.1 100 Continue\r\n\r\n" + OK)
         return [(await protocol.message()).code, (await protocol.message()).code]
 
@@ -135,9 +135,9 @@ def test_an_interim_answer_comes_before_the_real_one() -> None:
         (b"HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\nother", False),
     ],
 )
-def test_a_connection_serves_again_when_its_answer_has_ended(answer: bytes, is_usable: bool) -> None:
+def test_a_connection_is_reusable_when_its_response_has_ended(answer: bytes, is_usable: bool) -> None:
     async def ask() -> tuple[bool, bool]:
-        protocol, _ = asked()
+        protocol, _ = request_sent()
         protocol.data_received(answer)
         message = await protocol.message()
         message.body.read_nowait()
@@ -145,18 +145,18 @@ def test_a_connection_serves_again_when_its_answer_has_ended(answer: bytes, is_u
         protocol.data_received(b"x")
         return before, protocol.is_usable()
 
-    assert asyncio.run(ask()) == (is_usable, False), "and not when something came that nobody asked for"
+    assert asyncio.run(ask()) == (is_usable, False), "but not after unrequested bytes"
 
 
 @pytest.mark.parametrize("piece", [1, 1000])
-def test_a_body_that_nobody_reads_is_not_taken_in_and_comes_whole_later(piece: int) -> None:
+def test_a_body_that_is_not_read_is_held_back_and_arrives_in_full_later(piece: int) -> None:
     amount = 200_000 // piece * 2
     chunk = b"%x\r\n" % piece + b"x" * piece + b"\r\n"
 
     async def ask() -> None:
-        protocol, line = asked(head_limit=10_000_000)
+        protocol, transport = request_sent(head_limit=10_000_000)
         protocol.data_received(CHUNKED + chunk * (amount - 1))
-        assert line.is_paused
+        assert transport.is_paused
         protocol.data_received(chunk + b"0\r\n\r\n")
         message = await protocol.message()
         first = message.body.read_nowait()
@@ -165,14 +165,14 @@ def test_a_body_that_nobody_reads_is_not_taken_in_and_comes_whole_later(piece: i
         while not message.body.at_eof():
             rest += await message.body.readany()
         assert first + rest == b"x" * piece * amount
-        assert not line.is_paused and protocol.is_usable()
+        assert not transport.is_paused and protocol.is_usable()
 
     asyncio.run(ask())
 
 
-def test_whoever_waits_is_told_when_the_connection_ends() -> None:
+def test_waiting_readers_fail_when_the_connection_ends() -> None:
     async def ask() -> None:
-        protocol, _ = asked()
+        protocol, _ = request_sent()
         waiting = asyncio.ensure_future(protocol.message())
         await asyncio.sleep(0)
         protocol.data_received(OK[:-1])
