@@ -1,4 +1,4 @@
-"""A frontier on PostgreSQL for the contract suite: the same folder is the same crawl, whoever opens it."""
+"""A frontier on PostgreSQL for the contract suite: the same folder always opens the same crawl."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -23,7 +23,7 @@ async def opened(
     stops_cleanly: bool = True,
     **more: Any,
 ) -> AsyncIterator[Frontier]:
-    """Skips the test when there is no server here."""
+    """Skips the test when there is no server on this machine."""
     conninfo = server().conninfo_for(folder, waits_for_disk=False)
     from gossamer.frontier.postgres.frontier import PostgresFrontier
     from gossamer.frontier.postgres.presence import Stay

@@ -1,4 +1,4 @@
-"""One collection in two forms: with its state in state.db and in PostgreSQL, every command that reads says the same."""
+"""One collection in two forms, with its state in state.db or in PostgreSQL: every reading command prints the same."""
 
 import json
 import re
@@ -15,7 +15,7 @@ INSTANT = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?|\d{14}"
 DURATION = r"\d+(\.\d+)? (ms|s|minutes?|hours?|days?)\b|\d+\.\d+"
 BLANK_NODE = r"_:c[0-9a-f]{16}"
 VARIES = re.compile(f"{INSTANT}|{DURATION}|{BLANK_NODE}")
-"""What differs between two crawls of the same pages, one after the other."""
+"""What differs between two successive crawls of the same pages."""
 Forms = tuple[str, Path, Path]
 """The URL of the site, and the two collections."""
 
@@ -65,7 +65,7 @@ def shape(value: object) -> object:
     ],
     ids=" ".join,
 )
-def test_both_forms_of_a_collection_answer_alike(words: tuple[str, ...], forms: Forms) -> None:
+def test_both_forms_of_a_collection_give_the_same_answers(words: tuple[str, ...], forms: Forms) -> None:
     site, here, shared = forms
     one, two = (sorted(re.split(r"[\s,\[\]]+", VARIES.sub("0", answer(words, site, root)))) for root in (here, shared))
     assert one == two
@@ -83,7 +83,7 @@ def test_plans_and_measurements_have_the_same_shape_in_both_forms(words: tuple[s
         assert one == two and "no revisits" in one
 
 
-def test_python_programs_read_both_forms_alike(forms: Forms) -> None:
+def test_python_programs_read_the_same_from_both_forms(forms: Forms) -> None:
     def seen(root: Path) -> object:
         with face.open(root) as collection:
             found = collection.search("lamps")

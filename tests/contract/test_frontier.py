@@ -1,4 +1,4 @@
-"""One suite for every frontier: what `frontier.protocol` promises, whatever stores it."""
+"""One suite for every frontier: what the `Frontier` protocol promises, for each way of storing it."""
 
 import asyncio
 import random
@@ -70,7 +70,7 @@ async def postgres_frontier(
 Opener = Callable[..., Any]
 OPENERS: list[Opener] = [sqlite_frontier, postgres_frontier]
 EXAMPLES = {sqlite_frontier: 10, postgres_frontier: 3}
-"""Each commit of a server costs some milliseconds; the long walks below get further."""
+"""Each commit of a server takes some milliseconds; the long random runs below get further."""
 
 
 @pytest.fixture(params=OPENERS, ids=lambda opener: opener.__name__)
@@ -93,7 +93,7 @@ def settled(visit: Visit, clock: FakeClock, reason: Reason = Reason.FETCHED, **m
 
 
 async def take_page(frontier: Frontier, clock: FakeClock) -> Visit:
-    """The next page, its robots.txt read on the way."""
+    """Take the next page, after its robots.txt."""
     while True:
         (visit,) = await frontier.take(1)
         if visit.kind is VisitKind.PAGE:
@@ -103,10 +103,10 @@ async def take_page(frontier: Frontier, clock: FakeClock) -> Visit:
 
 
 def run(work: Awaitable[None]) -> None:
-    async def whole() -> None:
+    async def whole_story() -> None:
         await work
 
-    asyncio.run(whole())
+    asyncio.run(whole_story())
 
 
 def test_a_host_on_lease_is_not_leased_again(opened: Opener) -> None:
@@ -122,7 +122,7 @@ def test_a_host_on_lease_is_not_leased_again(opened: Opener) -> None:
     run(story())
 
 
-def test_robots_txt_is_asked_before_the_first_page(opened: Opener) -> None:
+def test_robots_txt_is_requested_before_the_first_page(opened: Opener) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with opened(clock) as frontier:
@@ -143,7 +143,7 @@ def test_robots_txt_is_asked_before_the_first_page(opened: Opener) -> None:
     run(story())
 
 
-def test_M_C1_the_window_starts_when_the_answer_was_received(opened: Opener) -> None:
+def test_M_C1_the_gap_starts_when_the_response_was_received(opened: Opener) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with opened(clock) as frontier:
@@ -178,7 +178,7 @@ def test_a_crawl_delay_widens_the_gap_up_to_thirty_seconds(opened: Opener) -> No
         run(story(asked, wanted_s))
 
 
-def test_a_host_that_asks_for_rest_gets_it_on_top_of_its_gap(opened: Opener) -> None:
+def test_a_wait_requested_by_a_host_is_added_to_its_gap(opened: Opener) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with opened(clock) as frontier:
@@ -195,7 +195,7 @@ def test_a_host_that_asks_for_rest_gets_it_on_top_of_its_gap(opened: Opener) -> 
     run(story())
 
 
-def test_a_page_refused_by_a_rule_costs_its_host_no_gap(opened: Opener) -> None:
+def test_a_page_refused_by_a_rule_starts_no_gap(opened: Opener) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with opened(clock) as frontier:
@@ -208,7 +208,7 @@ def test_a_page_refused_by_a_rule_costs_its_host_no_gap(opened: Opener) -> None:
     run(story())
 
 
-def test_shallow_pages_go_first_and_equals_in_the_order_they_were_met(opened: Opener) -> None:
+def test_shallow_pages_go_first_and_equal_ones_in_the_order_they_were_found(opened: Opener) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with opened(clock) as frontier:
@@ -230,18 +230,18 @@ def test_hosts_take_turns_the_longest_ready_first(opened: Opener) -> None:
         clock = FakeClock()
         async with opened(clock) as frontier:
             await frontier.offer([seed(f"https://{host}.test/{n}") for host in "abc" for n in range(4)])
-            met: list[str] = []
+            order: list[str] = []
             for _ in range(12):
                 (visit,) = await frontier.take(1)
-                met.append(visit.url.host.name)
+                order.append(visit.url.host.name)
                 await frontier.settle([settled(visit, clock)])
                 clock.advance(1)
-            assert sorted(met[:3]) == sorted(met[3:6]) == sorted(met[6:9]) == ["a.test", "b.test", "c.test"]
+            assert sorted(order[:3]) == sorted(order[3:6]) == sorted(order[6:9]) == ["a.test", "b.test", "c.test"]
 
     run(story())
 
 
-def test_links_that_come_with_a_settle_are_visited_once_each(opened: Opener) -> None:
+def test_links_offered_by_a_settlement_are_visited_once_each(opened: Opener) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with opened(clock) as frontier:
@@ -262,7 +262,7 @@ def test_links_that_come_with_a_settle_are_visited_once_each(opened: Opener) -> 
     run(story())
 
 
-def test_an_address_due_again_comes_back_at_its_time_with_its_failures(opened: Opener) -> None:
+def test_a_url_due_again_is_visited_at_its_time_with_its_failures(opened: Opener) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with opened(clock) as frontier:
@@ -286,7 +286,7 @@ def test_an_address_due_again_comes_back_at_its_time_with_its_failures(opened: O
     run(story())
 
 
-def test_a_page_that_is_gone_or_asks_not_to_be_indexed_is_counted_no_more_until_it_is_back(opened: Opener) -> None:
+def test_a_gone_or_noindex_page_is_not_counted_until_it_is_indexable_again(opened: Opener) -> None:
     def kept(visit: Visit, number: int, at: int, is_page: bool, status: int = 200) -> Kept:
         place = Place("a.warc.gz", number, number, 1)
         return Kept(number, visit.url, at, place, status, "text/html", bytes(32), 1, is_page)
@@ -318,7 +318,7 @@ def test_a_page_that_is_gone_or_asks_not_to_be_indexed_is_counted_no_more_until_
     run(work())
 
 
-def test_an_expired_robots_txt_is_asked_again_before_the_next_page(opened: Opener) -> None:
+def test_an_expired_robots_txt_is_requested_again_before_the_next_page(opened: Opener) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with opened(clock) as frontier:
@@ -348,7 +348,7 @@ def test_F_R4_pages_wait_for_an_unreachable_robots_txt_and_are_given_up_in_the_e
             assert await frontier.next_at() is None
             assert (await frontier.counts()).by_reason == {"robots-unreachable": 2}
             clock.advance(-30)
-            await frontier.offer([seed("https://a.test/3")])  # while the entry still holds: not even asked for
+            await frontier.offer([seed("https://a.test/3")])  # while the entry is still valid: it is not even requested
             assert await frontier.take(5) == []
             assert await frontier.next_at() is None
             assert (await frontier.counts()).by_reason == {"robots-unreachable": 3}
@@ -356,7 +356,7 @@ def test_F_R4_pages_wait_for_an_unreachable_robots_txt_and_are_given_up_in_the_e
     run(story())
 
 
-def test_a_crawl_without_end_never_gives_up_a_host_whose_robots_txt_fails(opened: Opener) -> None:
+def test_a_continuous_crawl_never_gives_up_a_host_whose_robots_txt_fails(opened: Opener) -> None:
     async def story() -> None:
         clock = FakeClock()
         endless = Politeness(delay_s=1.0, robots_tries=None, retire_failures=3, retire_span_s=10.0)
@@ -379,7 +379,7 @@ def test_a_crawl_without_end_never_gives_up_a_host_whose_robots_txt_fails(opened
 
 
 @pytest.mark.parametrize("ask", ["https://a.test/moved", "https://elsewhere.test/robots.txt", "http://b.test/r"])
-def test_F_R7_a_moved_robots_txt_is_asked_for_at_its_new_host_while_pages_wait(opened: Opener, ask: str) -> None:
+def test_F_R7_a_moved_robots_txt_is_requested_from_its_new_host_while_pages_wait(opened: Opener, ask: str) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with opened(clock) as frontier:
@@ -390,9 +390,9 @@ def test_F_R7_a_moved_robots_txt_is_asked_for_at_its_new_host_while_pages_wait(o
             clock.advance(1)
             await frontier.offer([seed("https://b.test/1")])
             visits = await frontier.take(5)
-            errand = next(visit for visit in visits if visit.robots is not None)
-            assert (errand.url.text, errand.kind, errand.origin) == (ask, VisitKind.ROBOTS, "https://a.test")
-            assert errand.robots == pending
+            request = next(visit for visit in visits if visit.robots is not None)
+            assert (request.url.text, request.kind, request.origin) == (ask, VisitKind.ROBOTS, "https://a.test")
+            assert request.robots == pending
             await frontier.settle([settled(visit, clock) for visit in visits])
             clock.advance(1)
             visits = await frontier.take(5)
@@ -401,7 +401,7 @@ def test_F_R7_a_moved_robots_txt_is_asked_for_at_its_new_host_while_pages_wait(o
     run(story())
 
 
-def test_one_scheme_of_a_host_waits_while_the_other_goes_on(opened: Opener) -> None:
+def test_one_scheme_of_a_host_waits_while_the_other_continues(opened: Opener) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with opened(clock) as frontier:
@@ -431,7 +431,7 @@ def test_a_visit_is_settled_only_once(opened: Opener) -> None:
 
 
 @pytest.mark.parametrize("stops_cleanly", [True, False])
-def test_M_Z7_a_visit_that_was_out_returns_to_its_queue_and_its_host_waits_a_full_gap(
+def test_M_Z7_a_leased_visit_returns_to_its_queue_and_its_host_waits_a_full_gap(
     opened: Opener, stops_cleanly: bool
 ) -> None:
     async def story() -> None:
@@ -453,7 +453,7 @@ def test_M_Z7_a_visit_that_was_out_returns_to_its_queue_and_its_host_waits_a_ful
     run(story())
 
 
-def test_after_a_clean_stop_clocks_simply_go_on(opened: Opener) -> None:
+def test_after_a_clean_stop_gaps_simply_continue(opened: Opener) -> None:
     async def story(stops_cleanly: bool, waits_s: float) -> None:
         clock = FakeClock()
         name = f"https://{stops_cleanly}.test".lower()
@@ -482,18 +482,18 @@ Pick = Callable[[Sequence[Any]], Any]
 
 
 class Promises:
-    """A frontier and, beside it, a model of what it has promised. Every choice is the caller's `pick`."""
+    """A frontier with a model of what it has promised. Every choice is the caller's `pick`."""
 
     def __init__(self, opener: Opener, folder: Path) -> None:
         self.opener = opener
         self.folder = folder
         self.clock = FakeClock()
         self.runner = asyncio.Runner()
-        self.queued: dict[str, int] = {}  # address -> when it is due
+        self.queued: dict[str, int] = {}  # URL -> when it is due
         self.over: set[str] = set()
-        self.out: dict[str, Visit] = {}  # host -> the visit that is out
-        self.promised: dict[str, int] = {}  # host -> not touched before
-        self.before: dict[str, int] = {}  # the promise that stood when the visit was taken
+        self.out: dict[str, Visit] = {}  # host -> the leased visit
+        self.promised: dict[str, int] = {}  # host -> earliest time of the next request
+        self.before: dict[str, int] = {}  # host -> that time when the visit was taken
         self.rules: dict[str, Robots] = {}
         self.visited = 0
         self.open()
@@ -526,7 +526,7 @@ class Promises:
         self.clock.advance(pick(SECONDS))
 
     def wait(self, pick: Pick) -> None:
-        """To the instant the frontier names, or a hair before: then nothing may be had that was not to be had now."""
+        """Advance to the time the frontier names, or just before it: then no more may be taken than now."""
         next_at = self.runner.run(self.frontier.next_at())
         if next_at is not None:
             self.clock.advance(max(0, next_at - self.clock.now() - pick((0, 0, 1))) / SECOND)
@@ -564,10 +564,10 @@ class Promises:
         self.clock.advance(pick(SECONDS[:6]))
         hosts = sorted(self.out)[: pick((1, 1, 2, 5))]
         visits = [self.out.pop(host) for host in hosts]
-        done = [self.page_over(v, pick) if v.kind is VisitKind.PAGE else self.robots_over(v, pick) for v in visits]
+        done = [self.end_page(v, pick) if v.kind is VisitKind.PAGE else self.end_robots(v, pick) for v in visits]
         self.runner.run(self.frontier.settle(done))
 
-    def page_over(self, visit: Visit, pick: Pick) -> Settled:
+    def end_page(self, visit: Visit, pick: Pick) -> Settled:
         now, host, text = self.clock.now(), visit.url.host.name, visit.url.text
         reason, again_s, wait_s = pick(ENDS), pick((None, None, 0.0, 3.0, 100.0)), pick((None, None, 20.0))
         due_at = None if again_s is None else now + round(again_s * SECOND)
@@ -584,7 +584,7 @@ class Promises:
         offers = tuple(self.offered(self.some(pick, ADDRESSES), How.LINK))
         return Settled(visit, reason, now, due_at=due_at, host_wait_s=wait_s, offers=offers)
 
-    def robots_over(self, visit: Visit, pick: Pick) -> Settled:
+    def end_robots(self, visit: Visit, pick: Pick) -> Settled:
         now, host, origin = self.clock.now(), visit.url.host.name, visit.origin
         hops = visit.robots.hops if visit.robots is not None and visit.robots.state is RobotsState.PENDING else 0
         state = pick(STATES)
@@ -597,12 +597,12 @@ class Promises:
             state, more["crawl_delay_s"] = RobotsState.READ, pick((None, None, 5.0, 1e6))
         self.rules[origin] = entry(origin, now, state, 300, **more)
         if more.get("failures", 0) >= POLITE.robots_tries:
-            self.given_up(origin)
+            self.give_up(origin)
         self.promised[host] = now + self.gap(host)
         return Settled(visit, Reason.FETCHED, now, robots=self.rules[origin])
 
-    def given_up(self, origin: str) -> None:
-        """Those waiting now are settled; those that are offered while the entry holds will be, when looked at."""
+    def give_up(self, origin: str) -> None:
+        """URLs in the queue are settled now; those offered while the entry is valid will be at their turn."""
         self.over.update(text for text in self.queued if Url(text).origin == origin)
         self.queued = {text: due_at for text, due_at in self.queued.items() if text not in self.over}
 
@@ -617,14 +617,14 @@ class Promises:
         self.out.clear()
         self.open()
 
-    def nothing_is_forgotten(self) -> None:
+    def check_nothing_is_lost(self) -> None:
         next_at = self.runner.run(self.frontier.next_at())
         if next_at is None:
             assert not self.out
             assert self.lost() == []
 
     def lost(self) -> list[str]:
-        """Addresses that still wait, by the model, though the frontier says that nothing does."""
+        """URLs that are queued in the model although the frontier says that nothing is."""
         return [text for text in self.queued if not self.was_given_up(text)]
 
     def was_given_up(self, text: str) -> bool:
@@ -632,7 +632,7 @@ class Promises:
         return found is not None and found.reason is Reason.ROBOTS_UNREACHABLE and not found.is_queued
 
     def finish(self) -> None:
-        """From any state the crawl comes to its end, with every address visited or given up, each once."""
+        """From any state the crawl finishes, with every URL visited or given up, each once."""
         last = lambda options: RobotsState.READ if options is STATES else options[0]  # noqa: E731
         for _ in range(500):
             while self.out:
@@ -665,8 +665,8 @@ class FrontierMachine(RuleBasedStateMachine):
         self.promises.settle(lambda options: given.draw(st.sampled_from(options)))
 
     @invariant()
-    def nothing_is_forgotten(self) -> None:
-        self.promises.nothing_is_forgotten()
+    def check_nothing_is_lost(self) -> None:
+        self.promises.check_nothing_is_lost()
 
     def teardown(self) -> None:
         try:
@@ -678,7 +678,7 @@ class FrontierMachine(RuleBasedStateMachine):
 
 
 @pytest.mark.parametrize("opener", OPENERS, ids=lambda opener: opener.__name__)
-def test_every_promise_holds_in_any_order_of_events(opener: Opener) -> None:
+def test_every_promise_is_kept_in_any_order_of_events(opener: Opener) -> None:
     machine = type("Machine", (FrontierMachine,), {"opener": staticmethod(opener)})
     quick = settings(
         max_examples=EXAMPLES[opener],
@@ -693,18 +693,18 @@ def test_every_promise_holds_in_any_order_of_events(opener: Opener) -> None:
 STEPS = ("offer", *["wait"] * 6, "take", "advance", *["settle"] * 6, "restart")
 
 
-WALKS = [(sqlite_frontier, number) for number in (*range(8), 18, 75)] + [(postgres_frontier, n) for n in (0, 1, 18)]
+RUNS = [(sqlite_frontier, number) for number in (*range(8), 18, 75)] + [(postgres_frontier, n) for n in (0, 1, 18)]
 
 
-@pytest.mark.parametrize(("opener", "number"), WALKS, ids=lambda given: getattr(given, "__name__", str(given)))
-def test_every_promise_holds_on_a_long_walk(opener: Opener, tmp_path: Path, number: int) -> None:
-    """Where a machine that shrinks its examples looks near the start, a walk gets far."""
+@pytest.mark.parametrize(("opener", "number"), RUNS, ids=lambda given: getattr(given, "__name__", str(given)))
+def test_every_promise_is_kept_in_a_long_random_run(opener: Opener, tmp_path: Path, number: int) -> None:
+    """A state machine that shrinks its examples stays near the start; a random run gets further."""
     pick = random.Random(number).choice
     promises = Promises(opener, tmp_path)
     try:
         for _ in range(150):
             getattr(promises, pick(STEPS) if promises.out else pick(STEPS[:-7]))(pick)
-            promises.nothing_is_forgotten()
+            promises.check_nothing_is_lost()
         promises.finish()
         assert promises.visited > 20
     finally:
@@ -712,7 +712,7 @@ def test_every_promise_holds_on_a_long_walk(opener: Opener, tmp_path: Path, numb
         promises.runner.close()
 
 
-def test_pages_that_were_fetched_are_due_again_when_the_crawl_comes_back_to_pages(opened: Opener) -> None:
+def test_fetched_pages_are_due_again_when_the_crawl_starts_to_revisit(opened: Opener) -> None:
     async def work() -> None:
         clock = FakeClock()
         async with opened(clock) as frontier:
@@ -732,15 +732,15 @@ def test_pages_that_were_fetched_are_due_again_when_the_crawl_comes_back_to_page
     run(work())
 
 
-def test_M_A3_a_page_is_not_recalled_before_the_recrawl_delay_of_its_host_is_over(opened: Opener) -> None:
+def test_M_A3_a_page_is_not_revisited_before_the_recrawl_delay_of_its_host_is_over(opened: Opener) -> None:
     async def work() -> None:
         clock = FakeClock()
         async with opened(clock) as frontier:
             await frontier.offer([seed("http://one.test/"), seed("http://two.test/")])
             for robots in await frontier.take(5):
                 delay_s = 3600.0 if robots.url.hostname == "one.test" else None
-                said = entry(robots.origin, clock.now(), recrawl_delay_s=delay_s)
-                await frontier.settle([settled(robots, clock, robots=said)])
+                delayed = entry(robots.origin, clock.now(), recrawl_delay_s=delay_s)
+                await frontier.settle([settled(robots, clock, robots=delayed)])
             clock.advance(1)
             await frontier.settle([settled(page, clock) for page in await frontier.take(5)])
             clock.advance(600)
@@ -756,7 +756,7 @@ def test_M_A3_a_page_is_not_recalled_before_the_recrawl_delay_of_its_host_is_ove
     run(work())
 
 
-def test_what_is_remembered_of_a_page_comes_back_with_its_next_visit(opened: Opener) -> None:
+def test_the_past_of_a_page_is_part_of_its_next_visit(opened: Opener) -> None:
     async def work() -> None:
         clock = FakeClock()
         past = Past(clock.now(), clock.now() + 60 * SECOND, 7, b"digest", '"tag"', is_page=True, why="rate")
@@ -771,6 +771,6 @@ def test_what_is_remembered_of_a_page_comes_back_with_its_next_visit(opened: Ope
             assert again.url == visit.url and again.past == past
             await frontier.settle([settled(again, clock, Reason.UNCHANGED, due_at=clock.now() + SECOND)])
             clock.advance(2)
-            assert (await take_page(frontier, clock)).past == past, "nothing new to remember: what was, is"
+            assert (await take_page(frontier, clock)).past == past, "without a new past the old one is kept"
 
     run(work())

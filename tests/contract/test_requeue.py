@@ -1,5 +1,5 @@
-"""One suite for every frontier: what was refused for want of an option waits for it, what ended can be brought back,
-and earlier failures of a URL stay known."""
+"""One suite for every frontier: URLs refused for lack of an option wait for it, URLs that ended can be
+queued again, and earlier failures of a URL are kept."""
 
 from tests.contract.test_frontier import Opener, entry, opened, run, seed, settled, take_page
 
@@ -13,10 +13,10 @@ from gossamer.values.url import Url
 from gossamer.values.visit import Selection, VisitKind
 
 __all__ = ["opened"]
-CLOSED = "127.0.0.1 is not public (loopback)"
+NOT_PUBLIC = "127.0.0.1 is not public (loopback)"
 
 
-async def all_settled(frontier: Frontier, clock: FakeClock, reason: Reason, number: int, detail: str = "") -> None:
+async def settle_pages(frontier: Frontier, clock: FakeClock, reason: Reason, number: int, detail: str = "") -> None:
     for _ in range(number):
         visit = await take_page(frontier, clock)
         await frontier.settle([settled(visit, clock, reason, detail=detail)])
@@ -27,41 +27,41 @@ def urls(number: int, host: str = "one.test") -> list[Url]:
     return [Url(f"http://{host}/{place}") for place in range(number)]
 
 
-def test_a_robots_txt_that_may_not_be_dialled_holds_its_pages_with_that_reason_at_once(opened: Opener) -> None:
+def test_pages_behind_a_forbidden_robots_txt_end_with_that_reason_at_once(opened: Opener) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with opened(clock) as frontier:
             await frontier.offer([seed(url.text) for url in urls(3)])
             (visit,) = await frontier.take(1)
             unread = entry(visit.origin, clock.now(), RobotsState.UNREACHABLE, for_s=0)
-            await frontier.settle([settled(visit, clock, Reason.ADDRESS, detail=CLOSED, robots=unread)])
+            await frontier.settle([settled(visit, clock, Reason.ADDRESS, detail=NOT_PUBLIC, robots=unread)])
             clock.advance(60)
-            assert await frontier.take(5) == [] and await frontier.next_at() is None, "nobody waits for them"
+            assert await frontier.take(5) == [] and await frontier.next_at() is None, "the crawl does not wait for them"
             counts = await frontier.counts()
             assert counts.by_reason == {"address": 3} and counts.queued == 0
             (held,) = await frontier.ended(Selection(frozenset({Reason.ADDRESS})))
-            assert (held.reason, held.urls, held.details) == (Reason.ADDRESS, 3, ((CLOSED, 3),))
+            assert (held.reason, held.urls, held.details) == (Reason.ADDRESS, 3, ((NOT_PUBLIC, 3),))
             assert await frontier.requeue(Selection(frozenset({Reason.ADDRESS, Reason.CONTACT}))) == 3
             assert (await frontier.counts()).queued == 3
             (again,) = await frontier.take(1)
-            assert again.kind is VisitKind.ROBOTS, "it is asked for afresh"
+            assert again.kind is VisitKind.ROBOTS, "robots.txt is requested again"
             await frontier.settle([settled(again, clock)])
             clock.advance(1)
-            await all_settled(frontier, clock, Reason.FETCHED, 3)
+            await settle_pages(frontier, clock, Reason.FETCHED, 3)
             assert (await frontier.counts()).by_reason == {"fetched": 3}
 
     run(story())
 
 
-def test_what_is_brought_back_is_chosen_by_reason_host_or_url(opened: Opener) -> None:
+def test_urls_to_queue_again_are_selected_by_reason_host_or_url(opened: Opener) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with opened(clock) as frontier:
             await frontier.offer([seed(url.text) for url in urls(3)])
-            await all_settled(frontier, clock, Reason.FILTER, 1, "rule 1")
-            await all_settled(frontier, clock, Reason.GONE, 2)
+            await settle_pages(frontier, clock, Reason.FILTER, 1, "rule 1")
+            await settle_pages(frontier, clock, Reason.GONE, 2)
             await frontier.offer([seed(url.text) for url in urls(2, "two.test")])
-            await all_settled(frontier, clock, Reason.GONE, 2)
+            await settle_pages(frontier, clock, Reason.GONE, 2)
             found = {one.reason: one.urls for one in await frontier.ended(Selection())}
             assert found == {Reason.GONE: 4, Reason.FILTER: 1}
             at_one = await frontier.ended(Selection(host="one.test"))
@@ -71,7 +71,7 @@ def test_what_is_brought_back_is_chosen_by_reason_host_or_url(opened: Opener) ->
             (named,) = await frontier.ended(Selection(urls=(one, Url("http://two.test/never"))))
             assert (named.reason, named.urls, named.examples) == (Reason.GONE, 1, (one.text,))
             assert await frontier.requeue(Selection(urls=(one, Url("http://three.test/")))) == 1
-            assert await frontier.requeue(Selection(urls=(one,))) == 0, "it waits already"
+            assert await frontier.requeue(Selection(urls=(one,))) == 0, "it is queued already"
             assert (await take_page(frontier, clock)).url == one
             assert await frontier.requeue(Selection(frozenset({Reason.FILTER}), host="one.test")) == 1
             assert await frontier.requeue(Selection(frozenset({Reason.GONE}), host="one.test")) == 2
@@ -81,12 +81,12 @@ def test_what_is_brought_back_is_chosen_by_reason_host_or_url(opened: Opener) ->
     run(story())
 
 
-def test_everything_is_fetched_again_politely_and_remembered_as_a_page(opened: Opener) -> None:
+def test_all_pages_are_fetched_again_politely_and_keep_their_past(opened: Opener) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with opened(clock) as frontier:
             await frontier.offer([seed(url.text) for url in urls(3)])
-            await all_settled(frontier, clock, Reason.FETCHED, 3)
+            await settle_pages(frontier, clock, Reason.FETCHED, 3)
             assert await frontier.requeue(Selection()) == 3
             visits = []
             for _ in range(3):
@@ -103,7 +103,7 @@ def test_everything_is_fetched_again_politely_and_remembered_as_a_page(opened: O
     run(story())
 
 
-def test_a_url_that_waits_to_be_retried_comes_at_once(opened: Opener) -> None:
+def test_a_url_that_waits_for_a_retry_is_queued_at_once(opened: Opener) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with opened(clock) as frontier:
@@ -119,15 +119,15 @@ def test_a_url_that_waits_to_be_retried_comes_at_once(opened: Opener) -> None:
     run(story())
 
 
-def test_the_last_ten_failures_before_the_last_visit_stay_known(opened: Opener) -> None:
+def test_the_last_ten_failures_before_the_last_visit_are_kept(opened: Opener) -> None:
     async def story() -> None:
         clock, url = FakeClock(), Url("http://one.test/")
         async with opened(clock) as frontier:
             await frontier.offer([seed(url.text)])
-            moments = []
+            times = []
             for number in range(13):
                 visit = await take_page(frontier, clock)
-                moments.append(clock.now())
+                times.append(clock.now())
                 end = settled(visit, clock, Reason.TIMEOUT, detail=f"no {number}", due_at=clock.now() + SECOND)
                 await frontier.settle([end])
                 clock.advance(3600)
@@ -135,13 +135,13 @@ def test_the_last_ten_failures_before_the_last_visit_stay_known(opened: Opener) 
             await frontier.settle([settled(await take_page(frontier, clock), clock, Reason.FETCHED)])
             found = await frontier.failures(url)
             assert [one.detail for one in found] == [f"no {number}" for number in range(12, 2, -1)]
-            assert [one.at for one in found] == moments[:2:-1] and {one.reason for one in found} == {Reason.TIMEOUT}
+            assert [one.at for one in found] == times[:2:-1] and {one.reason for one in found} == {Reason.TIMEOUT}
             assert await frontier.failures(Url("http://one.test/never")) == []
 
     run(story())
 
 
-def test_a_visit_that_ends_well_writes_no_failure(opened: Opener) -> None:
+def test_a_successful_visit_records_no_failure(opened: Opener) -> None:
     async def story() -> None:
         clock, url = FakeClock(), Url("http://one.test/")
         async with opened(clock) as frontier:
@@ -155,7 +155,7 @@ def test_a_visit_that_ends_well_writes_no_failure(opened: Opener) -> None:
     run(story())
 
 
-def test_damaged_pages_are_due_and_their_next_response_is_stored_whole(opened: Opener) -> None:
+def test_damaged_pages_are_due_and_their_next_response_is_stored_in_full(opened: Opener) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with opened(clock) as frontier:

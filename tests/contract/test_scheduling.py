@@ -1,4 +1,4 @@
-"""The rest of the contract of every frontier: priorities and bands, addresses, standing, quarantine, clocks."""
+"""The rest of the suite for every frontier: priorities, bands, IP addresses, retired hosts, quarantine, clocks."""
 
 import asyncio
 from pathlib import Path
@@ -28,7 +28,7 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Opener:
 
 
 class SteppedClock(FakeClock):
-    """A wall clock that somebody sets, beside one that nobody can."""
+    """A wall clock that can be set, and a monotonic clock that cannot."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -41,8 +41,8 @@ class SteppedClock(FakeClock):
         self.by += round(seconds * SECOND)
 
 
-async def order(frontier: Frontier, clock: FakeClock, most: int) -> list[str]:
-    """The pages in the order of their visits, everything answered."""
+async def crawl_order(frontier: Frontier, clock: FakeClock, most: int) -> list[str]:
+    """The pages in the order of their visits; every request succeeds."""
     pages: list[str] = []
     for _ in range(20 * most):
         next_at = await frontier.next_at()
@@ -59,7 +59,7 @@ async def order(frontier: Frontier, clock: FakeClock, most: int) -> list[str]:
 
 
 async def take_resolved(frontier: Frontier, at_most: int) -> list[Visit]:
-    """Hosts are resolved beside everything else: a few looks later they are there."""
+    """Hosts are resolved in the background: after a few calls their addresses are known."""
     for _ in range(20):
         if visits := await frontier.take(at_most):
             return visits
@@ -67,7 +67,7 @@ async def take_resolved(frontier: Frontier, at_most: int) -> list[Visit]:
     return []
 
 
-def test_within_a_host_hints_and_the_users_rules_move_addresses(opened: Opener) -> None:
+def test_hints_and_the_users_rules_order_the_urls_of_a_host(opened: Opener) -> None:
     async def story() -> None:
         clock = FakeClock()
         nudge = lambda offer: -8 if "news" in offer.url.text else 0  # noqa: E731
@@ -77,13 +77,13 @@ def test_within_a_host_hints_and_the_users_rules_move_addresses(opened: Opener) 
             later = Offer(Url("https://a.test/later"), How.SITEMAP, None, 2, hint=2)
             news = Offer(Url("https://a.test/news"), How.LINK, None, 3)
             await frontier.offer([later, *plain, hinted, news])
-            paths = [Url(text).path for text in await order(frontier, clock, 5)]
+            paths = [Url(text).path for text in await crawl_order(frontier, clock, 5)]
             assert paths == ["/news", "/hinted", "/x", "/y", "/later"]
 
     run(story())
 
 
-def test_links_from_other_hosts_count_also_for_an_address_that_waits(opened: Opener) -> None:
+def test_links_from_other_hosts_also_raise_a_url_in_the_queue(opened: Opener) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with opened(clock) as frontier:
@@ -99,7 +99,7 @@ def test_links_from_other_hosts_count_also_for_an_address_that_waits(opened: Ope
             clock.advance(5)
             (robots,) = await frontier.take(5)
             await frontier.settle([settled(robots, clock), settled(out["a.test"], clock)])
-            pages = await order(frontier, clock, 5)
+            pages = await crawl_order(frontier, clock, 5)
             assert [Url(text).path for text in pages if "a.test" in text] == ["/z", "/y"]
             assert (await frontier.counts()).queued == 0
 
@@ -113,15 +113,15 @@ def test_no_band_starves(opened: Opener) -> None:
             far = [seed(f"https://far{n}.test/", 14) for n in range(3)]
             near = [seed(f"https://near{n}.test/{page}") for n in range(3) for page in range(40)]
             await frontier.offer([*near, *far])
-            pages = await order(frontier, clock, 123)
+            pages = await crawl_order(frontier, clock, 123)
             last = max(pages.index(f"https://far{n}.test/") for n in range(3))
             assert len(pages) == 123 and last < 100
 
     run(story())
 
 
-def test_F_X8_what_is_found_is_visited_although_every_take_is_full(opened: Opener) -> None:
-    """A crowd of hosts has more to offer than is taken; a host whose only page is visited gets its links' visits."""
+def test_F_X8_new_urls_are_visited_although_every_take_is_full(opened: Opener) -> None:
+    """Many hosts have more URLs than are taken; the links of a host's only page are still visited."""
 
     async def story() -> None:
         clock = FakeClock()
@@ -143,12 +143,12 @@ def test_F_X8_what_is_found_is_visited_although_every_take_is_full(opened: Opene
     run(story())
 
 
-def test_M_B6_a_host_over_its_budget_waits_behind_the_others_and_is_not_dropped(opened: Opener) -> None:
+def test_M_B6_a_host_over_budget_goes_after_the_others_and_is_not_dropped(opened: Opener) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with opened(clock, budget=SiteBudget(visits=3, visits_per_link=0)) as frontier:
             await frontier.offer([seed(f"https://a.test/{page}") for page in range(12)])
-            pages = await order(frontier, clock, 12)
+            pages = await crawl_order(frontier, clock, 12)
             assert len(pages) == 12
             counts = await frontier.counts()
             assert (counts.queued, counts.settled) == (0, 12)
@@ -156,7 +156,7 @@ def test_M_B6_a_host_over_its_budget_waits_behind_the_others_and_is_not_dropped(
     run(story())
 
 
-def test_F_H17_hosts_on_one_address_share_its_limits(opened: Opener) -> None:
+def test_F_H17_hosts_on_one_ip_address_share_its_limits(opened: Opener) -> None:
     async def story() -> None:
         async def resolve(name: str) -> str | None:
             return "20.0.0.1" if name.startswith("v") else None
@@ -181,7 +181,7 @@ def test_F_H17_hosts_on_one_address_share_its_limits(opened: Opener) -> None:
     run(story())
 
 
-def test_hosts_whose_address_is_not_known_do_not_hinder_each_other(opened: Opener) -> None:
+def test_hosts_without_a_known_ip_address_do_not_block_each_other(opened: Opener) -> None:
     async def story() -> None:
         async def resolve(name: str) -> str | None:
             return None
@@ -194,7 +194,7 @@ def test_hosts_whose_address_is_not_known_do_not_hinder_each_other(opened: Opene
     run(story())
 
 
-def test_a_resolver_that_hangs_holds_up_its_own_host_only(opened: Opener) -> None:
+def test_a_resolver_that_hangs_blocks_only_its_own_host(opened: Opener) -> None:
     async def story() -> None:
         async def resolve(name: str) -> str | None:
             if name == "slow.test":
@@ -237,7 +237,7 @@ def test_a_host_that_is_down_for_long_is_retired_and_can_be_reinstated(opened: O
     run(story())
 
 
-def test_failures_within_a_short_time_retire_nobody(opened: Opener) -> None:
+def test_failures_within_a_short_time_retire_no_host(opened: Opener) -> None:
     async def story() -> None:
         clock = FakeClock()
         politeness = Politeness(delay_s=1.0, retire_failures=2, retire_span_s=3600.0)
@@ -253,14 +253,14 @@ def test_failures_within_a_short_time_retire_nobody(opened: Opener) -> None:
     run(story())
 
 
-def test_a_person_can_retire_a_host_while_it_is_visited(opened: Opener) -> None:
+def test_a_user_can_retire_a_host_while_it_is_visited(opened: Opener) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with opened(clock) as frontier:
             await frontier.offer([seed("https://a.test/1"), seed("https://a.test/2"), seed("https://b.test/1")])
             visits = await frontier.take(5)
             assert await frontier.retire("a.test", "its owner asked") and not await frontier.retire("a.test", "again")
-            assert not await frontier.retire("unknown.test", "nobody knows it")
+            assert not await frontier.retire("unknown.test", "an unknown host")
             await frontier.settle([settled(visit, clock) for visit in visits])
             clock.advance(60)
             assert {visit.url.host.name for visit in await frontier.take(5)} == {"b.test"}
@@ -268,7 +268,7 @@ def test_a_person_can_retire_a_host_while_it_is_visited(opened: Opener) -> None:
     run(story())
 
 
-def test_success_forgives_troubles_by_halves(opened: Opener) -> None:
+def test_a_success_halves_the_troubles(opened: Opener) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with opened(clock, politeness=Politeness(delay_s=1.0, jitter=0.0)) as frontier:
@@ -284,7 +284,7 @@ def test_success_forgives_troubles_by_halves(opened: Opener) -> None:
     run(story())
 
 
-def test_ten_endless_pages_cost_their_host_ten_time_limits_and_the_usual_gaps(opened: Opener) -> None:
+def test_ten_endless_pages_take_ten_time_limits_and_the_usual_gaps(opened: Opener) -> None:
     polite = Politeness(delay_s=1.0, times_took=10.0)
 
     async def story() -> None:
@@ -310,12 +310,12 @@ def test_ten_endless_pages_cost_their_host_ten_time_limits_and_the_usual_gaps(op
                 clock.advance(1)
                 page = next(iter(await frontier.take(1)), None)
             first = [offer.url.path for offer in endless]
-            assert asked == [*first, "/plain/0", "/plain/1", "/plain/2", *first], "they come again behind the others"
+            assert asked == [*first, "/plain/0", "/plain/1", "/plain/2", *first], "they are retried after the others"
 
     run(story())
 
 
-def test_a_page_that_was_endless_once_waits_where_it_was_met_when_it_is_well(opened: Opener) -> None:
+def test_a_page_that_was_endless_once_gets_its_priority_back_after_a_success(opened: Opener) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with opened(clock) as frontier:
@@ -336,7 +336,7 @@ def template_of(text: str) -> str:
     return "trap" if "/trap/" in text else "page"
 
 
-def test_a_template_that_brings_nothing_is_quarantined_and_given_back_on_request(opened: Opener) -> None:
+def test_a_template_without_new_content_is_quarantined_and_released_on_request(opened: Opener) -> None:
     def judge(tally: TemplateTally) -> bool:
         assert (tally.host, tally.template) in {("a.test", "trap"), ("a.test", "page")}
         return tally.fetched >= 2 and tally.fruitful == 0
@@ -366,12 +366,12 @@ def test_a_template_that_brings_nothing_is_quarantined_and_given_back_on_request
             assert await frontier.take(1) == []
             assert await frontier.release("a.test", "trap") == 5
             assert await frontier.release("unknown.test", "trap") == 0
-            assert len(await order(frontier, clock, 5)) == 5
+            assert len(await crawl_order(frontier, clock, 5)) == 5
 
     run(story())
 
 
-def test_a_person_can_quarantine_a_template_while_a_page_of_it_is_visited(opened: Opener) -> None:
+def test_a_user_can_quarantine_a_template_while_a_page_of_it_is_visited(opened: Opener) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with opened(clock, template_of=template_of) as frontier:
@@ -386,10 +386,10 @@ def test_a_person_can_quarantine_a_template_while_a_page_of_it_is_visited(opened
     run(story())
 
 
-@pytest.mark.parametrize("looks", [True, False])
+@pytest.mark.parametrize("takes", [True, False])
 @pytest.mark.parametrize("by_s", [DAY_S, -DAY_S, -1000 * DAY_S])
-def test_F_P10_a_clock_that_is_set_hurries_nobody_and_hangs_nobody(opened: Opener, by_s: float, looks: bool) -> None:
-    """Also when nobody looks at the frontier between that and the end of a visit."""
+def test_F_P10_setting_the_clock_neither_shortens_nor_blocks_a_wait(opened: Opener, by_s: float, takes: bool) -> None:
+    """Also when nothing is taken between the setting of the clock and the end of a visit."""
 
     async def story() -> None:
         clock = SteppedClock()
@@ -403,7 +403,7 @@ def test_F_P10_a_clock_that_is_set_hurries_nobody_and_hangs_nobody(opened: Opene
             await frontier.settle([settled(first, clock, Reason.DNS, due_at=due_at)])
             ended = settled(second, clock)
             clock.step(by_s)
-            assert not looks or await frontier.take(2) == []
+            assert not takes or await frontier.take(2) == []
             await frontier.settle([ended])
             clock.advance(0.9)
             assert await frontier.take(2) == []
@@ -414,7 +414,7 @@ def test_F_P10_a_clock_that_is_set_hurries_nobody_and_hangs_nobody(opened: Opene
     run(story())
 
 
-def test_an_address_spelt_otherwise_is_the_same_address(opened: Opener) -> None:
+def test_two_spellings_of_a_url_are_one_url(opened: Opener) -> None:
     async def story() -> None:
         clock = FakeClock()
         identity = lambda text: text.removesuffix("index.html")  # noqa: E731
@@ -422,12 +422,12 @@ def test_an_address_spelt_otherwise_is_the_same_address(opened: Opener) -> None:
             await frontier.offer([seed("https://a.test/x/index.html"), seed("https://a.test/x/")])
             await frontier.offer([seed("https://a.test/x/"), seed("https://a.test/y/")])
             assert (await frontier.counts()).known == 2
-            assert await order(frontier, clock, 5) == ["https://a.test/x/index.html", "https://a.test/y/"]
+            assert await crawl_order(frontier, clock, 5) == ["https://a.test/x/index.html", "https://a.test/y/"]
 
     run(story())
 
 
-def test_F_S3_a_sitemap_speaks_for_another_host_only_when_its_robots_txt_names_it(opened: Opener) -> None:
+def test_F_S3_a_sitemap_counts_for_another_host_only_when_its_robots_txt_names_it(opened: Opener) -> None:
     async def story() -> None:
         clock = FakeClock()
         good, bad = Url("https://maps.test/a.xml"), Url("https://maps.test/b.xml")
@@ -443,12 +443,12 @@ def test_F_S3_a_sitemap_speaks_for_another_host_only_when_its_robots_txt_names_i
             clock.advance(1)
             (page,) = await frontier.take(1)
             await frontier.settle([settled(page, clock, offers=(listed(2, good), listed(3, bad)))])
-            assert await order(frontier, clock, 5) == ["https://a.test/2"]
+            assert await crawl_order(frontier, clock, 5) == ["https://a.test/2"]
 
     run(story())
 
 
-def test_an_index_that_is_named_speaks_for_the_sitemaps_that_it_names(opened: Opener) -> None:
+def test_a_sitemap_index_named_in_robots_txt_authorizes_its_sitemaps(opened: Opener) -> None:
     async def story() -> None:
         clock = FakeClock()
         index, sitemap = Url("https://maps.test/index.xml"), Url("https://maps.test/a.xml")
@@ -458,8 +458,8 @@ def test_an_index_that_is_named_speaks_for_the_sitemaps_that_it_names(opened: Op
             page = await take_page(frontier, clock)
             found = Offer(sitemap, How.MAP, index.id, 1)
             await frontier.settle([settled(page, clock, offers=(found, listed))])
-            assert await order(frontier, clock, 1) == [sitemap.text]
-            assert await frontier.known(listed.url) is None, "nobody vouches for it yet"
+            assert await crawl_order(frontier, clock, 1) == [sitemap.text]
+            assert await frontier.known(listed.url) is None, "no robots.txt names the sitemap yet"
             await frontier.offer([seed("https://a.test/0")])
             (robots,) = [visit for visit in await frontier.take(5) if visit.kind is VisitKind.ROBOTS]
             named = entry(robots.origin, clock.now(), sitemaps=(index.text,))
@@ -467,32 +467,32 @@ def test_an_index_that_is_named_speaks_for_the_sitemaps_that_it_names(opened: Op
             clock.advance(1)
             again = [await take_page(frontier, clock), await take_page(frontier, clock)]
             await frontier.settle([settled(page, clock, offers=(listed,)) for page in again])
-            assert await order(frontier, clock, 5) == ["https://a.test/1"]
+            assert await crawl_order(frontier, clock, 5) == ["https://a.test/1"]
 
     run(story())
 
 
-def test_a_sitemap_is_read_again_when_somebody_vouches_for_it_later(opened: Opener) -> None:
+def test_a_sitemap_is_read_again_when_a_robots_txt_names_it_later(opened: Opener) -> None:
     async def story() -> None:
         clock = FakeClock()
         sitemap = Url("https://maps.test/a.xml")
         async with opened(clock) as frontier:
             await frontier.offer([Offer(sitemap, How.MAP)])
-            assert await order(frontier, clock, 1) == [sitemap.text]
+            assert await crawl_order(frontier, clock, 1) == [sitemap.text]
             await frontier.offer([seed("https://a.test/")])
             clock.advance(5)
             (robots,) = await frontier.take(1)
             named = entry(robots.origin, clock.now(), sitemaps=(sitemap.text,))
             await frontier.settle([settled(robots, clock, robots=named)])
-            assert sorted(await order(frontier, clock, 5)) == ["https://a.test/", sitemap.text]
+            assert sorted(await crawl_order(frontier, clock, 5)) == ["https://a.test/", sitemap.text]
             await frontier.offer([seed("https://a.test/new")])
-            assert sorted(await order(frontier, clock, 5)) == ["https://a.test/new", sitemap.text]
+            assert sorted(await crawl_order(frontier, clock, 5)) == ["https://a.test/new", sitemap.text]
             assert (await frontier.counts()).queued == 0
 
     run(story())
 
 
-def test_the_robots_txt_of_another_scheme_is_asked_for_in_that_scheme(opened: Opener) -> None:
+def test_the_robots_txt_of_another_scheme_is_requested_in_that_scheme(opened: Opener) -> None:
     async def story() -> None:
         clock = FakeClock()
         admit("wharf", 1965)
