@@ -1,4 +1,4 @@
-"""Jobs, kind and unkind, that the tests give to worker processes."""
+"""Jobs that the tests give to worker processes, well-behaved and not."""
 
 import ctypes
 import os
@@ -63,7 +63,7 @@ def _fork(argument: str) -> bytes:
 
 
 def _native_fork(argument: str) -> bytes:
-    """Past Python's refusals: descendants that hold the channel open and sleep."""
+    """Past Python's refusals: child processes that hold the channel open and sleep."""
     for _ in range(3):
         if ctypes.CDLL(None).fork() == 0:
             time.sleep(60)
@@ -114,16 +114,16 @@ _DEEDS = {
 }
 
 
-_told: list[bytes] = []
+_payloads: list[bytes] = []
 
 
 def remember(payload: bytes) -> bytes:
-    """What each was told stays with it: `?` asks who it is and how much that was."""
+    """Each worker stores its payloads: for `?` it returns its process id and how many it has stored."""
     if payload != b"?":
-        _told.append(payload)
+        _payloads.append(payload)
         return b""
-    time.sleep(0.05)  # so that the next to ask finds this one busy
-    return b"%d %d" % (os.getpid(), len(_told))
+    time.sleep(0.05)  # so that the next caller finds this one busy
+    return b"%d %d" % (os.getpid(), len(_payloads))
 
 
 def raw(payload: bytes) -> bytes:

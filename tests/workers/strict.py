@@ -1,4 +1,4 @@
-"""A process under a filter of its own, as a strict container would put around it; then a worker inside."""
+"""A process with its own seccomp filter, like that of a strict container; then a worker inside it."""
 
 import asyncio
 import ctypes
@@ -40,7 +40,7 @@ def refuse(what: list[str]) -> None:
     assert ctypes.CDLL(None).prctl(seccomp.PR_SET_SECCOMP, seccomp.MODE_FILTER, ctypes.byref(head), 0, 0) == 0
 
 
-async def tried(limits: Limits) -> tuple[str, str]:
+async def barriers_and_answer(limits: Limits) -> tuple[str, str]:
     async with Pool(jobs.echo, 1, limits, SystemProcesses(), SystemClock(), silent) as pool:
         try:
             answer = (await pool.call(b"done")).decode()
@@ -52,6 +52,6 @@ async def tried(limits: Limits) -> tuple[str, str]:
 
 def main() -> None:
     refuse(sys.argv[1:])
-    missing, plain = asyncio.run(tried(Limits(wall_s=120.0)))
-    _, guarded = asyncio.run(tried(Limits(wall_s=120.0, needs_closed_network=True)))
+    missing, plain = asyncio.run(barriers_and_answer(Limits(wall_s=120.0)))
+    _, guarded = asyncio.run(barriers_and_answer(Limits(wall_s=120.0, needs_closed_network=True)))
     print(missing, plain, guarded, sep="\n")

@@ -1,4 +1,4 @@
-"""The barriers around a worker: they hold against raw system calls, and one that is missing is reported."""
+"""The barriers around a worker: they refuse raw system calls, and a missing one is reported."""
 
 import asyncio
 import errno
@@ -30,14 +30,14 @@ def _children_find_the_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", f"{ROOT / 'src'}:{ROOT}")
 
 
-def asked(*payloads: bytes, limits: Limits = EASY) -> tuple[Barriers, list[bytes]]:
-    async def scene() -> tuple[Barriers, list[bytes]]:
+def call_worker(*payloads: bytes, limits: Limits = EASY) -> tuple[Barriers, list[bytes]]:
+    async def use_pool() -> tuple[Barriers, list[bytes]]:
         async with Pool(jobs.raw, 1, limits, SystemProcesses(), SystemClock(), silent) as pool:
             answers = [await pool.call(payload) for payload in payloads]
             assert pool.barriers is not None
             return pool.barriers, answers
 
-    return asyncio.run(scene())
+    return asyncio.run(use_pool())
 
 
 @ON_X86
@@ -76,12 +76,12 @@ def test_F_X3_a_raw_system_call_is_refused_by_the_filter(call, calls_made):
 
 @pytest.fixture(scope="module")
 def calls_made(request) -> dict[str, int]:
-    """All of them in one worker."""
+    """The result of every call, all from one worker."""
     marks = [mark for mark in test_F_X3_a_raw_system_call_is_refused_by_the_filter.pytestmark if mark.args[0] == "call"]
     calls = marks[0].args[1]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", f"{ROOT / 'src'}:{ROOT}")
-        barriers, answers = asked(*(call.encode() for call in calls))
+        barriers, answers = call_worker(*(call.encode() for call in calls))
     if not barriers.seccomp:
         pytest.skip("this kernel refuses seccomp filters")
     return dict(zip(calls, map(int, answers), strict=True))
@@ -89,20 +89,20 @@ def calls_made(request) -> dict[str, int]:
 
 @ON_X86
 def test_the_c_library_falls_back_from_clone3_and_threads_still_start():
-    _, [clone3, thread] = asked(b"435 0 0", b"thread")
+    _, [clone3, thread] = call_worker(b"435 0 0", b"thread")
     assert int(clone3) == errno.ENOSYS
     assert thread == b"ran"
 
 
-def test_a_worker_says_which_barriers_hold():
-    barriers, _ = asked(b"thread")
+def test_a_worker_reports_which_barriers_are_in_place():
+    barriers, _ = call_worker(b"thread")
     assert barriers.memory and barriers.cpu and barriers.files and barriers.audit
     assert barriers.no_new_privileges and barriers.seccomp and barriers.network
 
 
 @pytest.mark.parametrize("refused", ["namespaces", "namespaces seccomp"])
-def test_F_X3_a_worker_that_cannot_put_up_a_barrier_says_so_and_goes_on(refused, tmp_path):
-    """A filter around the whole test refuses what a strict container refuses: unshare, and prctl(PR_SET_SECCOMP)."""
+def test_F_X3_a_worker_that_cannot_set_up_a_barrier_reports_it_and_continues(refused, tmp_path):
+    """A filter around the whole process refuses what a strict container refuses: unshare and prctl(PR_SET_SECCOMP)."""
     script = tmp_path / "strict.py"
     script.write_text("from tests.workers.strict import main\nmain()\n")
     environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
@@ -116,7 +116,7 @@ def test_F_X3_a_worker_that_cannot_put_up_a_barrier_says_so_and_goes_on(refused,
     assert guarded == ("done" if refused == "namespaces" else "unguarded")
 
 
-def test_barriers_travel_as_one_number():
+def test_barriers_are_sent_as_one_number():
     for name in MEANINGS:
         one = Barriers(**{**dict.fromkeys(MEANINGS, True), name: False})
         assert from_bits(one.missing_bits) == one and one.missing == (name,)
@@ -124,12 +124,12 @@ def test_barriers_travel_as_one_number():
     assert ALL.missing_bits == 0
 
 
-def test_a_missing_barrier_is_told_with_what_it_means():
+def test_a_missing_barrier_is_described_with_its_meaning():
     assert in_words(ALL) == "network closed, memory and CPU limited, seccomp on"
     assert "network OPEN" in in_words(Barriers()) and "seccomp OFF" in in_words(Barriers())
 
 
-def test_the_filters_jumps_stay_inside():
+def test_the_jumps_of_the_filter_stay_within_it():
     for abi in seccomp.ABIS.values():
         code = seccomp.program(abi)
         assert len(code) < 4096
@@ -138,5 +138,5 @@ def test_the_filters_jumps_stay_inside():
         assert len(set(abi.refused)) == len(abi.refused)
 
 
-def test_an_unguarded_worker_is_no_crash():
+def test_an_unguarded_worker_is_not_reported_as_a_crash():
     assert WorkerLost("unguarded").why == "unguarded"

@@ -1,4 +1,4 @@
-"""A job for every worker of a pool, and memory that is not its own."""
+"""A job for every worker of a pool, and the memory limit of a worker that maps files."""
 
 import asyncio
 import os
@@ -24,8 +24,8 @@ def _children_find_the_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(ROOT / "src"), str(ROOT))))
 
 
-def with_two(use: Callable[[Pool], Awaitable[None]]) -> None:
-    async def scene() -> None:
+def with_two_workers(use: Callable[[Pool], Awaitable[None]]) -> None:
+    async def use_pool() -> None:
         async with Pool(
             jobs.remember, 2, Limits(wall_s=60.0, ahead=0), SystemProcesses(), SystemClock(), silent
         ) as pool:
@@ -34,42 +34,42 @@ def with_two(use: Callable[[Pool], Awaitable[None]]) -> None:
                     await asyncio.sleep(0.01)
             await use(pool)
 
-    asyncio.run(scene())
+    asyncio.run(use_pool())
 
 
-async def told_so_far(pool: Pool) -> dict[bytes, bytes]:
+async def payloads_by_worker(pool: Pool) -> dict[bytes, bytes]:
     answers = await asyncio.gather(*(pool.call(b"?") for _ in range(2)))
     return dict(answer.split() for answer in answers)
 
 
-def test_each_worker_does_it_once() -> None:
-    async def scene(pool: Pool) -> None:
+def test_each_worker_does_the_job_once() -> None:
+    async def use(pool: Pool) -> None:
         await pool.call_each(b"news")
-        assert list((await told_so_far(pool)).values()) == [b"1", b"1"]
+        assert list((await payloads_by_worker(pool)).values()) == [b"1", b"1"]
 
-    with_two(scene)
+    with_two_workers(use)
 
 
-def test_one_that_is_lost_over_it_does_not_keep_the_others_from_it() -> None:
-    async def scene(pool: Pool) -> None:
+def test_a_worker_lost_during_the_job_does_not_prevent_the_others() -> None:
+    async def use(pool: Pool) -> None:
         first, second = pool.pids
         os.kill(first, signal.SIGSTOP)
         each = asyncio.ensure_future(pool.call_each(b"news"))
         await asyncio.sleep(0.05)
         os.kill(first, signal.SIGKILL)
         await each
-        assert (await told_so_far(pool))[b"%d" % second] == b"1"
+        assert (await payloads_by_worker(pool))[b"%d" % second] == b"1"
 
-    with_two(scene)
+    with_two_workers(use)
 
 
-def test_memory_is_limited_for_one_that_maps_files_too() -> None:
+def test_memory_is_also_limited_for_a_worker_that_maps_files() -> None:
     limits = Limits(wall_s=60.0, cpu_s=60.0, memory_bytes=64 << 20, maps_files=True)
 
-    async def scene() -> None:
+    async def use() -> None:
         async with Pool(jobs.obey, 1, limits, SystemProcesses(), SystemClock(), silent) as pool:
             with pytest.raises(WorkerLost) as lost:
                 await pool.call(b"hog")
             assert lost.value.why == "memory"
 
-    asyncio.run(scene())
+    asyncio.run(use())

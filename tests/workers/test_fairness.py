@@ -1,4 +1,4 @@
-"""Jobs that take long beside others, and limits on a busy machine. By order and count, never by the clock."""
+"""Long jobs among others, and limits on a busy machine. Checked by order and count, never by the clock."""
 
 import asyncio
 import os
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 import pytest
-from tests.workers.test_pool import ROOT, Heard, _others, until, with_pool  # noqa: F401 - a fixture
+from tests.workers.test_pool import ROOT, EventCounter, _others, until, with_pool  # noqa: F401 - a fixture
 
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import WorkerLost
@@ -41,7 +41,7 @@ def test_F_X8_heavy_jobs_leave_a_worker_to_the_others() -> None:
     with_pool(use, size=2, limits=EASY)
 
 
-def test_F_X8_jobs_behind_one_that_takes_long_go_to_another_worker() -> None:
+def test_F_X8_jobs_queued_behind_a_long_one_go_to_another_worker() -> None:
     async def use(pool: Pool) -> None:
         await until(lambda: len(pool.pids) == 2)
         long = asyncio.create_task(pool.call(b"sleep:600"))
@@ -55,16 +55,16 @@ def test_F_X8_jobs_behind_one_that_takes_long_go_to_another_worker() -> None:
     with_pool(use, size=2, limits=EASY)
 
 
-def test_F_X8_a_heavy_job_gets_its_turn_while_others_keep_coming() -> None:
+def test_F_X8_a_heavy_job_gets_its_turn_while_others_keep_arriving() -> None:
     async def use(pool: Pool) -> None:
         await until(lambda: len(pool.pids) == 2)
         stop = asyncio.Event()
 
-        async def crowd() -> None:
+        async def keep_calling() -> None:
             while not stop.is_set():
                 await pool.call(b"echo:x")
 
-        callers = [asyncio.create_task(crowd()) for _ in range(20)]
+        callers = [asyncio.create_task(keep_calling()) for _ in range(20)]
         for _ in range(5):
             assert (await asyncio.wait_for(pool.ask((b"echo:", b"heavy"), None, Queue.HEAVY), 300)).body == b"heavy"
         stop.set()
@@ -92,7 +92,7 @@ def test_F_X2_a_large_answer_stays_in_the_worker_until_there_is_room() -> None:
     with_pool(use, limits=EASY)
 
 
-def test_F_X7_what_a_job_cost_is_told_and_running_out_of_it_is_told_apart() -> None:
+def test_F_X7_the_cpu_time_of_a_job_is_reported_and_using_it_up_has_its_own_mark() -> None:
     async def use(pool: Pool) -> None:
         assert (await pool.ask((b"echo:x",))).cpu_s < 1.0
         with pytest.raises(WorkerLost) as lost:
@@ -102,8 +102,8 @@ def test_F_X7_what_a_job_cost_is_told_and_running_out_of_it_is_told_apart() -> N
     with_pool(use, limits=Limits(wall_s=600.0, cpu_s=1.0))
 
 
-def test_F_X7_a_worker_that_gets_no_cpu_is_given_up_by_the_wall_clock_and_may_be_tried_again() -> None:
-    heard = Heard()
+def test_F_X7_a_worker_without_cpu_time_is_stopped_by_the_wall_limit_and_may_be_retried() -> None:
+    events = EventCounter()
 
     async def use(pool: Pool) -> None:
         os.kill(int(await pool.call(b"pid")), signal.SIGSTOP)  # as on a machine too busy to run it
@@ -113,7 +113,7 @@ def test_F_X7_a_worker_that_gets_no_cpu_is_given_up_by_the_wall_clock_and_may_be
         await until(lambda: len(pool.pids) == 1)
         assert await pool.call(b"echo:x") == b"x"
 
-    with_pool(use, limits=Limits(wall_s=3.0, cpu_s=3.0), tell=heard)
+    with_pool(use, limits=Limits(wall_s=3.0, cpu_s=3.0), tell=events)
 
 
 def test_F_X7_readers_are_limited_by_cpu_time_and_the_wall_limit_is_generous() -> None:
@@ -149,7 +149,7 @@ def test_a_pool_without_spare_workers_starts_none() -> None:
     with_pool(use, limits=EASY)
 
 
-def test_F_X8_a_worker_at_a_job_that_takes_long_is_given_no_other() -> None:
+def test_F_X8_a_worker_with_a_long_job_is_given_no_other() -> None:
     async def use(pool: Pool) -> None:
         await until(lambda: len(pool.pids) == 2)
         long = asyncio.create_task(pool.call(b"sleep:600"))
@@ -164,38 +164,38 @@ def test_F_X8_a_worker_at_a_job_that_takes_long_is_given_no_other() -> None:
     with_pool(use, size=2, limits=EASY)
 
 
-class Waiting(NamedTuple):
+class QueuedJob(NamedTuple):
     queue: Queue
     number: int = 0
 
 
-def test_F_X8_the_cheapest_line_goes_first_and_none_starves() -> None:
+def test_F_X8_the_cheapest_queue_goes_first_and_none_starves() -> None:
     queues = JobQueues()
-    for line in (Queue.LARGE, Queue.SMALL, Queue.PROVEN):
+    for queue in (Queue.LARGE, Queue.SMALL, Queue.PROVEN):
         for number in range(100):
-            queues.append(Waiting(line, number))
+            queues.append(QueuedJob(queue, number))
     taken = [queues.take(Queue.LARGE) for _ in range(100)]
-    counts = [sum(one is not None and one.queue is line for one in taken) for line in Queue]
-    assert taken[0] == Waiting(Queue.PROVEN) and counts[3] == 0
+    counts = [sum(one is not None and one.queue is queue for one in taken) for queue in Queue]
+    assert taken[0] == QueuedJob(Queue.PROVEN) and counts[3] == 0
     assert counts[0] > counts[1] >= counts[2] >= 100 // (PASSED_OVER + 1) // (PASSED_OVER + 1)
-    for line in (Queue.PROVEN, Queue.SMALL, Queue.LARGE):
-        numbers = [one.number for one in taken if one is not None and one.queue is line]
+    for queue in (Queue.PROVEN, Queue.SMALL, Queue.LARGE):
+        numbers = [one.number for one in taken if one is not None and one.queue is queue]
         assert numbers == list(range(len(numbers)))
 
 
-def test_lines_give_only_what_is_asked_for() -> None:
+def test_only_jobs_of_the_requested_queues_are_taken() -> None:
     queues = JobQueues()
-    for line in (Queue.HEAVY, Queue.SMALL):
-        queues.append(Waiting(line))
+    for queue in (Queue.HEAVY, Queue.SMALL):
+        queues.append(QueuedJob(queue))
     assert queues.take(Queue.PROVEN) is None and len(queues) == 2
-    assert queues.take(Queue.LARGE) == Waiting(Queue.SMALL) and queues.take(Queue.LARGE) is None
-    queues.appendleft(Waiting(Queue.HEAVY, 7))
-    queues.discard(Waiting(Queue.HEAVY))
-    queues.discard(Waiting(Queue.SMALL))
-    assert queues.take_heavy() == Waiting(Queue.HEAVY, 7) and queues.take_heavy() is None
+    assert queues.take(Queue.LARGE) == QueuedJob(Queue.SMALL) and queues.take(Queue.LARGE) is None
+    queues.appendleft(QueuedJob(Queue.HEAVY, 7))
+    queues.discard(QueuedJob(Queue.HEAVY))
+    queues.discard(QueuedJob(Queue.SMALL))
+    assert queues.take_heavy() == QueuedJob(Queue.HEAVY, 7) and queues.take_heavy() is None
 
 
-def test_F_X8_a_page_waits_in_the_line_that_its_size_and_its_host_deserve() -> None:
+def test_F_X8_the_queue_of_a_page_depends_on_its_size_and_the_costs_of_its_host() -> None:
     costs = Costs()
     assert costs.queue("a", 1000) is Queue.SMALL and costs.queue("a", SMALL_BYTES + 1) is Queue.LARGE
     assert costs.queue("a", HEAVY_BYTES + 1) is Queue.HEAVY
@@ -208,7 +208,7 @@ def test_F_X8_a_page_waits_in_the_line_that_its_size_and_its_host_deserve() -> N
     assert costs.queue("c", 1000) is costs.queue("c", HEAVY_BYTES) is Queue.SMALL
 
 
-def test_F_X8_a_host_cannot_earn_the_quick_line_with_every_other_page() -> None:
+def test_F_X8_a_host_with_every_other_page_cheap_does_not_get_the_quick_queue() -> None:
     costs = Costs()
     for _ in range(50):
         costs.note("a", 0.002)
@@ -221,14 +221,14 @@ def test_F_X8_a_host_cannot_earn_the_quick_line_with_every_other_page() -> None:
     assert 10 < cheap < 30
 
 
-def test_F_X8_what_is_no_page_is_as_cheap_as_it_is_small() -> None:
+def test_F_X8_the_queue_of_other_captures_depends_only_on_their_size() -> None:
     costs = Costs()
     costs.note("a", 5.0)
     assert costs.queue("a", SMALL_BYTES, is_page=False) is Queue.PROVEN
     assert costs.queue("a", HEAVY_BYTES + 1, is_page=False) is Queue.LARGE
 
 
-def test_the_hosts_remembered_are_bounded_and_the_longest_unseen_goes_first() -> None:
+def test_the_number_of_stored_hosts_is_bounded_and_the_longest_unseen_is_dropped_first() -> None:
     costs = Costs()
     for number in range(40_000):
         costs.note(f"h{number}", 3.0)

@@ -1,4 +1,4 @@
-"""Workers that stand back behind whoever is waiting."""
+"""Workers run at low priority, so that other processes do not wait for them."""
 
 import asyncio
 import os
@@ -19,8 +19,8 @@ from gossamer.workers.pool import Pool
 from gossamer.workers.protocol import Limits
 
 
-def test_a_worker_stands_back_as_far_as_it_is_told() -> None:
-    async def standing(pool: Pool) -> int:
+def test_a_worker_has_the_niceness_of_its_limits() -> None:
+    async def niceness_of(pool: Pool) -> int:
         async with pool:
             await pool.call(b"ready?")
             return os.getpriority(os.PRIO_PROCESS, pool.pids[0])
@@ -29,13 +29,13 @@ def test_a_worker_stands_back_as_far_as_it_is_told() -> None:
     nice = Pool(jobs.echo, 1, Limits(niceness=3), SystemProcesses(), SystemClock(), silent)
     plain = Pool(jobs.echo, 1, Limits(), SystemProcesses(), SystemClock(), silent)
     readers = reader_pool(Settings(), real_outside(), silent, "tests.workers.jobs:echo")
-    assert asyncio.run(standing(plain)) == own
-    assert asyncio.run(standing(nice)) == min(19, own + 3)
-    assert asyncio.run(standing(readers)) > own or own == 19
+    assert asyncio.run(niceness_of(plain)) == own
+    assert asyncio.run(niceness_of(nice)) == min(19, own + 3)
+    assert asyncio.run(niceness_of(readers)) > own or own == 19
 
 
 @pytest.mark.skipif(not hasattr(os, "SCHED_BATCH"), reason="Linux only")
-def test_one_that_stands_back_takes_the_cpu_from_nobody_when_it_wakes() -> None:
+def test_a_low_priority_worker_does_not_preempt_other_processes() -> None:
     async def policy(pool: Pool) -> int:
         async with pool:
             await pool.call(b"ready?")
@@ -47,8 +47,8 @@ def test_one_that_stands_back_takes_the_cpu_from_nobody_when_it_wakes() -> None:
     assert asyncio.run(policy(plain)) == os.sched_getscheduler(0)
 
 
-@pytest.mark.skipif(not BY_SESSION, reason="this kernel does not share out the CPUs by session")
-def test_where_sessions_share_the_cpus_the_worker_s_own_stands_back_and_nobody_else_s() -> None:
+@pytest.mark.skipif(not BY_SESSION, reason="this kernel does not divide CPU time by session")
+def test_with_cpu_time_by_session_only_the_worker_s_own_session_has_low_priority() -> None:
     async def sessions(pool: Pool) -> list[tuple[str, int]]:
         async with pool:
             await pool.call(b"ready?")
@@ -62,22 +62,22 @@ def test_where_sessions_share_the_cpus_the_worker_s_own_stands_back_and_nobody_e
     assert before[0] != found[0][0]
 
 
-@pytest.mark.skipif(not BY_SESSION, reason="this kernel does not share out the CPUs by session")
-def test_a_session_that_others_share_is_left_alone() -> None:
+@pytest.mark.skipif(not BY_SESSION, reason="this kernel does not divide CPU time by session")
+def test_the_niceness_of_a_shared_session_is_not_changed() -> None:
     before = session_of("self")
-    told = "from gossamer.base.tuning import lower_priority; lower_priority(4)"
-    subprocess.run([sys.executable, "-c", told], check=True, timeout=60)
+    script = "from gossamer.base.tuning import lower_priority; lower_priority(4)"
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
     assert session_of("self") == before
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives each thread a niceness")
-def test_threads_that_stand_back_further_already_are_left_there() -> None:
-    """Whoever starts the program with nice(1) has said so for all of it; and only root may take it back."""
-    told = (
+def test_threads_with_an_even_lower_priority_are_not_changed() -> None:
+    """A user who starts the program with nice(1) means all of it, and only root may raise the priority again."""
+    script = (
         "import os; from gossamer.base.processes import SystemProcesses; os.nice(12);"
         "found = SystemProcesses().lower_thread_priority(('python',), 5);"
         "print(found, os.getpriority(os.PRIO_PROCESS, 0))"
     )
-    run = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True, timeout=60)
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
     found, niceness = map(int, run.stdout.split())
     assert found >= 1 and niceness == min(19, os.getpriority(os.PRIO_PROCESS, 0) + 12)

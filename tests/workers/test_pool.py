@@ -21,7 +21,7 @@ from gossamer.workers.protocol import Limits
 
 LONG_S = 60.0
 EASY = Limits(wall_s=LONG_S)
-"""A busy machine may take long over what takes no time."""
+"""A generous limit, because a busy machine may be slow even at short jobs."""
 ROOT = Path(__file__).parents[2]
 
 
@@ -30,7 +30,7 @@ def _children_find_the_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(ROOT / "src"), str(ROOT))))
 
 
-class Heard:
+class EventCounter:
     def __init__(self) -> None:
         self.events: list[tuple[str, dict[str, object]]] = []
 
@@ -49,16 +49,16 @@ def with_pool(
     tell: Callable[..., None] = silent,
     run: Callable[..., None] = asyncio.run,
 ) -> None:
-    async def scene() -> None:
+    async def use_pool() -> None:
         async with Pool(job, size, limits, SystemProcesses(), SystemClock(), tell) as pool:
             await use(pool)
 
-    run(scene())
+    run(use_pool())
     assert_no_children_are_left()
 
 
 OTHERS: set[int] = set()
-"""Children of this process that other tests have started and still use."""
+"""Child processes that other tests have started and still use."""
 
 
 @pytest.fixture(autouse=True)
@@ -68,7 +68,7 @@ def _others() -> None:
 
 
 def children() -> set[int]:
-    """Living ones and those not buried yet."""
+    """Running child processes and zombies."""
     return {child.pid for child in psutil.Process().children()}
 
 
@@ -76,7 +76,7 @@ def assert_no_children_are_left() -> None:
     assert children() <= OTHERS
 
 
-async def why(pool: Pool, payload: bytes) -> str:
+async def reason_of_loss(pool: Pool, payload: bytes) -> str:
     with pytest.raises(WorkerLost) as lost:
         await pool.call(payload)
     return lost.value.why
@@ -93,7 +93,7 @@ def is_alive(pid: int) -> bool:
 
 
 @pytest.mark.parametrize("run", [asyncio.run, uvloop.run])
-def test_an_answer_is_what_the_job_returned(run: Callable[..., None]) -> None:
+def test_the_answer_of_a_call_is_what_the_job_returned(run: Callable[..., None]) -> None:
     async def use(pool: Pool) -> None:
         payloads = [os.urandom(size) for size in (0, 1, 30_000, 3_000_000, 262_144, 262_139, 5)]
         assert await asyncio.gather(*map(pool.call, payloads)) == payloads
@@ -123,12 +123,12 @@ def test_ten_thousand_jobs_each_get_their_own_answer() -> None:
         (b"hog", "memory", LONG_S),
     ],
 )
-def test_F_M7_a_worker_that_dies_hangs_or_swells_is_replaced_and_the_queue_goes_on(
+def test_F_M7_a_worker_that_dies_hangs_or_uses_too_much_memory_is_replaced_and_the_queue_continues(
     payload: bytes, expected: str, wall_s: float
 ) -> None:
     async def use(pool: Pool) -> None:
         await pool.call(b"echo:warm")
-        bad = asyncio.create_task(why(pool, payload))
+        bad = asyncio.create_task(reason_of_loss(pool, payload))
         await asyncio.sleep(0)
         behind = [asyncio.create_task(pool.call(b"echo:%d" % number)) for number in range(5)]
         assert await bad == expected
@@ -137,8 +137,8 @@ def test_F_M7_a_worker_that_dies_hangs_or_swells_is_replaced_and_the_queue_goes_
     with_pool(use, limits=Limits(wall_s=wall_s, memory_bytes=64 << 20))
 
 
-def test_F_M7_a_lost_worker_has_a_successor_within_a_second() -> None:
-    heard = Heard()
+def test_F_M7_a_lost_worker_is_replaced_within_a_second() -> None:
+    events = EventCounter()
 
     async def use(pool: Pool) -> None:
         [first] = [int(await pool.call(b"pid"))]
@@ -149,14 +149,14 @@ def test_F_M7_a_lost_worker_has_a_successor_within_a_second() -> None:
         assert int(await pool.call(b"pid")) != first
         print(f"replaced after {took_s:.3f} s")
 
-    with_pool(use, tell=heard)
-    assert heard.count("worker.started") == 2
+    with_pool(use, tell=events)
+    assert events.count("worker.started") == 2
 
 
-def test_F_M7_a_worker_killed_from_outside_costs_only_the_job_it_held() -> None:
+def test_F_M7_killing_a_worker_loses_only_its_current_job() -> None:
     async def use(pool: Pool) -> None:
         pid = int(await pool.call(b"pid"))
-        running = asyncio.create_task(why(pool, b"sleep:60"))
+        running = asyncio.create_task(reason_of_loss(pool, b"sleep:60"))
         behind = asyncio.create_task(pool.call(b"echo:spared"))
         await asyncio.sleep(0.05)
         os.kill(pid, signal.SIGKILL)
@@ -166,7 +166,7 @@ def test_F_M7_a_worker_killed_from_outside_costs_only_the_job_it_held() -> None:
     with_pool(use, limits=EASY)
 
 
-def test_F_M7_killing_workers_at_any_instant_loses_no_call() -> None:
+def test_F_M7_killing_workers_at_any_time_loses_no_call() -> None:
     async def use(pool: Pool) -> None:
         answered = lost = 0
         reasons: set[str] = set()
@@ -199,7 +199,7 @@ def test_F_M7_killing_workers_at_any_instant_loses_no_call() -> None:
     with_pool(use, size=2)
 
 
-def test_a_job_that_raises_is_told_by_type_and_message_and_its_worker_lives_on() -> None:
+def test_an_exception_in_a_job_is_returned_as_type_and_message_and_its_worker_continues() -> None:
     async def use(pool: Pool) -> None:
         pid = await pool.call(b"pid")
         with pytest.raises(WorkerLost, match="ValueError: no such luck") as lost:
@@ -236,7 +236,7 @@ def test_not_even_native_code_in_a_worker_reaches_the_network() -> None:
     with_pool(use)
 
 
-def test_descendants_that_a_job_left_behind_die_with_its_worker() -> None:
+def test_child_processes_that_a_job_left_running_end_with_its_worker() -> None:
     groups: list[int] = []
 
     async def use(pool: Pool) -> None:
@@ -255,7 +255,7 @@ def group_exists(group: int) -> bool:
     return True
 
 
-def test_a_cancelled_call_takes_its_running_job_with_it() -> None:
+def test_cancelling_a_call_stops_its_running_job() -> None:
     async def use(pool: Pool) -> None:
         pid = int(await pool.call(b"pid"))
         running = asyncio.create_task(pool.call(b"sleep:60"))
@@ -268,7 +268,7 @@ def test_a_cancelled_call_takes_its_running_job_with_it() -> None:
     with_pool(use, limits=EASY)
 
 
-def test_F_W12_a_thousand_callers_that_leave_free_the_workers_at_once() -> None:
+def test_F_W12_a_thousand_cancelled_calls_free_the_workers_at_once() -> None:
     async def use(pool: Pool) -> None:
         await pool.call(b"echo:warm")
         callers = [asyncio.create_task(pool.call(b"sleep:600")) for _ in range(1_000)]
@@ -282,7 +282,7 @@ def test_F_W12_a_thousand_callers_that_leave_free_the_workers_at_once() -> None:
     with_pool(use, size=2, limits=Limits(wall_s=2 * LONG_S, ahead=0))
 
 
-def test_F_W12_callers_that_leave_while_they_wait_take_no_place_in_the_line() -> None:
+def test_F_W12_calls_cancelled_while_they_wait_take_no_place_in_the_queue() -> None:
     async def use(pool: Pool) -> None:
         await pool.call(b"echo:warm")
         busy = asyncio.create_task(pool.call(b"sleep:60"))
@@ -309,12 +309,12 @@ def test_a_call_cancelled_while_it_waits_is_never_started() -> None:
         assert await second == b"ahead"
         assert await pool.call(b"echo:fine") == b"fine"
 
-    heard = Heard()
-    with_pool(use, tell=heard)
-    assert heard.count("worker.started") == 1
+    events = EventCounter()
+    with_pool(use, tell=events)
+    assert events.count("worker.started") == 1
 
 
-def test_the_deadline_of_a_job_starts_when_it_is_the_first_in_line() -> None:
+def test_the_deadline_of_a_job_starts_when_it_is_first_in_the_queue() -> None:
     async def use(pool: Pool) -> None:
         await pool.call(b"echo:warm")
         slow = [pool.call(b"sleep:0.8") for _ in range(4)]
@@ -323,55 +323,55 @@ def test_the_deadline_of_a_job_starts_when_it_is_the_first_in_line() -> None:
     with_pool(use, limits=Limits(wall_s=2.5))
 
 
-def test_a_worker_is_replaced_after_its_share_of_jobs_and_none_is_lost() -> None:
-    heard = Heard()
+def test_a_worker_is_replaced_after_a_number_of_jobs_and_no_job_is_lost() -> None:
+    events = EventCounter()
 
     async def use(pool: Pool) -> None:
         pids = [await pool.call(b"pid") for _ in range(7)]
         assert len(set(pids)) == 3
 
-    with_pool(use, limits=Limits(wall_s=LONG_S, recycle_after=3), tell=heard)
+    with_pool(use, limits=Limits(wall_s=LONG_S, recycle_after=3), tell=events)
 
 
-def test_the_share_of_cpu_time_is_counted_for_each_job_afresh() -> None:
+def test_the_cpu_time_of_each_job_is_counted_from_zero() -> None:
     async def use(pool: Pool) -> None:
-        assert await why(pool, b"spin") == "timeout"
-        for _ in range(8):  # together more than any one of them might use
+        assert await reason_of_loss(pool, b"spin") == "timeout"
+        for _ in range(8):  # together more than any one of them may use
             assert await pool.call(b"burn:0.4") == b"burnt"
 
     with_pool(use, limits=Limits(wall_s=LONG_S, cpu_s=0.5))
 
 
-def test_a_job_that_follows_many_short_ones_is_stopped_like_any_other() -> None:
+def test_a_long_job_after_many_short_ones_is_stopped_like_any_other() -> None:
     async def use(pool: Pool) -> None:
         for _ in range(50):
             await pool.call(b"echo:short")
-        assert await why(pool, b"spin") == "timeout"
+        assert await reason_of_loss(pool, b"spin") == "timeout"
 
     with_pool(use, limits=Limits(wall_s=LONG_S, cpu_s=0.5))
 
 
-def test_an_answer_larger_than_allowed_is_not_taken_in() -> None:
+def test_an_answer_above_the_size_limit_is_refused() -> None:
     async def use(pool: Pool) -> None:
         assert len(await pool.call(b"1000000")) == 1_000_000
-        assert await why(pool, b"1000001") == "crash"
+        assert await reason_of_loss(pool, b"1000001") == "crash"
         assert len(await pool.call(b"10")) == 10
 
     with_pool(use, jobs.big, limits=Limits(wall_s=LONG_S, answer_bytes=1_000_000))
 
 
 def test_closing_the_pool_ends_every_call_and_every_process() -> None:
-    async def scene() -> None:
+    async def use_pool() -> None:
         pool = Pool(jobs.obey, 2, Limits(), SystemProcesses(), SystemClock(), silent)
         async with pool:
             await pool.call(b"echo:warm")
-            calls = [asyncio.create_task(why(pool, b"sleep:60")) for _ in range(7)]
+            calls = [asyncio.create_task(reason_of_loss(pool, b"sleep:60")) for _ in range(7)]
             await asyncio.sleep(0.05)
         assert await asyncio.gather(*calls) == ["closed"] * 7
-        assert await why(pool, b"echo:late") == "closed"
+        assert await reason_of_loss(pool, b"echo:late") == "closed"
         assert len(asyncio.all_tasks()) == 1
 
-    asyncio.run(scene())
+    asyncio.run(use_pool())
     assert_no_children_are_left()
 
 
@@ -387,12 +387,12 @@ def test_a_pool_may_be_closed_while_its_workers_start(turns: int) -> None:
 
 def test_a_pool_may_be_closed_right_after_it_lost_a_worker() -> None:
     async def use(pool: Pool) -> None:
-        assert await why(pool, b"exit:1") == "crash"
+        assert await reason_of_loss(pool, b"exit:1") == "crash"
 
     with_pool(use)
 
 
-def test_what_the_body_raises_leaves_the_pool_as_it_is() -> None:
+def test_an_exception_inside_the_pool_s_block_is_raised_unchanged() -> None:
     async def use(pool: Pool) -> None:
         await pool.call(b"echo:warm")
         raise KeyError("mine")
@@ -414,20 +414,20 @@ def test_a_pool_whose_owner_is_cancelled_closes_cleanly() -> None:
     assert_no_children_are_left()
 
 
-def test_a_job_that_cannot_be_loaded_is_told_to_the_caller() -> None:
+def test_a_job_that_cannot_be_loaded_is_reported_to_the_caller() -> None:
     def nowhere(payload: bytes) -> bytes:
         return payload
 
     nowhere.__qualname__ = "no_such_function"
-    heard = Heard()
+    events = EventCounter()
 
     async def use(pool: Pool) -> None:
         with pytest.raises(WorkerLost, match="no worker could be started") as lost:
             await pool.call(b"x")
         assert lost.value.why == "crash"
 
-    with_pool(use, job=nowhere, tell=heard)
-    assert heard.count("worker.failed-to-start") >= 3
+    with_pool(use, job=nowhere, tell=events)
+    assert events.count("worker.failed-to-start") >= 3
 
 
 def test_a_worker_whose_pool_is_gone_ends_by_itself() -> None:
@@ -449,12 +449,12 @@ def test_a_worker_whose_pool_is_gone_ends_by_itself() -> None:
         "asyncio.run(main())\n"
     )
 
-    async def scene() -> list[int]:
+    async def use_pool() -> list[int]:
         owner = await asyncio.create_subprocess_exec(sys.executable, "-c", script, stdout=asyncio.subprocess.PIPE)
         words, _ = await owner.communicate()
         return [int(word) for word in words.split()]
 
-    pids = asyncio.run(scene())
+    pids = asyncio.run(use_pool())
     assert len(pids) == 2
     asyncio.run(until(lambda: not any(is_running(pid) for pid in pids)))
 
@@ -473,6 +473,6 @@ def test_only_a_plain_function_of_a_module_can_be_a_job() -> None:
         name_of(lambda payload: payload)
 
 
-def test_the_collector_looks_at_the_oldest_least_often() -> None:
+def test_the_garbage_collector_examines_the_oldest_objects_least_often() -> None:
     looked_at = [generation_of(turn) for turn in range(1, 201)]
     assert (looked_at.count(0), looked_at.count(1), looked_at.count(2)) == (180, 18, 2)
