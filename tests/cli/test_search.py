@@ -81,6 +81,14 @@ def test_a_search_that_finds_nothing_says_so_and_ends_with_one(
     assert "No page has these words" in capsys.readouterr().out
 
 
+def test_a_search_from_beyond_the_last_result_does_not_say_that_no_page_matches(
+    collection: Collection, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert left(monkeypatch, "search", "fish", "--from", "50", "--dir", collection.root) == 1
+    text = capsys.readouterr().out
+    assert "No more results: use a smaller --from." in text and "No page has" not in text
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -88,6 +96,8 @@ def test_a_search_that_finds_nothing_says_so_and_ends_with_one(
         (["-"], "give search terms"),
         (["--colour", "fish"], "there is no option --colour"),
         (["fish", "--limit", "1000"], "at most 100 results"),
+        (["fish", "--limit", "0"], "--limit: at least 1"),
+        (["fish", "--from", "-1"], "--from: at least 0"),
     ],
 )
 def test_a_search_without_valid_terms_shows_how_to_search(

@@ -33,7 +33,9 @@ def search(
 ) -> int:
     if stray := next((word for word in words if word.startswith("--")), None):
         raise ConfigError(f"there is no option {stray}; `gossamer search --help` lists them")
-    collection, question = Collection.open(dir), parse(" ".join(words), max(0, start), max(1, limit))
+    if limit < 1 or start < 0:
+        raise ConfigError("--limit: at least 1; --from: at least 0")
+    collection, question = Collection.open(dir), parse(" ".join(words), start, limit)
     if question.is_empty:
         raise QueryRefused("give search terms: gossamer search tropical fish, or type:Person, or site:example.org")
     if sort is not None:
@@ -74,7 +76,8 @@ def show(answer: SearchAnswer, out: Console, explained: Mapping[str, Explanation
     if answer.did_you_mean:
         out.print(Text(f"Did you mean: {answer.did_you_mean}"))
     if not answer.hits:
-        out.print(Text("No page has these words. Try fewer or different words.", style="dim"))
+        none = "No page has these words. Try fewer or different words."
+        out.print(Text("No more results: use a smaller --from." if answer.total else none, style="dim"))
 
 
 def entity_line(entity: Entity) -> Text:
@@ -99,7 +102,8 @@ def reasons_of(why: Explanation | None) -> Iterator[str]:
             yield f"  {word.word}: not on the page"
         for at, reason in enumerate(word.reasons):
             start = f"  {word.word}: {word.score:.2f}" if not at else "   "
-            how = f"{reason.times:g} times, on {reason.pages:,} pages there, " if reason.times else ""
+            times = f"{reason.times:g} {'time' if reason.times == 1 else 'times'}"
+            how = f"{times}, on {counted(reason.pages, 'page')} there, " if reason.times else ""
             yield f"{start}  {reason.form} in {reason.field}: {reason.score:.2f} ({how}weight {reason.weight:g})"
 
 
