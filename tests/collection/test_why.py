@@ -239,7 +239,8 @@ def test_for_a_host_the_reason_why_nothing_is_fetched_is_given(tmp_path: Path) -
     assert codes(found) == ["empty"] and "every known URL has been fetched" in words(found)
     assert "https://a.test/robots.txt: read, 0 rules for this crawler" in words(found)
     unknown = explain_host(tmp_path / "2", nothing, "other.test")
-    assert not unknown.host.is_known and "other.test: unknown" in words(unknown)
+    assert not unknown.host.is_known and "other.test: unknown; `gossamer hosts` lists" in words(unknown)
+    assert [heading for heading, _ in host_sections(unknown)] == ["host"]
 
 
 def test_the_path_of_a_url_may_begin_on_another_host(tmp_path: Path) -> None:

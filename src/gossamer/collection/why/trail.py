@@ -222,8 +222,8 @@ def sections_of(trail: Trail) -> list[Section]:
 
 
 def host_sections(trail: HostTrail) -> list[Section]:
-    lines = [f"- {wait.says}" for wait in trail.waits]
-    return [("host", _host(trail.host, trail.asked_at)), ("why", lines)]
+    found = [("host", _host(trail.host, trail.asked_at))]
+    return [*found, ("why", [f"- {wait.says}" for wait in trail.waits])] if trail.waits else found
 
 
 def _address(trail: Trail) -> list[str]:
@@ -289,7 +289,7 @@ def _next(trail: Trail) -> list[str]:
 
 def _host(host: HostStanding, now: Instant) -> list[str]:
     if not host.is_known:
-        return [f"{host.name}: unknown"]
+        return [f"{host.name}: unknown; `gossamer hosts` lists the hosts of this collection"]
     held = f", {host.held:,} quarantined" if host.held else ""
     lines = [f"{host.name}: {counted(host.visits, 'fetch')}, {counted(host.queued, 'URL')} waiting{held}"]
     if host.retired_at is not None:
