@@ -1,4 +1,5 @@
 import asyncio
+import os
 import subprocess
 import sys
 from io import StringIO
@@ -8,7 +9,7 @@ from rich.console import Console
 
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import CRASH_POINTS, crashing, silent
-from gossamer.cli.output import Progress
+from gossamer.cli.output import Progress, console
 from gossamer.config.settings import FetchSettings, Settings
 from gossamer.crawler.pace import Backlog
 from gossamer.crawler.seeds import admitted, checked_seeds
@@ -175,3 +176,11 @@ def test_the_limit_of_open_files_is_raised_as_far_as_the_system_allows() -> None
         "assert still == hard"
     )
     assert subprocess.run([sys.executable, "-c", program]).returncode == 0
+
+
+def test_a_console_whose_reader_has_gone_says_so_as_plain_output_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with pytest.raises(BrokenPipeError), os.fdopen(writer, "w") as gone:
+        monkeypatch.setattr("sys.stdout", gone)
+        console().print("nobody reads this")

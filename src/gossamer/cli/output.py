@@ -21,9 +21,16 @@ FIRST_S = 2.0
 MOST_NAMED = 20
 
 
+class PipeConsole(Console):
+    """Raises BrokenPipeError when its reader has gone, so that the exit code is that of all commands."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def console(*, stderr: bool = False) -> Console:
     """A console that takes all text literally: a page may contain what looks like markup."""
-    return Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+    return PipeConsole(stderr=stderr, markup=False, emoji=False, highlight=False)
 
 
 def note(*lines: str) -> None:
