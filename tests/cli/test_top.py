@@ -106,3 +106,14 @@ def test_json_lines_without_a_terminal(root: Path) -> None:
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE_S) == 0
     assert lines[1].at - lines[0].at >= 900_000
+
+
+def test_an_idle_crawl_is_in_the_words_of_the_web_pages(tmp_path: Path) -> None:
+    async def make() -> None:
+        async with Database(tmp_path / "state.db", SystemClock(), silent):
+            pass
+
+    asyncio.run(make())
+    said = top(tmp_path, "--once")
+    assert "Crawl: idle" in said and "0 known URLs" in said and "0 waiting" in said
+    assert decoded(top(tmp_path, "--once", "--json"), System).state == "at rest", "programs get the code"

@@ -80,7 +80,7 @@ def test_M_A10_the_system_manager_lists_machines_and_processes_with_totals_and_a
     assert {"crawler", "indexer", "web", "query worker 1", "query worker 2"} <= rows.keys()
     assert "ended" in rows["crawler"] and re.search(r"\d [MG]B", rows["web"])
     counters = {pair.css_first("dt").text(): pair.css_first("dd").text() for pair in page.css("dl.counters > div")}
-    assert int(counters["URLs seen"].replace(",", "")) > 50 and counters["archive"].endswith("B")
+    assert int(counters["known URLs"].replace(",", "")) > 50 and counters["archive"].endswith("B")
     for table in page.css("table"):
         assert table.css_first("caption") is not None and all(th.attributes.get("scope") for th in table.css("th"))
 

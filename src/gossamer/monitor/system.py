@@ -28,7 +28,7 @@ class System(msgspec.Struct, frozen=True):
     averages: Figures = {}
     """For each machine that is alive."""
     counters: dict[str, int] = {}
-    """Of the collection: URLs known, URLs queued, captures, sizes on disk in bytes, ..."""
+    """Of the collection: known URLs, URLs waiting, captures, sizes on disk in bytes, ..."""
     outcomes: dict[str, int] = {}
     """How fetches ended: URLs by reason code."""
     hints: tuple[Hint, ...] = ()
@@ -138,9 +138,9 @@ CARDS = (
     ("cpu", "CPU of all processes"),
 )
 COUNTERS = (
-    ("known", "URLs seen"),
+    ("known", "known URLs"),
     ("visited", "URLs fetched"),
-    ("queued", "URLs queued"),
+    ("queued", "URLs waiting"),
     ("pages", "pages"),
     ("captures", "captures stored"),
     ("hosts", "hosts"),

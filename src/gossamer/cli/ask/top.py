@@ -24,7 +24,7 @@ from gossamer.monitor.control import Control
 from gossamer.monitor.system import CARDS, System, SystemRow, cells_of, rows_of
 from gossamer.store.directory import DEFAULT
 from gossamer.store.options import config_of
-from gossamer.values.format import json_bytes
+from gossamer.values.format import json_bytes, state_in_words
 
 EVERY_S = 1.0
 KEY_S = 0.1
@@ -110,10 +110,10 @@ def drawn(system: System) -> RenderableType:
     cells = cells_of(system)
     nodes, processes = rows_of(system)
     totals = Text("   ".join(f"{cells[f'total/{key}']} {label}" for key, label in CARDS))
-    head = Text.assemble("Crawl: ", (system.state, "bold"), f"   {cells['moment']}")
+    head = Text.assemble("Crawl: ", (state_in_words(system.state), "bold"), f"   {cells['moment']}")
     known = Text(
-        f"{cells.get('counter/known', '0')} URLs seen, {cells.get('counter/visited', '0')} fetched, "
-        f"{cells.get('counter/queued', '0')} queued, {cells.get('counter/pages', '0')} pages, "
+        f"{cells.get('counter/known', '0')} known URLs, {cells.get('counter/visited', '0')} fetched, "
+        f"{cells.get('counter/queued', '0')} waiting, {cells.get('counter/pages', '0')} pages, "
         f"{cells.get('counter/captures', '0')} captures, "
         f"archive {cells.get('counter/archive_bytes', '0 B')}",
         style="dim",

@@ -47,7 +47,7 @@ CARDS = (
     ("leased", "fetches in progress"),
     ("hosts", "hosts"),
     ("failed", "failed"),
-    ("missing", "gone"),
+    ("missing", "missing"),
     ("refused", "refused by rules"),
     ("quarantined", "quarantined (possible trap)"),
 )
