@@ -33,7 +33,7 @@ def rules(
         return previewed(CollectionState.open(dir), rule, seconds, json)
     if action != "add" and not dir.is_dir():
         raise DirectoryUnusable(
-            f"there is no collection in {dir}. Create one with `gossamer crawl URL --dir {dir}`, "
+            f"there is no collection in {dir}. Make one with `gossamer crawl URL --dir {dir}`, "
             "or name another directory with --dir."
         )
     file = RulesFile(files, dir, silent)
