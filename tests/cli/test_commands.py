@@ -72,10 +72,19 @@ def test_a_wrong_command_line_ends_with_two(
     words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert exit_code(monkeypatch, *words) == 2
-    assert capsys.readouterr().err.strip()
+    error = capsys.readouterr().err
+    assert error.startswith("gossamer: ") and "--help` " in error
 
 
-READING = ["status", "search fish", "sparql ASK{}", "export nquads", "rebuild", "backup there", "top --once"]
+def test_a_rule_without_quotes_is_answered_with_quotes(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert exit_code(monkeypatch, "rules", "add", "exclude", "depth", ">", "3") == 2
+    error = capsys.readouterr().err
+    assert "not expected: depth > 3; put text with spaces in quotes.\n`gossamer rules --help`" in error
+
+
+READING = ["status", "rules", "search fish", "sparql ASK{}", "export nquads", "rebuild", "backup there", "top --once"]
 
 
 @pytest.mark.parametrize("words", READING)

@@ -4,7 +4,8 @@ import os
 import sys
 from collections.abc import Sequence
 
-from cyclopts import App, Parameter
+from cyclopts import App, CycloptsError, Parameter, UnusedCliTokensError
+from rich.text import Text
 
 from gossamer import __version__
 from gossamer.base.errors import ConfigError, DirectoryBusy, DirectoryUnusable, GossamerError, QueryRefused
@@ -22,8 +23,17 @@ EXIT_CODES = {
 }
 
 
+def wrong_usage(error: CycloptsError) -> Text:
+    """A wrong command line, in the form of every other error."""
+    words: object = error
+    if isinstance(error, UnusedCliTokensError):
+        words = f"not expected: {' '.join(error.unused_tokens or ())}; put text with spaces in quotes."
+    return Text(f"gossamer: {words}\n`{' '.join(('gossamer', *(error.command_chain or ())))} --help` shows the usage.")
+
+
 app = App(
     name="gossamer",
+    error_formatter=wrong_usage,
     version=__version__,
     help_format="plaintext",
     help="Gossamer crawls the web politely, stores pages, extracts their structured data, and lets you "
