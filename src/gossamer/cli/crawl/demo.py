@@ -78,7 +78,7 @@ def demo(
             setup = changing_setup(web, directory, port, day, days if exit else None)
         else:
             setup = steady_setup(DemoWeb(seed, hosts, pages, traps=traps), directory, port)
-        return uvloop.run(show(setup, directory, exit, json, is_kept=dir is not None or not exit))
+        return uvloop.run(show(setup, directory, exit, json, is_kept=dir is not None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,12 +184,14 @@ async def show(setup: DemoSetup, directory: Directory, leaves: bool, as_json: bo
         finally:
             if ending is not None:
                 ending.cancel()
-        console.print(summary(tally, ended, str(directory.root) if is_kept else None), highlight=False)
+        lives = is_kept or not (leaves or stop.is_set())
+        console.print(summary(tally, ended, str(directory.root) if lives else None), highlight=False)
         if leaves:
             verdict = setup.verdict(server.log.hits)
             report(verdict, as_json, console)
         elif not stop.is_set():
-            console.print(f"{link}  (Ctrl-C ends the demo)", soft_wrap=True)
+            ends = "ends the demo" if is_kept else "ends the demo and deletes its collection; --dir DIR keeps it"
+            console.print(f"{link}  (Ctrl-C {ends})", soft_wrap=True)
             await stop.wait()
         pages.should_exit = True
         await serving
