@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from gossamer.base.errors import ConfigError
+from gossamer.base.errors import ConfigError, DirectoryUnusable
 from gossamer.base.files import DiskFiles
 from gossamer.cli.flags import Dir
 from gossamer.config.load import FILE_NAME, Withheld, load
@@ -25,9 +25,11 @@ def trust(
     dir: Dir = DEFAULT,
     allow: Annotated[bool, Parameter(help="Allow what is listed from now on.", negative=())] = False,
 ) -> int:
+    if not dir.is_dir():
+        raise DirectoryUnusable(f"there is no directory {dir}; name another with --dir")
     codes, options = list(asked_for(dir)), guarded_in(dir)
     if not codes and not options:
-        print(f"Nothing in {dir} wants to run code or to open access.")
+        print(f"Nothing in {dir} asks to run code or to widen access.")
         return 0
     if allow:
         missing = [code for code in codes if code.file is not None and code.content() is None]

@@ -85,7 +85,7 @@ async def restore_state(
     if not outside.files.names(directory.archive):
         raise DirectoryUnusable(
             f"there is nothing in {directory.archive} to make a state from. Put its volumes back from a backup that "
-            "`gossamer backup` made, and ask again"
+            "`gossamer backup` made, and run this again"
         )
     with locked(directory, outside, "rebuild"):
         (await lock_views(directory, outside, "rebuild")).release()

@@ -311,7 +311,8 @@ def _facts(name: str, folder: Path, files: Files, says: Says) -> OpenView:
             found = {url.id: fetched_at(store, graph_name(url)) for url in urls}
         return {number: at for number, at in found.items() if at is not None}
 
-    note = f"{counted(new, 'table')} not in {DIGESTS}, checked only in part; the next `gossamer crawl` adds {'it' if new == 1 else 'them'}"
+    missing = "it" if new == 1 else "them"
+    note = f"{counted(new, 'table')} not in {DIGESTS}, checked only in part; the next `gossamer crawl` adds {missing}"
     return OpenView(name, position if number or position is None else SpoolPosition(), held, note=note if new else "")
 
 
