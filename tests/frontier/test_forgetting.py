@@ -20,9 +20,8 @@ from gossamer.frontier.sqlite.maintenance import forget
 from gossamer.frontier.sqlite.sieve import IncomingKeys, Sieve, fill_heaps, journal, waiting_in
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.learned.traps import template_of
-from gossamer.rules.scope import Forgotten, forgotten_of
 from gossamer.store import forgotten, tallies
-from gossamer.store.forgotten import ForgottenEntry
+from gossamer.store.forgotten import Forgotten, ForgottenEntry, forgotten_of
 from gossamer.store.options import put_seeds, stored_seeds
 from gossamer.store.sqlite.database import Database, migrations
 from gossamer.testing import FakeClock

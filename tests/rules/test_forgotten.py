@@ -2,7 +2,7 @@
 
 import pytest
 
-from gossamer.rules.scope import NOTHING, forgotten_of, is_like
+from gossamer.store.forgotten import NOTHING, forgotten_of, is_like
 from gossamer.values.outcome import Allowed, Denied
 from gossamer.values.url import Url
 

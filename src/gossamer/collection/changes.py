@@ -14,7 +14,7 @@ from gossamer.base.errors import ConfigError, DirectoryBusy, GossamerError
 from gossamer.base.tell import Says, silent, unheard
 from gossamer.collection.directory import locked, read_state
 from gossamer.config.settings import Settings
-from gossamer.crawler.process import idle_frontier
+from gossamer.crawler.commands import idle_frontier
 from gossamer.crawler.seeds import WANTS_CONTACT, admitted, checked_seeds, store_seeds
 from gossamer.fetch.dns import real_network
 from gossamer.frontier import reports
@@ -23,7 +23,7 @@ from gossamer.frontier.known import ended
 from gossamer.frontier.rows import UrlKeys
 from gossamer.monitor.control import REINSTATE, RELEASE, REQUEUE, RETIRE, SEED, Control
 from gossamer.rules.canonical import identity_of, stripped
-from gossamer.rules.scope import NOTHING, Reach
+from gossamer.rules.scope import Reach
 from gossamer.store import forgotten
 from gossamer.store.directory import Directory
 from gossamer.store.options import config_of
@@ -198,7 +198,7 @@ class SeedIntake:
 
     def _not_forgotten(self, found: Sequence[Url], left_out: Sequence[str]) -> tuple[list[Url], list[str]]:
         """What was to be forgotten is no seed, and its name is not stored again."""
-        block = read_state(self.directory, forgotten.block, NOTHING)
+        block = read_state(self.directory, forgotten.block, forgotten.NOTHING)
         verdicts = [(url, block.judge(url)) for url in found]
         refused = [verdict.rule for _, verdict in verdicts if isinstance(verdict, Denied)]
         return [url for url, verdict in verdicts if not isinstance(verdict, Denied)], [*left_out, *refused]

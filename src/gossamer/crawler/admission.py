@@ -15,10 +15,11 @@ from gossamer.crawler.settlement import MAPS
 from gossamer.plugins.filters import own_filters
 from gossamer.rules.learned.aliases import Evidence
 from gossamer.rules.learned.model import Learned, LearnedHosts
-from gossamer.rules.scope import NOTHING, Forgotten, Reach, Scope, judge_host, scope_of
+from gossamer.rules.scope import Reach, Scope, judge_host, scope_of
 from gossamer.rules.user.rulebook import NO_RULES, OwnFilter, RuleBook, Unknown, judge
 from gossamer.store import forgotten
 from gossamer.store.directory import Directory
+from gossamer.store.forgotten import NOTHING, Forgotten
 from gossamer.store.statements import StateWriter
 from gossamer.values.link import How, Offer
 from gossamer.values.messages import ReadDone

@@ -1,19 +1,44 @@
-"""Commands to a running crawl from another terminal or the web page: read once a second, and carried out."""
+"""Commands to a crawl from another terminal or the web page: read once a second, and carried out."""
 
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
+from gossamer.base.environment import Outside
 from gossamer.base.errors import DiskFull
+from gossamer.base.tell import silent
+from gossamer.config.settings import Settings
+from gossamer.config.slices import budget, politeness
 from gossamer.crawler.admission import Admission
-from gossamer.frontier.api import Frontier
+from gossamer.frontier.api import Frontier, FrontierRules
+from gossamer.frontier.choice import frontier_on
+from gossamer.frontier.rows import UrlKeys
 from gossamer.monitor.control import REINSTATE, RELEASE, REQUEUE, RETIRE, SEED, Command, Control
+from gossamer.rules.canonical import identity_of
+from gossamer.rules.learned.traps import template_of
 from gossamer.rules.scope import Reach
+from gossamer.store.statements import StateWriter
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.url import Url, url_of
 from gossamer.values.visit import Selection
+
+
+def idle_rules(settings: Settings, outside: Outside) -> FrontierRules:
+    return FrontierRules(
+        politeness(settings),
+        may_enter=lambda _: True,  # seeds are always accepted
+        keys=UrlKeys(identity_of),
+        template_of=lambda text: template_of(Url(text)),
+        budget=budget(settings),
+        chance=outside.chance,
+    )
+
+
+def idle_frontier(database: StateWriter, settings: Settings, outside: Outside) -> Frontier:
+    """The frontier while nothing crawls, to steer it. REQUIRES: the directory's lock is held."""
+    return frontier_on(database, idle_rules(settings, outside), outside.clock, silent)
 
 
 async def change_hosts(commands: Sequence[Command], frontier: Frontier) -> list[int]:

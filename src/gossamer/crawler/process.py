@@ -13,11 +13,11 @@ from gossamer.archive.compaction import tidy
 from gossamer.archive.volumes import Volumes, room_left
 from gossamer.base.clock import CalendarClock
 from gossamer.base.environment import Network, Outside
-from gossamer.base.tell import Tell, silent
+from gossamer.base.tell import Tell
 from gossamer.config.settings import Settings
-from gossamer.config.slices import budget, fetch_settings, politeness, robots_keeping
+from gossamer.config.slices import fetch_settings, robots_keeping
 from gossamer.crawler.admission import Admission, open_admission
-from gossamer.crawler.commands import CRAWLER, Steering
+from gossamer.crawler.commands import CRAWLER, Steering, idle_frontier, idle_rules
 from gossamer.crawler.damage import refetch_lost_end
 from gossamer.crawler.journey import Crawl, Rooms
 from gossamer.crawler.learned import saving_learned
@@ -30,9 +30,8 @@ from gossamer.fetch.budget import Budget
 from gossamer.fetch.client import Client
 from gossamer.fetch.pool import Connections
 from gossamer.fetch.protocols import OtherProtocol
-from gossamer.frontier.api import Frontier, FrontierRules
+from gossamer.frontier.api import Frontier
 from gossamer.frontier.choice import frontier_on
-from gossamer.frontier.rows import UrlKeys
 from gossamer.monitor.control import Control
 from gossamer.monitor.samples import chronicling
 from gossamer.monitor.supervisor import Indexer, indexer_running
@@ -40,8 +39,6 @@ from gossamer.plugins.code import folder_of
 from gossamer.plugins.settings import plugged_in, protocols_of
 from gossamer.plugins.settings import write as write_plugged
 from gossamer.recrawl.retry import Retry
-from gossamer.rules.canonical import identity_of
-from gossamer.rules.learned.traps import template_of
 from gossamer.spool.frames import SpoolWriter
 from gossamer.store.directory import Directory
 from gossamer.store.state import open_database
@@ -166,32 +163,15 @@ def plug_ins(directory: Directory, settings: Settings, outside: Outside) -> tupl
 def the_frontier(
     settings: Settings, database: StateWriter, ruling: Admission, client: Client, outside: Outside, tell: Tell
 ) -> Frontier:
-    rules = FrontierRules(
-        politeness(settings),
-        ruling.may_enter,
-        ruling.nudge,
-        UrlKeys(identity_of),
-        template_of=lambda text: template_of(Url(text)),
+    rules = msgspec.structs.replace(
+        idle_rules(settings, outside),
+        may_enter=ruling.may_enter,
+        nudge=ruling.nudge,
         judge_template=ruling.is_trap,
-        budget=budget(settings),
         resolve=client.address_of,
-        chance=outside.chance,
     )
     clock = outside.clock if outside.calendar is None else CalendarClock(outside.calendar)
     return frontier_on(database, rules, clock, tell)
-
-
-def idle_frontier(database: StateWriter, settings: Settings, outside: Outside) -> Frontier:
-    """The frontier while nothing crawls, to steer it. REQUIRES: the directory's lock is held."""
-    rules = FrontierRules(
-        politeness(settings),
-        may_enter=lambda _: True,  # seeds are always accepted
-        keys=UrlKeys(identity_of),
-        template_of=lambda text: template_of(Url(text)),
-        budget=budget(settings),
-        chance=outside.chance,
-    )
-    return frontier_on(database, rules, outside.clock, silent)
 
 
 def noting(backlogs: Sequence[Backlog], tell: Tell) -> Tell:

@@ -51,11 +51,11 @@ from gossamer.monitor.pulse import ProcessReport, Pulse, ThisMachine, beating_in
 from gossamer.monitor.supervisor import lock_views, remove_view
 from gossamer.plugins.code import reopened
 from gossamer.rules.canonical import identity_of
-from gossamer.rules.scope import NOTHING, Forgotten
 from gossamer.spool.codec import decode
 from gossamer.spool.frames import Follower
 from gossamer.store import captures, forgotten
 from gossamer.store.directory import Directory, keep_private
+from gossamer.store.forgotten import NOTHING, Forgotten
 from gossamer.store.options import config_of
 from gossamer.store.state import open_state
 from gossamer.values.capture import VANISHED, Capture, Place

@@ -1,4 +1,4 @@
-"""Which URLs belong to this crawl: those its seeds reach, without those that were erased on request.
+"""Which URLs belong to this crawl: those its seeds reach.
 
 Judged when a link is offered, for each URL seen for the first time.
 """
@@ -11,9 +11,8 @@ from functools import cache, lru_cache
 import msgspec
 from publicsuffixlist import PublicSuffixList
 
-from gossamer.rules.canonical import identity_of
 from gossamer.values.outcome import ALLOWED, Allowed, Denied
-from gossamer.values.url import OTHER, Url
+from gossamer.values.url import Url
 
 
 class Reach(StrEnum):
@@ -119,62 +118,3 @@ def _outside(scope: Scope) -> str:
 
 def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
-
-
-class Forgotten(msgspec.Struct, frozen=True):
-    """What the user had forgotten: whole hosts by name, and pages by key, whatever their scheme or spelling."""
-
-    hosts: frozenset[str] = frozenset()
-    pages: frozenset[str] = frozenset()
-
-    def __bool__(self) -> bool:
-        return bool(self.hosts or self.pages)
-
-    def has(self, url: Url) -> bool:
-        if not self.hosts and not self.pages:
-            return False
-        return url.host.name in self.hosts or (bool(self.pages) and key_of(url.text) in self.pages)
-
-    @property
-    def at(self) -> frozenset[str]:
-        """The names of all hosts concerned."""
-        return self.hosts | {host_in(key) for key in self.pages}
-
-    def judge(self, url: Url) -> Allowed | Denied:
-        if not self.has(url):
-            return Allowed()
-        what = url.host.name if url.host.name in self.hosts else url.text
-        return Denied(f"{what} was forgotten on request; `gossamer forget --allow {what}` takes that back")
-
-
-NOTHING = Forgotten()
-
-
-def forgotten_of(hosts: Iterable[str], addresses: Iterable[str]) -> Forgotten:
-    """`NOTHING` itself if both are empty: every link is checked, and most crawls have forgotten nothing."""
-    found = Forgotten(frozenset(hosts), frozenset(map(key_of, addresses)))
-    return found if found else NOTHING
-
-
-def is_like(name: str, host: str) -> bool:
-    """Whether someone who named `host` may also have meant this one: another port, a subdomain, or a difference in
-    `www.` only."""
-    here, wanted = _bare(name), _bare(host).removeprefix("www.")
-    return name != host and (here == wanted or here.endswith("." + wanted))
-
-
-def _bare(name: str) -> str:
-    """Without its scheme and port."""
-    name = name.rpartition(OTHER)[2]
-    return name.partition("]")[0] if name.startswith("[") else name.partition(":")[0]
-
-
-def host_in(key: str) -> str:
-    """REQUIRES: the result of `key_of`; keys of non-web schemes begin with the scheme."""
-    return Url(key if key.partition("/")[0].endswith(":") else f"https://{key}").host.name
-
-
-def key_of(text: str) -> str:
-    """The URL without its scheme, if that is http or https. REQUIRES: the text of a `Url`."""
-    key = identity_of(text)
-    return key.partition("://")[2] if key.startswith(("http://", "https://")) else key

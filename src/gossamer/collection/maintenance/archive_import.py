@@ -26,10 +26,10 @@ from gossamer.config.settings import Settings
 from gossamer.crawler.damage import noting_damage
 from gossamer.crawler.process import open_archive
 from gossamer.monitor.supervisor import indexer_running
-from gossamer.rules.scope import NOTHING, Forgotten
 from gossamer.spool.frames import SpoolWriter
 from gossamer.store import captures, forgotten
 from gossamer.store.directory import Directory
+from gossamer.store.forgotten import NOTHING, Forgotten
 from gossamer.store.state import open_database
 from gossamer.store.statements import State
 from gossamer.values.capture import Capture, Kept

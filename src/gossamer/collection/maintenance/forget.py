@@ -35,10 +35,9 @@ from gossamer.monitor import chronicle
 from gossamer.monitor.control import Control
 from gossamer.monitor.supervisor import lock_views
 from gossamer.rules.learned.traps import template_of
-from gossamer.rules.scope import Forgotten, is_like
 from gossamer.store import captures, forgotten
 from gossamer.store.directory import LOG_NAME, Directory
-from gossamer.store.forgotten import ForgottenEntry, scrub
+from gossamer.store.forgotten import Forgotten, ForgottenEntry, is_like, scrub
 from gossamer.store.state import open_database, open_state, refuse_shared_state
 from gossamer.store.statements import State, StateWriter
 from gossamer.values.page import empty_page_reading

@@ -15,8 +15,8 @@ from gossamer.base.errors import ConfigError, DirectoryBusy
 from gossamer.base.tell import Says, silent, unheard
 from gossamer.collection.maintenance.rebuild import unfinished
 from gossamer.collection.maintenance.view_check import ViewCheck, ViewState, checked_databases
+from gossamer.crawler.commands import idle_frontier
 from gossamer.crawler.damage import mark_of, refetch_damaged
-from gossamer.crawler.process import idle_frontier
 from gossamer.indexer.process import rereading
 from gossamer.store import captures
 from gossamer.store.directory import Directory, lock_directory

@@ -10,8 +10,8 @@ from gossamer.base.clock import Instant
 from gossamer.frontier.known import find_host_id
 from gossamer.frontier.rows import HELD, REASON_CODES, REASONS, text_of
 from gossamer.frontier.sqlite.sieve import BUCKET_BITS, IncomingKeys, Laid, PageOffers, merge_offers
-from gossamer.rules.scope import Forgotten
 from gossamer.store import tallies
+from gossamer.store.forgotten import Forgotten
 from gossamer.store.statements import State, load
 from gossamer.values.capture import Kept
 from gossamer.values.link import How, Offer
