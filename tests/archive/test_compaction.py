@@ -37,7 +37,7 @@ from gossamer.base.files import DiskFiles, Files
 from gossamer.base.tell import Tell, silent
 from gossamer.config.slices import Retain
 from gossamer.store import captures, tallies
-from gossamer.store.captures import laid
+from gossamer.store.captures import records_in
 from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import Database, read_only
 from gossamer.testing import FakeClock, FaultyFiles
@@ -138,7 +138,7 @@ def test_other_programs_read_a_rewritten_volume_and_kept_records_are_the_same_by
 
     async def without_every_second() -> list[Rewritten]:
         async with Database(tmp_path / "state.db", FakeClock(), silent) as database:
-            rows = await database.read(partial(laid, volume=first))
+            rows = await database.read(partial(records_in, volume=first))
             gone = {first: {row.offset: row.length for row in rows[::2]}}
             return await Compaction(database, FILES, folder, tmp_path / "spool", FakeClock(), silent).rewrite(gone)
 

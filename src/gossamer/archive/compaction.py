@@ -29,7 +29,7 @@ from gossamer.config.slices import Retain
 from gossamer.rules.retention import kept
 from gossamer.spool.frames import discard
 from gossamer.store import captures
-from gossamer.store.captures import Laid, MovedRecord
+from gossamer.store.captures import CataloguedRecord, MovedRecord
 from gossamer.store.statements import State, StateWriter
 
 Deletions = dict[str, dict[int, int]]
@@ -95,7 +95,7 @@ def matching(
     """The records with unwanted URLs, also uncatalogued ones."""
     going: Deletions = {}
     for name in [name for name in files.names(folder) if VOLUME_NAME.fullmatch(name)]:
-        rows = captures.laid(connection, name)
+        rows = captures.records_in(connection, name)
         found = {one.offset: one.length for one in rows if is_unwanted(one.url)}
         for gap in gaps(files, folder / name, rows, tell):
             if gap.target and is_unwanted(gap.target):
@@ -105,7 +105,7 @@ def matching(
     return going
 
 
-def gaps(files: Files, path: Path, rows: list[Laid], tell: Tell) -> Iterator[Gap]:
+def gaps(files: Files, path: Path, rows: list[CataloguedRecord], tell: Tell) -> Iterator[Gap]:
     """The uncatalogued records between the catalogued ones, in order. Damage is skipped, with an event."""
     end = 0
     for row in [*rows, None]:
@@ -145,7 +145,7 @@ class Compaction:
         return done
 
     async def _rewrite(self, name: str, gone: Mapping[int, int]) -> Rewritten:
-        rows = await self._database.read(partial(captures.laid, volume=name))
+        rows = await self._database.read(partial(captures.records_in, volume=name))
         path, new = self._folder / name, next_name(name, self._files.names(self._folder))
         old_size = self._files.size(path) or 0
         self._check_room(old_size - sum(gone.values()))
@@ -173,7 +173,7 @@ class Compaction:
             self._tell("volume.damaged", volume=name, offset=one.offset, length=one.length, why=why)
 
     def _write(
-        self, path: Path, new: str, rows: list[Laid], gone: Mapping[int, int]
+        self, path: Path, new: str, rows: list[CataloguedRecord], gone: Mapping[int, int]
     ) -> tuple[list[MovedRecord], int, int]:
         """Write and sync the new volume; returns the new places of catalogued records, its size, and its records."""
         numbers = {row.offset: row.number for row in rows}

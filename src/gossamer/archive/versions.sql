@@ -1,5 +1,5 @@
--- until: Answers of a moment and before that could be pages, or say that there is none any more; those of one address
--- together, the newest first.
+-- until: Responses up to an instant that could be pages, or that say that the page is gone; those of one URL together,
+-- newest first.
 SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size,
     is_page, refers_at, charset, charset_from, is_unread
 FROM captures CROSS JOIN volumes ON volumes.id = volume_id
@@ -15,7 +15,7 @@ WHERE host_id = ? AND fetched_at <= ? AND (status BETWEEN 200 AND 299 OR status 
     AND refers_at IS NULL
 ORDER BY url_id, fetched_at DESC;
 
--- seen_again: When an address was found unchanged, its body being that of an earlier capture; oldest first.
+-- seen_again: When a URL was found unchanged, with the body of an earlier capture; oldest first.
 SELECT fetched_at FROM captures
 WHERE host_id = ? AND url_id = ? AND url = ? AND refers_at IS NOT NULL
 ORDER BY fetched_at;

@@ -8,10 +8,10 @@ SELECT q.lane, h.name, a.text
 FROM hosts h JOIN queue q ON q.host_id = h.id AND q.lane >= 2 JOIN addresses a ON a.host_id = q.host_id AND a.id = q.id
 WHERE h.held > 0 AND (?1 IS NULL OR h.name = ?1);
 
--- ledger: What hosts were promised and got.
+-- ledger: The gaps that hosts were promised, and those that were kept.
 SELECT name, visits, gap, least_gap, rested, rests, broken FROM hosts WHERE visits > 0 ORDER BY name;
 
--- host_ledger: The same of one host.
+-- host_ledger: The same for one host.
 SELECT name, visits, gap, least_gap, rested, rests, broken FROM hosts WHERE visits > 0 AND name = ?;
 
 -- hosts: The state of every host.
@@ -87,7 +87,7 @@ ORDER BY e.host_id, e.id LIMIT ?;
 
 -- some: Hosts whose name contains a text and that are in a state, in some order, from a position on. The states
 -- depend on whether the crawl is running.
-WITH told AS (
+WITH listed AS (
     SELECT id, name, least_gap, broken,
         CASE
             WHEN retired_at IS NOT NULL THEN 'retired'
@@ -105,7 +105,7 @@ WITH told AS (
         END AS rank
     FROM hosts WHERE :text = '' OR instr(name, :text) > 0
 )
-SELECT rank, name, id, least_gap, broken, state FROM told
+SELECT rank, name, id, least_gap, broken, state FROM listed
 WHERE (:state = '' OR state = :state) AND (rank, name) > (:rank, :after)
 ORDER BY rank, name LIMIT :most;
 

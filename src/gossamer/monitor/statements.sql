@@ -16,7 +16,7 @@ CREATE TABLE IF NOT EXISTS commands (
     done_at INTEGER
 ) STRICT;
 
--- index_pending: Finds the few that are waiting among the many that are done.
+-- index_pending: Finds the few commands that are waiting among the many that are done.
 CREATE INDEX IF NOT EXISTS pending ON commands (addressee, id) WHERE done_at IS NULL;
 
 -- put_beat: The newest heartbeat replaces the one before.
@@ -49,7 +49,7 @@ SELECT done_at IS NOT NULL FROM commands WHERE id = :id;
 -- forget_done: Only the latest commands are kept.
 DELETE FROM commands WHERE done_at IS NOT NULL AND id <= :id - 100;
 
--- clear_commands: Commands may name pages and hosts.
+-- clear_commands: Delete all commands; they may name pages and hosts that are being erased.
 DELETE FROM commands WHERE addressee = :addressee;
 
 -- create_vitals: The last figures of each process of each machine; a machine itself has the empty name.
@@ -66,7 +66,7 @@ CREATE TABLE IF NOT EXISTS vitals (
     UNIQUE (node, process)
 ) STRICT;
 
--- create_samples: The past hour of each: a ring of 3600 places, one for each second of an hour.
+-- create_samples: The past hour of each process and machine: a ring of 3600 rows, one for each second.
 CREATE TABLE IF NOT EXISTS samples (
     beater INTEGER NOT NULL,
     slot INTEGER NOT NULL,
@@ -89,7 +89,7 @@ ON CONFLICT (beater, slot) DO UPDATE SET at = excluded.at, figures = excluded.fi
 -- every_vitals: The last figures of every process and machine.
 SELECT node, process, pid, at, since_at, state, version, figures FROM vitals ORDER BY node, process;
 
--- samples_since: The past, second by second.
+-- samples_since: The samples since an instant, second by second.
 SELECT node, process, s.at, s.figures FROM samples s JOIN vitals v ON v.id = s.beater
 WHERE s.at >= :since_at ORDER BY s.at, node, process;
 

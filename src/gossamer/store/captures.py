@@ -250,7 +250,7 @@ class Lying(msgspec.Struct, frozen=True):
     length: int
 
 
-class Laid(msgspec.Struct, frozen=True):
+class CataloguedRecord(msgspec.Struct, frozen=True):
     """A catalogued record of a volume."""
 
     number: int
@@ -279,8 +279,8 @@ def by_url(connection: State) -> Iterator[tuple[str, list[Lying]]]:
         )
 
 
-def laid(connection: State, volume: str) -> list[Laid]:
-    return [Laid(*row) for row in connection.execute(_SQL["laid"], (volume,))]
+def records_in(connection: State, volume: str) -> list[CataloguedRecord]:
+    return [CataloguedRecord(*row) for row in connection.execute(_SQL["records_in"], (volume,))]
 
 
 def urls_at(connection: State, host: Host) -> list[Url]:

@@ -108,7 +108,7 @@ GROUP BY c.host_id, c.url_id, c.url
 ORDER BY c.host_id, c.url_id, c.url
 LIMIT ?5;
 
--- pages_from on PostgreSQL: Columns beside a maximum are of any row of the group.
+-- pages_from on PostgreSQL: There a column next to an aggregate is not taken from the row of the maximum.
 SELECT DISTINCT ON (c.host_id, c.url_id, c.url) c.host_id, c.url_id, c.url, c.fetched_at, c.media_type, c.size
 FROM captures c
 WHERE c.is_page AND (c.host_id, c.url_id, c.url) > (?1, ?2, ?3) AND (?4 IS NULL OR c.host_id = ?4)
@@ -147,7 +147,7 @@ SELECT url, digest FROM captures WHERE host_id = ? AND is_page;
 -- page_digests: All pages, and the digests of their bytes.
 SELECT url, digest FROM captures WHERE is_page;
 
--- laid: What the catalogue knows about a volume's records, in order.
+-- records_in: The place and URL of each catalogued record of a volume, in order.
 SELECT number, "offset", length, url FROM captures
 WHERE volume_id = (SELECT id FROM volumes WHERE name = ?) ORDER BY number;
 
@@ -160,10 +160,10 @@ INSERT INTO volumes (name) VALUES (?) RETURNING id;
 -- moved: A record is elsewhere now.
 UPDATE captures SET volume_id = ?, number = ?, "offset" = ? WHERE volume_id = ? AND number = ?;
 
--- left_pages: The pages that were left in a volume.
+-- left_pages: Pages with captures that remain in a volume.
 SELECT DISTINCT host_id, url_id, url FROM captures WHERE volume_id = ? AND is_page;
 
--- left_dropped: Captures that were left are deleted.
+-- left_dropped: Captures that remain in a volume are deleted.
 DELETE FROM captures WHERE volume_id = ?;
 
 -- withdrawn_dropped: A page without captures was not counted, because it could not be found.

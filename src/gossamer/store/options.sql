@@ -8,10 +8,10 @@ SELECT name, value, given_at FROM options ORDER BY name;
 -- option_drop: An option does not apply any more.
 DELETE FROM options WHERE name = ?;
 
--- judged: What refusals were last judged by.
+-- judged: What refusals were last decided by.
 SELECT name, digest FROM judged_by;
 
--- judge_by: What they are judged by from now on.
+-- judge_by: What they are decided by from now on.
 INSERT INTO judged_by (name, digest) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET digest = excluded.digest;
 
 -- seed_put: A seed, or a known one with another reach.

@@ -1,7 +1,7 @@
 -- add: A counter moves by so much.
 INSERT INTO tallies (name, number) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET number = number + excluded.number;
 
--- add on PostgreSQL: Crawlers have slots of their own there, so that none waits for another; 0 is everybody's.
+-- add on PostgreSQL: There each crawler has a slot of its own, so that none waits for another; all share slot 0.
 INSERT INTO tally_slots (slot, name, number) VALUES (0, ?, ?)
 ON CONFLICT (slot, name) DO UPDATE SET number = tally_slots.number + excluded.number;
 

@@ -136,7 +136,7 @@ SELECT id, name FROM hosts WHERE id = ANY(%(ids)s::bigint[]);
 
 -- hosts_added: New hosts; one that another crawler added just now stays as it is.
 INSERT INTO hosts (id, name)
-SELECT id, name FROM unnest(%(ids)s::bigint[], %(names)s::text[]) AS met (id, name) ORDER BY id
+SELECT id, name FROM unnest(%(ids)s::bigint[], %(names)s::text[]) AS given (id, name) ORDER BY id
 ON CONFLICT (id) DO NOTHING RETURNING id;
 
 -- offer_number: Places in the queue for a batch of offers: the number, times the most a batch can hold.
@@ -145,13 +145,13 @@ SELECT nextval('offer_numbers');
 -- entered: New URLs become known, in order of their key, so that transactions never deadlock. Returns which they are
 -- (0, host, id), which of the others have an id that belongs to another text (1, place, text), and how many were
 -- known (2, number).
-WITH met AS (
+WITH given AS (
     SELECT * FROM unnest(%(places)s::bigint[], %(host_ids)s::bigint[], %(ids)s::bigint[], %(urls)s::text[],
         %(hows)s::text[], %(source_host_ids)s::bigint[], %(source_ids)s::bigint[], %(depths)s::integer[],
         %(hops)s::smallint[]) AS m (place, host_id, id, url, how, source_host_id, source_id, depth, hops)
 ), looked AS (
-    SELECT met.*, a.url AS known_url FROM met LEFT JOIN LATERAL (
-        SELECT url FROM addresses WHERE host_id = met.host_id AND id = met.id LIMIT 1) AS a ON true
+    SELECT given.*, a.url AS known_url FROM given LEFT JOIN LATERAL (
+        SELECT url FROM addresses WHERE host_id = given.host_id AND id = given.id LIMIT 1) AS a ON true
 ), fresh AS (
     INSERT INTO addresses (host_id, id, url, how, source_host_id, source_id, depth, hops)
     SELECT host_id, id, url, how, source_host_id, source_id, depth, hops FROM looked WHERE known_url IS NULL
@@ -163,10 +163,10 @@ UNION ALL SELECT 1, place, NULL, known_url FROM looked WHERE known_url <> url
 UNION ALL SELECT 2, count(known_url), NULL, NULL FROM looked;
 
 -- others: Which of these ids belong to another URL.
-SELECT met.place, a.url
+SELECT given.place, a.url
 FROM unnest(%(places)s::bigint[], %(host_ids)s::bigint[], %(ids)s::bigint[], %(urls)s::text[])
-    AS met (place, host_id, id, url)
-JOIN addresses a ON a.host_id = met.host_id AND a.id = met.id AND a.url <> met.url;
+    AS given (place, host_id, id, url)
+JOIN addresses a ON a.host_id = given.host_id AND a.id = given.id AND a.url <> given.url;
 
 -- queued: URLs wait in their host's lane.
 INSERT INTO queue (host_id, lane, later_at, priority, sequence, id)
@@ -431,8 +431,8 @@ UPDATE hosts SET troubles = 0, failing = 0, failing_since = NULL
 WHERE id IN (SELECT id FROM hosts WHERE id = ANY(%(hosts)s::bigint[]) ORDER BY id FOR UPDATE);
 
 -- networks_added: IP addresses that are new here.
-INSERT INTO networks (address) SELECT address FROM unnest(%(addresses)s::text[]) AS met (address)
-WHERE NOT EXISTS (SELECT 1 FROM networks n WHERE n.address = met.address) ORDER BY address
+INSERT INTO networks (address) SELECT address FROM unnest(%(addresses)s::text[]) AS given (address)
+WHERE NOT EXISTS (SELECT 1 FROM networks n WHERE n.address = given.address) ORDER BY address
 ON CONFLICT (address) DO NOTHING;
 
 -- networks_locked: IP addresses that no other crawler decides about now, and when the next visit to each may start.

@@ -9,7 +9,7 @@ import msgspec
 from gossamer.base.clock import Instant
 from gossamer.frontier.known import find_host_id
 from gossamer.frontier.rows import HELD, REASON_CODES, REASONS, text_of
-from gossamer.frontier.sqlite.sieve import BUCKET_BITS, IncomingKeys, Laid, PageOffers, merge_offers
+from gossamer.frontier.sqlite.sieve import BUCKET_BITS, IncomingKeys, PageOffers, Row, merge_offers
 from gossamer.store import tallies
 from gossamer.store.forgotten import Forgotten
 from gossamer.store.statements import State, load
@@ -21,7 +21,7 @@ from gossamer.values.url import Url, id_of
 _SQL = load("gossamer.frontier.sqlite", "maintenance.sql")
 _ENCODER = msgspec.msgpack.Encoder()
 _JOURNAL = msgspec.msgpack.Decoder(list[PageOffers])
-_HEAP = msgspec.msgpack.Decoder(list[Laid])
+_HEAP = msgspec.msgpack.Decoder(list[Row])
 _OF_ADDRESS = (
     "queue_dropped",
     "ends_dropped",
@@ -133,8 +133,8 @@ def enter_visited(connection: State, visited: Sequence[Kept], keys: IncomingKeys
     for kept in visited:
         reason = reason_of(kept.status)
         if kept.url != kept.url.robots and reason is not None:
-            (laid,) = keys.laid(connection, [Offer(kept.url, How.LINK)], None)
-            rows.append((laid[0], laid[1], REASON_CODES[reason], 0, kept.fetched_at, None, None))
+            (row,) = keys.rows(connection, [Offer(kept.url, How.LINK)], None)
+            rows.append((row[0], row[1], REASON_CODES[reason], 0, kept.fetched_at, None, None))
     connection.executemany(_ENDED, rows)
 
 

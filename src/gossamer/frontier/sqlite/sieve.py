@@ -165,10 +165,10 @@ class Sieve:
     """The time between such merges grows by itself with every so many known URLs."""
 
 
-Laid = tuple[int, int, int, str, int, int | None, int | None, int, int, int]
+Row = tuple[int, int, int, str, int, int | None, int | None, int, int, int]
 """An offer with its keys: host id, id, lane, text, how, source's host id (if another), source's id, depth, hops,
 priority. The heaps on disk hold these."""
-_HEAP = msgspec.msgpack.Decoder(list[Laid])
+_HEAP = msgspec.msgpack.Decoder(list[Row])
 
 
 class Waiting(NamedTuple):
@@ -199,7 +199,7 @@ class IncomingKeys:
     """Sequence numbers of leased visits: their rows of the queue must not move."""
     _host_ids: dict[str, int] = field(default_factory=dict)
 
-    def laid(self, connection: State, offers: Iterable[Offer], source: tuple[int, int | None] | None) -> Iterator[Laid]:
+    def rows(self, connection: State, offers: Iterable[Offer], source: tuple[int, int | None] | None) -> Iterator[Row]:
         """Offers found on one page. `source`: its host's id and its own; None: each offer says where it was found."""
         identity, url_id, nudge, host_ids = self.keys.identity, self.keys.url_id, self.nudge, self._host_ids
         at = None if source is None else source[0]
@@ -264,12 +264,12 @@ def merge_some(connection: State, waiting: Waiting, keys: IncomingKeys) -> tuple
 
 def merge_offers(connection: State, found: Iterable[PageOffers], keys: IncomingKeys) -> int:
     """Add offers at once, without the journal; returns how many were new."""
-    return _merged(connection, _laid(connection, found, keys), keys)
+    return _merged(connection, _rows(connection, found, keys), keys)
 
 
 def fill_heaps(connection: State, keys: IncomingKeys) -> None:
     """Empty the journal into the heaps of its hosts' buckets."""
-    by_bucket: dict[int, list[Laid]] = {}
+    by_bucket: dict[int, list[Row]] = {}
     for row in _journal(connection, keys):
         by_bucket.setdefault(row[0] >> BUCKET_BITS, []).append(row)
     for bucket, part in sorted(by_bucket.items()):
@@ -280,7 +280,7 @@ def fill_heaps(connection: State, keys: IncomingKeys) -> None:
 
 def merge_bucket(connection: State, bucket: int, keys: IncomingKeys) -> int:
     """Empty one heap, or the oldest part of a very large one; returns how many URLs were new."""
-    rows: list[Laid] = []
+    rows: list[Row] = []
     taken: list[tuple[int]] = []
     for number, packed in connection.execute(_SQL["heap_rows"], (bucket,)):
         rows += _HEAP.decode(zlib.decompress(packed))
@@ -292,24 +292,24 @@ def merge_bucket(connection: State, bucket: int, keys: IncomingKeys) -> int:
     return _merged(connection, rows, keys)
 
 
-def _laid(connection: State, found: Iterable[PageOffers], keys: IncomingKeys) -> list[Laid]:
-    rows: list[Laid] = []
+def _rows(connection: State, found: Iterable[PageOffers], keys: IncomingKeys) -> list[Row]:
+    rows: list[Row] = []
     for host_id, address_id, offers in found:
-        rows += keys.laid(connection, offers, None if host_id is None else (host_id, address_id))
+        rows += keys.rows(connection, offers, None if host_id is None else (host_id, address_id))
     return rows
 
 
-def _journal(connection: State, keys: IncomingKeys) -> list[Laid]:
+def _journal(connection: State, keys: IncomingKeys) -> list[Row]:
     """Empty the journal."""
     packed = connection.execute(_SQL["journal_rows"]).fetchall()
-    rows = _laid(connection, (one for (offers,) in packed for one in _JOURNAL.decode(offers)), keys)
+    rows = _rows(connection, (one for (offers,) in packed for one in _JOURNAL.decode(offers)), keys)
     connection.execute(_SQL["journal_emptied"])
     return rows
 
 
-def _merged(connection: State, rows: Iterable[Laid], keys: IncomingKeys) -> int:
+def _merged(connection: State, rows: Iterable[Row], keys: IncomingKeys) -> int:
     """Merge each URL once, as it was found nearest to its seed, with the other hosts that were seen linking to it."""
-    nearest: dict[tuple[int, int, str], Laid] = {}
+    nearest: dict[tuple[int, int, str], Row] = {}
     others: dict[tuple[int, int, str], set[int]] = {}
     links: dict[int, set[int]] = {}
     for row in rows:

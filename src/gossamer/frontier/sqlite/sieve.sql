@@ -78,17 +78,17 @@ SELECT i.rowid, i.host_id, i.id, i.lane, i.text FROM incoming i
 JOIN addresses a ON a.host_id = i.host_id AND a.id = i.id
 WHERE a.text <> i.text OR a.lane <> i.lane ORDER BY i.rowid;
 
--- incoming_renumbered: One of them with the id it takes instead.
+-- incoming_renumbered: Such a URL gets another id.
 UPDATE incoming SET id = ? WHERE rowid = ?;
 
--- entered_one: One of them becomes known.
+-- entered_one: A URL with another id becomes known.
 INSERT INTO addresses (host_id, id, lane, text, how, source_host_id, source_id, depth, hops)
 SELECT host_id, id, lane, text, how, source_host_id, source_id, depth, hops FROM incoming WHERE rowid = ?;
 
--- incoming_removed: One of them that is known under such an id.
+-- incoming_removed: A URL of the merge that is known under such an id.
 DELETE FROM incoming WHERE rowid = ?;
 
--- incoming_amount: How many are left.
+-- incoming_amount: How many URLs of the merge are left.
 SELECT count(*) FROM incoming;
 
 -- queued: New URLs wait in their host's lane.
@@ -103,7 +103,7 @@ FROM incoming GROUP BY host_id;
 -- incoming_held: The new URLs that are held.
 SELECT host_id, lane, text FROM incoming WHERE queue_lane >= 2;
 
--- incoming_emptied: Ready for the next merge.
+-- incoming_emptied: The table is emptied for the next merge.
 DELETE FROM incoming;
 
 -- address_at: The URL with this id.

@@ -1,6 +1,6 @@
--- The shared database in the shape of state.db, so that the same statements read both. They are made anew with every
--- migration, in a schema of their own that stands first in the search path of those who read so. Columns that state.db
--- keeps and that are counted here (queued, errands, later_at) cost a look at the queue of each host listed.
+-- The shared database in the shape of state.db, so that the same statements read both. Every migration
+-- makes these views again, in a schema of their own, which readers put first in their search path. Columns that
+-- state.db stores and that are counted here (queued, errands, later_at) cost a look at the queue of each host listed.
 CREATE SCHEMA {views};
 
 CREATE VIEW {views}.tallies AS SELECT name, sum(number)::bigint AS number FROM tally_slots GROUP BY name;

@@ -1,17 +1,17 @@
 -- The first schema of a shared crawl. Instants are microseconds since 1970 by the database's own clock; ids are
 -- xxh3-64 as signed integers. Keys begin with the host, so that a table can be spread over machines by it.
 
--- Crawlers, at work or gone. One that has not renewed its stay by `alive_until` is taken for dead, and what it held
--- goes on. Every start under a name is another life: an older one that still runs is not listened to.
+-- Crawlers, running or stopped. One that has not renewed its membership by `alive_until` counts as dead, and others
+-- take over its hosts. Every start under a name is a new life: writes by an older process of that name are refused.
 CREATE TABLE workers (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name text NOT NULL UNIQUE,
     life bigint NOT NULL DEFAULT 1,
-    alive_until bigint                          -- NULL: gone
+    alive_until bigint                          -- NULL: it left
 );
 
--- Counters kept by the transactions that change what they count. A worker moves those of its own slot only, so that
--- two never wait for each other; the sum over all slots counts.
+-- Counters, updated in the transactions that change what they count. A crawler updates only the rows of its own slot,
+-- so that two never wait for each other; the value is the sum over all slots.
 CREATE TABLE tallies (
     slot integer NOT NULL,
     name text NOT NULL,
@@ -19,52 +19,52 @@ CREATE TABLE tallies (
     PRIMARY KEY (slot, name)
 ) WITH (fillfactor = 50);
 
--- What politeness is owed to. The id of a host whose hash is taken is the next free one.
+-- The unit of politeness. A host whose hash is already taken gets the next free id.
 CREATE TABLE hosts (
     id bigint PRIMARY KEY,
     name text NOT NULL,
-    is_leased boolean NOT NULL DEFAULT false,   -- while a visit to it is out
-    is_over boolean NOT NULL DEFAULT false,     -- it has used up its budget, and stands in the last band
-    band smallint NOT NULL DEFAULT 6,           -- the front queue it stands in: that of its best waiting address
-    worker_id bigint,                           -- who holds it, or touched it last
-    lease bigint NOT NULL DEFAULT 0,            -- counts its leases: the fencing token of the one that is out
-    visiting bigint,                            -- the address that is out, when it is a page
-    next_at bigint NOT NULL DEFAULT 0,          -- not touched before
-    ready_at bigint,                            -- when take may find something here; NULL: leased, or nothing to find
-    gap bigint NOT NULL DEFAULT 0,              -- the gap last promised, in microseconds
-    troubles integer NOT NULL DEFAULT 0,        -- visits that it failed, halved by those it did not
-    failing integer NOT NULL DEFAULT 0,         -- visits in a row that it failed
+    is_leased boolean NOT NULL DEFAULT false,   -- while a visit to it is leased
+    is_over boolean NOT NULL DEFAULT false,     -- it has used up its budget and is in the last band
+    band smallint NOT NULL DEFAULT 6,           -- its front queue: that of its best waiting URL
+    worker_id bigint,                           -- the crawler that has leased it, or visited it last
+    lease bigint NOT NULL DEFAULT 0,            -- counts its leases: the fencing token of the current one
+    visiting bigint,                            -- the leased URL, if it is a page
+    next_at bigint NOT NULL DEFAULT 0,          -- no request before this instant
+    ready_at bigint,                            -- when `take` may find a URL here; NULL: leased, or none waits
+    gap bigint NOT NULL DEFAULT 0,              -- the current minimum gap, in microseconds
+    troubles integer NOT NULL DEFAULT 0,        -- failed visits; halved by each that succeeds
+    failing integer NOT NULL DEFAULT 0,         -- visits in a row that found it down
     failing_since bigint,
-    retired_at bigint,                          -- nothing is handed out there since
+    retired_at bigint,                          -- no visit is leased since
     retired_why text,
-    address text,                               -- the network address it was last dialled at, as far as known
-    visits bigint NOT NULL DEFAULT 0,           -- the ledger: visits that touched it,
+    address text,                               -- the IP address last connected to, if known
+    visits bigint NOT NULL DEFAULT 0,           -- the ledger: visits that sent a request,
     left_at bigint,                             --   when the last of them ended,
-    least_gap bigint,                           --   the shortest rest it had between two,
-    rested bigint NOT NULL DEFAULT 0,           --   all of them together,
-    broken integer NOT NULL DEFAULT 0,          --   and how many were shorter than promised
-    spent bigint NOT NULL DEFAULT 0,            -- microseconds its answers took
+    least_gap bigint,                           --   the shortest gap between two,
+    rested bigint NOT NULL DEFAULT 0,           --   the sum of all gaps,
+    broken integer NOT NULL DEFAULT 0,          --   and how many were shorter than the minimum
+    spent bigint NOT NULL DEFAULT 0,            -- microseconds spent on its responses
     linked_from bigint NOT NULL DEFAULT 0,      -- a linear counter of other hosts that link to it
-    held bigint NOT NULL DEFAULT 0              -- addresses in quarantine
+    held bigint NOT NULL DEFAULT 0              -- URLs in quarantine
 ) WITH (fillfactor = 70);
 CREATE INDEX hosts_ready ON hosts (band, ready_at) WHERE ready_at IS NOT NULL;
 CREATE INDEX hosts_leased ON hosts (worker_id) WHERE is_leased;
 CREATE INDEX hosts_out ON hosts (address) WHERE is_leased AND address IS NOT NULL;
 
--- Network addresses that several hosts may share, and when the next visit to each may start.
+-- IP addresses, which several hosts may share, and when the next visit to each may start.
 CREATE TABLE networks (
     address text PRIMARY KEY,
     start_at bigint NOT NULL DEFAULT 0
 );
 
--- Every address met and let in. One of a pair with the same hash has the next free id.
+-- Every URL that was accepted. If two have the same hash, the second gets the next free id.
 CREATE TABLE addresses (
     host_id bigint NOT NULL,
     id bigint NOT NULL,
-    source_host_id bigint,                      -- of the address it was first met on; NULL: seeds
+    source_host_id bigint,                      -- of the URL it was first found on; NULL: a seed
     source_id bigint,
     settled_at bigint,
-    due_at bigint,                              -- set by a visit that is to be repeated
+    due_at bigint,                              -- if it is to be visited again: when
     depth integer NOT NULL,
     hops smallint NOT NULL,
     failures smallint NOT NULL DEFAULT 0,
@@ -76,8 +76,8 @@ CREATE TABLE addresses (
     PRIMARY KEY (host_id, id)
 );
 
--- What is still to be visited. A lane is one origin of a host: 0 is http, 1 is https; 2 and 3 are the same for
--- addresses held in quarantine.
+-- URLs that wait for a visit. A lane is one origin of a host: 0 is http, 1 is https; 2 and 3 are the same for URLs in
+-- quarantine.
 CREATE TABLE queue (
     host_id bigint NOT NULL,
     later_at bigint NOT NULL,                   -- 0: due
@@ -89,19 +89,19 @@ CREATE TABLE queue (
 );
 CREATE SEQUENCE offer_numbers;
 
--- Word to a host that something has come for it, left by a transaction that does not hold its row. Whoever takes next
--- delivers it, under the host's lock; so nobody waits for a host that another crawler is busy with.
+-- Notices that URLs have been queued for a host, left by transactions that have not locked its row. The next crawler to
+-- take delivers them under the host's lock, so no crawler waits for a host that another has locked.
 CREATE TABLE mail (
     host_id bigint NOT NULL,
     id bigint NOT NULL,
-    linked_from bigint NOT NULL DEFAULT 0,      -- bits for the hosts whose links these are
-    band smallint,                              -- the best front queue of what has come; NULL: nothing has
-    held integer NOT NULL DEFAULT 0,            -- how many of it went into quarantine
+    linked_from bigint NOT NULL DEFAULT 0,      -- bits for the hosts that link to them
+    band smallint,                              -- the best front queue of the new URLs; NULL: none
+    held integer NOT NULL DEFAULT 0,            -- how many of them are in quarantine
     PRIMARY KEY (host_id, id)
 );
 CREATE SEQUENCE mail_numbers;
 
--- What each origin's robots.txt said. The version changes with every writing, for those who hold a copy.
+-- The robots.txt of each origin. Every write changes the version, so that crawlers with a copy notice.
 CREATE TABLE robots (
     host_id bigint NOT NULL,
     lane smallint NOT NULL,
@@ -112,7 +112,7 @@ CREATE TABLE robots (
 );
 CREATE SEQUENCE robots_versions;
 
--- Visits to a moved robots.txt: made at host_id, owed to a lane of (perhaps) another host.
+-- Requests for a robots.txt that has moved: sent to host_id, for a lane of a host that may be another.
 CREATE TABLE errands (
     host_id bigint NOT NULL,
     for_host_id bigint NOT NULL,
@@ -121,7 +121,7 @@ CREATE TABLE errands (
     PRIMARY KEY (host_id, for_host_id, for_lane)
 );
 
--- Patterns of addresses that visits have told something about; from their yield endless series are known.
+-- URL templates of visited pages; those that yield little reveal crawler traps.
 CREATE TABLE templates (
     host_id bigint NOT NULL,
     id bigint NOT NULL,
@@ -133,7 +133,7 @@ CREATE TABLE templates (
     PRIMARY KEY (host_id, id)
 );
 
--- The catalogue: which capture lies where in the archives of the crawlers.
+-- The catalogue: the place of each capture in the archives of the crawlers.
 CREATE TABLE volumes (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name text NOT NULL UNIQUE

@@ -1,4 +1,4 @@
--- What is remembered of pages that come again: MessagePack of values.past.Past.
+-- What is remembered about pages that are revisited: values.past.Past as MessagePack.
 CREATE TABLE revisits (
     host_id bigint NOT NULL,
     id bigint NOT NULL,
@@ -6,5 +6,5 @@ CREATE TABLE revisits (
     PRIMARY KEY (host_id, id)
 );
 
--- When the capture was made that holds the body; NULL: it has its own.
+-- The instant of the capture that holds the body; NULL: this one does.
 ALTER TABLE captures ADD COLUMN refers_at bigint;

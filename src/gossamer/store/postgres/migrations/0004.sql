@@ -1,3 +1,3 @@
--- The encoding that a page was read in, and what told it (values.capture.CHARSET_FROM); empty where no text was read.
+-- The encoding a page was decoded with, and its source (values.capture.CHARSET_FROM); empty if no text was read.
 ALTER TABLE captures ADD COLUMN charset text NOT NULL DEFAULT '';
 ALTER TABLE captures ADD COLUMN charset_from text NOT NULL DEFAULT '';

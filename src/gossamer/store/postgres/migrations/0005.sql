@@ -1,4 +1,4 @@
--- Pages that can no longer be found, though a capture of them is kept: they are gone, or ask not to be indexed now.
+-- Pages that can no longer be found although a capture is kept: they are gone, or now refuse indexing.
 CREATE TABLE withdrawn (
     host_id bigint NOT NULL,
     url_id bigint NOT NULL,

@@ -1,7 +1,7 @@
--- What a collection has beside its frontier, as state.db has it, and what its readers look for. Each directory that
--- takes part has archive volumes of its own, under its name (the parameter gossamer.owner of its connections).
+-- What a collection stores apart from its frontier, as in state.db, and indexes for its readers. Each participating
+-- directory has archive volumes of its own, under its name (the parameter gossamer.owner of its connections).
 
--- Texts are ordered by their bytes, as in SQLite.
+-- Text is compared byte by byte, as in SQLite.
 ALTER TABLE hosts ALTER COLUMN name TYPE text COLLATE "C";
 ALTER TABLE addresses ALTER COLUMN url TYPE text COLLATE "C";
 ALTER TABLE templates ALTER COLUMN template TYPE text COLLATE "C";
@@ -16,7 +16,7 @@ ALTER TABLE volumes ADD COLUMN owner text NOT NULL DEFAULT coalesce(current_sett
 ALTER TABLE volumes DROP CONSTRAINT volumes_name_key;
 ALTER TABLE volumes ADD UNIQUE (owner, name);
 
--- The name `tallies` is that of their sums, for readers.
+-- For readers, the view `tallies` has the sums.
 ALTER TABLE tallies RENAME TO tally_slots;
 
 -- Where the crawl starts, and how far it goes from each start.
@@ -24,18 +24,18 @@ CREATE TABLE seeds (
     url text COLLATE "C" PRIMARY KEY,
     reach text NOT NULL
 );
--- Options that crawls were given as flags.
+-- Options that were given to crawls as flags.
 CREATE TABLE options (
     name text COLLATE "C" PRIMARY KEY,
     value text NOT NULL,                        -- JSON
     given_at bigint NOT NULL
 );
--- What refusals were last judged by: a digest for each option, file or list that can refuse a URL.
+-- What refusals were last decided by: a digest of each option, file or list that can refuse a URL.
 CREATE TABLE judged_by (
     name text PRIMARY KEY,
     digest text NOT NULL
 );
--- What was to be forgotten, so that nothing brings it back.
+-- URLs and hosts that the user had erased, so that nothing adds them again.
 CREATE TABLE forgotten (
     name text COLLATE "C" PRIMARY KEY,
     is_host boolean NOT NULL,
@@ -55,7 +55,7 @@ CREATE TABLE damage (
 );
 CREATE INDEX damage_by_capture ON damage (capture_id) WHERE capture_id IS NOT NULL;
 
--- Reason codes by number, as in state.db (frontier.rows.REASON_CODES); readers list ends by it.
+-- Numbers of reasons, as in state.db (frontier.rows.REASON_CODES); readers list results by them.
 CREATE FUNCTION reason_code(reason text) RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 SELECT CASE reason
     WHEN 'fetched' THEN 1 WHEN 'unchanged' THEN 2 WHEN 'moved' THEN 3 WHEN 'gone' THEN 4 WHEN 'soft-404' THEN 5

@@ -1,18 +1,18 @@
 -- The first schema of state.db. Instants are microseconds since 1970 (UTC); ids are xxh3-64 as signed integers.
 
--- Small facts about this database: 'clean' (whether the last writer stopped in order), 'latest_at'.
+-- Numbers about this database: 'clean' (whether the last writer stopped cleanly), 'latest_at'.
 CREATE TABLE meta (
     name TEXT PRIMARY KEY,
     number INTEGER NOT NULL
 ) WITHOUT ROWID;
 
--- Counters kept by the transactions that change what they count, so that nobody counts rows.
+-- Counters, updated in the transactions that change what they count, so that no query counts rows.
 CREATE TABLE tallies (
     name TEXT PRIMARY KEY,
     number INTEGER NOT NULL
 ) WITHOUT ROWID;
 
--- The catalogue: which capture lies where in the archive.
+-- The catalogue: the place of each capture in the archive.
 CREATE TABLE volumes (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE
@@ -38,25 +38,25 @@ CREATE TABLE captures (
 
 CREATE INDEX captures_by_place ON captures (volume_id, number);
 
--- What politeness is owed to. The id of a host whose hash is taken is the next free one.
+-- The unit of politeness. A host whose hash is already taken gets the next free id.
 CREATE TABLE hosts (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL,
-    lanes INTEGER NOT NULL DEFAULT 0,       -- bit 0: http addresses have been met here; bit 1: https
+    lanes INTEGER NOT NULL DEFAULT 0,       -- bit 0: it has known http URLs; bit 1: https
     queued INTEGER NOT NULL DEFAULT 0,      -- rows of queue and errands at this host, the leased one included
     errands INTEGER NOT NULL DEFAULT 0,     -- rows of errands at this host
-    leased INTEGER NOT NULL DEFAULT 0,      -- 1 while a visit to it is out
-    next_at INTEGER NOT NULL DEFAULT 0,     -- not touched before
-    ready_at INTEGER,                       -- when take may find something here; NULL: leased, or nothing to find
-    later_at INTEGER,                       -- the earliest row of queue that is not due yet, or before it
-    gap INTEGER NOT NULL DEFAULT 0,         -- the gap last promised, in microseconds
-    crawl_delay_s REAL,                     -- what its robots.txt files ask for, the largest
-    troubles INTEGER NOT NULL DEFAULT 0     -- visits in a row that it failed
+    leased INTEGER NOT NULL DEFAULT 0,      -- 1 while a visit to it is leased
+    next_at INTEGER NOT NULL DEFAULT 0,     -- no request before this instant
+    ready_at INTEGER,                       -- when `take` may find a URL here; NULL: leased, or none waits
+    later_at INTEGER,                       -- the earliest time in queue that is not due yet, or earlier
+    gap INTEGER NOT NULL DEFAULT 0,         -- the current minimum gap, in microseconds
+    crawl_delay_s REAL,                     -- the largest of its robots.txt files
+    troubles INTEGER NOT NULL DEFAULT 0     -- failed visits in a row
 );
 
 CREATE INDEX hosts_ready ON hosts (ready_at) WHERE ready_at IS NOT NULL;
 
--- Every address met and let in. One of a pair with the same hash has the next free id.
+-- Every URL that was accepted. If two have the same hash, the second gets the next free id.
 CREATE TABLE addresses (
     host_id INTEGER NOT NULL,
     id INTEGER NOT NULL,
@@ -69,12 +69,12 @@ CREATE TABLE addresses (
     reason TEXT,                            -- of the last visit
     detail TEXT,
     settled_at INTEGER,
-    due_at INTEGER,                         -- set by a visit that is to be repeated
+    due_at INTEGER,                         -- if it is to be visited again: when
     is_queued INTEGER NOT NULL DEFAULT 1,
     PRIMARY KEY (host_id, id)
 ) WITHOUT ROWID;
 
--- What is still to be visited. A lane is one origin of a host: 0 is http, 1 is https.
+-- URLs that wait for a visit. A lane is one origin of a host: 0 is http, 1 is https.
 CREATE TABLE queue (
     host_id INTEGER NOT NULL,
     lane INTEGER NOT NULL,
@@ -85,14 +85,14 @@ CREATE TABLE queue (
     PRIMARY KEY (host_id, lane, later_at, priority, sequence)
 ) WITHOUT ROWID;
 
--- Offers in the order they came, many a row, until they are merged into addresses and queue.
+-- Offers in the order they were made, many per row, until they are merged into addresses and queue.
 CREATE TABLE journal (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     amount INTEGER NOT NULL,
     offers BLOB NOT NULL
 );
 
--- What each origin's robots.txt said.
+-- The robots.txt of each origin.
 CREATE TABLE robots (
     host_id INTEGER NOT NULL,
     lane INTEGER NOT NULL,
@@ -101,7 +101,7 @@ CREATE TABLE robots (
     PRIMARY KEY (host_id, lane)
 ) WITHOUT ROWID;
 
--- Visits to a moved robots.txt: made at host_id, owed to a lane of (perhaps) another host.
+-- Requests for a robots.txt that has moved: sent to host_id, for a lane of a host that may be another.
 CREATE TABLE errands (
     host_id INTEGER NOT NULL,
     for_host_id INTEGER NOT NULL,

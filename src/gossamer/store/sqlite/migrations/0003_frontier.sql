@@ -1,5 +1,5 @@
--- The frontier for many addresses: small host ids, texts without their host, ends apart, bands and back queues, the
--- politeness ledger, quarantine. Addresses keep their ids; what waits keeps its order.
+-- The frontier for many URLs: small host ids, URLs without their host, results in a table of their own, bands and back
+-- queues, the politeness ledger, quarantine. URLs keep their ids, and the queue its order.
 
 ALTER TABLE hosts RENAME TO old_hosts;
 ALTER TABLE addresses RENAME TO old_addresses;
@@ -9,33 +9,33 @@ ALTER TABLE robots RENAME TO old_robots;
 ALTER TABLE errands RENAME TO old_errands;
 DROP INDEX hosts_ready;
 
--- What politeness is owed to. Ids are small and given in order. Durations are microseconds, except crawl_delay_s.
+-- The unit of politeness. Ids are small and assigned in order. Durations are microseconds, except crawl_delay_s.
 CREATE TABLE hosts (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,
-    lanes INTEGER NOT NULL DEFAULT 0,       -- bit 0: http addresses have been met here; bit 1: https
-    queued INTEGER NOT NULL DEFAULT 0,      -- rows of queue (not those held) and errands here, the leased one included
+    lanes INTEGER NOT NULL DEFAULT 0,       -- bit 0: it has known http URLs; bit 1: https
+    queued INTEGER NOT NULL DEFAULT 0,      -- rows of queue (not quarantined) and errands, the leased one included
     errands INTEGER NOT NULL DEFAULT 0,     -- rows of errands at this host
-    leased INTEGER NOT NULL DEFAULT 0,      -- 1 while a visit to it is out
+    leased INTEGER NOT NULL DEFAULT 0,      -- 1 while a visit to it is leased
     in_back INTEGER NOT NULL DEFAULT 0,     -- 1 while it has a back queue, in the crawler's memory
-    band INTEGER NOT NULL DEFAULT 0,        -- which front queue it stands in: 0 is served most, 7 is over budget
-    next_at INTEGER NOT NULL DEFAULT 0,     -- not touched before
+    band INTEGER NOT NULL DEFAULT 0,        -- its front queue: 0 is served most often, 7 is over budget
+    next_at INTEGER NOT NULL DEFAULT 0,     -- no request before this instant
     ready_at INTEGER,                       -- when it may leave its front queue; NULL: it is in none
-    later_at INTEGER,                       -- the earliest row of queue that is not due yet, or before it
-    gap INTEGER NOT NULL DEFAULT 0,         -- the gap last promised
-    crawl_delay_s REAL,                     -- what its robots.txt files ask for, the largest
-    troubles INTEGER NOT NULL DEFAULT 0,    -- failed visits not yet forgiven: how far it is backed off
+    later_at INTEGER,                       -- the earliest time in queue that is not due yet, or earlier
+    gap INTEGER NOT NULL DEFAULT 0,         -- the current minimum gap
+    crawl_delay_s REAL,                     -- the largest of its robots.txt files
+    troubles INTEGER NOT NULL DEFAULT 0,    -- failed visits, halved by successes: how far it is backed off
     failing INTEGER NOT NULL DEFAULT 0,     -- visits in a row that found it down
-    failing_since INTEGER,                  -- the first of them
-    retired_at INTEGER,                     -- nothing is handed out here since
+    failing_since INTEGER,                  -- when the first of them was
+    retired_at INTEGER,                     -- no visit is leased since
     retired_why TEXT,
-    visits INTEGER NOT NULL DEFAULT 0,      -- the ledger: visits made,
-    left_at INTEGER,                        -- when the last one was over,
-    least_gap INTEGER,                      -- the shortest rest it had between two,
-    rests INTEGER NOT NULL DEFAULT 0,       -- how many rests that were,
-    rested INTEGER NOT NULL DEFAULT 0,      -- all of them together,
-    broken INTEGER NOT NULL DEFAULT 0,      -- visits that began before the promised instant
-    spent INTEGER NOT NULL DEFAULT 0,       -- how long its answers took in all
+    visits INTEGER NOT NULL DEFAULT 0,      -- the ledger: visits that sent a request,
+    left_at INTEGER,                        -- when the last of them ended,
+    least_gap INTEGER,                      -- the shortest gap between two,
+    rests INTEGER NOT NULL DEFAULT 0,       -- the number of gaps,
+    rested INTEGER NOT NULL DEFAULT 0,      -- the sum of all gaps,
+    broken INTEGER NOT NULL DEFAULT 0,      -- and how many were shorter than the minimum
+    spent INTEGER NOT NULL DEFAULT 0,       -- how long its responses took in all
     linked_from INTEGER NOT NULL DEFAULT 0, -- a linear counter of the other hosts that link here (63 bits)
     held INTEGER NOT NULL DEFAULT 0         -- rows of queue that are held in quarantine
 );
@@ -50,16 +50,16 @@ CREATE TEMP TABLE ids AS
 SELECT old.id AS old_id, new.id AS new_id, old.name AS name FROM old_hosts old JOIN main.hosts new ON new.name = old.name;
 CREATE INDEX temp.ids_old ON ids (old_id);
 
--- Every address met and let in, under 64 bits of the hash of its identity; one of a pair with the same hash has the
--- next free id. Rows are small because there are many.
+-- Every URL that was accepted; its id is 64 bits of the hash of its identity. If two have the same hash, the second
+-- gets the next free id. Rows are small because there are many.
 CREATE TABLE addresses (
     host_id INTEGER NOT NULL,
     id INTEGER NOT NULL,
     lane INTEGER NOT NULL,                  -- 0: http, 1: https
-    text TEXT NOT NULL,                     -- what follows the host's first slash
+    text TEXT NOT NULL,                     -- what follows the first slash after the host
     how INTEGER NOT NULL,                   -- 0 seed, 1 link, 2 redirect, 3 sitemap, 4 feed, 5 robots, 6 map
-    source_host_id INTEGER,                 -- the host it was first met on, when that is another one
-    source_id INTEGER,                      -- the address it was first met on
+    source_host_id INTEGER,                 -- the host it was first found on, if another
+    source_id INTEGER,                      -- the URL it was first found on
     depth INTEGER NOT NULL,
     hops INTEGER NOT NULL,
     PRIMARY KEY (host_id, id)
@@ -72,14 +72,14 @@ SELECT new_id, id, url LIKE 'https:%', substr(url, CASE WHEN url LIKE 'https:%' 
     source_id, depth, hops
 FROM old_addresses JOIN ids ON old_id = host_id ORDER BY new_id, id;
 
--- How the last visit to an address ended; only of those that were visited, or given up.
+-- How the last visit to a URL ended; only for URLs that were visited or given up.
 CREATE TABLE ends (
     host_id INTEGER NOT NULL,
     id INTEGER NOT NULL,
     reason INTEGER NOT NULL,
     failures INTEGER NOT NULL,
     settled_at INTEGER NOT NULL,
-    due_at INTEGER,                         -- set by a visit that is to be repeated
+    due_at INTEGER,                         -- if it is to be visited again: when
     detail TEXT,
     PRIMARY KEY (host_id, id)
 ) WITHOUT ROWID;
@@ -97,7 +97,7 @@ SELECT new_id, id,
     failures, coalesce(settled_at, 0), due_at, detail
 FROM old_addresses JOIN ids ON old_id = host_id WHERE reason IS NOT NULL ORDER BY new_id, id;
 
--- What is still to be visited. A lane is one origin of a host: 0 is http, 1 is https; 2 and 3 are the same, held in
+-- URLs that wait for a visit. A lane is one origin of a host: 0 is http, 1 is https; 2 and 3 are the same for URLs in
 -- quarantine.
 CREATE TABLE queue (
     host_id INTEGER NOT NULL,
@@ -115,8 +115,8 @@ FROM old_queue JOIN ids ON old_id = host_id;
 
 INSERT INTO meta (name, number) SELECT 'sequence', count(*) + 1 FROM queue;
 
--- Offers in the order they came, many a row, until they are merged into addresses and queue, or laid on heaps.
--- MessagePack: an array of pages, each [host id, id, offers], of which one [nil, nil, ...] stands for any page.
+-- Offers in the order they were made, many per row, until they are merged into addresses and queue, or moved to heaps.
+-- MessagePack: an array of pages, each [host id, id, offers]; [nil, nil, ...] means that the page is unknown.
 CREATE TABLE journal (
     id INTEGER PRIMARY KEY,
     amount INTEGER NOT NULL,                -- of the offers that may be new
@@ -125,7 +125,7 @@ CREATE TABLE journal (
 
 INSERT INTO journal (id, amount, offers) SELECT id, amount, CAST(x'9193c0c0' || offers AS BLOB) FROM old_journal;
 
--- Offers sorted by bucket, many a row and compressed, until the bucket is worth merging.
+-- Offers sorted by bucket, many per row and compressed, until merging the bucket is worthwhile.
 CREATE TABLE heaps (
     id INTEGER PRIMARY KEY,
     bucket INTEGER NOT NULL,
@@ -135,7 +135,7 @@ CREATE TABLE heaps (
 
 CREATE INDEX heaps_by_bucket ON heaps (bucket);
 
--- A bucket is a run of host ids: how many addresses are known there, and how many offers wait on its heap.
+-- A bucket is a range of host ids: how many URLs are known in it, and how many offers wait in its heap.
 CREATE TABLE buckets (
     id INTEGER PRIMARY KEY,
     known INTEGER NOT NULL DEFAULT 0,
@@ -144,7 +144,7 @@ CREATE TABLE buckets (
 
 INSERT INTO buckets (id, known) SELECT host_id >> 10, count(*) FROM addresses GROUP BY 1;
 
--- What addresses of one pattern have brought.
+-- What the URLs of each template have yielded.
 CREATE TABLE templates (
     host_id INTEGER NOT NULL,
     id INTEGER NOT NULL,                    -- the hash of the template's text
@@ -158,7 +158,7 @@ CREATE TABLE templates (
 
 CREATE INDEX templates_quarantined ON templates (host_id) WHERE quarantined_at IS NOT NULL;
 
--- What each origin's robots.txt said.
+-- The robots.txt of each origin.
 CREATE TABLE robots (
     host_id INTEGER NOT NULL,
     lane INTEGER NOT NULL,
@@ -170,7 +170,7 @@ CREATE TABLE robots (
 INSERT INTO robots (host_id, lane, expires_at, entry)
 SELECT new_id, lane, expires_at, entry FROM old_robots JOIN ids ON old_id = host_id;
 
--- Visits to a moved robots.txt: made at host_id, owed to a lane of (perhaps) another host.
+-- Requests for a robots.txt that has moved: sent to host_id, for a lane of a host that may be another.
 CREATE TABLE errands (
     host_id INTEGER NOT NULL,
     for_host_id INTEGER NOT NULL,

@@ -1,3 +1,3 @@
--- The newest visits first, of all kinds or of some: one index for both, since the kinds are few. Ends come in the order
--- of time, so it grows at a few places only.
+-- Lists the newest visits, with any reason or some: one index serves both, since there are few reasons. Visits end in
+-- the order of time, so it grows in few places only.
 CREATE INDEX ends_by_time ON ends (reason, settled_at, host_id, id);

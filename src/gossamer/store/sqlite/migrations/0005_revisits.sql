@@ -1,5 +1,5 @@
--- What is remembered of pages that come again: MessagePack of values.past.Past. Only of pages that were fetched in a
--- crawl that comes back to them.
+-- What is remembered about pages that are revisited: values.past.Past as MessagePack. Only for pages fetched in a crawl
+-- with revisits.
 CREATE TABLE revisits (
     host_id INTEGER NOT NULL,
     id INTEGER NOT NULL,
@@ -7,5 +7,5 @@ CREATE TABLE revisits (
     PRIMARY KEY (host_id, id)
 ) WITHOUT ROWID;
 
--- When the capture was made that holds the body; NULL: it has its own. Not NULL for WARC revisit records.
+-- The instant of the capture that holds the body; NULL: this one does. Never NULL for WARC revisit records.
 ALTER TABLE captures ADD COLUMN refers_at INTEGER;

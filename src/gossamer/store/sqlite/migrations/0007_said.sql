@@ -1,4 +1,4 @@
--- What sitemaps and feeds say of the changes of pages; only of those they say something of, in a crawl that comes back.
+-- What sitemaps and feeds say about the changes of pages, in a crawl with revisits; no row if they say nothing.
 CREATE TABLE said (
     host_id INTEGER NOT NULL,
     id INTEGER NOT NULL,

@@ -1,11 +1,11 @@
--- Records that `gossamer verify` found damaged. Where the catalogue knows the record, it says of which URL it is.
+-- Records that `gossamer verify` found damaged. If the catalogue knows the record, it has its URL.
 CREATE TABLE damage (
     volume TEXT NOT NULL,
     number INTEGER NOT NULL,
     capture_id INTEGER,                     -- NULL: the catalogue knows no capture there
     why TEXT NOT NULL,
     found_at INTEGER NOT NULL,
-    acknowledged_at INTEGER,                -- a person has accepted the loss
+    acknowledged_at INTEGER,                -- when a user accepted the loss
     PRIMARY KEY (volume, number)
 ) WITHOUT ROWID;
 

@@ -8,14 +8,14 @@ CREATE TABLE failures (
     PRIMARY KEY (host_id, id, at)
 ) WITHOUT ROWID;
 
--- Options that crawls of this collection were given as flags. They apply to later crawls until they are unset.
+-- Options that were given to crawls of this collection as flags. They apply to later crawls until they are unset.
 CREATE TABLE options (
     name TEXT PRIMARY KEY,                  -- as in gossamer.toml: 'crawl.max_depth'
     value TEXT NOT NULL,                    -- JSON
     given_at INTEGER NOT NULL
 ) WITHOUT ROWID;
 
--- What refusals were last judged by: a digest for each option, file or list that can refuse a URL.
+-- What refusals were last decided by: a digest of each option, file or list that can refuse a URL.
 CREATE TABLE judged_by (
     name TEXT PRIMARY KEY,
     digest TEXT NOT NULL

@@ -1,4 +1,4 @@
--- Captures that no reader could read, within its limits or at all: `gossamer rebuild` reads them again.
+-- Captures that a reader could not read within its limits, or at all: `gossamer rebuild` reads them again.
 ALTER TABLE captures ADD COLUMN is_unread INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX captures_unread ON captures (volume_id, number) WHERE is_unread;
 
