@@ -1,9 +1,9 @@
-"""A collection of any size, without a crawl: pages of coined words with types, properties, things, links and facts.
+"""A collection of any size, without a crawl: pages of invented words with types, properties, entities, links and facts.
 
     python -m bench.collection --pages 100000 DIR
 
-Words are Zipf-distributed, 600 to a page on average; 30 facts a page, so 100,000 pages hold three million quads. The
-pages go straight to the views, the facts by a second process. The same number gives the same page.
+Words are Zipf-distributed, 600 per page on average; with 30 facts per page, 100,000 pages hold three million quads. The
+pages are written directly to the views, the facts by a second process. The same number gives the same page.
 """
 
 import argparse
@@ -49,13 +49,13 @@ AT_ONCE = 500
 COMMIT_EVERY = 5_000
 
 
-class Writing:
-    """Makes pages, and questions from their own words: what is frequent is asked for often."""
+class PageMaker:
+    """Makes pages, and queries from the same words, in which frequent words are frequent too."""
 
     def __init__(self) -> None:
         draw = random.Random(1)
-        coined = dict.fromkeys("".join(draw.choices(SYLLABLES, k=draw.randint(2, 5))) for _ in range(2 * WORDS))
-        self.words = list(coined)[:WORDS]
+        invented = dict.fromkeys("".join(draw.choices(SYLLABLES, k=draw.randint(2, 5))) for _ in range(2 * WORDS))
+        self.words = list(invented)[:WORDS]
         self.weights = list(accumulate(1 / (rank + 3) for rank in range(len(self.words))))
 
     def some(self, draw: random.Random, count: int) -> list[str]:
@@ -68,7 +68,7 @@ class Writing:
         words = self.some(draw, draw.randint(100, 1100))
         title = " ".join(self.some(draw, 5))
         kinds = tuple(SCHEMA + kind for kind in draw.sample(TYPES, draw.randint(1, 3)))
-        things = tuple(NamedEntity(f"http://{host}/#{n}", " ".join(self.some(draw, 2)), kinds[:1]) for n in range(3))
+        entities = tuple(NamedEntity(f"http://{host}/#{n}", " ".join(self.some(draw, 2)), kinds[:1]) for n in range(3))
         inside = [Link(Url(f"http://{host}/p/{draw.randrange(1000)}"), " ".join(words[n : n + 3])) for n in range(20)]
         across = [Link(Url(f"http://h{n}.speed.test/p/{number}"), " ".join(words[-n - 3 :][:3])) for n in range(2)]
         page = Page(
@@ -84,9 +84,9 @@ class Writing:
             exact=number.to_bytes(32, "little"),
         )
         properties = tuple(draw.sample(PROPERTIES, 5))
-        return Reading(number, fetched_at(number), page, b"", FACTS, kinds, ("json-ld",), (), b"", properties, things)
+        return Reading(number, fetched_at(number), page, b"", FACTS, kinds, ("json-ld",), (), b"", properties, entities)
 
-    def question(self, draw: random.Random) -> str:
+    def query(self, draw: random.Random) -> str:
         words = [draw.choice(self.words[: 2_000 if draw.random() < 0.7 else WORDS]) for _ in range(draw.randint(1, 3))]
         extra = draw.random()
         if extra < 0.2:
@@ -97,8 +97,8 @@ class Writing:
             words[0] = f"{words[0][:4]}*"
         return " ".join(words)
 
-    def beginning(self, draw: random.Random) -> str:
-        """What a person has typed of a word."""
+    def prefix(self, draw: random.Random) -> str:
+        """The first letters of a word, as someone has typed them."""
         return self.some(draw, 1)[0][: draw.randint(2, 5)]
 
 
@@ -111,24 +111,24 @@ def fetched_at(number: int) -> int:
 
 
 def facts(number: int) -> PageFacts:
-    """Of one thing on the page, which other pages name too."""
+    """About one entity of the page, which other pages mention too."""
     url, draw = address(number), random.Random(-number - 1)
-    thing = f"http://{url.hostname}/#{draw.randrange(3)}"
-    lines = [f"<{thing}> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <{SCHEMA}{draw.choice(TYPES)}> ."]
+    entity = f"http://{url.hostname}/#{draw.randrange(3)}"
+    lines = [f"<{entity}> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <{SCHEMA}{draw.choice(TYPES)}> ."]
     for each in range(1, FACTS):
-        said = f"<{url.text}#{each}>" if each % 3 == 0 else f'"{draw.randrange(1_000_000)}"'
-        lines.append(f"<{thing}> <{draw.choice(PROPERTIES)}> {said} .")
+        value = f"<{url.text}#{each}>" if each % 3 == 0 else f'"{draw.randrange(1_000_000)}"'
+        lines.append(f"<{entity}> <{draw.choice(PROPERTIES)}> {value} .")
     return PageFacts(url, "\n".join(lines).encode(), number, fetched_at(number))
 
 
 def build(root: Path, pages: int, has_facts: bool = True) -> None:
-    """REQUIRES: there is nothing in `root`. The views have no position: a crawl of the same directory follows on."""
+    """REQUIRES: `root` is empty or missing. The views have no position: a crawl can continue in the same directory."""
     root.mkdir(parents=True, exist_ok=True)
     directory, began = Directory(root), time.perf_counter()
     asyncio.run(make_state(directory))
-    beside = [subprocess.Popen(command_for("facts", root, pages))] if has_facts else []
+    children = [subprocess.Popen(command_for("facts", root, pages))] if has_facts else []
     build_words(directory, pages)
-    if any(child.wait() for child in beside):
+    if any(child.wait() for child in children):
         sys.exit("the facts could not be built")
     print(f"{pages:,} pages built in {time.perf_counter() - began:.0f} s", flush=True)
 
@@ -143,13 +143,13 @@ async def make_state(directory: Directory) -> None:
 
 
 def build_words(directory: Directory, pages: int) -> None:
-    writing = Writing()
+    maker = PageMaker()
     index = IndexWriter(directory.index, DiskFiles(), silent)
     links = LinksWriter(directory.links, DiskFiles(), silent)
     index.open()
     links.open()
     for start, numbers in groups(pages, AT_ONCE):
-        readings = [writing.reading(number) for number in numbers]
+        readings = [maker.reading(number) for number in numbers]
         index.replace(readings)
         links.replace(readings)
         if start % COMMIT_EVERY == 0:
@@ -180,11 +180,11 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=100_000)
     parser.add_argument("--part", choices=["all", "facts"], default="all", help=argparse.SUPPRESS)
     parser.add_argument("root", type=Path)
-    asked = parser.parse_args()
-    if asked.part == "facts":
-        build_facts(Directory(asked.root), asked.pages)
+    given = parser.parse_args()
+    if given.part == "facts":
+        build_facts(Directory(given.root), given.pages)
     else:
-        build(asked.root, asked.pages)
+        build(given.root, given.pages)
 
 
 if __name__ == "__main__":

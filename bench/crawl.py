@@ -1,4 +1,4 @@
-"""Pages per CPU-second: Gossamer with everything on, beside Scrapy that only follows links, over the same web.
+"""Pages per CPU-second on the same web: Gossamer with everything on, compared with Scrapy that only follows links.
 
     python -m bench.crawl --pages 100000 --hosts 120
 
@@ -6,10 +6,10 @@ Both crawl the benchmark web from nginx on loopback with no delay. CPU is that o
 nginx's is not counted. It fails unless both fetched the same pages and Gossamer's facts equal the manifest. The last
 line is `ratio N`.
 
-Each crawler has one CPU with all its processes, and nginx the others: where two CPUs are threads of one core, a second
-busy process makes every CPU-second of the first worth a third less, and only one of the two crawlers has a second
-process. `--all-cpus` lets them run where they like. `--rounds 3` lets them take turns: on a shared host the speed of
-the machine changes from minute to minute, and both should have their part of each.
+Each crawler runs on one CPU with all its processes, and nginx on the others: where two CPUs are threads of one core,
+a second busy process makes every CPU-second of the first worth a third less, and only one of the two crawlers has a
+second process. `--all-cpus` lets them use every CPU. `--rounds 3` alternates between them: on a shared host the speed
+of the machine changes from minute to minute, which should affect both alike.
 """
 
 import argparse
@@ -40,7 +40,7 @@ OUT = Path(__file__).parent / "out"
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """The web's pages under one scheme."""
+    """The URLs of the benchmark web under one scheme."""
 
     manifest: BenchManifest
     scheme: str
@@ -68,7 +68,7 @@ def the_web(size: Size) -> tuple[Path, BenchManifest]:
 
 
 def gossamer(addresses: Addresses, served: Serving, work: Path, cpu: int | None) -> tuple[Measured, dict[str, object]]:
-    """Crawl, then check what it holds against the manifest; the checks are not measured."""
+    """Crawl, then compare the collection with the manifest; the checks are not measured."""
     directory = Directory(work / f"gossamer-{addresses.scheme}")
     shutil.rmtree(directory.root, ignore_errors=True)
     seeds = work / "seeds.txt"
@@ -79,9 +79,9 @@ def gossamer(addresses: Addresses, served: Serving, work: Path, cpu: int | None)
     measured = run("bench.gossamer_side", arguments, cpu)
     if measured.exit_code:
         sys.exit(f"gossamer ended with exit code {measured.exit_code}")
-    told: dict[str, object] = json.loads(measured.output.splitlines()[-1])
+    report: dict[str, object] = json.loads(measured.output.splitlines()[-1])
     check(directory, addresses)
-    return measured, told
+    return measured, report
 
 
 def check(directory: Directory, addresses: Addresses) -> None:
@@ -104,9 +104,9 @@ def check(directory: Directory, addresses: Addresses) -> None:
 def scrapy(addresses: Addresses, work: Path, cpu: int | None) -> Measured:
     arguments = ["--seeds", str(work / "seeds.txt"), "--domain", DOMAIN]
     measured = run("bench.scrapy_side", arguments, cpu)
-    told = json.loads(measured.output.splitlines()[-1])
-    if told["digest"] != digest(addresses.all()):
-        sys.exit(f"scrapy fetched {told['pages']:,} pages, and not those of the manifest: no comparison")
+    report = json.loads(measured.output.splitlines()[-1])
+    if report["digest"] != digest(addresses.all()):
+        sys.exit(f"scrapy fetched {report['pages']:,} pages, and not those of the manifest: no comparison")
     return measured
 
 
@@ -128,15 +128,15 @@ def parts(measured: Measured) -> str:
 
 
 def main() -> None:
-    asked = argparse.ArgumentParser()
-    asked.add_argument("--pages", type=int, default=100_000)
-    asked.add_argument("--hosts", type=int, default=120)
-    asked.add_argument("--seed", type=int, default=1)
-    asked.add_argument("--without-tls", action="store_true", help="leave out the second run over TLS")
-    asked.add_argument("--without-scrapy", action="store_true", help="only us, to see where the time goes; no ratio")
-    asked.add_argument("--all-cpus", action="store_true", help="do not keep each crawler to one CPU")
-    asked.add_argument("--rounds", type=int, default=1, help="so many turns of each, one after the other")
-    given = asked.parse_args()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--pages", type=int, default=100_000)
+    parser.add_argument("--hosts", type=int, default=120)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--without-tls", action="store_true", help="leave out the second run over TLS")
+    parser.add_argument("--without-scrapy", action="store_true", help="to see where our time goes; no ratio")
+    parser.add_argument("--all-cpus", action="store_true", help="do not limit each crawler to one CPU")
+    parser.add_argument("--rounds", type=int, default=1, help="crawls by each, in turns")
+    given = parser.parse_args()
     root, manifest = the_web(Size(given.hosts, given.pages, given.seed))
     work = OUT / "work"
     work.mkdir(parents=True, exist_ok=True)
@@ -164,12 +164,12 @@ def main() -> None:
 
 
 def the_cpu() -> int | None:
-    """The crawlers' own; this process and nginx keep to the others. None where there is only one."""
-    ours = sorted(os.sched_getaffinity(0))
-    if len(ours) == 1:
+    """The CPU of the crawlers; this process and nginx use the others. None if there is only one."""
+    allowed = sorted(os.sched_getaffinity(0))
+    if len(allowed) == 1:
         return None
-    os.sched_setaffinity(0, set(ours[1:]))
-    return ours[0]
+    os.sched_setaffinity(0, set(allowed[1:]))
+    return allowed[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ class Turns:
 
 
 def compare(addresses: Addresses, root: Path, work: Path, tls_names: Sequence[str], turns: Turns) -> float | None:
-    """The ratio over all rounds together: their CPU-seconds in all, over ours in all."""
+    """The ratio over all rounds: Scrapy's CPU-seconds divided by ours."""
     ours, theirs = 0.0, 0.0
     with serving(root, work / "nginx", PORT, tls_names=tls_names) as served:
         for _ in range(turns.rounds):
@@ -190,9 +190,9 @@ def compare(addresses: Addresses, root: Path, work: Path, tls_names: Sequence[st
 
 
 def our_turn(addresses: Addresses, served: Serving, work: Path, cpu: int | None) -> float:
-    measured, told = gossamer(addresses, served, work, cpu)
+    measured, report = gossamer(addresses, served, work, cpu)
     row(f"gossamer, {addresses.scheme}", measured, addresses.manifest.pages)
-    behind = f"words behind by {told['worst_lag_s']:.1f} s at worst, facts by {told['worst_facts_lag_s']:.1f} s"
+    behind = f"words behind by {report['worst_lag_s']:.1f} s at worst, facts by {report['worst_facts_lag_s']:.1f} s"
     print(f"  by part: {parts(measured)}; {behind}", flush=True)
     return measured.cpu_s
 

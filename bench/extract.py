@@ -1,10 +1,10 @@
-"""Extraction beside its peers: the same pages, one run, CPU time, the same facts.
+"""Extraction compared with other extractors: the same pages, one run, CPU time, the same facts.
 
     python -m bench.extract --real ../shared/corpus/structured-pages
 
-RDFa alone beside pyRdfa3 on real and on dense pages, all syntaxes beside extruct's on real pages. Each side takes bytes
-and gives what its user wants: N-Triples from pyRdfa3 and from us, JSON text from extruct, which knows no triples (to
-make it some would cost it more). Turns are interleaved, and the best of each counts. It fails when a target is missed,
+RDFa alone is compared with pyRdfa3 on real and on dense pages, all syntaxes with extruct on real pages. Each side takes
+bytes and returns what its user wants: N-Triples from pyRdfa3 and from us, JSON text from extruct, which has no triples
+(converting would cost it more). Turns are interleaved, and the best of each counts. It fails when a target is missed,
 or when RDFa facts differ from pyRdfa3's without a reason listed here. The last lines are `ratio NAME N`.
 """
 
@@ -41,7 +41,7 @@ from gossamer.values.url import Url, url_of
 CORPUS = Path(__file__).parents[2] / "shared" / "corpus" / "structured-pages"
 TARGETS = {"rdfa-real": 20.0, "rdfa-dense": 10.0, "all-real": 50.0}
 SHORTEST_TURN_S = 0.4
-"""CPU seconds; quick sides go over the pages several times."""
+"""CPU seconds; fast sides process the pages several times."""
 
 _BLANK = re.compile(r"_:\w+")
 
@@ -49,12 +49,12 @@ Side = Callable[[Sample], bytes]
 
 
 def ours(syntaxes: Collection[str] = SYNTAXES) -> Side:
-    """As a program would call us."""
+    """As another program would call Gossamer."""
     return lambda sample: gossamer.extract(sample.body, sample.address, syntaxes=syntaxes).ntriples().encode()
 
 
 def as_crawled(syntaxes: Collection[str] = SYNTAXES) -> Side:
-    """The same as a crawl does it, which leaves @role alone: charset, tree, survey, facts."""
+    """As a crawl does it, which ignores @role: charset, tree, survey, facts."""
 
     def read(sample: Sample) -> bytes:
         markup = as_utf8(sample.body, charset_of(None, sample.body).encoding)
@@ -67,8 +67,8 @@ def as_crawled(syntaxes: Collection[str] = SYNTAXES) -> Side:
 
 
 def _base_of(seen: ParsedHtml, page: Url) -> Url:
-    said = next((about["href"] for _, tag, about in seen.elements if tag == "base" and "href" in about), None)
-    return (url_of(said, page) if said else None) or page
+    declared = next((about["href"] for _, tag, about in seen.elements if tag == "base" and "href" in about), None)
+    return (url_of(declared, page) if declared else None) or page
 
 
 def _address(text: str) -> Url:
@@ -78,15 +78,15 @@ def _address(text: str) -> Url:
 
 
 def pyrdfa3(sample: Sample) -> bytes:
-    asked = pyRdfa.Options(output_default_graph=True, output_processor_graph=False, embedded_rdf=False)
-    engine = pyRdfa.pyRdfa(asked, base=sample.address, media_type="text/html")
+    options = pyRdfa.Options(output_default_graph=True, output_processor_graph=False, embedded_rdf=False)
+    engine = pyRdfa.pyRdfa(options, base=sample.address, media_type="text/html")
     graph = engine.graph_from_source(io.BytesIO(sample.body), graph=rdflib.Graph(), rdfOutput=False)
     written: bytes = graph.serialize(format="nt", encoding="utf-8")
     return written
 
 
 def extruct_all() -> Side:
-    """Loaded when its turn comes: it adds prefixes to pyRdfa3's own table, and pyRdfa3 would find other facts."""
+    """Imported only when needed: it adds prefixes to pyRdfa3's own table, and then pyRdfa3 would find other facts."""
     extract_all = importlib.import_module("extruct").extract
     return lambda sample: json.dumps(
         extract_all(sample.body, base_url=sample.address, errors="ignore"), default=str
@@ -94,7 +94,7 @@ def extruct_all() -> Side:
 
 
 def lexbor(sample: Sample) -> bytes:
-    """Nothing but the tree: what no extractor over it can beat."""
+    """Parses the tree only: no extractor on top of it can be faster."""
     return b"" if LexborHTMLParser(sample.body).root is None else b"\n"
 
 
@@ -125,8 +125,8 @@ def _turn(side: Side, samples: Sequence[Sample]) -> Timed:
     return Timed(spent / passes, lines)
 
 
-def told(title: str, timed: Mapping[str, Timed], samples: Sequence[Sample], peer: str) -> float:
-    """Prints the table; gives how many times as fast as the peer we are."""
+def print_table(title: str, timed: Mapping[str, Timed], samples: Sequence[Sample], peer: str) -> float:
+    """Returns how many times as fast as the peer we are."""
     size = sum(len(sample.body) for sample in samples) / len(samples)
     print(f"\n{title}: {len(samples)} pages, {size / 1000:.1f} KB each on average")
     for name, one in timed.items():
@@ -139,8 +139,8 @@ def told(title: str, timed: Mapping[str, Timed], samples: Sequence[Sample], peer
 
 
 def differences(samples: Sequence[Sample]) -> list[str]:
-    """Facts that only one of us and pyRdfa3 finds, as lines; empty when the graphs are the same but for the names of
-    blank nodes."""
+    """Facts that only we or only pyRdfa3 find, one per line; none if the graphs are equal but for the names of blank
+    nodes."""
     found = []
     for sample in samples:
         mine, theirs = _graph(ours(("rdfa",))(sample)), _graph(pyrdfa3(sample))
@@ -150,8 +150,8 @@ def differences(samples: Sequence[Sample]) -> list[str]:
 
 
 def as_current(sample: Sample) -> Sample:
-    """A page that calls itself RDFa 1.0 is read under the rules of 2008, where XML literals may be spelt in many ways.
-    For the comparison it is told that it is 1.1: then both sides have the same facts to find."""
+    """A page that declares RDFa 1.0 is read by the rules of 2008, under which XML literals can be written in many ways.
+    For the comparison it declares 1.1, so that both sides have the same facts to find."""
     body = sample.body.replace(b"XHTML+RDFa 1.0", b"XHTML+RDFa 1.1").replace(b"xhtml-rdfa-1.dtd", b"xhtml-rdfa-2.dtd")
     return sample._replace(body=body)
 
@@ -163,10 +163,10 @@ def _graph(lines: bytes) -> ox.Dataset:
 
 
 def _apart(mine: ox.Dataset, theirs: ox.Dataset) -> list[str]:
-    """Blank nodes without their names: a name depends on the whole graph. Where only those differ, that is said."""
+    """Ignores the names of blank nodes, which depend on the whole graph; if only those differ, one line says so."""
     ours_, peers = (Counter(_BLANK.sub("_:", str(quad)) for quad in graph) for graph in (mine, theirs))
     lines = [f"only ours:   {line}" for line in (ours_ - peers).elements()]
-    return lines + [f"only theirs: {line}" for line in (peers - ours_).elements()] or ["blank nodes tied differently"]
+    return lines + [f"only theirs: {line}" for line in (peers - ours_).elements()] or ["blank nodes linked differently"]
 
 
 REASONS: dict[str, str] = {}
@@ -174,21 +174,21 @@ REASONS: dict[str, str] = {}
 
 
 def report(lines: Sequence[str]) -> int:
-    """Prints how many differ for each reason, and in full those that have none; gives how many these are."""
+    """Prints how many differ for each reason, and in full those without a listed one; returns the number of these."""
     reasons = [next((why for part, why in REASONS.items() if part in line), None) for line in lines]
     for reason, count in Counter(reasons).items():
         print(f"  {count} because {reason}" if reason else f"  {count} FOR NO LISTED REASON:")
-    strange = [line for line, reason in zip(lines, reasons, strict=True) if reason is None]
-    for line in strange:
+    unexplained = [line for line, reason in zip(lines, reasons, strict=True) if reason is None]
+    for line in unexplained:
         print(f"    {line[:200]}")
-    return len(strange)
+    return len(unexplained)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    asked.add_argument("--real", type=Path, default=CORPUS, help="folder of captured pages")
-    asked.add_argument("--turns", type=int, default=5)
-    given = asked.parse_args(arguments)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--real", type=Path, default=CORPUS, help="folder of captured pages")
+    parser.add_argument("--turns", type=int, default=5)
+    given = parser.parse_args(arguments)
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
     rdflib.NORMALIZE_LITERALS = False  # literals as written; it also saves pyRdfa3 some work
@@ -198,15 +198,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"Python {platform.python_version()}, {platform.machine()}; syntaxes: {', '.join(SYNTAXES)}")
     current = list(map(as_current, real))
     apart = differences([*current, *dense])
-    print(f"RDFa facts beside pyRdfa3's, {len(real) + len(dense)} pages: {len(apart)} differ")
+    print(f"RDFa facts compared with pyRdfa3's, {len(real) + len(dense)} pages: {len(apart)} differ")
     wrong = report(apart)
     ratios = {}
     if real:
-        ratios["rdfa-real"] = told("RDFa, real", measured(RDFA, current, given.turns), current, "pyRdfa3")
-    ratios["rdfa-dense"] = told("RDFa, dense", measured(RDFA, dense, given.turns), dense, "pyRdfa3")
+        ratios["rdfa-real"] = print_table("RDFa, real", measured(RDFA, current, given.turns), current, "pyRdfa3")
+    ratios["rdfa-dense"] = print_table("RDFa, dense", measured(RDFA, dense, given.turns), dense, "pyRdfa3")
     if real:
         every = {"lexbor": lexbor, "ours": ours(), "ours in a crawl": as_crawled(), "extruct": extruct_all()}
-        ratios["all-real"] = told("all syntaxes, real", measured(every, real, given.turns), real, "extruct")
+        ratios["all-real"] = print_table("all syntaxes, real", measured(every, real, given.turns), real, "extruct")
     print()
     for name, ratio in ratios.items():
         if ratio < TARGETS[name]:

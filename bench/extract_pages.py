@@ -1,8 +1,8 @@
 """Pages for the extraction benchmark: real ones from a folder, and dense ones written here.
 
-The dense pages are what RDFa costs when a page is made of it: a mean of 46 KB and 365 facts, in three kinds that take
-turns. `catalogue` is RDFa Lite with one vocabulary; `register` is RDFa Core with prefixes, @rel, @rev, triples left
-hanging, lists and `<time>`; `chronicle` is mostly prose. The same number gives the same bytes.
+The dense pages show what RDFa costs when a page consists of it: a mean of 46 KB and 365 facts, in three kinds that
+alternate. `catalogue` is RDFa Lite with one vocabulary; `register` is RDFa Core with prefixes, @rel, @rev, incomplete
+triples, lists and `<time>`; `chronicle` is mostly prose. The same number gives the same bytes.
 """
 
 from html import escape
@@ -13,7 +13,7 @@ from gossamer.demo.words import Draw, new_word, paragraph, person_name
 
 HOME = "http://dense.bench.test"
 LARGEST_REAL = 300_000
-"""One of the real pages is nearly a megabyte, and would be most of every sum."""
+"""One of the real pages is nearly a megabyte, and would dominate every sum."""
 SEED = 1
 LISTED = {"catalogue": 31, "register": 25, "chronicle": 22}
 LINKS = 40
@@ -49,7 +49,7 @@ def _words(draw: Draw, least: int = 3, most: int = 6) -> str:
 
 
 def _pot(draw: Draw, number: int, place: int) -> str:
-    """A thing for sale: nested items, each tied to the one around it by @property."""
+    """A product for sale: nested items, each linked to the enclosing one by @property."""
     at = f"/catalogue/{number}/{place}"
     price, votes = draw.between(4, 900), draw.between(1, 400)
     return f"""<div class="tile tile-{place % 5}"><div class="tile-body">
@@ -64,7 +64,7 @@ def _pot(draw: Draw, number: int, place: int) -> str:
 
 
 def _singer(draw: Draw, number: int, place: int) -> str:
-    """A person in a register: prefixes, relations both ways, a triple left hanging, a list, a moment, a language."""
+    """A person in a register: prefixes, relations both ways, an incomplete triple, a list, a time, a language."""
     me, since = f"#{number}-singer-{place}", f"{draw.between(1990, 2024)}-0{draw.between(1, 9)}-1{draw.below(10)}"
     return f"""<section about="{me}" typeof="foaf:Person reg:Singer" class="row"><div><div>
 <h2 property="foaf:name">{escape(person_name(draw))}</h2><p property="dc:abstract" lang="en-GB">{_words(draw)}</p>
@@ -91,7 +91,7 @@ def _entry(draw: Draw, number: int, place: int) -> str:
 
 
 def _framed(draw: Draw, number: int, body: str) -> str:
-    """The furniture around it: what most of a page is made of, and states nothing."""
+    """The boilerplate around it: most of a page, and without facts."""
     ways = "".join(
         f'<li class="way"><a class="way-link" href="/topic/{place}" title="{new_word(draw)}">{new_word(draw)}</a></li>'
         for place in range(LINKS)

@@ -1,12 +1,12 @@
-"""The frontier at scale: `python -m bench.frontier`, ten million addresses on a hundred thousand hosts.
+"""The frontier at scale: `python -m bench.frontier`, ten million URLs on a hundred thousand hosts.
 
-A crawl is played on a clock that is told when to move: visits are taken, and settled with forty links each, until so
-many addresses are known. To get there quickly thirty links of a page are new; while the cost of a page is measured,
-early and at the end, ten are. That mix is a choice of ours: the more links are new, the dearer a page is.
+A crawl is simulated on a manually advanced clock: visits are taken, and settled with forty links each, until that many
+URLs are known. To get there quickly thirty links of a page are new; while the cost of a page is measured, early and at
+the end, ten are. That mix is our choice: the more links are new, the more a page costs.
 
-Everything is made from a fixed seed. Printed are bytes on disk and bytes written for each address, memory, the
-processor's time a page costs early and late, and how long a restart takes; a figure that misses its mark makes the
-exit code 1. Writing down captures is the archive's affair and left out.
+Everything is generated from a fixed seed. It prints the bytes on disk and the bytes written per URL, the memory, the
+CPU time of a page early and late, and how long a restart takes; a figure that misses its target makes the exit code 1.
+Writing captures is up to the archive and left out.
 """
 
 import argparse
@@ -61,21 +61,21 @@ class Figures:
     restart_s: float
 
     def misses(self) -> list[str]:
-        marks = [
-            ("identity, bytes an address", self.identity_bytes, 30),
-            ("text and state on disk, bytes an address", self.stored_bytes, 160),
-            ("written, bytes a new address", self.written_bytes, 2048),
+        targets = [
+            ("identity, bytes per URL", self.identity_bytes, 30),
+            ("text and state on disk, bytes per URL", self.stored_bytes, 160),
+            ("written, bytes per new URL", self.written_bytes, 2048),
             ("memory, MB", self.memory_mb, 400),
             ("CPU of a page, microseconds", self.late_us, 500),
-            ("CPU of a page against early", self.late_us / self.early_us, 2),
+            ("CPU of a page compared with early", self.late_us / self.early_us, 2),
             ("restart to the first visit, s", self.restart_s, 5),
         ]
-        return [f"{name}: {found:.1f}, not within {most}" for name, found, most in marks if found > most]
+        return [f"{name}: {found:.1f}, more than {most}" for name, found, most in targets if found > most]
 
 
 @dataclass(slots=True)
 class Web:
-    """Addresses by the million: text number k of host h is always the same."""
+    """Millions of URLs: number k of host h is always the same."""
 
     hosts: int
     seed: int = 1
@@ -94,7 +94,7 @@ class Web:
         return f"https://{name}/{words[0]}/{words[1]}/{words[2]}-{words[3]}-{words[4]}-{number}.html"
 
     def new(self, host: int | None = None) -> str:
-        """On this host, or on any: hosts differ in size, the first ones get many more than the last."""
+        """On this host, or on any: hosts differ in size, and the first ones get many more URLs than the last."""
         host = int(self.hosts * self.chance.random() ** 1.5) if host is None else host
         number = self.made[host]
         self.made[host] += 1
@@ -105,7 +105,7 @@ class Web:
         return self.text(host, int(self.made[host] * self.chance.random()))
 
     def links(self, source: Visit, new: int) -> tuple[Offer, ...]:
-        """Most links stay on their host, as links do."""
+        """Most links stay on their host, as on the real web."""
         home = int(HOST.search(source.url.text)[1])  # type: ignore[index]
         texts = [self.new(home if place % 5 else None) for place in range(new)]
         texts += [self.old(home) for _ in range(OFFERS - new)]
@@ -134,7 +134,7 @@ def settled(visit: Visit, clock: FakeClock, web: Web, new: int) -> Settled:
 async def grow(
     frontier: SqliteFrontier, clock: FakeClock, web: Web, upto: int, cost: Cost, new: int = NEW_WHILE_GROWING
 ) -> None:
-    """Crawl until the web has given so many addresses."""
+    """Crawl until the web has returned that many URLs."""
     while web.known < upto:
         clock.advance(0.2)
         began = time.process_time()
@@ -165,7 +165,7 @@ async def measure(folder: Path, addresses: int, hosts: int) -> Figures:
         for upto in range(web.known + step, addresses - 2 * step, step):
             part = Cost()
             await grow(frontier, clock, web, upto, part)
-            print(f"{web.known:>12,} known  {part.us():6.0f} us a page", flush=True)
+            print(f"{web.known:>12,} known  {part.us():6.0f} us per page", flush=True)
         await grow(frontier, clock, web, addresses - 2 * step, middle)
         print(f"{web.known:>12,} known, from here on {NEW} of {OFFERS} links are new", flush=True)
         await grow(frontier, clock, web, addresses, late, NEW)
@@ -174,12 +174,12 @@ async def measure(folder: Path, addresses: int, hosts: int) -> Figures:
     memory_mb = peak_mb()
     stored, identity = sizes(folder / "state.db", addresses)
     restart_s = await restarted(folder, clock, polite)
-    print(f"{gained:,} merged of {web.known:,} met; mean text {mean_length(web):.0f} characters")
+    print(f"{gained:,} merged of {web.known:,} found; mean length {mean_length(web):.0f} characters")
     return Figures(addresses, identity, stored, bytes_written / addresses, memory_mb, early.us(), late.us(), restart_s)
 
 
 async def restarted(folder: Path, clock: FakeClock, polite: Politeness) -> float:
-    """After a stop that nobody prepared: the time until a visit is handed out."""
+    """After an unclean stop: the time until a visit is leased."""
     began = time.perf_counter()
     async with Database(folder / "state.db", clock, silent) as database:
         frontier = SqliteFrontier(database, FrontierRules(polite, lambda _: True), clock, silent)
@@ -192,10 +192,10 @@ async def restarted(folder: Path, clock: FakeClock, polite: Politeness) -> float
 
 
 def sizes(path: Path, addresses: int) -> tuple[float, float]:
-    """Bytes on disk an address: all of the database, and of that the identities.
+    """Bytes on disk per URL: the whole database, and the identities in it.
 
-    The key of a row of `addresses` is the host's small id and 64 bits of hash; with it go one byte each of the
-    record's header, the cell's pointer and length, and its share of what pages leave empty.
+    The key of a row of `addresses` is the host's small id and 64 bits of hash. Added to it are one byte each of the
+    record's header, the cell's pointer and length, and its share of the unused space in pages.
     """
     connection = sqlite3.connect(path)
     (stored,) = connection.execute(
@@ -207,9 +207,9 @@ def sizes(path: Path, addresses: int) -> tuple[float, float]:
     for name, size, unused in connection.execute(
         "SELECT name, sum(pgsize), sum(unused) FROM dbstat GROUP BY name ORDER BY 2 DESC LIMIT 6"
     ):
-        print(f"  {name:24} {size / addresses:7.1f} bytes an address, {unused / size:.0%} empty")
+        print(f"  {name:24} {size / addresses:7.1f} bytes per URL, {unused / size:.0%} empty")
     (free,) = connection.execute("SELECT freelist_count FROM pragma_freelist_count").fetchone()
-    print(f"  {'free pages':24} {free * 4096 / addresses:7.1f} bytes an address")
+    print(f"  {'free pages':24} {free * 4096 / addresses:7.1f} bytes per URL")
     connection.close()
     fill = payload / pages
     key = 3 + 8 + 2 + 2 + 2
@@ -217,7 +217,7 @@ def sizes(path: Path, addresses: int) -> tuple[float, float]:
 
 
 def written() -> int:
-    """Bytes this process has handed to write calls: the journal's frames, and the pages copied back from it."""
+    """Bytes this process has passed to write calls: frames of the journal, and pages copied back from it."""
     lines = Path("/proc/self/io").read_text().splitlines()
     return int(next(line.split()[1] for line in lines if line.startswith("wchar")))
 
@@ -234,18 +234,18 @@ def mean_length(web: Web) -> float:
 
 
 def main() -> int:
-    asked = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    asked.add_argument("--addresses", type=int, default=10_000_000)
-    asked.add_argument("--hosts", type=int, default=None, help="a hundredth of the addresses, unless given")
-    asked.add_argument("--folder", default=None, help="where the database is made; a temporary folder, unless given")
-    given = asked.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--addresses", type=int, default=10_000_000)
+    parser.add_argument("--hosts", type=int, default=None, help="default: one for every hundred URLs")
+    parser.add_argument("--folder", default=None, help="where to create the database; default: a temporary folder")
+    given = parser.parse_args()
     hosts = given.hosts or max(10, given.addresses // 100)
     relax_garbage_collection()  # as the crawler does
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:
         found = asyncio.run(measure(Path(folder), given.addresses, hosts))
-    print(f"{found.addresses:,} addresses on {hosts:,} hosts, {os.cpu_count()} cores")
-    print(f"  {found.identity_bytes:8.1f} bytes of identity, {found.stored_bytes:.1f} with text and state, an address")
-    print(f"  {found.written_bytes:8.0f} bytes written for each new address, the visits that brought it among them")
+    print(f"{found.addresses:,} URLs on {hosts:,} hosts, {os.cpu_count()} cores")
+    print(f"  {found.identity_bytes:8.1f} bytes of identity per URL, {found.stored_bytes:.1f} with text and state")
+    print(f"  {found.written_bytes:8.0f} bytes written per new URL, including the visits that found it")
     print(f"  {found.memory_mb:8.0f} MB of memory at most")
     print(
         f"  {found.late_us:8.0f} us of CPU for take, settle and {OFFERS} offers of a page, {NEW} new "
@@ -253,7 +253,7 @@ def main() -> int:
     )
     print(f"  {found.restart_s:8.2f} s from the start to the first visit after an unclean stop")
     misses = found.misses()
-    print("\n".join(f"MISSED {miss}" for miss in misses) or "every mark is met")
+    print("\n".join(f"MISSED {miss}" for miss in misses) or "every target is met")
     return 1 if misses else 0
 
 

@@ -1,7 +1,7 @@
-"""How fast a frontier on PostgreSQL is: offers, takes and settlements a second, by one crawler and by several.
+"""How fast a frontier on PostgreSQL is: offers, takes and settlements per second, by one crawler and by several.
 
 `python -m bench.frontier_postgres [--addresses N] [--hosts N] [--crawlers N]`: starts Debian's server in a temporary
-folder, every commit synced, and prints the figures beside those the design was drawn from. It takes some seconds.
+folder, with every commit synced, and prints the figures next to those the design was based on. It takes some seconds.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.url import Url
 from gossamer.values.visit import Settled, Visit, VisitKind
 
-DESIGN = {"offers": "96-134 thousand bare inserts a second", "leases": "65-83 thousand bare leases a second"}
+DESIGN = {"offers": "96-134 thousand bare inserts per second", "leases": "65-83 thousand bare leases per second"}
 WORDS = ("people", "archive", "2026", "research", "article", "notes", "index", "history", "projects", "review")
 GROUP = 64
 LINKS = 40
@@ -53,7 +53,7 @@ async def opened(stack: AsyncExitStack, conninfo: str, name: str, clock: Clock) 
     return await stack.enter_async_context(frontier)
 
 
-async def offering(crew: Sequence[PostgresFrontier], addresses: int, hosts: int) -> None:
+async def offer_all(crew: Sequence[PostgresFrontier], addresses: int, hosts: int) -> None:
     """Each crawler offers its share, 10,000 at a time."""
 
     async def share(frontier: PostgresFrontier, first: int) -> None:
@@ -65,8 +65,8 @@ async def offering(crew: Sequence[PostgresFrontier], addresses: int, hosts: int)
     await asyncio.gather(*[share(frontier, first) for first, frontier in enumerate(crew)])
 
 
-async def visiting(crew: Sequence[PostgresFrontier], groups: int, clock: Clock, addresses: int, hosts: int) -> int:
-    """Groups of visits taken and settled, each page with 40 links, a quarter of them new; says how many visits."""
+async def visit_all(crew: Sequence[PostgresFrontier], groups: int, clock: Clock, addresses: int, hosts: int) -> int:
+    """Take and settle groups of visits, with 40 links per page, a quarter of them new; returns the number of visits."""
 
     async def work(frontier: PostgresFrontier, number: int) -> int:
         made = 0
@@ -87,7 +87,7 @@ async def visiting(crew: Sequence[PostgresFrontier], groups: int, clock: Clock, 
 
 
 def backends(running: Server) -> list[psutil.Process]:
-    """The server's processes, those of the connections among them."""
+    """The server's processes, including those of the connections."""
     assert running.process is not None
     main = psutil.Process(running.process.pid)
     return [main, *main.children()]
@@ -98,14 +98,14 @@ def cpu_s(processes: Sequence[psutil.Process]) -> float:
     return sum(one.user + one.system for one in times)
 
 
-async def measured(running: Server, addresses: int, hosts: int, crawlers: int) -> None:
+async def measure(running: Server, addresses: int, hosts: int, crawlers: int) -> None:
     clock = SystemClock()
     async with AsyncExitStack() as stack:
         own = psutil.Process()
         conninfo = running.conninfo(f"bench{crawlers}")
         crew = [await opened(stack, conninfo, f"crawler {n}", clock) for n in range(crawlers)]
         began_s = clock.elapsed_s()
-        await offering(crew, addresses, hosts)
+        await offer_all(crew, addresses, hosts)
         offered_s = clock.elapsed_s() - began_s
         for robots in range(-(-hosts // GROUP)):
             visits = await crew[robots % crawlers].take(GROUP)
@@ -116,25 +116,25 @@ async def measured(running: Server, addresses: int, hosts: int, crawlers: int) -
         taken = len(visits)
         await crew[0].settle([settled(visit, clock.now()) for visit in visits])
         began_s, client_s, server_s = clock.elapsed_s(), cpu_s([own]), cpu_s(backends(running))
-        made = await visiting(crew, 10, clock, addresses, hosts)
+        made = await visit_all(crew, 10, clock, addresses, hosts)
         visited_s = clock.elapsed_s() - began_s
         client_s, server_s = cpu_s([own]) - client_s, cpu_s(backends(running)) - server_s
-    print(f"{crawlers} crawler(s), {addresses:,} addresses on {hosts:,} hosts, every commit synced")
-    print(f"  offered, met for the first time   {addresses / offered_s:>9,.0f} a second   ({DESIGN['offers']})")
-    print(f"  leased in one take                {taken / took_s:>9,.0f} a second   ({DESIGN['leases']})")
+    print(f"{crawlers} crawler(s), {addresses:,} URLs on {hosts:,} hosts, every commit synced")
+    print(f"  new URLs offered                  {addresses / offered_s:>9,.0f} per second   ({DESIGN['offers']})")
+    print(f"  leased in one take                {taken / took_s:>9,.0f} per second   ({DESIGN['leases']})")
     rate, each_us = made / visited_s, visited_s / made * 1e6
-    print(f"  take + settle + {LINKS} links a page     {rate:>9,.0f} a second   {each_us:,.0f} us")
-    print(f"    CPU a page: the crawler {client_s / made * 1e6:,.0f} us, the server {server_s / made * 1e6:,.0f} us")
+    print(f"  take + settle + {LINKS} links per page   {rate:>9,.0f} per second   {each_us:,.0f} us")
+    print(f"    CPU per page: the crawler {client_s / made * 1e6:,.0f} us, the server {server_s / made * 1e6:,.0f} us")
 
 
 def main() -> None:
-    given = argparse.ArgumentParser(description=__doc__)
-    given.add_argument("--addresses", type=int, default=100_000)
-    given.add_argument("--hosts", type=int, default=2_000)
-    given.add_argument("--crawlers", type=int, default=3)
-    asked = given.parse_args()
-    for crawlers in sorted({1, asked.crawlers}):
-        asyncio.run(measured(server(), asked.addresses, asked.hosts, crawlers))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--addresses", type=int, default=100_000)
+    parser.add_argument("--hosts", type=int, default=2_000)
+    parser.add_argument("--crawlers", type=int, default=3)
+    given = parser.parse_args()
+    for crawlers in sorted({1, given.crawlers}):
+        asyncio.run(measure(server(), given.addresses, given.hosts, crawlers))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Gossamer with everything on, in a process of its own: robots, archive, extraction, all views.
 
-Prints one JSON line: how far the views were behind at worst, and the crawl's own account.
+Prints one JSON line: how far the views were behind at worst, and the results of the crawl.
 """
 
 import argparse
@@ -18,8 +18,8 @@ from gossamer.store.options import stored_seeds
 from gossamer.values.url import Url
 
 
-class Watching:
-    """A face that shows nothing and remembers how far words and facts were behind."""
+class LagDisplay:
+    """A display that shows nothing and records how far words and facts were behind."""
 
     def __init__(self, tally: Tally) -> None:
         self._tally = tally
@@ -38,12 +38,12 @@ class Watching:
 
 
 def main() -> None:
-    asked = argparse.ArgumentParser()
-    asked.add_argument("--seeds", required=True)
-    asked.add_argument("--dir", required=True, type=Path)
-    asked.add_argument("--port", required=True, type=int)
-    asked.add_argument("--authority", help="PEM file of the certificate authority, for TLS")
-    given = asked.parse_args()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seeds", required=True)
+    parser.add_argument("--dir", required=True, type=Path)
+    parser.add_argument("--port", required=True, type=int)
+    parser.add_argument("--authority", help="PEM file of the certificate authority, for TLS")
+    given = parser.parse_args()
     seeds = [Url(line) for line in Path(stored_seeds).read_text().split()]
     plan = AddressPlan({seed.hostname: {given.port: given.port} for seed in seeds})
     settings = Settings(
@@ -54,9 +54,9 @@ def main() -> None:
     )
     outside = real_outside()
     tally = Tally(outside.clock)
-    face = Watching(tally)
-    uvloop.run(crawl_to_end(Directory(given.dir), settings, seeds, Network(plan, plan), outside, face, tally))
-    ordered = sorted(face.lags)
+    display = LagDisplay(tally)
+    uvloop.run(crawl_to_end(Directory(given.dir), settings, seeds, Network(plan, plan), outside, display, tally))
+    ordered = sorted(display.lags)
     print(
         json.dumps(
             {
@@ -64,7 +64,7 @@ def main() -> None:
                 "outcomes": dict(tally.reasons),
                 "worst_lag_s": ordered[-1],
                 "median_lag_s": ordered[len(ordered) // 2],
-                "worst_facts_lag_s": max(face.facts_lags),
+                "worst_facts_lag_s": max(display.facts_lags),
             }
         )
     )

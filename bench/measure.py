@@ -1,4 +1,4 @@
-"""Measuring a process and everything it starts: CPU seconds, and memory while it runs."""
+"""Measures a process and all it starts: CPU seconds, and memory while it runs."""
 
 import os
 import subprocess
@@ -24,16 +24,16 @@ class Measured:
 
 
 def run(module: str, arguments: list[str], cpu: int | None = None, every_s: float = 2.0) -> Measured:
-    """`python -m module arguments`, to its end; on one CPU with all its children when `cpu` names it.
+    """Run `python -m module arguments` to its end; on one CPU with all its children if `cpu` is given.
 
-    It is looked at seldom: this process may run on the other thread of the same core, where whatever it does slows
-    the one it measures, and more so the more processes that one has.
+    Samples are rare: this process may run on the other thread of the same core, where any work it does slows the
+    measured process, the more so the more processes that one has.
 
-    CPU seconds are what the kernel accounted to it and its waited-for children; memory is the greatest sum of
+    CPU seconds are those the kernel counted for it and its waited-for children; memory is the largest sum of
     proportional set sizes (PSS) over the tree, so shared pages count once.
 
-    Bytecode is kept beside this file's own results, as an installed program has it: otherwise every process of either
-    side would compile its sources at each start, where the environment says that none is to be written.
+    Bytecode is kept with the results of the benchmarks, as an installed program has it: in an environment that writes
+    none, every process of either side would compile its sources at each start.
     """
     started = time.monotonic()
     on_cpu = None if cpu is None else lambda: os.sched_setaffinity(0, {cpu})
@@ -63,7 +63,7 @@ def environment() -> dict[str, str]:
 
 
 def compile_once(*modules: str) -> None:
-    """Neither side pays, in its first turn, for bytecode that the others find."""
+    """So that neither side compiles, in its first turn, what later turns find compiled."""
     subprocess.run([sys.executable, "-c", f"import {', '.join(modules)}"], env=environment(), check=True)
 
 

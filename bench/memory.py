@@ -3,9 +3,9 @@
     python -m bench.memory --hosts 120 --mib 16             # pages
     python -m bench.memory --hosts 60 --mib 49 --sitemaps   # sitemaps
 
-Every host has a robots.txt and one large answer, written as it is sent, by a server on loopback. The crawl is the real
-one, with all its processes. Printed are the peak of the crawler's resident memory, sampled every 20 ms, and how the
-visits ended; it fails when one was not fetched or the peak is above --most MiB.
+Every host has a robots.txt and one large body, generated while it is sent, by a server on loopback. The crawl is a real
+one, with all its processes. It prints the peak of the crawler's resident memory, sampled every 20 ms, and how the
+visits ended; it fails if a body was not sent completely or the peak is above --most MiB.
 """
 
 import argparse
@@ -36,8 +36,8 @@ SAMPLE_S = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What the run is to be like."""
+class MemoryRun:
+    """The parameters of a run."""
 
     hosts: int
     size: int
@@ -46,11 +46,11 @@ class Asked:
 
 
 def page(size: int) -> Iterator[bytes]:
-    """A page of words and paragraphs, as large as asked for."""
+    """A page of paragraphs, about `size` bytes long."""
     yield b"<!DOCTYPE html><html><head><title>Large</title></head><body>"
     sent, number = 0, 0
     while sent < size - PIECE - 100:
-        piece = b"".join([b"<p>paragraph %d speaks of rivers and bridges</p>\n" % (number + n) for n in range(1000)])
+        piece = b"".join([b"<p>paragraph %d is about rivers and bridges.</p>\n" % (number + n) for n in range(1000)])
         number += 1000
         sent += len(piece)
         yield piece
@@ -58,7 +58,7 @@ def page(size: int) -> Iterator[bytes]:
 
 
 def sitemap(host: str, size: int) -> Iterator[bytes]:
-    """Addresses so long that 50,000 of them, the most there may be, make up the size."""
+    """URLs so long that 50,000 of them, the most a sitemap may have, reach the size."""
     count = min(50_000, size // 200)
     filling = b"x" * max(1, size // count - 60 - len(host))
     yield b'<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
@@ -70,12 +70,12 @@ def sitemap(host: str, size: int) -> Iterator[bytes]:
 
 
 class Hosts:
-    """All the hosts, on one port."""
+    """Serves all hosts, on one port."""
 
-    def __init__(self, asked: Asked) -> None:
-        self._asked = asked
+    def __init__(self, spec: MemoryRun) -> None:
+        self._spec = spec
         self.whole = 0
-        """Large answers that were sent to their end."""
+        """How many large bodies were sent completely."""
 
     async def serve(self, read: asyncio.StreamReader, write: asyncio.StreamWriter) -> None:
         try:
@@ -90,15 +90,15 @@ class Hosts:
             write.close()
 
     async def _answer(self, write: asyncio.StreamWriter, host: str, target: str) -> None:
-        asked = self._asked
+        spec = self._spec
         if target == "/robots.txt":
-            rules = f"User-agent: *\nDisallow: /0\nSitemap: http://{host}/map.xml\n" if asked.is_sitemap else "\n"
+            rules = f"User-agent: *\nDisallow: /0\nSitemap: http://{host}/map.xml\n" if spec.is_sitemap else "\n"
             rules = rules.replace("Disallow: /0", "\n".join(f"Disallow: /{n}" for n in range(10)))
             self._whole(write, "text/plain", rules.encode())
-        elif target == "/map.xml" or (target == "/" and not asked.is_sitemap):
-            kind = "application/xml" if asked.is_sitemap else "text/html"
+        elif target == "/map.xml" or (target == "/" and not spec.is_sitemap):
+            kind = "application/xml" if spec.is_sitemap else "text/html"
             write.write(f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nTransfer-Encoding: chunked\r\n\r\n".encode())
-            for piece in sitemap(host, asked.size) if asked.is_sitemap else page(asked.size):
+            for piece in sitemap(host, spec.size) if spec.is_sitemap else page(spec.size):
                 write.write(b"%x\r\n%b\r\n" % (len(piece), piece))
                 await write.drain()
             write.write(b"0\r\n\r\n")
@@ -129,15 +129,15 @@ def sampled(pid: int, stop: threading.Event, peaks: list[int]) -> None:
             return
 
 
-def crawl(asked: Asked, root: Path, port: int) -> dict[str, object]:
-    """In a process of its own: the crawl, and nothing else."""
-    names = [f"h{number}.test" for number in range(asked.hosts)]
+def crawl(spec: MemoryRun, root: Path, port: int) -> dict[str, object]:
+    """Runs in a process of its own, which does nothing else."""
+    names = [f"h{number}.test" for number in range(spec.hosts)]
     plan = AddressPlan({name: {80: port} for name in names})
     settings = replace(
         Settings(contact="https://example.org/bot"),
-        crawl=CrawlSettings(max_depth=0 if asked.is_sitemap else None),  # what maps list is offered, and not visited
+        crawl=CrawlSettings(max_depth=0 if spec.is_sitemap else None),  # URLs in sitemaps are offered and not visited
         politeness=PolitenessSettings(delay_s=0.05, times_took=1.0, apart_s=0.0, per_address=256),
-        fetch=FetchSettings(memory_mib=asked.memory_mib),
+        fetch=FetchSettings(memory_mib=spec.memory_mib),
     )
     outside = real_outside()
     tally = Tally(outside.clock)
@@ -148,23 +148,23 @@ def crawl(asked: Asked, root: Path, port: int) -> dict[str, object]:
     return {"pages": ended.counts.pages, "outcomes": ended.counts.by_reason, "known": ended.counts.known}
 
 
-async def measured(asked: Asked, root: Path) -> tuple[dict[str, object], int, float, int]:
-    """What the crawl told, its peak in bytes, the seconds it took, and how many large answers were sent whole."""
-    hosts, peaks, stop = Hosts(asked), [0], threading.Event()
+async def measured(spec: MemoryRun, root: Path) -> tuple[dict[str, object], int, float, int]:
+    """The crawl's results, its peak in bytes, the seconds it took, and how many large bodies were sent completely."""
+    hosts, peaks, stop = Hosts(spec), [0], threading.Event()
     async with await asyncio.start_server(hosts.serve, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
-        given = json.dumps([asked.hosts, asked.size, asked.is_sitemap, asked.memory_mib])
+        given = json.dumps([spec.hosts, spec.size, spec.is_sitemap, spec.memory_mib])
         command = [sys.executable, "-m", "bench.memory", "--crawl", given, str(root), str(port)]
         began_s = time.monotonic()
         child = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
         watch = threading.Thread(target=sampled, args=(child.pid, stop, peaks))
         watch.start()
-        said, _ = await child.communicate()
+        output, _ = await child.communicate()
         stop.set()
         watch.join()
         if child.returncode:
             sys.exit(f"the crawl ended with exit code {child.returncode}")
-    return json.loads(said.splitlines()[-1]), max(peaks), time.monotonic() - began_s, hosts.whole
+    return json.loads(output.splitlines()[-1]), max(peaks), time.monotonic() - began_s, hosts.whole
 
 
 def main() -> None:
@@ -177,16 +177,16 @@ def main() -> None:
     parser.add_argument("--crawl", nargs=3, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.crawl:
-        asked = Asked(*json.loads(given.crawl[0]))
-        print(json.dumps(crawl(asked, Path(given.crawl[1]), int(given.crawl[2]))))
+        spec = MemoryRun(*json.loads(given.crawl[0]))
+        print(json.dumps(crawl(spec, Path(given.crawl[1]), int(given.crawl[2]))))
         return
-    asked = Asked(given.hosts, int(given.mib * MIB), given.sitemaps, given.budget)
+    spec = MemoryRun(given.hosts, int(given.mib * MIB), given.sitemaps, given.budget)
     with tempfile.TemporaryDirectory() as work:
-        told, peak, took_s, whole = asyncio.run(measured(asked, Path(work)))
+        results, peak, took_s, whole = asyncio.run(measured(spec, Path(work)))
     load = os.getloadavg()[0]
-    print(f"{asked.hosts} hosts, {given.mib:g} MiB each: {told}")
-    print(f"peak of the crawler {peak / MIB:.0f} MiB, {took_s:.0f} s, {whole} sent whole, load {load:.1f}")
-    if peak > given.most * MIB or whole < asked.hosts:
+    print(f"{spec.hosts} hosts, {given.mib:g} MiB each: {results}")
+    print(f"peak of the crawler {peak / MIB:.0f} MiB, {took_s:.0f} s, {whole} sent completely, load {load:.1f}")
+    if peak > given.most * MIB or whole < spec.hosts:
         sys.exit("missed")
 
 

@@ -1,8 +1,8 @@
-"""nginx for the benchmark web: on loopback only, one folder a host, started and stopped by its process id.
+"""nginx for the benchmark web: on loopback only, with one folder per host, stopped by its process id.
 
     python bench/nginx.py --root DIR --port 8080
 
-serves until it is interrupted. Needs nginx in the PATH.
+serves until interrupted. Needs nginx in the PATH.
 """
 
 import argparse
@@ -79,11 +79,11 @@ class Serving(NamedTuple):
     port: int
     pid: int
     authority: Path | None
-    """The certificate of the authority that signed for the hosts, when there is TLS."""
+    """With TLS, the certificate of the authority that signed those of the hosts."""
 
 
 def free_port() -> int:
-    """A port nobody listens on now."""
+    """A port that no process is listening on."""
     with socket.socket() as probe:
         probe.bind((LOOPBACK, 0))
         return int(probe.getsockname()[1])
@@ -91,7 +91,7 @@ def free_port() -> int:
 
 def configuration(root: Path, work: Path, port: int, workers: int, has_tls: bool, log: Path | None) -> str:
     tls, ssl = (TLS.format(work=work), " ssl") if has_tls else ("", "")
-    # Workers of a root-started nginx would change to a user who may not be able to read the pages.
+    # Workers of an nginx started by root would switch to a user who may not be able to read the pages.
     user = "user root;\n" if os.geteuid() == 0 else ""
     logged = str(log) if log is not None else "off"
     return CONFIGURATION.format(
@@ -100,7 +100,7 @@ def configuration(root: Path, work: Path, port: int, workers: int, has_tls: bool
 
 
 def write_certificates(work: Path, names: Sequence[str]) -> Path:
-    """One certificate for all the names; returns the authority's own."""
+    """One certificate for all the names; returns that of the authority."""
     authority = trustme.CA()
     issued = authority.issue_cert(*names)
     (work / "server.pem").write_bytes(b"".join(blob.bytes() for blob in issued.cert_chain_pems))
@@ -119,20 +119,20 @@ def serving(
     tls_names: Sequence[str] = (),
     log: Path | None = None,
 ) -> Iterator[Serving]:
-    """nginx over `root`/<host>/, with its own files in `work`; with TLS when names are given."""
+    """Serve `root`/<host>/, with nginx's own files in `work`; with TLS if names are given."""
     program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
     if program is None:
         raise NginxMissing(MISSING)
     work.mkdir(parents=True, exist_ok=True)
-    asked = port or free_port()
+    number = port or free_port()
     authority = write_certificates(work, tls_names) if tls_names else None
     conf = work / "nginx.conf"
-    conf.write_text(configuration(root.resolve(), work.resolve(), asked, workers, bool(tls_names), log))
+    conf.write_text(configuration(root.resolve(), work.resolve(), number, workers, bool(tls_names), log))
     command = [program, "-e", str(work.resolve() / "error.log"), "-c", str(conf.resolve()), "-p", str(work.resolve())]
     server = subprocess.Popen(command, stdin=subprocess.DEVNULL)
     try:
-        _wait_until_open(server, asked, work)
-        yield Serving(asked, server.pid, authority)
+        _wait_until_open(server, number, work)
+        yield Serving(number, server.pid, authority)
     finally:
         _stop(server)
 
@@ -160,7 +160,7 @@ def _stop(server: subprocess.Popen[bytes]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Serve a benchmark web until interrupted.")
     parser.add_argument("--root", type=Path, required=True)
-    parser.add_argument("--work", type=Path, help="where nginx keeps its own files; DIR/.nginx unless said")
+    parser.add_argument("--work", type=Path, help="folder for nginx's own files; default: DIR/.nginx")
     parser.add_argument("--port", type=int)
     parser.add_argument("--workers", type=int, default=1)
     given = parser.parse_args()

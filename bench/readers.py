@@ -1,9 +1,9 @@
-"""Large pages read beside busy processes: none may be lost to a limit that counts other people's time.
+"""Large pages read while other processes are busy: none may be lost to a limit that counts the CPU time of others.
 
     python -m bench.readers --pages 8 --busy 6
 
-Each page costs a reader some 3 CPU-seconds and stands on a host of its own, on loopback; the busy processes only spin.
-The crawl is the real one, with all its processes. It fails unless every page was read, with its facts.
+Each page costs a reader some 3 CPU-seconds and is on a host of its own, on loopback; the busy processes only spin.
+The crawl is a real one, with all its processes. It fails unless every page was read, with its facts.
 """
 
 import argparse
@@ -37,11 +37,11 @@ def large_page() -> bytes:
 
 
 @dataclass
-class Heard:
-    """What became of the pages."""
+class ResultsDisplay:
+    """Collects the outcomes of the pages."""
 
     ends: list[tuple[str, int]] = field(default_factory=list)
-    """Outcome and facts of each."""
+    """The outcome and the number of facts of each page."""
     lost: list[str] = field(default_factory=list)
 
     def heard(self, event: str, facts: Mapping[str, object]) -> None:
@@ -73,7 +73,7 @@ async def serve(body: bytes, started: "asyncio.Future[int]") -> None:
         await server.serve_forever()
 
 
-async def crawled(pages: int, root: Path, heard: Heard) -> None:
+async def crawled(pages: int, root: Path, display: ResultsDisplay) -> None:
     started: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     serving = asyncio.create_task(serve(large_page(), started))
     port = await started
@@ -86,7 +86,7 @@ async def crawled(pages: int, root: Path, heard: Heard) -> None:
     outside = real_outside()
     seeds = [Url(f"http://{name}/") for name in names]
     network = Network(plan, plan)
-    await crawl_to_end(Directory(root), settings, seeds, network, outside, heard, Tally(outside.clock))  # type: ignore[arg-type]
+    await crawl_to_end(Directory(root), settings, seeds, network, outside, display, Tally(outside.clock))  # type: ignore[arg-type]
     serving.cancel()
 
 
@@ -97,22 +97,22 @@ def spin() -> None:
 
 
 def main() -> int:
-    asked = argparse.ArgumentParser(prog="python -m bench.readers")
-    asked.add_argument("--pages", type=int, default=8)
-    asked.add_argument("--busy", type=int, default=6, help="processes that spin beside")
-    given = asked.parse_args()
-    heard = Heard()
+    parser = argparse.ArgumentParser(prog="python -m bench.readers")
+    parser.add_argument("--pages", type=int, default=8)
+    parser.add_argument("--busy", type=int, default=6, help="processes that spin meanwhile")
+    given = parser.parse_args()
+    display = ResultsDisplay()
     with ExitStack() as ending, tempfile.TemporaryDirectory() as work:
         for _ in range(given.busy):
             process = multiprocessing.get_context("spawn").Process(target=spin)
             process.start()
             ending.callback(process.kill)
         began_s = time.monotonic()
-        uvloop.run(crawled(given.pages, Path(work) / "data", heard))
+        uvloop.run(crawled(given.pages, Path(work) / "data", display))
         took_s = time.monotonic() - began_s
-    read = sum(1 for outcome, facts in heard.ends if outcome == "fetched" and facts)
-    print(f"{read} of {given.pages} pages read in {took_s:.0f} s beside {given.busy} busy processes, load ", end="")
-    print(f"{os.getloadavg()[0]:.1f}; readers lost on the way: {heard.lost or 'none'}")
+    read = sum(1 for outcome, facts in display.ends if outcome == "fetched" and facts)
+    print(f"{read} of {given.pages} pages read in {took_s:.0f} s with {given.busy} busy processes, load ", end="")
+    print(f"{os.getloadavg()[0]:.1f}; readers lost: {display.lost or 'none'}")
     return 0 if read == given.pages else 1
 
 

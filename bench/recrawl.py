@@ -1,10 +1,10 @@
-"""When again? `python -m bench.recrawl`: how well rates are estimated, what the policies win, what a visit costs.
+"""Revisits: `python -m bench.recrawl`: how well rates are estimated, what the policies gain, what a visit costs.
 
-1. Rates after ten visits, against the Bayes estimator that knows the true prior and forgets nothing.
-2. What the optimum with the true rates wins over `uniform` in average age, and how much of it `age` does.
+1. Rates after ten visits, compared with the Bayes estimator that knows the true prior and forgets nothing.
+2. What the optimum with the true rates gains over `uniform` in average age, and which share of that `age` gains.
 3. Microseconds for each visit: the estimate, its groups, the price and the due date.
 
-A figure that misses its mark makes the exit code 1. Everything is made from fixed seeds.
+A figure that misses its target makes the exit code 1. Everything is generated from fixed seeds.
 """
 
 import argparse
@@ -24,11 +24,11 @@ from gossamer.store.options import stored_seeds
 from gossamer.values.history import History, PolicyPage, VisitFinding, packed, unpacked
 
 MARKS = {3.0: 0.90, 10.0: 0.75, 30.0: 0.40}
-"""Days between visits that the budget allows, and the share of the optimum's win that is asked for."""
+"""Days between visits that the budget allows, and the least share of the optimum's gain."""
 MOST_ERROR, MOST_US = 1.15, 55.0
 FINE = 600
 CRAWL_MS = 1.1
-"""What the crawler spends on a page."""
+"""What the crawler spends on each page."""
 
 
 # The estimators of Cho and Garcia-Molina ("Estimating frequency of change", ACM TOIT 3, 2003), for each page by itself,
@@ -75,7 +75,7 @@ def from_last_dates(visits: int, dated: int, since_days: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """One page: its rate, and what visits found of it."""
+    """One page: its rate, and what its visits found."""
 
     rate: float
     visits: tuple[tuple[float, bool], ...]
@@ -101,8 +101,8 @@ def measured() -> Prior:
 
 def narrow() -> Prior:
     """A site of one kind: about one change in ten days, log-normal, most within a factor of e."""
-    places = [-3.0 + 6.0 * (step + 0.5) / FINE for step in range(FINE)]
-    return [(0.1 * math.exp(place), math.exp(-place * place / 2.0)) for place in places]
+    exponents = [-3.0 + 6.0 * (step + 0.5) / FINE for step in range(FINE)]
+    return [(0.1 * math.exp(one), math.exp(-one * one / 2.0)) for one in exponents]
 
 
 PRIORS = {"the measured mixture": measured, "a site of one kind": narrow}
@@ -187,7 +187,7 @@ def estimates(pages: int) -> list[str]:
             print(f"  {estimator:36} {error:.3f}  {error / least:.2f} times")
         ratio = errors["ours"] / least
         if ratio > MOST_ERROR:
-            misses.append(f"rates of {name}: {ratio:.2f} times the error of one who knows the prior")
+            misses.append(f"rates of {name}: {ratio:.2f} times the error of the estimator that knows the prior")
     return misses
 
 
@@ -204,30 +204,30 @@ def wins(pages: int, seeds: int) -> list[str]:
             print(
                 f"  every {every:2.0f} days, seed {seed}: "
                 + ", ".join(f"{name} {one.average_age_days:.3f}" for name, one in results.items())
-                + f"; the optimum wins {1 - best / even:.1%}, age {shares[-1]:.1%} of it,"
+                + f"; the optimum gains {1 - best / even:.1%}, age {shares[-1]:.1%} of it,"
                 f" longest gap {results['age'].longest_gap_days:.0f} days",
                 flush=True,
             )
             if results["paper"].average_age_days <= results["age"].average_age_days:
                 misses.append(f"paper is better at one visit in {every:.0f} days, seed {seed}")
-        print(f"  every {every:2.0f} days: age wins {statistics.mean(shares):.1%}; asked for {mark:.0%}")
+        print(f"  every {every:2.0f} days: age gains {statistics.mean(shares):.1%}; target {mark:.0%}")
         if statistics.mean(shares) < mark:
-            misses.append(f"age wins {statistics.mean(shares):.1%} at one visit in {every:.0f} days, not {mark:.0%}")
+            misses.append(f"age gains {statistics.mean(shares):.1%} at one visit in {every:.0f} days, not {mark:.0%}")
     return misses
 
 
 def cost(visits: int) -> list[str]:
     us = microseconds(visits)
-    print(f"Scheduling: {us:.1f} us of CPU a visit, {us / CRAWL_MS / 10:.1f} % of the {CRAWL_MS} ms a page costs")
-    return [f"scheduling: {us:.1f} us a visit, not within {MOST_US}"] if us > MOST_US else []
+    print(f"Scheduling: {us:.1f} us of CPU per visit, {us / CRAWL_MS / 10:.1f} % of the {CRAWL_MS} ms per page")
+    return [f"scheduling: {us:.1f} us per visit, more than {MOST_US}"] if us > MOST_US else []
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pages", type=int, default=100_000, help="of the simulated web")
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--estimated", type=int, default=4_000, help="pages whose rates are estimated")
-    parser.add_argument("--visits", type=int, default=50_000, help="whose cost is measured")
+    parser.add_argument("--estimated", type=int, default=4_000, help="number of pages whose rates are estimated")
+    parser.add_argument("--visits", type=int, default=50_000, help="number of visits whose cost is measured")
     given = parser.parse_args()
     misses = [*estimates(given.estimated), *cost(given.visits), *wins(given.pages, stored_seeds)]
     for miss in misses:

@@ -1,4 +1,4 @@
-"""Collections with judgements, fed to the real index and asked through the real search; and a plain BM25 beside it."""
+"""Test collections with relevance judgements, searched with the real index and search, and with plain BM25."""
 
 import json
 import math
@@ -35,13 +35,13 @@ class Text(NamedTuple):
 class Collection(NamedTuple):
     name: str
     texts: list[Text]
-    questions: dict[str, str]
+    queries: dict[str, str]
     judged: dict[str, dict[str, dict[str, int]]]
-    """By the judges' name ("graded", "binary"), question and text: the grade."""
+    """By the name of the judgements ("graded", "binary"), query and text: the grade."""
 
 
 def folder() -> Path | None:
-    """Where the collections lie: GOSSAMER_CONFORMANCE, or beside the checkout; None when nowhere."""
+    """The folder of the collections, in GOSSAMER_CONFORMANCE or next to the checkout; None if there is none."""
     named = os.environ.get("GOSSAMER_CONFORMANCE")
     places = [Path(named)] if named else [Path(__file__).parents[2] / "shared" / "conformance"]
     return next((place / "relevance" for place in places if (place / "relevance").is_dir()), None)
@@ -53,27 +53,27 @@ def collections(root: Path) -> list[str]:
 
 def load(root: Path, name: str) -> Collection:
     texts = [Text(one["id"], one["title"], one["text"]) for one in _lines(root / name / "docs.jsonl")]
-    questions = {one["id"]: one["text"] for one in _lines(root / name / "queries.jsonl")}
+    queries = {one["id"]: one["text"] for one in _lines(root / name / "queries.jsonl")}
     judged = {"graded": _grades(root / name / "qrels.tsv")}
     if (root / name / "qrels_binary.tsv").is_file():
         judged["binary"] = _grades(root / name / "qrels_binary.tsv")
-    return Collection(name, texts, questions, judged)
+    return Collection(name, texts, queries, judged)
 
 
 def ndcg(ask: Ask, collection: Collection, judges: str) -> float:
-    """Mean over the judged questions of the gain 2^grade - 1, discounted by log2 of the rank, against the ideal."""
+    """Mean over the judged queries of the gain 2^grade - 1, discounted by log2 of the rank, relative to the ideal."""
     found = []
-    for question, grades in collection.judged[judges].items():
+    for query, grades in collection.judged[judges].items():
         ideal = _gain(sorted(grades.values(), reverse=True)[:DEEP])
         if ideal:
-            answered = ask(collection.questions[question])[:DEEP]
-            found.append(_gain([grades.get(one, 0) for one in answered]) / ideal)
+            ranked = ask(collection.queries[query])[:DEEP]
+            found.append(_gain([grades.get(one, 0) for one in ranked]) / ideal)
     return sum(found) / len(found)
 
 
 @contextmanager
 def gossamer(collection: Collection) -> Iterator[Ask]:
-    """The texts as pages; asked as a person would, through the parser of the search page."""
+    """The texts as pages; queries go through the parser of the search page, as a user's do."""
     with TemporaryDirectory() as scratch:
         writer = IndexWriter(Path(scratch) / "index", DiskFiles(), silent)
         writer.open()
@@ -81,14 +81,14 @@ def gossamer(collection: Collection) -> Iterator[Ask]:
         writer.commit()
         search = Search(Searcher(Path(scratch) / "index"), None, SystemClock())
         try:
-            yield lambda question: [hit.url.rpartition("/")[2] for hit in search.find(parse(question)).hits]
+            yield lambda query: [hit.url.rpartition("/")[2] for hit in search.find(parse(query)).hits]
         finally:
             search.close()
             writer.close()
 
 
 def plain_bm25(collection: Collection, k1: float = 1.2, b: float = 0.75) -> Ask:
-    """Stemmed English words, title and text as one, every word of the question counted."""
+    """Stemmed English words, title and text together, every word of the query counted."""
     analyzer = (
         tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
         .filter(tantivy.Filter.lowercase())
@@ -104,9 +104,9 @@ def plain_bm25(collection: Collection, k1: float = 1.2, b: float = 0.75) -> Ask:
         for word, times in tally.items():
             postings[word].append((at, times / (times + length)))
 
-    def ask(question: str) -> list[str]:
+    def ask(query: str) -> list[str]:
         scores: dict[int, float] = defaultdict(float)
-        for word in analyzer.analyze(question):
+        for word in analyzer.analyze(query):
             having = postings.get(word, [])
             rarity = math.log(1 + (len(tallies) - len(having) + 0.5) / (len(having) + 0.5))
             for at, weight in having:
@@ -137,9 +137,9 @@ def _lines(path: Path) -> Iterator[dict[str, str]]:
 def _grades(path: Path) -> dict[str, dict[str, int]]:
     found: dict[str, dict[str, int]] = defaultdict(dict)
     for line in path.read_text(encoding="utf-8").splitlines():
-        question, text, grade = line.split()
+        query, text, grade = line.split()
         if grade.lstrip("-").isdigit():
-            found[question][text] = int(grade)
+            found[query][text] = int(grade)
     return dict(found)
 
 

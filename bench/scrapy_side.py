@@ -1,6 +1,6 @@
-"""The peer: Scrapy as one would use it to follow links. Robots obeyed, links extracted, nothing stored.
+"""Scrapy, for comparison, as one would use it to follow links: robots.txt obeyed, links extracted, nothing stored.
 
-Run in a process of its own by `bench.crawl`; prints one JSON line with the addresses it fetched, by count and digest.
+Run in a process of its own by `bench.crawl`; prints one JSON line with the number and digest of the URLs it fetched.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from gossamer.store.options import stored_seeds
 
 
 class LoopbackResolver(CachingThreadedResolver):
-    """Every name is this machine: the benchmark never leaves it."""
+    """Resolves every name to this machine: the benchmark never leaves it."""
 
     def getHostByName(self, name: str, timeout: object = ()) -> defer.Deferred:
         return defer.succeed("127.0.0.1")
@@ -43,11 +43,11 @@ class Follow(CrawlSpider):
 
 
 def main() -> None:
-    asked = argparse.ArgumentParser()
-    asked.add_argument("--seeds", required=True, help="file with one address a line")
-    asked.add_argument("--domain", required=True)
-    asked.add_argument("--at-once", type=int, default=128)
-    given = asked.parse_args()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seeds", required=True, help="file with one URL per line")
+    parser.add_argument("--domain", required=True)
+    parser.add_argument("--at-once", type=int, default=128)
+    given = parser.parse_args()
     with open(stored_seeds) as file:
         seeds = file.read().split()
     fetched: set[str] = set()

@@ -1,12 +1,12 @@
-"""The search page under load: a real server, asked over loopback at a steady rate, also while a crawl goes on.
+"""The search page under load: a real server gets requests over loopback at a steady rate, also during a crawl.
 
     python -m bench.search_load --pages 100000 --rate 100 --seconds 30 [--crawl 50] [--runaway] [--keep DIR]
 
-Half of the questions ask for the page, half for JSON, all facets, entities and snippets on; with every fifth
-comes the beginning of a word, for suggestions. A question is counted from the moment it was due, so that waiting for a
-server that is behind counts too. `--crawl 50` runs a real crawl of the benchmark web into the same collection, 50 hosts
-with a second between visits; it needs nginx. `--runaway` sends a SPARQL query that never ends, and tells the searches
-before, beside and after it apart.
+Half of the searches request the page, half JSON, with all facets, entities and snippets; with every fifth comes a
+prefix, for suggestions. Time counts from the instant a request was due, so waiting for a server that is behind is
+included. `--crawl 50` runs a real crawl of the benchmark web into the same collection, 50 hosts with a second between
+visits; it needs nginx. `--runaway` sends a SPARQL query that never ends, and reports the searches before, during and
+after it separately.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from urllib.parse import quote, urlsplit
 import psutil
 import uvloop
 
-from bench.collection import Writing, build, make_state
+from bench.collection import PageMaker, build, make_state
 from bench.crawl import the_web
 from bench.nginx import serving
 from bench.web import PORT, Size
@@ -42,43 +42,43 @@ from gossamer.values.url import Url
 CONNECTIONS = 32
 PAGES_PER_HOST = 240
 BEGIN_S = 5.0
-"""What a crawl needs to begin."""
+"""What a crawl needs to start."""
 WARM_UP_S = 20.0
-"""A server and a crawl that have just been started have caches to fill and files to merge; what is measured is how it
-goes on."""
+"""A server and a crawl that have just been started have caches to fill and files to merge; what is measured is the
+steady state."""
 UP_S = 30.0
-"""By then the processes that search are up."""
+"""By then the searchers are running."""
 RUNAWAY = "SELECT (COUNT(*) AS ?n) WHERE { GRAPH ?a { ?s ?p ?o } GRAPH ?b { ?t ?q ?r } GRAPH ?c { ?u ?v ?w } }"
 TOOK = re.compile(rb'"took_s": ?([0-9.e-]+)')
-"""Whoever asks shares the cores with who answers: what it does not need of an answer it does not read."""
+"""The client shares the cores with the server, so it parses no more of a response than it needs."""
 SPARQL_S = 10.0
 """The default of web.sparql_s."""
 
 
 @dataclass(slots=True)
 class Seen:
-    """What came back, by kind of question: milliseconds from when it was due."""
+    """The responses, by kind of request: milliseconds from when it was due."""
 
     took: dict[str, list[float]] = field(default_factory=dict)
     at_server: list[float] = field(default_factory=list)
-    """What the server says a question took, from its arrival to its answer."""
+    """What the server reports for each search request, from its arrival to its response."""
     within: list[float] = field(default_factory=list)
-    """What it says the search in it took."""
+    """What it reports for the search itself."""
     searches: list[tuple[float, float]] = field(default_factory=list)
     """When each search was due, and its milliseconds."""
     failed: int = 0
     bytes_in: int = 0
 
 
-class Asker:
-    """One connection that is kept open."""
+class Client:
+    """A connection that is kept open."""
 
     def __init__(self, host: str, port: int) -> None:
         self._host, self._port = host, port
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
-    async def ask(self, target: str) -> tuple[int, bytes, float]:
-        """Its status, its body, and how many milliseconds the server says it took, waiting included."""
+    async def get(self, target: str) -> tuple[int, bytes, float]:
+        """The status, the body, and the milliseconds that the server reports, waiting included."""
         if self._streams is None:
             self._streams = await asyncio.open_connection(self._host, self._port, limit=1 << 20)
         reader, writer = self._streams
@@ -108,30 +108,30 @@ async def chunks(reader: asyncio.StreamReader) -> bytes:
     return body
 
 
-def questions(rate: int, seconds: float, seed: int = 7) -> list[tuple[float, str, str]]:
-    """When, which kind, and the address."""
-    writing, draw = Writing(), random.Random(seed)
-    asked: list[tuple[float, str, str]] = []
+def requests(rate: int, seconds: float, seed: int = 7) -> list[tuple[float, str, str]]:
+    """When each is due, its kind, and its target."""
+    maker, draw = PageMaker(), random.Random(seed)
+    due: list[tuple[float, str, str]] = []
     for number in range(int(rate * seconds)):
         kind, path = (("page", "/"), ("json", "/search.json"))[number % 2]
-        asked.append((number / rate, kind, f"{path}?q={quote(writing.question(draw))}"))
+        due.append((number / rate, kind, f"{path}?q={quote(maker.query(draw))}"))
         if number % 5 == 0:
-            asked.append(((number + 0.5) / rate, "suggest", f"/suggest.json?q={quote(writing.beginning(draw))}"))
-    return asked
+            due.append(((number + 0.5) / rate, "suggest", f"/suggest.json?q={quote(maker.prefix(draw))}"))
+    return due
 
 
-async def load(host: str, port: int, asked: Sequence[tuple[float, str, str]], seen: Seen) -> float:
-    """Seconds it took in all."""
+async def load(host: str, port: int, due_requests: Sequence[tuple[float, str, str]], seen: Seen) -> float:
+    """Send the requests; returns the seconds it took in all."""
     loop = asyncio.get_running_loop()
-    idle: asyncio.Queue[Asker] = asyncio.Queue()
+    idle: asyncio.Queue[Client] = asyncio.Queue()
     for _ in range(CONNECTIONS):
-        idle.put_nowait(Asker(host, port))
+        idle.put_nowait(Client(host, port))
     began = loop.time()
 
     async def one(due: float, kind: str, target: str) -> None:
-        asker = await idle.get()
+        client = await idle.get()
         try:
-            status, body, within_ms = await asker.ask(target)
+            status, body, within_ms = await client.get(target)
             took_ms = 1000 * (loop.time() - due)
             seen.took.setdefault(kind, []).append(took_ms)
             if kind != "suggest":
@@ -139,16 +139,16 @@ async def load(host: str, port: int, asked: Sequence[tuple[float, str, str]], se
                 seen.at_server.append(within_ms)
             seen.failed += status != 200
             seen.bytes_in += len(body)
-            if kind == "json" and (said := TOOK.search(body)):
-                seen.within.append(1000 * float(said[1]))
+            if kind == "json" and (search_s := TOOK.search(body)):
+                seen.within.append(1000 * float(search_s[1]))
         except (OSError, asyncio.IncompleteReadError):
             seen.failed += 1
-            asker.close()
+            client.close()
         finally:
-            idle.put_nowait(asker)
+            idle.put_nowait(client)
 
     async with asyncio.TaskGroup() as crew:
-        for at, kind, target in asked:
+        for at, kind, target in due_requests:
             await asyncio.sleep(max(0.0, began + at - loop.time()))
             crew.create_task(one(began + at, kind, target))
     took = loop.time() - began
@@ -158,14 +158,14 @@ async def load(host: str, port: int, asked: Sequence[tuple[float, str, str]], se
 
 
 async def run_away(host: str, port: int, after_s: float) -> tuple[float, float, int]:
-    """When a query without end began and ended, and what it was answered with."""
+    """When a query that never ends began and was stopped, and the status of its response."""
     loop = asyncio.get_running_loop()
     await asyncio.sleep(after_s)
-    asker = Asker(host, port)
+    client = Client(host, port)
     began = loop.time()
-    status, body, _ = await asker.ask(f"/sparql?query={quote(RUNAWAY)}")
-    asker.close()
-    print(f"the runaway query was told: {body.decode(errors='replace').strip()[:200]}")
+    status, body, _ = await client.get(f"/sparql?query={quote(RUNAWAY)}")
+    client.close()
+    print(f"the response to the runaway query: {body.decode(errors='replace').strip()[:200]}")
     return began, loop.time(), status
 
 
@@ -198,7 +198,7 @@ def crawling(root: Path, rate: int, work: Path) -> Iterator[psutil.Process | Non
         try:
             time.sleep(BEGIN_S)
             if child.poll() is not None:
-                sys.exit("the crawl ended at once: it was done before, or is refused; use a new --keep")
+                sys.exit("the crawl ended immediately: it was complete, or was refused; use a new --keep")
             yield psutil.Process(child.pid)
         finally:
             child.terminate()
@@ -206,7 +206,7 @@ def crawling(root: Path, rate: int, work: Path) -> Iterator[psutil.Process | Non
 
 
 class Quiet:
-    """A face that shows nothing."""
+    """A display that shows nothing."""
 
     def heard(self, event: str, facts: dict[str, object]) -> None: ...
 
@@ -234,7 +234,7 @@ def fetched_in(root: Path) -> int:
 
 
 def cpu_of(process: psutil.Process | None, has_children: bool = True) -> float:
-    """Seconds, of it and its children that live: searchers and SPARQL workers, readers and indexer."""
+    """CPU seconds of it and its living children: searchers and SPARQL workers, readers and indexer."""
     if process is None or not process.is_running():
         return 0.0
     used = 0.0
@@ -246,11 +246,11 @@ def cpu_of(process: psutil.Process | None, has_children: bool = True) -> float:
 
 
 def used_by(web: psutil.Process, crawl: psutil.Process | None) -> tuple[float, float, float]:
-    """The web process alone, it and its children, and the crawl."""
+    """CPU seconds of the web process alone, of it and its children, and of the crawl."""
     return cpu_of(web, has_children=False), cpu_of(web), cpu_of(crawl)
 
 
-def told(name: str, took: list[float]) -> None:
+def print_quantiles(name: str, took: list[float]) -> None:
     if not took:
         return
     took.sort()
@@ -259,12 +259,12 @@ def told(name: str, took: list[float]) -> None:
 
 
 async def warm_up(host: str, port: int, rate: int, web: psutil.Process) -> None:
-    """The first search starts the processes that answer the others."""
-    await load(host, port, questions(1, 1.0), Seen())
+    """The first search starts the searchers, which answer the others."""
+    await load(host, port, requests(1, 1.0), Seen())
     async with asyncio.timeout(UP_S):
-        while not searchers_of(web):  # noqa: ASYNC110 - another process's affair
+        while not searchers_of(web):  # noqa: ASYNC110 - these are processes of the server
             await asyncio.sleep(0.2)
-    await load(host, port, questions(rate, WARM_UP_S, seed=8), Seen())
+    await load(host, port, requests(rate, WARM_UP_S, seed=8), Seen())
 
 
 def searchers_of(web: psutil.Process) -> int:
@@ -273,15 +273,15 @@ def searchers_of(web: psutil.Process) -> int:
 
 async def measured(host: str, port: int, given: argparse.Namespace, seen: Seen) -> float:
     if not given.runaway:
-        return await load(host, port, questions(given.rate, given.seconds), seen)
+        return await load(host, port, requests(given.rate, given.seconds), seen)
     async with asyncio.TaskGroup() as crew:
         away = crew.create_task(run_away(host, port, given.seconds / 3))
-        took = await load(host, port, questions(given.rate, given.seconds), seen)
+        took = await load(host, port, requests(given.rate, given.seconds), seen)
     began, ended, status = away.result()
     print(f"the runaway query was ended after {ended - began:.1f} s (limit {SPARQL_S:.0f} s) with status {status}")
-    told("searches before it", [ms for due, ms in seen.searches if due < began])
-    told("searches beside it", [ms for due, ms in seen.searches if began <= due < ended])
-    told("searches after it", [ms for due, ms in seen.searches if due >= ended])
+    print_quantiles("searches before it", [ms for due, ms in seen.searches if due < began])
+    print_quantiles("searches during it", [ms for due, ms in seen.searches if began <= due < ended])
+    print_quantiles("searches after it", [ms for due, ms in seen.searches if due >= ended])
     return took
 
 
@@ -289,9 +289,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--pages", type=int, default=20_000)
     parser.add_argument("--keep", type=Path, help="build there, or use what was built there")
-    parser.add_argument("--rate", type=int, default=100, help="searches a second")
+    parser.add_argument("--rate", type=int, default=100, help="searches per second")
     parser.add_argument("--seconds", type=float, default=20.0)
-    parser.add_argument("--crawl", type=int, default=0, help="pages a second that a crawl fetches meanwhile")
+    parser.add_argument("--crawl", type=int, default=0, help="pages per second that a crawl fetches meanwhile")
     parser.add_argument("--runaway", action="store_true", help="with a SPARQL query that never ends")
     parser.add_argument("--crawl-side", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -302,7 +302,7 @@ def main() -> None:
         root = given.keep or Path(scratch) / "collection"
         if not (root / "index").is_dir():
             build(root, given.pages)
-        asyncio.run(make_state(Directory(root)))  # one that was built before may be of an older schema
+        asyncio.run(make_state(Directory(root)))  # one that was built earlier may have an older schema
         seen = Seen()
         with server(root) as (web, host, port), crawling(root, given.crawl, Path(scratch)) as crawl:
             uvloop.run(warm_up(host, port, given.rate, web))
@@ -311,21 +311,21 @@ def main() -> None:
             used, passed_s = used_by(web, crawl), time.perf_counter() - began
             crawled = (fetched_in(root) - fetched) / passed_s
         show(given, seen, took_s, [(now - then) / passed_s for now, then in zip(used, before, strict=True)])
-        print(f"the crawl fetched {crawled:.1f} pages a second meanwhile" if given.crawl else "without a crawl")
+        print(f"the crawl fetched {crawled:.1f} pages per second meanwhile" if given.crawl else "without a crawl")
 
 
 def show(given: argparse.Namespace, seen: Seen, took_s: float, used: Sequence[float]) -> None:
     searches = len(seen.took.get("page", ())) + len(seen.took.get("json", ()))
-    told("searches, from when due", [*seen.took["page"], *seen.took["json"]])
-    told("  as pages", seen.took["page"])
-    told("  as JSON", seen.took["json"])
-    told("  at the server", seen.at_server)
-    told("  the search in it", seen.within)
-    told("suggestions", seen.took["suggest"])
+    print_quantiles("searches, from when due", [*seen.took["page"], *seen.took["json"]])
+    print_quantiles("  as pages", seen.took["page"])
+    print_quantiles("  as JSON", seen.took["json"])
+    print_quantiles("  at the server", seen.at_server)
+    print_quantiles("  the search in it", seen.within)
+    print_quantiles("suggestions", seen.took["suggest"])
     print(
-        f"{searches / took_s:.1f} searches/s asked at {given.rate}/s, {seen.failed} failed, "
+        f"{searches / took_s:.1f} searches/s of {given.rate}/s sent, {seen.failed} failed, "
         f"{seen.bytes_in / max(1, searches) / 1000:.0f} kB each; CPU: web {used[1]:.2f}, crawl {used[2]:.2f} "
-        f"of {os.cpu_count()} cores, {1000 * used[1] * took_s / max(1, searches):.1f} ms a search, "
+        f"of {os.cpu_count()} cores, {1000 * used[1] * took_s / max(1, searches):.1f} ms per search, "
         f"{1000 * used[0] * took_s / max(1, searches):.1f} of them in the web process itself"
     )
 

@@ -1,9 +1,9 @@
-"""How long a search takes: all facets, entities and snippets, alone and from several threads, while pages come in.
+"""How long a search takes, with all facets, entities and snippets, on one thread and on several, while pages come in.
 
     python -m bench.search_speed --pages 100000 [--keep DIR] [--threads 1 2 4] [--seconds 10] [--quiet-index]
 
-The collection is that of bench.collection, without its facts. Questions are drawn from the pages' own words, so
-frequent words are asked for often.
+The collection is that of bench.collection, without its facts. Queries are drawn from the words of the pages, so
+frequent words are searched for often.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-from bench.collection import Writing, build
+from bench.collection import PageMaker, build
 from gossamer.base.clock import SystemClock
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
@@ -33,14 +33,14 @@ COMMIT_S = 1.5
 
 
 def write_on(root: Path) -> None:
-    """A crawl at 50 pages a second, as the index sees it; until killed."""
-    writing, index = Writing(), IndexWriter(root / "index", DiskFiles(), silent)
+    """Write to the index as a crawl at 50 pages per second does; until killed."""
+    maker, index = PageMaker(), IndexWriter(root / "index", DiskFiles(), silent)
     index.open()
     number = 10_000_000
     while True:
         began = time.perf_counter()
         some = range(number, number + int(PER_SECOND * COMMIT_S))
-        index.replace([writing.reading(one) for one in some])
+        index.replace([maker.reading(one) for one in some])
         index.commit(b"%d" % number)
         number = some.stop
         time.sleep(max(0.0, COMMIT_S - (time.perf_counter() - began)))
@@ -60,20 +60,20 @@ def incoming(root: Path, is_wanted: bool) -> Iterator[None]:
 
 
 def measure(search: Search, threads: int, seconds: float) -> None:
-    writing = Writing()
+    maker = PageMaker()
     until = time.perf_counter() + seconds
 
-    def ask(number: int) -> list[float]:
+    def search_until_end(number: int) -> list[float]:
         draw, took = random.Random(1_000 + number), []
         while time.perf_counter() < until:
-            question = parse(writing.question(draw))
+            query = parse(maker.query(draw))
             began = time.perf_counter()
-            search.find(question, FACETS)
+            search.find(query, FACETS)
             took.append(1000 * (time.perf_counter() - began))
         return took
 
     with ThreadPoolExecutor(threads) as pool:
-        took = sorted(one for some in pool.map(ask, range(threads)) for one in some)
+        took = sorted(one for some in pool.map(search_until_end, range(threads)) for one in some)
     at = {share: took[min(len(took) - 1, int(share * len(took)))] for share in (0.5, 0.9, 0.99)}
     print(
         f"{threads} threads: {len(took) / seconds:7.1f} searches/s   p50 {at[0.5]:6.1f} ms   p90 {at[0.9]:6.1f} ms"
@@ -82,11 +82,11 @@ def measure(search: Search, threads: int, seconds: float) -> None:
 
 
 def measure_suggestions(search: Search) -> None:
-    writing, draw, took = Writing(), random.Random(5), []
+    maker, draw, took = PageMaker(), random.Random(5), []
     for _ in range(200):
-        beginning = writing.beginning(draw)
+        prefix = maker.prefix(draw)
         began = time.perf_counter()
-        search.suggest(beginning)
+        search.suggest(prefix)
         took.append(1000 * (time.perf_counter() - began))
     took.sort()
     print(f"suggestions: p50 {took[100]:.1f} ms, p99 {took[197]:.1f} ms")
@@ -100,18 +100,18 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--quiet-index", action="store_true", help="nothing is written meanwhile")
     parser.add_argument("--write-on", type=Path, help=argparse.SUPPRESS)
-    asked = parser.parse_args()
-    if asked.write_on:
-        write_on(asked.write_on)
+    given = parser.parse_args()
+    if given.write_on:
+        write_on(given.write_on)
     with tempfile.TemporaryDirectory() as scratch:
-        root = asked.keep or Path(scratch)
+        root = given.keep or Path(scratch)
         if not (root / "index").is_dir():
-            build(root, asked.pages, has_facts=False)
+            build(root, given.pages, has_facts=False)
         search = Search(Searcher(root / "index"), LinksReader(root / "links.db"), SystemClock())
         search.find(parse("nothing"))
-        with incoming(root, not asked.quiet_index):
-            for threads in asked.threads:
-                measure(search, threads, asked.seconds)
+        with incoming(root, not given.quiet_index):
+            for threads in given.threads:
+                measure(search, threads, given.seconds)
             measure_suggestions(search)
         search.close()
 

@@ -1,11 +1,11 @@
-"""Writes the benchmark web: static pages for a file server, and a manifest of what is in them.
+"""Writes the benchmark web: static pages for a file server, and a manifest of their facts and URLs.
 
     python bench/web.py --hosts 120 --pages 100000 --seed 1 --out DIR
 
 A page has 30 kB, 40 links, 370 elements, 5.6 kB of text and 20 facts on average; half of the pages state them in RDFa,
-half in JSON-LD with schema.org's context by reference. The shape follows 38 real pages of 20 to 45 kB
-(docs/benchmarks.md). Page 0 of a host is its start page; every page leads to the next one, so each is reached from the
-start page, and a few links lead to other hosts. The same numbers give the same bytes.
+half in JSON-LD that refers to schema.org's context. Their structure follows 38 real pages of 20 to 45 kB
+(docs/benchmarks.md). Page 0 of a host is its start page; every page links to the next one, so all can be reached from
+the start page, and a few links lead to other hosts. The same numbers give the same bytes.
 """
 
 import argparse
@@ -38,9 +38,9 @@ from gossamer.demo.words import ENGLISH, LISTS, Draw, new_word, paragraph, perso
 
 DOMAIN = "bench.test"
 PORT = 18642
-"""Part of the pages' addresses, so it is fixed when they are written."""
+"""Part of the pages' URLs, so it is fixed when they are written."""
 PARAGRAPHS = 4_999
-"""A prime: whatever the stride, a walk through the pool meets no paragraph twice."""
+"""A prime: with any stride, a walk through the pool visits no paragraph twice."""
 TITLES = 20_011
 ROBOTS = b"User-agent: *\nDisallow: /private/\n"
 LINKS_INSIDE = 36
@@ -68,7 +68,7 @@ class HostEntry(msgspec.Struct, frozen=True):
     pages: int
     facts: int
     size: int
-    """Bytes of all its pages."""
+    """Bytes of all its pages together."""
     paths: list[str]
     facts_per_page: list[int]
 
@@ -102,7 +102,7 @@ def path_of(number: int) -> str:
 
 @lru_cache(maxsize=2)
 def paragraph_pool(seed: int) -> tuple[str, ...]:
-    """Paragraphs with inline elements in them, as real ones have."""
+    """Paragraphs with inline elements, as real ones have."""
     draw = Draw(seed, "bench paragraphs")
     return tuple(_marked(draw, paragraph(draw, seed, "en", 2, 7)) for _ in range(PARAGRAPHS))
 
@@ -128,7 +128,7 @@ def statements_of(size: Size, host: int, number: int, draw: Draw) -> Statements:
     author = Node("Person", (("name", Plain(person_name(draw))), ("url", At(f"{origin}{path_of(draw.below(9))}"))))
     house = Node("Organization", (("name", Plain(f"The {host_name(host)} house")), ("url", At(f"{origin}/"))))
     keywords = draw.some(ENGLISH["noun"], draw.between(0, 4) + (not is_rdfa))
-    said: tuple[tuple[str, Value], ...] = (
+    stated: tuple[tuple[str, Value], ...] = (
         ("name", Plain(title)),
         ("headline", Plain(f"{title}, {draw.between(1, 99)}")),
         (
@@ -145,7 +145,7 @@ def statements_of(size: Size, host: int, number: int, draw: Draw) -> Statements:
         *(("keywords", Plain(word)) for word in keywords),
     )
     syntax = Syntax.RDFA if is_rdfa else Syntax.JSONLD
-    return Statements(((syntax, Node("Article", said, f"{origin}{path_of(number)}#it")),))
+    return Statements(((syntax, Node("Article", stated, f"{origin}{path_of(number)}#it")),))
 
 
 def page(size: Size, host: int, number: int) -> Written:
@@ -177,7 +177,7 @@ def _body(seed: int, draw: Draw) -> str:
 
 
 def _fitting(draw: Draw, place: int) -> str:
-    """What most of a real page is made of: wrappers, classes and picture sets that say nothing."""
+    """What most of a real page consists of: wrappers, classes and picture sets without content."""
     number = draw.below(99_999)
     return (
         f'<div class="layout__cell layout__cell--span-4 js-observe" data-module="teaser" data-track="t-{number}" '
@@ -190,13 +190,13 @@ def _fitting(draw: Draw, place: int) -> str:
 
 
 def _state(draw: Draw) -> str:
-    """The inline script with its state that such a page carries."""
+    """An inline script with application state, as such pages have."""
     rows = ",".join(f'{{"id":{draw.below(99_999)},"seen":false,"rank":0.{draw.below(999)}}}' for _ in range(60))
     return f'<script>window.__state={{"teasers":[{rows}],"locale":"en","version":"4.{draw.below(99)}"}};</script>'
 
 
 def _marked(draw: Draw, text: str) -> str:
-    """Some words in inline elements, and now and then a heading before it."""
+    """Some words in inline elements, and sometimes a heading before the text."""
     parts = text.split(" ")
     for place in draw.some(range(len(parts)), draw.between(1, 2)):
         tag = draw.one(INLINE)
@@ -206,7 +206,7 @@ def _marked(draw: Draw, text: str) -> str:
 
 
 def write_web(size: Size, out: Path) -> BenchManifest:
-    """Writes `out`/<host>/..., manifest.json and urls.txt. A folder that is there already is written over."""
+    """Writes `out`/<host>/..., manifest.json and urls.txt, over an existing folder."""
     hosts = [_write_host(size, host, out) for host in range(size.hosts)]
     made = BenchManifest(
         size.seed, sum(h.pages for h in hosts), sum(h.facts for h in hosts), sum(h.size for h in hosts), hosts
@@ -244,7 +244,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
     if not 1 <= given.hosts <= given.pages:
-        sys.exit("a benchmark web has at least one host, and a page a host")
+        sys.exit("a benchmark web has at least one host, and one page per host")
     clock = SystemClock()
     start_s = clock.elapsed_s()
     made = write_web(Size(given.hosts, given.pages, given.seed), given.out)

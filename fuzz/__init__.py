@@ -1,1 +1,1 @@
-"""Attacks on the extractors: coverage-guided inputs, and what must hold for every one of them."""
+"""Fuzzing of the extractors: coverage-guided inputs, and the properties that must hold for each."""

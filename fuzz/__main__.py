@@ -1,7 +1,7 @@
 """Fuzz every extractor for a while: `python -m fuzz --seconds 60 [NAME ...]`.
 
 Each target runs in a process of its own and starts from its seeds and from what earlier runs found (fuzz/out). An input
-that breaks something is kept under fuzz/found; once it is mended, it belongs among the pages of tests/hostile/found.
+that breaks something is kept under fuzz/found; with the fix it belongs among the pages of tests/hostile/found.
 """
 
 import argparse
@@ -20,13 +20,13 @@ FOUND = HERE / "found"
 SUITES = Path(os.environ.get("GOSSAMER_CONFORMANCE", HERE.parents[1] / "shared" / "conformance"))
 LONGEST_INPUT = 8_192
 SLOWEST_S = 10
-"""An input of so few bytes that takes this long is a find too; ordinary ones take a thousandth of it."""
+"""An input this small that takes so long counts as broken too; ordinary ones take a thousandth of it."""
 NAMES = (*SYNTAXES, "page")
 _RUNS = re.compile(rb"stat::number_of_executed_units:\s*(\d+)")
 
 
 def fuzz(name: str, seconds: int) -> int:
-    """How many inputs broke it."""
+    """Returns how many inputs broke it."""
     corpus, found = OUT / name, FOUND / name
     found.mkdir(parents=True, exist_ok=True)
     before = set(found.iterdir())
@@ -60,10 +60,10 @@ def _escaped(word: str) -> str:
 
 
 def main() -> int:
-    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    asked.add_argument("--seconds", type=int, default=60, help="for each target")
-    asked.add_argument("names", nargs="*", help=f"of {', '.join(NAMES)}")
-    given = asked.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=int, default=60, help="for each target")
+    parser.add_argument("names", nargs="*", help=f"of {', '.join(NAMES)}")
+    given = parser.parse_args()
     return int(sum([fuzz(name, given.seconds) for name in given.names or NAMES]) > 0)
 
 

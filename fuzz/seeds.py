@@ -1,4 +1,4 @@
-"""What the fuzzer starts from: a few small pages for each syntax, and the words that mean something in it."""
+"""The fuzzer's seeds: a few small pages for each syntax, and the words that have a meaning in it."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ SUITES = {
     "microformats": ("microformats2/**/*.html",),
     "page": ("html/tree-construction/*.dat",),
 }
-"""Where public suites hold more, when they are there."""
+"""More pages, from public test suites if they are installed."""
 
 PAGES = {
     "rdfa": (
@@ -90,7 +90,7 @@ def words_of(name: str) -> list[str]:
 
 
 def write_seeds(name: str, into: Path, suites: Path) -> int:
-    """How many there are now."""
+    """Returns how many were written."""
     into.mkdir(parents=True, exist_ok=True)
     mark = b"" if name == "page" else b" "
     pages = PAGES[name] if name in PAGES else [page for several in PAGES.values() for page in several]

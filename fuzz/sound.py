@@ -1,4 +1,4 @@
-"""What must hold of the facts of any page. The fuzzer, the property tests and the hostile tests ask the same."""
+"""What must hold for the facts of any page. Used by the fuzzer, the property tests and the hostile tests."""
 
 import re
 from collections.abc import Collection
@@ -19,11 +19,11 @@ _OURS = re.compile(r"_:c0000000000abcdefn[1-9][0-9]*")
 
 
 class Unsound(AssertionError):
-    """A page made an extractor say something it must not."""
+    """A page made an extractor return something it must not."""
 
 
 def survey_of(body: bytes) -> Survey:
-    """REQUIRES: UTF-8, or it reads as U+FFFD."""
+    """REQUIRES: UTF-8; other bytes become U+FFFD."""
     return scan_html(parse_html(body).tree).survey()
 
 
@@ -34,7 +34,7 @@ def page_address() -> Url:
 
 
 def read(name: str, body: bytes, survey: Survey | None = None, collects_notices: bool = True) -> FoundFacts:
-    """What one syntax finds, with everything it can be asked for switched on."""
+    """What one syntax finds, with all options switched on."""
     source = Source(
         survey or survey_of(body),
         ADDRESS,
@@ -48,18 +48,18 @@ def read(name: str, body: bytes, survey: Survey | None = None, collects_notices:
 
 
 def check_reader(name: str, body: bytes) -> FoundFacts:
-    """Read a page in one syntax and look for anything wrong with what comes out."""
+    """Read a page in one syntax and check everything it returns."""
     survey = survey_of(body)
     found = read(name, body, survey)
     _check(found.triples, len(found.places), f"{name}")
     again = read(name, body, survey, collects_notices=False)
     if (again.triples, again.flags) != (found.triples, found.flags):
-        raise Unsound(f"{name}: a second reading finds something else")
+        raise Unsound(f"{name}: a second reading finds other facts")
     if again.notices:
-        raise Unsound(f"{name}: notices nobody asked for")
+        raise Unsound(f"{name}: notices that were not requested")
     for notice in found.notices:
         if notice.level not in ("error", "warning", "info") or not notice.says or " " in notice.kind:
-            raise Unsound(f"{name}: a notice that says nothing: {notice}")
+            raise Unsound(f"{name}: a notice without content: {notice}")
     return found
 
 
@@ -69,11 +69,11 @@ def check_page(body: bytes, syntaxes: Collection[str] = SYNTAXES) -> Extraction:
     found = extract(survey_of(body), address, CAPTURE, body, address, syntaxes=syntaxes, collects_notices=True)
     _check(found.triples, len(found.places), "page")
     if len(found.stated_in) != len(found.triples):
-        raise Unsound("page: facts and their syntaxes are out of step")
+        raise Unsound("page: the facts and their syntaxes differ in number")
     if len(set(found.triples)) != len(found.triples):
         raise Unsound("page: a fact twice")
     if len(found.triples) > MOST_TRIPLES or (len(found.triples) == MOST_TRIPLES and not found.flags):
-        raise Unsound("page: too many facts, or cut without a word")
+        raise Unsound("page: too many facts, or cut without a flag")
     every = (1 << len(SYNTAXES)) - 1
     if not all(0 < bits <= every for bits in found.stated_in):
         raise Unsound("page: a fact of no syntax")
@@ -92,7 +92,7 @@ def _check(triples: list[Triple], places: int, who: str) -> None:
     for triple, again in zip(triples, parsed, strict=True):
         if (str(again.subject), str(again.predicate)) != triple[:2]:
             raise Unsound(f"{who}: {triple} reads as {again}")
-    for subject, _, thing in triples:
-        for term in (subject, thing):
+    for subject, _, value in triples:
+        for term in (subject, value):
             if term[0] == "_" and not _OURS.fullmatch(term):
-                raise Unsound(f"{who}: a label of the page's own: {term}")
+                raise Unsound(f"{who}: a label taken from the page: {term}")

@@ -1,4 +1,4 @@
-"""One target for each extractor: bytes in, nothing out, an exception when something is wrong."""
+"""One target for each extractor: takes bytes, and raises an exception if something is wrong."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ Target = Callable[[bytes], None]
 
 
 def page_of(name: str, given: bytes) -> bytes:
-    """The first byte says whether the rest is a page, or what a page of this syntax has inside."""
+    """The first byte decides whether the rest is a page, or what a page in this syntax contains."""
     if name == "json-ld" and given[:1] < b"\xc0":
         return b'<script type="application/ld+json">' + given[1:] + b"</script>"
     return given[1:]

@@ -1,4 +1,4 @@
-"""Lists the modules of which a function runs: for one page through a whole crawl, and for `gossamer why URL`.
+"""Lists the modules that run a function: for one page through a whole crawl, and for `gossamer why URL`.
 
 `python tools/passage.py` (`make passage`) makes a collection of one page from loopback, crawls one page more, crawls
 again with nothing allowed to be fetched, and explains the page. In every process a `sitecustomize` module installs a
@@ -24,7 +24,7 @@ HOOK = f"""
 import os, sys, threading
 SRC = {str(SRC / "gossamer") + "/"!r}
 OUT = os.open(os.path.join(os.environ[{FOLDER_VARIABLE!r}], str(os.getpid())), os.O_WRONLY | os.O_CREAT)
-known = set()  # a reader may open no file later, and may be killed at any time
+known = set()  # a reader cannot open a file later, and may be killed at any time
 
 def is_importing(frame):
     while frame is not None:
@@ -71,7 +71,7 @@ class EndlessSite(BaseHTTPRequestHandler):
 
 
 def functions_run(words: Iterable[object], scratch: Path, name: str) -> set[str]:
-    """ "module function" of all processes of one command."""
+    """ "module function" of each function run, in all processes of one command."""
     hook, found = scratch / "hook", scratch / name
     hook.mkdir(exist_ok=True)
     found.mkdir()

@@ -37,14 +37,14 @@ IS_PROPERTY = {
     *(OWL + name for name in ("ObjectProperty", "DatatypeProperty", "AnnotationProperty", "OntologyProperty")),
 }
 SAYS_NOTHING = {RDFS + "Resource", OWL + "Thing", RDFS + "Literal", OWL + "topObjectProperty"}
-"""Wider than everything, so of no use to whoever asks what a thing is."""
+"""Wider than everything, so they say nothing about an entity."""
 LOCAL = re.compile(r"[\w.-]+")
 
 
 def main(folder: Path) -> None:
     lines = [
         "# Made by tools/vocabularies.py; sources and licences: NOTICE.md. `=prefix namespace`, then `+Class wider...`",
-        "# and `.property wider...`; a wider term of another namespace stands there in full.",
+        "# and `.property wider...`; a wider term of another namespace is written in full.",
     ]
     for prefix, (namespace, path) in SOURCES.items():
         quads = list(parse(path=folder / path, format=RdfFormat.N_QUADS))
@@ -79,7 +79,7 @@ def kinds(namespace: str, quads: list[Quad]) -> tuple[set[str], set[str]]:
 
 
 def related(quads: list[Quad], relation: str) -> dict[str, set[str]]:
-    """By term; those of vocabularies that are not here are left out."""
+    """By term; terms of vocabularies that are not listed here are left out."""
     wider: dict[str, set[str]] = {}
     for quad in quads:
         if quad.predicate.value != relation or not isinstance(quad.object, NamedNode):

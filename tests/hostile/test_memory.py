@@ -3,15 +3,15 @@
 import asyncio
 from pathlib import Path
 
-from bench.memory import Asked, measured
+from bench.memory import MemoryRun, measured
 
 MIB = 1 << 20
 
 
 def test_F_X2_many_large_pages_at_once_stay_within_the_budget(tmp_path: Path) -> None:
     """48 MiB of pages under a budget of 32, of which a crawler of before held all, and three times."""
-    asked = Asked(24, 2 * MIB, is_sitemap=False, memory_mib=32)
-    nothing = asyncio.run(measured(Asked(1, 1024, False, 32), tmp_path / "small"))[1]
+    asked = MemoryRun(24, 2 * MIB, is_sitemap=False, memory_mib=32)
+    nothing = asyncio.run(measured(MemoryRun(1, 1024, False, 32), tmp_path / "small"))[1]
     told, peak, _, whole = asyncio.run(measured(asked, tmp_path / "large"))
     assert whole == 24 and told["outcomes"] == {"fetched": 24}
     print(f"peak {peak / MIB:.0f} MiB, with one small page {nothing / MIB:.0f} MiB")

@@ -1,4 +1,4 @@
-// What the SPARQL console takes from CodeMirror; `npm install && npm run build` here makes static/vendor/codemirror.js.
+// What the SPARQL console uses of CodeMirror; `npm install && npm run build` here makes static/vendor/codemirror.js.
 export { EditorState, Compartment, Prec, StateEffect, StateField } from "@codemirror/state";
 export {
   EditorView, keymap, lineNumbers, drawSelection, highlightActiveLine, highlightSpecialChars, placeholder,
