@@ -53,7 +53,7 @@ bench-frontier: $(VENV)/dev.done  ## the frontier with ADDRESSES URLs: bytes, wr
 bench-search: $(VENV)/dev.done  ## ranking: nDCG@10 on two public collections, compared with plain BM25
 	$(BIN)/python -m bench.search
 
-bench-search-speed: $(VENV)/dev.done  ## search under load over PAGES pages, beside a crawl and a runaway query
+bench-search-speed: $(VENV)/dev.done  ## search under load over PAGES pages, during a crawl and a runaway query
 	$(BIN)/python -m bench.search_load --pages $(PAGES) --rate 100 --seconds 60 --crawl 50 --runaway --keep bench/out/collection-$(PAGES)
 
 bench-recrawl: $(VENV)/dev.done  ## revisits: the policies compared for a given budget, 100,000 pages, five seeds
