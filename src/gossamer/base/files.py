@@ -347,9 +347,9 @@ class Tail:
 
 
 def trouble(path: Path, error: OSError) -> GossamerError:
-    """An error of the disk as one of ours: a full disk may get room again, other errors do not pass."""
+    """An error of the disk as one of ours: space on a full disk may be freed, other errors are permanent."""
     if error.errno in NO_ROOM:
-        return DiskFull(f"no room left to write {path.name}; free some space and the crawl goes on")
+        return DiskFull(f"no room left to write {path.name}; free some space and the crawl continues")
     return GossamerError(f"the disk refused to write {path.name}: {error.strerror or error}")
 
 

@@ -20,7 +20,7 @@ def begin(work: Awaitable[T], ended: Callable[["asyncio.Future[T]"], None]) -> "
 
 @asynccontextmanager
 async def background(work: Awaitable[T]) -> AsyncIterator["asyncio.Future[T]"]:
-    """Run a task beside the block; it is cancelled and awaited on leaving, and its exception is raised then. A block
+    """Run a task during the block; it is cancelled and awaited at the end, and its exception is raised then. A block
     that itself fails raises its own exception, with a note about the task's."""
     task = asyncio.ensure_future(work)
     try:
@@ -56,8 +56,8 @@ class Tasks:
 
 
 class OnDemand(Generic[T]):
-    """Something that is opened when it is first asked for, by a task of its own, since whoever asks first may be gone
-    long before it is closed."""
+    """Something that is opened when it is first requested, by a task of its own, since the task that requests it first
+    may end long before it is closed."""
 
     def __init__(self, make: Callable[[], AbstractAsyncContextManager[T]]) -> None:
         self._make = make

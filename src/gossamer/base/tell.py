@@ -22,11 +22,11 @@ def silent(event: str, /, **facts: object) -> None:
 
 
 Says = Callable[[str], None]
-"""Progress, in words for a person."""
+"""Reports progress, in words for people."""
 
 
 def unheard(words: str) -> None:
-    """Nobody watches the progress."""
+    """Ignores the progress."""
 
 
 CRASH_VARIABLE = "GOSSAMER_CRASH_AT"
@@ -50,10 +50,10 @@ def crashing(tell: Tell, at: str | None) -> Tell:
         raise ConfigError(f"{CRASH_VARIABLE} must be one of {', '.join(known)}, a colon and a number")
     left = int(count)
 
-    def tell_or_die(told: str, /, **facts: object) -> None:
+    def tell_or_die(name: str, /, **facts: object) -> None:
         nonlocal left
-        tell(told, **facts)
-        if told == event:
+        tell(name, **facts)
+        if name == event:
             left -= 1
             if left <= 0:
                 os.kill(os.getpid(), signal.SIGKILL)

@@ -28,23 +28,23 @@ KEPT_BY_CRAWLER = 1 << 20
 MOST_OPEN_FILES = 65_536
 """For the crawler: each fetch in progress is a socket, and up to four times `crawl.at_once` are open."""
 
-# Niceness, as of nice(2). With sessions (decision 19), the server's p99 at 170 searches a second beside a crawl was
-# 72 ms, and 220 ms without.
+# Niceness, as of nice(2). With sessions (decision 19), the server's p99 at 170 searches per second during a crawl
+# was 72 ms, and 220 ms without.
 INDEXER_NICENESS = 3
 """Searches go first; readers run at lower priority still, so that pages are not read faster than they are indexed."""
 READER_NICENESS = 5
 """Searches go before the crawl. With more, a page that takes a second to read would run out of time."""
 QUERY_NICENESS = 10
-"""Below searches: beside an endless query their p99 was 27 to 33 ms, and 32 to 74 ms when this had no effect."""
+"""Below searches: during an endless query their p99 was 27 to 33 ms, and 32 to 74 ms when this had no effect."""
 INDEX_MERGES = ("merge_thread",)
 """Threads of the index that merge segments: commits do not wait for them, and they should not slow commits down."""
 INDEX_MERGES_NICENESS = 8
 """At 100,000 pages the index delay was at most 3.2 s, and 5.0 s without."""
 GRAPH_MERGES = ("rocksdb:low",)
-"""Threads of the graph store that compact its files: they start anew with every second commit."""
+"""Threads of the graph store that compact its files: every second commit starts them again."""
 GRAPH_MERGES_NICENESS = 10
-"""At low priority they compact rarely and in one go: 0.14 ms of CPU a page instead of 0.63."""
-MOST_TOLD = 20
+"""At low priority they compact rarely and all at once: 0.14 ms of CPU per page instead of 0.63."""
+MOST_ATTEMPTS = 20
 """Attempts to set the session's priority, which the kernel limits when many processes start at once."""
 
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -2, -3, -8  # malloc.h
@@ -126,7 +126,7 @@ def lower_session_priority() -> None:
     within a session, and each process started here has its own: so lower the whole session."""
     if os.getsid(0) != os.getpid():  # another process's session: the user's shell would be slowed down too
         return
-    for _ in range(MOST_TOLD):
+    for _ in range(MOST_ATTEMPTS):
         try:
             Path("/proc/self/autogroup").write_text(str(max(0, os.nice(0))))
         except BlockingIOError:  # the kernel accepts one change in a tenth of a second
