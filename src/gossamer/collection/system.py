@@ -12,7 +12,7 @@ from gossamer.base.environment import Outside
 from gossamer.base.errors import WorkerLost
 from gossamer.base.tell import silent
 from gossamer.collection.maintenance.compact import Compacted, compaction_plan
-from gossamer.collection.maintenance.view_check import ViewFault, unusable
+from gossamer.collection.maintenance.view_check import UnusableView, unusable
 from gossamer.config.settings import Settings
 from gossamer.config.slices import retain_of
 from gossamer.monitor import chronicle
@@ -156,7 +156,7 @@ class CollectionStatus:
     damaged: MarkCounts
     forgetting: list[str]
     """Hosts and pages whose erasure was interrupted."""
-    views: list[ViewFault]
+    views: list[UnusableView]
     """Those that are unusable."""
     droppable: Compacted | None
     """What the retention settings would delete now; None: everything is kept, or there is too much to check."""

@@ -67,7 +67,7 @@ def drawn(found: CollectionStatus, dir: Path) -> Table:
         advice = f": `gossamer verify --dir {dir}` says what to do" if marks.open else ", acknowledged"
         table.add_row(f"{marks.marked:,}", f"damaged records in the archive{advice}")
     for view in found.views:
-        table.add_row("", f"{view.name}: {view.fault}")
+        table.add_row("", f"{view.name}: {view.error}")
     for name in found.forgetting:
         table.add_row("", f"forgetting {harmless(name)} is not finished: `gossamer forget --dir {dir}` continues it")
     for line in at_work_in_words(found.processes):

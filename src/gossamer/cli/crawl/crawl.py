@@ -201,7 +201,7 @@ async def crawl_to_end(
 
 
 async def wait_for_space(directory: Directory, outside: Outside, stop: asyncio.Event) -> None:
-    """Wait until the disk has room for the last commits of a clean end. A crawl that is told to stop does not wait."""
+    """Wait until the disk has room for the last commits of a clean end. A crawl that is to stop does not wait."""
     while not stop.is_set() and outside.files.room(directory.root) < LEAST_ROOM:
         await outside.clock.sleep(BEAT_S)
 

@@ -60,7 +60,7 @@ def show(report: VerifyReport) -> None:
     if report.unknown_records:
         print(f"  {counted(report.unknown_records, 'record')} not in the catalogue: the next crawl adds them")
     for state in [*report.databases, *report.views]:
-        print(f"  {state.name}: {'; '.join(filter(None, (state.fault, state.says)))}")
+        print(f"  {state.name}: {'; '.join(filter(None, (state.error, state.says)))}")
         for url in state.missing_urls:
             print(f"    missing: {harmless(url)}")
         for url in state.unreadable_urls:
@@ -79,4 +79,4 @@ def next_steps(report: VerifyReport, dir: Path) -> list[str]:
         lines.append(
             "another process is writing to the collection: nothing was marked. Verify again when it has ended."
         )
-    return [*lines, *dict.fromkeys(state.mend for state in [*report.databases, *report.views] if state.mend)]
+    return [*lines, *dict.fromkeys(state.fix for state in [*report.databases, *report.views] if state.fix)]

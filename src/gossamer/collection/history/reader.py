@@ -255,7 +255,7 @@ def _compared(shown: Sequence[Kept], gists: Sequence[Gist], first_number: int) -
 
 
 def gone_and_back(versions: Sequence[CaptureVersion], earlier: Sequence[Kept] = ()) -> list[CaptureVersion]:
-    """Marks the versions with which the page disappeared and came back. `earlier`: the versions before these."""
+    """Marks the versions at which the page disappeared and reappeared. `earlier`: the versions before these."""
     was_page = any(kept.is_page for kept in earlier)
     decisive = (kept.status in VANISHED for kept in reversed(earlier) if kept.is_page or kept.status in VANISHED)
     is_gone = was_page and next(decisive, False)

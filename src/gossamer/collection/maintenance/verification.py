@@ -78,7 +78,7 @@ class Verification:
     async def run(self, volume: str | None, backup: Path | None, is_accepted: bool) -> VerifyReport:
         """Can run during a crawl; repairs, marks and acknowledges only as the directory's one writer."""
         databases = checked_databases(self._directory)
-        if any(one.fault and one.name == self._directory.state.name for one in databases):
+        if any(one.error and one.name == self._directory.state.name for one in databases):
             return VerifyReport(False, 0, 0, 0, [], is_marked=False, databases=databases)
         found = checked_volumes(self._directory, self._outside, volume, self._says)
         try:
@@ -142,7 +142,7 @@ class Verification:
         with closing(open_state(self._directory)) as state:
             accepted = captures.acknowledged_marks(state)
         damaged = [record_of(one, (one.volume, one.number) in accepted) for one in found.findings]
-        is_whole = all(one.is_acknowledged for one in damaged) and not any(one.fault for one in checked)
+        is_whole = all(one.is_acknowledged for one in damaged) and not any(one.error for one in checked)
         return VerifyReport(
             is_whole=is_whole,
             volumes=len(found.volumes),

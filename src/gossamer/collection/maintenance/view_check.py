@@ -36,7 +36,7 @@ from gossamer.views.words.searcher import Searcher
 AT_ONCE = 500
 FACTS_AT_ONCE = 10_000
 NOT_MADE = "not made yet"
-MOST_FAULTS = 5
+MOST_ERRORS = 5
 MOST_NAMED = 20
 """How many missing pages are named, each after its capture was read again; all of them are counted."""
 Held = Callable[[Sequence[Url]], Mapping[int, Instant]]
@@ -46,9 +46,9 @@ Held = Callable[[Sequence[Url]], Mapping[int, Instant]]
 class ViewState(msgspec.Struct, frozen=True):
     name: str
     says: str = ""
-    fault: str = ""
+    error: str = msgspec.field(name="fault", default="")
     """Why it is unusable, or what it lacks; empty if it is intact."""
-    mend: str = ""
+    fix: str = msgspec.field(name="mend", default="")
     """The next step, if there is one."""
     position: SpoolPosition | None = None
     """The archive record it reads next; None: unknown, as for a database or for what cannot be opened."""
@@ -81,7 +81,7 @@ class ViewTally:
     """The findings on one view so far."""
 
     view: OpenView
-    fault: str = ""
+    error: str = ""
     behind: int = 0
     missing: int = 0
     named: list[str] = field(default_factory=list)
@@ -95,26 +95,26 @@ def checked_databases(directory: Directory) -> list[ViewState]:
     if directory.database.is_file():
         return [ViewState(directory.database.name, says="the state is in PostgreSQL, and is not checked here")]
     path = directory.state
-    mend = f"make it again from the archive:  gossamer rebuild --state --dir {directory.root}"
+    fix = f"make it again from the archive:  gossamer rebuild --state --dir {directory.root}"
     if not path.is_file():
-        return [ViewState(path.name, fault="it is missing", mend=mend)]
+        return [ViewState(path.name, error="it is missing", fix=fix)]
     if not path.stat().st_size:
-        return [ViewState(path.name, fault="it is empty", mend=mend)]
+        return [ViewState(path.name, error="it is empty", fix=fix)]
     try:
         read_only(path).close()  # ours, and of a readable version
     except StateDamaged:
         pass  # SQLite's check says more
     except GossamerError as trouble:
-        return [ViewState(path.name, fault=str(trouble))]  # its message says what to do
-    fault = quick_check(path)
-    return [ViewState(path.name, fault=fault, mend=mend) if fault else ViewState(path.name, says="whole")]
+        return [ViewState(path.name, error=str(trouble))]  # its message says what to do
+    error = quick_check(path)
+    return [ViewState(path.name, error=error, fix=fix) if error else ViewState(path.name, says="whole")]
 
 
 def quick_check(path: Path) -> str:
     """What is wrong with a file according to SQLite; empty: nothing."""
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
-            rows = [str(row[0]) for row in database.execute(f"PRAGMA quick_check({MOST_FAULTS})")]
+            rows = [str(row[0]) for row in database.execute(f"PRAGMA quick_check({MOST_ERRORS})")]
     except (sqlite3.Error, UnicodeDecodeError) as trouble:
         return str(trouble)
     return "" if rows == ["ok"] else "; ".join(rows)
@@ -139,7 +139,7 @@ class ViewCheck:
 
     async def _run(self, directory: Directory, says: Says) -> list[ViewState]:
         states: dict[str, ViewState] = {}
-        mend = f"make them again from the archive:  gossamer rebuild --dir {directory.root}"
+        fix = f"make them again from the archive:  gossamer rebuild --dir {directory.root}"
         with ExitStack() as stack, closing(open_state(directory)) as state:
             found, pages = dict[str, ViewTally](), tallies.counts(state).pages
             openers: dict[str, Callable[[], OpenView | str]] = {
@@ -152,17 +152,17 @@ class ViewCheck:
                 try:
                     view = open_view()
                 except (GossamerError, ValueError, OSError) as trouble:
-                    states[name] = ViewState(name, fault=str(trouble), mend=mend)
+                    states[name] = ViewState(name, error=str(trouble), fix=fix)
                     continue
                 if isinstance(view, str):
                     needs = view == NOT_MADE and pages and self._is_alone
-                    states[name] = ViewState(name, says=view, mend=mend if needs else "")
+                    states[name] = ViewState(name, says=view, fix=fix if needs else "")
                 else:
                     found[name] = ViewTally(view)
             if self._is_alone and pages and found:
-                states |= {name: ViewState(name, fault="it is missing", mend=mend) for name in _lost(states)}
+                states |= {name: ViewState(name, error="it is missing", fix=fix) for name in _lost(states)}
             await self._compare(state, list(found.values()), pages, says)
-        states |= {name: self._state_of(one, pages, mend) for name, one in found.items()}
+        states |= {name: self._state_of(one, pages, fix) for name, one in found.items()}
         return [states[name] for name in openers]
 
     def _graph(self, directory: Directory, stack: ExitStack, says: Says) -> OpenView | str:
@@ -174,8 +174,8 @@ class ViewCheck:
             return "open in another process: only its checkpoint was checked"
         stack.callback(lock.release)
         view = _facts("graph", directory.graph, self._outside.files, says)
-        if view.position != SpoolPosition() and (fault := _fault_of(directory.graph / SOURCES)):
-            raise ViewDamaged(directory.graph, f"{SOURCES}: {fault}")
+        if view.position != SpoolPosition() and (error := _error_in(directory.graph / SOURCES)):
+            raise ViewDamaged(directory.graph, f"{SOURCES}: {error}")
         return view
 
     async def _compare(self, state: State, views: list[ViewTally], pages: int, says: Says) -> None:
@@ -197,7 +197,7 @@ class ViewCheck:
     def _lacking(self, tally: ViewTally, some: Sequence[Kept]) -> Iterator[tuple[Kept, bool]]:
         """Those that the view has passed but does not hold; and whether it holds an older capture."""
         position = tally.view.position
-        if tally.fault or position is None:
+        if tally.error or position is None:
             return
         passed = [kept for kept in some if SpoolPosition(kept.place.volume, kept.place.number) < position]
         tally.behind += len(some) - len(passed)
@@ -205,7 +205,7 @@ class ViewCheck:
         try:
             held, unreadable = tally.view.held(urls), tally.view.unreadable(urls)
         except ViewDamaged as trouble:
-            tally.fault = str(trouble)
+            tally.error = str(trouble)
             return
         tally.unreadable += len(unreadable)
         tally.unreadable_named += [url.text for url in unreadable[: MOST_NAMED - len(tally.unreadable_named)]]
@@ -224,28 +224,28 @@ class ViewCheck:
                 seen[kept.capture_id] = False
         return seen[kept.capture_id]
 
-    def _state_of(self, one: ViewTally, pages: int, mend: str) -> ViewState:
+    def _state_of(self, one: ViewTally, pages: int, fix: str) -> ViewState:
         name, position = one.view.name, one.view.position
-        if one.fault:
-            return ViewState(name, fault=one.fault, mend=mend)
+        if one.error:
+            return ViewState(name, error=one.error, fix=fix)
         catch_up = f"catch up:  gossamer crawl --dir {self._directory.root}   or   gossamer rebuild"
         if position is None:
             says = "it can be opened; its position was not recorded when it was made"
-            return ViewState(name, says, mend=catch_up if name == "graph" and self._is_alone else "")
+            return ViewState(name, says, fix=catch_up if name == "graph" and self._is_alone else "")
         lacks = [f"{counted(one.missing, 'page')} missing"] if one.missing else []
         lacks += [f"{counted(one.outdated, 'page')} only as an older capture"] if one.outdated else []
-        faults = [f"{', '.join(lacks)}, though it was made past their records"] * bool(lacks)
-        faults += [f"what it holds of {counted(one.unreadable, 'page')} cannot be read"] * bool(one.unreadable)
-        fault = "; ".join(faults)
+        errors = [f"{', '.join(lacks)}, though it was made past their records"] * bool(lacks)
+        errors += [f"what it holds of {counted(one.unreadable, 'page')} cannot be read"] * bool(one.unreadable)
+        error = "; ".join(errors)
         whole = pages - one.behind - one.missing - one.outdated - one.unreadable
         says = f"{whole:,} of {counted(pages, 'page')}"
         if one.view.note:
             says += f"; {one.view.note}"
         if one.behind:
             says += f"; {one.behind:,} behind" + ("" if self._is_alone else ", another process is at work")
-        step = mend if fault else catch_up if one.behind and self._is_alone else ""
+        step = fix if error else catch_up if one.behind and self._is_alone else ""
         figures = one.behind, one.missing, tuple(one.named), one.outdated, one.unreadable, tuple(one.unreadable_named)
-        return ViewState(name, says, fault, step, position, *figures)
+        return ViewState(name, says, error, step, position, *figures)
 
 
 def _lost(states: Mapping[str, ViewState]) -> list[str]:
@@ -269,8 +269,8 @@ def _words(directory: Directory, stack: ExitStack) -> OpenView | str:
 def _links(directory: Directory, stack: ExitStack) -> OpenView | str:
     if not directory.links.is_file():
         return NOT_MADE
-    if fault := quick_check(directory.links):
-        raise ViewDamaged(directory.links, fault)
+    if error := quick_check(directory.links):
+        raise ViewDamaged(directory.links, error)
     for _ in every_link(directory.links):
         pass  # this unpacks each, which SQLite's check does not
     reader = LinksReader(directory.links)
@@ -279,11 +279,11 @@ def _links(directory: Directory, stack: ExitStack) -> OpenView | str:
     return OpenView("links.db", position_in(reader.position()), reader.held)
 
 
-def _fault_of(sources: Path) -> str:
+def _error_in(sources: Path) -> str:
     if not sources.is_file():
         return "it is missing"
-    if fault := quick_check(sources):
-        return fault
+    if error := quick_check(sources):
+        return error
     number = damaged_records(sources)
     return f"{counted(number, 'record')} cannot be read" if number else ""
 
@@ -316,21 +316,21 @@ def _facts(name: str, folder: Path, files: Files, says: Says) -> OpenView:
     return OpenView(name, position if number or position is None else SpoolPosition(), held, note=note if new else "")
 
 
-class ViewFault(msgspec.Struct, frozen=True):
+class UnusableView(msgspec.Struct, frozen=True):
     name: str
-    fault: str
+    error: str = msgspec.field(name="fault")
     """The error, and the next step."""
 
 
-def unusable(directory: Directory, outside: Outside, pages: int) -> Iterator[ViewFault]:
+def unusable(directory: Directory, outside: Outside, pages: int) -> Iterator[UnusableView]:
     """The views that cannot be opened, or are missing although there are pages."""
     for path in (directory.index, directory.links, directory.checkpoints):
         try:
             if not _is_there(path, directory, outside) and pages:
                 raise ViewDamaged(path, "it is missing")
         except (GossamerError, OSError) as trouble:
-            said = trouble if isinstance(trouble, GossamerError) else ViewDamaged(path, trouble)
-            yield ViewFault(path.name, str(said))
+            error = trouble if isinstance(trouble, GossamerError) else ViewDamaged(path, trouble)
+            yield UnusableView(path.name, str(error))
 
 
 def _is_there(path: Path, directory: Directory, outside: Outside) -> bool:

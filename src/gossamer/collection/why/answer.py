@@ -51,7 +51,7 @@ from gossamer.views.links.reader import LinksReader
 Reaches = list[tuple[Url, scope.Reach]]
 KEYS = UrlKeys(identity_of)
 LONGEST_WAY = 100
-"""Steps shown; nobody reads a longer chain of pages."""
+"""Steps shown; a longer chain of pages would not be read."""
 MOST_VISITS = 50
 
 
