@@ -174,8 +174,8 @@ def examples(here: str) -> list[ApiExample]:
             "Search",
             f"curl '{here}/search.json?q=the'",
             "import json, urllib.request\n\n"
-            f'with urllib.request.urlopen("{here}/search.json?q=the") as answer:\n'
-            "    found = json.load(answer)\n"
+            f'with urllib.request.urlopen("{here}/search.json?q=the") as response:\n'
+            "    found = json.load(response)\n"
             'for hit in found["hits"]:\n'
             '    print(hit["url"], hit["title"])',
         ),
@@ -184,12 +184,12 @@ def examples(here: str) -> list[ApiExample]:
             f"curl --get --header 'Accept: text/csv' '{here}/sparql' \\\n  --data-urlencode 'query={query}'",
             "import csv, io, urllib.parse, urllib.request\n\n"
             f'query = urllib.parse.urlencode({{"query": "{query}"}})\n'
-            "asked = urllib.request.Request(\n"
+            "request = urllib.request.Request(\n"
             f'    "{here}/sparql?" + query,\n'
             '    headers={"Accept": "text/csv"},\n'
             ")\n"
-            "with urllib.request.urlopen(asked) as answer:\n"
-            "    for row in csv.DictReader(io.TextIOWrapper(answer)):\n"
+            "with urllib.request.urlopen(request) as response:\n"
+            "    for row in csv.DictReader(io.TextIOWrapper(response)):\n"
             '        print(row["type"])',
         ),
         ApiExample(

@@ -82,7 +82,7 @@ class TypeOf(msgspec.Struct, frozen=True):
 class Reference(msgspec.Struct, frozen=True):
     """An entity that refers to this one, or an instance of this class."""
 
-    thing: FactValue
+    entity: FactValue = msgspec.field(name="thing")
     type: str
     property: str
     pages: tuple[str, ...]
@@ -93,14 +93,14 @@ class TermUse(msgspec.Struct, frozen=True):
 
     term: FactValue
     facts: int
-    things: int
+    entities: int = msgspec.field(name="things")
     pages: int
 
 
 class Neighbour(msgspec.Struct, frozen=True):
     direction: Literal["in", "out"]
     property: str
-    thing: FactValue
+    entity: FactValue = msgspec.field(name="thing")
     pages: int
 
 
@@ -227,7 +227,7 @@ def references_in(rows: Sequence[Row]) -> tuple[tuple[Reference, ...], bool]:
         )
         for group in found.values()
     ]
-    listed.sort(key=lambda one: (not one.thing.name, one.thing.name.lower(), one.thing.text, one.property))
+    listed.sort(key=lambda one: (not one.entity.name, one.entity.name.lower(), one.entity.text, one.property))
     return tuple(listed), len(rows) > PER_PAGE
 
 
@@ -256,7 +256,7 @@ def neighbours_in(said: Iterable[PropertyValues], references: Iterable[Reference
         for value in one.values
         if value.kind != "literal"
     ]  # fmt: skip
-    into = [Neighbour("in", one.property, one.thing, len(one.pages)) for one in references if one.property != TYPE]
+    into = [Neighbour("in", one.property, one.entity, len(one.pages)) for one in references if one.property != TYPE]
     return (*out[:MOST_DRAWN], *into[:MOST_DRAWN])
 
 

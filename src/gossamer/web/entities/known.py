@@ -63,7 +63,7 @@ class ClassUse(msgspec.Struct, frozen=True):
 
 class PropertyUse(msgspec.Struct, frozen=True):
     facts: int
-    things: int
+    entities: int = msgspec.field(name="things")
     pages: int
     is_at_least: bool
     """All numbers cover only the first facts: there are more."""
@@ -240,14 +240,14 @@ def _as_class(query: EntityQuery, instances: Sequence[Row], uses: Sequence[Row],
 
 
 def _as_property(iri: str, uses: Sequence[Row], used: Mapping[str, int]) -> PropertyUse | None:
-    facts, things, pages = total_in(uses)
+    facts, entities, pages = total_in(uses)
     known = bundled().term(iri)
     if not facts and (known is None or known.kind != "property"):
         return None
     below, in_use = _by_use(bundled().subproperties(iri), used)
     return PropertyUse(
         facts=facts,
-        things=things,
+        entities=entities,
         pages=pages,
         is_at_least=facts >= WINDOW,
         values=uses_in(uses, "value"),
