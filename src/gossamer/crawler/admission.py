@@ -66,7 +66,7 @@ class Admission:
     def may_enter(self, offer: Offer) -> bool:
         """Whether an offered URL enters the frontier.
 
-        A sitemap is no page: whatever the prefix of a seed, the sitemaps of its host may be read, those on other hosts
+        A sitemap is no page: with any prefix of a seed, the sitemaps of its host may be read, those on other hosts
         that its robots.txt names (sitemaps.org), and those that these name in turn. A URL for which a filter failed
         enters: the filter is called again when it is taken, and the outcome is stored with the URL.
         """

@@ -178,7 +178,7 @@ class Revisits:
         )
         if read.listing is not None:
             own = [one for one in news_in(end.visit, read.listing) if not one.is_foreign]
-            self._novelties.told([(one.url, one.changed_at) for one in own if one.changed_at is not None])
+            self._novelties.add_listed([(one.url, one.changed_at) for one in own if one.changed_at is not None])
         dates = dates_of(end.visit, read, tags.last_modified)
         if past is None or past.prints == UNKNOWN:
             return self._first(end, now, dates)

@@ -335,7 +335,7 @@ class RevisitSweeps:
         brought_forward = 0
         for start in range(0, len(found), AT_ONCE):
             brought_forward += await self._frontier.reschedule(found[start : start + AT_ONCE])
-        self._tell("links.swept", changed=len(changed), judged=judged_pages, hastened=brought_forward)
+        self._tell("links.swept", changed=len(changed), judged=judged_pages, rescheduled=brought_forward)
         return Swept(judged_pages, brought_forward)
 
     async def _by_parents(self, below: Sequence[Url]) -> list[Reschedule]:

@@ -129,7 +129,7 @@ class LeaseLost(GossamerError):
 
 
 class FrontierRules(msgspec.Struct, frozen=True):
-    """What a frontier decides by, whatever stores it."""
+    """What a frontier decides by, in SQLite or in PostgreSQL."""
 
     politeness: Politeness
     may_enter: Callable[[Offer], bool]
@@ -202,7 +202,7 @@ class HostState(msgspec.Struct, frozen=True):
     has_back_queue: bool
     band: int
     next_at: Instant
-    """Nothing is sent to it before."""
+    """No request is sent to it before."""
     ready_at: Instant | None
     """When it may leave its front queue; None: it is in none."""
     later_at: Instant | None

@@ -1,4 +1,4 @@
-"""What both frontiers do alike, whatever stores them."""
+"""What both frontiers have in common, in SQLite and in PostgreSQL."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -69,7 +69,7 @@ class FrontierCore(ABC):
         if not changes:
             return 0
         moved = await self._reschedule(changes)
-        self._tell("frontier.hastened", visits=moved)
+        self._tell("frontier.rescheduled", visits=moved)
         return moved
 
     async def ended(self, selection: Selection) -> list[EndedGroup]:

@@ -20,8 +20,8 @@ class SeenTable:
 
     A URL found here costs one lookup and no database access. One that is not found may still be known: the merge finds
     out. So forgetting is harmless, and the table simply overwrites: one slot of eight bytes a hash, the latest wins.
-    Marks are Python's own string hashes: 64 bits, keyed at random for each process, so nobody can write a URL that
-    passes for another. Two URLs share a mark by accident once in 2^64 pairs.
+    Marks are Python's own string hashes: 64 bits, keyed at random for each process, so that no page can contain a URL
+    made to match another. Two URLs share a mark by accident once in 2^64 pairs.
     """
 
     def __init__(self, slots: int = 1 << 20) -> None:

@@ -206,11 +206,11 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def modified_at(facts: bytes, fetched_at: Instant) -> Instant | None:
-    """The latest moment stated in its facts (N-Triples) that is not in the future."""
+    """The latest instant stated in its facts (N-Triples) that is not in the future."""
     if b"odified" not in facts:
         return None
-    told = [at for found in _STATED.finditer(facts) if (at := _moment(found[1])) is not None]
-    return max([at for at in told if 0 < at <= fetched_at], default=None)
+    stated = [at for found in _STATED.finditer(facts) if (at := _moment(found[1])) is not None]
+    return max([at for at in stated if 0 < at <= fetched_at], default=None)
 
 
 def _moment(written: bytes) -> Instant | None:
@@ -304,7 +304,7 @@ class Novelties:
             if link.startswith(own) and len(self._below) < MOST_BELOW:
                 self._below[Url(link)] = None
 
-    def told(self, dates: Iterable[tuple[Url, Instant]]) -> None:
+    def add_listed(self, dates: Iterable[tuple[Url, Instant]]) -> None:
         """A list of their own host says that these pages changed at these times."""
         for url, changed_at in dates:
             if len(self._listed) < MOST_LISTED:

@@ -241,8 +241,8 @@ def moments(connection: State, host: Host | None = None) -> Iterator[tuple[str, 
                 yield name, sorted(visits, key=lambda one: one.at)
 
 
-class Lying(msgspec.Struct, frozen=True):
-    """A capture, and where it is."""
+class StoredVersion(msgspec.Struct, frozen=True):
+    """A version of a URL, and the place of its record."""
 
     version: RetainedVersion
     volume: str
@@ -251,7 +251,7 @@ class Lying(msgspec.Struct, frozen=True):
 
 
 class CataloguedRecord(msgspec.Struct, frozen=True):
-    """A catalogued record of a volume."""
+    """The place and URL of a record, as the catalogue has them."""
 
     number: int
     offset: int
@@ -267,13 +267,13 @@ class MovedRecord(msgspec.Struct, frozen=True):
     offset: int
 
 
-def by_url(connection: State) -> Iterator[tuple[str, list[Lying]]]:
+def by_url(connection: State) -> Iterator[tuple[str, list[StoredVersion]]]:
     """Each URL with its captures, oldest first."""
     for url, rows in groupby(connection.execute(_SQL["by_url"]), key=itemgetter(0)):
         yield (
             url,
             [
-                Lying(RetainedVersion(at, status, bool(is_page), refers_at), volume, offset, length)
+                StoredVersion(RetainedVersion(at, status, bool(is_page), refers_at), volume, offset, length)
                 for _, at, status, is_page, refers_at, volume, offset, length in rows
             ],
         )
