@@ -231,7 +231,7 @@ def changed(html: str, seed: int, host: str, target: str, turn: int, now: Instan
             fact = f'{{"@context":"http://schema.org/","@type":"Offer","price":"{price_of(version)}"}}'
             return _before(html, "</head>", f'<script type="application/ld+json">{fact}</script>')
         case Fate.WRITTEN:
-            words = f"Since then a paragraph was written anew, for the {version}. time; nobody knows who asked for it."
+            words = f"Since then a paragraph was rewritten, for the {version}. time; no one knows who asked for that."
             return html.replace('<p class="lead">', f'<p class="lead">{words} ', 1)
         case _:
             return html
@@ -250,7 +250,7 @@ def news_page(site: Site, target: str, turn: int) -> str | None:
     if not target.startswith("/news/") or not (number.isascii() and number.isdigit() and 1 <= int(number) <= turn):
         return None
     title = f"News {int(number)} of {escape(site.title)}"
-    words = f"This is what happened in turn {int(number)}, and it will not be told again in other words."
+    words = f"This is what happened in turn {int(number)}, and it will not be reported again in other words."
     head = f"<!DOCTYPE html><html lang=en><head><title>{title}</title></head>"
     return f"{head}<body><main><p>{words}</p></main></body></html>"
 

@@ -60,7 +60,7 @@ def extract(
 ) -> Extraction:
     """The facts of a page. `base` is its base URL, `<base>` included; `address` its own, if different.
 
-    Never raises, whatever the page contains, and fetches nothing.
+    Never raises, for any content of the page, and fetches nothing.
     """
     document = iri_term(iri_of(base.text))
     own = document if address is None else iri_term(iri_of(address.text))

@@ -132,7 +132,7 @@ SAFELY: dict[str, Any] = {
 
 
 def parse_xml(body: bytes) -> Survey | None:
-    """REQUIRES: UTF-8, whatever the XML declaration says. None if it is not well-formed or exceeds a limit."""
+    """REQUIRES: UTF-8, even if the XML declaration differs. None if it is not well-formed or exceeds a limit."""
     if len(body) > LARGEST or body.count(b"<") > MOST_TAGS:
         return None
     plain = without_entities(body)

@@ -318,7 +318,7 @@ _NO_FACTS = Extraction([], [], [], (), ())
 def _reading(
     capture: Capture, page: Page, facts: Extraction, flags: tuple[str, ...], lines: bytes, sources: bytes
 ) -> Reading:
-    properties, things = properties_and_entities(facts.triples)
+    properties, entities = properties_and_entities(facts.triples)
     return Reading(
         capture_id=capture.id,
         fetched_at=capture.fetched_at,
@@ -330,7 +330,7 @@ def _reading(
         flags=tuple(dict.fromkeys(flags)),
         sources=sources,
         properties=properties,
-        things=things,
+        things=entities,
     )
 
 
@@ -361,16 +361,16 @@ def _plugged(argument: str) -> Own:
 def safe(read: Callable[..., object]) -> OwnReader:
     """A custom reader whose errors only cost the page its text."""
 
-    def asked(body: bytes, url: str, media_type: str) -> Text | None:
+    def guarded(body: bytes, url: str, media_type: str) -> Text | None:
         try:
-            said = read(body, url, media_type)
-            return None if said is None else msgspec.convert(said, Text, from_attributes=True)
+            text = read(body, url, media_type)
+            return None if text is None else msgspec.convert(text, Text, from_attributes=True)
         except MemoryError:
             raise
-        except Exception:  # noqa: BLE001 - somebody else's code: it may raise anything
+        except Exception:  # noqa: BLE001 - third-party code: it may raise anything
             return None
 
-    return asked
+    return guarded
 
 
 # Captures read again, and compared.

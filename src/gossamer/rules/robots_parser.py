@@ -131,7 +131,7 @@ _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 def matches(pattern: str, target: str) -> bool:
     """Whether the pattern matches from the start of the target; both in normal form.
 
-    Each part between stars is searched for once, after the previous part: linear, whatever the pattern.
+    Each part between stars is searched for once, after the previous part: linear for every pattern.
     """
     end = len(pattern) - (pattern[-1:] == "$")
     star = pattern.find("*", 0, end)

@@ -52,7 +52,7 @@ class VisitFinding(msgspec.Struct, frozen=True, gc=False):
 class History(msgspec.Struct, frozen=True, gc=False):
     """What estimates of a page's rate of change need, for every policy. Small, because every page has one.
 
-    For visits without a change only the sum of their intervals matters, whatever the rate. Visits with a change are
+    For visits without a change only the sum of their intervals matters, at any rate. Visits with a change are
     kept as their number and the mean logarithm of their intervals: exact where changes are rare or far more frequent
     than visits, close in between (docs/decisions/0015).
     """

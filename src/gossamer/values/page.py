@@ -71,7 +71,7 @@ class Page(msgspec.Struct, frozen=True):
     canonical: Url | None = None
     directives: Directives = Directives()
     exact: bytes = b""
-    """SHA-256 of the text, white space folded: equal for copies, whatever their markup."""
+    """SHA-256 of the text, white space folded: equal for copies, even with different markup."""
     near: tuple[int, ...] = ()
     """MinHash of the text; similar pages have many of these numbers in common."""
     bold: tuple[str, ...] = ()

@@ -13,7 +13,7 @@ from gossamer.values.robots import Robots
 from gossamer.values.url import Url
 
 FOLLOWED = "a feed that is followed"
-"""The beginning of the detail of a result whose URL is revisited whatever the answer was."""
+"""The beginning of the detail of a result whose URL is revisited after any response."""
 
 
 class VisitKind(StrEnum):

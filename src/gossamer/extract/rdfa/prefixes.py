@@ -1,6 +1,6 @@
 """The RDFa initial context (prefixes and terms that need no declaration), and the rules of each host language.
 
-Facts from https://www.w3.org/2011/rdfa-context/rdfa-1.1 and xhtml-rdfa-1.1 beside it (W3C). Prefixes are only ever
+Facts from https://www.w3.org/2011/rdfa-context/rdfa-1.1 and its neighbour xhtml-rdfa-1.1 (W3C). Prefixes are only ever
 added there; when they are, add them here too.
 """
 
@@ -68,7 +68,7 @@ _XHTML1_VERSION = re.compile(r"XHTML(?: 1\.|\+RDFa)", re.IGNORECASE)
 
 
 def host_of(media_type: str, survey: Survey, doctype: bytes = b"") -> HostLanguage:
-    """The language of a page that was parsed as XML; what the HTML parser read is HTML, whatever its label.
+    """The language of a page that was parsed as XML; what the HTML parser read is HTML, with any label.
 
     REQUIRES: `media_type` in lower case without parameters; `doctype` as `parse.xml.doctype_of` gives it.
     """

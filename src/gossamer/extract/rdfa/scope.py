@@ -433,7 +433,7 @@ class Subjects:
 
 
 class OldSubjects(Subjects):
-    """By the rules of RDFa 1.0: @typeof and @property apply to the subject, whatever the element points at."""
+    """By the rules of RDFa 1.0: @typeof and @property apply to the subject, even if the element points elsewhere."""
 
     __slots__ = ()
     _ADDRESSES = ("href",)

@@ -2,7 +2,7 @@
 
 lexbor's tree builder takes quadratic time in the depth, in the attributes of a tag and in the open formatting elements.
 Counting, which costs next to nothing, recognises ordinary pages; only a page that may exceed a limit is processed tag
-by tag (`flattened`). Whatever gets past that is stopped by the reader's own limits.
+by tag (`flattened`). The reader's own limits stop any page that still takes too much.
 """
 
 import re

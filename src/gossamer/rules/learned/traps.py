@@ -134,7 +134,7 @@ def is_barren(fetched: int, fruitful: int) -> bool:
 # from a few URLs of a template is assumed of the rest, so a template must cover neither a single URL nor a whole site:
 # - the first path segment is kept if it is a plain word (it names a part of the site); further ones are named by their
 #   kind, and an extension is kept;
-# - a single parameter is kept by name, with the kind of its value; two or more are one pattern whatever their names,
+# - a single parameter is kept by name, with the kind of its value; two or more are one pattern with any names,
 #   because every subset of a shop's filters would otherwise be a pattern. Parameters that choose a part of a program
 #   (`action=show`) are kept.
 
