@@ -109,7 +109,6 @@ SINGLE_IMPORTERS = {
     "cli/commands.py": "the list of commands: the one place to edit for a new one",
     "collection/maintenance/backup.py": "makes a backup; cli/upkeep/backup.py prints how it went",
     "extract/rdfa/notices.py": "what is wrong with the markup, on request; the reader states facts",
-    "frontier/choice.py": "the one module that imports both stores of the frontier",
     "parse/language.py": "the language of a text; the reader uses it like every other part of `parse`",
     "web/exports.py": "the pages of downloads; web/app.py lists all modules of pages",
 }

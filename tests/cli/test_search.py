@@ -84,7 +84,7 @@ def test_a_search_that_finds_nothing_says_so_and_ends_with_one(
 def test_a_search_from_beyond_the_last_result_does_not_say_that_no_page_matches(
     collection: Collection, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert left(monkeypatch, "search", "fish", "--from", "50", "--dir", collection.root) == 1
+    assert exit_code(monkeypatch, "search", "fish", "--from", "50", "--dir", collection.root) == 1
     text = capsys.readouterr().out
     assert "No more results: use a smaller --from." in text and "No page has" not in text
 

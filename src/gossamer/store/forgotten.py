@@ -18,7 +18,7 @@ _SQL = load("gossamer.store", "forgotten.sql")
 
 
 class Forgotten(msgspec.Struct, frozen=True):
-    """What the user had forgotten: whole hosts by name, and pages by key, whatever their scheme or spelling."""
+    """What the user had erased: whole hosts by name, and pages by key, in every scheme and spelling."""
 
     hosts: frozenset[str] = frozenset()
     pages: frozenset[str] = frozenset()
