@@ -247,7 +247,7 @@ def test_a_target_is_an_http_url_or_the_reason_says_what_it_is(tmp_path, target,
 
 
 @pytest.mark.parametrize(
-    ("said", "moment"),
+    ("date", "time"),
     [
         ("2020-01-02T03:04:05Z", "2020-01-02T03:04:05Z"),
         ("2020-01-02T03:04:05.25+01:00", "2020-01-02T02:04:05.25Z"),
@@ -264,16 +264,16 @@ def test_a_target_is_an_http_url_or_the_reason_says_what_it_is(tmp_path, target,
         ("", "no date"),
     ],
 )
-def test_the_date_of_a_record_may_give_the_day_of_the_year(tmp_path, said, moment):
-    found, skipped = written(tmp_path, warc(**{"WARC-Date": said}))
-    if moment[0].isdigit():
-        assert [one.fetched_at for one in found] == [from_words(moment)] and not skipped
+def test_the_date_of_a_record_may_give_the_day_of_the_year(tmp_path, date, time):
+    found, skipped = written(tmp_path, warc(**{"WARC-Date": date}))
+    if time[0].isdigit():
+        assert [one.fetched_at for one in found] == [from_words(time)] and not skipped
     else:
-        assert not found and skipped == {moment: 1}
+        assert not found and skipped == {time: 1}
 
 
 @pytest.mark.parametrize(
-    ("digits", "moment"),
+    ("digits", "time"),
     [
         ("20260102030405", "2026-01-02T03:04:05Z"),
         ("2026010203040599", "2026-01-02T03:04:05Z"),
@@ -284,10 +284,10 @@ def test_the_date_of_a_record_may_give_the_day_of_the_year(tmp_path, said, momen
         ("20261301", None),
     ],
 )
-def test_the_date_of_an_arc_record_may_be_shortened(tmp_path, digits, moment):
+def test_the_date_of_an_arc_record_may_be_shortened(tmp_path, digits, time):
     found, skipped = written(tmp_path, ARC.replace(b"1.2.3.4 20200101000000", f"1.2.3.4 {digits}".encode()))
-    assert [one.fetched_at for one in found] == ([from_words(moment)] if moment else [])
-    assert skipped == ({"arc_header": 1} if moment else {"arc_header": 1, "no date": 1})
+    assert [one.fetched_at for one in found] == ([from_words(time)] if time else [])
+    assert skipped == ({"arc_header": 1} if time else {"arc_header": 1, "no date": 1})
 
 
 def test_a_capture_from_an_arc_file_has_the_values_of_its_header_line(tmp_path):
@@ -299,9 +299,9 @@ def test_a_capture_from_an_arc_file_has_the_values_of_its_header_line(tmp_path):
 
 
 def test_captures_from_the_future_are_skipped(tmp_path):
-    path, moment = tmp_path / "some.warc", from_words("2020-01-02T03:04:05Z")
+    path, time = tmp_path / "some.warc", from_words("2020-01-02T03:04:05Z")
     path.write_bytes(warc())
-    for latest, kept in ((moment, 1), (moment - 1, 0)):
+    for latest, kept in ((time, 1), (time - 1, 0)):
         report = ImportReport()
         assert len(list(foreign(path, report, latest=latest))) == kept
         assert report.counts == ({} if kept else {"date in the future": 1})

@@ -79,8 +79,8 @@ def test_a_record_header_keeps_the_first_value_of_each_field() -> None:
     ],
 )
 def test_a_record_whose_length_is_not_a_number_is_skipped_with_its_url(lines: list[str], reason: str) -> None:
-    odd = record(b"block", "WARC-Target-URI: http://a.test/", *lines, length=None)
-    found, aside = read(record(b"before") + odd + record(b"after"))
+    broken = record(b"block", "WARC-Target-URI: http://a.test/", *lines, length=None)
+    found, aside = read(record(b"before") + broken + record(b"after"))
     at = len(record(b"before"))
     assert aside == ([(at, reason, "http://a.test/")] if reason else [])
     assert [block for _, _, block in found] == [b"before", *([] if reason else [b"block"]), b"after"]

@@ -52,11 +52,11 @@ def test_undamaged_members_are_read_in_order_from_any_of_them_on(tmp_path: Path)
 
 
 def test_a_member_that_holds_no_record_is_damage_of_its_own_length(tmp_path: Path) -> None:
-    odd = gzip_member(b"<html>")
-    for strange in (odd, gzip_member(b""), gzip_member(b"WARC-"), gzip_member(b" WARC/")):
-        found = row_of(tmp_path / "v", member() + strange + member())
+    html = gzip_member(b"<html>")
+    for other in (html, gzip_member(b""), gzip_member(b"WARC-"), gzip_member(b" WARC/")):
+        found = row_of(tmp_path / "v", member() + other + member())
         at = len(member())
-        assert found == [(Member, 0, at), (DamagedBytes, at, len(strange)), (Member, at + len(strange), at)]
+        assert found == [(Member, 0, at), (DamagedBytes, at, len(other)), (Member, at + len(other), at)]
     (_, damage, _) = members(FILES, tmp_path / "v")
     assert isinstance(damage, DamagedBytes) and damage.why == "a gzip member without a WARC record"
 

@@ -526,7 +526,7 @@ class Promises:
         self.clock.advance(pick(SECONDS))
 
     def wait(self, pick: Pick) -> None:
-        """Advance to the time the frontier names, or just before it: then no more may be taken than now."""
+        """Advance to the time that `next_at` names, or just before it, when nothing new may be taken yet."""
         next_at = self.runner.run(self.frontier.next_at())
         if next_at is not None:
             self.clock.advance(max(0, next_at - self.clock.now() - pick((0, 0, 1))) / SECOND)

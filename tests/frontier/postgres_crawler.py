@@ -1,4 +1,4 @@
-"""One crawler of a shared crawl, as a process of its own: takes visits, pretends to make them, settles, logs.
+"""One crawler of a shared crawl, in a separate process: it takes visits, pretends to make them, settles and logs.
 
 `python -m tests.frontier.postgres_crawler CONNINFO NAME LOG SECONDS`: each line of the log is one visit: its URL,
 kind, and when it began and ended by this machine's clock, in microseconds; "out" lines come before the visit is made.

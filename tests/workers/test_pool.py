@@ -415,10 +415,10 @@ def test_a_pool_whose_owner_is_cancelled_closes_cleanly() -> None:
 
 
 def test_a_job_that_cannot_be_loaded_is_reported_to_the_caller() -> None:
-    def nowhere(payload: bytes) -> bytes:
+    def missing(payload: bytes) -> bytes:
         return payload
 
-    nowhere.__qualname__ = "no_such_function"
+    missing.__qualname__ = "no_such_function"
     events = EventCounter()
 
     async def use(pool: Pool) -> None:
@@ -426,7 +426,7 @@ def test_a_job_that_cannot_be_loaded_is_reported_to_the_caller() -> None:
             await pool.call(b"x")
         assert lost.value.why == "crash"
 
-    with_pool(use, job=nowhere, tell=events)
+    with_pool(use, job=missing, tell=events)
     assert events.count("worker.failed-to-start") >= 3
 
 

@@ -37,8 +37,8 @@ PAGES = {
 def facts_of(address: str, markup: str) -> PageFacts:
     url = url_of(address)
     assert url is not None
-    said = read(Capture(url, START, 200, "OK", (("content-type", "text/html"),), markup.encode()))
-    return PageFacts(url, said.facts, said.capture_id, said.fetched_at, said.sources)
+    reading = read(Capture(url, START, 200, "OK", (("content-type", "text/html"),), markup.encode()))
+    return PageFacts(url, reading.facts, reading.capture_id, reading.fetched_at, reading.sources)
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield root
 
 
-def asked(root: Path, *queries: str, **choices: object) -> list[SparqlResult]:
+def ask(root: Path, *queries: str, **choices: object) -> list[SparqlResult]:
     async def ask_all() -> list[SparqlResult]:
         facts = FactFiles(lambda: root / "checkpoints", lambda: root / "graph" / SOURCES)
         parts = (DiskFiles(), SystemProcesses(), SystemClock(), silent)
@@ -66,7 +66,7 @@ def values(result: SparqlResult) -> list[str]:
 
 
 def test_either_spelling_of_schema_org_finds_what_pages_state_in_both(facts: Path) -> None:
-    found = asked(
+    found = ask(
         facts,
         *(f"PREFIX s: <{space}> SELECT ?n {{ ?x a s:Person ; s:name ?n }}" for space in (OLD, NEW)),
         f"SELECT ?n {{ ?x a <{NEW}Person> ; <http://www.schema.org/name> ?n }}",
@@ -77,34 +77,32 @@ def test_either_spelling_of_schema_org_finds_what_pages_state_in_both(facts: Pat
     )
     for result in found:
         assert values(result) == ["Ada", "Bo"]
-    counts = asked(facts, "SELECT (COUNT(DISTINCT ?c) AS ?n) { ?x a ?c }")
+    counts = ask(facts, "SELECT (COUNT(DISTINCT ?c) AS ?n) { ?x a ?c }")
     assert values(counts[0]) == ["1"]
 
 
 def test_exact_names_match_only_their_own_spelling(facts: Path) -> None:
-    secure, plain = asked(
-        facts, *(f"SELECT ?x {{ ?x a <{space}Person> }}" for space in (NEW, OLD)), has_exact_names=True
-    )
+    secure, plain = ask(facts, *(f"SELECT ?x {{ ?x a <{space}Person> }}" for space in (NEW, OLD)), has_exact_names=True)
     assert values(secure) == [] and len(values(plain)) == 2
 
 
 def test_a_query_can_ask_for_the_spelling_on_the_page(facts: Path) -> None:
     spelling = "<urn:gossamer:spelling>(?page, ?x, ?p, ?o)"
-    [result] = asked(facts, f'SELECT ?page {{ GRAPH ?page {{ ?x ?p ?o }} FILTER(CONTAINS({spelling}, "{NEW}name")) }}')
+    [result] = ask(facts, f'SELECT ?page {{ GRAPH ?page {{ ?x ?p ?o }} FILTER(CONTAINS({spelling}, "{NEW}name")) }}')
     assert values(result) == ["https://two.test/"]
-    [unbound] = asked(facts, f"SELECT ?y {{ GRAPH <https://one.test/> {{ ?x ?p ?o }} BIND({spelling} AS ?y) }}")
+    [unbound] = ask(facts, f"SELECT ?y {{ GRAPH <https://one.test/> {{ ?x ?p ?o }} BIND({spelling} AS ?y) }}")
     assert values(unbound) == []
 
 
 def test_a_string_that_looks_like_a_variant_is_noted(facts: Path) -> None:
-    [result] = asked(facts, f'SELECT ?p {{ ?x ?p ?o FILTER STRSTARTS(STR(?p), "{NEW}") }}')
+    [result] = ask(facts, f'SELECT ?p {{ ?x ?p ?o FILTER STRSTARTS(STR(?p), "{NEW}") }}')
     assert values(result) == []
     assert result.notes == (f"The string “{NEW}” is compared as written; the canonical name is {OLD}.",)
 
 
 def test_a_page_has_one_name_on_all_pages_that_mention_it(facts: Path) -> None:
     uber = "https://drei.test/über"
-    own, others, graph, named, encoded = asked(
+    own, others, graph, named, encoded = ask(
         facts,
         f"SELECT ?o {{ <{uber}> <http://xmlns.com/foaf/0.1/knows> ?o }}",
         f"SELECT ?s {{ ?s <http://xmlns.com/foaf/0.1/topic> <{uber}> }}",
@@ -114,7 +112,7 @@ def test_a_page_has_one_name_on_all_pages_that_mention_it(facts: Path) -> None:
     )
     assert values(own) == values(named) == values(encoded) == ["https://drei.test/äh", uber]
     assert values(others) == ["https://four.test/"] and values(graph) == [uber]
-    [by_parameter] = asked(facts, "SELECT ?o { ?s ?p ?o }", default_graphs=("https://drei.test/%C3%BCber",))
+    [by_parameter] = ask(facts, "SELECT ?o { ?s ?p ?o }", default_graphs=("https://drei.test/%C3%BCber",))
     assert values(by_parameter) == values(own)
 
 
@@ -123,7 +121,7 @@ def test_a_syntax_error_is_located_in_the_query_as_typed(facts: Path) -> None:
     messages = set()
     for has_exact_names in (False, True):
         with pytest.raises(QueryRefused, match="column") as refused:
-            asked(facts, query, has_exact_names=has_exact_names)
+            ask(facts, query, has_exact_names=has_exact_names)
         messages.add(str(refused.value))
     assert len(messages) == 1
 
@@ -154,7 +152,7 @@ def test_facts_of_an_older_version_are_refused_and_rebuilt(tmp_path: Path) -> No
         with pytest.raises(ViewDamaged, match=r"format 1, and this version of Gossamer reads 2.*gossamer rebuild"):
             opened(folder)
     with pytest.raises(ViewDamaged, match="gossamer rebuild"):
-        asked(tmp_path, "SELECT * { ?s ?p ?o }")
+        ask(tmp_path, "SELECT * { ?s ?p ?o }")
     with Graph(live, files, SystemClock(), silent) as graph:
         assert graph.is_empty() and LocalFacts(graph, live, files, silent).position == b""
         graph.replace([facts_of(*page) for page in PAGES.items()])

@@ -55,7 +55,7 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield root
 
 
-def asked(root: Path, *queries: str, has_inference: bool = True, accept: str = JSON) -> list[SparqlResult]:
+def ask(root: Path, *queries: str, has_inference: bool = True, accept: str = JSON) -> list[SparqlResult]:
     async def ask_all() -> list[SparqlResult]:
         facts = FactFiles(lambda: root / "checkpoints", vocabulary=root / "vocabulary.ttl")
         parts = (DiskFiles(), SystemProcesses(), SystemClock(), silent)
@@ -73,26 +73,26 @@ def rows(result: SparqlResult) -> list[tuple[str, ...]]:
 
 def test_M_A7_a_class_also_finds_entities_of_its_subclasses_once_each(facts: Path) -> None:
     query = "SELECT * { ?x a schema:Organization }"
-    [plain], [inferred] = asked(facts, query, has_inference=False), asked(facts, query)
+    [plain], [inferred] = ask(facts, query, has_inference=False), ask(facts, query)
     assert rows(plain) == [("http://r1",)] and plain.notes == () and plain.query == ""
     assert rows(inferred) == [("http://r1",), ("http://r2",)], "a fact that is stated twice or inferred counts once"
     assert f"<{S}Bakery>" in inferred.notes[0] and "SELECT DISTINCT ?x" in inferred.query
 
 
 def test_M_A7_a_property_also_finds_its_subproperties_once_each(facts: Path) -> None:
-    labels, count = asked(facts, "SELECT ?x ?l { ?x rdfs:label ?l }", "SELECT (COUNT(*) AS ?n) { ?x rdfs:label ?l }")
+    labels, count = ask(facts, "SELECT ?x ?l { ?x rdfs:label ?l }", "SELECT (COUNT(*) AS ?n) { ?x rdfs:label ?l }")
     assert [label for _, label in rows(labels)] == ["Ada", "The Anchor", 'Bread, "fresh"']
     assert rows(count) == [("3",)]
 
 
 def test_M_A7_a_variable_as_type_also_takes_the_superclasses(facts: Path) -> None:
-    [result] = asked(facts, "SELECT ?t { <http://r1> a ?t }")
+    [result] = ask(facts, "SELECT ?t { <http://r1> a ?t }")
     names = {iri.removeprefix(S) for (iri,) in rows(result)}
     assert names == {"Restaurant", "FoodEstablishment", "LocalBusiness", "Organization", "Place", "Thing"}
 
 
 def test_M_A7_relations_in_the_user_s_vocabulary_count(facts: Path) -> None:
-    [result] = asked(facts, "SELECT ?x { ?x a schema:Place }")
+    [result] = ask(facts, "SELECT ?x { ?x a schema:Place }")
     assert ("http://pub",) in rows(result)
 
 
@@ -121,12 +121,12 @@ def test_M_A7_relations_in_the_user_s_vocabulary_count(facts: Path) -> None:
     ],
 )  # fmt: skip
 def test_M_A7_inference_works_in_every_part_of_a_query(facts: Path, query: str, expected: list[str]) -> None:
-    [result] = asked(facts, query)
+    [result] = ask(facts, query)
     assert [row[0] for row in rows(result)] == expected
 
 
 def test_construct_and_ask_queries_use_inference_too(facts: Path) -> None:
-    graph, truth = asked(
+    graph, truth = ask(
         facts, "CONSTRUCT { ?x a schema:Firm } WHERE { ?x a schema:Organization }", "ASK { <http://r2> a schema:Thing }"
     )
     assert graph.body.count(b"/Firm") == 2
@@ -134,7 +134,7 @@ def test_construct_and_ask_queries_use_inference_too(facts: Path) -> None:
 
 
 def test_parts_of_a_query_without_inference_are_noted(facts: Path) -> None:
-    path, variable, bracket = asked(
+    path, variable, bracket = ask(
         facts,
         "SELECT * { ?x a/rdfs:subClassOf* ?y }",
         "SELECT * { <http://r2> ?p ?o }",
@@ -155,12 +155,12 @@ def test_parts_of_a_query_without_inference_are_noted(facts: Path) -> None:
 )
 def test_a_query_that_cannot_be_widened_is_refused_with_the_reason(facts: Path, query: str, words: str) -> None:
     with pytest.raises(QueryRefused) as refused:
-        asked(facts, query)
+        ask(facts, query)
     assert words in str(refused.value)
 
 
 def test_M_A7_functions_query_the_vocabularies(facts: Path) -> None:
-    below, properties, none = asked(
+    below, properties, none = ask(
         facts,
         "SELECT DISTINCT ?t { ?x a ?t FILTER(<urn:gossamer:is-a>(?t, schema:LocalBusiness)) }",
         "SELECT DISTINCT ?p { ?x ?p ?o FILTER(<urn:gossamer:specialises>(?p, rdfs:label)) }",
@@ -176,7 +176,7 @@ def test_a_user_s_vocabulary_that_is_not_turtle_is_refused(facts: Path, tmp_path
     (tmp_path / "checkpoints").symlink_to(facts / "checkpoints")
     (tmp_path / "vocabulary.ttl").write_text("nonsense")
     with pytest.raises(QueryRefused, match=r"your vocabulary\.ttl"):
-        asked(tmp_path, "ASK {}")
+        ask(tmp_path, "ASK {}")
 
 
 EVERY_FORM = """

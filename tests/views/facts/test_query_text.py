@@ -1,7 +1,7 @@
 """No query makes the engine connect: anything it would read as SERVICE is refused, however the tokens adjoin.
 
-The engine itself is asked which texts it reads that way. Port 9 is one that it refuses to dial, and says so: an error
-that names it means that it was about to, and nothing leaves the process.
+The engine itself shows which texts it reads that way. It refuses to connect to port 9 with an error that names the
+port: such an error means that it was about to connect, and nothing leaves the process.
 """
 
 import contextlib

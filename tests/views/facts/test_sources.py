@@ -40,7 +40,7 @@ def question(folder: Path, sources: Path, query: str = ALL) -> SparqlQuestion:
     return SparqlQuestion(str(folder), query, "text/tab-separated-values", 100, 1 << 20, (), (), str(sources))
 
 
-def asked(folder: Path, sources: Path, query: str = ALL) -> list[list[str]]:
+def ask(folder: Path, sources: Path, query: str = ALL) -> list[list[str]]:
     reply = _reply(question(folder, sources, query))
     assert isinstance(reply, SparqlResult)
     return [line.split("\t") for line in reply.body.decode().splitlines()[1:]]
@@ -55,7 +55,7 @@ def checkpoint(graph: Graph, folder: Path) -> Path:
 def test_a_query_gets_the_syntaxes_and_the_element_of_every_fact(tmp_path: Path) -> None:
     with Graph(tmp_path / "live", FILES, CLOCK, silent) as graph:
         graph.replace([facts_of(MARKUP, 7, 1)])
-        rows = asked(checkpoint(graph, tmp_path / "copies"), tmp_path / "live" / SOURCES)
+        rows = ask(checkpoint(graph, tmp_path / "copies"), tmp_path / "live" / SOURCES)
     sources = {(row[0], row[1]): (row[2], row[3]) for row in rows}
     assert sources["<http://ogp.me/ns#title>", '"Blue teapot"@en'] == ('"rdfa opengraph"', '"/html/head/meta"')
     assert sources["<http://schema.org/name>", '"Teapot"@en'] == ('"rdfa"', '"/html/body/main/div/p[2]/span"')
@@ -68,12 +68,12 @@ def test_unknown_sources_are_left_unbound_and_never_taken_from_another_capture(t
         graph.replace([facts_of(MARKUP, 7, 1)])
         old = checkpoint(graph, tmp_path / "copies")
         graph.replace([facts_of(MARKUP, 8, 2)])
-        assert {row[2] for row in asked(old, tmp_path / "live" / SOURCES)} == {""}, "the record is of a later capture"
-        assert {row[2] for row in asked(old, tmp_path / "nowhere" / SOURCES)} == {""}
+        assert {row[2] for row in ask(old, tmp_path / "live" / SOURCES)} == {""}, "the record is of a later capture"
+        assert {row[2] for row in ask(old, tmp_path / "nowhere" / SOURCES)} == {""}
         new = checkpoint(graph, tmp_path / "copies")
-        assert "" not in {row[2] for row in asked(new, tmp_path / "live" / SOURCES)}
+        assert "" not in {row[2] for row in ask(new, tmp_path / "live" / SOURCES)}
         odd = "SELECT (<urn:gossamer:syntax>(1, 2) AS ?a) (<urn:gossamer:path>(<x:g>, <x:s>, <x:p>, 1) AS ?b) WHERE {}"
-        assert asked(new, tmp_path / "live" / SOURCES, odd) == [["", ""]]
+        assert ask(new, tmp_path / "live" / SOURCES, odd) == [["", ""]]
 
 
 def test_a_page_that_is_removed_or_no_longer_states_facts_loses_its_record(tmp_path: Path) -> None:

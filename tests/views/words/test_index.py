@@ -43,8 +43,8 @@ def searcher(tmp_path: Path) -> Searcher:
     return opened
 
 
-def found(tmp_path: Path, asked: str, **more: int) -> list[str]:
-    return [hit.card.url.text for hit in searcher(tmp_path).find(parse(asked, **more)).found]
+def found(tmp_path: Path, query: str, **more: int) -> list[str]:
+    return [hit.card.url.text for hit in searcher(tmp_path).find(parse(query, **more)).found]
 
 
 def test_a_committed_page_is_found_by_its_words(writer, tmp_path):
@@ -325,9 +325,9 @@ def test_results_come_in_pages_that_do_not_overlap(writer, tmp_path):
 
 
 def test_F_W14_results_beyond_the_limits_are_refused(writer, tmp_path):
-    for asked in (Query((Word(("a",)),), offset=1_000_000_000), Query((Word(("a",)),), limit=1_000)):
+    for query in (Query((Word(("a",)),), offset=1_000_000_000), Query((Word(("a",)),), limit=1_000)):
         with pytest.raises(QueryRefused):
-            searcher(tmp_path).find(asked)
+            searcher(tmp_path).find(query)
 
 
 def test_F_W13_of_very_many_words_the_rarest_are_searched_and_far_too_many_are_refused(writer, tmp_path):
@@ -428,14 +428,14 @@ def linking(address: str, target: str, words: str) -> Reading:
 
 
 @pytest.mark.parametrize(
-    "asked", ["the", "-fish", "since:1970-01-01", "until:2100-01-01", "-site:z.test", "anchor:the", "the missing"]
+    "query", ["the", "-fish", "since:1970-01-01", "until:2100-01-01", "-site:z.test", "anchor:the", "the missing"]
 )
-def test_an_entry_of_an_unsearchable_page_is_never_found_or_counted(writer, tmp_path, asked):
+def test_an_entry_of_an_unsearchable_page_is_never_found_or_counted(writer, tmp_path, query):
     gone = "http://b.test/gone"
     others = [linking(f"http://a{n}.test/", gone, "the missing page") for n in range(3)]
     writer.replace([*others, reading("http://b.test/", "the old harbour"), unsearchable(gone)])
     writer.commit()
-    answer = searcher(tmp_path).find(parse(asked, limit=100), ("site", "date"))
+    answer = searcher(tmp_path).find(parse(query, limit=100), ("site", "date"))
     assert gone not in [one.card.url.text for one in answer.found]
     assert answer.unreadable == ()
     assert answer.total == len(answer.found) == sum(span.count for span in answer.dates)
@@ -447,8 +447,8 @@ def test_only_an_unreadable_entry_is_left_out_and_it_is_reported(writer, tmp_pat
     writer.close()
     damage_entry(tmp_path / "index", Url("http://a.test/2"))
     opened = searcher(tmp_path)
-    for asked in ("fish", "-soup", "site:a.test", "since:1970-01-01"):
-        answer = opened.find(parse(asked), ("type", "site", "date"))
+    for query in ("fish", "-soup", "site:a.test", "since:1970-01-01"):
+        answer = opened.find(parse(query), ("type", "site", "date"))
         assert sorted(one.card.url.text for one in answer.found) == ["http://a.test/1", "http://a.test/3"]
         assert answer.unreadable == (Url("http://a.test/2").id,)
     urls = [Url(f"http://a.test/{n}") for n in (1, 2, 3, 4)]
@@ -495,21 +495,21 @@ def three_pages(writer, tmp_path):
     return searcher(tmp_path)
 
 
-@pytest.mark.parametrize("asked", EXCLUSIONS)
-def test_a_query_of_exclusions_finds_all_other_pages(three_pages, asked):
-    answer = three_pages.find(parse(asked), ("type", "site", "lang", "date"))
+@pytest.mark.parametrize("query", EXCLUSIONS)
+def test_a_query_of_exclusions_finds_all_other_pages(three_pages, query):
+    answer = three_pages.find(parse(query), ("type", "site", "lang", "date"))
     found = [one.card.url.text for one in answer.found]
-    assert EXCLUSIONS[asked] in found
+    assert EXCLUSIONS[query] in found
     assert "http://www.a.test/1" not in found
     assert answer.total == len(found) == sum(span.count for span in answer.dates)
     assert sum(one.count for one in answer.facets["site"] if not one.is_excluded) == answer.total
-    assert three_pages.matching(parse(asked)) == answer.total
+    assert three_pages.matching(parse(query)) == answer.total
 
 
 def test_without_words_the_newest_come_first_page_by_page(three_pages):
     newest_first = ["http://b.test/2", "http://c.test/3", "http://www.a.test/1"]
-    for asked in ("-site:nowhere.test", "-soup", "since:1970-01-01"):
-        pages = [three_pages.find(parse(asked, offset=n, limit=1)) for n in range(4)]
+    for query in ("-site:nowhere.test", "-soup", "since:1970-01-01"):
+        pages = [three_pages.find(parse(query, offset=n, limit=1)) for n in range(4)]
         assert [one.card.url.text for page in pages for one in page.found] == newest_first
         assert {page.total for page in pages} == {3}
     assert [card.url.text for card, _ in walked(three_pages.snapshot, parse("-site:nowhere.test"))] == newest_first
@@ -519,9 +519,9 @@ def test_without_words_the_newest_come_first_page_by_page(three_pages):
 
 
 def test_an_empty_exclusion_is_an_empty_query(three_pages):
-    for asked in ("", "-", '-""', "sort:newest"):
-        assert parse(asked).is_empty
-        assert three_pages.find(parse(asked)).total == 0
+    for query in ("", "-", '-""', "sort:newest"):
+        assert parse(query).is_empty
+        assert three_pages.find(parse(query)).total == 0
 
 
 @pytest.mark.parametrize(
@@ -539,10 +539,10 @@ def test_a_result_quotes_no_more_than_the_page_allows(writer, tmp_path, directiv
     page = reading("http://a.test/", "tropical fish swim in schools", description="About fish", directives=directives)
     writer.replace([page])
     writer.commit()
-    for asked in ("fish", "site:a.test"):
-        (hit,) = searcher(tmp_path).find(parse(asked)).found
+    for query in ("fish", "site:a.test"):
+        (hit,) = searcher(tmp_path).find(parse(query)).found
         quoted = "".join(part.text for part in hit.snippet)
-        assert quoted == (snippet if asked == "fish" else description[: len(quoted)])
+        assert quoted == (snippet if query == "fish" else description[: len(quoted)])
         assert bool(quoted) == bool(snippet)
         assert hit.card.description == description and hit.card.may_cache == directives.may_cache
     stored = searcher(tmp_path).stored(Url("http://a.test/"))
@@ -558,15 +558,15 @@ def test_the_user_s_vocabulary_widens_filters_and_facets_as_it_does_sparql(three
     ours = Searcher(tmp_path / "index", lambda: with_own(OWN))
     ours.open()
     recipe = "http://www.a.test/1"
-    for asked in (
+    for query in (
         "type:http://my.test/#Dish",
         "type:http://my.test/#Item",
         "type:dish",
         "property:http://my.test/#maker",
     ):
-        answer = ours.find(parse(asked), ("type",))
-        assert [one.card.url.text for one in answer.found] == [recipe], asked
-        assert three_pages.find(parse(asked)).total == 0, "without the vocabulary they find nothing"
+        answer = ours.find(parse(query), ("type",))
+        assert [one.card.url.text for one in answer.found] == [recipe], query
+        assert three_pages.find(parse(query)).total == 0, "without the vocabulary they find nothing"
     assert {one.card.url.text for one in ours.find(parse("-type:http://my.test/#Dish")).found} == {
         "http://b.test/2",
         "http://c.test/3",
