@@ -95,7 +95,7 @@ def backends(running: Server) -> list[psutil.Process]:
 
 def cpu_s(processes: Sequence[psutil.Process]) -> float:
     times = [process.cpu_times() for process in processes]
-    return sum(one.user + one.system for one in times)
+    return float(sum(one.user + one.system for one in times))
 
 
 async def measure(running: Server, addresses: int, hosts: int, crawlers: int) -> None:

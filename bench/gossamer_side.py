@@ -14,7 +14,6 @@ from gossamer.cli.crawl.crawl import crawl_to_end
 from gossamer.config.settings import CrawlSettings, FetchSettings, PolitenessSettings, Settings
 from gossamer.crawler.heartbeat import Tally
 from gossamer.store.directory import Directory
-from gossamer.store.options import stored_seeds
 from gossamer.values.url import Url
 
 
@@ -44,7 +43,7 @@ def main() -> None:
     parser.add_argument("--port", required=True, type=int)
     parser.add_argument("--authority", help="PEM file of the certificate authority, for TLS")
     given = parser.parse_args()
-    seeds = [Url(line) for line in Path(stored_seeds).read_text().split()]
+    seeds = [Url(line) for line in Path(given.seeds).read_text().split()]
     plan = AddressPlan({seed.hostname: {given.port: given.port} for seed in seeds})
     settings = Settings(
         contact="https://bench.test/",

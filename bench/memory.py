@@ -142,9 +142,7 @@ def crawl(spec: MemoryRun, root: Path, port: int) -> dict[str, object]:
     outside = real_outside()
     tally = Tally(outside.clock)
     seeds = [Url(f"http://{name}/") for name in names]
-    ended = uvloop.run(
-        crawl_to_end(Directory(root), settings, seeds, Network(plan, plan), outside, Quiet(), tally)  # type: ignore[arg-type]
-    )
+    ended = uvloop.run(crawl_to_end(Directory(root), settings, seeds, Network(plan, plan), outside, Quiet(), tally))
     return {"pages": ended.counts.pages, "outcomes": ended.counts.by_reason, "known": ended.counts.known}
 
 

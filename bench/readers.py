@@ -86,7 +86,7 @@ async def crawled(pages: int, root: Path, display: ResultsDisplay) -> None:
     outside = real_outside()
     seeds = [Url(f"http://{name}/") for name in names]
     network = Network(plan, plan)
-    await crawl_to_end(Directory(root), settings, seeds, network, outside, display, Tally(outside.clock))  # type: ignore[arg-type]
+    await crawl_to_end(Directory(root), settings, seeds, network, outside, display, Tally(outside.clock))
     serving.cancel()
 
 

@@ -20,7 +20,6 @@ from gossamer.base.clock import DAY_S, SECOND
 from gossamer.lab.simulation import BEST, CLASSES, Result, Simulation, simulated
 from gossamer.recrawl.policies import Age
 from gossamer.recrawl.rates import IGNORANT, PANEL_OF_ALL, PULL_OF_ALL, learnt, likely_rate, observed, posterior
-from gossamer.store.options import stored_seeds
 from gossamer.values.history import History, PolicyPage, VisitFinding, packed, unpacked
 
 MARKS = {3.0: 0.90, 10.0: 0.75, 30.0: 0.40}
@@ -229,7 +228,7 @@ def main() -> int:
     parser.add_argument("--estimated", type=int, default=4_000, help="number of pages whose rates are estimated")
     parser.add_argument("--visits", type=int, default=50_000, help="number of visits whose cost is measured")
     given = parser.parse_args()
-    misses = [*estimates(given.estimated), *cost(given.visits), *wins(given.pages, stored_seeds)]
+    misses = [*estimates(given.estimated), *cost(given.visits), *wins(given.pages, given.seeds)]
     for miss in misses:
         print(f"MISSED  {miss}")
     return 1 if misses else 0

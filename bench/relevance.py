@@ -144,4 +144,4 @@ def _grades(path: Path) -> dict[str, dict[str, int]]:
 
 
 def _gain(grades: list[int]) -> float:
-    return sum((2**grade - 1) / math.log2(rank + 2) for rank, grade in enumerate(grades))
+    return math.fsum((2**grade - 1) / math.log2(rank + 2) for rank, grade in enumerate(grades))

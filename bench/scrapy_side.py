@@ -14,13 +14,11 @@ from scrapy.resolver import CachingThreadedResolver
 from scrapy.spiders import CrawlSpider, Rule
 from twisted.internet import defer
 
-from gossamer.store.options import stored_seeds
-
 
 class LoopbackResolver(CachingThreadedResolver):
     """Resolves every name to this machine: the benchmark never leaves it."""
 
-    def getHostByName(self, name: str, timeout: object = ()) -> defer.Deferred:
+    def getHostByName(self, name: str, timeout: object = ()) -> "defer.Deferred[str]":
         return defer.succeed("127.0.0.1")
 
 
@@ -34,7 +32,7 @@ class Follow(CrawlSpider):
         self.allowed_domains = [domain]
         self.fetched = fetched
 
-    def parse_start_url(self, response: Response) -> list[object]:
+    def parse_start_url(self, response: Response, **_: object) -> list[object]:
         return self.seen(response)
 
     def seen(self, response: Response) -> list[object]:
@@ -48,7 +46,7 @@ def main() -> None:
     parser.add_argument("--domain", required=True)
     parser.add_argument("--at-once", type=int, default=128)
     given = parser.parse_args()
-    with open(stored_seeds) as file:
+    with open(given.seeds) as file:
         seeds = file.read().split()
     fetched: set[str] = set()
     crawler = CrawlerProcess(

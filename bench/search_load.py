@@ -268,7 +268,7 @@ async def warm_up(host: str, port: int, rate: int, web: psutil.Process) -> None:
 
 
 def searchers_of(web: psutil.Process) -> int:
-    return sum("search_job" in " ".join(child.cmdline()) for child in web.children())
+    return sum("gossamer.web.search.answer" in " ".join(child.cmdline()) for child in web.children())
 
 
 async def measured(host: str, port: int, given: argparse.Namespace, seen: Seen) -> float:

@@ -15,6 +15,7 @@ import tempfile
 import time
 from functools import lru_cache
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -89,12 +90,12 @@ class Server:
         with psycopg.connect(f"host={self.folder} user={OWNER} dbname=postgres", autocommit=True) as connection:
             connection.execute(sql)
 
-    def _start(self, command: list[str], output: object) -> "subprocess.Popen[bytes]":
+    def _start(self, command: list[str], output: IO[bytes] | int) -> "subprocess.Popen[bytes]":
         return subprocess.Popen(
             [str(self.programs / command[0]), *command[1:]],
             cwd=self.folder,
             stdin=subprocess.DEVNULL,
-            stdout=output,  # type: ignore[arg-type]
+            stdout=output,
             stderr=subprocess.STDOUT,
             user=self._user,
             preexec_fn=_stops_with_parent,

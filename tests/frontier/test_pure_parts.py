@@ -77,7 +77,7 @@ def offers(*texts: str, depth: int = 0) -> list[Offer]:
 
 
 def test_a_url_passes_the_table_once() -> None:
-    seen = SeenTable(1024)
+    seen = SeenTable(1 << 20)
     fresh, marks = seen.sift(offers("https://a.test/1", "https://a.test/2", "https://a.test/1"), lambda _: True)
     assert [offer.url.path for offer in fresh] == ["/1", "/2"]
     assert seen.sift(offers("https://a.test/1"), lambda _: True)[0] != []  # not remembered before it is on disk
@@ -86,7 +86,7 @@ def test_a_url_passes_the_table_once() -> None:
 
 
 def test_a_refused_url_is_judged_again_only_when_it_is_found_nearer() -> None:
-    seen, asked = SeenTable(1024), []
+    seen, asked = SeenTable(1 << 20), []
 
     def may_enter(offer: Offer) -> bool:
         asked.append(offer.depth)
@@ -179,7 +179,7 @@ def test_F_X8_the_time_to_read_a_page_lengthens_the_gap_of_its_host() -> None:
 
 
 def test_a_link_from_another_host_counts_once_for_each_linking_host() -> None:
-    seen = SeenTable(1024)
+    seen = SeenTable(1 << 20)
     page = offers("https://a.test/1")
 
     def found_on(source: str, *pages: Offer) -> list[Offer]:
@@ -196,7 +196,7 @@ def test_a_link_from_another_host_counts_once_for_each_linking_host() -> None:
 
 
 def test_an_offer_that_no_robots_txt_authorizes_may_be_offered_again() -> None:
-    seen = SeenTable(1024)
+    seen = SeenTable(1 << 20)
     sitemap = Url("https://b.test/map.xml")
     both = [Offer(Url("https://a.test/1"), How.SITEMAP, via=sitemap), *offers("https://a.test/2")]
     _, marks = seen.sift(both, lambda _: True)

@@ -286,7 +286,7 @@ def test_a_table_of_marks_has_a_power_of_two_slots(slots: int) -> None:
 
 
 def test_offers_sifted_just_before_are_not_sifted_again() -> None:
-    seen, asked = SeenTable(1024), []
+    seen, asked = SeenTable(1 << 20), []
 
     def may_enter(one: Offer) -> bool:
         asked.append(one.url.path)

@@ -45,7 +45,7 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield root
 
 
-ONE_WORKER = QueryLimits(workers=1)
+ONE_WORKER = QueryLimits(workers=1, time_s=60.0)
 
 
 def asking(root: Path, use: Callable[[QueryPool], Awaitable[None]], limits: QueryLimits = ONE_WORKER) -> None:
