@@ -1,7 +1,7 @@
 """The servers of an attack, each kind in a process of its own: `python -m tests.attack.web KIND ROOT ...`.
 
-Inside a network namespace they listen on the addresses of the plan; elsewhere on ports of loopback, which are written
-down for the crawler's dialer. SIGTERM ends them; the hostile one then writes down what it was asked and what it sent.
+Inside a network namespace they listen on the IP addresses of the plan; elsewhere on ports of loopback, written to a
+file for the crawler's dialer. SIGTERM ends them; the hostile one then writes counts of requests and bytes to a file.
 """
 
 import asyncio
@@ -24,12 +24,12 @@ from gossamer.base.files import DiskFiles
 from gossamer.demo.server import LONGEST_HEAD, AccessLog, DemoServer
 
 PORTS, SENT, AUTHORITY = "ports-{}.json", "sent.json", "authority.pem"
-Doors = dict[str, dict[str, int]]
-"""`doors[address][port]` is the loopback port that stands for it."""
+Ports = dict[str, dict[str, int]]
+"""`ports[address][port]` is the loopback port in its place."""
 
 
 class HonestServer(DemoServer):
-    """The demonstration server on the plan's own addresses."""
+    """The demonstration server at the plan's IP addresses."""
 
     async def listen(self, addresses: list[str], port: int) -> None:
         self._server = await asyncio.start_server(
@@ -43,7 +43,7 @@ async def honest(root: Path, plan: Plan, is_inside: bool, stop: asyncio.Event) -
     server = HonestServer(plan.web, SystemClock(), log)
     addresses = [plan.addresses[name] for name in plan.honest]
     await server.listen(addresses if is_inside else ["127.0.0.1"], HTTP if is_inside else 0)
-    written(root, "honest", {address: {str(HTTP): server.port} for address in addresses})
+    write_ports(root, "honest", {address: {str(HTTP): server.port} for address in addresses})
     await stop.wait()
 
 
@@ -58,7 +58,7 @@ async def hostile(root: Path, plan: Plan, is_inside: bool, stop: asyncio.Event) 
         plain = await running.enter_async_context(
             HostileServer("0.0.0.0" if is_inside else "127.0.0.1", HTTP if is_inside else 0)
         )
-        doors: Doors = {address: {str(HTTP): plain.port} for address in plan.public}
+        ports: Ports = {address: {str(HTTP): plain.port} for address in plan.public}
         servers = [plain]
         for one in plan.tls:
             address = plan.addresses[one.host]
@@ -66,38 +66,38 @@ async def hostile(root: Path, plan: Plan, is_inside: bool, stop: asyncio.Event) 
                 address if is_inside else "127.0.0.1", HTTPS if is_inside else 0, only=one, authority=authority
             )
             servers.append(await running.enter_async_context(server))
-            doors[address][str(HTTPS)] = server.port
-        written(root, "hostile", doors)
+            ports[address][str(HTTPS)] = server.port
+        write_ports(root, "hostile", ports)
         await stop.wait()
-        tell(root, servers)
+        write_counts(root, servers)
 
 
 async def names(root: Path, plan: Plan, is_inside: bool, stop: asyncio.Event) -> None:
-    """Nobody else's load is to make it slow."""
+    """A process of its own, so that no other load makes it slow."""
     place = (NAME_SERVER, 53) if is_inside else ("127.0.0.1", 0)
     async with NameServer(plan.names, *place) as server:
-        written(root, "names", {"names": {"port": server.port}})
+        write_ports(root, "names", {"names": {"port": server.port}})
         await stop.wait()
 
 
 KINDS = {"honest": honest, "hostile": hostile, "names": names}
 
 
-def tell(root: Path, servers: list[HostileServer]) -> None:
+def write_counts(root: Path, servers: list[HostileServer]) -> None:
     sent: dict[str, int] = {}
-    asked: dict[str, int] = {}
+    requests: dict[str, int] = {}
     for server in servers:
         for host, size in server.sent.items():
             sent[host] = sent.get(host, 0) + size
-        for (host, _), times in server.asked.items():
-            asked[host] = asked.get(host, 0) + times
-    (root / SENT).write_text(json.dumps({"sent": sent, "asked": asked}))
+        for (host, _), times in server.requests.items():
+            requests[host] = requests.get(host, 0) + times
+    (root / SENT).write_text(json.dumps({"sent": sent, "requests": requests}))
 
 
-def written(root: Path, kind: str, doors: Doors) -> None:
-    """Once this file is there, the servers listen."""
+def write_ports(root: Path, kind: str, ports: Ports) -> None:
+    """The file exists once the servers listen."""
     path = root / PORTS.format(kind)
-    path.with_suffix(".new").write_text(json.dumps(doors))
+    path.with_suffix(".new").write_text(json.dumps(ports))
     path.with_suffix(".new").rename(path)
 
 

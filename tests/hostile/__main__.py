@@ -9,7 +9,7 @@ from tests.hostile.server import HostileServer
 
 async def serve(port: int) -> None:
     async with HostileServer(port=port) as server:
-        print(f"http://127.0.0.1:{server.port}/ misbehaves as its path says")
+        print(f"http://127.0.0.1:{server.port}/ misbehaves as the path asks")
         await asyncio.Event().wait()
 
 

@@ -1,7 +1,7 @@
-"""The registry of hostile behaviours, and what their functions are written with.
+"""The registry of hostile behaviours, and helpers to write them with.
 
-A behaviour is one small function, registered under its id in the catalogue of faults. It writes to the raw socket, so
-that nothing is too wrong to be sent. `behaviours/` holds them by subject; `server.py` serves them.
+A behaviour is one small function, registered under its id in the catalogue of bad input. It writes to the raw socket,
+so it can send any bytes. `behaviours/` holds them by subject; `server.py` serves them.
 """
 
 import asyncio
@@ -23,41 +23,41 @@ DOMAIN = "test"
 Write = asyncio.StreamWriter
 
 
-class Asked(NamedTuple):
-    """A request, as far as a behaviour may care."""
+class Request(NamedTuple):
+    """The parts of a request that a behaviour may use."""
 
     host: str = ""
     target: str = "/"
     times: int = 0
-    """How often the same was asked before."""
+    """How many requests for the same target came before."""
     head: bytes = b""
 
 
-Act = Callable[[Write, Asked], Awaitable[None]]
+Act = Callable[[Write, Request], Awaitable[None]]
 Context = Callable[[trustme.CA, str], ssl.SSLContext]
-"""What a TLS server presents: made from the authority that the crawler trusts and the server's host name."""
+"""Makes the TLS context of a server, from the authority that the crawler trusts and the server's host name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """One way to misbehave, and on what occasion."""
+    """One way to misbehave, and for which requests."""
 
     name: str
     act: Act
     on_robots: bool = False
     """It is the answer to /robots.txt; other targets get an ordinary page."""
     replies: tuple[Reply, ...] = ()
-    """What the name server says of its host, one after the other; nothing: its one address."""
+    """Replies of the name server for its host, one after the other; if there are none, its one IP address."""
     context: Context | None = None
-    """It is served over TLS; see `raw_tls` for what comes instead of a handshake."""
+    """It is served over TLS; `raw_tls` replaces the handshake."""
     raw_tls: bool = False
-    """It acts on the TLS port as soon as a connection stands."""
+    """It acts on the TLS port as soon as a connection is open."""
     keeps_alive: bool = False
-    """It is asked again over the same connection."""
+    """It answers further requests on the same connection."""
     hosts: tuple[str, ...] = ()
-    """Further host names that it answers for; `*.` at the front stands for every name below."""
+    """Further host names that it answers for; a leading `*.` stands for every subdomain."""
     is_site: bool = False
-    """It answers every target, /robots.txt among them."""
+    """It answers every target, including /robots.txt."""
     is_step: bool = False
     """A part of another behaviour: it has no host of its own."""
 
@@ -99,7 +99,7 @@ def behaviour(
 
 
 def sending(pieces: Iterable[bytes], says: str) -> Act:
-    async def write_all(write: Write, asked: Asked) -> None:
+    async def write_all(write: Write, request: Request) -> None:
         for piece in pieces:
             write.write(piece)
             await write.drain()
@@ -114,10 +114,10 @@ def sends(name: str, *pieces: bytes, says: str, on_robots: bool = False, is_step
 
 
 def makes(name: str, make: Callable[[], bytes], says: str, fields: bytes = b"", on_robots: bool = False) -> None:
-    """A behaviour that answers with a body which is large, and so made when it is asked for. It is made on a thread:
-    other hosts are served meanwhile."""
+    """A behaviour that answers with a large body, made when it is requested, on a thread: other hosts are served
+    meanwhile."""
 
-    async def write_made(write: Write, asked: Asked) -> None:
+    async def write_made(write: Write, request: Request) -> None:
         body = await asyncio.to_thread(make)
         write.write(whole(body, fields))
         await write.drain()
@@ -127,15 +127,15 @@ def makes(name: str, make: Callable[[], bytes], says: str, fields: bytes = b"", 
 
 
 def whole(body: bytes, fields: bytes = b"") -> bytes:
-    """An answer in order; a Content-Type among `fields` replaces the usual one."""
+    """A correct response; a Content-Type among `fields` replaces the usual one."""
     head = b"HTTP/1.1 200 OK\r\n" if b"content-type:" in fields.lower() else OK
     return head + fields + b"Content-Length: %d\r\n\r\n" % len(body) + body
 
 
 def page(title: str, *links: str, body: str = "", head: str = "") -> bytes:
-    """An answer with a small ordinary page."""
-    ways = "".join(f'<p><a href="{link}">{link[-40:]}</a></p>' for link in links)
-    return whole(f"<!DOCTYPE html><title>{title}</title>{head}<h1>{title}</h1><p>{body}</p>{ways}".encode())
+    """A response with a small ordinary page."""
+    anchors = "".join(f'<p><a href="{link}">{link[-40:]}</a></p>' for link in links)
+    return whole(f"<!DOCTYPE html><title>{title}</title>{head}<h1>{title}</h1><p>{body}</p>{anchors}".encode())
 
 
 def moved(to: str | bytes, status: int = 302) -> bytes:
@@ -143,7 +143,7 @@ def moved(to: str | bytes, status: int = 302) -> bytes:
     return b"HTTP/1.1 %d Moved\r\nContent-Length: 0\r\nLocation: %s\r\n\r\n" % (status, target)
 
 
-def tear_down(write: Write) -> None:
+def reset_connection(write: Write) -> None:
     """RST instead of FIN."""
     write.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     write.transport.abort()

@@ -1,6 +1,6 @@
-"""Meets one behaviour of the hostile server, and watches what must hold for all of them.
+"""Fetch one behaviour of the hostile server, and check what must hold for all of them.
 
-I2: memory stays bounded. I3: the loop never stalls. I7: nothing outside the address plan is dialled.
+I2: memory stays bounded. I3: the event loop never stalls. I7: no IP address outside the plan is connected to.
 """
 
 import asyncio
@@ -37,13 +37,13 @@ PATIENT = Fetch(
     least_rate_after_s=60.0,
     body_limit=2 * MIB,
 )
-"""A busy machine may take long over what takes no time."""
+"""Long limits, because a busy machine is slow."""
 IMPATIENT = replace(PATIENT, timeout_s=1.0)
 WANTS_PACE = replace(PATIENT, least_rate_after_s=0.3)
 
 
 class Recording:
-    """An address plan that writes down what was asked of it."""
+    """An address plan that records its calls."""
 
     def __init__(self, plan: AddressPlan) -> None:
         self._plan = plan
@@ -57,8 +57,8 @@ class Recording:
         return self._plan.endpoint(address, port)
 
 
-class Doors:
-    """A dialer that leads everywhere to one loopback port, and writes down where it was asked to go."""
+class OneServer:
+    """A dialer that leads to one loopback port, and records the IP addresses it was given."""
 
     def __init__(self, port: int) -> None:
         self.dialled: list[tuple[str, int]] = []
@@ -69,19 +69,8 @@ class Doors:
         return Endpoint("127.0.0.1", self._port)
 
 
-class NoDoors:
-    """A dialer that leads nowhere, and writes down where it was asked to go."""
-
-    def __init__(self) -> None:
-        self.dialled: list[tuple[str, int]] = []
-
-    def endpoint(self, address: str, port: int) -> Endpoint:
-        self.dialled.append((address, port))
-        raise ConnectionRefusedError(f"{address} port {port}: nothing is dialled here")
-
-
 class Guarded:
-    """The real client where the journey's tests have their web in a dict: `monkeypatch` it in for their `TinyWeb`."""
+    """The real client in place of the `TinyWeb` of the journey tests, by `monkeypatch`."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -98,8 +87,8 @@ class Guarded:
         return await self._client.fetch(url, kind, before_sending=before_sending)
 
 
-async def answering(answer: bytes, visit: Callable[[int], Awaitable[T]]) -> T:
-    """Visit while a server that gives this one answer to everybody listens on the port."""
+async def answering(answer: bytes, act: Callable[[int], Awaitable[T]]) -> T:
+    """The result of `act`, while a server that gives this one answer to every request listens on the port."""
 
     async def serve(read: asyncio.StreamReader, write: asyncio.StreamWriter) -> None:
         await read.readuntil(b"\r\n\r\n")
@@ -108,22 +97,22 @@ async def answering(answer: bytes, visit: Callable[[int], Awaitable[T]]) -> T:
         write.close()
 
     async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
-        return await visit(server.sockets[0].getsockname()[1])
+        return await act(server.sockets[0].getsockname()[1])
 
 
 _watching: list["Witness"] = []
 
 
-def _hear(event: str, given: tuple[object, ...]) -> None:
+def _record(event: str, arguments: tuple[object, ...]) -> None:
     if _watching and event.startswith("socket."):
         for witness in _watching:
-            witness.hear(event, given)
+            witness.record(event, arguments)
 
 
 class Witness:
-    """Sees every connection and every question to the system's resolver that the interpreter makes meanwhile.
+    """Records every connection and every query to the system's resolver that the interpreter makes meanwhile.
 
-    An audit hook cannot be taken off again: there is one, and it is deaf while nobody watches.
+    An audit hook cannot be removed: there is one, and it does nothing while no Witness is entered.
     """
 
     _is_hooked = False
@@ -134,7 +123,7 @@ class Witness:
 
     def __enter__(self) -> Self:
         if not Witness._is_hooked:
-            sys.addaudithook(_hear)
+            sys.addaudithook(_record)
             Witness._is_hooked = True
         _watching.append(self)
         return self
@@ -142,17 +131,17 @@ class Witness:
     def __exit__(self, *_: object) -> None:
         _watching.remove(self)
 
-    def hear(self, event: str, given: tuple[object, ...]) -> None:
+    def record(self, event: str, arguments: tuple[object, ...]) -> None:
         if event in ("socket.connect", "socket.sendto", "socket.sendmsg"):
-            self.connected.append(given[1])
+            self.connected.append(arguments[1])
         elif event in ("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"):
-            self.resolved.append(given[0])
+            self.resolved.append(arguments[0])
 
 
 class Stalls:
-    """The longest time the loop could not take a turn, as a probe sees it.
+    """The longest time for which the event loop was blocked, as a probe measures it.
 
-    Counted is what this thread worked meanwhile, so that a busy machine is not taken for a busy loop.
+    Only CPU time of this thread counts, so that a busy machine is not taken for a blocked loop.
     """
 
     def __init__(self) -> None:
@@ -166,7 +155,7 @@ class Stalls:
             self.longest_s = max(self.longest_s, min(late_s, time.thread_time() - worked_s))
 
 
-async def _meet(name: str, settings: Fetch) -> tuple[Outcome, float, int, HostileServer]:
+async def _fetch(name: str, settings: Fetch) -> tuple[Outcome, float, int, HostileServer]:
     memory = psutil.Process()
     stalls = Stalls()
     async with HostileServer() as server:
@@ -182,27 +171,27 @@ async def _meet(name: str, settings: Fetch) -> tuple[Outcome, float, int, Hostil
                 watching.cancel()
             grown = memory.memory_info().rss - before
             assert len(plan.dialled) <= 1
-            for _ in range(3_000):  # the socket is closed, not drained: the server notices
-                if not server.open_now or outcome_kept_the_connection(client):
+            for _ in range(3_000):  # the client closes the socket without draining it, and the server notices
+                if not server.open_now or keeps_a_connection(client):
                     break
                 await asyncio.sleep(0.01)
     return outcome, stalls.longest_s, grown, server
 
 
-def outcome_kept_the_connection(client: Client) -> bool:
+def keeps_a_connection(client: Client) -> bool:
     return bool(client._connections._idle)
 
 
-def meet(name: str, settings: Fetch = PATIENT, check: Callable[[HostileServer], None] | None = None) -> Outcome:
-    """The outcome of fetching the behaviour's page. The machine is shared: one noisy run is forgiven."""
+def fetched(name: str, settings: Fetch = PATIENT, check: Callable[[HostileServer], None] | None = None) -> Outcome:
+    """The outcome of fetching the behaviour's page. The machine is shared, so a noisy run is repeated once."""
     if name in BOMBS:
         bomb(name)
-    outcome, stalled_s, grown, server = asyncio.run(_meet(name, settings))
+    outcome, stalled_s, grown, server = asyncio.run(_fetch(name, settings))
     if stalled_s > LONGEST_STALL_S or grown > MOST_MEMORY:
-        outcome, stalled_s, grown, server = asyncio.run(_meet(name, settings))
+        outcome, stalled_s, grown, server = asyncio.run(_fetch(name, settings))
     assert stalled_s <= LONGEST_STALL_S, f"the loop stalled for {stalled_s * 1000:.0f} ms"
     assert grown <= MOST_MEMORY, f"{grown // MIB} MiB of memory"
-    assert len(server.questions) == 1, "asked more than once"
+    assert len(server.heads) == 1, "requested more than once"
     if check is not None:
         check(server)
     return outcome

@@ -1,11 +1,11 @@
-"""Pages that hold very much of one thing, by syntax: each is aimed at a loop that might run over it again and again."""
+"""Pages with very many of one construct, by syntax: each is aimed at a loop that might be quadratic."""
 
 from collections.abc import Callable
 
 XML = ' property="schema:a" datatype="rdf:XMLLiteral"'
 JSON_LD = b"<script type=application/ld+json>"
 SIGN = b"<a class='vcard u-url' href=/>x</a>"
-"""Without a sign of them, microformats are not looked for."""
+"""Microformats are only looked for on a page with such a class."""
 
 
 def many(count: int, one: Callable[[int], str]) -> bytes:
@@ -18,7 +18,7 @@ def prefixes(at: int) -> str:
 
 
 def pattern(at: int, count: int) -> str:
-    """A pattern that takes over a third of all patterns."""
+    """A pattern that copies a third of all patterns."""
     copies = "".join(f'<a property="rdfa:copy" href="#p{other}"></a>' for other in range(0, count, 3))
     return f'<p resource="#p{at}" typeof="rdfa:Pattern">{copies}<i property="schema:a">x</i></p>'
 
@@ -147,4 +147,4 @@ MASSES: dict[str, dict[str, Callable[[], bytes]]] = {
 }
 
 HOLDS: dict[str, str] = {}
-"""Those that are not bounded yet, as "syntax mass", and why."""
+"""Those that are not bounded yet, as "syntax mass", and the reason."""

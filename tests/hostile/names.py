@@ -1,4 +1,4 @@
-"""A name server on loopback that says what a test wants: UDP, and TCP for answers too long for it."""
+"""A name server on loopback with the replies of a test: UDP, and TCP for replies too long for it."""
 
 import asyncio
 import contextlib
@@ -16,7 +16,7 @@ TRUNCATED = 0x0200
 
 
 class Reply(NamedTuple):
-    """What is said to a question; with `is_silent` nothing is."""
+    """The reply to a query; none with `is_silent`."""
 
     addresses: tuple[str, ...] = ()
     ttl_s: int = 60
@@ -31,8 +31,8 @@ class Reply(NamedTuple):
 
 ABSENT = Reply(code=NXDOMAIN)
 Table = Mapping[str, Reply | list[Reply]]
-"""A list gives one reply after the other, the last one for ever; both kinds of question count as one. `*.` at the front
-of a name stands for every label there."""
+"""A list gives one reply after the other, then the last one again, counted by type of query. `*.` at the front of a
+name stands for every label there."""
 
 
 class NameServer:
@@ -70,7 +70,7 @@ class NameServer:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def times(self, name: str) -> int:
-        """How often its IPv4 addresses were asked for."""
+        """How many queries for its IPv4 addresses came."""
         return self.asked.count((name, A))
 
     def answer(self, question: bytes) -> bytes | None:
@@ -100,7 +100,7 @@ class NameServer:
         answer = self.answer(question)
         if answer is not None and len(answer) > LONGEST_DATAGRAM:
             _, _, end = _question(question)
-            self._turns[_question(question)[:2]] -= 1  # it will be asked again, over TCP
+            self._turns[_question(question)[:2]] -= 1  # the query is repeated over TCP
             answer = question[:2] + struct.pack(">HHHHH", 0x8180 | TRUNCATED, 1, 0, 0, 0) + question[12:end]
         if answer is not None:
             self._udp.sendto(answer, peer)

@@ -1,4 +1,4 @@
-"""Pages made to hold or swell a reader: M1 deep or tangled, M2 very much of one thing. Made when wanted."""
+"""Pages that take a reader much time or memory: M1 deep or tangled, M2 one element many times. Made when needed."""
 
 from collections.abc import Callable
 

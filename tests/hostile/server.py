@@ -1,7 +1,7 @@
 """A web server that misbehaves on request.
 
-Asked for `/H2-endless-chunks` it sends an endless chunked body, whatever the host; asked for any page of
-`h2-endless-chunks.test` it does the same, and has a robots.txt (404, or hostile too). By hand: `python -m tests.hostile
+On any host, `/H2-endless-chunks` is answered with an endless chunked body. So is any page of
+`h2-endless-chunks.test`, which also has a robots.txt (404, or hostile too). By hand: `python -m tests.hostile
 --list`.
 """
 
@@ -13,16 +13,16 @@ from typing import Self
 
 import trustme
 from tests.hostile import behaviours  # noqa: F401  (registers them)
-from tests.hostile.behaviour import BEHAVIOURS, MIB, Asked, Behaviour, Write, page
+from tests.hostile.behaviour import BEHAVIOURS, MIB, Behaviour, Request, Write, page
 
 ROBOTS = "/robots.txt"
 MISSING = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 BY_HOST = {name: one for one in BEHAVIOURS.values() for name in (one.host, *one.hosts)}
-_GONE_AWAY = (ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, asyncio.CancelledError)
+_DISCONNECTED = (ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, asyncio.CancelledError)
 
 
 def behaviour_of(host: str, target: str) -> Behaviour | None:
-    """The one that the target names, else the one that answers for the host."""
+    """The behaviour that the target names, else the one of the host."""
     named = BEHAVIOURS.get(target.strip("/"))
     return named or BY_HOST.get(host) or BY_HOST.get(f"*.{host.partition('.')[2]}")
 
@@ -30,7 +30,7 @@ def behaviour_of(host: str, target: str) -> Behaviour | None:
 class HostileServer:
     """`async with HostileServer() as server`: listens on `server.port` of loopback.
 
-    With `only` every connection is for that behaviour, over TLS if it says so; `authority` signs its certificate.
+    With `only` every connection gets that behaviour, over TLS if it has a context; `authority` signs its certificate.
     """
 
     def __init__(
@@ -41,8 +41,8 @@ class HostileServer:
         authority: trustme.CA | None = None,
     ) -> None:
         self.address, self.port = address, port
-        self.questions: list[bytes] = []
-        self.asked: Counter[tuple[str, str]] = Counter()
+        self.heads: list[bytes] = []
+        self.requests: Counter[tuple[str, str]] = Counter()
         """Requests by host and target."""
         self.sent: Counter[str] = Counter()
         """Bytes written, by host."""
@@ -73,9 +73,9 @@ class HostileServer:
         assert task is not None
         self._tasks.add(task)
         self.open_now += 1
-        with contextlib.suppress(*_GONE_AWAY):
+        with contextlib.suppress(*_DISCONNECTED):
             if self._only is not None and self._only.raw_tls:
-                await self._while_heard(self._only, read, write, self._noted(self._only.host, "/", b"", write))
+                await self._while_open(self._only, read, write, self._counted(self._only.host, "/", b"", write))
             else:
                 while await self._answer(read, write):
                     pass
@@ -84,28 +84,28 @@ class HostileServer:
         write.transport.abort() if task.cancelling() else write.close()
 
     async def _answer(self, read: asyncio.StreamReader, write: Write) -> bool:
-        """One request, and what is done about it. Whether another may follow on this connection."""
+        """Answer one request; return whether another may follow on this connection."""
         head = await read.readuntil(b"\r\n\r\n")
-        self.questions.append(head)
+        self.heads.append(head)
         target = head.split(b" ", 2)[1].decode("latin-1")
         host = _host_in(head)
-        asked = self._noted(host, target, head, write)
+        request = self._counted(host, target, head, write)
         chosen = self._only or behaviour_of(host, target)
         if chosen is None or (target == ROBOTS and not (chosen.on_robots or chosen.is_site)):
             write.write(MISSING)
         elif chosen.on_robots and target != ROBOTS:
-            write.write(page("Behind the rules", "/secret/1", "/open/1", body=f"{host}{target}"))
+            write.write(page("A page with rules", "/secret/1", "/open/1", body=f"{host}{target}"))
         elif chosen.keeps_alive:
-            await chosen.act(write, asked)
+            await chosen.act(write, request)
             return True
         else:
-            await self._while_heard(chosen, read, write, asked)
+            await self._while_open(chosen, read, write, request)
         await write.drain()
         return False
 
-    def _noted(self, host: str, target: str, head: bytes, write: Write) -> Asked:
-        times = self.asked[host, target]
-        self.asked[host, target] += 1
+    def _counted(self, host: str, target: str, head: bytes, write: Write) -> Request:
+        times = self.requests[host, target]
+        self.requests[host, target] += 1
         plain = type(write).write
 
         def counted(data: bytes) -> None:
@@ -113,21 +113,21 @@ class HostileServer:
             plain(write, data)
 
         write.write = counted  # type: ignore[method-assign, assignment]
-        return Asked(host, target, times, head)
+        return Request(host, target, times, head)
 
-    async def _while_heard(self, chosen: Behaviour, read: asyncio.StreamReader, write: Write, asked: Asked) -> None:
-        """Act until the other side has left."""
-        behaving = asyncio.ensure_future(chosen.act(write, asked))
-        leaving = asyncio.ensure_future(_left(read))
+    async def _while_open(self, chosen: Behaviour, read: asyncio.StreamReader, write: Write, request: Request) -> None:
+        """Act until the client closes the connection."""
+        acting = asyncio.ensure_future(chosen.act(write, request))
+        closing = asyncio.ensure_future(_closed(read))
         try:
-            await asyncio.wait((behaving, leaving), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((acting, closing), return_when=asyncio.FIRST_COMPLETED)
         finally:
-            behaving.cancel()
-            leaving.cancel()
-            await asyncio.gather(behaving, leaving, return_exceptions=True)
+            acting.cancel()
+            closing.cancel()
+            await asyncio.gather(acting, closing, return_exceptions=True)
 
 
-async def _left(read: asyncio.StreamReader) -> None:
+async def _closed(read: asyncio.StreamReader) -> None:
     while await read.read(65_536):
         pass
 

@@ -1,4 +1,4 @@
-"""Addresses that must never be dialled, and the ways to write the one everybody tries first."""
+"""IP addresses that must never be connected to, and the spellings of the one that attackers try first."""
 
 _ADDRESSES = """
     0.0.0.0 0.1.2.3 10.0.0.1 10.255.255.255 100.64.0.1 100.100.100.200 127.0.0.1 127.255.255.254 169.254.0.1
@@ -28,7 +28,7 @@ LOOPBACKS = (
     "http://[0:0:0:0:0:ffff:7f00:1]/",
     "http://good.test@127.0.0.1/",
 )
-"""Sixteen spellings of this machine, all of them read by browsers."""
+"""Sixteen spellings of this machine, all accepted by browsers."""
 
 NAMES = (
     "http://localhost/",
@@ -50,7 +50,7 @@ NO_ADDRESSES = (
     "http://127.0.0.1:99999/",
     "http://:80/",
 )
-"""These never become an address of ours at all."""
+"""Texts that are not a valid Url."""
 
 
 def written(address: str) -> str:

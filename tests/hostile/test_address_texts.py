@@ -1,4 +1,4 @@
-"""FAULTS U1 to U4 and U9: addresses as text, the odder the better, from a page to the wire and to the disk."""
+"""FAULTS U1 to U4 and U9: odd URLs as text, from a page to the request and to the disk."""
 
 import asyncio
 import gzip
@@ -34,7 +34,7 @@ def reading_of(markup: str):
 
 
 @pytest.mark.parametrize("tail", ["x" * 100_000, "?" + "a=1&" * 25_000, "%61" * 40_000, "日" * 2_000, "../" * 40_000])
-def test_F_U1_an_address_that_is_too_long_is_none_and_no_link(tail: str) -> None:
+def test_F_U1_a_url_that_is_too_long_is_rejected_and_no_link(tail: str) -> None:
     assert url_of(f"http://a.test/{tail}") is None
     found = reading_of(page(f"http://a.test/{tail}", "/fine")).page.links
     assert [link.url.text for link in found] == ["http://a.test/fine"]
@@ -48,7 +48,7 @@ def test_F_U1_a_page_of_a_million_links_gives_as_many_as_the_cap() -> None:
     assert len(encode(reading)) < 1 << 20
 
 
-def test_F_U1_what_is_remembered_of_a_hundred_thousand_hosts_is_bounded() -> None:
+def test_F_U1_the_cache_of_a_hundred_thousand_hosts_is_bounded() -> None:
     for number in range(100_000):
         domain_of(f"h{number}.test")
     kept = domain_of.cache_info()
@@ -84,22 +84,22 @@ ODD = [
 ]
 
 
-def odd_addresses(amount: int) -> list[str]:
+def odd_urls(amount: int) -> list[str]:
     chance = random.Random(7)
     letters = "ab/.?&=;%#[]{}|\\^'\"<>+ \t\r\n\x00\x7f~!@:éß日\u200b\U0001f600" + "%2e%00%ff"
     tails = ["".join(chance.choices(letters, k=chance.randrange(30))) for _ in range(amount)]
     return ODD + [f"http://{HOST}/{tail}" for tail in tails]
 
 
-def test_F_U2_the_bytes_sent_equal_the_address_shown() -> None:
-    """One question for each, with our Url's own target and host, in ASCII and in one line; no byte is added by it."""
-    urls = [url for text in odd_addresses(150) if (url := url_of(text)) is not None]
-    questions: list[bytes] = []
+def test_F_U2_the_bytes_sent_equal_the_url_shown() -> None:
+    """One request for each, with the target and host of the Url, in ASCII and on one line, and no other byte of it."""
+    urls = [url for text in odd_urls(150) if (url := url_of(text)) is not None]
+    requests: list[bytes] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while not reader.at_eof():
             try:
-                questions.append(await reader.readuntil(b"\r\n\r\n"))
+                requests.append(await reader.readuntil(b"\r\n\r\n"))
             except asyncio.IncompleteReadError:
                 break
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 0\r\n\r\n")
@@ -115,15 +115,15 @@ def test_F_U2_the_bytes_sent_equal_the_address_shown() -> None:
                     assert isinstance(await client.fetch(url), Fetched), url
 
     asyncio.run(fetch_all())
-    assert len(questions) == len(urls) > 150
-    for url, question in zip(urls, questions, strict=True):
-        assert question.startswith(f"GET {url.target} HTTP/1.1\r\nHost: {HOST}\r\nUser-Agent: ".encode("ascii"))
-        assert b"Evil: 1" not in question.split(b"\r\n", 1)[1] and b"secret" not in question
-        assert question.split(b"\r\n", 1)[0].count(b" ") == 2
+    assert len(requests) == len(urls) > 150
+    for url, request in zip(urls, requests, strict=True):
+        assert request.startswith(f"GET {url.target} HTTP/1.1\r\nHost: {HOST}\r\nUser-Agent: ".encode("ascii"))
+        assert b"Evil: 1" not in request.split(b"\r\n", 1)[1] and b"secret" not in request
+        assert request.split(b"\r\n", 1)[0].count(b" ") == 2
 
 
 def test_F_U2_no_odd_text_raises_or_changes_twice() -> None:
-    for text in [*odd_addresses(2_000), "\ud800", "http://\ud800/", "http://a.test/\udfff", "http://a.test/?\ud83d"]:
+    for text in [*odd_urls(2_000), "\ud800", "http://\ud800/", "http://a.test/\udfff", "http://a.test/?\ud83d"]:
         url = url_of(text)
         for base in (Url("http://a.test/b/c?d"), Url("https://[::1]:8080/")):
             joined = url_of(text, base)
@@ -147,7 +147,7 @@ SPELLINGS = [
 ]
 
 
-def test_F_U3_spellings_of_one_address_are_one_key_and_one_fetch(tmp_path: Path) -> None:
+def test_F_U3_spellings_of_one_url_are_one_key_and_one_fetch(tmp_path: Path) -> None:
     assert {url_of(text) for text in SPELLINGS} == {Url("http://a.test/x/y?q=1")}
     web = {"http://a.test/": page(*SPELLINGS), "http://a.test/x/y?q=1": page(*SPELLINGS)}
     done = asyncio.run(crawl(tmp_path, web, ["http://a.test/"]))
@@ -157,7 +157,7 @@ def test_F_U3_spellings_of_one_address_are_one_key_and_one_fetch(tmp_path: Path)
 NAMES = [
     ("xn--\u0080.test", None),
     ("xn--a.ß", None),
-    ("xn--zzzzzz99999.test", "xn--zzzzzz99999.test"),  # nothing to decode it for: a name that no registry gives
+    ("xn--zzzzzz99999.test", "xn--zzzzzz99999.test"),  # not decoded: no registry assigns such a name
     ("а" * 10_000 + ".test", None),
     ("a" * 10_000 + ".test", None),
     ("xn--" + "a" * 9_000 + ".test", None),
@@ -173,15 +173,15 @@ def test_F_U4_odd_names_are_refused_or_shown_as_punycode_and_quickly(name: str, 
     """FAULTS asks for 10 ms of processor time; the best of five, since the machine is shared."""
     took_s = []
     for _ in range(5):
-        begun = time.process_time()
+        started = time.process_time()
         url = url_of(f"http://{name}/")
-        took_s.append(time.process_time() - begun)
+        took_s.append(time.process_time() - started)
     assert min(took_s) <= 0.01
     assert (url.hostname if url else None) == shown or (shown is None and url is not None and len(name) > LONGEST_URL)
 
 
-def test_F_U9_user_and_password_are_never_stored_told_or_sent(tmp_path: Path) -> None:
-    """But for the page's own bytes in the archive, which are kept as they came."""
+def test_F_U9_user_and_password_are_never_stored_reported_or_sent(tmp_path: Path) -> None:
+    """Except in the page's own bytes in the archive, which are kept as received."""
     spelled = [f"http://me:{SECRET}@a.test/{name}" for name in ("a", "b?x=1", "c#d")]
     moved_to = url_of(f"http://me:{SECRET}@a.test/c")
     assert moved_to is not None
@@ -196,7 +196,7 @@ def test_F_U9_user_and_password_are_never_stored_told_or_sent(tmp_path: Path) ->
     }
     done = asyncio.run(crawl(tmp_path, web, ["http://a.test/"]))
     assert {"http://a.test/a", "http://a.test/b?x=1", "http://a.test/c"} <= set(done.asked)
-    assert SECRET not in repr(done.told.events) and SECRET not in repr(done.ends) and SECRET not in repr(done.kept)
+    assert SECRET not in repr(done.log.events) and SECRET not in repr(done.ends) and SECRET not in repr(done.kept)
     for file in [one for one in tmp_path.rglob("*") if one.is_file() and one.parent.name != "archive"]:
         assert SECRET.encode() not in file.read_bytes(), file
     for file in (tmp_path / "archive").rglob("*.warc.gz"):

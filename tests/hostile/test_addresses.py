@@ -1,11 +1,11 @@
-"""FAULTS D4 to D9, D11 and D13: what is dialled is what was checked, and nothing else."""
+"""FAULTS D4 to D9, D11 and D13: connections go only to IP addresses that were checked."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
-from tests.hostile.harness import Doors, answering
+from tests.hostile.harness import OneServer, answering
 
 from gossamer.base.clock import SystemClock
 from gossamer.base.environment import AddressPlan, DirectDialer, Endpoint, Network
@@ -21,28 +21,28 @@ SETTINGS = Fetch(contact="https://example.org/bot", timeout_s=60.0, connect_s=60
 
 
 class Names:
-    """A resolver that says what the test wants, a different thing each time if need be."""
+    """A resolver with the answers of a test, one after the other; the last one repeats."""
 
     def __init__(self, answers: Mapping[str, Sequence[list[str]]]) -> None:
-        self._answers = {name: list(given) for name, given in answers.items()}
+        self._answers = {name: list(lists) for name, lists in answers.items()}
 
     async def addresses(self, hostname: str) -> list[str]:
-        given = self._answers.get(hostname, [[]])
-        return given.pop(0) if len(given) > 1 else given[0]
+        lists = self._answers.get(hostname, [[]])
+        return lists.pop(0) if len(lists) > 1 else lists[0]
 
 
-def visit(
+def fetch(
     urls: Sequence[str],
     names: Mapping[str, Sequence[list[str]]],
     answer: bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
     settings: Fetch = SETTINGS,
 ) -> tuple[list[Outcome], list[tuple[str, int]]]:
-    async def all_of_them(port: int) -> tuple[list[Outcome], list[tuple[str, int]]]:
-        doors = Doors(port)
-        async with Client(Connections(settings, Network(Names(names), doors), SystemClock(), silent)) as client:
-            return [await client.fetch(_url(text)) for text in urls], doors.dialled
+    async def fetch_all(port: int) -> tuple[list[Outcome], list[tuple[str, int]]]:
+        dialer = OneServer(port)
+        async with Client(Connections(settings, Network(Names(names), dialer), SystemClock(), silent)) as client:
+            return [await client.fetch(_url(text)) for text in urls], dialer.dialled
 
-    return asyncio.run(answering(answer, all_of_them))
+    return asyncio.run(answering(answer, fetch_all))
 
 
 def _url(text: str) -> Url:
@@ -52,35 +52,35 @@ def _url(text: str) -> Url:
 
 
 @pytest.mark.parametrize("bad", ["10.0.0.1", "::1", "169.254.169.254", "::ffff:192.168.0.1"])
-def test_F_D4_one_private_record_spoils_the_whole_name(bad):
-    outcomes, dialled = visit(["http://mixed.test/"], {"mixed.test": [["20.0.0.1", bad, "20.0.0.2"]]})
+def test_F_D4_one_private_record_makes_the_whole_name_refused(bad):
+    outcomes, dialled = fetch(["http://mixed.test/"], {"mixed.test": [["20.0.0.1", bad, "20.0.0.2"]]})
     assert isinstance(outcomes[0], Refused) and outcomes[0].reason is Reason.ADDRESS
     assert bad in outcomes[0].detail
     assert dialled == []
 
 
-def test_F_D5_a_name_that_changes_its_mind_is_asked_once_and_only_that_answer_is_dialled():
+def test_F_D5_a_name_that_changes_is_resolved_once_per_fetch_and_only_that_answer_is_dialled():
     answers = {"rebind.test": [["20.0.0.1"], ["127.0.0.1"], ["127.0.0.1"]]}
-    outcomes, dialled = visit(["http://rebind.test/", "http://rebind.test/"], answers)
+    outcomes, dialled = fetch(["http://rebind.test/", "http://rebind.test/"], answers)
     assert isinstance(outcomes[0], Fetched) and outcomes[0].capture.address == "20.0.0.1"
     assert isinstance(outcomes[1], Refused) and outcomes[1].reason is Reason.ADDRESS
     assert dialled == [("20.0.0.1", 80)]
 
 
-def test_F_D5_a_second_try_dials_a_checked_address_too():
-    class OneDead(Doors):
+def test_F_D5_a_second_try_dials_a_checked_ip_address_too():
+    class OneDead(OneServer):
         def endpoint(self, address: str, port: int) -> Endpoint:
             self.dialled.append((address, port))
             return Endpoint("127.0.0.1", self._port if address == "20.0.0.2" else 1)
 
     async def both(port: int) -> tuple[Outcome, list[tuple[str, int]]]:
-        doors = OneDead(port)
+        dialer = OneDead(port)
         async with Client(
             Connections(
-                SETTINGS, Network(Names({"two.test": [["20.0.0.1", "20.0.0.2"]]}), doors), SystemClock(), silent
+                SETTINGS, Network(Names({"two.test": [["20.0.0.1", "20.0.0.2"]]}), dialer), SystemClock(), silent
             )
         ) as client:
-            return await client.fetch(_url("http://two.test/")), doors.dialled
+            return await client.fetch(_url("http://two.test/")), dialer.dialled
 
     outcome, dialled = asyncio.run(answering(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", both))
     assert isinstance(outcome, Fetched) and outcome.capture.address == "20.0.0.2"
@@ -88,9 +88,9 @@ def test_F_D5_a_second_try_dials_a_checked_address_too():
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_F_D6_a_redirect_to_a_private_address_is_handed_back_and_refused_at_that_hop(status):
+def test_F_D6_a_redirect_to_a_private_ip_address_is_returned_and_refused_at_that_hop(status):
     answer = f"HTTP/1.1 {status} Go\r\nLocation: http://10.0.0.1/admin\r\nContent-Length: 0\r\n\r\n".encode()
-    outcomes, dialled = visit(["http://good.test/", "http://10.0.0.1/admin"], {"good.test": [["20.0.0.1"]]}, answer)
+    outcomes, dialled = fetch(["http://good.test/", "http://10.0.0.1/admin"], {"good.test": [["20.0.0.1"]]}, answer)
     assert isinstance(outcomes[0], Moved) and outcomes[0].to.text == "http://10.0.0.1/admin"
     assert isinstance(outcomes[1], Refused) and outcomes[1].reason is Reason.ADDRESS
     assert dialled == [("20.0.0.1", 80)]
@@ -100,9 +100,9 @@ def test_F_D6_a_redirect_to_a_private_address_is_handed_back_and_refused_at_that
     "location",
     ["file:///etc/passwd", "ftp://a.test/", "gopher://a.test/", "data:text/html,x", "javascript:x", "ws://a"],
 )
-def test_F_D7_a_redirect_out_of_the_web_is_refused(location):
+def test_F_D7_a_redirect_to_another_scheme_is_refused(location):
     answer = f"HTTP/1.1 302 Go\r\nLocation: {location}\r\nContent-Length: 0\r\n\r\n".encode()
-    outcomes, dialled = visit(["http://good.test/"], {"good.test": [["20.0.0.1"]]}, answer)
+    outcomes, dialled = fetch(["http://good.test/"], {"good.test": [["20.0.0.1"]]}, answer)
     assert isinstance(outcomes[0], Refused) and outcomes[0].reason is Reason.REDIRECT_OUT
     assert location in outcomes[0].detail
     assert len(dialled) == 1
@@ -125,10 +125,10 @@ def test_F_D7_a_redirect_out_of_the_web_is_refused(location):
         ("http://a.localhost/", "a.localhost"),
     ],
 )
-def test_F_D8_the_host_shown_is_the_host_judged(text, host):
+def test_F_D8_the_host_of_the_url_is_the_host_that_is_checked(text, host):
     url = _url(text)
     assert url.hostname == host
-    outcomes, dialled = visit([text], {name: [["20.0.0.1"]] for name in ("good.test", "localhost", "a.localhost")})
+    outcomes, dialled = fetch([text], {name: [["20.0.0.1"]] for name in ("good.test", "localhost", "a.localhost")})
     assert isinstance(outcomes[0], Refused) and outcomes[0].reason is Reason.ADDRESS
     assert dialled == []
 
@@ -139,20 +139,20 @@ def test_F_D11_proxy_variables_and_netrc_are_ignored(monkeypatch, tmp_path):
         monkeypatch.setenv(name, "http://20.9.9.9:3128/")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("NETRC", str(tmp_path / ".netrc"))
-    outcomes, dialled = visit(["http://good.test/"], {"good.test": [["20.0.0.1"]]})
+    outcomes, dialled = fetch(["http://good.test/"], {"good.test": [["20.0.0.1"]]})
     assert isinstance(outcomes[0], Fetched)
     assert dialled == [("20.0.0.1", 80)]
 
 
-def test_F_D11_a_contact_is_needed_for_public_addresses_only():
+def test_F_D11_a_contact_is_needed_for_public_ip_addresses_only():
     alone = Fetch(allow_addresses=("127.0.0.0/8",), timeout_s=60.0)
-    outcomes, dialled = visit(["http://good.test/", "http://127.0.0.1/"], {"good.test": [["20.0.0.1"]]}, settings=alone)
+    outcomes, dialled = fetch(["http://good.test/", "http://127.0.0.1/"], {"good.test": [["20.0.0.1"]]}, settings=alone)
     assert isinstance(outcomes[0], Refused) and outcomes[0].reason is Reason.CONTACT
     assert isinstance(outcomes[1], Fetched)
     assert dialled == [("127.0.0.1", 80)]
 
 
-def test_an_address_outside_the_plan_is_never_dialled():
+def test_an_ip_address_outside_the_plan_is_never_dialled():
     async def outside() -> Outcome:
         plan = AddressPlan({"known.test": {80: 1}})
         async with Client(Connections(SETTINGS, Network(plan, plan), SystemClock(), silent)) as client:
@@ -163,7 +163,7 @@ def test_an_address_outside_the_plan_is_never_dialled():
     assert outcome.detail == "no address of the host could be reached"
 
 
-def test_F_D5_an_address_spelt_another_way_by_the_system_costs_that_visit_only() -> None:
+def test_F_D5_an_ip_address_in_an_unusual_spelling_of_the_system_raises_nothing() -> None:
     class Mapped:
         async def addresses(self, hostname: str) -> list[str]:
             return ["::ffff:127.0.0.1", "127.0.0.1"]
@@ -188,13 +188,13 @@ def test_F_D5_an_address_spelt_another_way_by_the_system_costs_that_visit_only()
 
 @pytest.mark.parametrize("port", sorted(BAD_PORTS))
 def test_F_D9_ports_of_other_services_are_refused(port):
-    outcomes, dialled = visit([f"http://good.test:{port}/", f"https://20.0.0.1:{port}/"], {"good.test": [["20.0.0.1"]]})
+    outcomes, dialled = fetch([f"http://good.test:{port}/", f"https://20.0.0.1:{port}/"], {"good.test": [["20.0.0.1"]]})
     for outcome in outcomes:
         assert isinstance(outcome, Refused) and outcome.reason is Reason.ADDRESS and str(port) in outcome.detail
     assert dialled == []
 
 
-def test_F_D13_a_range_the_operator_opens_is_dialled_and_nothing_beside_it():
+def test_F_D13_a_range_that_the_operator_allows_is_dialled_and_no_other():
     settings = replace(SETTINGS, allow_addresses=("10.1.0.0/16", "169.254.0.0/16", "fd00::/8", "100.64.0.0/10"))
     names = {
         "in.test": [["10.1.2.3"]],
@@ -205,8 +205,8 @@ def test_F_D13_a_range_the_operator_opens_is_dialled_and_nothing_beside_it():
         "ali.test": [["100.100.100.200"]],
         "mapped.test": [["::ffff:169.254.169.254"]],
     }
-    outcomes, dialled = visit([f"http://{name}/" for name in names], names, settings=settings)
-    opened, *others = outcomes
-    assert isinstance(opened, Fetched)
+    outcomes, dialled = fetch([f"http://{name}/" for name in names], names, settings=settings)
+    allowed, *others = outcomes
+    assert isinstance(allowed, Fetched)
     assert all(isinstance(outcome, Refused) and outcome.reason is Reason.ADDRESS for outcome in others)
     assert dialled == [("10.1.2.3", 80)]

@@ -1,7 +1,7 @@
-"""The matrix of FAULTS D2, D3, D6, D7 and D10: every forbidden address through every door, and nothing is dialled.
+"""The matrix of FAULTS D2, D3, D6, D7 and D10: every forbidden address through every entry, and none is connected to.
 
-Two witnesses: the dialer, which writes down and refuses what is not in the plan, and an audit hook of the interpreter,
-which sees every connection and every question to the system's resolver, whoever makes it.
+Two witnesses: the dialer, which records every call and refuses what is not in the plan, and an audit hook of the
+interpreter, which sees every connection and every query to the system's resolver, from any code.
 """
 
 import ast
@@ -43,7 +43,7 @@ XML = "application/xml"
 
 
 class Lure:
-    """A web server whose every page leads to the targets; robots.txt of `robots-CODE-N.test` redirects to target N."""
+    """A web server whose pages all link to the targets; robots.txt of `robots-CODE-N.test` redirects to target N."""
 
     def __init__(self, targets: tuple[str, ...]) -> None:
         self.targets = targets
@@ -59,21 +59,21 @@ class Lure:
     async def serve(self, read: asyncio.StreamReader, write: asyncio.StreamWriter) -> None:
         try:
             while True:
-                question = await read.readuntil(b"\r\n\r\n")
-                write.write(self.answer(question.split(b" ", 2)[1].decode(), question))
+                request = await read.readuntil(b"\r\n\r\n")
+                write.write(self.answer(request.split(b" ", 2)[1].decode(), request))
                 await write.drain()
         except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
             write.close()
 
-    def answer(self, path: str, question: bytes) -> bytes:
-        host = question.partition(b"Host: ")[2].partition(b"\r\n")[0].decode()
+    def answer(self, path: str, request: bytes) -> bytes:
+        host = request.partition(b"Host: ")[2].partition(b"\r\n")[0].decode()
         if path == "/robots.txt" and host.startswith("robots-"):
             _, code, number = host.removesuffix(".test").split("-")
             return redirect(int(code), self.targets[int(number)])
         if path.startswith("/go/"):
             _, _, code, number = path.split("/")
             return redirect(int(code), self.targets[int(number)])
-        if path.startswith("/hop/"):  # "/hop/3/7": seven more of our own, then 10.0.0.3
+        if path.startswith("/hop/"):  # "/hop/3/7": seven more redirects to itself, then 10.0.0.3
             _, _, chain, left = path.split("/")
             return redirect(301, f"/hop/{chain}/{int(left) - 1}" if int(left) else f"http://10.0.0.{chain}/")
         if path.startswith("/refresh/"):
@@ -201,8 +201,8 @@ async def sitemaps(world: World) -> list[Url]:
 
 
 async def named_sitemaps(world: World) -> list[Url]:
-    said = parse((await world.capture("/robots.txt", VisitKind.ROBOTS)).body, "Gossamer").sitemaps
-    return [url for text in said if (url := url_of(text)) is not None and url.host.name != "good.test"]
+    named = parse((await world.capture("/robots.txt", VisitKind.ROBOTS)).body, "Gossamer").sitemaps
+    return [url for text in named if (url := url_of(text)) is not None and url.host.name != "good.test"]
 
 
 async def feeds(world: World) -> list[Url]:
@@ -225,7 +225,7 @@ ALL = {_url(target).host.name for target in TARGETS}
 
 
 def in_the_world(act: Callable[[World], Awaitable[None]], targets: tuple[str, ...] = TARGETS) -> None:
-    """Nothing but the server of the lure may be connected to, whatever happens."""
+    """Run `act`, and check that nothing but the server of the lure was connected to."""
 
     async def run() -> None:
         lure = Lure(targets)
@@ -244,7 +244,7 @@ def in_the_world(act: Callable[[World], Awaitable[None]], targets: tuple[str, ..
 
 
 async def all_refused(world: World, found: list[Url]) -> None:
-    assert {url.host.name for url in found} == ALL, "every target came through this door"
+    assert {url.host.name for url in found} == ALL, "every target came through this entry"
     for kind in (VisitKind.PAGE, VisitKind.ROBOTS):
         before = len(world.plan.dialled)
         outcomes = [await world.client.fetch(url, kind) for url in found]
@@ -252,13 +252,13 @@ async def all_refused(world: World, found: list[Url]) -> None:
         assert len(world.plan.dialled) == before
 
 
-def test_the_matrix_is_as_large_as_it_is_said_to_be():
+def test_the_matrix_has_the_documented_size():
     assert len(set(ADDRESSES)) >= 45 and len(set(LOOPBACKS)) == 16 and len(CODES) == 5
     assert len(ENTRIES) + len(("redirect", "robots redirect", "context", "SPARQL")) >= 8
 
 
 @pytest.mark.parametrize("name", ENTRIES)
-def test_F_D2_D3_no_door_leads_to_a_forbidden_address(name):
+def test_F_D2_D3_no_entry_leads_to_a_forbidden_address(name):
     through: list[Url] = []
 
     async def act(world: World) -> None:
@@ -275,7 +275,7 @@ def test_F_D6_no_redirect_leads_to_a_forbidden_address(code):
         outcomes = [await world.client.fetch(_url(f"{GOOD}/go/{code}/{n}")) for n in range(len(world.lure.targets))]
         moved = [outcome for outcome in outcomes if isinstance(outcome, Moved)]
         assert len(moved) == len(world.lure.targets)
-        assert all(outcome.capture.status == code for outcome in moved), "each hop is kept"
+        assert all(outcome.capture.status == code for outcome in moved), "each hop is archived"
         await all_refused(world, [outcome.to for outcome in moved])
 
     in_the_world(act)
@@ -297,7 +297,7 @@ def test_F_D6_no_redirect_of_a_robots_txt_leads_to_a_forbidden_address(code):
 
 
 @pytest.mark.parametrize("target", NO_ADDRESSES)
-def test_F_D7_what_is_no_web_address_becomes_none_through_any_door(target):
+def test_F_D7_a_url_of_another_scheme_is_rejected_at_every_entry(target):
     async def act(world: World) -> None:
         assert url_of(target) is None
         for code in CODES:
@@ -332,7 +332,7 @@ def test_F_D10_a_remote_context_or_vocabulary_is_never_fetched():
         "LOAD SILENT <{0}> INTO GRAPH <x:g>",
     ],
 )
-def test_F_D10_a_query_reaches_nowhere(query):
+def test_F_D10_a_query_reaches_no_server(query):
     with Witness() as witness:
         for target in TARGETS:
             with pytest.raises(QueryRefused):
@@ -349,7 +349,7 @@ MAY_DIAL = {
 }
 
 
-def test_F_D10_nothing_in_the_house_dials_but_the_guarded_client():
+def test_F_D10_only_the_guarded_client_makes_connections():
     root = Path(gossamer.__file__).parent
     found: dict[str, set[str]] = {}
     for path in sorted(root.rglob("*.py")):
@@ -359,14 +359,14 @@ def test_F_D10_nothing_in_the_house_dials_but_the_guarded_client():
     assert found == MAY_DIAL
 
 
-def test_F_D10_a_whole_crawl_that_is_lured_everywhere_dials_nothing_but_the_plan(tmp_path, monkeypatch):
+def test_F_D10_a_whole_crawl_of_the_lure_dials_nothing_outside_the_plan(tmp_path, monkeypatch):
     async def act(world: World) -> None:
         guarded = Guarded(world.client)
         monkeypatch.setattr(crawling, "TinyWeb", lambda pages, clock: guarded)
         starts = [f"{GOOD}/", *[_url(target).text for target in world.lure.targets]]
         crawled = await crawling.crawl(tmp_path, {}, starts, reach=Reach.ANY)
         hosts = {_url(text).host.name for text in guarded.asked}
-        assert hosts >= ALL, "every one was tried, and nothing came of it"
+        assert hosts >= ALL, "every target was requested"
         assert f"{GOOD}/context" in guarded.asked and f"{GOOD}/refresh/0" in guarded.asked
         kept = {kept.url.host.name for kept in crawled.kept}
         assert kept.isdisjoint(ALL) and "good.test" in kept
@@ -376,7 +376,7 @@ def test_F_D10_a_whole_crawl_that_is_lured_everywhere_dials_nothing_but_the_plan
     in_the_world(act)
 
 
-def test_F_D6_a_forbidden_address_is_refused_at_whichever_hop_it_comes_and_the_chain_is_kept(tmp_path, monkeypatch):
+def test_F_D6_a_forbidden_address_is_refused_at_any_hop_and_the_chain_is_archived(tmp_path, monkeypatch):
     async def act(world: World) -> None:
         guarded = Guarded(world.client)
         monkeypatch.setattr(crawling, "TinyWeb", lambda pages, clock: guarded)

@@ -1,11 +1,11 @@
-"""FAULTS D1, D4, D5 and D12 from the wire up: a real name server, the resolver, the guard and the client."""
+"""FAULTS D1, D4, D5 and D12 over sockets: a real name server, the resolver, the guard and the client."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import pytest
-from tests.hostile.harness import Doors, answering
+from tests.hostile.harness import OneServer, answering
 from tests.hostile.names import NXDOMAIN, SERVFAIL, NameServer, Reply, Table
 
 from gossamer.base.environment import Network
@@ -25,28 +25,28 @@ MANY = tuple(f"20.1.{number >> 8}.{number & 255}" for number in range(999))
 
 
 class Web:
-    """A client whose names come from a server of ours, and whose connections all end at one of ours."""
+    """A client with a name server of the test, whose connections all lead to a server of the test."""
 
-    def __init__(self, client: Client, names: NameServer, doors: Doors, clock: FakeClock) -> None:
-        self.client, self.names, self.doors, self.clock = client, names, doors, clock
+    def __init__(self, client: Client, names: NameServer, dialer: OneServer, clock: FakeClock) -> None:
+        self.client, self.names, self.dialer, self.clock = client, names, dialer, clock
 
     async def fetch(self, text: str) -> Outcome:
         return await self.client.fetch(_url(text))
 
 
 def on_the_web(
-    table: Table, visit: Callable[[Web], Awaitable[T]], settings: Fetch = SETTINGS, patience_s: float = 60.0
+    table: Table, act: Callable[[Web], Awaitable[T]], settings: Fetch = SETTINGS, patience_s: float = 60.0
 ) -> T:
-    """A busy machine may take long over an answer that takes no time: only silence is met with a short patience."""
+    """A busy machine may answer late, so the patience is short only where a test waits for silence."""
 
     async def run(port: int) -> T:
-        clock, doors = FakeClock(), Doors(port)
+        clock, dialer = FakeClock(), OneServer(port)
         async with (
             NameServer(table) as names,
             DnsResolver(clock, servers=(names.address,), tries=2, patience_s=patience_s) as resolver,
-            Client(Connections(settings, Network(resolver, doors), clock, silent)) as client,
+            Client(Connections(settings, Network(resolver, dialer), clock, silent)) as client,
         ):
-            return await visit(Web(client, names, doors, clock))
+            return await act(Web(client, names, dialer, clock))
 
     return asyncio.run(answering(CLOSING, run))
 
@@ -69,85 +69,85 @@ def _url(text: str) -> Url:
     ],
     ids=["nxdomain", "servfail", "silence", "garbage", "empty", "alias-loop"],
 )
-def test_F_D1_a_name_that_gives_no_address_fails_is_dialled_nowhere_and_asked_a_few_times_only(reply):
-    async def visit(web: Web) -> tuple[list[Outcome], int, list[tuple[str, int]]]:
+def test_F_D1_a_name_without_an_ip_address_fails_without_a_connection_and_after_a_few_queries(reply):
+    async def act(web: Web) -> tuple[list[Outcome], int, list[tuple[str, int]]]:
         outcomes = [await web.fetch("http://bad.test/") for _ in range(5)]
         assert await web.client.address_of("bad.test") is None
-        return outcomes, len(web.names.asked), web.doors.dialled
+        return outcomes, len(web.names.asked), web.dialer.dialled
 
-    outcomes, asked, dialled = on_the_web({"bad.test": reply}, visit, patience_s=0.1)
+    outcomes, asked, dialled = on_the_web({"bad.test": reply}, act, patience_s=0.1)
     assert all(isinstance(outcome, Failed) and outcome.reason is Reason.DNS for outcome in outcomes)
-    assert asked <= 2 * 2, "two kinds of address, two tries"
+    assert asked <= 2 * 2, "two types of record, two tries"
     assert dialled == []
 
 
 @pytest.mark.parametrize("reply", [Reply(("20.0.0.1",), aliases=20), Reply((*MANY, "20.0.0.1"))])
-def test_F_D1_a_long_chain_and_a_thousand_records_are_taken(reply):
-    async def visit(web: Web) -> tuple[Outcome, list[tuple[str, int]]]:
-        return await web.fetch("http://long.test/"), web.doors.dialled
+def test_F_D1_a_long_chain_and_a_thousand_records_are_accepted(reply):
+    async def act(web: Web) -> tuple[Outcome, list[tuple[str, int]]]:
+        return await web.fetch("http://long.test/"), web.dialer.dialled
 
-    outcome, dialled = on_the_web({"long.test": reply}, visit)
+    outcome, dialled = on_the_web({"long.test": reply}, act)
     assert isinstance(outcome, Fetched)
     assert 1 <= len(dialled) <= 8
 
 
 @pytest.mark.parametrize("bad", ["10.0.0.1", "::1", "169.254.169.254", "fd00:ec2::254"])
 @pytest.mark.parametrize("good", [("20.0.0.1",), MANY], ids=["two", "thousand"])
-def test_F_D4_one_private_record_among_public_ones_spoils_the_name(good, bad):
-    async def visit(web: Web) -> tuple[Outcome, str | None, list[tuple[str, int]]]:
-        return await web.fetch("http://mixed.test/"), await web.client.address_of("mixed.test"), web.doors.dialled
+def test_F_D4_one_private_record_among_public_ones_makes_the_name_refused(good, bad):
+    async def act(web: Web) -> tuple[Outcome, str | None, list[tuple[str, int]]]:
+        return await web.fetch("http://mixed.test/"), await web.client.address_of("mixed.test"), web.dialer.dialled
 
-    outcome, address, dialled = on_the_web({"mixed.test": Reply((*good, bad))}, visit)
+    outcome, address, dialled = on_the_web({"mixed.test": Reply((*good, bad))}, act)
     assert isinstance(outcome, Refused) and outcome.reason is Reason.ADDRESS
     assert (address, dialled) == (None, [])
 
 
-def test_F_D5_a_name_that_turns_private_is_dialled_where_it_was_checked_and_then_not_at_all():
+def test_F_D5_a_name_that_becomes_private_is_dialled_at_the_checked_ip_address_and_then_refused():
     replies = [Reply(("20.0.0.1",), ttl_s=0), Reply(("127.0.0.1",), ttl_s=0)]
 
-    async def visit(web: Web) -> tuple[list[Outcome], list[tuple[str, int]]]:
+    async def act(web: Web) -> tuple[list[Outcome], list[tuple[str, int]]]:
         at_once = [await web.fetch("http://rebind.test/") for _ in range(3)]
         web.clock.advance(11)
-        return [*at_once, await web.fetch("http://rebind.test/")], web.doors.dialled
+        return [*at_once, await web.fetch("http://rebind.test/")], web.dialer.dialled
 
-    outcomes, dialled = on_the_web({"rebind.test": replies}, visit)
+    outcomes, dialled = on_the_web({"rebind.test": replies}, act)
     *first, last = outcomes
     assert all(isinstance(one, Fetched) and one.capture.address == "20.0.0.1" for one in first)
     assert isinstance(last, Refused) and last.reason is Reason.ADDRESS
     assert dialled == [("20.0.0.1", 80)] * 3
 
 
-def test_F_D5_an_address_promised_to_the_frontier_is_the_one_that_is_dialled():
+def test_F_D5_the_ip_address_reported_to_the_frontier_is_the_one_that_is_dialled():
     replies = [Reply(("20.0.0.1", "20.0.0.2"), ttl_s=0), Reply(("20.0.0.9",), ttl_s=0)]
 
-    async def visit(web: Web) -> tuple[str | None, Outcome]:
+    async def act(web: Web) -> tuple[str | None, Outcome]:
         return await web.client.address_of("site.test"), await web.fetch("http://site.test/")
 
-    address, outcome = on_the_web({"site.test": replies}, visit)
+    address, outcome = on_the_web({"site.test": replies}, act)
     assert address == "20.0.0.1"
     assert isinstance(outcome, Fetched) and outcome.capture.address == address
 
 
-def test_the_address_of_a_host_that_must_not_be_dialled_is_none_and_nothing_raises():
-    async def visit(web: Web) -> list[str | None]:
+def test_the_ip_address_of_a_host_that_must_not_be_dialled_is_none_and_nothing_raises():
+    async def act(web: Web) -> list[str | None]:
         asked = ["127.0.0.1", "localhost", "a.localhost", "::1", "20.0.0.1", "2606:4700:0::1", "private.test"]
         return [await web.client.address_of(name) for name in asked]
 
-    found = on_the_web({"private.test": Reply(("192.168.1.1",))}, visit)
+    found = on_the_web({"private.test": Reply(("192.168.1.1",))}, act)
     assert found == [None, None, None, None, "20.0.0.1", "2606:4700::1", None]
 
 
-def test_a_public_address_is_not_promised_while_there_is_no_contact():
-    async def visit(web: Web) -> str | None:
+def test_a_public_ip_address_is_not_reported_while_there_is_no_contact():
+    async def act(web: Web) -> str | None:
         return await web.client.address_of("site.test")
 
-    assert on_the_web({"site.test": Reply(("20.0.0.1",))}, visit, Fetch()) is None
+    assert on_the_web({"site.test": Reply(("20.0.0.1",))}, act, Fetch()) is None
 
 
-def test_F_D12_many_names_at_once_share_the_memory_with_the_visits_and_are_asked_for_in_turns():
+def test_F_D12_many_names_at_once_share_the_cache_with_the_fetches_and_few_are_resolved_at_once():
     names = [f"h{number}.test" for number in range(300)]
 
-    async def visit(web: Web) -> tuple[dict[str, str | None], int, int, int]:
+    async def act(web: Web) -> tuple[dict[str, str | None], int, int, int]:
         web.names.delay_s = 0.002
         asked = [*names, *names, "none.test"]
         found = dict(zip(asked, await asyncio.gather(*map(web.client.address_of, asked)), strict=True))
@@ -157,7 +157,7 @@ def test_F_D12_many_names_at_once_share_the_memory_with_the_visits_and_are_asked
         return found, before, len(web.names.asked), web.names.most_at_once
 
     table = {name: Reply((f"20.0.{number >> 8}.{number & 255}",)) for number, name in enumerate(names)}
-    found, before, after, most = on_the_web(table, visit)
+    found, before, after, most = on_the_web(table, act)
     assert found == {**{name: table[name].addresses[0] for name in names}, "none.test": None}
-    assert (before, after) == (2 * 301, 2 * 301), "each name once"
+    assert (before, after) == (2 * 301, 2 * 301), "each name is resolved once"
     assert most <= 2 * AT_ONCE

@@ -1,8 +1,8 @@
-"""Pages made to break the extractors, and pages that broke those of others: nothing is raised, what comes out is sound,
-and the work is bounded.
+"""Pages made to break extractors, and real pages that broke others: nothing is raised, the result is valid, and the
+work is bounded.
 
-A page has 5 s to be read in (FAULTS, I4). That is not measured here, where machines differ: the time limit below only
-ends what would never end, and the bounds themselves show in what is found and flagged.
+A page must be read within 5 s (FAULTS, I4). That is not measured here, since machines differ: the time limit below only
+ends endless work, and the bounds are visible in what is found and flagged.
 """
 
 import os
@@ -42,7 +42,7 @@ def test_real_pages_that_broke_others_are_read(file: Path) -> None:
 
 
 def inputs_of(file: Path) -> Iterator[str]:
-    """The pages of a tree-construction file: what stands between `#data` and `#errors`."""
+    """The pages of a tree-construction file: the text between `#data` and `#errors`."""
     text = file.read_bytes().decode("utf-8", "surrogateescape")
     for found in re.finditer(r"^#data\n(.*?)\n?#errors", text, re.MULTILINE | re.DOTALL):
         yield found[1]
@@ -56,7 +56,7 @@ STATING = (
 
 @pytest.mark.skipif(not TREES.is_dir(), reason="the tree-construction pages are not here; set GOSSAMER_CONFORMANCE")
 @pytest.mark.parametrize("file", sorted(TREES.glob("*.dat")), ids=lambda file: file.stem)
-def test_facts_on_every_element_of_crooked_trees_are_sound(file: Path) -> None:
+def test_facts_on_every_element_of_odd_trees_are_valid(file: Path) -> None:
     pages = list(inputs_of(file))
     assert pages
     for page in pages:
@@ -67,16 +67,16 @@ def test_facts_on_every_element_of_crooked_trees_are_sound(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", sorted(FOUND.glob("*/*")), ids=str)
-def test_what_the_fuzzer_once_found_stays_mended(file: Path) -> None:
-    given = file.read_bytes()
+def test_inputs_that_the_fuzzer_found_stay_fixed(file: Path) -> None:
+    data = file.read_bytes()
     if file.parent.name == "page":
-        check_page(given)
+        check_page(data)
     else:
-        check_reader(file.parent.name, page_of(file.parent.name, given))
+        check_reader(file.parent.name, page_of(file.parent.name, data))
 
 
 @pytest.mark.parametrize(("name", "mass"), [(name, mass) for name in SYNTAXES for mass in MASSES[name]])
-def test_F_G3_masses_of_one_thing_end_within_bounds(name: str, mass: str) -> None:
+def test_F_G3_pages_with_very_many_of_one_construct_stay_within_bounds(name: str, mass: str) -> None:
     if f"{name} {mass}" in HOLDS:
         pytest.skip(HOLDS[f"{name} {mass}"])
     body = MASSES[name][mass]()
@@ -88,23 +88,23 @@ def test_F_G3_masses_of_one_thing_end_within_bounds(name: str, mass: str) -> Non
     assert noted.triples == found.triples
 
 
-WORDS_IN_NAMES = ("http://e/>", "http://e/\n<x>", "http://e/ a", "javascript:alert(1)", "http://e/" + "x" * 100_000)
+INVALID_IRIS = ("http://e/>", "http://e/\n<x>", "http://e/ a", "javascript:alert(1)", "http://e/" + "x" * 100_000)
 
 
-@pytest.mark.parametrize("address", WORDS_IN_NAMES, ids=["angle", "newline", "space", "script", "long"])
-def test_F_G4_addresses_that_are_none_are_mended_or_left_in_every_syntax(address: str) -> None:
-    said = address.replace("<", "&lt;")
-    body = f"""<div about="{said}" property="schema:a" content=x vocab="{said}" typeof="{said}"></div>
-    <div itemscope itemid="{said}" itemtype="{said}"><a itemprop="{said} b" href="{said}">c</a></div>
-    <div class=h-card><a class=u-url href="{said}">d</a></div><link rel="DC.relation" href="{said}">
-    <link rel="schema.DC" href="{said}"><meta name=DC.x content="{said}"><meta property=og:url content="{said}">
-    <meta name=twitter:image content="{said}">""".encode()
+@pytest.mark.parametrize("iri", INVALID_IRIS, ids=["angle", "newline", "space", "script", "long"])
+def test_F_G4_invalid_iris_are_repaired_or_dropped_in_every_syntax(iri: str) -> None:
+    quoted = iri.replace("<", "&lt;")
+    body = f"""<div about="{quoted}" property="schema:a" content=x vocab="{quoted}" typeof="{quoted}"></div>
+    <div itemscope itemid="{quoted}" itemtype="{quoted}"><a itemprop="{quoted} b" href="{quoted}">c</a></div>
+    <div class=h-card><a class=u-url href="{quoted}">d</a></div><link rel="DC.relation" href="{quoted}">
+    <link rel="schema.DC" href="{quoted}"><meta name=DC.x content="{quoted}"><meta property=og:url content="{quoted}">
+    <meta name=twitter:image content="{quoted}">""".encode()
     for name in SYNTAXES:
         check_reader(name, body)
     assert check_page(body).triples
 
 
-def test_F_G1_a_vocabulary_or_profile_is_a_name_and_never_a_place_to_go() -> None:
+def test_F_G1_a_vocabulary_or_profile_is_a_name_and_never_fetched() -> None:
     body = b"""<html profile="file:///etc/passwd" vocab="http://127.0.0.1:9/v#"><body property=name>x
     <p itemscope itemtype="http://127.0.0.1:9/T">
     <link rel="schema.DC" href="file:///etc/passwd"><meta name=DC.x content=y>"""
@@ -113,7 +113,7 @@ def test_F_G1_a_vocabulary_or_profile_is_a_name_and_never_a_place_to_go() -> Non
     assert "root:" not in "".join(map("".join, found.triples))
 
 
-def test_F_G6_the_same_label_on_two_captures_is_never_the_same_in_any_syntax() -> None:
+def test_F_G6_the_same_label_in_two_captures_is_never_the_same_node_in_any_syntax() -> None:
     body = b"""<p about="_:a" property="schema:x">y</p><script type=application/ld+json>{"@id":"_:a","http://p/":"q"}</script>
     <p itemscope itemid="_:a"><i itemprop=z>w</i></p>"""
     first, second = extract(body, "http://one.example/"), extract(body, "http://two.example/")
@@ -121,9 +121,9 @@ def test_F_G6_the_same_label_on_two_captures_is_never_the_same_in_any_syntax() -
     assert labels[0] and labels[0].isdisjoint(labels[1])
 
 
-def test_F_G8_a_graph_that_poisons_canonicalisation_is_only_a_graph() -> None:
-    """Labels come from document order, so nothing here ever looks for a canonical form of a page's blank nodes: a page
-    on which that would take for ever (nodes that all look alike) costs what its facts cost."""
+def test_F_G8_a_graph_that_is_hard_to_canonicalise_is_stored_like_any_other() -> None:
+    """Labels come from document order, so no code looks for a canonical form of a page's blank nodes: a page on which
+    that would take forever (all nodes look alike) takes the time that its facts take."""
     nodes = 60
     body = "".join(
         f'<a about="_:n{one}" rel="schema:knows" href="#" resource="_:n{other}"></a>'
@@ -152,7 +152,7 @@ ENTITIES = {
 
 @pytest.mark.parametrize("kind", ENTITIES)
 @pytest.mark.parametrize("media_type", [XHTML, "image/svg+xml", "application/xml", "text/html"])
-def test_F_M5_no_document_type_reads_a_file_or_grows_without_end(kind: str, media_type: str) -> None:
+def test_F_M5_no_document_type_reads_a_file_or_grows_without_limit(kind: str, media_type: str) -> None:
     many_times = b"&x;" * 5_000 if kind == "growth" else b"&x;"
     body = (
         b'<?xml version="1.0"?>'
@@ -162,8 +162,8 @@ def test_F_M5_no_document_type_reads_a_file_or_grows_without_end(kind: str, medi
         b'<p property="schema:c"><i:include href="file:///etc/passwd" parse="text"/></p></body></html>'
     )
     found = extract(body, ADDRESS, media_type)
-    said = found.ntriples()
-    assert "root:" not in said and len(said) < 8 << 20
+    written = found.ntriples()
+    assert "root:" not in written and len(written) < 8 << 20
 
 
 ENDLESS: dict[str, Callable[[], bytes]] = {
@@ -178,7 +178,7 @@ ENDLESS: dict[str, Callable[[], bytes]] = {
 
 @pytest.mark.parametrize("endless", ENDLESS)
 @pytest.mark.parametrize("media_type", [XHTML, "text/html"])
-def test_F_M1_depth_and_attributes_without_end_end_in_xml_too(media_type: str, endless: str) -> None:
+def test_F_M1_endless_depth_and_attributes_are_bounded_in_xml_too(media_type: str, endless: str) -> None:
     if f"{media_type} {endless}" in HOLDS:
         pytest.skip(HOLDS[f"{media_type} {endless}"])
     found = extract(ENDLESS[endless](), ADDRESS, media_type)
@@ -186,22 +186,22 @@ def test_F_M1_depth_and_attributes_without_end_end_in_xml_too(media_type: str, e
 
 
 @pytest.mark.parametrize("name", SYNTAXES)
-def test_F_M2_a_page_without_the_syntax_states_nothing_in_it(name: str) -> None:
+def test_F_M2_a_page_without_the_syntax_has_no_facts_in_it(name: str) -> None:
     body = b"<title>x</title>" + b"<p id=a class=b><a href=/c>words</a></p>" * 20_000
     found = check_reader(name, body)
     assert (found.triples, found.flags) == ([], [])
 
 
-def test_F_M4_a_base_that_is_no_web_address_is_not_believed() -> None:
+def test_F_M4_a_base_that_is_not_an_http_url_is_ignored() -> None:
     for base in ("javascript:alert(1)", "file:///etc/", "data:text/html,x", "//[", ""):
         body = f'<base href="{base}"><base href="http://second.example/"><p about="x" property="schema:a">b</p>'
         found = extract(body.encode(), ADDRESS).facts
         assert found and not any("etc" in fact.subject or "alert" in fact.subject for fact in found)
 
 
-def test_F_M6_bidi_overrides_and_invisible_letters_are_told_as_the_page_has_them() -> None:
-    """A fact says what the page says; what shows it isolates it (the web room's tests)."""
-    said = "a\u202eb\u200b\u2066c"
-    (fact,) = check_page(f"<p property='schema:a'>{said}</p>".encode()).triples
+def test_F_M6_bidi_overrides_and_invisible_letters_are_kept_as_on_the_page() -> None:
+    """A fact keeps the page's text; the web pages isolate it when they show it (tests/web)."""
+    value = "a\u202eb\u200b\u2066c"
+    (fact,) = check_page(f"<p property='schema:a'>{value}</p>".encode()).triples
     (again,) = ox.parse(" ".join([*fact, "."]).encode(), format=ox.RdfFormat.N_TRIPLES)
-    assert again.object == ox.Literal(said)
+    assert again.object == ox.Literal(value)

@@ -1,4 +1,4 @@
-"""FAULTS H1 to H12, H14, H15: bad answers end in a typed outcome, within the limits, and cost no more than they may."""
+"""FAULTS H1 to H12, H14, H15: bad responses end in a typed outcome, within the limits of time and memory."""
 
 import asyncio
 import io
@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from tests.hostile.behaviours.codings import BOMBS, PAGE
-from tests.hostile.harness import HOST, IMPATIENT, PATIENT, WANTS_PACE, Guarded, meet
+from tests.hostile.harness import HOST, IMPATIENT, PATIENT, WANTS_PACE, Guarded, fetched
 from tests.hostile.server import HostileServer
 from tests.journey import crawling
 from warcio.archiveiterator import ArchiveIterator
@@ -29,7 +29,7 @@ PDF = b"%PDF-1.7\n" + bytes(64)
 
 
 def failure(name: str, settings: Fetch = PATIENT) -> Failed:
-    outcome = meet(name, settings)
+    outcome = fetched(name, settings)
     assert isinstance(outcome, Failed), outcome
     return outcome
 
@@ -39,7 +39,7 @@ def test_F_H1_headers_that_trickle_end_at_the_deadline():
 
 
 @pytest.mark.parametrize("name", ["H1-slow-body", "H1-stalled-body"])
-def test_F_H1_a_body_below_the_least_rate_is_given_up_and_what_came_is_kept(name):
+def test_F_H1_a_body_below_the_least_rate_is_given_up_and_its_start_is_kept(name):
     outcome = failure(name, WANTS_PACE)
     assert outcome.reason is Reason.TOO_SLOW
     assert outcome.capture is not None and outcome.capture.truncated is Truncated.TIME
@@ -48,7 +48,7 @@ def test_F_H1_a_body_below_the_least_rate_is_given_up_and_what_came_is_kept(name
 
 
 @pytest.mark.parametrize("name", ["H1-slow-body", "H1-stalled-body"])
-def test_a_body_that_does_not_end_is_told_from_a_host_that_does_not_answer(name):
+def test_a_body_that_does_not_end_has_another_reason_than_a_host_that_does_not_answer(name):
     outcome = failure(name, IMPATIENT)
     assert outcome.reason is Reason.UNFINISHED and outcome.detail.endswith("within 1 s (fetch.timeout_s)")
     assert outcome.capture is not None and outcome.capture.truncated is Truncated.TIME
@@ -60,7 +60,7 @@ def test_F_H1_a_server_that_never_answers_ends_at_the_deadline():
 
 
 def test_F_H1_many_silent_hosts_hold_a_bounded_number_of_connections():
-    async def visit_all() -> tuple[list[object], int]:
+    async def fetch_all() -> tuple[list[object], int]:
         most = 0
         async with HostileServer() as server:
             names = [f"h{number}.test" for number in range(60)]
@@ -68,17 +68,17 @@ def test_F_H1_many_silent_hosts_hold_a_bounded_number_of_connections():
             settings = replace(IMPATIENT, at_once=5, timeout_s=0.3)
             async with Client(Connections(settings, Network(plan, plan), SystemClock(), silent)) as client:
 
-                async def visit(name: str) -> object:
+                async def fetch(name: str) -> object:
                     nonlocal most
                     outcome = await client.fetch(url_of(f"http://{name}/H1-silence"))
                     most = max(most, server.open_now)
                     return outcome
 
-                return await asyncio.gather(*map(visit, names)), most
+                return await asyncio.gather(*map(fetch, names)), most
 
-    outcomes, most = asyncio.run(visit_all())
+    outcomes, most = asyncio.run(fetch_all())
     assert [one.reason for one in outcomes] == [Reason.TIMEOUT] * 60
-    assert most <= 4 * 5 + 20  # slow ones leave their places, to 4 times as many; the server learns late of an end
+    assert most <= 4 * 5 + 20  # slow ones leave their places, to 4 times as many; the server notices a close late
 
 
 @pytest.mark.parametrize("name", ["H2-endless-chunks", "H2-endless-plain"])
@@ -86,14 +86,14 @@ def test_F_H2_an_endless_body_is_cut_at_the_limit_and_not_drained(name):
     def was_closed(server: HostileServer) -> None:
         assert server.open_now == 0
 
-    outcome = meet(name, check=was_closed)
+    outcome = fetched(name, check=was_closed)
     assert isinstance(outcome, Fetched)
     assert outcome.capture.truncated is Truncated.LENGTH
     assert len(outcome.capture.body) == PATIENT.body_limit
 
 
 @pytest.mark.parametrize(("name", "body"), [("H3-early-close", b"x" * 400), ("H3-early-close-chunked", b"xyz")])
-def test_F_H3_an_answer_cut_off_is_a_failure_that_keeps_what_came(name, body):
+def test_F_H3_a_response_that_is_cut_off_is_a_failure_that_keeps_the_received_part(name, body):
     outcome = failure(name)
     assert outcome.reason is Reason.DISCONNECTED
     assert outcome.capture is not None and outcome.capture.truncated is Truncated.DISCONNECT
@@ -137,13 +137,13 @@ def test_F_H5_bad_chunks_are_a_bounded_error(name, reason):
 
 @pytest.mark.parametrize("name", [name for name in BOMBS if name != "H6-zstd-window"])
 def test_F_H6_a_bomb_is_cut_at_the_decoded_limit(name):
-    outcome = meet(name)
+    outcome = fetched(name)
     assert isinstance(outcome, Fetched)
     assert outcome.capture.truncated is Truncated.LENGTH
     assert len(outcome.capture.body) < PATIENT.body_limit
 
 
-def test_F_H6_a_zstd_window_of_two_gibibytes_is_not_granted():
+def test_F_H6_a_zstd_window_of_two_gibibytes_is_refused():
     assert failure("H6-zstd-window").reason is Reason.CODING
 
 
@@ -157,16 +157,16 @@ def test_F_H6_a_zstd_window_of_two_gibibytes_is_not_granted():
         ("H7-cut", "coding-ends-early"),
     ],
 )
-def test_F_H7_a_coding_that_cannot_be_taken_off_fails_and_the_raw_body_is_kept(name, problem):
+def test_F_H7_a_coding_that_cannot_be_decoded_fails_and_the_raw_body_is_kept(name, problem):
     outcome = failure(name)
     assert (outcome.reason, outcome.detail) == (Reason.CODING, problem)
     assert outcome.capture is not None and outcome.capture.body
 
 
-def test_F_H7_two_layers_are_taken_and_bytes_behind_the_coding_flagged():
-    two = meet("H7-two-layers")
+def test_F_H7_two_layers_are_decoded_and_trailing_bytes_flagged():
+    two = fetched("H7-two-layers")
     assert isinstance(two, Fetched) and not two.flags
-    trailing = meet("H7-trailing")
+    trailing = fetched("H7-trailing")
     assert isinstance(trailing, Fetched) and trailing.flags == ("trailing-bytes",)
     assert trailing.capture.body != PAGE, "content coding is kept"
 
@@ -181,22 +181,22 @@ def test_F_H8_control_characters_in_a_field_are_an_error(name):
     assert failure(name).reason is Reason.PROTOCOL
 
 
-def test_F_H8_a_folded_field_is_unfolded_and_the_first_media_type_counts():
-    folded = meet("H8-folded")
+def test_F_H8_a_folded_field_is_unfolded_and_both_media_types_are_kept():
+    folded = fetched("H8-folded")
     assert isinstance(folded, Fetched)
     assert "\n" not in (folded.capture.header("X-Folded") or "\n")
-    types = meet("H8-two-types")
+    types = fetched("H8-two-types")
     assert isinstance(types, Fetched)
     assert [value for name, value in types.capture.headers if name == "Content-Type"] == ["text/html", "image/png"]
 
 
-def test_F_H9_interim_answers_are_passed_over_but_not_for_ever():
-    assert isinstance(meet("H9-one-interim"), Fetched)
+def test_F_H9_interim_responses_are_skipped_up_to_a_limit():
+    assert isinstance(fetched("H9-one-interim"), Fetched)
     assert failure("H9-interim").reason is Reason.PROTOCOL
     assert failure("H9-continue").reason is Reason.PROTOCOL
 
 
-def test_F_H9_interim_answers_do_not_put_off_the_deadline():
+def test_F_H9_interim_responses_do_not_extend_the_deadline():
     assert failure("H9-slow-interim", IMPATIENT).reason is Reason.UNFINISHED
 
 
@@ -225,16 +225,16 @@ def test_F_H9_interim_answers_do_not_put_off_the_deadline():
         "H10-lower-case",
     ],
 )
-def test_F_H10_what_is_not_an_answer_is_a_protocol_error(name):
+def test_F_H10_an_invalid_response_is_a_protocol_error(name):
     assert failure(name).reason is Reason.PROTOCOL
 
 
-def test_F_H10_no_answer_at_all_is_a_connection_that_ended():
+def test_F_H10_an_empty_response_is_a_disconnection():
     assert failure("H10-empty") == Failed(Reason.DISCONNECTED, "the server closed the connection without an answer")
 
 
-def test_F_H10_a_304_has_no_body_whatever_it_says_and_one_that_comes_is_nobodys():
-    honest = meet("H10-304-honest")
+def test_F_H10_a_304_has_no_body_and_one_that_is_sent_is_not_the_next_response():
+    honest = fetched("H10-304-honest")
     assert isinstance(honest, Unchanged) and honest.capture.body == b""
     first, second = in_turn("H10-304-body-later", "H9-one-interim")
     assert isinstance(first, Unchanged) and first.capture.body == b""
@@ -242,9 +242,9 @@ def test_F_H10_a_304_has_no_body_whatever_it_says_and_one_that_comes_is_nobodys(
 
 
 def in_turn(*names: str) -> list[Outcome]:
-    """The outcomes of several behaviours of one host, with the time for what comes late to come."""
+    """The outcomes of several behaviours of one host, with a pause after each for late bytes."""
 
-    async def visit() -> list[Outcome]:
+    async def fetch() -> list[Outcome]:
         outcomes: list[Outcome] = []
         async with HostileServer() as server:
             plan = AddressPlan({HOST: {80: server.port}})
@@ -254,23 +254,23 @@ def in_turn(*names: str) -> list[Outcome]:
                     await asyncio.sleep(0.1)  # real sockets
         return outcomes
 
-    return asyncio.run(visit())
+    return asyncio.run(fetch())
 
 
 def test_F_H11_odd_locations_are_read_as_browsers_do_or_refused():
     assert failure("H11-huge-location").reason is Reason.HEADERS_TOO_LARGE
-    loop = meet("H11-loop")
+    loop = fetched("H11-loop")
     assert isinstance(loop, Moved) and loop.to == loop.capture.url
-    several = meet("H11-two-locations")
+    several = fetched("H11-two-locations")
     assert isinstance(several, Moved) and several.to.path == "/a"
-    blanks = meet("H11-spaces")
+    blanks = fetched("H11-spaces")
     assert isinstance(blanks, Moved) and blanks.to.path == "/a%20b"
 
 
 def test_F_H11_a_crawl_follows_ten_redirects_and_no_loop(tmp_path, monkeypatch):
     home = f"http://{HOST}/"
 
-    async def visit() -> tuple[list[str], dict[str, str]]:
+    async def fetch() -> tuple[list[str], dict[str, str]]:
         async with HostileServer() as server:
             plan = AddressPlan({HOST: {80: server.port}})
             async with Client(Connections(PATIENT, Network(plan, plan), SystemClock(), silent)) as client:
@@ -280,8 +280,8 @@ def test_F_H11_a_crawl_follows_ten_redirects_and_no_loop(tmp_path, monkeypatch):
                 crawled = await crawling.crawl(tmp_path, {}, [home + start for start in starts])
                 return [text.removeprefix(home) for text in guarded.asked], crawled.ends
 
-    asked, ends = asyncio.run(visit())
-    assert len(asked) == len(set(asked)), "nothing is asked for twice"
+    asked, ends = asyncio.run(fetch())
+    assert len(asked) == len(set(asked)), "no URL is requested twice"
     assert {"H11-loop", "H11-ping", "H11-pong"} <= set(asked)
     assert [name for name in asked if name.startswith("H11-chain")] != []
     walked = {int(name.rpartition("-")[2]) for name in asked if name.startswith("H11-chain")}
@@ -296,22 +296,22 @@ def test_F_H12_cookies_beyond_the_header_limits_are_an_error(name):
     assert failure(name).reason is Reason.HEADERS_TOO_LARGE
 
 
-def test_F_H14_an_unasked_second_answer_is_never_taken_for_the_next_one():
+def test_F_H14_a_second_response_without_a_request_is_never_taken_for_the_next_one():
     first, second = in_turn("H14-second-answer", "H9-one-interim")
     assert isinstance(first, Fetched) and first.capture.body == b"first"
     assert isinstance(second, Fetched) and second.capture.body == b"ok"
 
 
-def test_F_H14_a_half_closed_connection_is_not_used_again_and_a_torn_one_is_a_cut():
-    half, torn, whole = in_turn("H14-half-close", "H14-reset", "H9-one-interim")
+def test_F_H14_a_half_closed_connection_is_not_reused_and_a_reset_one_is_a_disconnection():
+    half, was_reset, whole = in_turn("H14-half-close", "H14-reset", "H9-one-interim")
     assert isinstance(half, Fetched) and half.capture.body == b"half"
-    assert isinstance(torn, Failed) and torn.reason is Reason.DISCONNECTED
-    assert torn.capture is not None and torn.capture.body == b"x" * 500
+    assert isinstance(was_reset, Failed) and was_reset.reason is Reason.DISCONNECTED
+    assert was_reset.capture is not None and was_reset.capture.body == b"x" * 500
     assert isinstance(whole, Fetched) and whole.capture.body == b"ok"
 
 
 @pytest.mark.parametrize(
-    ("said", "body", "found"),
+    ("declared", "body", "detected"),
     [
         ("image/png", HTML, "image/png"),
         ("text/html", PNG, "image/png"),
@@ -325,11 +325,11 @@ def test_F_H14_a_half_closed_connection_is_not_used_again_and_a_torn_one_is_a_cu
         ("application/octet-stream", HTML, "application/octet-stream"),
     ],
 )
-def test_F_H15_the_type_is_sniffed_and_both_what_was_said_and_what_was_found_are_kept(said, body, found):
-    fields = (("Content-Type", said),) if said is not None else ()
+def test_F_H15_the_type_is_sniffed_and_the_declared_and_the_detected_type_are_kept(declared, body, detected):
+    fields = (("Content-Type", declared),) if declared is not None else ()
     capture = Capture(Url("http://site.test/"), 1_700_000_000_000_000, 200, "OK", fields, body)
     for task in ("read", "store"):
         kept = done(ReadJob(capture, task))
-        assert kept.media_type == found, task
+        assert kept.media_type == detected, task
         record = next(ArchiveIterator(io.BytesIO(kept.record)))
-        assert record.http_headers.get_header("Content-Type") == said
+        assert record.http_headers.get_header("Content-Type") == declared

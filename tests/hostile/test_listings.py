@@ -1,4 +1,4 @@
-"""FAULTS S1 to S6: sitemaps and feeds that lie, swell, go round in circles or reach for what is not theirs."""
+"""FAULTS S1 to S6: sitemaps and feeds with wrong data, expanding content, cycles or URLs of other hosts."""
 
 import subprocess
 import sys
@@ -34,7 +34,7 @@ def packed(unit: bytes, times: int, head: bytes = b"<urlset>") -> bytes:
     return b"".join([*pieces, deflater.flush()])
 
 
-def test_F_S1_the_first_50_000_addresses_are_taken() -> None:
+def test_F_S1_the_first_50_000_urls_are_used() -> None:
     found = parse_sitemap(urlset(*(f"https://victim.test/{n}" for n in range(MOST_ENTRIES + 1))), AT)
     assert len(found.entries) == MOST_ENTRIES and "too-many-entries" in found.flags
     assert found.entries[-1].url.text.endswith(f"/{MOST_ENTRIES - 1}")
@@ -46,14 +46,14 @@ def test_F_S1_the_first_50_000_addresses_are_taken() -> None:
 BOMBS = {
     "blanks": b"packed(b' ', 64 * MIB)",
     "elements": b"packed(b'<a/>', 14 * MIB)",
-    "one-address-for-ever": b"packed(b'<url><loc>http://a.test/</loc></url>', 1500 * 1024)",
-    "one-entry-for-ever": b"packed(b'<i><loc>http://a.test/b</loc></i>', 1700 * 1024, b'<urlset><url>')",
+    "one-url-without-end": b"packed(b'<url><loc>http://a.test/</loc></url>', 1500 * 1024)",
+    "one-entry-without-end": b"packed(b'<i><loc>http://a.test/b</loc></i>', 1700 * 1024, b'<urlset><url>')",
 }
 
 
 @pytest.mark.parametrize("name", BOMBS)
 def test_F_S1_a_packed_bomb_is_cut_at_50_mib_and_memory_stays_bounded(name: str) -> None:
-    """In a process of its own, so that its memory can be measured: a reader's limit is 512 MiB."""
+    """In a process of its own, to measure its memory: a reader's limit is 512 MiB."""
     script = (
         "from pathlib import Path\nfrom tests.hostile.test_listings import *\n"
         f"bomb = {BOMBS[name].decode()}\n"
@@ -66,7 +66,7 @@ def test_F_S1_a_packed_bomb_is_cut_at_50_mib_and_memory_stays_bounded(name: str)
     assert "too-large" in flags and int(grown) < 400, done.stdout
 
 
-def test_F_S1_a_map_that_is_too_large_unpacked_is_read_up_to_the_cap() -> None:
+def test_F_S1_a_sitemap_that_is_too_large_when_unpacked_is_read_up_to_the_limit() -> None:
     body = b"<urlset><url><loc>https://victim.test/a</loc></url>" + b" " * LARGEST
     found = parse_sitemap(body, AT)
     assert "too-large" in found.flags and len(found.entries) == 1
@@ -78,28 +78,28 @@ def index(*places: str) -> bytes:
 
 
 def followed(web: dict[str, bytes], start: str) -> list[str]:
-    """Maps in the order a crawl asks for them: each once, the frontier knows what it has met."""
-    met, waiting, asked = {start}, [(start, How.ROBOTS, 0)], []
+    """Sitemaps in the order in which a crawl requests them: each once, as in the frontier."""
+    seen, waiting, requested = {start}, [(start, How.ROBOTS, 0)], []
     while waiting:
         place, how, nesting = waiting.pop(0)
-        asked.append(place)
+        requested.append(place)
         found = listing_of(web[place], Url(place), "application/xml", how, NOW, nesting)
         if found is None or found.kind != "index":
             continue
         for one in found.entries:
-            if one.url.text not in met:
-                met.add(one.url.text)
+            if one.url.text not in seen:
+                seen.add(one.url.text)
                 waiting.append((one.url.text, How.MAP, nesting + 1))
-    return asked
+    return requested
 
 
-def test_F_S2_an_index_that_names_itself_is_asked_for_once() -> None:
+def test_F_S2_an_index_that_lists_itself_is_requested_once() -> None:
     start = AT.text
     assert followed({start: index(start, start)}, start) == [start]
     assert listing(index(start)).entries == ()
 
 
-def test_F_S2_two_that_name_each_other_are_asked_for_once_each() -> None:
+def test_F_S2_two_indexes_that_list_each_other_are_requested_once_each() -> None:
     a, b = "https://victim.test/a.xml", "https://victim.test/b.xml"
     assert followed({a: index(b), b: index(a)}, a) == [a, b]
 
@@ -112,12 +112,12 @@ def test_F_S2_indexes_are_followed_two_deep() -> None:
     assert deepest.entries == () and "index-too-deep" in deepest.flags
 
 
-def test_F_S2_without_a_count_an_index_in_an_index_is_the_end() -> None:
+def test_F_S2_without_a_nesting_count_an_index_in_an_index_is_not_followed() -> None:
     assert listing(index("https://victim.test/b.xml"), how=How.MAP).entries == ()
     assert len(listing(index("https://victim.test/b.xml"), how=How.SEED).entries) == 1
 
 
-def test_F_S3_addresses_of_other_hosts_are_marked_and_other_schemes_dropped() -> None:
+def test_F_S3_urls_of_other_hosts_are_marked_and_other_schemes_dropped() -> None:
     places = ("https://victim.test/a", "https://other.test/b", "http://10.0.0.1/admin", "file:///etc/passwd")
     found = listing(urlset(*places, "https://www.victim.test/c", "https://victim.test:8443/d"))
     assert [(one.url.text, one.is_foreign) for one in found.entries] == [
@@ -131,22 +131,22 @@ def test_F_S3_addresses_of_other_hosts_are_marked_and_other_schemes_dropped() ->
     assert [one.is_foreign for one in maps.entries] == [True, False]
 
 
-def test_F_S4_lies_about_dates_and_rank_change_nothing() -> None:
-    def entry(number: int, lies: str) -> str:
-        return f"<url><loc>https://victim.test/{number}</loc>{lies}</url>"
+def test_F_S4_false_dates_and_priorities_change_nothing() -> None:
+    def entry(number: int, fields: str) -> str:
+        return f"<url><loc>https://victim.test/{number}</loc>{fields}</url>"
 
-    lies = (
+    cases = (
         "<lastmod>9999-12-31</lastmod><priority>1e9</priority><changefreq>always</changefreq>",
         "<lastmod>junk</lastmod><priority>Infinity</priority><changefreq>every minute</changefreq>",
         "<lastmod>-1</lastmod><priority>-1e9</priority><changefreq></changefreq>",
         "",
     )
-    found = listing(f"<urlset>{''.join(entry(n, lie) for n, lie in enumerate(lies))}</urlset>".encode())
+    found = listing(f"<urlset>{''.join(entry(n, case) for n, case in enumerate(cases))}</urlset>".encode())
     assert [(one.hint, one.changed_at) for one in found.entries] == [(0, None)] * 4
-    assert [one.every_s for one in found.entries] == [3600.0, None, None, None]  # no sooner than an hour, and a wish
+    assert [one.every_s for one in found.entries] == [3600.0, None, None, None]  # at least an hour
 
 
-def test_F_S4_a_map_whose_pages_are_all_urgent_has_no_urgent_page() -> None:
+def test_F_S4_a_sitemap_whose_pages_are_all_urgent_has_no_urgent_page() -> None:
     body = urlset(*(f"https://victim.test/{n}" for n in range(50))).replace(
         b"</loc>", b"</loc><priority>1.0</priority><changefreq>always</changefreq>"
     )
@@ -173,19 +173,19 @@ def test_F_S5_no_entity_is_resolved(declared: str) -> None:
     assert feed.entries[0].title in ("&x;", "")
 
 
-def test_F_S5_entities_that_swell_a_file_make_it_unreadable() -> None:
+def test_F_S5_a_file_with_expanding_entities_is_not_read() -> None:
     body = f'<!DOCTYPE a [<!ENTITY a "{"x" * 1000}">]><urlset>{"&a;" * 100_000}</urlset>'
     assert parse_sitemap(body.encode(), AT).entries == ()
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
-def test_F_S5_wide_text_is_read(encoding: str) -> None:
+def test_F_S5_utf_16_is_read(encoding: str) -> None:
     body = '<?xml version="1.0" encoding="utf-16"?>' + urlset("https://victim.test/é").decode()
     found = parse_sitemap(body.encode(encoding), AT)
     assert [entry.url.text for entry in found.entries] == ["https://victim.test/%C3%A9"]
 
 
-def test_F_S5_a_line_of_ten_megabytes_is_no_address() -> None:
+def test_F_S5_a_line_of_ten_megabytes_is_not_a_url() -> None:
     line = "https://victim.test/" + "a" * (10 * MIB)
     assert parse_sitemap(urlset(line), AT).entries == ()
     text = parse_sitemap(f"{line}\nhttps://victim.test/b".encode(), AT)
@@ -206,7 +206,7 @@ def test_F_S5_a_line_of_ten_megabytes_is_no_address() -> None:
     ],
     ids=["ampersands", "cdata", "doctypes", "declarations", "blanks", "attributes", "nesting", "comments"],
 )
-def test_F_S5_odd_masses_end(body: bytes) -> None:
+def test_F_S5_files_with_very_many_odd_constructs_are_read_to_an_end(body: bytes) -> None:
     assert parse_sitemap(body, AT).entries == ()
     listing_of(body, AT, "application/xml", How.LINK, NOW)
     parse_feed(body.replace(b"urlset", b"rss").replace(b"url>", b"item>"), AT, has_words=False)
@@ -221,7 +221,7 @@ def feed_of(count: int, poll: int) -> bytes:
     return f"<rss><channel><ttl>0</ttl>{items}</channel></rss>".encode()
 
 
-def test_F_S6_a_feed_without_end_is_bounded() -> None:
+def test_F_S6_an_endless_feed_is_bounded() -> None:
     body = feed_of(100_000, 0)
     assert len(parse_feed(body, AT, has_words=False).entries) == MOST_ITEMS
     found = listing(body, how=How.FEED)
@@ -229,14 +229,14 @@ def test_F_S6_a_feed_without_end_is_bounded() -> None:
     assert {"too-many-items", "items-left-out"} <= set(found.flags)
 
 
-def test_F_S6_new_names_for_old_pages_are_no_new_pages() -> None:
+def test_F_S6_new_ids_for_old_pages_are_not_new_pages() -> None:
     polls = [listing(feed_of(50, poll), how=How.FEED) for poll in range(5)]
     assert len({one.url for poll in polls for one in poll.entries}) == 50
     twice = b"<rss>" + b"<item><guid>a</guid><link>/a</link></item>" * 3 + b"</rss>"
     assert len(listing(twice, how=How.FEED).entries) == 1
 
 
-def test_F_S6_the_newest_items_are_the_ones_taken() -> None:
+def test_F_S6_the_newest_items_are_used() -> None:
     items = "".join(
         f"<entry><link href='/{n}'/><updated>{in_past(n)}</updated></entry>" for n in reversed(range(MOST_NEW * 2))
     )

@@ -1,4 +1,4 @@
-"""FAULTS M1 to M3: pages made to hold or swell a reader. Each is read in a process of its own, under limits."""
+"""FAULTS M1 to M3: pages that take a reader much time or memory. Each is read in a process of its own, under limits."""
 
 import multiprocessing
 import resource
@@ -20,15 +20,15 @@ WITHIN_LIMITS = ("anchors_in_anchors", "foster_parents_of_siblings")
 
 
 def slowness():
-    """How much longer than a machine of today, at rest, this one takes at the moment; at least 1."""
+    """How many times slower this machine is at the moment than an idle one of today; at least 1."""
     started = time.process_time()
     for _ in range(LOOPS):
         pass
     return max(1.0, (time.process_time() - started) / LOOPS_S)
 
 
-def read_and_tell(body, answer):
-    """Read the page as a reader would; say how long it took, how much memory it grew by, and what was found."""
+def read_and_report(body, answer):
+    """Read the page as a reader would; report the time, the growth of memory, and what was found."""
     resource.setrlimit(resource.RLIMIT_CPU, (int(READ_LIMIT_S) * 12, int(READ_LIMIT_S) * 12))
     before, started = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
     reading = read(Capture(URL, 1, 200, "OK", (("Content-Type", "text/html; charset=utf-8"),), body))
@@ -39,10 +39,10 @@ def read_and_tell(body, answer):
 
 
 def outcome_of(page):
-    """In a process of its own: what hangs or bursts takes nothing with it."""
+    """Read the page in a process of its own, so that a hang or a crash affects nothing else."""
     forked = multiprocessing.get_context("fork")
     ours, theirs = forked.Pipe()
-    child = forked.Process(target=read_and_tell, args=(START + page, theirs), daemon=True)
+    child = forked.Process(target=read_and_report, args=(START + page, theirs), daemon=True)
     child.start()
     try:
         assert ours.poll(READ_LIMIT_S * 60), "the reader hangs"
@@ -57,13 +57,13 @@ def outcome_of(page):
 
 
 @pytest.mark.parametrize("name", M1)
-def test_F_M1_nesting_and_attributes_without_end_are_read_in_time(name):
+def test_F_M1_endless_nesting_and_attributes_are_read_in_time(name):
     flags = outcome_of(M1[name]())
     assert name in WITHIN_LIMITS or flags & {"too-deep", "truncated"}
 
 
 @pytest.mark.parametrize("name", M2)
-def test_F_M2_masses_of_one_thing_are_read_in_time(name):
+def test_F_M2_pages_with_very_many_of_one_element_are_read_in_time(name):
     assert "unparsable" not in outcome_of(M2[name]())
 
 

@@ -1,7 +1,7 @@
-"""FAULTS R1 to R12 from the wire: what a server does when asked for its robots.txt, and which pages are then fetched.
+"""FAULTS R1 to R12: responses to a request for robots.txt, and which pages are then fetched.
 
-The first part dials a real server on loopback. The second lets days pass on a virtual clock, through the frontier, the
-keeper and the rules that a crawl uses.
+The first part connects to a real server on loopback. In the second, days pass on a virtual clock, with the frontier and
+the rules of a crawl.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ from gossamer.values.visit import Settled, Visit, VisitKind
 RULES = b"User-agent: *\nDisallow: /secret\n"
 SECRET, OPEN_PAGE = "/secret/x", "/open"
 PATIENT = Fetch(contact="https://example.org/bot", timeout_s=60.0, connect_s=60.0, least_rate_after_s=60.0)
-"""A busy machine may take long over what takes no time."""
+"""Long limits, because a busy machine is slow."""
 IMPATIENT = replace(PATIENT, timeout_s=0.6, least_rate_after_s=0.2)
 HOUR_S, DAY_S = 3600.0, 86_400.0
 
@@ -54,12 +54,12 @@ def moved(to: str, status: int = 301) -> bytes:
     return whole(b"", f"{status} Moved", f"Location: {to}\r\n")
 
 
-async def met(answers: Mapping[str, Answer], start: str, settings: Fetch, keeping: RobotsKeeping) -> list[Robots]:
-    """Every entry on the way from `start`'s robots.txt, redirects followed as the keeper says."""
+async def entries(answers: Mapping[str, Answer], start: str, settings: Fetch, keeping: RobotsKeeping) -> list[Robots]:
+    """Every entry from `start`'s robots.txt on, following the redirects."""
 
     async def serve(read: asyncio.StreamReader, write: Write) -> None:
-        question = (await read.readuntil(b"\r\n\r\n")).decode()
-        host = next(line[6:] for line in question.split("\r\n") if line.lower().startswith("host: "))
+        head = (await read.readuntil(b"\r\n\r\n")).decode()
+        host = next(line[6:] for line in head.split("\r\n") if line.lower().startswith("host: "))
         answer = answers[host]
         with suppress(ConnectionError):
             if isinstance(answer, bytes):
@@ -73,19 +73,19 @@ async def met(answers: Mapping[str, Answer], start: str, settings: Fetch, keepin
         port = server.sockets[0].getsockname()[1]
         plan = AddressPlan({host: {80: port} for host in answers})
         async with Client(Connections(settings, Network(plan, plan), SystemClock(), silent)) as client:
-            return await asked_until_answered(client.fetch, Url(f"http://{start}/robots.txt"), keeping)
+            return await fetch_until_final(client.fetch, Url(f"http://{start}/robots.txt"), keeping)
 
 
-async def asked_until_answered(
+async def fetch_until_final(
     fetch: Callable[[Url, VisitKind], Awaitable[Outcome]], ask: Url | None, keeping: RobotsKeeping
 ) -> list[Robots]:
-    entries: list[Robots] = []
+    found: list[Robots] = []
     now = 1_700_000_000 * SECOND
     while ask is not None:
-        visit = Visit(ask, VisitKind.ROBOTS, now, robots=entries[-1] if entries else None)
-        entries.append(entry_after(visit, await fetch(ask, VisitKind.ROBOTS), now, keeping))
-        ask = entries[-1].ask
-    return entries
+        visit = Visit(ask, VisitKind.ROBOTS, now, robots=found[-1] if found else None)
+        found.append(entry_after(visit, await fetch(ask, VisitKind.ROBOTS), now, keeping))
+        ask = found[-1].ask
+    return found
 
 
 def entry_after(visit: Visit, outcome: Outcome, now: int, keeping: RobotsKeeping) -> Robots:
@@ -95,11 +95,11 @@ def entry_after(visit: Visit, outcome: Outcome, now: int, keeping: RobotsKeeping
     return entry_of(visit, outcome, parsed, now, keeping)
 
 
-def meet(
+def robots_of(
     answer: Answer | Mapping[str, Answer], keeping: RobotsKeeping | None = None, settings: Fetch = PATIENT
 ) -> Robots:
     answers = answer if isinstance(answer, Mapping) else {"site.test": answer}
-    return asyncio.run(met(answers, "site.test", settings, keeping or RobotsKeeping()))[-1]
+    return asyncio.run(entries(answers, "site.test", settings, keeping or RobotsKeeping()))[-1]
 
 
 def allows(robots: Robots, target: str) -> bool:
@@ -107,30 +107,30 @@ def allows(robots: Robots, target: str) -> bool:
 
 
 @pytest.mark.parametrize("status", ["404 Not Found", "410 Gone", "401 Unauthorized", "403 Forbidden", "418 Teapot"])
-def test_F_R1_a_file_that_is_not_there_allows_all(status: str) -> None:
-    robots = meet(whole(RULES, status))
+def test_F_R1_a_missing_file_allows_all(status: str) -> None:
+    robots = robots_of(whole(RULES, status))
     assert robots.state is RobotsState.MISSING and allows(robots, SECRET)
 
 
 @pytest.mark.parametrize("status", ["401 Unauthorized", "403 Forbidden"])
-def test_F_R1_a_refusal_can_be_taken_for_disallow(status: str) -> None:
-    robots = meet(whole(RULES, status), RobotsKeeping(refusal_disallows=True))
-    assert not allows(robots, OPEN_PAGE) and allows(meet(whole(b"", "404 No")), OPEN_PAGE)
+def test_F_R1_a_refusal_can_be_treated_as_disallow(status: str) -> None:
+    robots = robots_of(whole(RULES, status), RobotsKeeping(refusal_disallows=True))
+    assert not allows(robots, OPEN_PAGE) and allows(robots_of(whole(b"", "404 No")), OPEN_PAGE)
 
 
-def test_F_R2_429_forbids_all_for_as_long_as_it_asks() -> None:
-    robots = meet(whole(b"", "429 Too Many", "Retry-After: 7200\r\n"))
+def test_F_R2_429_disallows_all_for_as_long_as_it_asks() -> None:
+    robots = robots_of(whole(b"", "429 Too Many", "Retry-After: 7200\r\n"))
     assert robots.state is RobotsState.UNREACHABLE and not allows(robots, OPEN_PAGE)
     assert robots.expires_at - robots.fetched_at == 7200 * SECOND
 
 
 @pytest.mark.parametrize("status", ["500 No", "502 No", "503 No", "504 No", "599 No"])
-def test_F_R3_a_failing_server_forbids_all(status: str) -> None:
-    robots = meet(whole(RULES, status))
+def test_F_R3_a_failing_server_disallows_all(status: str) -> None:
+    robots = robots_of(whole(RULES, status))
     assert robots.state is RobotsState.UNREACHABLE and not allows(robots, OPEN_PAGE)
 
 
-async def says_nothing(write: Write) -> None:
+async def never_answers(write: Write) -> None:
     await asyncio.sleep(3600)
 
 
@@ -142,7 +142,7 @@ async def one_byte_at_a_time(write: Write) -> None:
         await asyncio.sleep(0.02)
 
 
-async def hangs_up(write: Write) -> None:
+async def closes(write: Write) -> None:
     write.transport.abort()
 
 
@@ -151,9 +151,9 @@ BAD_GZIP = whole(gzip.compress(RULES)[:-12] + b"x" * 12, fields="Content-Encodin
 UNKNOWN_CODING = whole(RULES, fields="Content-Encoding: rot13\r\n")
 NOT_HTTP = b"220 mail.example.org ready\r\n\r\n"
 UNANSWERED: dict[str, Answer] = {
-    "silence": says_nothing,
+    "silence": never_answers,
     "a byte at a time": one_byte_at_a_time,
-    "hangs up": hangs_up,
+    "closes": closes,
     "cut": CUT,
     "bad coding": BAD_GZIP,
     "unknown coding": UNKNOWN_CODING,
@@ -162,26 +162,26 @@ UNANSWERED: dict[str, Answer] = {
 
 
 @pytest.mark.parametrize("name", UNANSWERED)
-def test_F_R4_an_answer_that_does_not_come_whole_is_never_allow(name: str) -> None:
-    robots = meet(UNANSWERED[name], settings=IMPATIENT)
+def test_F_R4_an_incomplete_response_never_allows(name: str) -> None:
+    robots = robots_of(UNANSWERED[name], settings=IMPATIENT)
     assert robots.state is RobotsState.UNREACHABLE and not allows(robots, OPEN_PAGE)
 
 
-def test_F_R4_no_name_and_no_connection_are_never_allow() -> None:
-    async def story() -> list[Robots]:
+def test_F_R4_no_name_and_no_connection_never_allow() -> None:
+    async def run() -> list[Robots]:
         plan = AddressPlan({"site.test": {81: 1}})
         async with Client(Connections(PATIENT, Network(plan, plan), SystemClock(), silent)) as client:
             return [
-                (await asked_until_answered(client.fetch, Url(f"http://{host}/robots.txt"), RobotsKeeping()))[-1]
+                (await fetch_until_final(client.fetch, Url(f"http://{host}/robots.txt"), RobotsKeeping()))[-1]
                 for host in ("nowhere.test", "site.test")
             ]
 
-    for robots in asyncio.run(story()):
+    for robots in asyncio.run(run()):
         assert robots.state is RobotsState.UNREACHABLE and not allows(robots, OPEN_PAGE)
 
 
-def test_F_R4_a_server_that_speaks_no_tls_is_never_allow() -> None:
-    async def story() -> Robots:
+def test_F_R4_a_server_without_tls_never_allows() -> None:
+    async def run() -> Robots:
         async def serve(read: asyncio.StreamReader, write: Write) -> None:
             write.write(whole(b""))
             write.close()
@@ -189,22 +189,20 @@ def test_F_R4_a_server_that_speaks_no_tls_is_never_allow() -> None:
         async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
             plan = AddressPlan({"site.test": {443: server.sockets[0].getsockname()[1]}})
             async with Client(Connections(PATIENT, Network(plan, plan), SystemClock(), silent)) as client:
-                return (await asked_until_answered(client.fetch, Url("https://site.test/robots.txt"), RobotsKeeping()))[
-                    -1
-                ]
+                return (await fetch_until_final(client.fetch, Url("https://site.test/robots.txt"), RobotsKeeping()))[-1]
 
-    assert asyncio.run(story()).state is RobotsState.UNREACHABLE
+    assert asyncio.run(run()).state is RobotsState.UNREACHABLE
 
 
 def test_F_R5_ten_megabytes_are_read_to_half_a_mebibyte_and_flagged() -> None:
     filling = b"# nothing to see on this line, and on the next one\n" * 200_000
-    robots = meet(whole(RULES + filling + b"Disallow: /open\n"), settings=Fetch(contact="x@example.org"))
+    robots = robots_of(whole(RULES + filling + b"Disallow: /open\n"), settings=Fetch(contact="x@example.org"))
     assert robots.state is RobotsState.READ and "too-long" in robots.flags
     assert not allows(robots, SECRET) and allows(robots, OPEN_PAGE)
 
 
 def test_F_R5_a_line_of_a_megabyte_leaves_the_lines_before_it() -> None:
-    robots = meet(whole(RULES + b"Disallow: /" + b"o" * 1_000_000), settings=Fetch(contact="x@example.org"))
+    robots = robots_of(whole(RULES + b"Disallow: /" + b"o" * 1_000_000), settings=Fetch(contact="x@example.org"))
     assert not allows(robots, SECRET) and allows(robots, OPEN_PAGE) and robots.flags == ("too-long",)
 
 
@@ -218,12 +216,12 @@ def test_F_R5_a_line_of_a_megabyte_leaves_the_lines_before_it() -> None:
     ],
 )
 def test_F_R6_odd_bytes_do_not_hide_the_rules(body: bytes, flags: tuple[str, ...]) -> None:
-    robots = meet(whole(body))
+    robots = robots_of(whole(body))
     assert not allows(robots, SECRET) and allows(robots, OPEN_PAGE) and robots.flags == flags
 
 
-def test_F_R6_a_web_page_in_its_place_allows_all_and_is_flagged() -> None:
-    robots = meet(whole(b"<!doctype html><title>Welcome</title><p>Disallow nothing", fields="X-A: text/html\r\n"))
+def test_F_R6_a_web_page_instead_allows_all_and_is_flagged() -> None:
+    robots = robots_of(whole(b"<!doctype html><title>Welcome</title><p>Disallow nothing", fields="X-A: text/html\r\n"))
     assert robots.state is RobotsState.READ and robots.flags == ("html",) and allows(robots, SECRET)
 
 
@@ -236,22 +234,22 @@ def chain(length: int) -> dict[str, Answer]:
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_F_R7_five_redirects_to_other_hosts_are_followed(status: int) -> None:
-    robots = meet({**chain(5), "site.test": moved("http://hop1.test/elsewhere", status)})
+    robots = robots_of({**chain(5), "site.test": moved("http://hop1.test/elsewhere", status)})
     assert (robots.state, robots.origin) == (RobotsState.READ, "http://site.test")
     assert not allows(robots, SECRET) and allows(robots, OPEN_PAGE)
 
 
-def test_F_R7_the_sixth_means_there_is_none() -> None:
-    entries = asyncio.run(met(chain(6), "site.test", PATIENT, RobotsKeeping()))
-    assert [entry.state for entry in entries] == [RobotsState.PENDING] * 5 + [RobotsState.MISSING]
+def test_F_R7_a_sixth_redirect_means_there_is_no_file() -> None:
+    found = asyncio.run(entries(chain(6), "site.test", PATIENT, RobotsKeeping()))
+    assert [entry.state for entry in found] == [RobotsState.PENDING] * 5 + [RobotsState.MISSING]
 
 
 @pytest.mark.parametrize(
     "to",
     ["http://10.0.0.1/robots.txt", "http://127.0.0.1/", "http://169.254.169.254/", "http://[::1]/", "file:///etc/x"],
 )
-def test_F_R7_a_redirect_to_a_private_place_is_unreachable(to: str) -> None:
-    robots = meet(moved(to))
+def test_F_R7_a_redirect_to_a_private_ip_address_is_unreachable(to: str) -> None:
+    robots = robots_of(moved(to))
     assert robots.state is RobotsState.UNREACHABLE and not allows(robots, OPEN_PAGE)
 
 
@@ -259,7 +257,7 @@ def test_F_R7_a_redirect_to_a_private_place_is_unreachable(to: str) -> None:
 
 
 class Web:
-    """One host: its pages are always there, its robots.txt is what `robots` says at that moment."""
+    """One host: its pages always exist, its robots.txt is what `robots` returns for the time."""
 
     def __init__(self, clock: FakeClock, robots: Callable[[float], Outcome | bytes]) -> None:
         self._clock, self._robots, self._began = clock, robots, clock.now()
@@ -270,8 +268,8 @@ class Web:
 
     async def fetch(self, url: Url, kind: VisitKind, depth: int = 0) -> Outcome:
         self.asked.append((self.passed_s(), url.target))
-        said = self._robots(self.passed_s()) if kind is VisitKind.ROBOTS else b"words"
-        return said if not isinstance(said, bytes) else Fetched(Capture(url, self._clock.now(), 200, "", (), said))
+        given = self._robots(self.passed_s()) if kind is VisitKind.ROBOTS else b"words"
+        return given if not isinstance(given, bytes) else Fetched(Capture(url, self._clock.now(), 200, "", (), given))
 
     def pages(self) -> list[tuple[float, str]]:
         return [(at, target) for at, target in self.asked if target != "/robots.txt"]
@@ -281,9 +279,9 @@ class Web:
 
 
 def days_of(folder: Path, days: float, robots: Callable[[float], Outcome | bytes]) -> Web:
-    """A crawl of two pages, each due again every hour."""
+    """A crawl of two pages, each due every hour."""
 
-    async def story() -> Web:
+    async def run() -> Web:
         clock = FakeClock()
         web = Web(clock, robots)
         async with sqlite_frontier(folder, clock) as frontier:
@@ -298,7 +296,7 @@ def days_of(folder: Path, days: float, robots: Callable[[float], Outcome | bytes
                 clock.advance(max(1.0, (next_at - clock.now()) / SECOND))
         return web
 
-    return asyncio.run(story())
+    return asyncio.run(run())
 
 
 def ended(visit: Visit, outcome: Outcome, clock: FakeClock) -> Settled:
@@ -308,17 +306,17 @@ def ended(visit: Visit, outcome: Outcome, clock: FakeClock) -> Settled:
     return Settled(visit, reason_of(outcome), now, due_at=due_at, robots=entry)
 
 
-def test_F_R10_a_rule_that_appears_is_obeyed_from_the_refresh_at_24_hours_on(tmp_path: Path) -> None:
+def test_F_R10_an_added_rule_is_obeyed_from_the_refresh_after_24_hours(tmp_path: Path) -> None:
     web = days_of(tmp_path, 3, lambda at: b"User-agent: *\nDisallow:\n" if at == 0 else RULES)
     assert len(web.robots_at()) == 3 and web.robots_at()[1] >= DAY_S
     refreshed_at = web.robots_at()[1]
     assert refreshed_at < DAY_S + HOUR_S
     secret = [at for at, target in web.pages() if target == SECRET]
-    assert len(secret) > 20 and max(secret) < refreshed_at, "nothing of it is fetched after the refresh"
+    assert len(secret) > 20 and max(secret) < refreshed_at, "it is not fetched after the refresh"
     assert max(at for at, target in web.pages() if target == OPEN_PAGE) > 2.9 * DAY_S
 
 
-def test_F_R10_a_rule_that_goes_is_obeyed_until_the_refresh(tmp_path: Path) -> None:
+def test_F_R10_a_removed_rule_is_obeyed_until_the_refresh(tmp_path: Path) -> None:
     web = days_of(tmp_path, 2, lambda at: RULES if at < DAY_S / 2 else b"")
     secret = [at for at, target in web.pages() if target == SECRET]
     assert secret and min(secret) > web.robots_at()[1] >= DAY_S
@@ -338,19 +336,19 @@ def test_F_R3_F_R4_no_page_is_ever_fetched_without_a_robots_txt(tmp_path: Path, 
     assert web.pages() == [] and len(web.robots_at()) > 1
 
 
-def test_F_R1_without_one_all_is_fetched_and_it_is_asked_for_once_a_day(tmp_path: Path) -> None:
+def test_F_R1_without_a_robots_txt_all_is_fetched_and_it_is_requested_once_a_day(tmp_path: Path) -> None:
     web = days_of(tmp_path, 2, lambda at: gone())
     assert len(web.robots_at()) == 2 and {target for _, target in web.pages()} == {SECRET, OPEN_PAGE}
 
 
-def test_F_R11_a_host_that_asks_for_ages_between_visits_is_never_hung(tmp_path: Path) -> None:
+def test_F_R11_a_huge_crawl_delay_is_capped(tmp_path: Path) -> None:
     web = days_of(tmp_path, 0.1, lambda at: b"User-agent: *\nCrawl-delay: 1000000000\nRequest-rate: 1/1d\n")
     first, second = web.asked[0][0], web.asked[1][0]
     assert second - first == 30.0 and len(web.pages()) > 2
 
 
 def test_F_R9_a_verdict_names_the_line() -> None:
-    assert judge(Url("http://site.test" + SECRET), meet(whole(RULES))) == Denied("Disallow: /secret (line 2)")
+    assert judge(Url("http://site.test" + SECRET), robots_of(whole(RULES))) == Denied("Disallow: /secret (line 2)")
 
 
 PAGE = b"""<html><head><title>A page</title>%b</head><body><p>words</p>
@@ -364,18 +362,18 @@ def page_read(head: bytes = b"", *fields: tuple[str, str]) -> tuple[bool, list[s
     return read.is_page, [Url(text).target for text in read.links]
 
 
-def test_F_R12_a_link_that_says_nofollow_is_not_followed() -> None:
+def test_F_R12_a_nofollow_link_is_not_followed() -> None:
     assert page_read() == (True, ["/a"])
 
 
 @pytest.mark.parametrize("name", ["robots", "GOSSAMER"])
-def test_F_R12_a_page_that_asks_is_not_indexed_or_its_links_not_followed(name: str) -> None:
-    asks = f'<meta name="{name}" content="%s">'
-    assert page_read((asks % "noindex").encode()) == (False, ["/a"])
-    assert page_read((asks % "nofollow").encode()) == (True, [])
-    assert page_read((asks % "none").encode()) == (False, [])
+def test_F_R12_noindex_and_nofollow_of_a_page_are_obeyed(name: str) -> None:
+    meta = f'<meta name="{name}" content="%s">'
+    assert page_read((meta % "noindex").encode()) == (False, ["/a"])
+    assert page_read((meta % "nofollow").encode()) == (True, [])
+    assert page_read((meta % "none").encode()) == (False, [])
     assert page_read(b"", ("X-Robots-Tag", f"{name}: noindex")) == (False, ["/a"])
 
 
-def test_F_R12_what_is_asked_of_another_agent_does_not_concern_us() -> None:
+def test_F_R12_directives_for_another_agent_are_ignored() -> None:
     assert page_read(b'<meta name="otherbot" content="none">', ("X-Robots-Tag", "otherbot: none")) == (True, ["/a"])

@@ -1,4 +1,4 @@
-"""FAULTS H16: a host that asks for rest gets it, loses no page by it, and is itself again when it recovers."""
+"""FAULTS H16: a host that asks to wait is left alone, loses no page, and is crawled normally when it recovers."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -28,10 +28,10 @@ from gossamer.values.visit import Settled, Visit, VisitKind
 
 DAY_S = 86_400.0
 Says = Callable[[float], tuple[int, str | None]]
-"""Seconds since the start -> the status, and what Retry-After says."""
+"""Seconds since the start -> the status, and the value of Retry-After."""
 
 
-class Seen(NamedTuple):
+class Request(NamedTuple):
     at_s: float
     url: str
     status: int
@@ -43,17 +43,17 @@ def answer(visit: Visit, status: int, retry_after: str | None, now: Instant) -> 
     return outcome_of(capture, ResponseHead(CIMultiDictProxy(CIMultiDict(fields))), (), now)
 
 
-async def crawl(folder: Path, says: Says, pages: int, retry: Retry, longest_s: float) -> list[Seen]:
+async def crawl(folder: Path, says: Says, pages: int, retry: Retry, longest_s: float) -> list[Request]:
     clock, chance, seen = FakeClock(), seeded(16), []
-    begun = clock.now()
+    started = clock.now()
     async with Database(folder / "state.db", clock, silent) as database:
         frontier = SqliteFrontier(database, FrontierRules(Politeness(delay_s=1.0), lambda _: True), clock, silent)
         async with frontier:
             await frontier.offer([Offer(Url(f"http://site.test/{n}"), How.SEED) for n in range(pages)])
             while (next_at := await frontier.next_at()) is not None:
                 clock.advance(max(0, next_at - clock.now()) / SECOND)
-                since_s = (clock.now() - begun) / SECOND
-                assert since_s < longest_s, "it never ends"
+                since_s = (clock.now() - started) / SECOND
+                assert since_s < longest_s, "the crawl does not end"
                 done = []
                 for visit in await frontier.take(16):
                     now = clock.now()
@@ -63,7 +63,7 @@ async def crawl(folder: Path, says: Says, pages: int, retry: Retry, longest_s: f
                         continue
                     status, retry_after = says(since_s)
                     outcome = answer(visit, status, retry_after, now)
-                    seen.append(Seen(since_s, visit.url.text, status))
+                    seen.append(Request(since_s, visit.url.text, status))
                     reason = reason_of(outcome)
                     done.append(
                         Settled(
@@ -78,13 +78,13 @@ async def crawl(folder: Path, says: Says, pages: int, retry: Retry, longest_s: f
     return seen
 
 
-def crawled(folder: Path, says: Says, pages: int = 6, tries: int = 50, longest_s: float = 30 * DAY_S) -> list[Seen]:
+def crawled(folder: Path, says: Says, pages: int = 6, tries: int = 50, longest_s: float = 30 * DAY_S) -> list[Request]:
     return asyncio.run(crawl(folder, says, pages, Retry(tries=tries), longest_s))
 
 
 @pytest.mark.parametrize("status", [429, 503])
 @pytest.mark.parametrize(
-    ("said", "rest_s"),
+    ("retry_after", "wait_s"),
     [
         ("0", 1.0),
         ("5", 5.0),
@@ -95,29 +95,29 @@ def crawled(folder: Path, says: Says, pages: int = 6, tries: int = 50, longest_s
         (None, 1.0),
     ],
 )
-def test_F_H16_after_a_429_or_503_the_whole_host_rests_as_long_as_it_asked_for_a_day_at_most(
-    tmp_path, status, said, rest_s
+def test_F_H16_after_a_429_or_503_the_whole_host_waits_as_long_as_it_asked_a_day_at_most(
+    tmp_path, status, retry_after, wait_s
 ):
-    answers = iter([(status, said)])
+    answers = iter([(status, retry_after)])
     seen = crawled(tmp_path, lambda since_s: next(answers, (200, None)))
     assert seen[0].status == status
-    rest = seen[1].at_s - seen[0].at_s
-    assert rest_s <= rest <= max(2 * rest_s, 60.0)
+    waited_s = seen[1].at_s - seen[0].at_s
+    assert wait_s <= waited_s <= max(2 * wait_s, 60.0)
     assert {one.url for one in seen if one.status == 200} == {f"http://site.test/{n}" for n in range(6)}
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504, 429])
-def test_F_H16_an_hour_of_errors_loses_no_page_is_not_hammered_and_passes(tmp_path, status):
+def test_F_H16_an_hour_of_errors_loses_no_page_gets_few_requests_and_recovers(tmp_path, status):
     seen = crawled(tmp_path, lambda since_s: (status, None) if since_s < 3600 else (200, None))
     failing = [one for one in seen if one.status == status]
     fine = [one for one in seen if one.status == 200]
     assert {one.url for one in fine} == {f"http://site.test/{n}" for n in range(6)}
-    assert len(failing) < 3600 / 4, "asked less and less often"
+    assert len(failing) < 3600 / 4, "requests become less and less frequent"
     gaps = [later.at_s - earlier.at_s for earlier, later in zip(fine[-3:], fine[-2:], strict=False)]
     assert fine[0].at_s < 3600 + 2 * 3600 and min(gaps) < 3600, "it recovers"
 
 
-def test_F_H16_the_rest_outlives_a_restart(tmp_path):
+def test_F_H16_the_wait_outlives_a_restart(tmp_path):
     clock = FakeClock()
 
     @asynccontextmanager
@@ -128,7 +128,7 @@ def test_F_H16_the_rest_outlives_a_restart(tmp_path):
         ):
             yield frontier
 
-    async def told_to_rest(frontier: SqliteFrontier) -> None:
+    async def ask_to_wait(frontier: SqliteFrontier) -> None:
         await frontier.offer([Offer(Url(f"http://site.test/{n}"), How.SEED) for n in range(2)])
         (robots,) = await frontier.take(4)
         now = clock.now()
@@ -143,7 +143,7 @@ def test_F_H16_the_rest_outlives_a_restart(tmp_path):
 
     async def run() -> list[Visit]:
         async with opened() as frontier:
-            await told_to_rest(frontier)
+            await ask_to_wait(frontier)
         async with opened() as frontier:
             clock.advance(1700)
             assert await frontier.take(4) == []

@@ -1,4 +1,4 @@
-"""FAULTS T1 and T2: certificates that cannot be trusted, handshakes that go wrong, and https that leads to http."""
+"""FAULTS T1 and T2: certificates that cannot be trusted, handshakes that fail, and redirects from https to http."""
 
 import asyncio
 import ssl
@@ -25,25 +25,25 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\nok
 
 
 class Site:
-    """Gives one answer to everybody, over TLS, and keeps the questions."""
+    """Gives one answer to every request, over TLS, and records the requests."""
 
     def __init__(self, context: ssl.SSLContext, answer: bytes = OK) -> None:
         self._context, self._answer = context, answer
-        self.questions: list[bytes] = []
+        self.requests: list[bytes] = []
         self.connections = 0
 
     async def serve(self, read: asyncio.StreamReader, write: asyncio.StreamWriter) -> None:
         self.connections += 1
         try:
             while True:
-                self.questions.append(await read.readuntil(b"\r\n\r\n"))
+                self.requests.append(await read.readuntil(b"\r\n\r\n"))
                 write.write(self._answer)
                 await write.drain()
         except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
             write.close()
 
-    async def visited(self, settings: Fetch, times: int = 1) -> list[Outcome]:
-        asyncio.get_running_loop().set_exception_handler(lambda _, told: None)  # handshakes fail here by design
+    async def fetched(self, settings: Fetch, times: int = 1) -> list[Outcome]:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: None)  # handshakes fail here by design
         async with await asyncio.start_server(self.serve, "127.0.0.1", 0, ssl=self._context) as server:
             plan = AddressPlan({"safe.test": {443: server.sockets[0].getsockname()[1]}})
             async with Client(Connections(settings, Network(plan, plan), SystemClock(), silent)) as client:
@@ -56,8 +56,8 @@ def presenting(certificate: trustme.LeafCert) -> ssl.SSLContext:
     return context
 
 
-def visit(certificate: trustme.LeafCert, settings: Fetch = SETTINGS, times: int = 1) -> list[Outcome]:
-    return asyncio.run(Site(presenting(certificate)).visited(settings, times))
+def fetch_with(certificate: trustme.LeafCert, settings: Fetch = SETTINGS, times: int = 1) -> list[Outcome]:
+    return asyncio.run(Site(presenting(certificate)).fetched(settings, times))
 
 
 @pytest.fixture
@@ -67,9 +67,9 @@ def trusting(tmp_path):
     return authority, replace(SETTINGS, tls_authorities=str(tmp_path / "ca.pem"))
 
 
-def test_a_certificate_of_a_trusted_authority_is_taken_and_the_connection_used_again(trusting):
+def test_a_certificate_of_a_trusted_authority_is_accepted_and_the_connection_reused(trusting):
     authority, settings = trusting
-    outcomes = visit(authority.issue_cert("safe.test"), settings, times=2)
+    outcomes = fetch_with(authority.issue_cert("safe.test"), settings, times=2)
     assert [type(outcome) for outcome in outcomes] == [Fetched, Fetched]
 
 
@@ -88,25 +88,25 @@ SAYS = {
     "incomplete-chain": UNKNOWN,
 }
 KEPT = {"wrong-name": "Hostname mismatch", "expired": "certificate has expired"}
-"""In the archive, as the library has it."""
+"""The text in the archive, which is the library's."""
 
 
 @pytest.mark.parametrize("case", UNTRUSTED)
 def test_F_T1_a_certificate_that_cannot_be_trusted_is_refused(trusting, case):
     authority, settings = trusting
     site = Site(presenting(UNTRUSTED[case](authority)))
-    (outcome,) = asyncio.run(site.visited(settings))
+    (outcome,) = asyncio.run(site.fetched(settings))
     assert isinstance(outcome, Failed) and outcome.reason is Reason.TLS
-    assert outcome.detail == SAYS[case], "for a reason of its own, in words"
-    assert site.questions == [], "nothing is asked of a server that is not who it should be"
+    assert outcome.detail == SAYS[case], "each with its own reason, as text"
+    assert site.requests == [], "no request is sent to a server that is not verified"
 
 
-def test_F_T1_what_is_right_in_every_point_is_taken_and_one_wrong_point_is_enough(trusting):
-    """So that neither a client that trusts all nor one that trusts none passes."""
+def test_F_T1_a_certificate_is_accepted_only_if_every_property_is_right(trusting):
+    """Neither a client that trusts all certificates nor one that trusts none passes."""
     authority, settings = trusting
     intermediate = authority.create_child_ca()
     for good in (authority.issue_cert("safe.test"), intermediate.issue_cert("safe.test")):
-        (outcome,) = visit(good, settings)
+        (outcome,) = fetch_with(good, settings)
         assert isinstance(outcome, Fetched) and outcome.flags == () and outcome.capture.distrust == ""
     for bad in (
         intermediate.issue_cert("other.test"),
@@ -114,41 +114,41 @@ def test_F_T1_what_is_right_in_every_point_is_taken_and_one_wrong_point_is_enoug
         authority.issue_cert("127.0.0.1"),
         authority.issue_cert("safe.test.evil.test"),
     ):
-        (outcome,) = visit(bad, settings)
+        (outcome,) = fetch_with(bad, settings)
         assert isinstance(outcome, Failed) and outcome.reason is Reason.TLS
-    (alone,) = visit(authority.issue_cert("safe.test"), SETTINGS)
-    assert isinstance(alone, Failed), "an authority that nobody named is not trusted"
+    (alone,) = fetch_with(authority.issue_cert("safe.test"), SETTINGS)
+    assert isinstance(alone, Failed), "an authority that is not configured is not trusted"
 
 
 @pytest.mark.parametrize("case", UNTRUSTED)
 def test_F_T1_in_record_mode_it_is_fetched_flagged_and_the_reason_kept(trusting, case):
     authority, settings = trusting
     site = Site(presenting(UNTRUSTED[case](authority)))
-    first, second = asyncio.run(site.visited(replace(settings, tls="record"), times=2))
-    for outcome in (first, second):  # the second one on the connection that was kept
+    first, second = asyncio.run(site.fetched(replace(settings, tls="record"), times=2))
+    for outcome in (first, second):  # the second one on the kept connection
         assert isinstance(outcome, Fetched) and outcome.flags == ("tls-unverified",)
         assert outcome.capture.distrust.startswith("certificate: ")
         assert outcome.capture.body == b"ok"
     assert KEPT.get(case, "issuer") in first.capture.distrust
-    assert site.connections == 1 and len(site.questions) == 2
+    assert site.connections == 1 and len(site.requests) == 2
 
 
-def test_F_T1_in_record_mode_nothing_is_sent_that_the_wrong_server_should_not_see(trusting):
+def test_F_T1_in_record_mode_no_secret_is_sent_to_an_unverified_server(trusting):
     authority, settings = trusting
     good = Site(presenting(authority.issue_cert("safe.test")))
     bad = Site(
         presenting(trustme.CA().issue_cert("safe.test")), OK.replace(b"\r\n\r\n", b"\r\nSet-Cookie: a=b\r\n\r\n")
     )
-    asyncio.run(good.visited(settings))
-    asyncio.run(bad.visited(replace(settings, tls="record"), times=2))
-    assert bad.questions == good.questions * 2
+    asyncio.run(good.fetched(settings))
+    asyncio.run(bad.fetched(replace(settings, tls="record"), times=2))
+    assert bad.requests == good.requests * 2
     for secret in (b"authorization", b"cookie", b"referer"):
-        assert secret not in bad.questions[0].lower()
+        assert secret not in bad.requests[0].lower()
 
 
 def test_F_T1_in_record_mode_a_good_certificate_is_verified_and_not_flagged(trusting):
     authority, settings = trusting
-    (outcome,) = visit(authority.issue_cert("safe.test"), replace(settings, tls="record"))
+    (outcome,) = fetch_with(authority.issue_cert("safe.test"), replace(settings, tls="record"))
     assert isinstance(outcome, Fetched)
     assert (outcome.flags, outcome.capture.distrust) == ((), "")
 
@@ -157,7 +157,7 @@ def _without_its_chain(certificate: trustme.LeafCert) -> trustme.LeafCert:
     return trustme.LeafCert(certificate.private_key_pem.bytes(), certificate.cert_chain_pems[0].bytes(), [])
 
 
-def test_F_T2_a_server_that_speaks_no_tls_is_refused():
+def test_F_T2_a_server_without_tls_is_refused():
     async def plain() -> Outcome:
         async def serve(read: asyncio.StreamReader, write: asyncio.StreamWriter) -> None:
             await read.read(100)
@@ -173,7 +173,7 @@ def test_F_T2_a_server_that_speaks_no_tls_is_refused():
     assert isinstance(outcome, Failed) and outcome.reason is Reason.TLS
 
 
-def test_F_T2_a_handshake_that_stalls_ends_with_the_connection_time():
+def test_F_T2_a_stalled_handshake_ends_at_the_connection_timeout():
     async def stall() -> Outcome:
         async def serve(read: asyncio.StreamReader, write: asyncio.StreamWriter) -> None:
             await read.read()
@@ -189,13 +189,13 @@ def test_F_T2_a_handshake_that_stalls_ends_with_the_connection_time():
     assert isinstance(outcome, Failed) and outcome.reason is Reason.CONNECT
 
 
-@pytest.mark.parametrize("said", [b"\x00" * 64, b"\x16\x03\x01\xff\xff" + b"\xaa" * 200, b"SSH-2.0-x\r\n", b""])
+@pytest.mark.parametrize("sent", [b"\x00" * 64, b"\x16\x03\x01\xff\xff" + b"\xaa" * 200, b"SSH-2.0-x\r\n", b""])
 @pytest.mark.parametrize("mode", ["verify", "record"])
-def test_F_T2_garbage_instead_of_a_handshake_is_refused(said, mode):
-    async def babble() -> Outcome:
+def test_F_T2_garbage_instead_of_a_handshake_is_refused(sent, mode):
+    async def fetch() -> Outcome:
         async def serve(read: asyncio.StreamReader, write: asyncio.StreamWriter) -> None:
             await read.read(100)
-            write.write(said)
+            write.write(sent)
             write.close()
 
         async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
@@ -205,7 +205,7 @@ def test_F_T2_garbage_instead_of_a_handshake_is_refused(said, mode):
             ) as client:
                 return await client.fetch(url_of("https://safe.test/"))
 
-    outcome = asyncio.run(babble())
+    outcome = asyncio.run(fetch())
     assert isinstance(outcome, Failed) and outcome.reason is Reason.TLS
     assert outcome.detail
 
@@ -218,17 +218,17 @@ def test_F_T2_a_server_that_knows_only_an_old_tls_is_refused_in_every_mode(trust
     context = presenting(authority.issue_cert("safe.test"))
     context.set_ciphers("ALL:@SECLEVEL=0")
     context.minimum_version = context.maximum_version = version
-    (outcome,) = asyncio.run(Site(context).visited(replace(settings, tls=mode)))
+    (outcome,) = asyncio.run(Site(context).fetched(replace(settings, tls=mode)))
     assert isinstance(outcome, Failed) and outcome.reason is Reason.TLS
 
 
-def test_F_T2_a_redirect_from_https_to_http_is_flagged_and_nothing_secret_follows(trusting):
+def test_F_T2_a_redirect_from_https_to_http_is_flagged(trusting):
     authority, settings = trusting
     context = presenting(authority.issue_cert("safe.test"))
     down = b"HTTP/1.1 302 Go\r\nLocation: http://safe.test/\r\nSet-Cookie: a=b; Secure\r\nContent-Length: 0\r\n\r\n"
-    (outcome,) = asyncio.run(Site(context, down).visited(settings))
+    (outcome,) = asyncio.run(Site(context, down).fetched(settings))
     assert isinstance(outcome, Moved)
     assert (outcome.to.text, outcome.flags) == ("http://safe.test/", ("tls-dropped",))
     across = down.replace(b"http://safe", b"https://other")
-    (outcome,) = asyncio.run(Site(context, across).visited(settings))
+    (outcome,) = asyncio.run(Site(context, across).fetched(settings))
     assert isinstance(outcome, Moved) and outcome.flags == ()

@@ -1,4 +1,4 @@
-"""Paths that lead out, and texts that would break out of a log line, a header or a script (FAULTS W15, W17)."""
+"""Paths that leave the directory, and texts that break out of a log line, a header or a script (FAULTS W15, W17)."""
 
 import csv
 import io
@@ -31,27 +31,27 @@ def site(collection: Directory) -> Iterator[Site]:
 
 
 def raw(site: Site, target: str) -> Answer:
-    """The target as it stands, which no client library would send."""
-    with closing(socket.create_connection(("127.0.0.1", site.port), timeout=LONG_S)) as line:
+    """The answer to a target sent as it is, which no client library would do."""
+    with closing(socket.create_connection(("127.0.0.1", site.port), timeout=LONG_S)) as connection:
         head = f"GET {target} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: */*\r\nConnection: close\r\n\r\n"
-        line.sendall(head.encode("latin-1"))
-        got = b""
-        while piece := line.recv(65536):
-            got += piece
-    start, _, body = got.partition(b"\r\n\r\n")
+        connection.sendall(head.encode("latin-1"))
+        received = b""
+        while piece := connection.recv(65536):
+            received += piece
+    start, _, body = received.partition(b"\r\n\r\n")
     return Answer(int(start.split(b" ", 2)[1]), {"head": start.decode("latin-1")}, body)
 
 
-OUT = ["..", "%2e%2e", "%2E%2E", "..%5c", "%2e%2e%5c", "..%2f", "%2e%2e%2f", "....//", "..;", "%252e%252e", ".%00."]
+PARENTS = ["..", "%2e%2e", "%2E%2E", "..%5c", "%2e%2e%5c", "..%2f", "%2e%2e%2f", "....//", "..;", "%252e%252e", ".%00."]
 
 
-@pytest.mark.parametrize("way", OUT)
+@pytest.mark.parametrize("parent", PARENTS)
 @pytest.mark.parametrize("begin", ["/static/", "/static/vendor/", "/export/", "/sparql.", "/", "/entity."])
-def test_F_W15_no_path_leads_out(site: Site, collection: Directory, way: str, begin: str) -> None:
+def test_F_W15_no_path_leaves_the_directory(site: Site, collection: Directory, parent: str, begin: str) -> None:
     secret = (collection.root / SECRET).read_text().strip()
     for depth in (1, 3, 12):
         for name in ("etc/passwd", "guard.py", "web/access/guard.py", "templates/frame.html", SECRET):
-            answer = raw(site, begin + f"{way}/" * depth + name)
+            answer = raw(site, begin + f"{parent}/" * depth + name)
             assert answer.status in (400, 404, 406), answer.headers["head"]
             assert b"root:" not in answer.body and b"import" not in answer.body and secret.encode() not in answer.body
 
@@ -65,14 +65,14 @@ def test_F_W15_odd_names_are_not_found(site: Site, target: str) -> None:
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "../../token", "http://a.test/%2e%2e/%2e%2e/token", "/etc/x",
                                  "http://hostile.test/page/0\0", "http://[::1"])  # fmt: skip
-def test_F_W15_a_page_is_an_address_and_no_file(site: Site, url: str) -> None:
+def test_F_W15_a_page_is_a_url_and_not_a_file(site: Site, url: str) -> None:
     for route in ("/page", "/page.json", "/page/cached", "/page/words", "/entity"):
         answer = site.ask(f"{route}?url={quote(url, safe='')}&iri={quote(url, safe='')}&at=-1")
         assert answer.status < 500 and b"root:" not in answer.body
 
 
 @pytest.mark.parametrize("odd", ["a\r\nSet-Cookie: x=1", "a\nX-Odd: 1", "a\r\n\r\n<script>", "\x1b[31m", "a\u2028b"])
-def test_F_W17_nothing_that_is_asked_becomes_a_header(site: Site, odd: str) -> None:
+def test_F_W17_no_text_of_a_request_becomes_a_header(site: Site, odd: str) -> None:
     word = quote(odd, safe="")
     for target in (f"/?q={word}", f"/page?url={word}", f"/{word}", f"/sparql?query={word}", f"/door?next={word}",
                    f"/static/{word}", f"/{word}?token=x", f"/export/pages.csv?q={word}"):  # fmt: skip
@@ -80,13 +80,13 @@ def test_F_W17_nothing_that_is_asked_becomes_a_header(site: Site, odd: str) -> N
         assert "set-cookie: x" not in head and "x-odd" not in head and "<script>" not in head
 
 
-def test_F_W17_what_is_told_on_the_terminal_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_F_W17_an_error_on_the_terminal_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     print_error("web.unreadable", path="/a\r\nweb.fine path=/b\x1b[2J", why="x\ny")
-    told = capsys.readouterr().err
-    assert told.count("\n") == 1 and "\x1b" not in told and "\r" not in told
+    output = capsys.readouterr().err
+    assert output.count("\n") == 1 and "\x1b" not in output and "\r" not in output
 
 
-def test_F_W17_the_log_of_the_server_holds_nothing_that_was_asked(
+def test_F_W17_the_log_of_the_server_has_no_text_of_the_requests(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with serving(Directory(tmp_path / "new")) as fresh:
@@ -98,11 +98,11 @@ def test_F_W17_the_log_of_the_server_holds_nothing_that_was_asked(
 
 
 def routes_of(site: Site) -> list[str]:
-    """Every address that the site describes and that is read with GET, its parameters filled with a hostile text."""
+    """Every path of the API description with a GET method, its parameters filled with a hostile text."""
     hostile = quote('zebrafinch</script><script>x="=cmd"', safe="")
     found = []
-    for path, ways in site.ask("/openapi.json").json["paths"].items():
-        if "get" in ways and "{" not in path and "live" not in path:
+    for path, methods in site.ask("/openapi.json").json["paths"].items():
+        if "get" in methods and "{" not in path and "live" not in path:
             found += [
                 path,
                 f"{path}?q={hostile}&url={hostile}&iri={hostile}&host={hostile}&in={hostile}",
@@ -112,8 +112,8 @@ def routes_of(site: Site) -> list[str]:
     return [*found, *[f"/sparql{kind}?query={query}" for kind in ("", ".json", ".xml", ".csv", ".tsv")]]
 
 
-def test_F_W17_what_is_no_page_is_never_read_as_one_and_no_cell_is_a_command(site: Site) -> None:
-    """Of every route: JSON is JSON and not sniffed; in a table no cell begins like a formula, numbers excepted."""
+def test_F_W17_data_is_never_sniffed_as_a_page_and_no_cell_is_a_formula(site: Site) -> None:
+    """On every route, JSON has its type and is not sniffed, and no cell begins like a formula, except numbers."""
     kinds: Counter[str] = Counter()
     for target in routes_of(site):
         answer = site.ask(target, accept="*/*")
@@ -146,7 +146,7 @@ def test_F_X15_numbers_of_a_query_stay_numbers_in_its_tables(site: Site) -> None
     query = quote('SELECT ?x { VALUES ?x { -5 "=cmd" "a\\"=b" } }', safe="")
     assert site.ask(f"/sparql.csv?query={query}").text.split("\r\n") == ["x", "-5", "'=cmd", '"a""=b"', ""]
     tsv = site.ask(f"/sparql.tsv?query={query}").text.splitlines()
-    assert tsv[2] == '"\\u003Dcmd"' and tsv[1].startswith('"\\u002D5"^^'), "the same terms, in an escape of Turtle"
+    assert tsv[2] == '"\\u003Dcmd"' and tsv[1].startswith('"\\u002D5"^^'), "the same terms, escaped as in Turtle"
 
 
 @pytest.mark.parametrize(
@@ -169,9 +169,9 @@ def test_F_X15_a_search_that_asks_for_too_much_gets_a_small_answer(site: Site, q
     assert site.ask("/" + "a/" * 20_000).status in (404, 414)
 
 
-def test_F_W17_json_is_never_read_as_a_page(site: Site) -> None:
+def test_F_W17_json_is_never_sniffed_as_a_page(site: Site) -> None:
     answer = site.ask("/search.json?q=zebrafinch")
-    assert "</script>" in answer.text, "as it is"
+    assert "</script>" in answer.text, "not escaped"
     assert (
         answer.headers["content-type"] == "application/json" and answer.headers["x-content-type-options"] == "nosniff"
     )

@@ -1,4 +1,4 @@
-"""Whole crawls with the default settings against hosts in trouble: on a clock that leaps, with a real frontier."""
+"""Whole crawls with the default settings against failing hosts: on a clock that skips waits, with a real frontier."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ import pytest
 from tests.cli.answers import Says, article
 from tests.cli.answers import Web as LocalWeb
 from tests.cli.site import PATIENCE_S, QUICK, gossamer, person, searchable, started, wait_until
-from tests.journey.hurrying import Answer, Web, Whole, crawl, in_dict, moved
+from tests.journey.whole_crawl import Answer, Web, WholeCrawl, crawl, in_dict, moved
 
 from gossamer.config.settings import CrawlSettings, Settings
 from gossamer.values.outcome import Reason
@@ -23,7 +23,7 @@ HOME = f"{HOST}/"
 PAGES = [f"{HOST}/page-{number}" for number in range(12)]
 HOUR = 3600.0
 DAY_S = 86_400
-AWAY: dict[str, Answer | None] = {
+OUTAGES: dict[str, Answer | None] = {
     "503": Answer("busy", 503),
     "503 with Retry-After": Answer("busy", 503, fields=(("Retry-After", "60"),)),
     "429": Answer("too many", 429),
@@ -33,55 +33,53 @@ AWAY: dict[str, Answer | None] = {
 
 
 def site(is_broken: Callable[[str, float], bool], broken: Answer | None, robots: str = "") -> Web:
-    def answers(url: str, since_s: float) -> Answer | None:
+    def answer(url: str, since_s: float) -> Answer | None:
         if url.endswith("/robots.txt"):
             return Answer(robots, 200 if robots else 404, kind="text/plain")
         if is_broken(url, since_s):
             return broken
         return Answer(article("home", *PAGES) if url == HOME else article(url.rpartition("/")[2]))
 
-    return answers
+    return answer
 
 
-def crawled(root: Path, web: Web, *look_up: str) -> Whole:
+def crawled(root: Path, web: Web, *look_up: str) -> WholeCrawl:
     return asyncio.run(crawl(root, web, [HOME], look_up=look_up))
 
 
-@pytest.mark.parametrize("how", AWAY)
-def test_F_H16_an_hour_away_loses_no_page(tmp_path: Path, how: str) -> None:
-    found = crawled(tmp_path, site(lambda url, at_s: 3 < at_s < HOUR, AWAY[how]))
+@pytest.mark.parametrize("how", OUTAGES)
+def test_F_H16_an_outage_of_an_hour_loses_no_page(tmp_path: Path, how: str) -> None:
+    found = crawled(tmp_path, site(lambda url, at_s: 3 < at_s < HOUR, OUTAGES[how]))
     assert found.counts.by_reason == {"fetched": 13} and found.counts.queued == 0
-    assert found.ended_s < 1.5 * HOUR, "it is itself again soon after"
-    assert len(found.asked) < 13 + 260, "and was not pestered meanwhile"
+    assert found.ended_s < 1.5 * HOUR, "the host recovers soon after"
+    assert len(found.asked) < 13 + 260, "few requests are sent meanwhile"
 
 
-def test_F_H16_an_hour_away_loses_no_page_of_a_host_that_asks_for_long_gaps(tmp_path: Path) -> None:
+def test_F_H16_an_outage_loses_no_page_of_a_host_with_a_long_crawl_delay(tmp_path: Path) -> None:
     robots = "User-agent: *\nCrawl-delay: 20\n"
-    found = crawled(tmp_path, site(lambda url, at_s: 50 < at_s < 2 * HOUR - 600, AWAY["500"], robots))
+    found = crawled(tmp_path, site(lambda url, at_s: 50 < at_s < 2 * HOUR - 600, OUTAGES["500"], robots))
     assert found.counts.by_reason == {"fetched": 13}
 
 
 @pytest.mark.parametrize("broken", [(3,), (11,), (3, 7), (10, 11), (0, 1, 2), (0, 2, 4, 6, 8, 10)])
-def test_F_H16_pages_that_are_broken_for_good_are_given_up_soon_wherever_they_stand(
-    tmp_path: Path, broken: tuple[int, ...]
-) -> None:
+def test_F_H16_permanently_broken_pages_are_given_up_soon_in_any_order(tmp_path: Path, broken: tuple[int, ...]) -> None:
     bad = [PAGES[number] for number in broken]
-    found = crawled(tmp_path, site(lambda url, _: url in bad, AWAY["500"]))
+    found = crawled(tmp_path, site(lambda url, _: url in bad, OUTAGES["500"]))
     assert [found.times(url) for url in bad] == [3] * len(bad)
     assert found.counts.by_reason == {"fetched": 13 - len(bad), "server-error": len(bad)}
     assert found.ended_s < 600
 
 
-def test_F_H16_a_seed_that_is_broken_for_good_is_given_up_soon(tmp_path: Path) -> None:
-    found = crawled(tmp_path, site(lambda *_: True, AWAY["500"]))
+def test_F_H16_a_permanently_broken_seed_is_given_up_soon(tmp_path: Path) -> None:
+    found = crawled(tmp_path, site(lambda *_: True, OUTAGES["500"]))
     assert found.times(HOME) == 3 and found.ended_s < 600
 
 
-@pytest.mark.parametrize("how", AWAY)
-def test_F_H16_a_host_that_dies_for_good_is_waited_for_two_hours_and_its_pages_say_why(
+@pytest.mark.parametrize("how", OUTAGES)
+def test_F_H16_a_permanently_failing_host_is_retried_for_two_hours_and_its_pages_have_the_reason(
     tmp_path: Path, how: str
 ) -> None:
-    found = crawled(tmp_path, site(lambda url, at_s: at_s > 5, AWAY[how]), *PAGES)
+    found = crawled(tmp_path, site(lambda url, at_s: at_s > 5, OUTAGES[how]), *PAGES)
     assert 2 * HOUR < found.ended_s < 3.5 * HOUR and found.counts.queued == 0
     given_up = [one for one in found.known.values() if one is not None and one.reason is not Reason.FETCHED]
     assert len(given_up) == 12 - sum(1 for one in found.asked if one.at_s <= 5 and "/page-" in one.url)
@@ -122,7 +120,7 @@ def test_a_loop_between_spellings_ends_within_ten(tmp_path: Path, ways: str) -> 
     assert found.counts.known == 1
 
 
-def test_the_rules_hold_for_the_other_spelling_too(tmp_path: Path) -> None:
+def test_rules_apply_to_the_other_spelling_too(tmp_path: Path) -> None:
     pages = {
         f"{HOST}/robots.txt": Answer("User-agent: *\nDisallow: /*jsessionid\n", kind="text/plain"),
         HOME: article("home", "/a"),
@@ -135,7 +133,7 @@ def test_the_rules_hold_for_the_other_spelling_too(tmp_path: Path) -> None:
     assert known is not None and known.reason is Reason.ROBOTS
 
 
-def test_M_E9_a_mirror_is_found_out_and_retired_and_the_original_is_fetched_whole(tmp_path: Path) -> None:
+def test_M_E9_a_mirror_is_detected_and_retired_and_the_original_is_fetched_completely(tmp_path: Path) -> None:
     paths = [f"/page-{number}" for number in range(40)]
 
     def twins(url: str, _: float) -> Answer:
@@ -145,32 +143,32 @@ def test_M_E9_a_mirror_is_found_out_and_retired_and_the_original_is_fetched_whol
         return Answer(article("home", *paths) if path == "/" else article(path.strip("/")))
 
     found = asyncio.run(crawl(tmp_path, twins, [HOME, "http://m.test/"], look_up=("http://m.test/page-39",)))
-    visits = {name: sum(1 for one in found.asked if name in one.url) for name in ("a.test", "m.test")}
-    assert max(visits.values()) == 42 and min(visits.values()) < 25
+    fetches = {name: sum(1 for one in found.asked if name in one.url) for name in ("a.test", "m.test")}
+    assert max(fetches.values()) == 42 and min(fetches.values()) < 25
     assert found.counts.retired == 1
     known = found.known["http://m.test/page-39"]
-    assert known is not None and known.reason is None, "it waits; nothing is dropped"
+    assert known is not None and known.reason is None, "it stays queued"
 
 
-def test_F_U8_a_page_that_says_there_is_none_is_not_found_by_search_nor_its_facts_also_after_a_rebuild(
+def test_F_U8_a_soft_404_is_not_found_by_search_nor_its_facts_also_after_a_rebuild(
     tmp_path: Path,
 ) -> None:
     root, web = tmp_path / "c", LocalWeb()
-    lost = f"<html><head><title>Page not found</title>{person('Nobody')}</head><body>Sorry, no such page.</body></html>"
-    asking = 'SELECT ?g WHERE { GRAPH ?g { ?s ?p "Nobody" } }'
+    lost = f"<html><head><title>Page not found</title>{person('Jane')}</head><body>Sorry, no such page.</body></html>"
+    query = 'SELECT ?g WHERE { GRAPH ?g { ?s ?p "Jane" } }'
     web.answers = {"/": article("home", "/lost", "/there"), "/lost": lost, "/there": article("there")}
     with web.serving():
         assert gossamer("crawl", web.root, "--dir", root, *QUICK).returncode == 0
-        told = gossamer("why", web.root + "lost", "--dir", root).stdout
-        assert "last fetch: soft-404" in told and "stored, not searchable" in told
+        output = gossamer("why", web.root + "lost", "--dir", root).stdout
+        assert "last fetch: soft-404" in output and "stored, not searchable" in output
         for _ in range(2):
             assert searchable(root) == {web.root, web.root + "there"}
-            assert "lost" not in gossamer("sparql", asking, "--dir", root).stdout
+            assert "lost" not in gossamer("sparql", query, "--dir", root).stdout
             assert gossamer("rebuild", "--dir", root).returncode == 0
         assert gossamer("politeness", "--dir", root).returncode == 0
 
 
-def test_M_E9_a_retired_mirror_is_shown_and_taken_up_again_when_asked(tmp_path: Path) -> None:
+def test_M_E9_a_retired_mirror_is_shown_and_crawled_again_after_reinstate(tmp_path: Path) -> None:
     root, paths = tmp_path / "c", [f"/page-{number}" for number in range(22)]
     pages = {"/": article("home", *paths)} | {path: article(path.strip("/")) for path in paths}
     one, other = LocalWeb(pages), LocalWeb(pages)
@@ -183,17 +181,17 @@ def test_M_E9_a_retired_mirror_is_shown_and_taken_up_again_when_asked(tmp_path: 
         assert gossamer("politeness", "--dir", root).returncode == 0
         assert gossamer("hosts", "reinstate", mirror.name, "--dir", root).returncode == 0
         assert gossamer("crawl", "--dir", root, *QUICK).returncode == 0
-        assert len(mirror.hits) == 24, "what was known of it had waited"
+        assert len(mirror.hits) == 24, "its queued URLs were kept"
 
 
-def test_a_robots_txt_that_fails_for_days_is_asked_for_ever_more_rarely_and_its_host_not_lost(tmp_path: Path) -> None:
-    def answers(url: str, since_s: float) -> Answer:
+def test_a_robots_txt_that_fails_for_days_is_retried_less_and_less_often_and_its_host_not_lost(tmp_path: Path) -> None:
+    def answer(url: str, since_s: float) -> Answer:
         if url.endswith("/robots.txt"):
             return Answer("oops", 500) if since_s < 5 * DAY_S else Answer("", 404)
         return Answer(article("home"))
 
     forever = Settings(crawl=CrawlSettings(revisit="age"))
-    found = asyncio.run(crawl(tmp_path, answers, [HOME], forever, until_s=6 * DAY_S, look_up=(HOME,)))
+    found = asyncio.run(crawl(tmp_path, answer, [HOME], forever, until_s=6 * DAY_S, look_up=(HOME,)))
     known = found.known[HOME]
     assert known is not None and known.reason is Reason.FETCHED
     asked = [one.at_s for one in found.asked if one.url.endswith("/robots.txt") and one.at_s < 5 * DAY_S]
@@ -201,15 +199,15 @@ def test_a_robots_txt_that_fails_for_days_is_asked_for_ever_more_rarely_and_its_
     assert len(asked) < 20 and waits == sorted(waits) and waits[0] <= 61 and waits[-1] == DAY_S
 
 
-def test_a_crawl_that_ends_says_what_it_left_because_of_a_robots_txt_and_how_to_go_on(tmp_path: Path) -> None:
+def test_a_crawl_that_ends_reports_hosts_skipped_because_of_robots_txt_and_how_to_continue(tmp_path: Path) -> None:
     root, web = tmp_path / "c", LocalWeb({"/robots.txt": Says("oops", 500), "/": article("home")})
     root.mkdir()
     (root / "gossamer.toml").write_text("[politeness]\nrobots_retry_s = 0.1\nrobots_tries = 2\n")
     with web.serving():
         done = gossamer("crawl", web.root, "--dir", root, *QUICK)
-        said = " ".join(done.stderr.split())
-        assert f"{web.root}robots.txt could not be read, so its host is skipped" in said
-        assert "the same command tries again" in said
+        messages = " ".join(done.stderr.split())
+        assert f"{web.root}robots.txt could not be read, so its host is skipped" in messages
+        assert "the same command tries again" in messages
         (host,) = json.loads(gossamer("hosts", "--dir", root, "--json").stdout)
         assert "could not be read, 2 times in a row (server-error: status 500): given up" in host["says"]
         assert "given up until" in gossamer("why", "--host", web.name, "--dir", root).stdout
@@ -218,8 +216,8 @@ def test_a_crawl_that_ends_says_what_it_left_because_of_a_robots_txt_and_how_to_
     assert web.asked("/") == 1
 
 
-def test_M_A3_a_recrawl_delay_is_kept_between_any_two_visits_to_a_page(tmp_path: Path) -> None:
-    def answers(url: str, since_s: float) -> Answer:
+def test_M_A3_a_recrawl_delay_is_kept_between_any_two_fetches_of_a_page(tmp_path: Path) -> None:
+    def answer(url: str, since_s: float) -> Answer:
         if url.endswith("/robots.txt"):
             return Answer("User-agent: *\nRecrawl-delay: 5d\n", kind="text/plain")
         if url.endswith("/broken") and since_s < 20 * DAY_S:
@@ -227,24 +225,27 @@ def test_M_A3_a_recrawl_delay_is_kept_between_any_two_visits_to_a_page(tmp_path:
         return Answer(article(f"on day {since_s // DAY_S:.0f}", "/", "/broken"))
 
     forever = Settings(crawl=CrawlSettings(revisit="age"))
-    found = asyncio.run(crawl(tmp_path, answers, [HOME], forever, until_s=40 * DAY_S))
+    found = asyncio.run(crawl(tmp_path, answer, [HOME], forever, until_s=40 * DAY_S))
     for url in (HOME, f"{HOST}/broken"):
-        visits = [one.at_s for one in found.asked if one.url == url]
-        assert len(visits) > 3 and min(later - sooner for sooner, later in pairwise(visits)) >= 5 * DAY_S
+        fetches = [one.at_s for one in found.asked if one.url == url]
+        assert len(fetches) > 3 and min(later - sooner for sooner, later in pairwise(fetches)) >= 5 * DAY_S
 
 
-def test_a_crawl_that_waits_to_retry_a_page_says_which_why_and_until_when(tmp_path: Path) -> None:
+def test_a_crawl_that_waits_to_retry_a_page_reports_which_why_and_until_when(tmp_path: Path) -> None:
     root, web = tmp_path / "c", LocalWeb({"/": article("home", "/broken"), "/broken": Says("oops", 500)})
     root.mkdir()
     (root / "gossamer.toml").write_text("[retry]\nbase_s = 600.0\n")
     with web.serving():
         crawling = started("crawl", web.root, "--dir", root, *QUICK)
         try:
-            said = re.compile(rf"waiting .* to retry {web.root}broken: server-error \(status 500\)")
-            wait_until(lambda: said.search(gossamer("status", "--dir", root).stdout) is not None, "status says it")
+            message = re.compile(rf"waiting .* to retry {web.root}broken: server-error \(status 500\)")
+            wait_until(
+                lambda: message.search(gossamer("status", "--dir", root).stdout) is not None,
+                "it is in the status",
+            )
             (waits,) = [one["waits"] for one in processes(root) if "waits" in one]
             assert (waits["what"], waits["url"]) == ("retry", f"{web.root}broken") and waits["until_at"] > 0
-            assert said.search(next(line for line in crawling.stderr or () if "to retry" in line)), "a line of progress"
+            assert message.search(next(line for line in crawling.stderr or () if "to retry" in line)), "in the progress"
         finally:
             crawling.send_signal(signal.SIGINT)
             crawling.communicate(timeout=PATIENCE_S)
@@ -255,7 +256,7 @@ def processes(root: Path) -> list[dict[str, Any]]:
     return found
 
 
-def test_endless_documents_are_given_up_and_do_not_silence_their_host(tmp_path: Path) -> None:
+def test_endless_documents_are_given_up_and_do_not_block_their_host(tmp_path: Path) -> None:
     root, endless, plain = tmp_path / "c", ["/endless-1", "/endless-2"], [f"/plain-{number}" for number in range(4)]
     pages: dict[str, str | Says] = {path: article(path[1:]) for path in plain}
     pages |= {path: Says("<p>and so on", is_endless=True) for path in endless}
@@ -266,8 +267,8 @@ def test_endless_documents_are_given_up_and_do_not_silence_their_host(tmp_path: 
         done = gossamer("crawl", web.root, "--dir", root, *QUICK)
         assert done.returncode == 0, done.stderr
     asked = [path for path in web.hits if path not in ("/robots.txt", "/")]
-    assert asked == [*endless, *plain, *endless], "the next page is fetched, and they come again behind the others"
-    told = gossamer("why", web.root + "endless-1", "--dir", root).stdout
-    assert "unfinished" in told and "within 2 s (fetch.timeout_s)" in told
+    assert asked == [*endless, *plain, *endless], "the other pages are fetched before the retries"
+    output = gossamer("why", web.root + "endless-1", "--dir", root).stdout
+    assert "unfinished" in output and "within 2 s (fetch.timeout_s)" in output
     (host,) = json.loads(gossamer("hosts", "--dir", root, "--json").stdout)
     assert host["troubles"] == 0

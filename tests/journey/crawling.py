@@ -37,12 +37,12 @@ from gossamer.workers.protocol import Limits
 
 
 @dataclass(slots=True)
-class Told:
-    """A Tell that remembers."""
+class EventLog:
+    """A Tell that records every event."""
 
     events: list[tuple[str, dict[str, object]]] = field(default_factory=list)
     idle_at: Instant | None = None
-    """The moment at which nothing was left to take. Whoever moves the clock waits for it, however long that takes."""
+    """When there was last nothing to take. Code that advances the clock waits for it, however long that takes."""
 
     def __call__(self, event: str, /, **facts: object) -> None:
         self.events.append((event, facts))
@@ -51,23 +51,26 @@ class Told:
         return [facts for name, facts in self.events if name == event]
 
 
+Told = EventLog  # the name that tests/cli imports
+
+
 @dataclass(slots=True)
 class Crawled:
     asked: list[str]
     ends: dict[str, str]
     kept: list[Kept]
-    told: Told
+    log: EventLog
 
 
 class Watched(SqliteFrontier):
-    """It says when nothing was left to take."""
+    """It notes when there was nothing left to take."""
 
-    told: Told
+    log: EventLog
 
     async def take(self, at_most: int) -> list[Visit]:
         now = self._clock.now()
         taken = await super().take(at_most)
-        self.told.idle_at = None if taken else now
+        self.log.idle_at = None if taken else now
         return taken
 
 
@@ -82,30 +85,30 @@ async def crawl(
     low_water: int = 0,
     limits: Limits | None = None,
     stop: asyncio.Event | None = None,
-    told: Told | None = None,
+    log: EventLog | None = None,
     web: TinyWeb | None = None,
     revisits: Revisits | None = None,
     is_paused: Callable[[], bool] = lambda: False,
-    rests: bool = False,
+    waits_for_readers: bool = False,
 ) -> Crawled:
-    files, clock, told = files or DiskFiles(), clock or SystemClock(), told or Told()
+    files, clock, log = files or DiskFiles(), clock or SystemClock(), log or EventLog()
     web = web or TinyWeb(pages, clock)
     async with AsyncExitStack() as opened:
-        database = await opened.enter_async_context(Database(root / "state.db", clock, told))
-        volumes = Volumes(files, root / "archive", clock, told)
+        database = await opened.enter_async_context(Database(root / "state.db", clock, log))
+        volumes = Volumes(files, root / "archive", clock, log)
         recovered = volumes.open(await acknowledged(database))
-        await adopt(database, files, root / "archive", told)
-        spool = SpoolWriter(files, root / "spool", told)
+        await adopt(database, files, root / "archive", log)
+        spool = SpoolWriter(files, root / "spool", log)
         spool.open(recovered.last_volume)
         scope = scope_of([(Url(seed), reach) for seed in seeds])
         rules = FrontierRules(
             Politeness(delay_s=0.0),
             lambda offer: isinstance(judge(offer.url, offer.depth, scope), Allowed),
         )
-        frontier = Watched(database, rules, clock, told)
-        frontier.told = told
+        frontier = Watched(database, rules, clock, log)
+        frontier.log = log
         await opened.enter_async_context(frontier)
-        readers = Pool(job, 1, limits or Limits(wall_s=60.0, cpu_s=60.0), SystemProcesses(), SystemClock(), told)
+        readers = Pool(job, 1, limits or Limits(wall_s=60.0, cpu_s=60.0), SystemProcesses(), SystemClock(), log)
         await opened.enter_async_context(readers)
         await frontier.offer([Offer(Url(seed), How.SEED) for seed in seeds])
         rooms = Rooms(
@@ -116,20 +119,20 @@ async def crawl(
             spool=spool,
             clock=clock,
             measures=Measures(seeded(1), Retry(base_s=0.01, cap_s=0.02, tries=2), RobotsKeeping(), revisits=revisits),
-            tell=told,
+            tell=log,
             lag_s=lambda: 0.0,
             has_room=lambda: room_left(files, root, low_water),
             agent="Gossamer",
             pace=pace or Pace(),
             is_paused=is_paused,
-            do_pages_wait=lambda: rests and readers.waiting > 0,
+            do_pages_wait=lambda: waits_for_readers and readers.waiting > 0,
         )
         await asyncio.wait_for(Crawl(rooms).run(stop or asyncio.Event()), 600)
         volumes.close()
         spool.close()
         ends = dict(await database.read(lambda connection: list(every_end(connection))))
     with Catalogue(Directory(root), DiskFiles()) as catalogue:
-        return Crawled(web.asked, ends, list(catalogue.in_order()), told)
+        return Crawled(web.asked, ends, list(catalogue.in_order()), log)
 
 
 def page(*links: str, body: str = "words") -> str:

@@ -1,4 +1,4 @@
-"""A reader that is lost, and whether the page gets another."""
+"""A reader that is lost, and whether the page gets a second one."""
 
 import asyncio
 from types import SimpleNamespace
@@ -23,7 +23,7 @@ CAPTURE = Capture(
 )
 WALL = WorkerLost("timeout", "by the wall clock", 5.0)
 CPU = WorkerLost("timeout", "by CPU time", 5.0, used_up=True)
-CRASH = WorkerLost("crash", "it fell over")
+CRASH = WorkerLost("crash", "it crashed")
 
 
 @pytest.mark.parametrize(
@@ -38,24 +38,24 @@ CRASH = WorkerLost("crash", "it fell over")
     ],
 )
 def test_F_X7_a_page_gets_a_second_reader_unless_it_used_up_its_cpu_time(losses, tasks, lost, cpu_s) -> None:
-    left, asked = list(losses), []
+    left, done_tasks = list(losses), []
 
     async def read(parts: tuple[bytes, bytes], _admit: object, _heavy: bool) -> WorkerAnswer:
         job = job_of(b"".join(parts))
-        asked.append(job.task)
+        done_tasks.append(job.task)
         if left:
             raise left.pop(0)
         return WorkerAnswer(msgspec.msgpack.encode(done(job)), 0.5)
 
     rooms = SimpleNamespace(read=read, tell=silent, budget=Budget(), costs=Costs())
     result, why, spent_s = asyncio.run(in_reader(ReadJob(CAPTURE), rooms))  # type: ignore[arg-type]
-    assert (asked, why, spent_s) == (tasks, lost, cpu_s)
+    assert (done_tasks, why, spent_s) == (tasks, lost, cpu_s)
     assert result.record and result.size == len(CAPTURE.body) and bool(result.reading) == (lost is None)
     assert result.is_unread == (lost is not None), "a rebuild tries again"
 
 
-@pytest.mark.parametrize(("losses", "asked"), [([], 1), ([WALL], 2), ([CRASH], 2), ([CPU], 1), ([WALL, CRASH], 2)])
-def test_F_X7_what_is_read_again_from_the_archive_gets_a_second_reader_too(losses, asked) -> None:
+@pytest.mark.parametrize(("losses", "tries"), [([], 1), ([WALL], 2), ([CRASH], 2), ([CPU], 1), ([WALL, CRASH], 2)])
+def test_F_X7_a_capture_read_from_the_archive_gets_a_second_reader_too(losses, tries) -> None:
     left, calls = list(losses), []
 
     async def ask() -> str:
@@ -64,11 +64,11 @@ def test_F_X7_what_is_read_again_from_the_archive_gets_a_second_reader_too(losse
             raise left.pop(0)
         return "read"
 
-    async def answered() -> str | None:
+    async def read_twice() -> str | None:
         try:
             return await asked_twice(ask)
         except WorkerLost:
             return None
 
-    assert asyncio.run(answered()) == (None if losses[asked - 1 :] else "read")
-    assert len(calls) == asked
+    assert asyncio.run(read_twice()) == (None if losses[tries - 1 :] else "read")
+    assert len(calls) == tries

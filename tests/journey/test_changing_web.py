@@ -1,4 +1,4 @@
-"""The demonstration web as it changes, crawled for weeks: what counts is noticed, what does not is passed over."""
+"""The changing demonstration web, crawled for weeks: real changes are noticed, irrelevant ones are ignored."""
 
 import asyncio
 import contextlib
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from multidict import CIMultiDict, CIMultiDictProxy
-from tests.journey.crawling import Crawled, Told, crawl
+from tests.journey.crawling import Crawled, EventLog, crawl
 from tests.journey.test_returning import revisits, spooled
 
 from gossamer.base.clock import DAY
@@ -26,13 +26,13 @@ DAYS = 24
 
 
 class Served(TinyWeb):
-    """The answers of a demonstration web without its sockets."""
+    """The responses of a demonstration web without sockets."""
 
     def __init__(self, web: DemoWeb, clock: FakeClock) -> None:
         super().__init__({}, clock)
         self.web, self.clock = web, clock
         self.sent: Counter[int] = Counter()
-        """Bytes of bodies asked for again, by status; under 304 those that were spared."""
+        """Bytes of the bodies of repeated fetches, by status; under 304 the bytes that were saved."""
         self.seen_at: dict[str, list[int]] = defaultdict(list)
 
     async def fetch(
@@ -45,9 +45,9 @@ class Served(TinyWeb):
     ) -> Outcome:
         self.asked.append(url.text)
         now, known = self.clock.now(), validators.etag if validators is not None else ""
-        asked = DemoRequest(url.host.name, url.target, "", known, 0, now)
-        answer = self.web.answer(asked)
-        whole = self.web.answer(asked._replace(known="")) if answer.status == 304 else answer
+        request = DemoRequest(url.host.name, url.target, "", known, 0, now)
+        answer = self.web.answer(request)
+        whole = self.web.answer(request._replace(known="")) if answer.status == 304 else answer
         self.sent[answer.status] += len(whole.body) if url.text in self.seen_at else 0
         self.seen_at[url.text].append(now)
         return outcome(url, answer, now)
@@ -70,20 +70,20 @@ def weeks(tmp_path_factory: pytest.TempPathFactory) -> tuple[Served, Crawled, li
 
 
 async def crawl_weeks(root: Path, web: Served) -> Crawled:
-    stop, until, told = asyncio.Event(), web.clock.now() + DAYS * DAY, Told()
+    stop, until, log = asyncio.Event(), web.clock.now() + DAYS * DAY, EventLog()
 
     async def pass_time() -> None:
         while web.clock.now() < until:
             await asyncio.sleep(0.002)
-            settled = [one for one in told.named("visit.settled") if one["outcome"] != "robots"]
-            if web.asked and len(web.asked) == len(settled) and told.idle_at == web.clock.now():
+            settled = [one for one in log.named("visit.settled") if one["outcome"] != "robots"]
+            if web.asked and len(web.asked) == len(settled) and log.idle_at == web.clock.now():
                 web.clock.advance(3 * 3600)
         stop.set()
 
     passing = asyncio.create_task(pass_time())
     try:
         seeds = list(web.web.seeds)
-        return await crawl(root, {}, seeds, clock=web.clock, stop=stop, told=told, web=web, revisits=revisits())
+        return await crawl(root, {}, seeds, clock=web.clock, stop=stop, log=log, web=web, revisits=revisits())
     finally:
         passing.cancel()
         with contextlib.suppress(asyncio.CancelledError):
@@ -91,7 +91,7 @@ async def crawl_weeks(root: Path, web: Served) -> Crawled:
 
 
 def fated(served: Served, *fates: Fate) -> list[str]:
-    """Items of a fate that were visited more than once."""
+    """Items of these fates that were fetched more than once."""
     web = served.web
     items = [web.item(site, number) for site in web.sites for number in range(site.items)]
     fated = [item.url for item in items if fate_of(web.seed, item.site.host, item.path) in fates]
@@ -101,15 +101,15 @@ def fated(served: Served, *fates: Fate) -> list[str]:
 Weeks = tuple[Served, Crawled, list[Reading]]
 
 
-def test_an_advertisement_or_a_date_line_is_no_change(weeks: Weeks) -> None:
+def test_an_advertisement_or_a_date_line_is_not_a_change(weeks: Weeks) -> None:
     served, _, readings = weeks
-    passed_over = fated(served, Fate.ADVERTISES, Fate.DATED)
-    assert len(passed_over) >= 3
-    told = Counter(reading.page.url.text for reading in readings)
-    assert {url: told[url] for url in passed_over} == dict.fromkeys(passed_over, 1)
+    ignored = fated(served, Fate.ADVERTISES, Fate.DATED)
+    assert len(ignored) >= 3
+    counts = Counter(reading.page.url.text for reading in readings)
+    assert {url: counts[url] for url in ignored} == dict.fromkeys(ignored, 1)
 
 
-def test_a_price_is_a_change_and_in_the_graph_within_one_visit(weeks: Weeks) -> None:
+def test_a_new_price_is_a_change_and_in_the_graph_after_one_fetch(weeks: Weeks) -> None:
     served, _, readings = weeks
     web, priced = served.web, fated(served, Fate.PRICED, Fate.PRICED_JSON)
     assert len(priced) >= 2
@@ -122,13 +122,13 @@ def test_a_price_is_a_change_and_in_the_graph_within_one_visit(weeks: Weeks) -> 
         assert all(f'"{price}"'.encode() in facts for price, facts in zip(wanted, stated, strict=True))
 
 
-def test_what_servers_need_not_send_again_is_at_least_half(weeks: Weeks) -> None:
+def test_at_least_half_of_the_bytes_are_saved_by_304(weeks: Weeks) -> None:
     served, done, _ = weeks
     assert served.sent[304] >= served.sent[200], served.sent
     assert done.ends and "unchanged" in done.ends.values()
 
 
-def test_pages_that_vanish_leave_the_views_and_new_ones_are_found(weeks: Weeks) -> None:
+def test_removed_pages_leave_the_views_and_new_ones_are_found(weeks: Weeks) -> None:
     _, done, readings = weeks
     last = {reading.page.url.text: reading.page.directives.may_index for reading in readings}
     gone = [url for url, reason in done.ends.items() if reason == "gone" and url in last]

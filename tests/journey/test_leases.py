@@ -1,4 +1,4 @@
-"""A crawler whose leases have gone to another contacts none of its hosts, and settles what it still holds."""
+"""A crawler that loses leases contacts none of those hosts, and settles the fetches whose leases it still holds."""
 
 import asyncio
 import json
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.site import PATIENCE_S, QUICK, Site, gossamer, page, started
-from tests.journey.crawling import Told, Watched, crawl
+from tests.journey.crawling import EventLog, Watched, crawl
 from tests.postgres_server import server
 
 from gossamer.frontier.api import LeaseLost
@@ -20,7 +20,7 @@ PAGES = dict.fromkeys(SEEDS, "<p>Words of a page.</p>")
 
 
 def take_over(frontier: Watched) -> bool:
-    """Another crawler has b.test from now on."""
+    """Another crawler holds b.test from now on."""
     frontier._leases.pop("b.test", None)
     return False
 
@@ -30,12 +30,12 @@ def test_no_request_is_sent_without_the_lease(tmp_path: Path, monkeypatch: pytes
         return visit.url.host.name != "b.test" or take_over(self)
 
     monkeypatch.setattr(Watched, "holds", holds)
-    told = Told()
-    done = asyncio.run(crawl(tmp_path, PAGES, SEEDS, told=told))
+    log = EventLog()
+    done = asyncio.run(crawl(tmp_path, PAGES, SEEDS, log=log))
     assert not any("b.test" in url for url in done.asked)
     assert {url for url in done.asked if url in SEEDS} == {SEEDS[0], SEEDS[2]}
     assert done.ends[SEEDS[0]] == done.ends[SEEDS[2]] == "fetched" and SEEDS[1] not in done.ends
-    assert [facts for facts in told.named("lease.lost") if "b.test" in str(facts["why"])]
+    assert [facts for facts in log.named("lease.lost") if "b.test" in str(facts["why"])]
 
 
 def test_the_rest_of_a_group_is_settled_when_one_lease_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,15 +48,15 @@ def test_the_rest_of_a_group_is_settled_when_one_lease_is_lost(tmp_path: Path, m
         await settle(self, done)
 
     monkeypatch.setattr(Watched, "settle", without_b)
-    told = Told()
-    done = asyncio.run(crawl(tmp_path, PAGES, SEEDS, told=told))
+    log = EventLog()
+    done = asyncio.run(crawl(tmp_path, PAGES, SEEDS, log=log))
     assert set(SEEDS) <= set(done.asked)
     assert done.ends[SEEDS[0]] == done.ends[SEEDS[2]] == "fetched" and SEEDS[1] not in done.ends
     assert {kept.url.text for kept in done.kept} >= {SEEDS[0], SEEDS[2]}
-    assert told.named("lease.lost")
+    assert log.named("lease.lost")
 
 
-def test_a_crawler_that_wakes_after_its_leases_ran_out_fetches_nothing_that_another_has_taken(tmp_path: Path) -> None:
+def test_a_crawler_that_resumes_after_its_leases_expired_fetches_nothing_that_another_has_taken(tmp_path: Path) -> None:
     """Two crawls share a database. The first is stopped by a signal with a fetch in flight, for longer than a lease."""
     paths = [f"/{number}" for number in range(4)]
     pages = {"/": page("Start", "Words.", *paths)} | {path: page(path, "Words.") for path in paths}
@@ -74,7 +74,7 @@ def test_a_crawler_that_wakes_after_its_leases_ran_out_fetches_nothing_that_anot
         out, err = first.communicate(timeout=PATIENCE_S)
         assert first.returncode == 0 and "Traceback" not in err, err
     assert sorted(set(site.pages_hit())) == ["/", *paths]
-    assert site.hits.count("/") == 2, "the fetch in flight is made again by the other crawler, once"
+    assert site.hits.count("/") == 2, "the fetch in flight is repeated once by the other crawler"
     assert all(site.hits.count(path) == 1 for path in paths)
     settled = [json.loads(line) for line in out.splitlines() if '"visit.settled"' in line]
     assert [one["url"] for one in settled if one["kind"] == "page"] == []
@@ -83,8 +83,8 @@ def test_a_crawler_that_wakes_after_its_leases_ran_out_fetches_nothing_that_anot
         assert status["pages"] == 5
 
 
-def wait_until(happens: Callable[[], bool]) -> None:
+def wait_until(is_so: Callable[[], bool]) -> None:
     give_up_s = time.monotonic() + PATIENCE_S
-    while not happens():
+    while not is_so():
         assert time.monotonic() < give_up_s
         time.sleep(0.02)

@@ -1,11 +1,11 @@
-"""Sitemaps and feeds over hours and days, on a clock that leaps."""
+"""Sitemaps and feeds over hours and days, on a clock that skips waits."""
 
 import asyncio
 import itertools
 from pathlib import Path
 
 from tests.cli.answers import article, feed, map_index, site_map
-from tests.journey.hurrying import Answer, Web, Whole, crawl, in_dict, moved
+from tests.journey.whole_crawl import Answer, Web, WholeCrawl, crawl, in_dict, moved
 
 from gossamer.config.settings import CrawlSettings, Settings
 from gossamer.values.link import How
@@ -19,7 +19,7 @@ HOUR = 3600.0
 
 
 def news(url: str, since_s: float) -> Answer:
-    """A feed with one item more every hour; it asks to be read every hour."""
+    """A feed with one more item every hour, and an hour as its ttl."""
     if url == HOME:
         return Answer(article("home", head=LINK))
     if url == FEED:
@@ -32,11 +32,11 @@ def xml(text: str) -> Answer:
     return Answer(text, kind="application/xml")
 
 
-def crawled(root: Path, web: Web, settings: Settings | None = None, until_s: float = 1e9, *look_up: str) -> Whole:
+def crawled(root: Path, web: Web, settings: Settings | None = None, until_s: float = 1e9, *look_up: str) -> WholeCrawl:
     return asyncio.run(crawl(root, web, [HOME], settings, until_s, look_up))
 
 
-def test_M_C8_a_followed_feed_is_read_again_when_it_asks_for_it_and_only_new_items_are_taken(tmp_path: Path) -> None:
+def test_M_C8_a_followed_feed_is_fetched_as_often_as_its_ttl_and_only_new_items_are_fetched(tmp_path: Path) -> None:
     found = crawled(tmp_path, news, FOLLOW, 3.5 * HOUR)
     at = [one.at_s for one in found.asked if one.url == FEED]
     assert len(at) == 5
@@ -46,13 +46,13 @@ def test_M_C8_a_followed_feed_is_read_again_when_it_asks_for_it_and_only_new_ite
     assert len(items) >= 5
 
 
-def test_M_C8_a_feed_is_read_once_when_nothing_else_is_said_and_the_crawl_ends(tmp_path: Path) -> None:
+def test_M_C8_a_feed_is_fetched_once_by_default_and_the_crawl_ends(tmp_path: Path) -> None:
     found = crawled(tmp_path, news, None, 1e9, FEED)
     assert found.times(FEED) == 1 and found.counts.queued == 0 and found.ended_s < 60
     assert found.known[FEED] is not None and found.known[FEED].due_at is None
 
 
-def test_a_feed_that_wants_to_be_read_every_second_is_read_every_quarter_of_an_hour(tmp_path: Path) -> None:
+def test_a_feed_with_a_ttl_of_0_is_fetched_every_quarter_of_an_hour(tmp_path: Path) -> None:
     def hasty(url: str, since_s: float) -> Answer:
         return Answer(feed(f"{HOST}/item-1", ttl=0), kind="text/xml") if url == FEED else news(url, since_s)
 
@@ -60,7 +60,7 @@ def test_a_feed_that_wants_to_be_read_every_second_is_read_every_quarter_of_an_h
     assert all(later - sooner >= 900 for sooner, later in itertools.pairwise(at)) and len(at) > 3
 
 
-def test_F_S6_a_feed_with_new_items_at_each_poll_brings_a_bounded_number_of_them(tmp_path: Path) -> None:
+def test_F_S6_a_feed_with_new_items_at_each_poll_adds_a_bounded_number_of_them(tmp_path: Path) -> None:
     def flood(url: str, since_s: float) -> Answer:
         if url == FEED:
             items = [f"{HOST}/item-{round(since_s)}-{number}" for number in range(2_000)]
@@ -71,7 +71,7 @@ def test_F_S6_a_feed_with_new_items_at_each_poll_brings_a_bounded_number_of_them
     assert len(found.asked) <= 203
 
 
-def test_F_S2_indexes_that_name_each_other_are_read_once_and_not_deeper_than_two(tmp_path: Path) -> None:
+def test_F_S2_indexes_that_list_each_other_are_fetched_once_and_not_deeper_than_two(tmp_path: Path) -> None:
     maps = [f"{HOST}/index-{number}.xml" for number in range(10)]
     pages = {
         f"{HOST}/robots.txt": Answer(f"Sitemap: {maps[0]}\n", kind="text/plain"),
@@ -87,7 +87,7 @@ def test_F_S2_indexes_that_name_each_other_are_read_once_and_not_deeper_than_two
     assert f"{HOST}/orphan" in found.pages()
 
 
-def test_a_sitemap_that_has_moved_is_read_where_it_is_now(tmp_path: Path) -> None:
+def test_a_sitemap_that_has_moved_is_read_at_its_new_url(tmp_path: Path) -> None:
     pages = {
         f"{HOST}/robots.txt": Answer(f"Sitemap: {HOST}/map.xml\n", kind="text/plain"),
         HOME: article("home"),

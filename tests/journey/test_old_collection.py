@@ -1,8 +1,8 @@
-"""A collection that an older version made opens with this one: asked through the commands alone, so that the test
-outlives every module.
+"""A collection of an older version opens with this one. Only commands are used, so that the test does not depend on any
+module.
 
 `fixtures/collection-2026-11.tar.xz` was crawled from eight pages on loopback: one page was fetched twice and its price
-had changed, one URL was forgotten, one asks not to be shown, robots.txt refuses one and one is gone.
+had changed, one URL was forgotten, one is noindex, robots.txt disallows one and one is gone.
 """
 
 import json
@@ -41,7 +41,7 @@ def test_words_and_facts_are_found(collection: Path) -> None:
     assert found.split() == ["name", "Ada", "Close"]
 
 
-def test_every_decision_is_still_known(collection: Path) -> None:
+def test_every_decision_is_kept(collection: Path) -> None:
     status = json.loads(gossamer("status", "--json", collection=collection))
     assert status["pages"] == 6 and status["outcomes"] == {"fetched": 6, "gone": 1, "robots": 1}
     assert "Disallow: /private/" in gossamer("why", SITE + "private/", collection=collection)
@@ -55,7 +55,7 @@ def test_both_versions_of_a_page_can_be_compared(collection: Path) -> None:
     assert '"12"' in changes and '"15"' in changes
 
 
-def test_it_is_whole_and_can_be_made_again(collection: Path) -> None:
+def test_it_verifies_and_can_be_rebuilt(collection: Path) -> None:
     gossamer("verify", collection=collection)
     before = sorted(gossamer("export", "nquads", collection=collection).splitlines())
     gossamer("rebuild", collection=collection)
@@ -63,7 +63,7 @@ def test_it_is_whole_and_can_be_made_again(collection: Path) -> None:
     gossamer("verify", collection=collection)
 
 
-def test_a_crawl_of_it_goes_on_and_has_nothing_left_to_fetch(collection: Path) -> None:
+def test_a_crawl_of_it_continues_and_has_nothing_left_to_fetch(collection: Path) -> None:
     lines = gossamer("crawl", "--json", collection=collection).splitlines()
     ended = json.loads(lines[-1])
     assert ended["event"] == "crawl.ended" and ended["fetched"] == 0 and ended["pages"] == 6

@@ -1,4 +1,4 @@
-"""A crawl that was paused, or waits for its views: it sleeps until somebody wakes it."""
+"""A crawl that is paused, or waits for its views, sleeps until it is woken."""
 
 import asyncio
 from pathlib import Path
@@ -28,7 +28,7 @@ def test_a_paused_crawl_with_nothing_left_waits_to_be_resumed(tmp_path: Path, mo
         return looks[-1]
 
     done = asyncio.run(crawl(tmp_path, {}, [], is_paused=is_paused))
-    assert done.asked == [] and looks.count(True) == 8 and looks[-1] is False, "it ended only when it might go on"
+    assert done.asked == [] and looks.count(True) == 8 and looks[-1] is False, "it ends only after it may continue"
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_a_crawl_is_held_while_it_is_paused_or_its_views_lag(is_paused: bool, la
     assert hold_of(is_paused, lag_s, Pace()) == hold
 
 
-def test_who_may_take_nothing_sleeps_whatever_is_due() -> None:
+def test_a_held_crawl_sleeps_even_if_fetches_are_due() -> None:
     for hold in (Hold.PAUSED, Hold.VIEWS):
         assert sleep_s(hold, 0.0) == sleep_s(hold, None) == HELD_S
     assert sleep_s(Hold.DISK, 0.0) == sleep_s(None, None) == sleep_s(None, 60.0) == WAIT_S
@@ -53,17 +53,17 @@ def test_who_may_take_nothing_sleeps_whatever_is_due() -> None:
 
 
 class Overdue:
-    """A frontier that always has something due, which nobody may take; it counts its questions."""
+    """A frontier that always has something due, which must not be taken; it counts the calls of next_at."""
 
     def __init__(self) -> None:
-        self.is_over, self.asked = False, 0
+        self.is_over, self.calls = False, 0
 
     async def next_at(self) -> Instant | None:
-        self.asked += 1
+        self.calls += 1
         return None if self.is_over else 0
 
     async def take(self, at_most: int) -> list[Visit]:
-        assert self.is_over, "nothing may be taken"
+        assert self.is_over, "nothing must be taken"
         return []
 
     async def counts(self) -> Counts:
@@ -71,8 +71,8 @@ class Overdue:
 
 
 @pytest.mark.parametrize("held_by", [Hold.PAUSED, Hold.VIEWS])
-def test_a_crawl_that_is_held_sleeps_and_goes_on_at_once_when_it_is_woken(held_by: Hold) -> None:
-    """Its turns are counted, on a clock that moves only when everybody sleeps."""
+def test_a_held_crawl_sleeps_and_continues_at_once_when_it_is_woken(held_by: Hold) -> None:
+    """The turns of its loop are counted, on a clock that advances only when all tasks sleep."""
     looks, frontier = 0, Overdue()
 
     def is_held() -> bool:
@@ -85,19 +85,19 @@ def test_a_crawl_that_is_held_sleeps_and_goes_on_at_once_when_it_is_woken(held_b
     rooms["lag_s"] = (lambda: 9.0 * is_held()) if held_by is Hold.VIEWS else lambda: 0.0
     rooms |= {"frontier": frontier, "has_room": lambda: True, "tell": silent, "agent": "x", "pace": Pace()}
 
-    async def story(loop: VirtualLoop) -> None:
+    async def run(loop: VirtualLoop) -> None:
         clock = VirtualClock(loop)
         held = Crawl(Rooms(clock=clock, measures=Measures(seeded(1), Retry(), RobotsKeeping()), **rooms))
         running = asyncio.ensure_future(held.run(asyncio.Event()))
         await asyncio.sleep(30.0)
-        assert looks <= 40 and frontier.asked <= 16, "not a turn for every 5 ms"
+        assert looks <= 40 and frontier.calls <= 16, "it does not loop every 5 ms"
         frontier.is_over = True
-        began_s = loop.time()
+        woken_at_s = loop.time()
         held.wake()
         await running
-        assert loop.time() - began_s < 0.1
+        assert loop.time() - woken_at_s < 0.1
 
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         loop = runner.get_loop()
         assert isinstance(loop, VirtualLoop)
-        runner.run(story(loop))
+        runner.run(run(loop))

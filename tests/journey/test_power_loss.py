@@ -1,6 +1,6 @@
-"""Power cuts at every sync of a crawl: nothing acknowledged is lost, and the collection mends itself (FAULTS P3, X16).
+"""Power cuts at every sync of a crawl: no acknowledged page is lost, and the collection repairs itself (P3, X16).
 
-POWERLOSS_STEP=1 (`make powerloss`) looks at every sync; the suite at a sample of them.
+POWERLOSS_STEP=1 (`make powerloss`) checks every sync; the suite checks a sample of them.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.journey.crawling import Told, crawl, page
+from tests.journey.crawling import EventLog, crawl, page
 
 from gossamer.archive.catalogue import ArchivePlaces, Catalogue, acknowledged, adopt
 from gossamer.archive.compaction import Compaction, tidy
@@ -34,11 +34,11 @@ HOME = "http://a.test/"
 
 @dataclass
 class Cut:
-    """A moment at which the power may fail: the database as committed, the files as possible, and what was promised."""
+    """A moment at which the power may fail: committed database, possible states of the files, acknowledged pages."""
 
     state: Path
     files: dict[str, dict[Path, bytes | None]]
-    promised: set[str]
+    acknowledged_urls: set[str]
 
 
 @dataclass
@@ -46,15 +46,15 @@ class Cutter:
     root: Path
     aside: Path
     cuts: list[Cut] = field(default_factory=list)
-    promised: set[str] = field(default_factory=set)
+    acknowledged_urls: set[str] = field(default_factory=set)
     seen: int = 0
 
     def __post_init__(self) -> None:
         self.disk = PowerCuts(self.root, self.cut)
 
-    def heard(self, event: str, /, **facts: object) -> None:
+    def record(self, event: str, /, **facts: object) -> None:
         if event == "visit.settled" and facts["is_page"]:
-            self.promised.add(str(facts["url"]))
+            self.acknowledged_urls.add(str(facts["url"]))
         if event == "group.settled":
             self.cut()
 
@@ -63,21 +63,21 @@ class Cutter:
         if self.seen % STEP:
             return
         copy = self.aside / f"{len(self.cuts)}.db"
-        promised = set(self.promised)
+        acknowledged_urls = set(self.acknowledged_urls)
         states = {kind: self.disk.state(kind) for kind in PowerCuts.KINDS}
         if (self.root / "state.db").exists():
             uri = f"{(self.root / 'state.db').as_uri()}?mode=ro"
             with closing(sqlite3.connect(uri, uri=True)) as live, closing(sqlite3.connect(copy)) as copied:
-                live.backup(copied)  # what was committed: that was on disk when the commit returned
-        self.cuts.append(Cut(copy, states, promised))
+                live.backup(copied)  # committed data: it was on disk when the commit returned
+        self.cuts.append(Cut(copy, states, acknowledged_urls))
 
 
-class Noting(Told):
+class CutterLog(EventLog):
     cutter: Cutter
 
     def __call__(self, event: str, /, **facts: object) -> None:
         super().__call__(event, **facts)
-        self.cutter.heard(event, **facts)
+        self.cutter.record(event, **facts)
 
 
 def restore(cut: Cut, kind: str, root: Path) -> None:
@@ -90,8 +90,8 @@ def restore(cut: Cut, kind: str, root: Path) -> None:
         (root / "state.db").write_bytes(cut.state.read_bytes())
 
 
-async def mended(root: Path) -> tuple[str, ...]:
-    """Opened as a crawl opens it, and closed. What was found damaged."""
+async def repaired(root: Path) -> tuple[str, ...]:
+    """Open the collection as a crawl does, and close it; return the damaged volumes."""
     files = DiskFiles()
     async with Database(root / "state.db", SystemClock(), silent) as database:
         await tidy(database, files, root / "archive", silent)
@@ -109,7 +109,7 @@ def check(cut: Cut, kind: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         restore(cut, kind, root)
-        assert asyncio.run(mended(root)) == (), kind
+        assert asyncio.run(repaired(root)) == (), kind
         files = DiskFiles()
         with Catalogue(Directory(root), files) as catalogue:
             kept = list(catalogue.in_order())
@@ -117,11 +117,11 @@ def check(cut: Cut, kind: str) -> None:
             capture = read_capture(files, root / "archive", one.place)
             assert capture is not None and capture.url == one.url, (kind, one)
             assert hashlib.sha256(capture.body).digest() == one.digest, (kind, one)
-        assert cut.promised <= {one.url.text for one in kept if one.is_page}, kind
+        assert cut.acknowledged_urls <= {one.url.text for one in kept if one.is_page}, kind
         followed = Follower(files, root / "spool", ArchivePlaces(files, root / "archive")).follow(
             SpoolPosition(), 10_000
         )
-        assert {frame.place for frame in followed} >= {one.place for one in kept}, "each reaches the views"
+        assert {frame.place for frame in followed} >= {one.place for one in kept}, "every capture reaches the views"
 
 
 def web() -> dict[str, str]:
@@ -134,32 +134,32 @@ def test_F_X16_F_P3_a_power_cut_at_any_sync_of_a_crawl_loses_nothing_acknowledge
     for folder in (root, aside):
         folder.mkdir()
     cutter = Cutter(root, aside)
-    told = Noting()
-    told.cutter = cutter
+    log = CutterLog()
+    log.cutter = cutter
     files = DiskFiles(cutter.disk)
-    asyncio.run(crawl(root, web(), [HOME], files, told=told, pace=Pace(group=16)))
-    assert len(cutter.promised) == PAGES and len(cutter.cuts) >= PAGES // 16 // STEP
+    asyncio.run(crawl(root, web(), [HOME], files, log=log, pace=Pace(group=16)))
+    assert len(cutter.acknowledged_urls) == PAGES and len(cutter.cuts) >= PAGES // 16 // STEP
     for cut in cutter.cuts:
         for kind in PowerCuts.KINDS:
             check(cut, kind)
     print(f"{len(cutter.cuts)} of {cutter.seen} power cuts, {len(PowerCuts.KINDS)} states each: nothing lost")
 
-    before, promised, cutter.cuts = cutter.seen, set(cutter.promised), []
+    before, acknowledged_urls, cutter.cuts = cutter.seen, set(cutter.acknowledged_urls), []
     asyncio.run(compacted(root, files))
     for cut in cutter.cuts:
         for kind in PowerCuts.KINDS:
             check(cut, kind)
-    assert promised == cutter.promised and cutter.seen > before
+    assert acknowledged_urls == cutter.acknowledged_urls and cutter.seen > before
 
 
 async def compacted(root: Path, files: DiskFiles) -> None:
-    """Every volume rewritten without its robots.txt: files that are placed by a rename."""
+    """Rewrite every volume without its robots.txt: the new files are put in place by a rename."""
     async with Database(root / "state.db", SystemClock(), silent) as database:
         with Catalogue(Directory(root), files) as catalogue:
-            going: dict[str, dict[int, int]] = {}
+            removed: dict[str, dict[int, int]] = {}
             for one in catalogue.in_order():
-                gone = going.setdefault(one.place.volume, {})
+                gone = removed.setdefault(one.place.volume, {})
                 if not one.is_page:
                     gone[one.place.offset] = one.place.length
         work = Compaction(database, files, root / "archive", root / "spool", SystemClock(), silent)
-        await work.rewrite({name: gone for name, gone in going.items() if gone})
+        await work.rewrite({name: gone for name, gone in removed.items() if gone})

@@ -1,4 +1,4 @@
-"""What becomes of known pages when their site, or this machine's clock, is changed."""
+"""Revisits of known pages when robots.txt, or this machine's clock, is changed."""
 
 import asyncio
 from pathlib import Path
@@ -19,7 +19,7 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gossamer.crawler.pace.WAIT_S", 0.003)
 
 
-def test_a_page_that_robots_txt_forbids_later_is_left_alone_until_it_may_be_visited_again(tmp_path: Path) -> None:
+def test_a_page_that_robots_txt_disallows_later_is_not_fetched_until_it_is_allowed_again(tmp_path: Path) -> None:
     def robots(day: int) -> str:
         return "User-agent: *\nDisallow: /x\n" if 10 <= day < 40 else "User-agent: *\nDisallow:\n"
 
@@ -32,15 +32,15 @@ def test_a_page_that_robots_txt_forbids_later_is_left_alone_until_it_may_be_visi
     done = asyncio.run(crawl_for(tmp_path, web, 90))
     days = web.days[HOME + "x"]
     assert len([day for day in days if day < 10]) > 2
-    assert not [day for day in days if 12 <= day < 40], "a robots.txt is believed for a day"
-    assert [day for day in days if day >= 40], "it is asked about now and then, and comes back when it may"
-    assert [day for day in web.days[HOME] if 12 <= day < 40], "the others go on"
-    assert all(one.page.directives.may_index for one in spooled(tmp_path)), "nobody asked for it to be taken out"
+    assert not [day for day in days if 12 <= day < 40], "a robots.txt is used for a day"
+    assert [day for day in days if day >= 40], "it is fetched again when it is allowed"
+    assert [day for day in web.days[HOME] if 12 <= day < 40], "other pages are fetched meanwhile"
+    assert all(one.page.directives.may_index for one in spooled(tmp_path)), "it is not removed from the views"
     assert done.ends[HOME + "x"] in ("fetched", "unchanged")
 
 
 @pytest.mark.parametrize("by_days", [-30, -1, 1, 30])
-def test_F_P10_a_clock_that_is_set_between_two_crawls_brings_no_storm_and_no_standstill(
+def test_F_P10_a_clock_that_is_set_between_two_crawls_causes_neither_a_burst_nor_a_standstill(
     tmp_path: Path, by_days: int
 ) -> None:
     clock = SteppedClock()

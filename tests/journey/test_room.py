@@ -1,4 +1,4 @@
-"""How many visits may be under way."""
+"""How many fetches may be in progress."""
 
 import asyncio
 from pathlib import Path
@@ -18,24 +18,24 @@ from gossamer.values.url import Url
     ("flying", "slow", "room"),
     [(0, 0, 8), (5, 0, 3), (8, 0, 0), (8, 3, 3), (8, 8, 8), (16, 16, 8), (31, 31, 1), (32, 32, 0), (40, 40, 0)],
 )
-def test_F_X8_slow_visits_leave_their_places_to_others_within_bounds(flying: int, slow: int, room: int) -> None:
+def test_F_X8_slow_fetches_leave_their_places_to_others_within_bounds(flying: int, slow: int, room: int) -> None:
     assert room_for(Pace(at_once=8), flying, 0, slow) == room
 
 
-def test_the_limit_on_pages_holds_whoever_waits() -> None:
+def test_the_limit_on_pages_includes_fetches_in_progress() -> None:
     assert room_for(Pace(at_once=8, max_pages=10), 3, 6, 8) == 1
     assert room_for(Pace(at_once=8, max_pages=10), 4, 6, 8) == 0
 
 
-class Hurried(SystemClock):
-    """A visit is slow after a tenth of the time."""
+class FastClock(SystemClock):
+    """A fetch counts as slow after a tenth of the time."""
 
     def elapsed_s(self) -> float:
         return 10 * super().elapsed_s()
 
 
 class SilentWeb(TinyWeb):
-    """Silent hosts answer when everybody else has been visited, and not before."""
+    """Silent hosts answer only after all other pages have been fetched."""
 
     until = asyncio.Event()
 
@@ -53,12 +53,12 @@ def test_F_X8_silent_hosts_do_not_keep_the_places_of_others(tmp_path: Path) -> N
     good = {"http://good.test/": page("/next"), "http://good.test/next": page("/last"), "http://good.test/last": page()}
     pages = {url: page() for url in silent} | good
 
-    async def story() -> None:
-        clock = Hurried()
+    async def run() -> None:
+        clock = FastClock()
         web = SilentWeb(pages, clock)
         web.until = asyncio.Event()
         seeds = [*silent, "http://good.test/"]
         done = await crawl(tmp_path, pages, seeds, clock=clock, pace=Pace(at_once=2), web=web)
         assert {done.ends[url] for url in pages} == {"fetched"}
 
-    asyncio.run(story())
+    asyncio.run(run())

@@ -1,4 +1,4 @@
-"""Trouble on our own side: disks, readers, and stopping in the middle of it."""
+"""Failures of this machine: full disks, lost readers, and stopping meanwhile."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.journey import crawling
-from tests.journey.crawling import Told, crawl, page
+from tests.journey.crawling import EventLog, crawl, page
 
 from gossamer.base.errors import DiskFull
 from gossamer.base.files import DiskFiles
@@ -35,29 +35,31 @@ def test_F_P5_a_disk_that_is_full_when_leases_are_written_pauses_the_crawl(
     monkeypatch.setattr(SqliteFrontier, "take", full_at_times)
     done = asyncio.run(crawl(tmp_path, PAGES, [HOME]))
     assert set(done.ends.values()) == {"fetched"} and len(done.ends) == 3
-    assert len(done.told.named("disk.low")) == 1, "told when it happens, not each time it is looked at"
+    assert len(done.log.named("disk.low")) == 1, "reported once, not at each check"
 
 
-def test_F_P2_a_stop_does_not_wait_for_ever_for_a_full_disk(tmp_path: Path) -> None:
-    files, stop, told = FaultyFiles(DiskFiles(), fail_at=3, on=("append",), is_lasting=True), asyncio.Event(), Told()
+def test_F_P2_a_stop_does_not_wait_forever_for_a_full_disk(tmp_path: Path) -> None:
+    files, stop, log = (
+        FaultyFiles(DiskFiles(), fail_at=3, on=("append",), is_lasting=True),
+        asyncio.Event(),
+        EventLog(),
+    )
 
     async def stopped_when_full() -> None:
-        async with asyncio.TaskGroup() as both:
-            both.create_task(crawl(tmp_path, PAGES, [HOME], files=files, stop=stop, told=told, pace=Pace(drain_s=0.2)))
-            while not told.named("disk.full"):
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(crawl(tmp_path, PAGES, [HOME], files=files, stop=stop, log=log, pace=Pace(drain_s=0.2)))
+            while not log.named("disk.full"):
                 await asyncio.sleep(0.01)
             stop.set()
 
     asyncio.run(asyncio.wait_for(stopped_when_full(), 300))
-    acknowledged = {str(facts["url"]) for facts in told.named("visit.settled")}
+    acknowledged = {str(facts["url"]) for facts in log.named("visit.settled")}
     files.heal()
     again = asyncio.run(crawl(tmp_path, PAGES, [HOME]))
-    assert len(again.ends) == 3 and not acknowledged & set(again.asked), (
-        "and what was not acknowledged is fetched again"
-    )
+    assert len(again.ends) == 3 and not acknowledged & set(again.asked), "what was not acknowledged is fetched again"
 
 
-def test_what_was_fetched_is_kept_when_no_reader_can_be_started(
+def test_a_fetched_page_is_archived_when_no_reader_can_be_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class NoProcesses(SystemProcesses):
@@ -70,7 +72,7 @@ def test_what_was_fetched_is_kept_when_no_reader_can_be_started(
     assert HOME in {kept.url.text for kept in done.kept}
 
 
-def test_a_page_that_is_read_at_the_second_try_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_that_is_read_at_the_second_try_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[Child] = []
 
     class KillsTheFirst(SystemProcesses):
@@ -81,12 +83,12 @@ def test_a_page_that_is_read_at_the_second_try_was_read(tmp_path: Path, monkeypa
 
     monkeypatch.setattr(crawling, "SystemProcesses", KillsTheFirst)
     slow = page(body="<table>" * 3_000)
-    told = Told()
+    log = EventLog()
 
     async def killed_once() -> crawling.Crawled:
-        async with asyncio.TaskGroup() as both:
-            both.create_task(_kill_when(lambda: bool(told.named("worker.started")), started))
-            done = both.create_task(crawl(tmp_path, {HOME: slow}, [HOME], told=told))
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(_kill_when(lambda: bool(log.named("worker.started")), started))
+            done = tasks.create_task(crawl(tmp_path, {HOME: slow}, [HOME], log=log))
         return done.result()
 
     done = asyncio.run(killed_once())
@@ -99,6 +101,6 @@ async def _kill_when(is_time: Callable[[], bool], children: list[Child]) -> None
     children[0].kill()
 
 
-def test_a_page_is_tried_as_asked_twice_and_then_kept_unread() -> None:
+def test_a_page_is_tried_twice_and_then_stored_unread() -> None:
     assert tasks_for("read") == ("read", "read", "store")
     assert tasks_for("store") == ("store", "store")

@@ -1,5 +1,5 @@
-"""How often pages come again: by their importance, by where they lead to, by what others say; at which hour; and within
-the days of the budget, over a restart too. Visits of many days, without a web."""
+"""How often pages are revisited: by importance, by the new pages they lead to, by sitemaps and feeds; at which hour;
+and within the daily budget, over a restart too. Many days of fetches, without a web."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from gossamer.values.visit import Visit, VisitKind
 
 START = 1_700_000_000 * SECOND
 Text = Callable[[int], str]
-"""What a page says on each day."""
+"""The text of a page on each day."""
 
 
 def revisits(policy: str = "age", allowance: VisitBudget | None = None, **more: Any) -> Revisits:
@@ -41,7 +41,7 @@ def end(visit: Visit, at: Instant, text: str = "words", **more: Any) -> FetchEnd
 
 
 class Site:
-    """Pages that are visited when they are due, by one who comes back to them."""
+    """Pages that are fetched whenever they are due."""
 
     def __init__(self, again: Revisits, pages: dict[str, dict[str, Any]]) -> None:
         self.again, self.pages = again, pages
@@ -49,18 +49,18 @@ class Site:
         self.due: dict[str, Instant] = {url: START + place * SECOND for place, url in enumerate(pages)}
         self.visits: dict[str, list[Instant]] = {url: [] for url in pages}
 
-    def pass_days(self, days: float, says: Callable[[str, int], str] = lambda _url, _day: "words", **more: Any) -> None:
+    def pass_days(self, days: float, text: Callable[[str, int], str] = lambda _url, _day: "words", **more: Any) -> None:
         until = START + round(days * DAY)
         while (url := min(self.due, key=self.due.__getitem__)) and (at := self.due[url]) < until:
             visit = made(url, at, self.pasts[url], **self.pages[url])
-            plan = self.again.plan(end(visit, at, says(url, (at - START) // DAY), **more))
+            plan = self.again.plan(end(visit, at, text(url, (at - START) // DAY), **more))
             assert plan.past is not None and plan.due_at is not None and plan.due_at > at
             self.pasts[url], self.due[url] = plan.past, plan.due_at
             self.visits[url].append(at)
 
 
 def changing_now_and_then(url: str, day: int) -> str:
-    return f"as it is since day {day // 9}"
+    return f"changed on day {day // 9}"
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def changing_now_and_then(url: str, day: int) -> str:
     ],
     ids=["nearer to its seed", "linked from other sites", "by its sitemap's priority"],
 )
-def test_M_E7_of_pages_alike_the_more_important_ones_are_visited_more(
+def test_M_E7_the_more_important_of_similar_pages_are_fetched_more_often(
     more: dict[str, int], less: dict[str, int]
 ) -> None:
     pages = {f"http://one.test/more/{number}": {"depth": 3, **more} for number in range(20)}
@@ -85,7 +85,7 @@ def test_M_E7_of_pages_alike_the_more_important_ones_are_visited_more(
     assert visits[True] > 1.1 * visits[False] > 0
 
 
-def test_M_E7_the_user_s_rules_bring_a_site_back_more_often() -> None:
+def test_M_E7_a_site_that_the_user_s_rules_favour_is_fetched_more_often() -> None:
     pages = {f"http://{name}.test/{number}": {} for name in ("news", "else") for number in range(20)}
     site = Site(revisits(nudge=lambda visit: -8 if visit.url.host.name == "news.test" else 0), pages)
     site.pass_days(120, changing_now_and_then)
@@ -93,7 +93,7 @@ def test_M_E7_the_user_s_rules_bring_a_site_back_more_often() -> None:
     assert news > 1.4 * others > 0
 
 
-def test_M_C8_published_items_of_a_feed_are_rarely_visited_again() -> None:
+def test_M_C8_published_items_of_a_feed_are_rarely_fetched_again() -> None:
     pages = {f"http://one.test/item/{number}": {"how": How.FEED, "depth": 1} for number in range(10)}
     pages |= {f"http://one.test/page/{number}": {"how": How.LINK, "depth": 1} for number in range(10)}
     site = Site(revisits(), pages)
@@ -104,7 +104,7 @@ def test_M_C8_published_items_of_a_feed_are_rarely_visited_again() -> None:
 
 
 @pytest.mark.parametrize("policy", sorted(POLICIES))
-def test_M_B1_the_hour_at_which_a_page_is_visited_changes_from_day_to_day(policy: str) -> None:
+def test_M_B1_the_hour_at_which_a_page_is_fetched_varies_from_day_to_day(policy: str) -> None:
     url = "http://one.test/"
     site = Site(revisits(policy), {url: {}})
     site.pass_days(400, lambda _url, day: f"day {day}")
@@ -112,7 +112,7 @@ def test_M_B1_the_hour_at_which_a_page_is_visited_changes_from_day_to_day(policy
     assert len(hours) == 10 and len(set(hours)) >= 4
 
 
-def test_pages_that_lead_to_new_pages_are_visited_more() -> None:
+def test_pages_that_lead_to_new_pages_are_fetched_more_often() -> None:
     pages = {f"http://one.test/hub/{number}": {} for number in range(10)}
     pages |= {f"http://one.test/page/{number}": {} for number in range(10)}
     site = Site(revisits(), pages)
@@ -121,7 +121,7 @@ def test_pages_that_lead_to_new_pages_are_visited_more() -> None:
     for day in range(20, 140):
         site.pass_days(day, changing_now_and_then)
         for url, past in site.pasts.items():
-            if "/hub/" in url and past is not None:  # as the frontier notes it when it settles the visit
+            if "/hub/" in url and past is not None:  # as the frontier does when it settles the fetch
                 site.pasts[url] = msgspec.structs.replace(past, leads=500)
     hubs, others = (sum(len(found) for url, found in site.visits.items() if name in url) for name in ("hub", "page"))
     assert hubs > 1.2 * others > 0
@@ -132,7 +132,7 @@ def test_new_links_are_a_change_for_the_schedule_of_a_page_that_leads_to_new_pag
     first = again.plan(end(made(url, at), at, links=("http://one.test/a", "http://ads.test/1"))).past
     assert first is not None
 
-    def looked(past: Past, *links: str) -> bool:
+    def is_change(past: Past, *links: str) -> bool:
         later = end(made(url, at + DAY, past), at + DAY, links=links)
         assert again.indexed(later) is not None and not again.indexed(later).is_shown  # type: ignore[union-attr]
         found = again.plan(later).past
@@ -140,12 +140,12 @@ def test_new_links_are_a_change_for_the_schedule_of_a_page_that_leads_to_new_pag
         return bool(found.known.recent & 1)
 
     hub = first.led(1)
-    assert looked(hub, "http://one.test/a", "http://one.test/b")
-    assert not looked(hub, "http://one.test/a", "http://ads.test/2"), "advertisements lead nowhere"
-    assert not looked(first, "http://one.test/a", "http://one.test/b"), "it never led anywhere"
+    assert is_change(hub, "http://one.test/a", "http://one.test/b")
+    assert not is_change(hub, "http://one.test/a", "http://ads.test/2"), "links of advertisements do not count"
+    assert not is_change(first, "http://one.test/a", "http://one.test/b"), "it has not led to new pages"
 
 
-def test_what_a_page_led_to_fades() -> None:
+def test_the_count_of_new_pages_that_a_page_led_to_decays() -> None:
     again, url, at = revisits(), "http://one.test/", START
     past = again.plan(end(made(url, at), at)).past
     assert past is not None
@@ -159,20 +159,20 @@ def test_what_a_page_led_to_fades() -> None:
     assert Past(1, 2).led(10**9).leads == 1_000
 
 
-def test_M_C5_what_a_sitemap_says_is_evidence_until_visits_say_otherwise() -> None:
-    said = {
+def test_M_C5_the_claims_of_a_sitemap_are_evidence_for_the_first_revisit() -> None:
+    claims = {
         "often": ListClaim(START - DAY // 4, 86_400.0),
-        "seldom": ListClaim(START - 900 * DAY, 31_536_000.0),
-        "unsaid": None,
+        "rarely": ListClaim(START - 900 * DAY, 31_536_000.0),
+        "unknown": None,
     }
     found = {}
-    for name, word in said.items():
+    for name, claim in claims.items():
         again = Revisits(lambda per_page: policy_named("age", per_page), _Same())
         url = f"http://one.test/{name}"
-        plan = again.plan(end(made(url, START, claim=word, how=How.SITEMAP), START))
+        plan = again.plan(end(made(url, START, claim=claim, how=How.SITEMAP), START))
         assert plan.due_at is not None
         found[name] = plan.due_at - START
-    assert found["often"] < found["unsaid"] < found["seldom"]
+    assert found["often"] < found["unknown"] < found["rarely"]
 
 
 class _Same:
@@ -181,8 +181,8 @@ class _Same:
 
 
 @pytest.mark.parametrize("source", ["sitemap", "page", "server"])
-def test_a_date_that_can_be_true_tells_when_a_page_changed(source: str) -> None:
-    """Of a change whose moment is known more is learnt: it is counted apart."""
+def test_a_plausible_date_is_when_a_page_changed(source: str) -> None:
+    """A change at a known time is more informative: it is counted separately."""
     again, url = revisits(), "http://one.test/"
     past = again.plan(end(made(url, START), START, "one")).past
     assert past is not None
@@ -193,19 +193,19 @@ def test_a_date_that_can_be_true_tells_when_a_page_changed(source: str) -> None:
     done = msgspec.structs.replace(done, outcome=Fetched(Capture(visit.url, now, 200, "OK", sent, b"")))
     found = again.plan(done).past
     assert found is not None and found.known.dated == 1.0 and found.known.changes == 0.0
-    assert round(found.known.quiet_days, 3) == 4.0, "since then it has not changed"
+    assert round(found.known.quiet_days, 3) == 4.0, "unchanged since then"
 
 
-def test_only_what_a_list_says_anew_is_news() -> None:
+def test_only_new_entries_of_a_list_are_news() -> None:
     url = "http://one.test/sitemap.xml"
     entries = [Listed(Url(f"http://one.test/{days}"), changed_at=START - days * DAY) for days in (0, 5, 50)]
-    listing = Listing("sitemap", (*entries, Listed(Url("http://one.test/unsaid"))))
+    listing = Listing("sitemap", (*entries, Listed(Url("http://one.test/undated"))))
     assert news_in(made(url, START), listing) == entries
     before = Past(START - 6 * DAY, START)
     assert news_in(made(url, START, before), listing) == entries[:2]
 
 
-def test_a_list_has_changed_when_its_bytes_have() -> None:
+def test_a_list_has_changed_when_its_bytes_have_changed() -> None:
     again, url = revisits(), "http://one.test/sitemap.xml.gz"
 
     def read(at: Instant, body: bytes, past: Past | None) -> Past:
@@ -225,7 +225,7 @@ def test_a_list_has_changed_when_its_bytes_have() -> None:
 @pytest.mark.parametrize(
     ("wanted", "is_change"), [(Change.BYTES, True), (Change.FACTS, False), (Change.TEXT | Change.FACTS, False)]
 )
-def test_what_counts_as_a_change_is_the_user_s_to_say(wanted: Change, is_change: bool) -> None:
+def test_the_user_decides_what_counts_as_a_change(wanted: Change, is_change: bool) -> None:
     again, url = revisits(wanted=wanted), "http://one.test/"
     past = again.plan(end(made(url, START), START)).past
     done = end(made(url, START + DAY, past), START + DAY)
@@ -237,7 +237,7 @@ def test_what_counts_as_a_change_is_the_user_s_to_say(wanted: Change, is_change:
     assert (shown.is_shown, bool(found.known.recent & 1), bool(found.changed_at)) == (is_change,) * 3
 
 
-def test_the_days_of_the_budget_are_kept_over_a_restart() -> None:
+def test_the_daily_budget_is_kept_over_a_restart() -> None:
     allowance, pages = VisitBudget(in_all=3.0), {f"http://one.test/{number}": {} for number in range(30)}
     site = Site(revisits(allowance=allowance), pages)
     site.pass_days(0.01)

@@ -1,4 +1,4 @@
-"""H6 and H7: bodies that swell when they are decoded, and codings that are not what they say."""
+"""H6 and H7: bodies that expand when they are decoded, and content codings with a wrong label."""
 
 import asyncio
 import functools
@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import brotli
 from backports import zstd
-from tests.hostile.behaviour import MIB, Act, Asked, Behaviour, Write, add, sends, whole
+from tests.hostile.behaviour import MIB, Act, Behaviour, Request, Write, add, sends, whole
 
 # H6: bombs
 
@@ -48,13 +48,13 @@ BOMBS: dict[str, tuple[bytes, Callable[[], bytes]]] = {
 
 @functools.cache
 def bomb(name: str) -> bytes:
-    """The answer, made once: it takes a while, and not on the loop that is being watched."""
+    """The response, made once: it takes a while, so it is not made on the event loop that is measured."""
     coding, make = BOMBS[name]
     return whole(make(), b"Content-Encoding: %s\r\n" % coding)
 
 
 def _bomb(name: str) -> Act:
-    async def explode(write: Write, asked: Asked) -> None:
+    async def explode(write: Write, request: Request) -> None:
         write.write(await asyncio.to_thread(bomb, name))
         await write.drain()
 
@@ -65,7 +65,7 @@ def _bomb(name: str) -> Act:
 for _name in BOMBS:
     add(Behaviour(_name, _bomb(_name)))
 
-# H7: codings that are not what they say
+# H7: content codings with a wrong label
 
 PAGE = b"<html><body>" + b"hello world " * 100
 sends(
@@ -73,17 +73,17 @@ sends(
     whole(PAGE, b"Content-Encoding: gzip, gzip, gzip, gzip, gzip, gzip\r\n"),
     says="six layers announced",
 )
-sends("H7-unknown", whole(PAGE, b"Content-Encoding: x-made-up\r\n"), says="a coding nobody knows")
+sends("H7-unknown", whole(PAGE, b"Content-Encoding: x-made-up\r\n"), says="an unknown coding")
 sends("H7-false-label", whole(PAGE, b"Content-Encoding: gzip\r\n"), says="plain text labelled gzip")
 sends(
     "H7-corrupt",
     whole(gzip.compress(PAGE)[:20] + b"\xff" * 20 + gzip.compress(PAGE)[40:], b"Content-Encoding: gzip\r\n"),
-    says="gzip with a hole",
+    says="gzip with wrong bytes in the middle",
 )
 sends("H7-cut", whole(gzip.compress(PAGE)[:-12], b"Content-Encoding: gzip\r\n"), says="gzip without its end")
-sends("H7-trailing", whole(gzip.compress(PAGE) + b"junk!", b"Content-Encoding: gzip\r\n"), says="gzip and more")
+sends("H7-trailing", whole(gzip.compress(PAGE) + b"junk!", b"Content-Encoding: gzip\r\n"), says="gzip and more bytes")
 sends(
     "H7-two-layers",
     whole(gzip.compress(gzip.compress(PAGE)), b"Content-Encoding: gzip, gzip\r\n"),
-    says="two layers, which we take",
+    says="two layers, which the crawler accepts",
 )

@@ -1,8 +1,8 @@
-"""G1 to G9 and X4: structured data that reaches out, goes round, or never ends."""
+"""G1 to G9 and X4: structured data with remote references, cycles, or endless content."""
 
 from collections.abc import Callable
 
-from tests.hostile.behaviour import Asked, Write, behaviour, makes, page, sends, whole
+from tests.hostile.behaviour import Request, Write, behaviour, makes, page, sends, whole
 from tests.hostile.masses import MASSES, many
 
 LD = b'<script type="application/ld+json">'
@@ -23,7 +23,7 @@ for _label, _context in (
 sends(
     "G1-vocabulary",
     whole(HEAD + b'<p vocab="http://169.254.169.254/" profile="http://10.0.0.1/" typeof=T property=p>x'),
-    says="an RDFa vocabulary at a private address",
+    says="an RDFa vocabulary at a private IP address",
 )
 sends(
     "G1-import",
@@ -84,7 +84,7 @@ sends(
         HEAD
         + b'<div prefix="a: b: b: a: _: http://x/ xsd: http://evil/" typeof="a:T"><p property="_:p b:q xsd:s">x</p>'
     ),
-    says="prefixes in a circle, _: and xsd: redefined",
+    says="a cycle of prefixes, _: and xsd: redefined",
 )
 sends("G6-blank-label", whole(HEAD + b'<p about="_:a" property="http://p/">x</p>'), says="the blank node _:a")
 sends(
@@ -96,14 +96,14 @@ sends(
         + b'"owl:sameAs":[{"@id":"http://evil/"}],"http://schema.org/name":"stolen"}'
         + END
     ),
-    says="facts about somebody else's pages",
+    says="facts about another site's pages",
 )
 
 
 @behaviour("G9-changing-facts")
-async def changing_facts(write: Write, asked: Asked) -> None:
-    """Other facts at each visit."""
-    write.write(page("Facts", body=f'<i vocab="http://schema.org/" typeof=Thing property=name>{asked.times}</i>'))
+async def changing_facts(write: Write, request: Request) -> None:
+    """Different facts at each fetch."""
+    write.write(page("Facts", body=f'<i vocab="http://schema.org/" typeof=Thing property=name>{request.times}</i>'))
 
 
 CHOSEN = {
@@ -114,7 +114,7 @@ CHOSEN = {
     "opengraph": ("images", "deep_names"),
     "dublin-core": ("schemas",),
 }
-"""Of the masses, those that cost most or did once."""
+"""Of the masses, those that are or were the most expensive."""
 for _syntax, _names in CHOSEN.items():
     for _name in _names:
         makes(

@@ -1,14 +1,14 @@
-"""H8 to H10, H12: header fields, interim answers, status lines and cookies."""
+"""H8 to H10, H12: header fields, interim responses, status lines and cookies."""
 
 import asyncio
 
-from tests.hostile.behaviour import MIB, OK, Asked, Write, behaviour, page, sends, whole
+from tests.hostile.behaviour import MIB, OK, Request, Write, behaviour, page, sends, whole
 
 # H8: header fields
 
 
 @behaviour("H8-many-fields")
-async def many_fields(write: Write, asked: Asked) -> None:
+async def many_fields(write: Write, request: Request) -> None:
     """Ten thousand header fields."""
     write.write(OK)
     for number in range(10_000):
@@ -18,7 +18,7 @@ async def many_fields(write: Write, asked: Asked) -> None:
 
 
 @behaviour("H8-huge-field")
-async def huge_field(write: Write, asked: Asked) -> None:
+async def huge_field(write: Write, request: Request) -> None:
     """One field of ten megabytes."""
     write.write(OK + b"X-Long: ")
     for _ in range(160):
@@ -28,8 +28,8 @@ async def huge_field(write: Write, asked: Asked) -> None:
 
 
 @behaviour("H8-endless-fields")
-async def endless_fields(write: Write, asked: Asked) -> None:
-    """Header fields without end, none of them long."""
+async def endless_fields(write: Write, request: Request) -> None:
+    """Endless header fields, none of them long."""
     write.write(OK)
     while True:
         write.write(b"X-Field: " + b"y" * 8000 + b"\r\n")
@@ -41,12 +41,12 @@ sends("H8-nul", whole(b"ok", b"X-Nul: a\0b\r\n"), says="a NUL in a field")
 sends("H8-cr", whole(b"ok", b"X-Cr: a\rb\r\n"), says="a bare CR in a field")
 sends("H8-two-types", OK + b"Content-Type: image/png\r\nContent-Length: 2\r\n\r\nok", says="two media types")
 
-# H9, H10: odd answers
+# H9, H10: odd responses
 
 
 @behaviour("H9-interim")
-async def interim(write: Write, asked: Asked) -> None:
-    """A hundred thousand answers that say: wait."""
+async def interim(write: Write, request: Request) -> None:
+    """A hundred thousand responses with status 103."""
     block = b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" * 1000
     for _ in range(100):
         write.write(block)
@@ -55,8 +55,8 @@ async def interim(write: Write, asked: Asked) -> None:
 
 
 @behaviour("H9-continue")
-async def endless_continue(write: Write, asked: Asked) -> None:
-    """A hundred thousand times: go on."""
+async def endless_continue(write: Write, request: Request) -> None:
+    """A hundred thousand responses with status 100."""
     for _ in range(100):
         write.write(b"HTTP/1.1 100 Continue\r\n\r\n" * 1000)
         await write.drain()
@@ -64,8 +64,8 @@ async def endless_continue(write: Write, asked: Asked) -> None:
 
 
 @behaviour("H9-slow-interim")
-async def slow_interim(write: Write, asked: Asked) -> None:
-    """Now and then an interim answer, and never a real one."""
+async def slow_interim(write: Write, request: Request) -> None:
+    """Interim responses from time to time, and never a final one."""
     for number in range(100, 104):
         write.write(b"HTTP/1.1 %d Wait\r\n\r\n" % (number if number != 101 else 102))
         await write.drain()
@@ -73,27 +73,25 @@ async def slow_interim(write: Write, asked: Asked) -> None:
     await asyncio.sleep(3600)
 
 
-sends("H9-one-interim", b"HTTP/1.1 103 Early Hints\r\n\r\n" + whole(b"ok"), says="one interim answer")
+sends("H9-one-interim", b"HTTP/1.1 103 Early Hints\r\n\r\n" + whole(b"ok"), says="one interim response")
 for _status in (b"99", b"600", b"abc", b"999"):
     _line = b"HTTP/1.1 %s Odd\r\nContent-Length: 2\r\n\r\nok" % _status
-    sends(f"H10-status-{_status.decode()}", _line, says="a status that is none")
-sends("H10-http09", b"<html>just a page</html>", says="no header at all")
+    sends(f"H10-status-{_status.decode()}", _line, says="an invalid status")
+sends("H10-http09", b"<html>just a page</html>", says="no header")
 sends("H10-icy", b"ICY 200 OK\r\nContent-Length: 2\r\n\r\nok", says="another protocol's name")
 sends("H10-http2", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", says="the preface of HTTP/2")
 sends("H10-204-body", b"HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\nhello", says="204 with a body")
 sends(
     "H10-204-chunked",
     b"HTTP/1.1 204 No\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
-    says="and in chunks",
+    says="204 with a chunked body",
 )
 sends("H10-304-body", b"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\nhello", says="304 with a body")
-sends(
-    "H10-304-honest", b"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", says="the length of what is not sent"
-)
+sends("H10-304-honest", b"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", says="304 with a length and no body")
 
 
 @behaviour("H10-304-body-later")
-async def late_body(write: Write, asked: Asked) -> None:
+async def late_body(write: Write, request: Request) -> None:
     """304, and a moment later a body that it must not have."""
     write.write(b"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n")
     await write.drain()
@@ -103,15 +101,15 @@ async def late_body(write: Write, asked: Asked) -> None:
     await asyncio.sleep(3600)
 
 
-sends("H10-rtsp2", b"RTSP/2.0 200 OK\r\nContent-Length: 2\r\n\r\nok", says="the same, newer")
-sends("H10-sip", b"SIP/2.0 200 OK\r\nContent-Length: 2\r\n\r\nok", says="an answer of a telephone")
-sends("H10-http2-status", b"HTTP/2.0 200 OK\r\nContent-Length: 2\r\n\r\nok", says="HTTP/2 as if it had lines")
-sends("H10-http2-short", b"HTTP/2 200 OK\r\nContent-Length: 2\r\n\r\nok", says="HTTP/2 as people write it")
-sends("H10-lower-case", b"http/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", says="a protocol's name in small letters")
-sends("H10-http3", b"HTTP/3.0 200 OK\r\nContent-Length: 2\r\n\r\nok", says="a version that is not spoken like this")
-sends("H10-http12", b"HTTP/1.12 200 OK\r\nContent-Length: 2\r\n\r\nok", says="a version that is none")
-sends("H10-empty", b"", says="nothing at all")
-sends("H10-206", b"HTTP/1.1 206 Partial\r\nContent-Length: 5\r\n\r\nhello", says="a part nobody asked for")
+sends("H10-rtsp2", b"RTSP/2.0 200 OK\r\nContent-Length: 2\r\n\r\nok", says="RTSP/2.0, a video protocol")
+sends("H10-sip", b"SIP/2.0 200 OK\r\nContent-Length: 2\r\n\r\nok", says="a response of SIP, a telephone protocol")
+sends("H10-http2-status", b"HTTP/2.0 200 OK\r\nContent-Length: 2\r\n\r\nok", says="HTTP/2.0 in a status line")
+sends("H10-http2-short", b"HTTP/2 200 OK\r\nContent-Length: 2\r\n\r\nok", says="HTTP/2 in a status line")
+sends("H10-lower-case", b"http/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", says="the protocol in lower case")
+sends("H10-http3", b"HTTP/3.0 200 OK\r\nContent-Length: 2\r\n\r\nok", says="HTTP/3.0 in a status line")
+sends("H10-http12", b"HTTP/1.12 200 OK\r\nContent-Length: 2\r\n\r\nok", says="an invalid version")
+sends("H10-empty", b"", says="no bytes")
+sends("H10-206", b"HTTP/1.1 206 Partial\r\nContent-Length: 5\r\n\r\nhello", says="206 without a range request")
 sends("H10-101", b"HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n", says="an upgrade")
 
 
@@ -119,7 +117,7 @@ sends("H10-101", b"HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: u
 
 
 @behaviour("H12-many-cookies")
-async def many_cookies(write: Write, asked: Asked) -> None:
+async def many_cookies(write: Write, request: Request) -> None:
     """Five thousand cookies."""
     write.write(OK)
     for number in range(5_000):
@@ -129,7 +127,7 @@ async def many_cookies(write: Write, asked: Asked) -> None:
 
 
 @behaviour("H12-huge-cookie")
-async def huge_cookie(write: Write, asked: Asked) -> None:
+async def huge_cookie(write: Write, request: Request) -> None:
     """A cookie of a megabyte."""
     write.write(OK + b"Set-Cookie: c=" + b"v" * MIB + b"\r\nContent-Length: 2\r\n\r\nok")
     await write.drain()
@@ -138,16 +136,16 @@ async def huge_cookie(write: Write, asked: Asked) -> None:
 _COOKIES = (
     b"Set-Cookie: a=1; Domain=co.uk\r\nSet-Cookie: b=2; Domain=test\r\nSet-Cookie: c=3; Domain=other.test; Path=/\r\n"
 )
-sends("H12-foreign-cookies", whole(b"ok", _COOKIES + b"Set-Cookie: d=4\r\n"), says="cookies for everybody")
+sends("H12-foreign-cookies", whole(b"ok", _COOKIES + b"Set-Cookie: d=4\r\n"), says="cookies for other domains")
 
-# H15, H16: types that lie, and servers that ask to wait
+# H15, H16: wrong media types, and servers that ask to wait
 
 _HTML = b"<!DOCTYPE html><title>typed</title><p>words<a href=/x>x</a>"
-sends("H15-html-as-image", whole(_HTML, b"Content-Type: image/png\r\n"), says="HTML that says it is an image")
-sends("H15-image-as-html", whole(b"\x89PNG\r\n\x1a\n" + bytes(4096)), says="an image that says it is HTML")
+sends("H15-html-as-image", whole(_HTML, b"Content-Type: image/png\r\n"), says="HTML labelled as an image")
+sends("H15-image-as-html", whole(b"\x89PNG\r\n\x1a\n" + bytes(4096)), says="an image labelled as HTML")
 sends("H15-pdf-as-text", whole(b"%PDF-1.7\n" + bytes(4096), b"Content-Type: text/plain\r\n"), says="PDF as text")
-sends("H15-zip-as-html", whole(b"PK\x03\x04" + bytes(4096)), says="an archive that says it is HTML")
-sends("H15-no-type", b"HTTP/1.1 200 OK\r\nContent-Length: 59\r\n\r\n" + _HTML, says="no type at all")
+sends("H15-zip-as-html", whole(b"PK\x03\x04" + bytes(4096)), says="an archive labelled as HTML")
+sends("H15-no-type", b"HTTP/1.1 200 OK\r\nContent-Length: 59\r\n\r\n" + _HTML, says="no media type")
 sends("H15-odd-type", whole(_HTML, b"Content-Type: " + b"text/html;" * 3000 + b"\r\n"), says="a type of 30 kB")
 sends("H15-type-injection", whole(_HTML, b"Content-Type: text/html\x00;\x1b[31m\r\n"), says="controls in the type")
 for _label, _wait in {
@@ -165,15 +163,15 @@ sends("H16-429", b"HTTP/1.1 429 Slow\r\nContent-Length: 0\r\n\r\n", says="429 to
 
 
 @behaviour("H16-flapping")
-async def flapping(write: Write, asked: Asked) -> None:
-    """Broken and whole by turns."""
-    sound = asked.times % 2
+async def flapping(write: Write, request: Request) -> None:
+    """An error and a page, alternating."""
+    is_up = request.times % 2
     write.write(
-        page("Up", *(f"/{n}" for n in range(8))) if sound else b"HTTP/1.1 500 Down\r\nContent-Length: 0\r\n\r\n"
+        page("Up", *(f"/{n}" for n in range(8))) if is_up else b"HTTP/1.1 500 Down\r\nContent-Length: 0\r\n\r\n"
     )
 
 
-# What else a head may hold
+# Other odd header sections
 
 sends(
     "H4-smuggled",
@@ -182,7 +180,7 @@ sends(
 )
 sends("H4-chunked-twice", OK + b"Transfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n", says="chunked twice")
 sends("H4-chunked-tab", OK + b"Transfer-Encoding:\x0bchunked\r\n\r\n0\r\n\r\n", says="a control before chunked")
-sends("H4-space-colon", OK + b"Content-Length : 3\r\n\r\nabc", says="a blank before the colon")
+sends("H4-space-colon", OK + b"Content-Length : 3\r\n\r\nabc", says="a space before the colon")
 sends("H4-lf-only", b"HTTP/1.1 200 OK\nContent-Type: text/html\nContent-Length: 3\n\nabc", says="lines that end in LF")
 sends("H8-no-colon", OK + b"just words\r\nContent-Length: 2\r\n\r\nok", says="a line without a colon")
 sends("H8-no-name", OK + b": value\r\nContent-Length: 2\r\n\r\nok", says="a field without a name")
@@ -191,6 +189,6 @@ sends("H8-reason", b"HTTP/1.1 200 " + b"OK " * 20_000 + b"\r\nContent-Length: 2\
 sends("H8-dates", whole(b"ok", b"Last-Modified: 99 Foo 99\r\nDate: 0\r\nExpires: -1\r\nAge: x\r\n"), says="odd dates")
 sends("H8-etag", whole(b"ok", b'ETag: "' + b"e" * 8000 + b'"\r\n'), says="an ETag of 8 kB")
 sends("H10-rtsp", b"RTSP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", says="the name of a video protocol")
-sends("H10-http20", b"HTTP/2.0 200 OK\r\nContent-Length: 2\r\n\r\nok", says="HTTP/2.0 in the words of HTTP/1")
-sends("H10-binary", bytes(range(256)) * 200, says="bytes that are no answer at all")
-sends("H10-request", b"GET / HTTP/1.1\r\nHost: you\r\n\r\n", says="a request instead of an answer")
+sends("H10-http20", b"HTTP/2.0 200 OK\r\nContent-Length: 2\r\n\r\nok", says="HTTP/2.0 with the syntax of HTTP/1")
+sends("H10-binary", bytes(range(256)) * 200, says="bytes that are not HTTP")
+sends("H10-request", b"GET / HTTP/1.1\r\nHost: you\r\n\r\n", says="a request instead of a response")

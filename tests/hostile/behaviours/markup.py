@@ -1,8 +1,8 @@
-"""M1 to M7: pages that are hard to parse, to decode, or to show."""
+"""M1 to M7: pages that are hard to parse, to decode, or to display."""
 
 from collections.abc import Callable
 
-from tests.hostile.behaviour import Asked, Write, behaviour, makes, page, sends, whole
+from tests.hostile.behaviour import Request, Write, behaviour, makes, page, sends, whole
 from tests.hostile.pages import M1, M2
 
 START = b"<title>T</title><p>prefix</p><a href=/first>first</a>"
@@ -45,7 +45,7 @@ for _label, _type, _body in (
     ("none-such", b"text/html; charset=none-such", b"<title>\xe9t\xe9</title>"),
     ("replacement", b"text/html; charset=hz-gb-2312", b"~{<script>" * 100),
 ):
-    sends(f"M3-{_label}", whole(_body, b"Content-Type: " + _type + b"\r\n"), says=f"a charset that lies: {_label}")
+    sends(f"M3-{_label}", whole(_body, b"Content-Type: " + _type + b"\r\n"), says=f"a wrong charset: {_label}")
 
 for _label, _base in (
     ("private", "http://10.0.0.1/"),
@@ -61,9 +61,9 @@ for _label, _base in (
 
 
 @behaviour("M4-refresh-loop")
-async def refresh_loop(write: Write, asked: Asked) -> None:
+async def refresh_loop(write: Write, request: Request) -> None:
     """Two pages that refresh to each other."""
-    other = "/b" if asked.target == "/a" else "/a"
+    other = "/b" if request.target == "/a" else "/a"
     write.write(page("Turning", head=f'<meta http-equiv=refresh content="0;{other}">'))
 
 

@@ -1,9 +1,9 @@
-"""R1 to R12: what may come back instead of a robots.txt, and rules made to cost time."""
+"""R1 to R12: responses other than a robots.txt, and rules that are slow to evaluate."""
 
 import asyncio
 import gzip
 
-from tests.hostile.behaviour import Asked, Write, behaviour, makes, moved, page, sends, tear_down, whole
+from tests.hostile.behaviour import Request, Write, behaviour, makes, moved, page, reset_connection, sends, whole
 
 TEXT = b"Content-Type: text/plain\r\n"
 RULES = b"User-agent: *\nDisallow: /secret\n"
@@ -16,19 +16,19 @@ def _status(code: int, fields: bytes = b"") -> bytes:
 for _code in (401, 403, 404, 410):
     sends(f"R1-status-{_code}", _status(_code), says=f"robots.txt: {_code}", on_robots=True)
 sends("R2-429", _status(429, b"Retry-After: 2\r\n"), says="robots.txt: 429 with Retry-After", on_robots=True)
-sends("R2-429-for-ever", _status(429, b"Retry-After: 1000000000000\r\n"), says="429 for 30,000 years", on_robots=True)
+sends("R2-429-forever", _status(429, b"Retry-After: 1000000000000\r\n"), says="429 for 30,000 years", on_robots=True)
 for _code in (500, 502, 503, 504):
     sends(f"R3-status-{_code}", _status(_code), says=f"robots.txt: {_code}", on_robots=True)
 
 
 @behaviour("R4-silence", on_robots=True)
-async def robots_silence(write: Write, asked: Asked) -> None:
+async def robots_silence(write: Write, request: Request) -> None:
     """robots.txt is never answered."""
     await asyncio.sleep(3600)
 
 
 @behaviour("R4-trickle", on_robots=True)
-async def robots_trickle(write: Write, asked: Asked) -> None:
+async def robots_trickle(write: Write, request: Request) -> None:
     """robots.txt at one byte a second."""
     write.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 100000\r\n\r\n")
     while True:
@@ -38,9 +38,9 @@ async def robots_trickle(write: Write, asked: Asked) -> None:
 
 
 @behaviour("R4-reset", on_robots=True)
-async def robots_reset(write: Write, asked: Asked) -> None:
-    """The connection is torn down when robots.txt is asked for."""
-    tear_down(write)
+async def robots_reset(write: Write, request: Request) -> None:
+    """The connection is reset when robots.txt is requested."""
+    reset_connection(write)
 
 
 sends(
@@ -60,8 +60,8 @@ makes("R5-one-line", lambda: RULES + b"Disallow: /" + b"x" * 1_000_000, "a line 
 
 
 @behaviour("R5-endless", on_robots=True)
-async def robots_endless(write: Write, asked: Asked) -> None:
-    """A robots.txt without an end."""
+async def robots_endless(write: Write, request: Request) -> None:
+    """An endless robots.txt."""
     write.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n" + RULES)
     while True:
         write.write(b"Disallow: /x\n" * 5_000)
@@ -77,19 +77,19 @@ makes(
 )
 sends("R6-bom", whole(b"\xef\xbb\xbf" + RULES, TEXT), says="a byte order mark before the rules", on_robots=True)
 sends("R6-utf16", whole(RULES.decode().encode("utf-16"), TEXT), says="rules in UTF-16", on_robots=True)
-sends("R6-carriage-returns", whole(RULES.replace(b"\n", b"\r"), TEXT), says="CR alone ends a line", on_robots=True)
+sends("R6-carriage-returns", whole(RULES.replace(b"\n", b"\r"), TEXT), says="lines that end in CR", on_robots=True)
 sends("R6-nuls", whole(RULES + b"\0" * 1000 + RULES, TEXT), says="NULs among the rules", on_robots=True)
 sends("R6-html", page("Welcome", "/secret/2"), says="a page instead of robots.txt", on_robots=True)
-sends("R7-loop", moved("/robots.txt"), says="robots.txt leads to itself", on_robots=True)
-sends("R7-private", moved("http://10.0.0.1/robots.txt"), says="robots.txt leads to 10.0.0.1", on_robots=True)
+sends("R7-loop", moved("/robots.txt"), says="robots.txt redirects to itself", on_robots=True)
+sends("R7-private", moved("http://10.0.0.1/robots.txt"), says="robots.txt redirects to 10.0.0.1", on_robots=True)
 sends(
     "R7-metadata",
     moved("http://169.254.169.254/latest/meta-data/"),
-    says="robots.txt leads to a metadata service",
+    says="robots.txt redirects to a metadata service",
     on_robots=True,
 )
-sends("R7-file", moved("file:///etc/passwd"), says="robots.txt leads to file:", on_robots=True)
-sends("R7-elsewhere", moved("http://r6-bom.test/robots.txt"), says="robots.txt of another host", on_robots=True)
+sends("R7-file", moved("file:///etc/passwd"), says="robots.txt redirects to file:", on_robots=True)
+sends("R7-elsewhere", moved("http://r6-bom.test/robots.txt"), says="robots.txt is on another host", on_robots=True)
 makes(
     "R8-wildcards",
     lambda: b"User-agent: *\n" + b"".join(b"Disallow: /%s%d$\n" % (b"*a" * 30, n) for n in range(5_000)),
@@ -114,9 +114,9 @@ makes(
 
 
 @behaviour("R10-changing", on_robots=True)
-async def robots_changing(write: Write, asked: Asked) -> None:
-    """Other rules each time."""
-    write.write(whole(RULES if asked.times % 2 else b"User-agent: *\nAllow: /\n", TEXT))
+async def robots_changing(write: Write, request: Request) -> None:
+    """Different rules each time."""
+    write.write(whole(RULES if request.times % 2 else b"User-agent: *\nAllow: /\n", TEXT))
 
 
 for _delay in (b"0.001", b"-1", b"1e9", b"NaN"):

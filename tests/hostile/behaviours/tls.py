@@ -1,4 +1,4 @@
-"""T1 and T2: certificates that prove nothing, and handshakes that are none."""
+"""T1 and T2: certificates that cannot be trusted, and failing handshakes."""
 
 import asyncio
 import ssl
@@ -8,16 +8,16 @@ from datetime import UTC, datetime
 import trustme
 from tests.hostile.behaviour import (
     Act,
-    Asked,
     Behaviour,
     Context,
+    Request,
     Write,
     add,
     behaviour,
     moved,
     page,
+    reset_connection,
     sending,
-    tear_down,
 )
 
 PAST, FUTURE = datetime(2020, 1, 1, tzinfo=UTC), datetime(2090, 1, 1, tzinfo=UTC)
@@ -61,33 +61,33 @@ def _old_version(authority: trustme.CA, host: str) -> ssl.SSLContext:
 
 presents("T1-expired", lambda ca, host: ca.issue_cert(host, not_before=PAST, not_after=PAST), "expired years ago")
 presents("T1-not-yet", lambda ca, host: ca.issue_cert(host, not_before=FUTURE, not_after=FUTURE), "valid from 2090")
-presents("T1-self-signed", lambda _, host: trustme.CA().issue_cert(host), "signed by nobody we know")
-presents("T1-wrong-name", lambda ca, _: ca.issue_cert("somebody-else.test"), "somebody else's certificate")
+presents("T1-self-signed", lambda _, host: trustme.CA().issue_cert(host), "signed by an unknown authority")
+presents("T1-wrong-name", lambda ca, _: ca.issue_cert("another-host.test"), "another host's certificate")
 presents("T1-wildcard-of-all", lambda ca, _: ca.issue_cert("*.test"), "a wildcard for a whole top-level domain")
-presents("T1-address", lambda ca, _: ca.issue_cert("20.0.0.1"), "a certificate for an address")
+presents("T1-address", lambda ca, _: ca.issue_cert("20.0.0.1"), "a certificate for an IP address")
 presents(
     "T1-many-names",
     lambda ca, host: ca.issue_cert(host, *(f"{number}.{host}" for number in range(3_000))),
     "a certificate of 3,000 names",
 )
-serves("T1-incomplete-chain", _without_chain, "the certificate between is not sent")
+serves("T1-incomplete-chain", _without_chain, "the intermediate certificate is not sent")
 serves("T2-tls-1-0", _old_version, "TLS 1.0 and nothing newer")
 presents(
     "T2-to-http",
     lambda ca, host: ca.issue_cert(host),
-    "https that leads to http",
-    sending([moved("http://h7-two-layers.test/")], "https that leads to http"),
+    "https that redirects to http",
+    sending([moved("http://h7-two-layers.test/")], "https that redirects to http"),
 )
 
 
 @behaviour("T2-stall", raw_tls=True)
-async def stall(write: Write, asked: Asked) -> None:
+async def stall(write: Write, request: Request) -> None:
     """The handshake is never answered."""
     await asyncio.sleep(3600)
 
 
 @behaviour("T2-trickle", raw_tls=True)
-async def trickle(write: Write, asked: Asked) -> None:
+async def trickle(write: Write, request: Request) -> None:
     """A handshake at one byte a second."""
     write.write(RECORD + b"\x40\x00\x02\x00\x3f\xfc")
     while True:
@@ -97,45 +97,45 @@ async def trickle(write: Write, asked: Asked) -> None:
 
 
 @behaviour("T2-garbage", raw_tls=True)
-async def garbage(write: Write, asked: Asked) -> None:
+async def garbage(write: Write, request: Request) -> None:
     """Random bytes instead of a handshake."""
     write.write(bytes(range(256)) * 16)
     await write.drain()
 
 
 @behaviour("T2-plain", raw_tls=True)
-async def plain(write: Write, asked: Asked) -> None:
+async def plain(write: Write, request: Request) -> None:
     """Plain HTTP on the TLS port."""
     write.write(page("In the clear"))
     await write.drain()
 
 
 @behaviour("T2-records", raw_tls=True)
-async def records(write: Write, asked: Asked) -> None:
-    """Empty handshake records without end."""
+async def records(write: Write, request: Request) -> None:
+    """Endless empty handshake records."""
     while True:
         write.write((RECORD + b"\x00\x00") * 2_000)
         await write.drain()
 
 
 @behaviour("T2-alerts", raw_tls=True)
-async def alerts(write: Write, asked: Asked) -> None:
-    """Warnings without end."""
+async def alerts(write: Write, request: Request) -> None:
+    """Endless warnings."""
     while True:
         write.write(b"\x15\x03\x03\x00\x02\x01\x5a" * 2_000)
         await write.drain()
 
 
 @behaviour("T2-reset", raw_tls=True)
-async def reset(write: Write, asked: Asked) -> None:
-    """The connection is torn down before the handshake."""
-    tear_down(write)
+async def reset(write: Write, request: Request) -> None:
+    """The connection is reset before the handshake."""
+    reset_connection(write)
 
 
 @behaviour("T2-reset-later", raw_tls=True)
-async def reset_later(write: Write, asked: Asked) -> None:
-    """The connection is torn down in the middle of the handshake."""
+async def reset_later(write: Write, request: Request) -> None:
+    """The connection is reset in the middle of the handshake."""
     write.write(RECORD + b"\x00\x40\x02")
     await write.drain()
     await asyncio.sleep(0.1)
-    tear_down(write)
+    reset_connection(write)

@@ -1,5 +1,5 @@
-"""A whole crawl on a clock that leaps to the next thing there is to do: real frontier, archive, spool, readers and
-rules, with the settings that a user would have; only the web is a function."""
+"""A whole crawl on a clock that skips every wait: real frontier, archive, spool, readers and rules, with the settings
+that a user would have; only the web is a function."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from multidict import CIMultiDict, CIMultiDictProxy
-from tests.journey.crawling import Told
+from tests.journey.crawling import EventLog
 
 from gossamer.archive.catalogue import acknowledged, adopt
 from gossamer.archive.volumes import Volumes
@@ -50,7 +50,7 @@ class Answer:
 
 
 Web = Callable[[str, float], Answer | None]
-"""An address, and the seconds since the crawl began -> what it answers; None: there is no connection."""
+"""A URL, and the seconds since the crawl started -> the response; None: no connection."""
 
 
 def in_dict(pages: Mapping[str, Answer | str]) -> Web:
@@ -66,19 +66,19 @@ def moved(to: str) -> Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Request:
     at_s: float
     url: str
 
 
 @dataclass(slots=True)
-class Whole:
-    """What a whole crawl left behind."""
+class WholeCrawl:
+    """The results of a whole crawl."""
 
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[Request] = field(default_factory=list)
     known: dict[str, KnownState | None] = field(default_factory=dict)
     counts: Counts = field(default_factory=Counts)
-    told: Told = field(default_factory=Told)
+    log: EventLog = field(default_factory=EventLog)
     ended_s: float = 0.0
 
     def times(self, url: str) -> int:
@@ -88,8 +88,8 @@ class Whole:
         return {one.url for one in self.asked if not one.url.endswith("/robots.txt")}
 
 
-class Leaping(SqliteFrontier):
-    """Nobody waits: with nothing under way, the clock is set to the next instant at which there is something to do."""
+class SkipsWaits(SqliteFrontier):
+    """With no fetch in progress, it sets the clock to the next instant at which something is due."""
 
     async def next_at(self) -> Instant | None:
         at = await super().next_at()
@@ -107,30 +107,30 @@ async def crawl(
     settings: Settings | None = None,
     until_s: float = 7 * 86_400.0,
     look_up: tuple[str, ...] = (),
-) -> Whole:
-    """Until it ends, or the clock has passed `until_s`."""
-    clock, settings, found, directory = FakeClock(), settings or Settings(), Whole(), Directory(root)
-    begun, stop, files = clock.now(), asyncio.Event(), DiskFiles()
+) -> WholeCrawl:
+    """Crawl until nothing is left, or the clock has passed `until_s`."""
+    clock, settings, found, directory = FakeClock(), settings or Settings(), WholeCrawl(), Directory(root)
+    started, stop, files = clock.now(), asyncio.Event(), DiskFiles()
     outside = Outside(clock, seeded(1), files, SystemProcesses())
     starts = [Url(seed) for seed in seeds]
 
     async def fetch(url: Url, kind: VisitKind = VisitKind.PAGE, depth: int = 0, **_: object) -> Outcome:
-        since_s = (clock.now() - begun) / SECOND
-        found.asked.append(Asked(since_s, url.text))
+        since_s = (clock.now() - started) / SECOND
+        found.asked.append(Request(since_s, url.text))
         if since_s > until_s:
             stop.set()
         answer = web(url.text, since_s)
         return outcome(url, answer, clock.now())
 
     async with AsyncExitStack() as opened:
-        database = await opened.enter_async_context(Database(directory.state, clock, found.told))
-        volumes = Volumes(files, directory.archive, clock, found.told)
+        database = await opened.enter_async_context(Database(directory.state, clock, found.log))
+        volumes = Volumes(files, directory.archive, clock, found.log)
         recovered = volumes.open(await acknowledged(database))
-        await adopt(database, files, directory.archive, found.told)
-        spool = SpoolWriter(files, directory.spool, found.told)
+        await adopt(database, files, directory.archive, found.log)
+        spool = SpoolWriter(files, directory.spool, found.log)
         spool.open(recovered.last_volume)
-        ruling = await open_admission(directory, settings, starts, database, outside, found.told)
-        frontier = Leaping(
+        ruling = await open_admission(directory, settings, starts, database, outside, found.log)
+        frontier = SkipsWaits(
             database,
             FrontierRules(
                 politeness(settings),
@@ -143,11 +143,11 @@ async def crawl(
                 chance=outside.chance,
             ),
             clock,
-            found.told,
+            found.log,
         )
         await opened.enter_async_context(frontier)
         readers = await opened.enter_async_context(
-            Pool(job, 1, Limits(wall_s=60.0, cpu_s=60.0), SystemProcesses(), SystemClock(), found.told)
+            Pool(job, 1, Limits(wall_s=60.0, cpu_s=60.0), SystemProcesses(), SystemClock(), found.log)
         )
         await frontier.offer([Offer(start, How.SEED) for start in starts])
         rooms = Rooms(
@@ -158,7 +158,7 @@ async def crawl(
             spool=spool,
             clock=clock,
             measures=measures(settings, outside),
-            tell=found.told,
+            tell=found.log,
             lag_s=lambda: 0.0,
             has_room=lambda: True,
             agent="Gossamer",
@@ -173,13 +173,13 @@ async def crawl(
         for url in look_up:
             found.known[url] = await frontier.known(Url(url))
         found.counts = await frontier.counts()
-        found.ended_s = (clock.now() - begun) / SECOND
+        found.ended_s = (clock.now() - started) / SECOND
     return found
 
 
 def outcome(url: Url, answer: Answer | None, now: Instant) -> Outcome:
     if answer is None:
-        return Failed(Reason.CONNECT, "nobody listens")
+        return Failed(Reason.CONNECT, "connection refused")
     body = answer.body.encode() if isinstance(answer.body, str) else answer.body
     fields = (("Content-Type", answer.kind), ("Content-Length", str(len(body))), *answer.fields)
     capture = Capture(url, now, answer.status, "", fields, body, "20.0.0.1")
@@ -189,5 +189,5 @@ def outcome(url: Url, answer: Answer | None, now: Instant) -> Outcome:
 
 
 def page(title: str, *links: str, words: str = "", head: str = "") -> str:
-    ways = " ".join(f'<a href="{link}">to {link}</a>' for link in links)
-    return f"<html><head><title>{title}</title>{head}</head><body><h1>{title}</h1><p>{words}</p>{ways}</body></html>"
+    anchors = " ".join(f'<a href="{link}">to {link}</a>' for link in links)
+    return f"<html><head><title>{title}</title>{head}</head><body><h1>{title}</h1><p>{words}</p>{anchors}</body></html>"
