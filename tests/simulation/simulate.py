@@ -1,4 +1,4 @@
-"""One whole crawl on a virtual clock: the real frontier, journey, archive and spool; a drawn web; faults by seed."""
+"""One whole crawl on a virtual clock: real frontier, journey, archive and spool; random web and failures, by seed."""
 
 import asyncio
 import random
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
-from tests.simulation.books import Books, Broken, Watched
+from tests.simulation.books import Books, GuaranteeBroken, Watched
 from tests.simulation.virtual import VirtualClock, VirtualLoop
-from tests.simulation.web import SHARED, SimWeb, drawn
+from tests.simulation.web import SHARED, SimWeb, hosts_of
 
 from gossamer.archive.catalogue import acknowledged, adopt
 from gossamer.archive.volumes import Volumes
@@ -40,9 +40,9 @@ DELAY_S = 1.0
 PER_ADDRESS = 4
 APART_S = 0.1
 QUIET_S = 30.0
-"""The journey looks up every quarter of a second; on a clock that costs nothing it need not."""
+"""The journey checks every quarter of a second; on a virtual clock that is not needed."""
 LONGEST_S = 12 * 3600.0
-"""No crawl here has a reason to last longer, whatever the clock on the wall is set to."""
+"""No crawl here takes longer, no matter what the wall clock is set to."""
 STEPS_S = (-86_400.0, -3_600.0, -20.0, 20.0, 3_600.0, 86_400.0)
 
 
@@ -51,48 +51,48 @@ class Kind:
     hosts: int = 10
     pages: int = 12
     lives: int = 5
-    """The crawl is killed or stopped up to so often less one; the last life runs to the end."""
+    """The maximum number of runs: all but the last one are killed or stopped."""
     shared: float = 0.35
-    """Of the hosts, how many are on one network address."""
+    """The share of the hosts at one IP address."""
     reads: bool = True
-    """Whether pages are read by the real reader; else their links come from where they were drawn, which is quicker."""
+    """Whether pages are read by the real reader; else the web lists their links, which is faster."""
     steps: bool = False
-    """Somebody sets the clock on the wall now and then: in either direction while the crawl runs, back while not."""
+    """The wall clock is set from time to time: in either direction while the crawl runs, back between two runs."""
     kept_s: float = DELAY_S
-    """The delay that the frontier is told to keep; the books always ask for the one above."""
-    spoilt: Callable[[Frontier], Frontier] = lambda frontier: frontier
-    """Puts something wrong before the frontier, to see that it is noticed."""
+    """The delay that the frontier is configured with; the books always require DELAY_S."""
+    broken: Callable[[Frontier], Frontier] = lambda frontier: frontier
+    """Wraps the frontier in one with a defect, to check that it is detected."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class Result:
     seed: int
     visits: int
     lives: int
     crashes: int
     failures: int
-    """Visits that a host did not answer as it should."""
+    """Fetches that failed."""
     took_s: float
     """On the virtual clock."""
 
 
-def simulate(seed: int, folder: Path, kind: Kind | None = None) -> Ran:
-    """Raises AssertionError, its message beginning with the seed, when a promise is broken or an address lost."""
+def simulate(seed: int, folder: Path, kind: Kind | None = None) -> Result:
+    """Raises AssertionError, its message beginning with the seed, when a guarantee is broken or a URL lost."""
     before, pace.WAIT_S = pace.WAIT_S, QUIET_S
     try:
         with asyncio.Runner(loop_factory=VirtualLoop) as runner:
             return runner.run(_Simulation(seed, folder, kind or Kind()).run())
-    except Exception as trouble:  # whatever it is, the seed is what leads back to it
-        raise AssertionError(f"seed {seed}: {in_words(trouble)}") from trouble
+    except Exception as error:  # the seed is needed to reproduce any error
+        raise AssertionError(f"seed {seed}: {in_words(error)}") from error
     finally:
         pace.WAIT_S = before
 
 
-def in_words(trouble: BaseException) -> str:
-    """The first of what a crew of tasks raised together."""
-    while isinstance(trouble, BaseExceptionGroup):
-        trouble = trouble.exceptions[0]
-    return str(trouble) if isinstance(trouble, AssertionError) else f"{type(trouble).__name__}: {trouble}"
+def in_words(error: BaseException) -> str:
+    """The first error of a group."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return str(error) if isinstance(error, AssertionError) else f"{type(error).__name__}: {error}"
 
 
 class _Simulation:
@@ -101,12 +101,14 @@ class _Simulation:
         self._rng = random.Random(seed)
         self._crashes = 0
 
-    async def run(self) -> Ran:
+    async def run(self) -> Result:
         loop = asyncio.get_running_loop()
         assert isinstance(loop, VirtualLoop)
         self._clock = VirtualClock(loop)
         web_rng = random.Random(self._rng.random())
-        self._web = SimWeb(drawn(web_rng, self._kind.hosts, self._kind.pages, self._kind.shared), web_rng, self._clock)
+        self._web = SimWeb(
+            hosts_of(web_rng, self._kind.hosts, self._kind.pages, self._kind.shared), web_rng, self._clock
+        )
         self._books = Books(self._web, self._clock, DELAY_S, PER_ADDRESS, APART_S, self._kind.steps)
         self._web.began, self._web.ended = self._books.began, self._books.ended
         lives = self._rng.randrange(1, self._kind.lives + 1)
@@ -117,12 +119,12 @@ class _Simulation:
             if self._kind.steps and self._rng.random() < 0.5:
                 self._clock.step(self._rng.choice(STEPS_S[:3]))
         self._verify()
-        return Ran(
+        return Result(
             self._seed, self._books.visits, life + 1, self._crashes, self._books.failures, self._clock.elapsed_s()
         )
 
     async def _live(self, for_s: float | None) -> bool:
-        """One life of the crawler; says whether it came to its end."""
+        """One run of the crawler; returns whether the crawl ended."""
         is_clean = self._rng.random() < 0.25
         async with self._opened() as (crawl, frontier):
             stop = asyncio.Event()
@@ -131,7 +133,7 @@ class _Simulation:
             await asyncio.wait([running], timeout=for_s or LONGEST_S)
             stepping.cancel()
             if not running.done() and for_s is None:
-                raise Broken(f"no end after {LONGEST_S} s")
+                raise GuaranteeBroken(f"no end after {LONGEST_S} s")
             if running.done():
                 running.result()
                 await frontier.close()
@@ -140,22 +142,22 @@ class _Simulation:
                 stop.set()
                 await running
                 await frontier.close()
-                self._books.crashed()  # what did not land in time is taken again
+                self._books.crashed()  # fetches that did not finish in time are taken again
                 return False
-            await _ended(running)
+            await _kill(running)
             self._crashes += 1
         self._books.crashed()
         return False
 
     async def _set_the_clock(self) -> None:
-        """A few times in a life. What is owed to a host is owed by a clock that nobody sets."""
+        """A few times in a run. Minimum gaps are measured with a clock that is never set."""
         for _ in range(self._rng.randrange(4) if self._kind.steps else 0):
             await asyncio.sleep(self._rng.expovariate(1 / 40))
             self._clock.step(self._rng.choice(STEPS_S))
 
     @asynccontextmanager
     async def _opened(self) -> AsyncIterator[tuple[Crawl, SqliteFrontier]]:
-        """The rooms of a crawl. Nothing is closed in order: whoever stops cleanly closes the frontier itself."""
+        """The rooms of a crawl. Nothing is closed in order: after a clean stop the caller closes the frontier."""
         files, clock, root = DiskFiles(), self._clock, self._folder
         async with Database(root / "state.db", clock, silent) as database:
             await database._on_thread(lambda: database._opened().execute("PRAGMA synchronous=OFF"))
@@ -168,7 +170,7 @@ class _Simulation:
             await frontier.open()
             await frontier.offer([Offer(seed, How.SEED) for seed in self._web.seeds()])
             rooms = Rooms(
-                frontier=Watched(self._kind.spoilt(frontier), self._books),
+                frontier=Watched(self._kind.broken(frontier), self._books),
                 fetch=self._web.fetch,
                 read=self._read,
                 volumes=volumes,
@@ -184,7 +186,7 @@ class _Simulation:
             try:
                 yield Crawl(rooms), frontier
             finally:
-                volumes._close_tail()  # a killed process lets go of its files, and writes nothing more
+                volumes._close_tail()  # a killed process closes its files, and writes nothing more
                 spool._close_tail()
 
     def _frontier(self, database: Database) -> SqliteFrontier:
@@ -202,33 +204,33 @@ class _Simulation:
 
     async def _read(self, parts: Sequence[bytes], admit: object = None, heavy: bool = False) -> WorkerAnswer:
         payload = b"".join(parts)
-        asked = job_of(payload)
-        if self._kind.reads or asked.task != "read":
+        read_job = job_of(payload)
+        if self._kind.reads or read_job.task != "read":
             return WorkerAnswer(job(payload), 0.0)
-        stored = done(msgspec.structs.replace(asked, task="store"))
-        links = tuple(self._web.links_of(asked.capture.url))
+        stored = done(msgspec.structs.replace(read_job, task="store"))
+        links = tuple(self._web.links_of(read_job.capture.url))
         return WorkerAnswer(msgspec.msgpack.encode(msgspec.structs.replace(stored, is_page=True, links=links)), 0.0)
 
     async def _resolve(self, hostname: str) -> str | None:
-        """As slow as name servers are, and now and then without an answer, though not for the shared address."""
+        """As slow as name servers are, and sometimes without an answer, except for the shared IP address."""
         await asyncio.sleep(self._rng.choice((0.0, 0.01, 0.2)))
         address = self._web.hosts[hostname].address
         return address if address == SHARED or self._rng.random() < 0.9 else None
 
     def _verify(self) -> None:
-        """Nothing waits, nothing was lost, and what could be had was fetched."""
+        """Nothing is queued, nothing was lost, and every page that exists was fetched."""
         with read_only(self._folder / "state.db") as state:
             ends = dict(every_end(state))
             counts = tallies.counts(state)
         if counts.queued or counts.leased or counts.known != counts.settled or len(ends) != counts.known:
-            raise Broken(f"something waits at the end: {counts}")
+            raise GuaranteeBroken(f"URLs are queued at the end: {counts}")
         wanted = {seed.text for seed in self._web.seeds()}
         for text, reason in ends.items():
             wanted |= self._leads_to(Url(text), Reason(reason))
         if lost := sorted(wanted - ends.keys()):
-            raise Broken(f"{len(lost)} addresses were lost, {lost[0]} among them")
+            raise GuaranteeBroken(f"{len(lost)} URLs were lost, including {lost[0]}")
         if strange := sorted(ends.keys() - wanted):
-            raise Broken(f"{strange[0]} is known, and no page led there")
+            raise GuaranteeBroken(f"{strange[0]} is known, but no page links to it")
         for text, reason in ends.items():
             self._check_end(Url(text), Reason(reason))
 
@@ -240,23 +242,23 @@ class _Simulation:
     def _check_end(self, url: Url, reason: Reason) -> None:
         host = self._web.hosts[url.host.name]
         if reason is Reason.FETCHED and url.text not in self._books.fetched:
-            raise Broken(f"{url} is said to be fetched, and was not")
+            raise GuaranteeBroken(f"{url} is recorded as fetched, but was not")
         if not host.is_calm or host.answer_s >= 10:
             return
         first = url.path.split("/")[1]
-        says = {"p": {Reason.FETCHED}, "gone": {Reason.GONE}, "moved": {Reason.MOVED}, "private": {Reason.ROBOTS}}[
+        expected = {"p": {Reason.FETCHED}, "gone": {Reason.GONE}, "moved": {Reason.MOVED}, "private": {Reason.ROBOTS}}[
             first
         ]
         if first == "private" and host.robots in ("missing", "open", "changes"):
-            says = says | {Reason.FETCHED}
+            expected = expected | {Reason.FETCHED}
         if host.robots in ("moves", "wanders"):
-            says = says | {Reason.ROBOTS_UNREACHABLE}  # the host it has moved to may be in trouble
-        if reason not in says:
-            raise Broken(f"{url} ended as {reason}, and should be {' or '.join(sorted(says))}")
+            expected = expected | {Reason.ROBOTS_UNREACHABLE}  # the host it has moved to may fail
+        if reason not in expected:
+            raise GuaranteeBroken(f"{url} ended as {reason}, but should be {' or '.join(sorted(expected))}")
 
 
-async def _ended(running: asyncio.Future[None]) -> None:
-    """Killed: the task and whatever it had begun."""
+async def _kill(running: asyncio.Future[None]) -> None:
+    """Kill the task and all that it has started."""
     running.cancel()
     with suppress(asyncio.CancelledError):
         await running

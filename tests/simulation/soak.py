@@ -1,7 +1,7 @@
-"""A crawl that comes back, for days on a virtual clock, to a web that changes: does anything in it grow?
+"""Days of revisits to a changing web, on a virtual clock: does memory, or the number of tasks or files, grow?
 
 `python -m tests.simulation.soak --hours 72` prints a line an hour and exits with 1 when something does. With --real it
-goes by the clock on the wall instead: SOAK_HOURS of it.
+uses the wall clock, for SOAK_HOURS.
 """
 
 import argparse
@@ -54,20 +54,20 @@ from gossamer.workers.worker import WorkerAnswer
 HOUR_S = 3600.0
 QUIET_S = 30.0
 MOST_RSS_SLOPE = 1 << 20
-"""Bytes an hour, once what is needed is there."""
+"""Bytes an hour, after the first part of the time."""
 WARM = 0.4
-"""The first part of the time, in which caches fill and the collection is found."""
+"""The first part of the time, in which caches fill and pages are found."""
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a process holds at a moment."""
+    """The resources of a process at a moment."""
 
     hour: float
     rss: int
     traced: int
-    """Bytes that Python has allocated; 0 where that is not followed."""
+    """Bytes that Python has allocated; 0 where that is not measured."""
     objects: int
     tasks: int
     files: int
@@ -83,10 +83,10 @@ class Soaked:
         return self.readings[int(len(self.readings) * WARM) :]
 
     def slope(self, of: Callable[[Reading], float]) -> float:
-        """An hour, by least squares over what came after the warming up."""
+        """Per hour, by least squares, after the first part of the time."""
         return slope([one.hour for one in self.settled], [of(one) for one in self.settled])
 
-    def faults(self) -> list[str]:
+    def growing(self) -> list[str]:
         found = []
         if (growth := self.slope(lambda one: one.rss)) > MOST_RSS_SLOPE:
             found.append(f"memory grows by {growth / (1 << 20):.2f} MiB an hour")
@@ -96,7 +96,7 @@ class Soaked:
         if last.tasks > first.tasks + 2:
             found.append(f"{first.tasks} tasks became {last.tasks}")
         if last.visits <= first.visits:
-            found.append("nothing was visited any more")
+            found.append("nothing was fetched any more")
         return found
 
 
@@ -107,11 +107,11 @@ def slope(xs: Sequence[float], ys: Sequence[float]) -> float:
 
 
 class Counted:
-    """A demonstration web without its sockets, that remembers nothing but how often it was asked."""
+    """A demonstration web without sockets, that counts its fetches."""
 
     def __init__(self, web: DemoWeb, clock: Clock) -> None:
         self._web, self._clock = web, clock
-        self.asked = 0
+        self.fetches = 0
 
     async def fetch(
         self,
@@ -122,7 +122,7 @@ class Counted:
         **_: object,
     ) -> Outcome:
         del kind, depth
-        self.asked += 1
+        self.fetches += 1
         await self._clock.sleep(0.05)
         now = self._clock.now()
         answer = self._web.answer(
@@ -141,7 +141,7 @@ class Soak:
     visits_a_day: float = 2_400.0
     turn_hours: float = 12.0
     follows_memory: bool = False
-    """Whether Python's own allocations are counted: that takes twice as long."""
+    """Whether Python's own allocations are measured, which takes twice as long."""
 
     def run_virtual(self, folder: Path, tell: Callable[[Reading], None] = lambda _: None) -> Soaked:
         before, pace.WAIT_S = pace.WAIT_S, QUIET_S
@@ -169,7 +169,7 @@ class Soak:
                 for number in range(1, round(self.hours / self.every_hours) + 1):
                     await asyncio.wait([running], timeout=self.every_hours * HOUR_S)
                     assert not running.done(), running
-                    readings.append(taken(number * self.every_hours, served.asked))
+                    readings.append(taken(number * self.every_hours, served.fetches))
                     tell(readings[-1])
                 stop.set()
                 await running
@@ -238,29 +238,29 @@ def line(one: Reading) -> str:
 
 
 def main() -> int:
-    asked = argparse.ArgumentParser(prog="python -m tests.simulation.soak", description=__doc__)
-    asked.add_argument("--hours", type=float, default=float(os.environ.get("SOAK_HOURS", "72")))
-    asked.add_argument("--pages", type=int, default=Soak(1).pages)
-    asked.add_argument("--real", action="store_true", help="by the clock on the wall")
-    given = asked.parse_args()
-    soak = Soak(given.hours, min(1.0, given.hours / 12), pages=given.pages)
+    parser = argparse.ArgumentParser(prog="python -m tests.simulation.soak", description=__doc__)
+    parser.add_argument("--hours", type=float, default=float(os.environ.get("SOAK_HOURS", "72")))
+    parser.add_argument("--pages", type=int, default=Soak(1).pages)
+    parser.add_argument("--real", action="store_true", help="use the wall clock")
+    options = parser.parse_args()
+    soak = Soak(options.hours, min(1.0, options.hours / 12), pages=options.pages)
 
     def tell(one: Reading) -> None:
         print(line(one), flush=True)
 
-    began_s = SystemClock().elapsed_s()
+    started_s = SystemClock().elapsed_s()
     with tempfile.TemporaryDirectory(dir=memory()) as folder:
-        run = soak.run_real if given.real else soak.run_virtual
+        run = soak.run_real if options.real else soak.run_virtual
         found = run(Path(folder), tell)
     growth = found.slope(lambda one: one.rss) / (1 << 20)
-    took_s = SystemClock().elapsed_s() - began_s
+    took_s = SystemClock().elapsed_s() - started_s
     print(
-        f"{given.hours:g} hours in {took_s:.0f} s; memory grows by {growth:.3f} MiB an hour after the first "
+        f"{options.hours:g} hours in {took_s:.0f} s; memory grows by {growth:.3f} MiB an hour after the first "
         f"{WARM:.0%}, objects by {found.slope(lambda one: one.objects):,.0f} an hour"
     )
-    for fault in found.faults():
-        print(fault)
-    return 1 if found.faults() else 0
+    for one in found.growing():
+        print(one)
+    return 1 if found.growing() else 0
 
 
 if __name__ == "__main__":

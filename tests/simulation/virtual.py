@@ -1,4 +1,4 @@
-"""Time that passes only when somebody sleeps: an event loop without threads, sockets or waiting, and its clock."""
+"""Time that passes only when every task sleeps: an event loop without threads, sockets or waiting, and its clock."""
 
 import asyncio
 import selectors
@@ -10,12 +10,12 @@ from gossamer.base.clock import SECOND, Instant
 T = TypeVar("T")
 
 
-class Stuck(AssertionError):
-    """Everybody waits, and nothing will ever happen."""
+class Deadlock(AssertionError):
+    """Every task waits, and nothing will ever happen."""
 
 
-class _Leaping(selectors.SelectSelector):
-    """Where a real one waits for sockets, this one moves the clock."""
+class _Skipping(selectors.SelectSelector):
+    """A selector that advances the clock where a real one waits for sockets."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -23,33 +23,33 @@ class _Leaping(selectors.SelectSelector):
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         if timeout is None:
-            raise Stuck("everybody waits, and nothing will ever happen")
+            raise Deadlock("every task waits, and nothing will ever happen")
         self.at_s += max(0.0, timeout)
         return []
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """Runs the same way every time: what goes to a thread elsewhere is done here at once, on the spot."""
+    """Deterministic: what other loops run on a thread is run at once."""
 
     def __init__(self) -> None:
-        self._leaping = _Leaping()
-        super().__init__(self._leaping)
+        self._selector = _Skipping()
+        super().__init__(self._selector)
         self._clock_resolution = 1e-7
 
     def time(self) -> float:
-        return self._leaping.at_s
+        return self._selector.at_s
 
     def run_in_executor(self, executor: Any, func: Callable[..., T], *args: Any) -> asyncio.Future[T]:
         done: asyncio.Future[T] = self.create_future()
         try:
             done.set_result(func(*args))
-        except BaseException as trouble:  # noqa: BLE001 - it belongs to whoever awaits it
-            done.set_exception(trouble)
+        except BaseException as error:  # noqa: BLE001 - it is raised where the future is awaited
+            done.set_exception(error)
         return done
 
 
 class VirtualClock:
-    """The loop's time, told as two clocks: one that never steps, and one on the wall, which somebody may set."""
+    """The loop's time as two clocks: a monotonic one, and a wall clock that can be set."""
 
     def __init__(self, loop: VirtualLoop, at: Instant = 1_700_000_000 * SECOND) -> None:
         self._loop = loop
@@ -62,11 +62,11 @@ class VirtualClock:
         return self._loop.time()
 
     def step(self, seconds: float) -> None:
-        """Somebody sets the clock on the wall."""
+        """Set the wall clock forward or back."""
         self._wall += round(seconds * SECOND)
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
 
     def pause(self, seconds: float) -> None:
-        self._loop._leaping.at_s += seconds
+        self._loop._selector.at_s += seconds

@@ -1,4 +1,4 @@
-"""A web that exists only while it is asked, drawn from a seed: hosts with characters, and days on which they fail."""
+"""A random web, made on request from a seed: hosts with different robots.txt and speed, and times when they fail."""
 
 import asyncio
 import random
@@ -17,7 +17,7 @@ SHARED = "20.0.0.1"
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """From one moment to another a host answers like this."""
+    """A time during which a host answers like this."""
 
     kind: str  # "busy", "busy-until", "sick", "lost", "refusing", "silent"
     from_s: float
@@ -41,7 +41,7 @@ class SimHost:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a robots.txt says at one moment, as the simulation itself understands it."""
+    """What a robots.txt means at one moment, as the simulation defines it."""
 
     disallows: str | None = None
     delay_s: float | None = None
@@ -49,7 +49,7 @@ class Answer:
 
 
 class SimWeb:
-    """`fetch` stands where the client's does. `began` and `ended` are told of every touch of a host."""
+    """`fetch` replaces the client's. `began` and `ended` are called for every fetch."""
 
     def __init__(self, hosts: list[SimHost], rng: random.Random, clock: Clock) -> None:
         self.hosts = {host.name: host for host in hosts}
@@ -66,7 +66,7 @@ class SimWeb:
                 yield Url(f"{scheme}://{host.name}/p/0")
 
     def links_of(self, url: Url) -> list[str]:
-        """What a page links to; the same whenever it is asked."""
+        """The links of a page, always the same ones."""
         host = self.hosts[url.host.name]
         number = int(url.path.rpartition("/")[2])
         rng = random.Random(f"{url.text}")
@@ -77,7 +77,7 @@ class SimWeb:
         return [*(url.origin + link for link in links), f"{scheme}://{away.name}/p/{rng.randrange(away.pages)}"]
 
     def target_of(self, url: Url) -> Url:
-        """Where a moved page has gone to."""
+        """The target of a redirect."""
         rng = random.Random(f"{url.text}")
         away = self.hosts[rng.choice(self._names)]
         return Url(f"{rng.choice(away.schemes)}://{away.name}/p/{rng.randrange(away.pages)}")
@@ -127,7 +127,7 @@ class SimWeb:
                 return Failed(Reason.TIMEOUT)
 
     def robots_now(self, host: SimHost) -> Answer | None:
-        """None: there is none."""
+        """None: the file does not exist."""
         is_late = self._clock.elapsed_s() > 120
         rules = {
             "open": Answer(None, None, "User-agent: *\nDisallow:\n"),
@@ -159,10 +159,10 @@ class SimWeb:
             return Moved(Url(to), self._capture(url, 301, "", took_s))
         if host.robots == "hopeless" or (host.robots == "fails" and self._clock.elapsed_s() < 100):
             return Failed(Reason.SERVER_ERROR, "500", self._capture(url, 500, "", took_s))
-        said = self.robots_now(host)
-        if said is None:
+        answer = self.robots_now(host)
+        if answer is None:
             return Gone(self._capture(url, 404, "", took_s))
-        return Fetched(self._capture(url, 200, said.text, took_s, "text/plain"))
+        return Fetched(self._capture(url, 200, answer.text, took_s, "text/plain"))
 
     def _capture(self, url: Url, status: int, text: str, took_s: float, kind: str = "text/html") -> Capture:
         headers = (("Content-Type", kind), ("Cache-Control", "max-age=600"))
@@ -175,8 +175,8 @@ ROBOTS = ("missing", "open", "private", "private", "delay", "changes", "fails", 
 KINDS = ("busy", "busy-until", "sick", "lost", "refusing", "silent")
 
 
-def drawn(rng: random.Random, hosts: int, pages: int, shared: float) -> list[SimHost]:
-    """So many hosts of about so many pages each; a share of them on one network address, a third in trouble."""
+def hosts_of(rng: random.Random, hosts: int, pages: int, shared: float) -> list[SimHost]:
+    """Hosts of about `pages` pages each; a share of them at one IP address, a third with failures."""
     found = []
     for number in range(hosts):
         troubles: tuple[Trouble, ...] = ()
