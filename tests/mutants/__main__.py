@@ -1,14 +1,14 @@
-"""`python -m tests.mutants --mutants 200 --seed 1`: changes one thing at a time in a copy of the code, and runs the
+"""`python -m tests.mutants --mutants 200 --seed 1`: makes one change at a time in a copy of the code, and runs the
 tests that reach it. A change that no test notices is a survivor: a missing test, or code that is not needed.
 
-Mutants that change nothing anyone could observe are listed with the reason in `equivalent.toml`; they are left out of
-the score, and may be a tenth of the sample at most. Exit code 1 below --target. What was found is kept in --out:
-`survivors.txt` has the changes, and a run that was interrupted goes on.
+Mutants without an observable effect are listed with the reason in `equivalent.toml`; they are left out of the score,
+and must be at most a tenth of the sample. Exit code 1 below --target. Results are kept in --out: `survivors.txt` has
+the changes, and an interrupted run continues.
 """
 
-# Why our own: mutmut changes functions only (our tables of ports and addresses are module code), forks a process that
-# has threads and loops, and needs the whole suite once with every mutant inlined. cosmic-ray edits the files in place
-# and runs one fixed command for each mutant. Neither finds the tests that reach a line through a child process.
+# Why not a library: mutmut changes functions only (tables of ports and IP addresses are module code), forks a process
+# that has threads and loops, and needs the whole suite once with every mutant inlined. cosmic-ray edits the files in
+# place and runs one fixed command for each mutant. Neither finds the tests that reach a line through a child process.
 
 import argparse
 import ctypes
@@ -25,7 +25,7 @@ from tests.mutants import coverage
 from tests.mutants.coverage import Measured
 from tests.mutants.mutation import Mutant, mutants_of
 from tests.mutants.sample import drawn, in_turn
-from tests.mutants.trial import Book, Verdict, mistaken, nearest_tests, scores, tried
+from tests.mutants.trial import Book, Verdict, failing_anyway, nearest_tests, scores, tried
 from tests.mutants.workbench import Workbench
 
 ROOT = Path(__file__).parents[2]
@@ -39,14 +39,12 @@ ROOMS = {
         "web/access/guard.py",
         "web/access/login.py",
         "web/access/tokens.py",
-        "web/access/tokens.py",
         "web/access/connections.py",
-        "web/access/guard.py",
     ),
 }
 LEFT_OUT = "frontier/postgres"
-"""The modules of the PostgreSQL frontier: what they decide becomes the pure functions that both stores share, and the
-contract suite of these replaces their tests. Until then their score says nothing worth knowing."""
+"""The modules of the PostgreSQL frontier: their decisions will be the pure functions that both stores share, tested by
+the contract suite. Until then their score means little."""
 HOMES = {"access": "tests/web/"}
 TESTS = (
     *(f"{room}/test_*.py" for room in ("rules", "fetch", "frontier", "archive", "contract", "hostile")),
@@ -54,7 +52,7 @@ TESTS = (
     "collection/test_verify.py",
     *(f"web/test_{part}.py" for part in ("behind_tls", "faults", "gate*", "guard", "many_connections", "tokens")),
 )
-"""Those that are about the rooms. The rest of the web's tests pass through the same doors and ask nothing of them."""
+"""The tests of the rooms. The other tests of the web run the same code without testing it."""
 CONFORMANCE = "GOSSAMER_CONFORMANCE"
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 MOST_EQUIVALENT = 0.10
@@ -62,35 +60,35 @@ PR_SET_CHILD_SUBREAPER = 36
 
 
 def main() -> int:
-    asked = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
-    asked.add_argument("--mutants", type=int, default=200)
-    asked.add_argument("--seed", type=int, default=1)
-    asked.add_argument("--target", type=float, default=95.0, help="percent of the mutants that must be caught")
-    asked.add_argument("--minutes", type=float, default=math.inf, help="try no more mutants after so long")
-    asked.add_argument("--rooms", default=",".join(ROOMS), help="of the sample only these are tried")
-    asked.add_argument("--only", default="", help="mutants whose name contains this, instead of a sample")
-    asked.add_argument("--out", type=Path, default=ROOT / "bench" / "out" / "mutants")
-    asked.add_argument("--fresh", action="store_true", help="forget what earlier runs found")
-    given = asked.parse_args()
-    for number in (signal.SIGTERM, signal.SIGINT):  # what was started is ended with us, and the copy removed
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
+    parser.add_argument("--mutants", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--target", type=float, default=95.0, help="percent of the mutants that must be caught")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="try no more mutants after this time")
+    parser.add_argument("--rooms", default=",".join(ROOMS), help="try only these rooms of the sample")
+    parser.add_argument("--only", default="", help="mutants whose name contains this, instead of a sample")
+    parser.add_argument("--out", type=Path, default=ROOT / "bench" / "out" / "mutants")
+    parser.add_argument("--fresh", action="store_true", help="ignore the results of earlier runs")
+    options = parser.parse_args()
+    for number in (signal.SIGTERM, signal.SIGINT):  # child processes are ended, and the copy is removed
         signal.signal(number, lambda code, _: sys.exit(128 + code))
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # orphans of a run come to us, and are ended
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # it inherits orphans of a run, and ends them
     rooms = all_mutants()
     for name in set(listed()) - {mutant.name for found in rooms.values() for mutant in found}:
-        print(f"no such mutant any more, strike it from {EQUIVALENT.name}: {name}", flush=True)
-    if given.only:
-        sample = {room: [one for one in found if given.only in one.name] for room, found in rooms.items()}
+        print(f"no such mutant any more, remove it from {EQUIVALENT.name}: {name}", flush=True)
+    if options.only:
+        sample = {room: [one for one in found if options.only in one.name] for room, found in rooms.items()}
     else:
-        sample = drawn(rooms, given.mutants, given.seed)
-    sample = {room: found for room, found in sample.items() if room in given.rooms.split(",")}
-    if given.fresh:
-        (given.out / "verdicts.jsonl").unlink(missing_ok=True)
-    os.environ.setdefault(CONFORMANCE, str(ROOT.parent / "shared" / "conformance"))  # the copy has other neighbours
+        sample = drawn(rooms, options.mutants, options.seed)
+    sample = {room: found for room, found in sample.items() if room in options.rooms.split(",")}
+    if options.fresh:
+        (options.out / "verdicts.jsonl").unlink(missing_ok=True)
+    os.environ.setdefault(CONFORMANCE, str(ROOT.parent / "shared" / "conformance"))  # the copy is in another folder
     with Workbench(ROOT, PACKAGE) as bench:
         if bench.has_network:
-            print("no network namespace here: a mutant of what forbids addresses may reach the network", flush=True)
-        verdicts = judged(bench, sample, measured(bench, given.out, given.fresh), given.out, given.minutes)
-    return told(sample, verdicts, given.out, given.target, f"seed {given.seed}")
+            print("no network namespace here: a mutant of the guard may reach the network", flush=True)
+        verdicts = judge(bench, sample, measured(bench, options.out, options.fresh), options.out, options.minutes)
+    return report(sample, verdicts, options.out, options.target, f"seed {options.seed}")
 
 
 def modules() -> dict[str, list[str]]:
@@ -115,7 +113,7 @@ def all_mutants() -> dict[str, list[Mutant]]:
 
 
 def measured(bench: Workbench, out: Path, fresh: bool) -> list[Measured]:
-    """What each test runs, from the last time where its file and the modules that it ran are the same."""
+    """What each test runs; measured earlier if its file and the modules that it ran are unchanged."""
     sources = {module: bench.source(module) for found in modules().values() for module in found}
     tests: list[Measured] = []
     is_instrumented = False
@@ -128,10 +126,10 @@ def measured(bench: Workbench, out: Path, fresh: bool) -> list[Measured]:
             if not is_instrumented:
                 bench.instrument(list(sources))
                 is_instrumented = True
-            began = time.monotonic()
+            started = time.monotonic()
             coverage.save(kept, key, bench.measure(file), sources)
             known = coverage.load(kept, key, sources) or []
-            print(f"  {file}: {len(known)} tests, {time.monotonic() - began:.0f} s", flush=True)
+            print(f"  {file}: {len(known)} tests, {time.monotonic() - started:.0f} s", flush=True)
         tests += known
     if is_instrumented:
         for module in sources:
@@ -139,7 +137,7 @@ def measured(bench: Workbench, out: Path, fresh: bool) -> list[Measured]:
     return tests
 
 
-def judged(
+def judge(
     bench: Workbench, sample: Mapping[str, Sequence[Mutant]], tests: Sequence[Measured], out: Path, minutes: float
 ) -> dict[str, list[Verdict]]:
     equivalent = listed()
@@ -151,16 +149,16 @@ def judged(
         near = nearest_tests(mutant, source, tests, HOMES.get(room, f"tests/{room}/"))
         verdict = Verdict(mutant.name, "the same") if mutant.name in equivalent else book.known(mutant, near)
         if verdict is None:
-            began = time.monotonic()
-            if began > ends_at:
+            started = time.monotonic()
+            if started > ends_at:
                 print(f"no time is left: {count - number + 1} of {count} were not tried")
                 break
             verdict = book.add(mutant, tried(bench, mutant, source, near), near)
-            print(f"{number}/{count} {verdict.how:9} {time.monotonic() - began:4.0f} s  {mutant.name}", flush=True)
+            print(f"{number}/{count} {verdict.how:9} {time.monotonic() - started:4.0f} s  {mutant.name}", flush=True)
         verdicts[room].append(verdict)
-    wrong = mistaken(bench, [verdict for found in verdicts.values() for verdict in found])
+    wrong = failing_anyway(bench, [verdict for found in verdicts.values() for verdict in found])
     for name in wrong:
-        print(f"fails without any mutant too, and counts for nothing: {name}", flush=True)
+        print(f"fails without a mutant too, and is ignored: {name}", flush=True)
     return {
         room: [Verdict(one.mutant, "survived") if one.by in wrong else one for one in found]
         for room, found in verdicts.items()
@@ -168,11 +166,11 @@ def judged(
 
 
 def listed() -> dict[str, str]:
-    """The mutants that change nothing, and why."""
+    """The mutants without an observable effect, and why."""
     return {entry["mutant"]: entry["reason"] for entry in tomllib.loads(EQUIVALENT.read_text())["equivalent"]}
 
 
-def told(
+def report(
     sample: Mapping[str, Sequence[Mutant]],
     verdicts: Mapping[str, Sequence[Verdict]],
     out: Path,
@@ -194,10 +192,10 @@ def told(
         lines.append(f"- {mutant.before}\n+ {mutant.after}\n  {reason}, {verdict.tests} tests\n\n")
     (out / "survivors.txt").write_text("".join(lines))
     late = sum(verdict.how == "time" for found in verdicts.values() for verdict in found)
-    print(f"{late} of those caught ran into a time limit. Survivors: {out / 'survivors.txt'}")
+    print(f"{late} of the caught ones ran into a time limit. Survivors: {out / 'survivors.txt'}")
     _, count, same, caught, survived = rows[-1]
     if same > MOST_EQUIVALENT * count:
-        print(f"{same} of {count} are said to change nothing: more than a tenth is not believed")
+        print(f"{same} of {count} are listed as without effect: at most a tenth is accepted")
         return 1
     is_whole = count == sum(map(len, sample.values()))
     return 0 if is_whole and 100 * caught >= target * (caught + survived) else 1

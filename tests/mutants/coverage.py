@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 RECORDER = "mutant_hits"
-"""The module, beside the package, that instrumented modules import."""
+"""The module, next to the package, that instrumented modules import."""
 TEXT = """import mmap
 with open({path!r}, "r+b") as file:
     HITS = mmap.mmap(file.fileno(), 0)
@@ -21,7 +21,7 @@ with open({path!r}, "r+b") as file:
 
 @dataclass(frozen=True)
 class Place:
-    """A statement: its line counted from the first of its function, so that it stays when the function moves."""
+    """A statement. Its line is relative to its function, so that it stays the same when the function moves."""
 
     module: str
     where: str
@@ -43,7 +43,7 @@ class Measured:
     seconds: float
     places: frozenset[str]
     opening_s: float = 0.0
-    """What the slowest test of its file took: the first to run sets up what all of them share."""
+    """The time of the slowest test of its file: the first one to run sets up shared fixtures."""
     functions: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -90,7 +90,7 @@ class Instrument(ast.NodeTransformer):
 
 
 def _comes_first(node: ast.stmt) -> bool:
-    """A docstring, or what must stand at the head of a module or function."""
+    """A docstring or an import from __future__, which must come first."""
     is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     return is_text or (isinstance(node, ast.ImportFrom) and node.module == "__future__")
 
@@ -100,7 +100,7 @@ def place_of(module: str, scopes: Sequence[tuple[str, int]], line: int) -> Place
 
 
 def scopes_at(tree: ast.AST, line: int) -> list[tuple[str, int]]:
-    """The classes and functions that a line stands in, outermost first, each with its own first line."""
+    """The classes and functions around a line, outermost first, each with its first line."""
     found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -111,7 +111,7 @@ def scopes_at(tree: ast.AST, line: int) -> list[tuple[str, int]]:
 
 
 def statement_line(tree: ast.AST, line: int) -> int:
-    """Where the innermost statement that holds `line` begins."""
+    """The first line of the innermost statement that contains `line`."""
     starts = [
         node.lineno for node in ast.walk(tree) if isinstance(node, ast.stmt) and node.lineno <= line <= node.end_lineno
     ]
@@ -137,7 +137,7 @@ def save(path: Path, key: str, tests: Sequence[Measured], sources: Mapping[str, 
 
 
 def load(path: Path, key: str, sources: Mapping[str, str]) -> list[Measured] | None:
-    """What was measured before; None when the test file, or a module that it ran, is another now."""
+    """Earlier measurements; None if the test file, or a module that it ran, has changed."""
     if not path.exists():
         return None
     kept = json.loads(path.read_text())

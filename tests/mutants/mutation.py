@@ -60,7 +60,7 @@ class Mutant:
 
     @property
     def name(self) -> str:
-        """What it is known by: it stays the same when other lines move."""
+        """An identifier that stays the same when other lines move."""
         again = f" #{self.nth + 1}" if self.nth else ""
         return f"{self.module} {self.where}: {_short(self.before)} -> {_short(self.after)}{again}"
 
@@ -82,7 +82,7 @@ def mutants_of(module: str, source: str) -> list[Mutant]:
 
 
 class _Finder:
-    """Walks a tree, and knows in which function it stands."""
+    """Walks a tree, and keeps track of the function around each node."""
 
     def __init__(self, module: str, source: str) -> None:
         self._module, self._text = module, source.encode()

@@ -19,7 +19,7 @@ ROLE: dict[str, Any] = json.loads(Path(os.environ["MUTANTS_ROLE"]).read_text())
 
 
 def pytest_configure() -> None:
-    """A property that fails is enough: looking for the smallest example would take minutes."""
+    """A failing property is enough: a search for the smallest example would take minutes."""
     phases = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
     hypothesis.settings.register_profile("mutants", hypothesis.settings(), phases=phases)
     hypothesis.settings.load_profile("mutants")
@@ -40,19 +40,19 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
         return (yield)
     with Path(ROLE["hits"]).open("r+b") as file, mmap.mmap(file.fileno(), 0) as hits:
         hits[:] = bytes(len(hits))
-        began = time.monotonic()
+        started = time.monotonic()
         result = yield
-        took = time.monotonic() - began
+        took = time.monotonic() - started
         ran = [number for number, hit in enumerate(hits[:]) if hit]
-    _say({"test": item.nodeid, "seconds": took, "ran": ran})
+    _report({"test": item.nodeid, "seconds": took, "ran": ran})
     return result
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if report.failed or report.skipped:
-        _say({"test": report.nodeid, "outcome": report.outcome, "why": str(report.longrepr)[-2000:]})
+        _report({"test": report.nodeid, "outcome": report.outcome, "why": str(report.longrepr)[-2000:]})
 
 
-def _say(line: dict[str, Any]) -> None:
+def _report(line: dict[str, Any]) -> None:
     with Path(ROLE["report"]).open("a") as file:
         file.write(json.dumps(line) + "\n")

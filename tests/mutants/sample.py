@@ -1,7 +1,7 @@
-"""Which mutants are tried: an equal share of each room, drawn by lot.
+"""Which mutants are tried: an equal share of each room, chosen at random.
 
-The lot of a mutant is a digest of the seed and its name. So a change in one function leaves the sample elsewhere as it
-was, a smaller sample is the beginning of a larger one, and a run that is cut short has tried a fair sample too.
+Mutants are ordered by a digest of the seed and their name. So a change in one function does not change the rest of the
+sample, a smaller sample is the beginning of a larger one, and an interrupted run has tried a fair sample too.
 """
 
 import hashlib
@@ -12,9 +12,9 @@ from tests.mutants.mutation import Mutant
 
 
 def drawn(rooms: Mapping[str, Sequence[Mutant]], count: int, seed: int) -> dict[str, list[Mutant]]:
-    """`count` mutants in all, those of each room in the order of their lots."""
+    """`count` mutants in all, those of each room in random order."""
     return {
-        room: sorted(mutants, key=lambda one: _lot(one, seed))[: count // len(rooms) + (place < count % len(rooms))]
+        room: sorted(mutants, key=lambda one: _order(one, seed))[: count // len(rooms) + (place < count % len(rooms))]
         for place, (room, mutants) in enumerate(rooms.items())
     }
 
@@ -25,5 +25,5 @@ def in_turn(sample: Mapping[str, Sequence[Mutant]]) -> Iterator[tuple[str, Mutan
         yield from ((room, mutant) for room, mutant in zip(sample, row, strict=True) if mutant is not None)
 
 
-def _lot(mutant: Mutant, seed: int) -> bytes:
+def _order(mutant: Mutant, seed: int) -> bytes:
     return hashlib.sha256(f"{seed} {mutant.name}".encode()).digest()

@@ -10,7 +10,7 @@ from tests.mutants.__main__ import listed
 from tests.mutants.coverage import Measured
 from tests.mutants.mutation import Mutant, mutants_of
 from tests.mutants.sample import drawn, in_turn
-from tests.mutants.trial import Book, Verdict, mistaken, nearest_tests, scores, tried
+from tests.mutants.trial import Book, Verdict, failing_anyway, nearest_tests, scores, tried
 from tests.mutants.workbench import Workbench
 
 ROOT = Path(__file__).parents[2]
@@ -27,7 +27,7 @@ def changes(source: str) -> dict[str, set[str]]:
     return found
 
 
-def test_a_comparison_loses_its_boundary_and_is_turned_over() -> None:
+def test_a_comparison_changes_its_boundary_and_its_direction() -> None:
     assert changes("def f(a): return a < 3")["comparison"] == {
         "def f(a): return (a <= 3)",
         "def f(a): return (a >= 3)",
@@ -36,7 +36,7 @@ def test_a_comparison_loses_its_boundary_and_is_turned_over() -> None:
     assert changes("x = a in b")["comparison"] == {"x = (a not in b)"}
 
 
-def test_conditions_are_joined_the_other_way_dropped_and_negated() -> None:
+def test_and_becomes_or_and_conditions_are_dropped_and_negated() -> None:
     found = changes("x = a and not b")
     assert found["and/or"] == {"x = (a or not b)"}
     assert found["dropped condition"] == {"x = (a)", "x = (not b)"}
@@ -44,7 +44,7 @@ def test_conditions_are_joined_the_other_way_dropped_and_negated() -> None:
     assert changes("if ready:\n    go()")["negation"] == {"if (not ready):"}
 
 
-def test_numbers_texts_and_truths_become_their_neighbours() -> None:
+def test_numbers_texts_and_booleans_are_changed() -> None:
     found = changes("def f(): return g(7, 'a', '', True)")["constant"]
     assert {line.partition("return ")[2] for line in found} == {
         "g((8), 'a', '', True)",
@@ -55,7 +55,7 @@ def test_numbers_texts_and_truths_become_their_neighbours() -> None:
     }
 
 
-def test_statements_are_removed_and_returns_emptied() -> None:
+def test_statements_are_removed_and_return_values_become_none() -> None:
     source = """
         def f(self):
             self.x = 1
@@ -78,7 +78,7 @@ def test_statements_are_removed_and_returns_emptied() -> None:
     assert found["removed finally"] == {"pass"}
 
 
-def test_calls_slices_and_sums_are_changed() -> None:
+def test_calls_slices_and_arithmetic_are_changed() -> None:
     assert changes("x = max(a, b)")["other function"] == {"x = min(a, b)"}
     assert changes("x = f(a, b, c)")["swapped arguments"] == {"x = (f(b, a, c))"}
     assert changes("x = a[n:]")["slice"] == {"x = a[(n + 1):]"}
@@ -87,7 +87,7 @@ def test_calls_slices_and_sums_are_changed() -> None:
     assert changes("@property\ndef f(): ...")["decorator"] == {""}
 
 
-def test_prose_annotations_named_numbers_and_logs_are_left_alone() -> None:
+def test_docstrings_annotations_named_numbers_and_logs_are_not_changed() -> None:
     source = '''
         """A docstring."""
         LIMIT_S = 30.0
@@ -108,7 +108,7 @@ def test_every_mutant_of_real_modules_compiles_and_differs(module: str) -> None:
         assert ast.dump(ast.parse(mutant.applied(source))) != original, mutant
 
 
-def test_a_name_stays_when_lines_above_it_move() -> None:
+def test_a_name_stays_the_same_when_lines_above_it_move() -> None:
     source = "def f(a):\n    return a < 3\n"
     assert [one.name for one in mutants_of("m.py", source)] == [one.name for one in mutants_of("m.py", "\n\n" + source)]
 
@@ -117,7 +117,7 @@ def mutants(module: str, count: int) -> list[Mutant]:
     return [Mutant(module, "f", "constant", n, n, n + 1, f"{n}", f"{n + 1}") for n in range(count)]
 
 
-def test_a_sample_is_fixed_by_its_seed_shared_equally_and_spread() -> None:
+def test_a_sample_is_fixed_by_its_seed_and_shared_equally_by_the_rooms() -> None:
     rooms = {"a": mutants("a.py", 1000) + mutants("b.py", 1000), "b": mutants("c.py", 90)}
     sample = drawn(rooms, 80, seed=3)
     assert sample == drawn(rooms, 80, seed=3) != drawn(rooms, 80, seed=4)
@@ -126,7 +126,7 @@ def test_a_sample_is_fixed_by_its_seed_shared_equally_and_spread() -> None:
     assert [one.module == "c.py" for _, one in in_turn(sample)] == [False, True] * 40
 
 
-def test_a_smaller_sample_begins_a_larger_one_and_survives_a_change_elsewhere() -> None:
+def test_a_smaller_sample_begins_a_larger_one_and_is_stable_under_changes_elsewhere() -> None:
     rooms = {"a": mutants("a.py", 500)}
     large = drawn(rooms, 60, seed=3)["a"]
     assert drawn(rooms, 20, seed=3)["a"] == large[:20]
@@ -134,7 +134,7 @@ def test_a_smaller_sample_begins_a_larger_one_and_survives_a_change_elsewhere() 
     assert set(large) & set(rooms["a"][:490]) <= set(without)
 
 
-def test_what_changes_nothing_is_left_out_of_the_score_unless_it_was_caught() -> None:
+def test_equivalent_mutants_are_left_out_of_the_score_unless_caught() -> None:
     verdicts = {
         "a": [Verdict("1", "caught"), Verdict("2", "survived"), Verdict("3", "uncovered"), Verdict("4", "time")]
     }
@@ -177,7 +177,7 @@ def test_that_fails_anyway():
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Of a tiny project."""
+    """The root of a tiny project."""
     folder = tmp_path / "project"
     (folder / "src/tiny").mkdir(parents=True)
     (folder / "tests").mkdir()
@@ -196,7 +196,7 @@ def test_a_tiny_project_is_measured_and_its_mutants_are_judged(root: Path) -> No
         assert {test.name.partition("::")[2]: test.functions for test in measured} == {
             "test_larger": {"sums.py larger"},
             "test_in_a_child_process": {"sums.py child"},
-        }, "the test that fails without a mutant is of no use"
+        }, "a test that fails without a mutant is left out"
 
         def verdict(name: str) -> Verdict:
             near = nearest_tests(found[name], PACKAGE, measured, "tests/")
@@ -210,11 +210,11 @@ def test_a_tiny_project_is_measured_and_its_mutants_are_judged(root: Path) -> No
         assert verdict("5 -> (6)").how == "uncovered"
         names = ("test_larger", "test_that_fails_anyway")
         caught = [Verdict("", "caught", f"tests/test_sums.py::{name}") for name in names]
-        assert mistaken(bench, caught) == {"tests/test_sums.py::test_that_fails_anyway"}
-    assert (root / "src/tiny/sums.py").read_text() == PACKAGE, "the project itself is never touched"
+        assert failing_anyway(bench, caught) == {"tests/test_sums.py::test_that_fails_anyway"}
+    assert (root / "src/tiny/sums.py").read_text() == PACKAGE, "the project itself is never changed"
 
 
-def test_a_run_that_had_to_be_ended_leaves_the_next_one_its_own_result(root: Path) -> None:
+def test_a_run_that_was_killed_does_not_change_the_result_of_the_next_one(root: Path) -> None:
     (root / "tests/test_slow.py").write_text("import time\ndef test_slow():\n    time.sleep(600)\n")
     with Workbench(root, "src/tiny") as bench:
         ended = bench.run(["tests/test_slow.py"], {}, limit_s=1)
@@ -223,7 +223,7 @@ def test_a_run_that_had_to_be_ended_leaves_the_next_one_its_own_result(root: Pat
         assert (next_run.code, next_run.why_ended) == (0, "")
 
 
-def test_a_file_of_tests_that_cannot_be_run_is_not_taken_for_one_that_covers_nothing(root: Path) -> None:
+def test_a_test_file_that_cannot_be_run_is_an_error(root: Path) -> None:
     (root / "tests/test_broken.py").write_text("import os\nos._exit(3)\n")
     with Workbench(root, "src/tiny") as bench:
         bench.instrument(["sums.py"])
@@ -260,7 +260,7 @@ def test_a_caught_mutant_stays_caught_as_long_as_the_test_that_caught_it_is_the_
     Book(tmp_path / "verdicts", tmp_path, "p").add(mutant, Verdict(mutant.name, "caught", near[0].name), near)
     assert is_known()
     test.write_text("def test_other():\n    pass\n\ndef test_one():\n    assert x\n")
-    assert is_known(), "a test was added beside it"
+    assert is_known(), "another test was added"
     test.write_text("def test_one():\n    assert not x\n")
     assert not is_known()
     test.write_text("def test_one():\n    assert x\n")
@@ -272,7 +272,7 @@ def test_every_equivalent_mutant_has_a_reason() -> None:
     assert all(len(reason) > 20 for reason in listed().values())
 
 
-def test_tests_of_the_room_come_first_and_what_a_file_shares_is_paid_once() -> None:
+def test_tests_of_the_room_come_first_and_shared_setup_is_counted_once() -> None:
     [mutant, *_] = mutants_of("m.py", "def f(): return a < b\n")
     place = frozenset({"m.py f 0"})
 

@@ -12,9 +12,9 @@ from tests.mutants.mutation import Mutant
 from tests.mutants.workbench import Ran, Workbench
 
 SLOW_S = 20.0
-"""Tests that take longer are asked only where no other runs the line."""
+"""Slower tests are run only if no other test runs the line."""
 BUDGET_S = 30.0
-"""Of tests, by the time they and what they share take without a mutant: nearest and fastest first."""
+"""For the tests of a mutant, by their time without a mutant, shared fixtures included: nearest and fastest first."""
 CAUGHT = ("caught", "import", "time", "memory")
 
 
@@ -27,7 +27,7 @@ class Verdict:
     by: str = ""
     tests: int = 0
     key: str = ""
-    """Of the module and the tests that the verdict rests on: as long as it stays, so does the verdict."""
+    """A digest of the module and the tests: the verdict is valid as long as it is the same."""
 
     @property
     def is_caught(self) -> bool:
@@ -35,8 +35,8 @@ class Verdict:
 
 
 def nearest_tests(mutant: Mutant, source: str, measured: Sequence[Measured], home: str) -> list[Measured]:
-    """Those that run the statement; else its function; for what runs at import, all that use its class or module.
-    Tests below `home` come first, then the fast."""
+    """The tests that run the statement; else its function; for statements run at import, all that use its class or
+    module. Tests below `home` come first, then fast ones."""
     found = _covering(mutant, source, measured) or _at_home(mutant, source, measured, home)
     cheap = [test for test in found if test.seconds <= SLOW_S]
     chosen: list[Measured] = []
@@ -52,7 +52,7 @@ def nearest_tests(mutant: Mutant, source: str, measured: Sequence[Measured], hom
 
 
 def _at_home(mutant: Mutant, source: str, measured: Sequence[Measured], home: str) -> list[Measured]:
-    """For a module without functions, which leaves no trace: the tests of its room."""
+    """For a module without functions, whose use is not measured: the tests of its room."""
     is_table = not any(isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) for node in ast.walk(ast.parse(source)))
     return [test for test in measured if test.name.startswith(home)] if is_table else []
 
@@ -80,7 +80,7 @@ def tried(bench: Workbench, mutant: Mutant, source: str, tests: Sequence[Measure
     files = list(dict.fromkeys(test.file for test in tests))
     bench.write(mutant.module, mutant.applied(source))
     try:
-        for patience in (1, 2):  # what ran into a limit once may have met a busy machine
+        for patience in (1, 2):  # a time limit may be reached once because the machine is busy
             role = {
                 "stops": True,
                 "tests": {test.name: patience * (20 + 10 * (test.seconds + test.opening_s)) for test in tests},
@@ -96,8 +96,8 @@ def tried(bench: Workbench, mutant: Mutant, source: str, tests: Sequence[Measure
     return Verdict(mutant.name, how, by, len(tests))
 
 
-def mistaken(bench: Workbench, verdicts: Sequence[Verdict]) -> set[str]:
-    """Of the tests that caught a mutant those that fail without one too: they prove nothing."""
+def failing_anyway(bench: Workbench, verdicts: Sequence[Verdict]) -> set[str]:
+    """The tests that caught a mutant but fail without one too: they prove nothing."""
     limits = {verdict.by: 600 for verdict in verdicts if verdict.how in ("caught", "time")}
     if not limits:
         return set()
@@ -119,7 +119,7 @@ def _meaning(ran: Ran) -> tuple[str, str]:
 
 
 class Book:
-    """Verdicts on disk, so that a run goes on where the last one ended."""
+    """Verdicts on disk, so that a run continues where the last one ended."""
 
     def __init__(self, path: Path, root: Path, package: str) -> None:
         self._path, self._root, self._package = path, root, package
@@ -144,7 +144,7 @@ class Book:
         return kept
 
     def _key(self, mutant: Mutant, verdict: Verdict, tests: Sequence[Measured]) -> str:
-        """A caught mutant stays caught by the test that caught it; a survivor is tried again when any test changed."""
+        """A caught mutant stays caught by the same test; a survivor is tried again if any test has changed."""
         module = (self._root / self._package / mutant.module).read_bytes()
         if verdict.how in ("caught", "time"):
             return coverage.digest(module, self._text_of(verdict.by))
@@ -164,7 +164,7 @@ class Book:
 def scores(
     verdicts: Mapping[str, Sequence[Verdict]], equivalent: Mapping[str, str]
 ) -> list[tuple[str, int, int, int, int]]:
-    """Of each room and of all: its name, mutants drawn, those that change nothing, caught, survived."""
+    """For each room and for all: name, mutants tried, without effect, caught, survived."""
     rows = []
     everything = [verdict for found in verdicts.values() for verdict in found]
     for room, found in [*verdicts.items(), ("all", everything)]:

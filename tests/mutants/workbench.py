@@ -1,7 +1,7 @@
 """A copy of the project in which modules are changed and tests are run. The project's own files are never touched.
 
-Tests run in namespaces of their own where the system allows it: a mutant of what forbids addresses may dial, and what a
-test has mounted must not outlive it.
+Tests run in namespaces of their own where the system allows it: a mutant of the guard may connect to any IP address,
+and mounts of a test must not outlive it.
 """
 
 import json
@@ -24,20 +24,20 @@ from tests.mutants import coverage
 from tests.mutants.coverage import Instrument, Measured, Place
 
 MOST_MEMORY = 4 << 30
-"""Of all processes of a run: a mutant that asks for more is ended."""
+"""Of all processes of a run together: a run that uses more is ended."""
 LONGEST_TEST_S = 60.0
-"""A test that takes longer, or fails, without any mutant is of no use here."""
+"""A test that takes longer, or fails, without a mutant is left out."""
 ALONE = ("unshare", "--net", "--mount", "--", "sh", "-c", 'ip link set lo up && exec "$@"', "sh")
 NO_SERVER = ("-k", "not postgres")
 """Tests that need a database server are not run: they are slow, and its modules are not mutated."""
 MARK = "MUTANTS_ROLE"
-BESIDE_THE_PACKAGE = {"plugin.py": "mutants_plugin", "fork_server.py": "mutants_fork_server"}
-"""Modules of ours that run in the copy, and what they are called there."""
+COPIED_MODULES = {"plugin.py": "mutants_plugin", "fork_server.py": "mutants_fork_server"}
+"""Modules of this folder that run in the copy, and their names there."""
 
 
 @dataclass(frozen=True)
 class Ran:
-    """What came of a run: pytest's exit code (None when it had to be ended) and the lines that the plugin wrote."""
+    """The result of a run: pytest's exit code (None if it was killed) and the lines that the plugin wrote."""
 
     code: int | None
     lines: Sequence[Mapping[str, Any]]
@@ -46,7 +46,7 @@ class Ran:
 
 
 class Workbench:
-    """`package` is the folder of the modules, such as src/gossamer; `tests` lies beside it in `root`."""
+    """`package` is the folder of the modules, such as src/gossamer; `root` has a folder `tests`."""
 
     def __init__(self, root: Path, package: str) -> None:
         self._root, self._package = root, Path(package)
@@ -68,7 +68,7 @@ class Workbench:
                 (self.copy / path.name).symlink_to(path.resolve())
         package = self.copy / self._package
         self._sources = {path.relative_to(package).as_posix(): path.read_text() for path in package.rglob("*.py")}
-        for file, name in BESIDE_THE_PACKAGE.items():
+        for file, name in COPIED_MODULES.items():
             shutil.copy(Path(__file__).with_name(file), self._import_root / f"{name}.py")
         return self
 
@@ -88,7 +88,7 @@ class Workbench:
         return not self._alone
 
     def write(self, module: str, text: str) -> None:
-        """With a time of its own: compiled modules are recognised by second and size."""
+        """With a unique modification time: compiled modules are recognised by second and size."""
         path = self.copy / self._package / module
         path.write_text(text)
         self._written += 1
@@ -137,7 +137,7 @@ class Workbench:
         arguments += ["--hypothesis-seed=0", "--tb=line", f"--timeout={LONGEST_TEST_S}", *NO_SERVER]
         arguments += ["-x"] if role.get("stops") else []
         if not any("schemathesis" in (self.copy / file).read_text() for file in files):
-            arguments += ["-p", "no:schemathesis"]  # its plugin takes as long to load as all the rest
+            arguments += ["-p", "no:schemathesis"]  # its plugin takes as long to load as everything else
         output = self._folder / "output"
         output.write_text("")
         server = self._running_server(role_file, scratch)
@@ -147,7 +147,7 @@ class Workbench:
         finally:
             end_all(str(role_file), spared=server.pid)
         if code is None:
-            server.code(60)  # the server's word on the run that was just killed
+            server.code(60)  # the server's line on the run that was just killed
         lines = [json.loads(line) for line in report.read_text().splitlines()]
         return Ran(code, lines, output.read_text()[-4000:], why_ended)
 
@@ -167,11 +167,11 @@ class Workbench:
 
 
 class _ForkServer:
-    """Our end of `fork_server.py`."""
+    """The client of `fork_server.py`."""
 
     def __init__(self, prefix: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
         self._process = subprocess.Popen(
-            [*prefix, sys.executable, "-m", BESIDE_THE_PACKAGE["fork_server.py"]],
+            [*prefix, sys.executable, "-m", COPIED_MODULES["fork_server.py"]],
             cwd=folder,
             env=environment,
             stdin=subprocess.PIPE,
@@ -182,7 +182,7 @@ class _ForkServer:
         self.pid = self._process.pid
 
     def fork(self, arguments: Sequence[str], output: Path) -> int:
-        """Begins a run of pytest. Its process id."""
+        """Start a run of pytest; return its process id."""
         assert self._process.stdin
         self._process.stdin.write(json.dumps({"arguments": arguments, "output": str(output)}).encode() + b"\n")
         return int(self._line()["pid"])
@@ -206,7 +206,7 @@ class _ForkServer:
 
 
 def _watch(server: _ForkServer, pid: int, limit_s: float) -> tuple[int | None, str]:
-    """Waits for the end of a run: its exit code, or the reason why it is ended before."""
+    """Wait for the end of a run: its exit code, or the reason why it must be ended."""
     ends_at = time.monotonic() + limit_s
     while time.monotonic() < ends_at:
         if (code := server.code(0.5)) is not None:
@@ -234,7 +234,7 @@ def _memory(pid: int) -> int:
 
 
 def end_all(mark: str, spared: int) -> None:
-    """All below us that bear our mark in their environment, orphans included where we adopt them."""
+    """Kill all descendants with this mark in their environment, including orphans that were adopted."""
     killed = []
     for child in psutil.Process().children(recursive=True):
         try:
