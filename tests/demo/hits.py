@@ -1,4 +1,4 @@
-"""Visits as the server would have written them down."""
+"""Fetches as the server would have logged them."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ from gossamer.values.url import Url
 
 
 def hits_of(urls: Iterable[str], status: int = 200) -> list[Logged]:
-    """One visit each, a second apart."""
+    """One fetch each, a second apart."""
     return [
         Logged(url.host.name, url.target, status, at * SECOND, at * SECOND)
         for at, url in enumerate(map(Url, urls), start=1)

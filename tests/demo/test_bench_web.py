@@ -26,9 +26,9 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_the_averages_are_those_that_the_figures_are_published_for() -> None:
-    whole = web.Size()
-    pages = [web.page(whole, host, number) for host in range(0, 120, 9) for number in range(0, 800, 41)]
+def test_the_averages_are_those_of_the_published_figures() -> None:
+    size = web.Size()
+    pages = [web.page(size, host, number) for host in range(0, 120, 9) for number in range(0, 800, 41)]
     trees = [LexborHTMLParser(each.html) for each in pages]
     assert 28_000 < statistics.mean(len(each.html.encode()) for each in pages) < 32_000
     assert 19.5 < statistics.mean(each.facts for each in pages) < 20.5
@@ -58,7 +58,7 @@ def test_the_manifest_lists_every_page_with_the_facts_that_a_reader_finds(writte
             assert found.syntaxes == (("rdfa",) if b"vocab=" in body else ("json-ld",))
 
 
-def test_every_page_is_reached_from_each_start_page_and_some_links_cross(written: Path) -> None:
+def test_every_page_is_reached_from_each_start_page_and_some_links_lead_to_other_hosts(written: Path) -> None:
     made = web.read_manifest(written)
     known = set(made.urls)
     for host in made.hosts:
@@ -116,7 +116,7 @@ def test_nginx_serves_each_host_its_own_pages(written: Path, tmp_path: Path) -> 
 
 
 @needs_nginx
-def test_nginx_speaks_tls_for_all_the_names(written: Path, tmp_path: Path) -> None:
+def test_nginx_serves_tls_for_all_names(written: Path, tmp_path: Path) -> None:
     names = [host.name for host in web.read_manifest(written).hosts]
     with nginx.serving(written, tmp_path / "nginx", tls_names=names) as server:
         assert server.authority is not None

@@ -1,4 +1,4 @@
-"""The verdict on a crawl that comes back: right when everything is, and wrong for each thing that is not."""
+"""The verdict on a crawl with revisits: it passes when all is right, and fails for each kind of error."""
 
 from dataclasses import replace
 from functools import lru_cache
@@ -19,8 +19,8 @@ NEWS = f"{WEB.sites[0].origin}/news/1"
 
 
 @lru_cache(maxsize=1)
-def watched() -> tuple[tuple[Logged, ...], KeptPages]:
-    """Every item asked for once a day, by one who misses nothing."""
+def perfect_crawl() -> tuple[tuple[Logged, ...], KeptPages]:
+    """Every item fetched once a day, by a crawl that misses nothing."""
     hits: list[Logged] = []
     versions: dict[str, list[int]] = {}
     facts: dict[str, bytes] = {}
@@ -43,40 +43,40 @@ def watched() -> tuple[tuple[Logged, ...], KeptPages]:
 
 
 def verdict(hits: tuple[Logged, ...] | None = None, **other: object) -> ChangingVerdict:
-    seen, kept = watched()
+    seen, kept = perfect_crawl()
     return check_changing(WEB, hits if hits is not None else seen, msgspec.structs.replace(kept, **other), 100.0, 1.0)
 
 
-def test_one_who_misses_nothing_passes() -> None:
+def test_a_crawl_that_misses_nothing_passes() -> None:
     found = verdict()
     assert found.passes, found
     assert found.passed_over >= 3 and found.prices >= 10 and found.vanished >= 1 and found.spared_share > 0.5
 
 
-def test_a_date_taken_for_a_change_is_told() -> None:
+def test_a_date_taken_for_a_change_is_reported() -> None:
     dated = items_with(WEB, (Fate.DATED, Fate.ADVERTISES))[0][0]
-    found = verdict(versions={**watched()[1].versions, dated: [1, 2, 3]})
+    found = verdict(versions={**perfect_crawl()[1].versions, dated: [1, 2, 3]})
     assert not found.passes and [one.url for one in found.taken_for_changes] == [dated]
 
 
 @pytest.mark.parametrize("part", ["versions", "facts"])
-def test_a_price_that_was_missed_is_told(part: str) -> None:
-    kept = watched()[1]
+def test_a_missed_price_is_reported(part: str) -> None:
+    kept = perfect_crawl()[1]
     priced = max(items_with(WEB, PRICED), key=lambda one: len(kept.versions[one[0]]))[0]
-    spoilt = {"versions": {**kept.versions, priced: [1]}, "facts": {**kept.facts, priced: b""}}[part]
-    found = verdict(**{part: spoilt})
+    wrong = {"versions": {**kept.versions, priced: [1]}, "facts": {**kept.facts, priced: b""}}[part]
+    found = verdict(**{part: wrong})
     assert not found.passes and [one.url for one in found.prices_missed] == [priced]
 
 
-def test_a_page_that_is_gone_and_still_found_is_told_and_so_is_nothing_new() -> None:
-    hits, kept = watched()
+def test_a_page_that_is_gone_but_still_found_fails_and_so_does_a_missing_new_page() -> None:
+    hits, kept = perfect_crawl()
     everything = {hit.url for hit in hits} | {NEWS}
     assert len(verdict(shown=everything).still_shown) == verdict().vanished
     assert not verdict(shown=set(kept.shown) - {NEWS}).passes
 
 
-def test_bytes_that_are_sent_again_and_visits_too_early_are_told() -> None:
-    hits, _ = watched()
+def test_bytes_sent_again_and_early_fetches_are_reported() -> None:
+    hits, _ = perfect_crawl()
     again = tuple([msgspec.structs.replace(hit, status=200, size=9_000) if hit.status == 304 else hit for hit in hits])
     assert not verdict(again).passes and verdict(again).spared_share == 0.0
     early = (*hits, msgspec.structs.replace(hits[0], asked_at=hits[0].asked_at + 10 * SECOND))

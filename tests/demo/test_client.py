@@ -1,4 +1,4 @@
-"""The production client, guard and all, against every awkward part over the address plan."""
+"""The production client with its guard against every odd part of the web, over the address plan."""
 
 import asyncio
 
@@ -28,12 +28,12 @@ async def fetch_all(urls: list[str]) -> dict[str, Outcome]:
             return {url: await client.fetch(Url(url)) for url in urls}
 
 
-def is_asked(page: ExpectedPage) -> bool:
+def is_fetched(page: ExpectedPage) -> bool:
     return page.outcomes != ("too-many-redirects",)
 
 
-def test_each_visit_ends_as_the_manifest_foresees() -> None:
-    pages = {page.url: page for page in manifest_of(WEB).pages if is_asked(page)}
+def test_each_fetch_ends_as_the_manifest_expects() -> None:
+    pages = {page.url: page for page in manifest_of(WEB).pages if is_fetched(page)}
     found = asyncio.run(fetch_all(list(pages)))
     wrong = {
         url: (pages[url].outcomes, outcome)

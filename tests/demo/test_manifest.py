@@ -1,4 +1,4 @@
-"""The manifest's facts against two readers that know nothing of it, and its list of awkward parts."""
+"""The manifest's facts against the extractor, which does not use it, and its list of odd parts."""
 
 from collections import Counter
 from urllib.parse import urlsplit
@@ -29,7 +29,7 @@ def body_of(page: ExpectedPage) -> bytes:
     return WEB.answer(DemoRequest(parts.netloc, target, asked_before=9)).body
 
 
-def test_our_extractor_finds_the_facts_that_the_manifest_promises(expected: Manifest) -> None:
+def test_the_extractor_finds_the_facts_of_the_manifest(expected: Manifest) -> None:
     wrong = []
     for page in expected.pages:
         if page.via == "optional" or page.what in ("huge-page", "no-such-host"):
@@ -46,26 +46,26 @@ def without_labels(facts: set[tuple[str, str, str]]) -> Counter[tuple[str, str, 
     return Counter(tuple("_:" if term.startswith("_:") else term for term in fact) for fact in facts)  # type: ignore[misc]
 
 
-def as_ours(term: str) -> str:
+def without_brackets(term: str) -> str:
     return term[1:-1] if term.startswith("<") else term
 
 
-def test_fact_for_fact_they_are_the_same(expected: Manifest) -> None:
+def test_every_fact_is_the_same(expected: Manifest) -> None:
     for site in WEB.sites:
         for number in range(0, site.items, 4):
             item = WEB.item(site, number)
             statements = WEB.statements_of(item)
-            promised = set().union(*(facts_in(syntax, statements, item.url, item.language) for syntax in Syntax))
+            listed = set().union(*(facts_in(syntax, statements, item.url, item.language) for syntax in Syntax))
             url, body = url_of(item.url), WEB.answer(DemoRequest(site.host, item.path)).body
             assert url is not None
             found = {
-                tuple(map(as_ours, triple))
+                tuple(map(without_brackets, triple))
                 for triple in extract(scan_html(LexborHTMLParser(body)).survey(), url, 1, body).triples
             }
-            assert without_labels(found) == without_labels(promised), item.url  # type: ignore[arg-type]
+            assert without_labels(found) == without_labels(listed), item.url  # type: ignore[arg-type]
 
 
-def test_every_syntax_mixtures_and_none_are_there(expected: Manifest) -> None:
+def test_there_are_pages_with_each_syntax_with_several_and_with_none(expected: Manifest) -> None:
     pages = [page for page in expected.pages if page.counts]
     assert any(page.rdfa and not page.jsonld for page in pages)
     assert any(page.jsonld and not page.rdfa for page in pages)
@@ -75,7 +75,7 @@ def test_every_syntax_mixtures_and_none_are_there(expected: Manifest) -> None:
     assert any(not (page.rdfa or page.jsonld or page.microdata) for page in pages)
 
 
-def test_every_awkward_part_is_in_the_manifest_and_every_one_has_an_answer(expected: Manifest) -> None:
+def test_every_odd_part_is_in_the_manifest_and_is_answered(expected: Manifest) -> None:
     present = {page.what for page in expected.pages}
     assert {odd.what for odd in oddities(5)} <= present
     for odd in oddities(5):
@@ -98,12 +98,12 @@ def test_the_crash_profile_asks_for_two_seconds_on_some_hosts() -> None:
     assert 2.0 in delays and None in delays
 
 
-def test_a_manifest_survives_being_written_down(expected: Manifest) -> None:
+def test_a_manifest_is_the_same_after_encoding(expected: Manifest) -> None:
     assert msgspec.json.decode(msgspec.json.encode(expected), type=Manifest) == expected
 
 
-def test_names_meet_across_sites(expected: Manifest) -> None:
-    """The people of the people site have painted, written and cooked what the other sites tell of."""
+def test_names_are_linked_across_sites(expected: Manifest) -> None:
+    """The people of the people site have painted, written and cooked the works on the other sites."""
     people = {page.url for page in expected.pages if page.url.startswith("http://people.demo.test/people/")}
     for site in WEB.sites:
         if site.kind.name in ("museum", "recipes", "events", "library", "blog", "news", "encyclopedia", "forum"):

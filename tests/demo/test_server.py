@@ -19,16 +19,16 @@ from gossamer.testing import FakeClock
 
 T = TypeVar("T")
 WEB = DemoWeb(seed=1, hosts=12, pages=120, profile_name="quick")
-Got = tuple[int, dict[str, str], bytes]
+Response = tuple[int, dict[str, str], bytes]
 
 
 class Client:
-    """A connection that sends what it is told, byte for byte."""
+    """A connection that sends requests byte for byte."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader, self.writer = reader, writer
 
-    async def get(self, host: str, target: str, method: str = "GET", more: str = "") -> Got:
+    async def get(self, host: str, target: str, method: str = "GET", more: str = "") -> Response:
         self.writer.write(f"{method} {target} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: tester\r\n{more}\r\n".encode())
         head = (await self.reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         fields = dict(line.split(": ", 1) for line in head[1:] if line)
@@ -58,7 +58,7 @@ def with_client(
     return asyncio.run(run())
 
 
-def test_one_connection_serves_every_host_and_the_log_says_so() -> None:
+def test_one_connection_serves_every_host_and_all_requests_are_logged() -> None:
     async def use(client: Client, server: DemoServer) -> list[int]:
         for host in ("museum.demo.test", "SHOP.demo.test:80", "open.demo.test"):
             assert (await client.get(host, "/"))[0] == 200
@@ -73,7 +73,7 @@ def test_one_connection_serves_every_host_and_the_log_says_so() -> None:
     ]
 
 
-def test_content_codings_are_used_when_the_client_takes_them() -> None:
+def test_content_codings_are_used_when_the_client_accepts_them() -> None:
     async def use(client: Client, _: DemoServer) -> None:
         plain = (await client.get("docs.demo.test", "/"))[2]
         _, fields, body = await client.get("docs.demo.test", "/", more="Accept-Encoding: gzip, br\r\n")
@@ -98,7 +98,7 @@ def test_chunked_answers_and_head_and_conditional_requests() -> None:
     with_client(use)
 
 
-def test_a_slow_server_takes_its_time_by_the_clock_it_was_given() -> None:
+def test_a_slow_page_waits_by_the_given_clock() -> None:
     async def use(client: Client, server: DemoServer) -> float:
         assert (await client.get("flaky.demo.test", "/slow/1"))[0] == 200
         hit = server.log.hits[-1]
@@ -107,7 +107,7 @@ def test_a_slow_server_takes_its_time_by_the_clock_it_was_given() -> None:
     assert with_client(use, FakeClock()) == WEB.profile.slow_s
 
 
-def test_a_busy_server_says_when_to_come_again_and_then_answers() -> None:
+def test_a_busy_server_sends_retry_after_and_then_answers() -> None:
     async def use(client: Client, _: DemoServer) -> None:
         for _ in range(2):
             status, fields, _ = await client.get("flaky.demo.test", "/busy")
@@ -135,7 +135,7 @@ def test_a_huge_page_is_larger_than_any_limit() -> None:
     with_client(use)
 
 
-def test_a_client_that_goes_away_is_logged_and_others_are_served() -> None:
+def test_a_client_that_disconnects_is_logged_and_others_are_served() -> None:
     async def use(client: Client, server: DemoServer) -> None:
         reader, rude = await asyncio.open_connection(LOOPBACK, server.port)
         rude.write(b"GET /huge HTTP/1.1\r\nHost: odd.demo.test\r\n\r\n")
@@ -147,7 +147,7 @@ def test_a_client_that_goes_away_is_logged_and_others_are_served() -> None:
     with_client(use)
 
 
-def test_the_log_file_holds_every_hit_and_a_torn_last_line_is_left_out(tmp_path: Path) -> None:
+def test_the_log_file_has_every_hit_and_an_incomplete_last_line_is_ignored(tmp_path: Path) -> None:
     files, path = DiskFiles(), tmp_path / "hits"
 
     async def use(client: Client, server: DemoServer) -> list[object]:
@@ -183,7 +183,7 @@ def test_it_runs_as_a_process_of_its_own(tmp_path: Path) -> None:
         while not port_file.exists() and child.exit_code() is None:
             clock.pause(0.01)
 
-        async def ask() -> Got:
+        async def ask() -> Response:
             reader, writer = await asyncio.open_connection(LOOPBACK, int(port_file.read_text()))
             try:
                 return await Client(reader, writer).get("people.demo.test", "/robots.txt")
@@ -207,6 +207,6 @@ def test_the_address_plan_leads_every_name_to_the_server_and_no_other() -> None:
     assert asyncio.run(plan.addresses("nowhere.demo.test")) == []
 
 
-def test_heads_that_make_no_sense_are_answered_with_400() -> None:
+def test_invalid_request_heads_are_answered_with_400() -> None:
     assert request_in(b"nonsense\r\n\r\n").question.target == ""
     assert not request_in(b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n").keeps_alive

@@ -1,4 +1,4 @@
-"""The sites without an end: they have none, what is real on them is in the manifest, and the verdict counts both."""
+"""The trap sites: they are endless, their real pages are in the manifest, and the verdict counts both kinds."""
 
 import pytest
 from tests.demo.hits import hits_of
@@ -16,7 +16,7 @@ def status(host: str, target: str, web: DemoWeb = WEB) -> int:
     return web.answer(DemoRequest(host, target)).status
 
 
-def test_there_are_none_unless_they_are_asked_for() -> None:
+def test_there_are_no_traps_by_default() -> None:
     plain = DemoWeb(seed=1, hosts=3, pages=30)
     assert not set(TRAP_HOSTS) & set(plain.host_names) and manifest_of(plain).traps == ()
     assert status("almanac.demo.test", "/", plain) == 421
@@ -30,7 +30,7 @@ def test_start_pages_of_ordinary_sites_lead_to_them() -> None:
 
 
 @pytest.mark.parametrize("trap", EXPECTED.traps, ids=lambda trap: trap.what)
-def test_every_real_page_answers_and_says_something_else(trap: ExpectedTrap) -> None:
+def test_every_real_page_is_answered_and_different(trap: ExpectedTrap) -> None:
     bodies = {WEB.answer(DemoRequest(trap.hosts[0], path)).body for path in trap.real}
     assert len(bodies) == len(trap.real) >= 45
     assert all(status(host, "/robots.txt") == 200 for host in trap.hosts)
@@ -49,29 +49,29 @@ def test_every_real_page_answers_and_says_something_else(trap: ExpectedTrap) -> 
         ("babble", "/b/anything"),
     ],
 )
-def test_traps_have_no_end(host: str, target: str) -> None:
-    question = DemoRequest(f"{host}.demo.test", target)
-    assert WEB.answer(question).status == 200 and WEB.answer(question) == WEB.answer(question)
+def test_traps_are_endless(host: str, target: str) -> None:
+    request = DemoRequest(f"{host}.demo.test", target)
+    assert WEB.answer(request).status == 200 and WEB.answer(request) == WEB.answer(request)
 
 
-def test_what_is_neither_real_nor_a_trap_is_not_there() -> None:
+def test_other_paths_are_not_found() -> None:
     for host, target in (("almanac", "/event/46"), ("almanac", "/calendar/2026/13"), ("serial", "/page/0"),
                          ("bazaar", "/shop?colour=loud"), ("twin", "/picture/46"), ("babble", "/b/a/b")):  # fmt: skip
         assert status(f"{host}.demo.test", target) == 404
 
 
-def test_a_mirror_says_the_same_as_its_original() -> None:
+def test_a_mirror_has_the_same_pages_as_its_original() -> None:
     for target in ("/", "/pictures/2", "/picture/17"):
         one, other = (WEB.answer(DemoRequest(f"{host}.demo.test", target)) for host in ("gallery", "twin"))
         assert one == other
 
 
-def test_the_verdict_counts_real_pages_once_and_all_other_visits_as_wasted() -> None:
+def test_the_verdict_counts_real_pages_once_and_all_other_fetches_as_wasted() -> None:
     desk = next(trap for trap in EXPECTED.traps if trap.void)
     urls = [f"http://desk.demo.test{path}?visit={code}" for path in desk.real[1:] for code in ("ab12", "cd34")]
     verdict = trapped(desk, hits_of(["http://desk.demo.test/robots.txt", *urls]))
     assert (verdict.real, verdict.found, verdict.wasted) == (46, 45, 45)
-    assert not verdict.is_escaped  # 45 of 46 are fewer than 99 in a hundred
+    assert not verdict.is_escaped  # 45 of 46 are fewer than 99 %
     whole = trapped(desk, hits_of(["http://desk.demo.test/", *urls]))
     assert whole.is_escaped
 

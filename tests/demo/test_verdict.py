@@ -52,14 +52,14 @@ def test_a_page_that_was_not_found_is_missing() -> None:
     assert not verdict.passes and verdict.missing == (url,) and verdict.recall < 1
 
 
-def test_pages_only_a_sitemap_knows_are_not_missed_and_are_counted_when_found() -> None:
+def test_pages_that_only_a_sitemap_lists_are_optional_and_counted_when_found() -> None:
     found = perfect(EXPECTED)
     found |= {page.url: CrawledPage("fetched") for page in EXPECTED.pages if page.via == "sitemap"}
     verdict = check(EXPECTED, found, [], DELAY_S)
     assert verdict.passes and verdict.found_via["sitemap"] == 3
 
 
-def test_a_disallowed_address_in_the_log_fails_whether_listed_or_not() -> None:
+def test_a_disallowed_url_in_the_log_fails_also_if_not_in_the_manifest() -> None:
     for host, target in [
         ("museum.demo.test", "/private/ledger-2"),
         ("museum.demo.test", "/private/never-linked"),
@@ -76,7 +76,7 @@ def test_a_disallowed_address_in_the_log_fails_whether_listed_or_not() -> None:
     assert check(EXPECTED, perfect(EXPECTED), allowed, DELAY_S).disallowed_fetched == ()
 
 
-def test_a_visit_before_the_gap_is_over_fails() -> None:
+def test_a_fetch_before_the_gap_is_over_fails() -> None:
     delay = next(host for host in EXPECTED.hosts if host.crawl_delay_s == 0.5)
     first = Logged(delay.name, "/robots.txt", 200, 0, SECOND)
     in_time = Logged(delay.name, "/", 200, SECOND + round(0.496 * SECOND), 3 * SECOND)
@@ -87,7 +87,7 @@ def test_a_visit_before_the_gap_is_over_fails() -> None:
     assert check(EXPECTED, {}, [first, in_time], delay_s=0.6).politeness_violations[0].promised_s == 0.6
 
 
-def test_what_a_robots_file_asks_for_is_owed_once_it_has_been_read() -> None:
+def test_a_crawl_delay_applies_once_robots_txt_has_been_read() -> None:
     slow = next(host for host in EXPECTED.hosts if host.crawl_delay_s == 0.5)
     first = Logged(slow.name, "/robots.txt", 200, 0, SECOND)
     again = Logged(slow.name, "/robots.txt", 200, SECOND + round(0.3 * SECOND), 2 * SECOND)
@@ -98,7 +98,7 @@ def test_what_a_robots_file_asks_for_is_owed_once_it_has_been_read() -> None:
     assert [one.promised_s for one in check(EXPECTED, {}, [first, page, later], 0.2).politeness_violations] == [0.5]
 
 
-def test_two_answers_at_once_are_a_violation_even_without_any_delay() -> None:
+def test_two_fetches_at_once_are_a_violation_even_without_a_delay() -> None:
     hits = [Logged("museum.demo.test", "/", 200, 0, 9 * SECOND),
             Logged("museum.demo.test", "/a", 200, SECOND, 2 * SECOND),
             Logged("museum.demo.test", "/b", 200, 3 * SECOND, 4 * SECOND)]  # fmt: skip
@@ -121,7 +121,7 @@ def test_facts_too_few_or_too_many_fail() -> None:
         assert not verdict.passes and [(each.url, each.found) for each in verdict.wrong_facts] == [(url, wrong)]
 
 
-def test_an_odd_end_of_a_dead_link_is_told_but_does_not_fail() -> None:
+def test_an_unexpected_outcome_of_a_dead_link_is_reported_but_does_not_fail() -> None:
     found = perfect(EXPECTED) | {"http://odd.demo.test/dead/410": CrawledPage("client-error")}
     verdict = check(EXPECTED, found, [], DELAY_S)
     assert verdict.passes and [each.url for each in verdict.wrong_outcomes] == ["http://odd.demo.test/dead/410"]

@@ -1,4 +1,4 @@
-"""The demonstration web says the same to everybody, hangs together, and has every awkward part in it."""
+"""The demonstration web is the same for every client, is connected by links, and has every odd part."""
 
 import gzip
 import statistics
@@ -42,14 +42,14 @@ def test_another_seed_gives_another_web(expected: Manifest) -> None:
     assert len(shared) < len(ours) / 2
 
 
-def test_a_page_does_not_depend_on_what_was_asked_before(expected: Manifest) -> None:
+def test_a_page_does_not_depend_on_earlier_requests(expected: Manifest) -> None:
     urls = [page.url for page in expected.pages[:60]]
     forwards = [ask(WEB, url) for url in urls]
     assert [ask(WEB, url) for url in reversed(urls)] == forwards[::-1]
 
 
 @pytest.mark.parametrize(("hosts", "pages"), [(1, 3), (1, 40), (5, 27), (12, 600), (30, 1000)])
-def test_a_web_has_exactly_the_pages_asked_for(hosts: int, pages: int) -> None:
+def test_a_web_has_exactly_the_requested_number_of_pages(hosts: int, pages: int) -> None:
     web = DemoWeb(hosts=hosts, pages=pages)
     assert len(web.sites) == hosts
     assert sum(site.pages for site in web.sites) == pages
@@ -64,14 +64,14 @@ def test_a_page_of_a_very_large_web_is_written_alone() -> None:
     assert ask(web, f"{site.origin}{site.kind.listing.format(k=site.listings)}").status == 200
 
 
-def test_a_web_that_cannot_be_is_refused() -> None:
+def test_an_impossible_web_is_refused() -> None:
     with pytest.raises(ConfigError, match="3 pages a host"):
         DemoWeb(hosts=12, pages=30)
     with pytest.raises(ConfigError, match="no profile 'fast'"):
         DemoWeb(profile_name="fast")
 
 
-def test_addresses_are_canonical_and_those_not_written_so_are_not_found(expected: Manifest) -> None:
+def test_urls_are_canonical_and_other_spellings_are_not_found(expected: Manifest) -> None:
     for page in expected.pages:
         url = url_of(page.url)
         assert url is not None and url.text == page.url
@@ -91,7 +91,7 @@ def test_pages_have_the_size_and_links_of_real_ones(expected: Manifest) -> None:
     assert 25 < statistics.mean(links) < 55
 
 
-def test_every_page_answers_as_the_manifest_says(expected: Manifest) -> None:
+def test_every_page_answers_as_in_the_manifest(expected: Manifest) -> None:
     means = {
         "fetched": 200,
         "moved": (301, 302, 307, 308),
@@ -116,14 +116,14 @@ def links_of(url: str, answer: DemoAnswer) -> list[str]:
         return []
     found = tree.css_first("base")
     base = url_of(found.attributes["href"] or "", url_of(url)) if found is not None else url_of(url)
-    tied = [
+    followed = [
         a.attributes["href"] or "" for a in tree.css("a[href]") if "nofollow" not in (a.attributes.get("rel") or "")
     ]
-    return [joined.text for href in tied if (joined := url_of(href, base)) is not None]
+    return [joined.text for href in followed if (joined := url_of(href, base)) is not None]
 
 
 def reach(web: DemoWeb, expected: Manifest, seeds: tuple[str, ...]) -> tuple[set[str], set[str]]:
-    """What a crawler without a network gets to from `seeds`, and what it was told not to ask for."""
+    """The pages that a crawler without a network reaches from `seeds`, and those that robots.txt disallows."""
     hosts = {host.name: host for host in expected.hosts}
     seen, refused, queue = set(seeds), set(), list(seeds)
     while queue:
@@ -152,27 +152,27 @@ def test_M_Z10_every_page_that_counts_is_reached_by_links_from_any_start_page(ex
         f"http://{NOWHERE}/",
         f"http://{NOWHERE}/lost",
     }
-    # nofollow hides two addresses; everything else that is forbidden is linked to, and refused by its rules alone
+    # nofollow hides two URLs; all other forbidden URLs are linked to, and refused by their rules alone
     behind = {url for url in expected.forbidden if "behind" in url}
     assert set(expected.forbidden) - behind <= refused
     assert not behind & (reached | refused)
 
 
-def test_nothing_is_reached_that_the_manifest_does_not_know(expected: Manifest) -> None:
+def test_every_reached_url_is_in_the_manifest(expected: Manifest) -> None:
     reached, refused = reach(WEB, expected, WEB.seeds)
     assert reached - {page.url for page in expected.pages} == set()
     assert not {page.url for page in expected.pages if page.via == "sitemap"} & reached
     assert refused - {f"http://{NOWHERE}/", f"http://{NOWHERE}/lost"} <= set(expected.forbidden)
 
 
-def test_a_web_of_one_host_hangs_together_too() -> None:
+def test_a_web_of_one_host_is_connected_too() -> None:
     web = DemoWeb(hosts=1, pages=90)
     expected = manifest_of(web)
     reached, _ = reach(web, expected, web.seeds)
     assert {page.url for page in expected.pages if page.counts} <= reached
 
 
-def test_sitemaps_name_the_pages_no_link_leads_to(expected: Manifest) -> None:
+def test_sitemaps_list_the_pages_without_links(expected: Manifest) -> None:
     unlisted = [page.url for page in expected.pages if page.via == "sitemap"]
     assert len(unlisted) == 12
     for url in unlisted:
@@ -185,14 +185,14 @@ def test_sitemaps_name_the_pages_no_link_leads_to(expected: Manifest) -> None:
         assert f"<loc>{url}</loc>" in text
 
 
-def test_traps_have_no_end_but_robots_rules_shut_them() -> None:
+def test_traps_link_to_ever_more_urls() -> None:
     odd = "http://odd.demo.test"
     assert f"{odd}/calendar/2027/1" in links_of(f"{odd}/calendar/2026/12", ask(WEB, f"{odd}/calendar/2026/12"))
     onward = links_of(f"{odd}/shelf?session=77", ask(WEB, f"{odd}/shelf?session=77"))
     assert len([url for url in onward if "session=" in url]) == 5
 
 
-def test_the_blog_has_feeds_in_both_dialects() -> None:
+def test_the_blog_has_feeds_in_both_formats() -> None:
     assert b"<rss" in ask(WEB, "http://blog.demo.test/feed.rss").body
     assert b"<feed" in ask(WEB, "http://blog.demo.test/feed.atom").body
     assert b'type="application/atom+xml"' in ask(WEB, "http://blog.demo.test/").body
@@ -219,7 +219,7 @@ def test_prose_needs_no_escaping() -> None:
         assert not set('<>&"') & set("".join(sentences))
 
 
-def test_the_awkward_hosts_are_there_for_every_size() -> None:
+def test_every_size_has_the_odd_hosts() -> None:
     for hosts in (1, 12, 40):
         assert set(ODD_HOSTS) <= set(DemoWeb(hosts=hosts, pages=200).host_names)
         assert NOWHERE not in DemoWeb(hosts=hosts, pages=200).host_names
