@@ -213,7 +213,7 @@ def test_F_T2_garbage_instead_of_a_handshake_is_refused(sent, mode):
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("mode", ["verify", "record"])
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1])
-def test_F_T2_a_server_that_knows_only_an_old_tls_is_refused_in_every_mode(trusting, version, mode):
+def test_F_T2_a_server_with_an_old_tls_version_is_refused_in_every_mode(trusting, version, mode):
     authority, settings = trusting
     context = presenting(authority.issue_cert("safe.test"))
     context.set_ciphers("ALL:@SECLEVEL=0")
