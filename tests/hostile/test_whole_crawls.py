@@ -52,7 +52,7 @@ def test_F_H16_an_outage_of_an_hour_loses_no_page(tmp_path: Path, how: str) -> N
     found = crawled(tmp_path, site(lambda url, at_s: 3 < at_s < HOUR, OUTAGES[how]))
     assert found.counts.by_reason == {"fetched": 13} and found.counts.queued == 0
     assert found.ended_s < 1.5 * HOUR, "the host recovers soon after"
-    assert len(found.asked) < 13 + 260, "few requests are sent meanwhile"
+    assert len(found.requests) < 13 + 260, "few requests are sent meanwhile"
 
 
 def test_F_H16_an_outage_loses_no_page_of_a_host_with_a_long_crawl_delay(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_F_H16_a_permanently_failing_host_is_retried_for_two_hours_and_its_pages
     found = crawled(tmp_path, site(lambda url, at_s: at_s > 5, OUTAGES[how]), *PAGES)
     assert 2 * HOUR < found.ended_s < 3.5 * HOUR and found.counts.queued == 0
     given_up = [one for one in found.known.values() if one is not None and one.reason is not Reason.FETCHED]
-    assert len(given_up) == 12 - sum(1 for one in found.asked if one.at_s <= 5 and "/page-" in one.url)
+    assert len(given_up) == 12 - sum(1 for one in found.requests if one.at_s <= 5 and "/page-" in one.url)
     assert {one.reason for one in given_up} == {
         {"no connection": Reason.CONNECT, "500": Reason.SERVER_ERROR}.get(how, Reason.SLOW_DOWN)
     }
@@ -97,26 +97,26 @@ def test_a_redirect_to_another_spelling_of_itself_is_followed_once(tmp_path: Pat
         f"{HOST}/docs/": article("docs", "/"),
     }
     found = crawled(tmp_path, in_dict(pages))
-    paths = [one.url.removeprefix(HOST) for one in found.asked]
+    paths = [one.url.removeprefix(HOST) for one in found.requests]
     assert paths == ["/robots.txt", "/", "/;jsessionid=A1B2", "/docs/index.html", "/docs/"]
     assert found.counts.by_reason == {"fetched": 2}
 
 
 @pytest.mark.parametrize("ways", ["two", "endless"])
 def test_a_loop_between_spellings_ends_within_ten(tmp_path: Path, ways: str) -> None:
-    asked: list[str] = []
+    requested: list[str] = []
 
     def turning(url: str, _: float) -> Answer:
         if url.endswith("/robots.txt"):
             return Answer("", 404)
-        asked.append(url)
+        requested.append(url)
         if ways == "endless":
-            return moved(f"/;jsessionid={len(asked)}")
+            return moved(f"/;jsessionid={len(requested)}")
         return moved("/index.html" if url == HOME else "/")
 
     found = crawled(tmp_path, turning, HOME)
     known = found.known[HOME]
-    assert len(asked) == 11 and known is not None and known.reason is Reason.TOO_MANY_REDIRECTS
+    assert len(requested) == 11 and known is not None and known.reason is Reason.TOO_MANY_REDIRECTS
     assert found.counts.known == 1
 
 
@@ -143,7 +143,7 @@ def test_M_E9_a_mirror_is_detected_and_retired_and_the_original_is_fetched_compl
         return Answer(article("home", *paths) if path == "/" else article(path.strip("/")))
 
     found = asyncio.run(crawl(tmp_path, twins, [HOME, "http://m.test/"], look_up=("http://m.test/page-39",)))
-    fetches = {name: sum(1 for one in found.asked if name in one.url) for name in ("a.test", "m.test")}
+    fetches = {name: sum(1 for one in found.requests if name in one.url) for name in ("a.test", "m.test")}
     assert max(fetches.values()) == 42 and min(fetches.values()) < 25
     assert found.counts.retired == 1
     known = found.known["http://m.test/page-39"]
@@ -194,7 +194,7 @@ def test_a_robots_txt_that_fails_for_days_is_retried_less_and_less_often_and_its
     found = asyncio.run(crawl(tmp_path, answer, [HOME], forever, until_s=6 * DAY_S, look_up=(HOME,)))
     known = found.known[HOME]
     assert known is not None and known.reason is Reason.FETCHED
-    asked = [one.at_s for one in found.asked if one.url.endswith("/robots.txt") and one.at_s < 5 * DAY_S]
+    asked = [one.at_s for one in found.requests if one.url.endswith("/robots.txt") and one.at_s < 5 * DAY_S]
     waits = [round(later - sooner) for sooner, later in pairwise(asked)]
     assert len(asked) < 20 and waits == sorted(waits) and waits[0] <= 61 and waits[-1] == DAY_S
 
@@ -227,7 +227,7 @@ def test_M_A3_a_recrawl_delay_is_kept_between_any_two_fetches_of_a_page(tmp_path
     forever = Settings(crawl=CrawlSettings(revisit="age"))
     found = asyncio.run(crawl(tmp_path, answer, [HOME], forever, until_s=40 * DAY_S))
     for url in (HOME, f"{HOST}/broken"):
-        fetches = [one.at_s for one in found.asked if one.url == url]
+        fetches = [one.at_s for one in found.requests if one.url == url]
         assert len(fetches) > 3 and min(later - sooner for sooner, later in pairwise(fetches)) >= 5 * DAY_S
 
 

@@ -38,10 +38,10 @@ def crawled(root: Path, web: Web, settings: Settings | None = None, until_s: flo
 
 def test_M_C8_a_followed_feed_is_fetched_as_often_as_its_ttl_and_only_new_items_are_fetched(tmp_path: Path) -> None:
     found = crawled(tmp_path, news, FOLLOW, 3.5 * HOUR)
-    at = [one.at_s for one in found.asked if one.url == FEED]
+    at = [one.at_s for one in found.requests if one.url == FEED]
     assert len(at) == 5
     assert all(HOUR <= later - sooner < HOUR + 5 for sooner, later in itertools.pairwise(at))
-    items = [one.url for one in found.asked if "/item-" in one.url]
+    items = [one.url for one in found.requests if "/item-" in one.url]
     assert items == [f"{HOST}/item-{number}" for number in range(len(items))], "each once, as it appears"
     assert len(items) >= 5
 
@@ -56,7 +56,7 @@ def test_a_feed_with_a_ttl_of_0_is_fetched_every_quarter_of_an_hour(tmp_path: Pa
     def hasty(url: str, since_s: float) -> Answer:
         return Answer(feed(f"{HOST}/item-1", ttl=0), kind="text/xml") if url == FEED else news(url, since_s)
 
-    at = [one.at_s for one in crawled(tmp_path, hasty, FOLLOW, 2 * HOUR).asked if one.url == FEED]
+    at = [one.at_s for one in crawled(tmp_path, hasty, FOLLOW, 2 * HOUR).requests if one.url == FEED]
     assert all(later - sooner >= 900 for sooner, later in itertools.pairwise(at)) and len(at) > 3
 
 
@@ -68,7 +68,7 @@ def test_F_S6_a_feed_with_new_items_at_each_poll_adds_a_bounded_number_of_them(t
         return news(url, since_s)
 
     found = crawled(tmp_path, flood, None, 1e9)
-    assert len(found.asked) <= 203
+    assert len(found.requests) <= 203
 
 
 def test_F_S2_indexes_that_list_each_other_are_fetched_once_and_not_deeper_than_two(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_F_S2_indexes_that_list_each_other_are_fetched_once_and_not_deeper_than_
     for number, one in enumerate(maps):
         pages[one] = xml(map_index(maps[(number + 1) % 10], one, maps[0], f"{HOST}/map.xml"))
     found = crawled(tmp_path, in_dict(pages))
-    assert len(found.asked) == len({one.url for one in found.asked})
+    assert len(found.requests) == len({one.url for one in found.requests})
     assert {url for url in found.pages() if "index" in url} == set(maps[:2])
     assert f"{HOST}/orphan" in found.pages()
 

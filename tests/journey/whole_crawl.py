@@ -75,17 +75,17 @@ class Request:
 class WholeCrawl:
     """The results of a whole crawl."""
 
-    asked: list[Request] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
     known: dict[str, KnownState | None] = field(default_factory=dict)
     counts: Counts = field(default_factory=Counts)
     log: EventLog = field(default_factory=EventLog)
     ended_s: float = 0.0
 
     def times(self, url: str) -> int:
-        return sum(1 for one in self.asked if one.url == url)
+        return sum(1 for one in self.requests if one.url == url)
 
     def pages(self) -> set[str]:
-        return {one.url for one in self.asked if not one.url.endswith("/robots.txt")}
+        return {one.url for one in self.requests if not one.url.endswith("/robots.txt")}
 
 
 class SkipsWaits(SqliteFrontier):
@@ -116,7 +116,7 @@ async def crawl(
 
     async def fetch(url: Url, kind: VisitKind = VisitKind.PAGE, depth: int = 0, **_: object) -> Outcome:
         since_s = (clock.now() - started) / SECOND
-        found.asked.append(Request(since_s, url.text))
+        found.requests.append(Request(since_s, url.text))
         if since_s > until_s:
             stop.set()
         answer = web(url.text, since_s)
