@@ -1,9 +1,9 @@
-"""`make attack`: the hostile web crawled beside honest hosts, by the real program.
+"""`make attack`: the real program crawls the hostile web together with honest hosts.
 
     python -m tests.attack                    20 honest hosts, every behaviour, some minutes
-    python -m tests.attack --short            3 honest hosts, a third of the behaviours, no speed asked for
+    python -m tests.attack --short            3 honest hosts, a third of the behaviours, speed is not compared
 
-Prints what came of each behaviour, the totals, and `not met:` for each that is missed; exit code 1 then.
+Prints the outcome of each behaviour and the totals. Each failed check is printed as `failed:`, with exit code 1.
 """
 
 import argparse
@@ -14,53 +14,53 @@ from dataclasses import replace
 from pathlib import Path
 
 from tests.attack import namespace
-from tests.attack.crawl import Wish, crawled
+from tests.attack.crawl import CrawlSpec, crawled
 from tests.attack.plan import EVERY_THIRD, Plan
 from tests.attack.verdict import Verdict, table
 
 INSIDE = "--inside"
 SHORT_S = 240.0
-"""For a machine that has much else to do; it takes about 30 s."""
+"""Enough for a busy machine; it takes about 30 s."""
 
 
 def main() -> int:
-    asked = argparse.ArgumentParser(prog="python -m tests.attack")
-    asked.add_argument("--hosts", type=int, default=20, help="honest hosts")
-    asked.add_argument("--pages", type=int, default=800, help="honest pages, over all hosts")
-    asked.add_argument("--delay", type=float, default=1.0, help="seconds between visits to a host (as by default)")
-    asked.add_argument("--seconds", type=float, default=240.0, help="the whole attack is stopped after so long")
-    asked.add_argument("--rounds", type=int, default=2, help="pairs of crawls whose speed is compared")
-    asked.add_argument("--short", action="store_true", help="the version of the test suite")
-    asked.add_argument("--keep", type=Path, help="keep the collections below this directory")
-    asked.add_argument("--no-namespace", action="store_true", help="count dials instead of packets")
-    asked.add_argument(INSIDE, action="store_true", help=argparse.SUPPRESS)
-    given = asked.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # servers and crawl are stopped on the way out
-    if not given.inside:
-        if not (why := "not wanted" if given.no_namespace else namespace.refusal()):
+    parser = argparse.ArgumentParser(prog="python -m tests.attack")
+    parser.add_argument("--hosts", type=int, default=20, help="honest hosts")
+    parser.add_argument("--pages", type=int, default=800, help="honest pages, over all hosts")
+    parser.add_argument("--delay", type=float, default=1.0, help="minimum gap of a host in seconds (as by default)")
+    parser.add_argument("--seconds", type=float, default=240.0, help="the longest time of the whole attack")
+    parser.add_argument("--rounds", type=int, default=2, help="pairs of crawls whose speed is compared")
+    parser.add_argument("--short", action="store_true", help="the version in the test suite")
+    parser.add_argument("--keep", type=Path, help="keep the collections below this directory")
+    parser.add_argument("--no-namespace", action="store_true", help="count dials instead of packets")
+    parser.add_argument(INSIDE, action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that servers and crawl are stopped
+    if not options.inside:
+        if not (why := "not requested" if options.no_namespace else namespace.refusal()):
             namespace.enter("tests.attack", [INSIDE, *sys.argv[1:]])
         print(f"no network namespace here, so packets are not counted, only dials: {why}", flush=True)
-    plan = Plan(3, 45, EVERY_THIRD) if given.short else Plan(given.hosts, given.pages)
-    wish = Wish(plan, True, given.inside, given.delay, given.seconds, until="end")
-    if given.short:
-        wish = replace(wish, delay_s=0.2, most_s=SHORT_S, until="met", timeout_s=6.0)
+    plan = Plan(3, 45, EVERY_THIRD) if options.short else Plan(options.hosts, options.pages)
+    spec = CrawlSpec(plan, True, options.inside, options.delay, options.seconds, until="end")
+    if options.short:
+        spec = replace(spec, delay_s=0.2, most_s=SHORT_S, until="outcomes", timeout_s=6.0)
     with tempfile.TemporaryDirectory(prefix="gossamer-attack-") as scratch:
-        root = given.keep or Path(scratch)
-        if given.inside:
+        root = options.keep or Path(scratch)
+        if options.inside:
             namespace.furnish(Path(scratch))
-        verdict = attacked(root, wish, 0 if given.short else given.rounds)
+        verdict = attack(root, spec, 0 if options.short else options.rounds)
     print(verdict.summary(), flush=True)
-    return 1 if verdict.misses() else 0
+    return 1 if verdict.failures() else 0
 
 
-def attacked(root: Path, wish: Wish, rounds: int) -> Verdict:
-    """The whole attack first, then pairs of crawls for the speed: honest hosts alone, and beside the hostile ones."""
-    whole = crawled(root / "whole", wish)
-    print(table(whole, wish.plan), flush=True)
-    verdict = Verdict(whole, wish)
+def attack(root: Path, spec: CrawlSpec, rounds: int) -> Verdict:
+    """Run the whole attack, then pairs of crawls for the speed: honest hosts alone, and with the hostile ones."""
+    whole = crawled(root / "whole", spec)
+    print(table(whole, spec.plan), flush=True)
+    verdict = Verdict(whole, spec)
     for number in range(rounds):
-        for is_attacked, speeds in ((False, verdict.alone), (True, verdict.beside)):
-            one = crawled(root / f"{number}-{is_attacked}", replace(wish, is_attacked=is_attacked, until="honest"))
+        for is_attacked, speeds in ((False, verdict.alone), (True, verdict.attacked)):
+            one = crawled(root / f"{number}-{is_attacked}", replace(spec, is_attacked=is_attacked, until="honest"))
             print(f"round {number + 1}, {'attacked' if is_attacked else 'alone'}: {one.speed:.1f} pages/s", flush=True)
             speeds.append(one)
     return verdict

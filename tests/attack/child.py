@@ -1,6 +1,6 @@
-"""`gossamer`, the command line itself, with a watch on its event loop: `python -m tests.attack.child ROOT crawl ...`.
+"""The `gossamer` command line, with a watch on its event loop: `python -m tests.attack.child ROOT crawl ...`.
 
-Where there is no network namespace, the dialer is one that knows the plan's addresses and refuses all others.
+Where there is no network namespace, the dialer accepts the plan's IP addresses and refuses all others.
 """
 
 import asyncio
@@ -27,12 +27,12 @@ run = uvloop.run
 
 
 class PlannedDialer:
-    def __init__(self, doors: dict[str, dict[str, int]]) -> None:
-        self._doors = doors
+    def __init__(self, ports: dict[str, dict[str, int]]) -> None:
+        self._ports = ports
         self.refused: list[str] = []
 
     def endpoint(self, address: str, port: int) -> Endpoint:
-        found = self._doors.get(address, {}).get(str(port))
+        found = self._ports.get(address, {}).get(str(port))
         if found is None:
             self.refused.append(f"{address} port {port}")
             raise ConnectionRefusedError(f"{address} port {port} is not in the plan")
@@ -40,7 +40,7 @@ class PlannedDialer:
 
 
 class Stack:
-    """What the loop was doing while it did not take turns for longest."""
+    """The stack of the event loop during its longest stall."""
 
     def __init__(self) -> None:
         self._loop = threading.get_ident()
@@ -70,9 +70,9 @@ def main(root: Path, arguments: list[str], is_inside: bool) -> None:
     stack = Stack()
     threading.Thread(target=stack.watch, daemon=True).start()
     if not is_inside:
-        said = {kind: json.loads((root / PORTS.format(kind)).read_text()) for kind in KINDS}
-        dialer = PlannedDialer(said["hostile"] | said["honest"])
-        servers = (f"127.0.0.1:{said['names']['names']['port']}",)
+        ports = {kind: json.loads((root / PORTS.format(kind)).read_text()) for kind in KINDS}
+        dialer = PlannedDialer(ports["hostile"] | ports["honest"])
+        servers = (f"127.0.0.1:{ports['names']['names']['port']}",)
 
         def planned(outside: Outside) -> Network:
             return Network(DnsResolver(outside.clock, servers), dialer)

@@ -1,4 +1,4 @@
-"""One crawl of an attack: servers, the real `gossamer crawl` beside them, and everything there is to see of it."""
+"""One crawl of an attack: the servers, the real `gossamer crawl`, and all measurements of it."""
 
 import contextlib
 import json
@@ -43,19 +43,19 @@ tries = 2
 timeout_s = {timeout_s}
 tls_authorities = "{authority}"
 """
-"""Gaps and retries are short, so that it ends; every other limit is the default one."""
+"""Gaps and retries are short, so that the crawl ends; every other limit is the default."""
 START_S, STOP_S = 120.0, 120.0
 
 
 @dataclass
 class Crawled:
-    """What came of one crawl."""
+    """The measurements of one crawl."""
 
     honest: dict[str, str] = field(default_factory=dict)
-    """The last outcome of each honest page that is wanted."""
+    """The last outcome of each expected honest page."""
     expected: frozenset[str] = frozenset()
     ends: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
-    """(URL, outcome) of every visit to anybody else, by host."""
+    """(URL, outcome) of every fetch from any other host, by host."""
     events: dict[str, int] = field(default_factory=dict)
     honest_s: float = 0.0
     """From the first honest page to the last."""
@@ -63,7 +63,7 @@ class Crawled:
     exit_code: int | None = None
     tree: Tree | None = None
     outside: dict[str, int] = field(default_factory=dict)
-    """Packets or dials that went beyond the plan."""
+    """Packets or connections to IP addresses outside the plan."""
     connections: int = 0
     dropped: int = 0
     stall_s: float = 0.0
@@ -72,9 +72,9 @@ class Crawled:
     strays: list[str] = field(default_factory=list)
     """Files written outside the data directory."""
     poisoned: list[str] = field(default_factory=list)
-    """URLs under which an answer to nobody's question was kept (H14)."""
+    """URLs under which a response without a request was stored (H14)."""
     errors: str = ""
-    """What it said on stderr."""
+    """The output on stderr."""
 
     @property
     def missing(self) -> list[str]:
@@ -82,40 +82,40 @@ class Crawled:
 
     @property
     def speed(self) -> float:
-        """Honest pages a second, until all were there."""
+        """Honest pages a second, until all were fetched."""
         return (len(self.expected) - len(self.missing)) / self.honest_s if self.honest_s else 0.0
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What kind of crawl it is to be."""
+class CrawlSpec:
+    """What to crawl, how, and for how long."""
 
     plan: Plan
     is_attacked: bool
     is_inside: bool
     delay_s: float
     most_s: float
-    """Stopped after so long at the latest."""
-    until: Literal["honest", "met", "end"]
-    """It is stopped when the honest pages are complete, when every behaviour has had an outcome too, or not before
+    """The crawl is stopped after this time at the latest."""
+    until: Literal["honest", "outcomes", "end"]
+    """The crawl is stopped when the honest pages are complete, when every behaviour has an outcome too, or only after
     `most_s`."""
     timeout_s: float = 30.0
     """The longest fetch."""
 
 
-def crawled(root: Path, wish: Wish) -> Crawled:
+def crawled(root: Path, spec: CrawlSpec) -> Crawled:
     """REQUIRES: `root` is an empty directory."""
     for name in ("home", "tmp", "cwd"):
         (root / name).mkdir(parents=True)
-    result = Crawled(expected=expected_of(wish.plan))
+    result = Crawled(expected=expected_of(spec.plan))
     with contextlib.ExitStack() as running:
         for kind in KINDS:
-            running.enter_context(serving(root, kind, wish))
-        packets = running.enter_context(Packets()) if wish.is_inside else None
-        (root / "gossamer.toml").write_text(settings_of(root, wish))
-        crawl(root, wish, result)
+            running.enter_context(serving(root, kind, spec))
+        packets = running.enter_context(Packets()) if spec.is_inside else None
+        (root / "gossamer.toml").write_text(settings_of(root, spec))
+        crawl(root, spec, result)
     if packets is not None:
-        result.outside = packets.outside(wish.plan.public, (HTTP, HTTPS))
+        result.outside = packets.outside(spec.plan.public, (HTTP, HTTPS))
         result.connections, result.dropped = sum(packets.seen.values()), packets.dropped
     if (root / SENT).exists():
         result.sent = json.loads((root / SENT).read_text())["sent"]
@@ -140,8 +140,8 @@ def poisoned_in(data: Path) -> list[str]:
     return found
 
 
-def settings_of(root: Path, wish: Wish) -> str:
-    return SETTINGS.format(delay_s=wish.delay_s, timeout_s=wish.timeout_s, authority=root / AUTHORITY)
+def settings_of(root: Path, spec: CrawlSpec) -> str:
+    return SETTINGS.format(delay_s=spec.delay_s, timeout_s=spec.timeout_s, authority=root / AUTHORITY)
 
 
 def expected_of(plan: Plan) -> frozenset[str]:
@@ -149,40 +149,40 @@ def expected_of(plan: Plan) -> frozenset[str]:
     return frozenset(page.url for host in hosts for page in host.pages if page.counts)
 
 
-def crawl(root: Path, wish: Wish, result: Crawled) -> None:
-    seeds = [*wish.plan.web.seeds, *([f"http://{GATE}/"] if wish.is_attacked else [])]
-    place = "inside" if wish.is_inside else "outside"
+def crawl(root: Path, spec: CrawlSpec, result: Crawled) -> None:
+    seeds = [*spec.plan.web.seeds, *([f"http://{GATE}/"] if spec.is_attacked else [])]
+    place = "inside" if spec.is_inside else "outside"
     command = [sys.executable, "-m", "tests.attack.child", str(root), place, "crawl", *seeds, "--json"]
     command += ["--dir", str(root / "data"), "--config", str(root / "gossamer.toml")]
-    began = time.monotonic()
+    started = time.monotonic()
     with (root / "errors.txt").open("w") as errors:
         process = subprocess.Popen(
             command, cwd=root / "cwd", env=environment(root), stdout=subprocess.PIPE, stderr=errors, text=True
         )
         assert process.stdout is not None
-        hearing = threading.Thread(target=hear, args=(process.stdout, result, wish.plan), daemon=True)
-        hearing.start()
+        listening = threading.Thread(target=read_events, args=(process.stdout, result, spec.plan), daemon=True)
+        listening.start()
         with Tree(process.pid) as result.tree:
             try:
-                while process.poll() is None and not is_enough(result, wish, time.monotonic() - began):
+                while process.poll() is None and not is_enough(result, spec, time.monotonic() - started):
                     time.sleep(0.1)
             finally:
                 result.exit_code = stopped(process)
-        hearing.join()
-    result.seconds = time.monotonic() - began
+        listening.join()
+    result.seconds = time.monotonic() - started
     result.errors = (root / "errors.txt").read_text()[-4000:]
 
 
-def is_enough(result: Crawled, wish: Wish, seconds: float) -> bool:
-    if seconds > wish.most_s:
+def is_enough(result: Crawled, spec: CrawlSpec, seconds: float) -> bool:
+    if seconds > spec.most_s:
         return True
-    if wish.until == "end" or len(result.honest) < len(result.expected) or result.missing:
+    if spec.until == "end" or len(result.honest) < len(result.expected) or result.missing:
         return False
-    return wish.until == "honest" or all(one.host in result.ends for one in wish.plan.behaviours)
+    return spec.until == "honest" or all(one.host in result.ends for one in spec.plan.behaviours)
 
 
 def stopped(process: "subprocess.Popen[str]") -> int | None:
-    """Its exit code; None: it did not run_commands SIGTERM, and was killed."""
+    """The exit code; None: it did not obey SIGTERM, and was killed."""
     if process.poll() is None:
         process.send_signal(signal.SIGTERM)
     try:
@@ -193,15 +193,15 @@ def stopped(process: "subprocess.Popen[str]") -> int | None:
         return None
 
 
-def hear(stream: IO[str], result: Crawled, plan: Plan) -> None:
+def read_events(stream: IO[str], result: Crawled, plan: Plan) -> None:
     honest, first_s = frozenset(plan.honest), 0.0
     for line in stream:
-        said = json.loads(line)
-        event = str(said.get("event"))
+        entry = json.loads(line)
+        event = str(entry.get("event"))
         result.events[event] = result.events.get(event, 0) + 1
         if event != "visit.settled":
             continue
-        url, outcome = str(said["url"]), str(said["outcome"])
+        url, outcome = str(entry["url"]), str(entry["outcome"])
         host = urlsplit(url).hostname or ""
         if host not in honest:
             result.ends.setdefault(host, []).append((url, outcome))
@@ -213,21 +213,21 @@ def hear(stream: IO[str], result: Crawled, plan: Plan) -> None:
 
 
 def environment(root: Path) -> dict[str, str]:
-    ours = {"HOME": str(root / "home"), "TMPDIR": str(root / "tmp"), "PYTHONDONTWRITEBYTECODE": "1"}
+    own = {"HOME": str(root / "home"), "TMPDIR": str(root / "tmp"), "PYTHONDONTWRITEBYTECODE": "1"}
     paths = os.pathsep.join([str(REPOSITORY), str(REPOSITORY / "src")])
     return (
         {name: value for name, value in os.environ.items() if not name.startswith("GOSSAMER_")}
-        | ours
+        | own
         | {"PYTHONPATH": paths}
     )
 
 
 @contextlib.contextmanager
-def serving(root: Path, kind: str, wish: Wish) -> Iterator[None]:
-    plan = wish.plan
+def serving(root: Path, kind: str, spec: CrawlSpec) -> Iterator[None]:
+    plan = spec.plan
     numbers = [str(number) for number in (plan.hosts, plan.pages, plan.step)]
     command = [sys.executable, "-m", "tests.attack.web", kind, str(root), *numbers]
-    server = subprocess.Popen([*command, *(["inside"] if wish.is_inside else [])], cwd=REPOSITORY)
+    server = subprocess.Popen([*command, *(["inside"] if spec.is_inside else [])], cwd=REPOSITORY)
     try:
         until = time.monotonic() + START_S
         while not (root / PORTS.format(kind)).exists():

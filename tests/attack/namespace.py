@@ -1,7 +1,7 @@
-"""A network of our own, in which every packet to anywhere stays on `lo` and is seen.
+"""A private network, in which every packet stays on `lo` and is counted.
 
-In a new user, network and mount namespace all addresses, IPv4 and IPv6, are routed to this machine. Whoever is dialled,
-public or private, the packet is on `lo` with its true destination: `Packets` counts them.
+In a new user, network and mount namespace all IP addresses, IPv4 and IPv6, are routed to this machine. A packet to any
+IP address, public or private, is on `lo` with its true destination: `Packets` counts them.
 """
 
 import ctypes
@@ -33,7 +33,7 @@ TCP, UDP, ICMP, ICMP_V6 = 6, 17, 1, 58
 
 
 def refusal() -> str:
-    """Why there can be no such namespace here; empty where there can."""
+    """Why there can be no such namespace here; empty if there can."""
     if not sys.platform.startswith("linux") or not all(map(shutil.which, ("unshare", "ip", "mount"))):
         return "unshare, ip and mount are needed (Linux)"
     tried = subprocess.run([*ENTER, "sh", "-ec", ROUTES[0]], capture_output=True, text=True)
@@ -41,18 +41,18 @@ def refusal() -> str:
 
 
 def enter(module: str, arguments: list[str]) -> None:
-    """Run the module anew inside. Does not return."""
+    """Run the module again inside. Does not return."""
     os.execvp(ENTER[0], [*ENTER, sys.executable, "-m", module, *arguments])
 
 
 def furnish(root: Path) -> None:
-    """REQUIRES: inside, and nothing dialled yet."""
+    """REQUIRES: inside, and no connection was made yet."""
     for route in ROUTES:
         subprocess.run(route.split(), check=True)
     resolver = root / "resolv.conf"
     resolver.write_text(f"nameserver {NAME_SERVER}\n")
     subprocess.run(["mount", "--bind", str(resolver), str(Path("/etc/resolv.conf").resolve())], check=True)
-    assert [name for _, name in socket.if_nameindex()] == ["lo"], "there is another way out"
+    assert [name for _, name in socket.if_nameindex()] == ["lo"], "there is another network interface"
 
 
 def _instruction(code: int, yes: int, no: int, value: int) -> bytes:
@@ -81,7 +81,7 @@ FILTER = b"".join(  # classic BPF over the IP header: new TCP connections, and a
 
 
 class Packets:
-    """`with Packets() as packets`: where connections and datagrams went meanwhile, by (protocol, address, port)."""
+    """`with Packets() as packets`: counts connections and datagrams by (protocol, IP address, port)."""
 
     def __init__(self) -> None:
         self.seen: Counter[tuple[int, str, int]] = Counter()
@@ -92,8 +92,8 @@ class Packets:
     def __enter__(self) -> Self:
         self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETH_P_ALL))
         program = ctypes.create_string_buffer(FILTER)
-        given = struct.pack("HL", len(FILTER) // 8, ctypes.addressof(program))
-        self._socket.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, given)
+        attached = struct.pack("HL", len(FILTER) // 8, ctypes.addressof(program))
+        self._socket.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, attached)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, BUFFER)
         self._thread.start()
         return self
@@ -105,7 +105,7 @@ class Packets:
         self._socket.close()
 
     def outside(self, public: frozenset[str], ports: tuple[int, ...]) -> dict[str, int]:
-        """What went anywhere but to the plan's web servers and its name server."""
+        """All traffic except to the plan's web servers and its name server."""
         found = {}
         for (protocol, address, port), times in self.seen.items():
             is_web = protocol == TCP and address in public and port in ports
@@ -123,7 +123,7 @@ class Packets:
 
 
 def destination(packet: bytes) -> tuple[int, str, int] | None:
-    """Protocol, address and port. None: an error message of the kernel's own, which follows a packet that is seen."""
+    """Protocol, address and port. None: an ICMP message of the kernel, which follows a packet that was counted."""
     if packet[0] >> 4 == 4:
         protocol, address, at = packet[9], str(ipaddress.IPv4Address(packet[16:20])), (packet[0] & 15) * 4
     else:

@@ -1,4 +1,4 @@
-"""Who is where in an attack: names, addresses and ports of the honest and of the hostile web."""
+"""The plan of an attack: names, IP addresses and ports of the honest and of the hostile web."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,24 +14,24 @@ from gossamer.demo.web import DemoWeb
 
 SEED = 5
 GATE = f"gate.{DOMAIN}"
-"""The one hostile seed: it links to all behaviours, so that each is met as a link of a stranger."""
+"""The one hostile seed: it links to all behaviours, so that each is found as an ordinary link."""
 NAME_SERVER = "20.255.255.53"
 CLIENT = "20.255.0.1"
-"""Where the crawler's own packets come from, inside a namespace."""
+"""The source of the crawler's own packets, inside a namespace."""
 HTTP, HTTPS = 80, 443
 EVERY_THIRD = 3
-DEAR = ("M2-", "X2-")
-"""Pages of many megabytes, left out of a selection: each takes a reader for seconds, and has a test of its own."""
+EXPENSIVE = ("M2-", "X2-")
+"""Pages of many megabytes, left out of a selection: each takes a reader several seconds, and has its own test."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """An attack by numbers: the same in every process that takes part."""
+    """An attack defined by numbers, so that it is the same in every process."""
 
     hosts: int = 20
     pages: int = 800
     step: int = 1
-    """Only every so many-th behaviour."""
+    """Only every `step`-th behaviour."""
 
     @cached_property
     def web(self) -> DemoWeb:
@@ -46,11 +46,11 @@ class Plan:
         every = [one for one in BEHAVIOURS.values() if not one.is_step]
         if self.step == 1:
             return tuple(every)
-        return tuple(one for one in every if not one.name.startswith(DEAR))[:: self.step]
+        return tuple(one for one in every if not one.name.startswith(EXPENSIVE))[:: self.step]
 
     @cached_property
     def addresses(self) -> Mapping[str, str]:
-        """The address of each name. What is below a behaviour's own host shares its address."""
+        """The IP address of each name. Subdomains of a behaviour's own host share its IP address."""
         names = [*self.honest, GATE]
         for one in BEHAVIOURS.values():
             names += [one.host, *(name for name in one.hosts if not name.endswith(f".{one.host}"))]
@@ -60,7 +60,7 @@ class Plan:
 
     @cached_property
     def names(self) -> dict[str, list[Reply]]:
-        """What the name server says."""
+        """The table of the name server."""
         special = {one.host: list(one.replies) for one in BEHAVIOURS.values() if one.replies}
         return {name: [Reply((address,))] for name, address in self.addresses.items()} | special
 
@@ -70,12 +70,12 @@ class Plan:
 
     @cached_property
     def public(self) -> frozenset[str]:
-        """Every address that may be dialled."""
-        several = {text for replies in self.names.values() for reply in replies for text in reply.addresses}
-        ours = {text for text in several if text.startswith(PUBLIC.partition(".")[0] + ".")}
-        return frozenset(self.addresses.values()) | ours
+        """Every IP address that may be connected to."""
+        replied = {text for replies in self.names.values() for reply in replies for text in reply.addresses}
+        planned = {text for text in replied if text.startswith(PUBLIC.partition(".")[0] + ".")}
+        return frozenset(self.addresses.values()) | planned
 
 
 def gate_page(behaviours: Iterable[Behaviour]) -> bytes:
-    ways = "".join(f'<p><a href="{one.url}">{one.name}</a></p>' for one in behaviours)
-    return f"<!DOCTYPE html><title>Come in</title>{ways}".encode()
+    links = "".join(f'<p><a href="{one.url}">{one.name}</a></p>' for one in behaviours)
+    return f"<!DOCTYPE html><title>Come in</title>{links}".encode()

@@ -1,4 +1,4 @@
-"""Watches a crawl's process tree: the peak memory of each process by role, and who was replaced."""
+"""Watches a crawl's process tree: the peak memory of each process by role, and lost processes."""
 
 import threading
 from dataclasses import dataclass, field
@@ -18,10 +18,10 @@ EVERY_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Observed:
     role: str
     peak: int = 0
-    """Bytes: the kernel's own high-water mark of resident memory."""
+    """Bytes: the kernel's high-water mark of resident memory."""
 
 
 @dataclass
@@ -29,7 +29,7 @@ class Tree:
     """`with Tree(pid) as tree`."""
 
     pid: int
-    seen: dict[int, Seen] = field(default_factory=dict)
+    seen: dict[int, Observed] = field(default_factory=dict)
 
     def __enter__(self) -> Self:
         self._ended = threading.Event()
@@ -57,7 +57,7 @@ class Tree:
 
     @property
     def lost(self) -> list[str]:
-        """Roles other than readers that had to be filled again."""
+        """Roles other than readers whose process was replaced."""
         return [f"{role} ({count} in all)" for role, count in self.counts.items() if role not in MAY_DIE and count > 1]
 
     def _watch(self) -> None:
@@ -67,20 +67,20 @@ class Tree:
             except psutil.Error:
                 return
             for process in family:
-                self._look_at(process)
+                self._observe(process)
 
-    def _look_at(self, process: psutil.Process) -> None:
+    def _observe(self, process: psutil.Process) -> None:
         try:
             role = role_of(process.cmdline())  # again each time: a new process is a copy of its parent for a moment
             if role is not None:
                 before = self.seen.get(process.pid)
-                self.seen[process.pid] = Seen(role, max(before.peak if before else 0, peak_of(process.pid)))
+                self.seen[process.pid] = Observed(role, max(before.peak if before else 0, peak_of(process.pid)))
         except (psutil.Error, OSError, IndexError):
             return  # it ended meanwhile
 
 
 def role_of(command: list[str]) -> str | None:
-    """None: it has ended, or is none of ours."""
+    """None: it has ended, or has no role."""
     return next((role for module, role in ROLES.items() if module in command), None)
 
 

@@ -1,4 +1,4 @@
-"""A third of the hostile web, crawled by the real program beside three honest hosts (`make attack`: all of it)."""
+"""A third of the hostile web, crawled by the real program with three honest hosts (`make attack`: all of it)."""
 
 import subprocess
 import sys
@@ -14,21 +14,21 @@ def test_the_hostile_web_has_at_least_120_behaviours_under_their_ids() -> None:
     own = [one for one in BEHAVIOURS.values() if not one.is_step]
     assert len(own) >= 120 and all(one.says for one in own)
     assert len({one.host for one in own}) == len(own)
-    assert all(len(one.host.partition(".")[0]) <= 63 for one in own), "host names that can be asked for"
+    assert all(len(one.host.partition(".")[0]) <= 63 for one in own), "valid host names"
 
 
-def test_F_X2_X8_honest_hosts_lose_nothing_beside_hostile_ones_and_nothing_is_dialled_outside_the_plan() -> None:
+def test_F_X2_X8_honest_hosts_lose_nothing_to_hostile_ones_and_nothing_is_dialled_outside_the_plan() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.attack", "--short"], cwd=REPOSITORY, capture_output=True, text=True, timeout=500
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     plan = Plan(3, 45, 3)
-    assert f"behaviours met: {len(plan.behaviours)} of {len(plan.behaviours)}" in done.stdout
-    assert "beyond the plan: 0 (" in done.stdout
+    assert f"behaviours tried: {len(plan.behaviours)} of {len(plan.behaviours)}" in done.stdout
+    assert "outside the plan: 0 (" in done.stdout
 
 
-def test_the_witness_sees_a_packet_that_goes_elsewhere() -> None:
-    """The proof of no packets is worth as much as its eyes: three dials, of which one is planned."""
+def test_packets_to_other_ip_addresses_are_counted() -> None:
+    """Without this, a count of no packets would prove nothing: three connections, of which one is planned."""
     if why := namespace.refusal():
         pytest.skip(f"no network namespace here: {why}")
     script = (
