@@ -1,4 +1,4 @@
-"""All that commands import when they are called, so that a fork has it."""
+"""Imports all modules that commands import when they are called, so that a fork has them."""
 
 import importlib
 import pkgutil

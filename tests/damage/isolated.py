@@ -1,6 +1,6 @@
-"""The program in a process of its own, forked from one that has imported it: as separate as a fresh start, and cheaper.
+"""The program in a process of its own, forked from one that has imported it: as isolated as a new one, and faster.
 
-`obeys_modes` takes from root what lets it pass over the mode of a file, so that a file of mode 000 is closed to it.
+`obeys_modes` drops the capabilities with which root ignores file modes, so that it cannot open a file of mode 000.
 """
 
 import ctypes
@@ -18,7 +18,7 @@ from tests.cli.site import PATIENCE_S, plain_environment
 
 PR_CAPBSET_DROP = 24
 CAPABILITY_VERSION_3 = 0x20080522
-PASSES_OVER_MODES = (1, 2)
+IGNORES_MODES = (1, 2)
 """CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH."""
 
 _forks = multiprocessing.get_context("forkserver")
@@ -29,22 +29,22 @@ _forks.set_forkserver_preload(["tests.damage.isolated", "tests.damage.imports"])
 class Ended:
     code: int
     out: str
-    told: str
+    errors: str
 
 
-def ran(words: list[str], scratch: Path, obeys_modes: bool = False) -> Ended:
-    with running(words, scratch, obeys_modes) as process:
+def ran(arguments: list[str], scratch: Path, obeys_modes: bool = False) -> Ended:
+    with running(arguments, scratch, obeys_modes) as process:
         process.join(PATIENCE_S)
-        assert process.exitcode is not None, f"{words} hangs"
+        assert process.exitcode is not None, f"{arguments} hangs"
     return ended(process, scratch)
 
 
 @contextmanager
-def running(words: list[str], scratch: Path, obeys_modes: bool = False) -> Iterator[BaseProcess]:
-    """Its output goes to the files `out` and `told` in `scratch`."""
-    for name in ("out", "told"):
+def running(arguments: list[str], scratch: Path, obeys_modes: bool = False) -> Iterator[BaseProcess]:
+    """Its output goes to the files `out` and `errors` in `scratch`."""
+    for name in ("out", "errors"):
         (scratch / name).touch()
-    process = _forks.Process(target=_main, args=(words, str(scratch), obeys_modes))
+    process = _forks.Process(target=_main, args=(arguments, str(scratch), obeys_modes))
     process.start()
     try:
         yield process
@@ -55,27 +55,27 @@ def running(words: list[str], scratch: Path, obeys_modes: bool = False) -> Itera
 
 
 def ended(process: BaseProcess, scratch: Path) -> Ended:
-    out, told = ((scratch / name).read_text("utf-8", "replace") for name in ("out", "told"))
-    return Ended(-1 if process.exitcode is None else process.exitcode, out, told)
+    out, errors = ((scratch / name).read_text("utf-8", "replace") for name in ("out", "errors"))
+    return Ended(-1 if process.exitcode is None else process.exitcode, out, errors)
 
 
 def modes_bind() -> str:
-    """Why a file of mode 000 could not be closed to the program here; empty when it can."""
+    """Why the program could open a file of mode 000 here; empty if it cannot."""
     process = _forks.Process(target=_tried)
     process.start()
     process.join()
-    return "" if process.exitcode == 0 else "this machine does not let the tests give up root's way past modes"
+    return "" if process.exitcode == 0 else "the tests cannot drop root's capabilities on this machine"
 
 
-def _main(words: list[str], scratch: str, obeys_modes: bool) -> None:
-    for number, name in ((1, "out"), (2, "told")):
+def _main(arguments: list[str], scratch: str, obeys_modes: bool) -> None:
+    for number, name in ((1, "out"), (2, "errors")):
         os.dup2(os.open(f"{scratch}/{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), number)
     environment = plain_environment()
     os.environ.clear()
     os.environ.update(environment)
     if obeys_modes:
         _obey_modes()
-    sys.argv = ["gossamer", *words]
+    sys.argv = ["gossamer", *arguments]
     from gossamer.cli import main as cli
 
     cli.main()
@@ -93,11 +93,11 @@ def _tried() -> None:
 
 
 def _obey_modes() -> None:
-    """Also for the processes it starts: what is not in the bounding set does not come back with `exec`."""
+    """Also for the processes it starts: a capability that is not in the bounding set is not regained by `exec`."""
     if os.geteuid() != 0:
         return
     libc = ctypes.CDLL(None, use_errno=True)
-    for capability in PASSES_OVER_MODES:
+    for capability in IGNORES_MODES:
         if libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0):
             raise OSError(ctypes.get_errno(), "prctl")
     header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0)
@@ -105,7 +105,7 @@ def _obey_modes() -> None:
     if libc.capget(header, held):
         raise OSError(ctypes.get_errno(), "capget")
     for place in (0, 1, 2):  # effective, permitted, inheritable: the first 32 of each
-        for capability in PASSES_OVER_MODES:
+        for capability in IGNORES_MODES:
             held[place] &= ~(1 << capability)
     if libc.capset(header, held):
         raise OSError(ctypes.get_errno(), "capset")

@@ -1,12 +1,12 @@
 """The damage matrix: each kind of file, damaged in each way, under each command.
 
 A cell is right when there is no traceback, and the command
-- answers as it does over the whole collection, and leaves the same views (`same`), or
-- differs only by what a text of the user's says now (`own text`), or
-- differs, or leaves a view damaged, by one bit in a file that is too large to be read through each time, and
-  `gossamer verify`, run then and there, names it (`left to verify`), or
-- names the damaged file or view, and the next step: a `gossamer` command, its owner and mode to check, or the file of
-  the user's to mend (`named`). Commands whose purpose is to report may end with exit code 0 then, others may not.
+- answers as it does over the undamaged collection, and leaves the same views (`same`), or
+- differs only because a text of the user's is different (`own text`), or
+- differs, or leaves a view damaged, by one bit in a file that is too large to be read completely each time, and
+  `gossamer verify`, run immediately, names it (`left to verify`), or
+- names the damaged file or view, and the next step: a `gossamer` command, its owner and mode to check, or the
+  user's file to repair (`named`). Commands whose purpose is to report may then end with exit code 0, others must not.
 """
 
 import re
@@ -33,7 +33,7 @@ from gossamer.views.facts.checkpoints import newest
 from gossamer.views.facts.store import opened
 
 HOWS = ("bit", "zeros", "short", "gone", "mode")
-"""A flipped bit, a zeroed page, half of it missing, the file missing, a file that its owner may not open."""
+"""A flipped bit, a zeroed page, half of the file missing, the file missing, a file that its owner must not open."""
 COMMANDS = {
     "search": "search keeper --json",
     "sparql": "sparql SELECT(COUNT(*)AS?n){{?s?p?o}}",
@@ -62,10 +62,10 @@ COMMANDS = {
     "erase": "forget {origin}docs/knots --yes",
 }
 CHANGES = frozenset(("import", "crawl", "rebuild", "state", "erase"))
-"""They write: what they leave is compared, not what they print. Of `rebuild --state`, which writes no views and reads
-links.db alone, that is state.db; of the others the views."""
+"""They write: their result is compared, not their output. For `rebuild --state`, which writes no views and reads
+links.db alone, the result is state.db; for the others the views."""
 REPORTS = frozenset(("status", "top", "serve"))
-"""They say how things are: damage may be a part of their answer, with exit code 0."""
+"""They report the state: damage may be a part of their output, with exit code 0."""
 NEXT_STEP = re.compile(
     r"gossamer (?:rebuild|verify|crawl|serve|import|backup|forget)\b|check its owner and mode"
     r"|checks who owns it and its mode"
@@ -75,62 +75,62 @@ TIMES = re.compile(
     r"|[\d.,]+ (?:ms|s|min|h|seconds?|minutes?|hours?|days?)\b(?: ago)?"
 )
 SIZES = re.compile(r"[\d.,]+ (?:%|(?:kB|MB|GB|B|bytes)\b)| {2,}")
-LIFE = re.compile(r"[●○▲] (?:at rest|late, )")
-"""A crawl that ended a moment ago was heard of late, and later is at rest."""
+LIFE = re.compile(r"[●○▲] (?:idle|late, )")
+"""A machine whose crawl has just ended is shown as late, and later as idle."""
 MEASURED = frozenset(("status", "top", "plan", "freshness"))
-"""They say how large files and processes are, which differs from run to run."""
+"""They report sizes of files and processes, which differ from run to run."""
 
 
 def largest(folder: str, pattern: str = "*") -> Callable[[Path], Path]:
     return lambda root: max((root / folder).glob(pattern), key=lambda one: one.stat().st_size)
 
 
-def beside(name: str) -> Callable[[Path], Path]:
+def file(name: str) -> Callable[[Path], Path]:
     return lambda root: root / name
 
 
 KINDS: dict[str, Callable[[Path], Path]] = {
     "archive volume": largest("archive"),
     "spool": largest("spool"),
-    "state.db": beside("state.db"),
-    "control.db": beside("control.db"),
-    "links.db": beside("links.db"),
+    "state.db": file("state.db"),
+    "control.db": file("control.db"),
+    "links.db": file("links.db"),
     "index terms": largest("index", "*.term"),
     "index store": largest("index", "*.store"),
-    "index meta": beside("index/meta.json"),
-    "index format": beside("index/format"),
-    "index position": beside("index/position"),
-    "index folder": beside("index"),
+    "index meta": file("index/meta.json"),
+    "index format": file("index/format"),
+    "index position": file("index/position"),
+    "index folder": file("index"),
     "graph manifest": largest("graph", "MANIFEST-*"),
     "graph table": largest("graph", "*.sst"),
-    "graph digests": beside("graph/digests.json"),
-    "graph position": beside("graph/position"),
-    "graph folder": beside("graph"),
-    "sources.db": beside("graph/sources.db"),
+    "graph digests": file("graph/digests.json"),
+    "graph position": file("graph/position"),
+    "graph folder": file("graph"),
+    "sources.db": file("graph/sources.db"),
     "checkpoint": lambda root: largest(f"checkpoints/{checkpoint_in(root)}", "MANIFEST-*")(root),
     "checkpoint table": lambda root: largest(f"checkpoints/{checkpoint_in(root)}", "*.sst")(root),
-    "checkpoints": beside("checkpoints"),
-    "learned": beside("learned"),
-    "chronicle": beside("chronicle"),
-    "plugged.json": beside("plugged.json"),
-    "gossamer.toml": beside("gossamer.toml"),
-    "rules.txt": beside("rules.txt"),
-    "vocabulary.ttl": beside("vocabulary.ttl"),
-    "token": beside("token"),
-    "reader-token": beside("reader-token"),
-    "writer.lock": beside("writer.lock"),
-    "indexer.lock": beside("indexer.lock"),
-    "facts.lock": beside("facts.lock"),
+    "checkpoints": file("checkpoints"),
+    "learned": file("learned"),
+    "chronicle": file("chronicle"),
+    "plugged.json": file("plugged.json"),
+    "gossamer.toml": file("gossamer.toml"),
+    "rules.txt": file("rules.txt"),
+    "vocabulary.ttl": file("vocabulary.ttl"),
+    "token": file("token"),
+    "reader-token": file("reader-token"),
+    "writer.lock": file("writer.lock"),
+    "indexer.lock": file("indexer.lock"),
+    "facts.lock": file("facts.lock"),
 }
 OWN_TEXT = frozenset(("rules.txt", "gossamer.toml", "vocabulary.ttl"))
-"""Written by the user and without a checksum: another text that is valid is taken as what they wrote."""
+"""Written by the user and without a checksum: a different valid text is taken as the user's."""
 CHECKED_BY_VERIFY = frozenset(("index terms", "index store", "graph table", "checkpoint table", "links.db"))
-"""Too large to be read through each time: `gossamer verify` does that, and is asked to."""
-HOLDS_NOTHING = frozenset([("control.db", "gone")])
-"""Signs of life of processes: the file may be deleted at any time, and then nobody has been seen yet."""
+"""Too large to be read completely each time: `gossamer verify` does that, and is run."""
+DISPENSABLE = frozenset([("control.db", "gone")])
+"""Heartbeats of processes: the file may be deleted at any time, and then no process is known yet."""
 CAUGHT_UP = frozenset(("index position", "graph position", "graph digests", "checkpoints"))
-"""How far a view is, what its files were like, and the copy of the facts that is queried: every crawl begins by making
-them again, without loss, which its own cells show. So `verify` says that the view is behind, and what to do, and does
+"""How far a view is, the digests of its files, and the copy of the facts that is queried: every crawl starts by making
+them again, without loss, as its own cells show. So `verify` reports that the view is behind, and what to do, and does
 not fail."""
 VERIFIED = frozenset(KINDS) & {
     "archive volume",
@@ -152,9 +152,9 @@ VERIFIED = frozenset(KINDS) & {
     "checkpoint table",
     "checkpoints",
 }
-"""What `verify` is for: damage of these that it says nothing of is `unnoticed`."""
+"""The files that `verify` checks: damage of these that it does not report is `unnoticed`."""
 WITHOUT_CHECKSUMS = frozenset(("state.db", "links.db", "sources.db"))
-"""SQLite has none: its check finds a bit that breaks the structure of the file, not one in a value or in free space."""
+"""SQLite has none: its check finds a bit that breaks the file's structure, but not one in a value or in free space."""
 FOLDERS = frozenset(("index folder", "graph folder", "checkpoints"))
 
 
@@ -164,8 +164,8 @@ class Cell:
     how: str
     command: str
     verdict: str
-    """"same", "named", or what is wrong."""
-    told: str = ""
+    """"same", "named", or the error."""
+    output: str = ""
 
     @property
     def is_right(self) -> bool:
@@ -173,14 +173,14 @@ class Cell:
 
 
 @dataclass(slots=True)
-class Whole:
-    """The collection before it is damaged, what each command says of it, and what each leaves."""
+class Undamaged:
+    """The collection before it is damaged, with the output of each command and the result that it leaves."""
 
     root: Path
     origin: str
     warc: Path
-    said: dict[str, Ended] = field(default_factory=dict)
-    left: dict[str, object] = field(default_factory=dict)
+    outputs: dict[str, Ended] = field(default_factory=dict)
+    results: dict[str, object] = field(default_factory=dict)
 
 
 def checkpoint_in(root: Path) -> str:
@@ -189,7 +189,7 @@ def checkpoint_in(root: Path) -> str:
     return found.folder.name
 
 
-def left_by(command: str, root: Path) -> object:
+def result_of(command: str, root: Path) -> object:
     return state_in(root) if command == "state" else views_in(root)
 
 
@@ -224,14 +224,14 @@ def damage(path: Path, how: str) -> None:
             path.chmod(0)
 
 
-def asked(whole: Whole, root: Path, command: str, scratch: Path) -> Ended:
-    words = COMMANDS[command].format(origin=whole.origin, scratch=scratch, warc=whole.warc).split()
+def run(undamaged: Undamaged, root: Path, command: str, scratch: Path) -> Ended:
+    words = COMMANDS[command].format(origin=undamaged.origin, scratch=scratch, warc=undamaged.warc).split()
     words += [*(QUICK if command == "crawl" else ()), "--dir", str(root)]
     for _ in range(5):
-        done = served(words, whole.origin, scratch) if command == "serve" else ran(words, scratch, obeys_modes=True)
-        if "The query was stopped" not in done.told:  # on a busy machine it may be, whatever the damage
+        done = served(words, undamaged.origin, scratch) if command == "serve" else ran(words, scratch, obeys_modes=True)
+        if "The query was stopped" not in done.errors:  # it may be stopped on a busy machine, with any damage
             break
-    return Ended(done.code, *(comparable(text, command, root, scratch) for text in (done.out, done.told)))
+    return Ended(done.code, *(comparable(text, command, root, scratch) for text in (done.out, done.errors)))
 
 
 def comparable(text: str, command: str, root: Path, scratch: Path) -> str:
@@ -240,9 +240,9 @@ def comparable(text: str, command: str, root: Path, scratch: Path) -> str:
 
 
 def unlike(before: Ended, done: Ended) -> list[str]:
-    """The lines that were not there before the damage."""
-    known = set((before.out + "\n" + before.told).splitlines())
-    return [line for line in (done.out + "\n" + done.told).splitlines() if line not in known]
+    """The lines that are not in the output before the damage."""
+    known = set((before.out + "\n" + before.errors).splitlines())
+    return [line for line in (done.out + "\n" + done.errors).splitlines() if line not in known]
 
 
 def is_named(lines: list[str], kind: str, path: Path, root: Path) -> bool:
@@ -252,58 +252,58 @@ def is_named(lines: list[str], kind: str, path: Path, root: Path) -> bool:
     return names and (kind in OWN_TEXT or any(map(NEXT_STEP.search, lines)))
 
 
-def is_noticed_by_verify(whole: Whole, kind: str, path: Path, root: Path, scratch: Path) -> bool:
-    done = asked(whole, root, "verify", scratch)
-    return done.code == DAMAGED and is_named((done.out + done.told).splitlines(), kind, path, root)
+def is_noticed_by_verify(undamaged: Undamaged, kind: str, path: Path, root: Path, scratch: Path) -> bool:
+    done = run(undamaged, root, "verify", scratch)
+    return done.code == DAMAGED and is_named((done.out + done.errors).splitlines(), kind, path, root)
 
 
-def judged(whole: Whole, one: Cell, done: Ended, path: Path, root: Path) -> str:
-    before = whole.said[one.command]
-    if any(word in done.told for word in ("Traceback", "PanicException", "panicked at")):
+def judged(undamaged: Undamaged, one: Cell, done: Ended, path: Path, root: Path) -> str:
+    before = undamaged.outputs[one.command]
+    if any(word in done.errors for word in ("Traceback", "PanicException", "panicked at")):
         return "traceback"
     may_succeed = one.command in REPORTS or (one.command == "verify" and one.kind in CAUGHT_UP)
     if (done.code or may_succeed) and is_named(unlike(before, done), one.kind, path, root):
         return "named"
     if one.command in CHANGES:
-        return "no next step" if done.code else left(whole, one, path, root)
+        return "no next step" if done.code else result_verdict(undamaged, one, path, root)
     if (done.code, done.out) == (before.code, before.out):
         is_seen = one.command != "verify" or one.kind not in VERIFIED
         return "same" if is_seen or (one.how == "bit" and one.kind in WITHOUT_CHECKSUMS) else "unnoticed"
-    if (one.kind, one.how) in HOLDS_NOTHING and done.code == before.code:
+    if (one.kind, one.how) in DISPENSABLE and done.code == before.code:
         return "same"
     if one.kind in OWN_TEXT and not done.code:
         return "own text"
-    return "no next step" if done.code else passed_over(whole, one, path, root, "silent")
+    return "no next step" if done.code else unless_verify_finds(undamaged, one, path, root, "silent")
 
 
-def left(whole: Whole, one: Cell, path: Path, root: Path) -> str:
-    """What a command that writes, and says that all is well, has left."""
+def result_verdict(undamaged: Undamaged, one: Cell, path: Path, root: Path) -> str:
+    """The verdict on the result of a command that writes and reports no error."""
     try:
-        if left_by(one.command, root) == whole.left[one.command]:
+        if result_of(one.command, root) == undamaged.results[one.command]:
             return "same"
-        return passed_over(whole, one, path, root, "other views")
+        return unless_verify_finds(undamaged, one, path, root, "other views")
     except (GossamerError, OSError, ValueError, RuntimeError, sqlite3.Error):
-        return passed_over(whole, one, path, root, "damage left")
+        return unless_verify_finds(undamaged, one, path, root, "damage left")
 
 
-def passed_over(whole: Whole, one: Cell, path: Path, root: Path, otherwise: str) -> str:
+def unless_verify_finds(undamaged: Undamaged, one: Cell, path: Path, root: Path, otherwise: str) -> str:
     is_allowed = one.how == "bit" and one.kind in CHECKED_BY_VERIFY and one.command != "verify"
-    is_fine = is_allowed and is_noticed_by_verify(whole, one.kind, path, root, root.parent)
+    is_fine = is_allowed and is_noticed_by_verify(undamaged, one.kind, path, root, root.parent)
     return "left to verify" if is_fine else otherwise
 
 
-def cell(whole: Whole, kind: str, how: str, command: str, scratch: Path) -> Cell:
-    root = Path(shutil.copytree(whole.root, scratch / "c"))
+def cell(undamaged: Undamaged, kind: str, how: str, command: str, scratch: Path) -> Cell:
+    root = Path(shutil.copytree(undamaged.root, scratch / "c"))
     path = KINDS[kind](root)
     try:
         damage(path, how)
-        done = asked(whole, root, command, scratch)
+        done = run(undamaged, root, command, scratch)
         if how == "mode" and path.exists():
             path.chmod(0o700)
         found = Cell(kind, how, command, "")
-        found.verdict = judged(whole, found, done, path, root)
-        told = "\n    ".join(line[:400] for line in unlike(whole.said[command], done))
-        found.told = f"exit code {done.code}\n    {told}"
+        found.verdict = judged(undamaged, found, done, path, root)
+        new_lines = "\n    ".join(line[:400] for line in unlike(undamaged.outputs[command], done))
+        found.output = f"exit code {done.code}\n    {new_lines}"
         return found
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
@@ -324,7 +324,7 @@ SIGNS = {
 
 
 def table(cells: list[Cell]) -> str:
-    """Kinds and ways down, commands across."""
+    """Kinds of files and of damage in rows, commands in columns."""
     rows = list(dict.fromkeys((one.kind, one.how) for one in cells))
     commands = list(dict.fromkeys(one.command for one in cells))
     lines = [" " * 24 + " ".join(f"{name[:6]:6}" for name in commands)]

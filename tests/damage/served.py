@@ -1,4 +1,4 @@
-"""`gossamer serve`, and what its main pages answer."""
+"""`gossamer serve`, and the responses of its main pages."""
 
 import re
 import time
@@ -20,7 +20,7 @@ PAGES = (
     "page?url={at}",
     "page.json?url={at}",
     "page/cached?url={at}",
-    "page/words.json?url={at}",
+    "page/arguments.json?url={at}",
     "page/why.json?url={at}",
     "page/versions.json?url={at}",
     "entity.json?iri={at}",
@@ -35,42 +35,42 @@ PAGES = (
     "export/facts.nq",
 )
 LIVE = ("", "?q", "page?", "page.json", "entity.json", "crawl", "status.json", "nodes.json", "crawl/freshness.json")
-"""Ages and loads are in them: only their status is compared."""
+"""They have ages and loads, so only their status is compared."""
 
 
-def served(words: list[str], origin: str, scratch: Path) -> Ended:
-    """One line for each page: its status and its words."""
-    with running(words, scratch, obeys_modes=True) as process:
+def served(arguments: list[str], origin: str, scratch: Path) -> Ended:
+    """One line for each page: its status and its text."""
+    with running(arguments, scratch, obeys_modes=True) as process:
         wait_until(lambda: "search page:" in (scratch / "out").read_text() or not process.is_alive(), "no server")
         if not process.is_alive():
             return ended(process, scratch)
-        address = (scratch / "out").read_text().split()[2].partition("?")[0]
+        url = (scratch / "out").read_text().split()[2].partition("?")[0]
         at = urllib.parse.quote(f"{origin}people/1", safe="")
-        lines = [answer(address, page.format(at=at)) for page in PAGES]
+        lines = [answer(url, page.format(at=at)) for page in PAGES]
         assert process.is_alive(), "the server ended"
         process.terminate()
         process.join()
-    return Ended(0, "\n".join(lines), (scratch / "told").read_text())
+    return Ended(0, "\n".join(lines), (scratch / "errors").read_text())
 
 
-def answer(address: str, page: str) -> str:
-    """Versions are compared beside the server's other work: their page is asked again until that is done."""
-    said = asked(address, page)
+def answer(url: str, page: str) -> str:
+    """Versions are compared in the background: their page is fetched again until that is done."""
+    text = fetched(url, page)
     for _ in range(600):
-        if "not compared yet" not in said:
+        if "not compared yet" not in text:
             break
         time.sleep(0.1)
-        said = asked(address, page)
-    return said
+        text = fetched(url, page)
+    return text
 
 
-def asked(address: str, page: str) -> str:
+def fetched(url: str, page: str) -> str:
     try:
-        with urllib.request.urlopen(address + page, timeout=120) as response:
+        with urllib.request.urlopen(url + page, timeout=120) as response:
             status, body = response.status, response.read().decode("utf-8", "replace")
     except urllib.error.HTTPError as refused:
         status, body = refused.code, refused.read().decode("utf-8", "replace")
-    except OSError as trouble:
-        return f"{page}: broken off: {trouble}"
+    except OSError as error:
+        return f"{page}: disconnected: {error}"
     is_live = status == 200 and any(page == one or (one and page.startswith(one)) for one in LIVE)
-    return f"{page}: {status}" + ("" if is_live else " " + re.sub(r"\s+", " ", body.replace(address, "")))
+    return f"{page}: {status}" + ("" if is_live else " " + re.sub(r"\s+", " ", body.replace(url, "")))
