@@ -1,6 +1,6 @@
-"""`make crash KILLS=200`: kill a crawl and the maintenance commands many times, and say whether anything was lost.
+"""`make crash KILLS=200`: kill a crawl and the maintenance commands many times, and report whether anything was lost.
 
-A quarter of the kills is for compact, forget, import, rebuild, backup and verify.
+A quarter of the kills are for compact, forget, import, rebuild, backup and verify.
 """
 
 import argparse
@@ -15,27 +15,27 @@ from tests.crash import harness, maintenance
 
 
 def main() -> None:
-    asked = argparse.ArgumentParser()
-    asked.add_argument("--kills", type=int, default=20)
-    asked.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
-    given = asked.parse_args()
-    print(f"seed {given.seed}", flush=True)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
+    options = parser.parse_args()
+    print(f"seed {options.seed}", flush=True)
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="gossamer-crash-") as root:
-        rounds = harness.run(given.kills - given.kills // 4, Path(root), given.seed)
-        faults = [fault for _, found in rounds for fault in found.faults()]
-        maintained = maintenance.run(given.kills // 4, Path(root) / "maintenance", given.seed)
-        faults += maintained.faults
+        rounds = harness.run(options.kills - options.kills // 4, Path(root), options.seed)
+        errors = [error for _, found in rounds for error in found.errors()]
+        maintained = maintenance.run(options.kills // 4, Path(root) / "maintenance", options.seed)
+        errors += maintained.errors
     kills = Counter(kill for one, _ in rounds for kill in one.kills) + maintained.kills
     reached = {point for one, _ in rounds for point in one.reached}
     print(f"{sum(kills.values())} kills in {time.monotonic() - started:.0f} s: {dict(kills)}")
     print(f"crash points reached: {', '.join(sorted(reached))}")
     for name in ("acknowledged", "refetches", "in_flight"):
         print(f"{name}: {sum(getattr(found, name) for _, found in rounds)}")
-    for fault in faults:
-        print("FAULT", fault)
-    print("nothing lost, nothing twice, nobody hurried" if not faults else f"{len(faults)} faults")
-    sys.exit(1 if faults else 0)
+    for error in errors:
+        print("ERROR", error)
+    print(f"{len(errors)} errors" if errors else "nothing lost, no duplicates, every gap kept")
+    sys.exit(1 if errors else 0)
 
 
 if __name__ == "__main__":

@@ -33,10 +33,10 @@ SETTINGS = Settings(
     politeness=PolitenessSettings(delay_s=0.2, times_took=1.0, robots_retry_s=1.0, robots_tries=2),
     retry=RetrySettings(base_s=0.5, cap_s=2.0, tries=2),
     archive=ArchiveSettings(volume_mib=1, low_water_mib=16),
-    readers=ReaderSettings(wall_s=60.0),  # what is read in time once must be when it is compared
+    readers=ReaderSettings(wall_s=60.0),  # a page must not time out only in one of two compared runs
 )
 SETTINGS_FILE = "[readers]\nwall_s = 60\n"
-"""For whoever reads its captures again."""
+"""The same for a rebuild from its captures."""
 FOREVER = replace(SETTINGS.crawl, revisit="uniform", revisit_budget=6 * 86_400.0)
 
 
@@ -47,8 +47,8 @@ def main() -> None:
     (root / FILE_NAME).write_text(SETTINGS_FILE)
     is_forever = sys.argv[5:] == ["forever"]
     if is_forever:
-        revisit.MOST_PER_PAGE = 86_400.0  # a day's visits within seconds
-        supervisor.STOPPED_PATIENCE_S = 300.0  # the views are compared after it was stopped
+        revisit.MOST_PER_PAGE = 86_400.0  # a day's revisits within seconds
+        supervisor.STOPPED_PATIENCE_S = 300.0  # the views must be complete when it is stopped
     asyncio.run(
         crawl_to_end(
             Directory(root),

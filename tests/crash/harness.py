@@ -1,6 +1,6 @@
-"""Kills a crawl again and again, and afterwards asks three witnesses whether anything was lost.
+"""Kill a crawl again and again, and check afterwards that nothing was lost.
 
-The witnesses: the acknowledgements the crawl printed, the server's own access log, and the archive.
+It is checked by the acknowledgements that the crawl printed, the server's own access log, and the archive.
 """
 
 import json
@@ -36,10 +36,10 @@ MODULES = {
 PATIENCE_S = 400.0
 POINT_PATIENCE_S = 30.0
 CHECKPOINT_PATIENCE_S = 120.0
-"""They are made at most every 30 s."""
+"""Checkpoints are made at most every 30 s."""
 RARE = {"frontier.merged": 2, "checkpoint.renamed": 1, "graph.committed": 1, "links.committed": 1}
-"""How often these come in a short life, at most: facts and links are committed every four seconds, words every two."""
-SELDOM, OFTEN = 2, 6
+"""The most reports of these in a short run: facts and links are committed every four seconds, words every two."""
+FEW, MANY = 2, 6
 MOST_ROUNDS = 4
 IN_CRAWLER = ("frontier.", "archive.", "spool.")
 REPOSITORY = Path(__file__).parents[2]
@@ -47,31 +47,31 @@ REPOSITORY = Path(__file__).parents[2]
 
 @dataclass(slots=True)
 class Acknowledged:
-    """What the crawl printed: lines written after the visit was safely on disk."""
+    """The lines that the crawl printed, each after the fetch was safely on disk."""
 
     events: list[dict[str, object]] = field(default_factory=list)
-    """Each with `heard_at`, in microseconds: whatever it acknowledges was on disk before."""
-    _listening: threading.Thread | None = None
+    """Each with `read_at`, in microseconds: what it acknowledges was on disk before."""
+    _reader: threading.Thread | None = None
 
-    def listen_to(self, child: "subprocess.Popen[str]") -> None:
-        self._listening = threading.Thread(target=self._listen, args=(child.stdout,), daemon=True)
-        self._listening.start()
+    def follow(self, child: "subprocess.Popen[str]") -> None:
+        self._reader = threading.Thread(target=self._read, args=(child.stdout,), daemon=True)
+        self._reader.start()
 
-    def hear_out(self) -> None:
-        """The last words of a child that has ended."""
-        if self._listening is not None:
-            self._listening.join()
+    def read_to_end(self) -> None:
+        """Read the last lines of a child that has ended."""
+        if self._reader is not None:
+            self._reader.join()
 
-    def _listen(self, stream: IO[str]) -> None:
+    def _read(self, stream: IO[str]) -> None:
         with stream:
             for line in stream:
                 with suppress(ValueError):  # the last line may be cut by the kill
-                    self.events.append(json.loads(line) | {"heard_at": time.time_ns() // 1000})
+                    self.events.append(json.loads(line) | {"read_at": time.time_ns() // 1000})
 
 
 @dataclass(slots=True)
 class Round:
-    """One crawl of the web from nothing to its end, with as many kills as fit."""
+    """One crawl of the web from start to end, with as many kills as fit."""
 
     root: Path
     hosts: int
@@ -82,7 +82,7 @@ class Round:
     in_flight: int = 0
     acknowledged: Acknowledged = field(default_factory=Acknowledged)
     is_spent: bool = False
-    """A crash point was not reached: so little is left of this web that the next kill wants a new one."""
+    """A crash point was not reached: so little of this web is left that the next kill needs a new one."""
     port: int = 0
 
     def run(self, plan: list[str]) -> verify.Findings:
@@ -90,45 +90,45 @@ class Round:
         with serving(self.root, self.hosts, self.pages) as self.port:
             was_killed = True
             while plan and was_killed and not self.is_spent:
-                was_killed = self._life_to_point(plan) if plan[0] in CRASH_POINTS else self._life_to_kill(plan)
+                was_killed = self._run_to_point(plan) if plan[0] in CRASH_POINTS else self._run_to_kill(plan)
             if was_killed:
-                self._last_life()
+                self._last_run()
         hits = read_log(DiskFiles(), self.root / "access.log")
         return verify.findings(
             self.root / "crawl", self.acknowledged.events, hits, self.in_flight, self.hosts, self.pages
         )
 
-    def _life_to_point(self, plan: list[str]) -> bool:
-        """The process kills itself at the k-th telling of an event. In the indexer, the crawler outlives it and
-        starts another; that is waited for, and then all of it is killed. False: the crawl ended by itself first."""
+    def _run_to_point(self, plan: list[str]) -> bool:
+        """The process kills itself at the k-th report of an event. If it is the indexer, wait until the crawler has
+        started another, and then kill the whole tree. False: the crawl ended by itself first."""
         point = plan[0]
         restarts = self._restarts()
-        most = RARE.get(point, OFTEN if point.startswith(IN_CRAWLER) else SELDOM)
+        most = RARE.get(point, MANY if point.startswith(IN_CRAWLER) else FEW)
         child = self._start(f"{point}:{self.draw.randint(1, most)}")
-        wants_checkpoint = point == "checkpoint.renamed"
-        until = time.monotonic() + (CHECKPOINT_PATIENCE_S if wants_checkpoint else POINT_PATIENCE_S)
+        needs_checkpoint = point == "checkpoint.renamed"
+        until = time.monotonic() + (CHECKPOINT_PATIENCE_S if needs_checkpoint else POINT_PATIENCE_S)
         while child.poll() is None and self._restarts() == restarts and time.monotonic() < until:
-            if wants_checkpoint:
+            if needs_checkpoint:
                 ask_for_checkpoint(self.root / "crawl")
-            time.sleep(0.2 if wants_checkpoint else 0.02)
+            time.sleep(0.2 if needs_checkpoint else 0.02)
         if child.poll() == 0:
-            self.acknowledged.hear_out()
+            self.acknowledged.read_to_end()
             return False
         if child.poll() is None and self._restarts() == restarts:
             self.kills.append("all")
             self.is_spent = True
-            return self._bury(child)
+            return self._end(child)
         self.reached.append(point)
         self.kills.append(plan.pop(0))
-        return self._bury(child)
+        return self._end(child)
 
-    def _life_to_kill(self, plan: list[str]) -> bool:
-        """Readers and indexers are killed under a crawler that lives on; its own death ends this life."""
+    def _run_to_kill(self, plan: list[str]) -> bool:
+        """Kill readers and indexers of a running crawler; killing the crawler ends this run."""
         child = self._start(None)
         while plan and plan[0] in TARGETS:
             if ended_within(child, self.draw.uniform(0.3, 2.5)):
-                assert child.returncode == 0, f"the crawl ended with {child.returncode}, and nobody had killed it"
-                self.acknowledged.hear_out()
+                assert child.returncode == 0, f"the crawl ended with {child.returncode}, without a kill"
+                self.acknowledged.read_to_end()
                 return False
             target = plan.pop(0)
             self.kills.append(target)
@@ -136,25 +136,25 @@ class Round:
                 kill_one(child, MODULES[target], self.draw)
             else:
                 break
-        return self._bury(child, tree=target == "all")
+        return self._end(child, tree=target == "all")
 
-    def _bury(self, child: "subprocess.Popen[str]", tree: bool = True) -> bool:
-        """Kill what still lives, and count what was in flight. True, because it was killed."""
+    def _end(self, child: "subprocess.Popen[str]", tree: bool = True) -> bool:
+        """Kill what still runs, and count the fetches in flight. True, because it was killed."""
         if tree:
             kill_tree(child)
         child.kill()
         child.wait()
-        self.acknowledged.hear_out()
+        self.acknowledged.read_to_end()
         self.in_flight += leased(self.root / "crawl")
         return True
 
-    def _last_life(self) -> None:
+    def _last_run(self) -> None:
         child = self._start(None)
         if not ended_within(child, PATIENCE_S):
             kill_tree(child)
             raise AssertionError(f"the crawl did not end by itself within {PATIENCE_S:.0f} s of the last kill")
-        assert child.returncode == 0, f"the last life ended with exit code {child.returncode}"
-        self.acknowledged.hear_out()
+        assert child.returncode == 0, f"the last run ended with exit code {child.returncode}"
+        self.acknowledged.read_to_end()
 
     def _restarts(self) -> int:
         return sum(1 for event in list(self.acknowledged.events) if event.get("event") == "views.restarted")
@@ -168,7 +168,7 @@ class Round:
             env=environment_for(crash_at),
             cwd=REPOSITORY,
         )
-        self.acknowledged.listen_to(child)
+        self.acknowledged.follow(child)
         return child
 
 
@@ -186,7 +186,7 @@ def ended_within(child: "subprocess.Popen[str]", seconds: float) -> bool:
 
 
 def kill_tree(child: "subprocess.Popen[str]") -> None:
-    """The crawler, its readers, its indexer and who keeps the facts, all at once."""
+    """Kill the crawler, its readers, its indexer and the graph process, all at once."""
     with suppress(psutil.NoSuchProcess):
         top = psutil.Process(child.pid)
         for process in [*top.children(recursive=True), top]:
@@ -202,14 +202,14 @@ def kill_one(child: "subprocess.Popen[str]", module: str, draw: random.Random) -
 
 
 def ask_for_checkpoint(directory: Path) -> None:
-    """As a SPARQL query on old facts would."""
+    """As a SPARQL query on an old checkpoint does."""
     if (directory / "control.db").is_file():
         with Control(directory / "control.db", SystemClock()) as control:
             control.ask("checkpoint")
 
 
 def leased(directory: Path) -> int:
-    """Visits that were out when it died: leased and not settled."""
+    """Fetches in flight at the kill: leased and not settled."""
     if not (directory / "state.db").is_file():
         return 0
     with closing(sqlite3.connect(directory / "state.db", timeout=60)) as state:
@@ -221,7 +221,7 @@ def leased(directory: Path) -> int:
 
 @contextmanager
 def serving(root: Path, hosts: int, pages: int, *more: str) -> Iterator[int]:
-    """The demonstration web in a process of its own: it outlives the crawler, and so does its log."""
+    """The demonstration web in a process of its own, which outlives the crawler, as its log does."""
     port_file = root / "port"
     arguments = ["--seed", str(SEED), "--hosts", str(hosts), "--pages", str(pages), "--profile", PROFILE]
     arguments += ["--log", str(root / "access.log"), "--port-file", str(port_file), *more]
@@ -238,9 +238,9 @@ def serving(root: Path, hosts: int, pages: int, *more: str) -> Iterator[int]:
 
 
 def plan_of(kills: int, draw: random.Random) -> list[str]:
-    """Every crash point, as far as `kills` goes, half of the kills in long runs, and random targets among them.
+    """Every crash point, as far as `kills` allows, half of the kills in long runs, and random targets in between.
 
-    The first checkpoint is wanted at once: later ones are made at most every 30 s.
+    The first kill is at a checkpoint, since later ones are made at most every 30 s.
     """
     points = (list(CRASH_POINTS) * kills)[: max(min(kills, len(CRASH_POINTS)), kills // 2)]
     plan = points + [draw.choice(TARGETS) for _ in range(kills - len(points))]
@@ -252,12 +252,12 @@ def plan_of(kills: int, draw: random.Random) -> list[str]:
 
 
 def run(kills: int, root: Path, seed: int, hosts: int = 12, pages: int = 240) -> list[tuple[Round, verify.Findings]]:
-    """As many rounds as the kills last; each round is verified on its own."""
+    """As many rounds as needed for the kills; each round is verified on its own."""
     draw = random.Random(seed)
     plan = plan_of(kills, draw)
     rounds = []
     while plan:
-        assert len(rounds) < MOST_ROUNDS + kills // 10, f"no life of the crawl reached {plan[0]}"
+        assert len(rounds) < MOST_ROUNDS + kills // 10, f"no run of the crawl reached {plan[0]}"
         folder = root / f"round-{len(rounds) + 1}"
         folder.mkdir(parents=True)
         one = Round(folder, hosts, pages, draw)

@@ -1,9 +1,9 @@
-"""`make long-crawl`: a crawl of a large demonstration web, stopped again and again, judged by the server's own log.
+"""`make long-crawl`: a crawl of a large demonstration web, stopped again and again, checked by the server's own log.
 
     python -m tests.crash.long --pages 90000 --hosts 300 --traps 200 --restarts 20
 
 Every second stop is a clean one, the others are kills. At the end: recall, pages that must not be fetched, politeness,
-and what each site without an end cost.
+and the fetches that each trap cost.
 """
 
 import argparse
@@ -45,8 +45,8 @@ PATIENCE_S = 3600.0
 def child(root: Path, port: int, web: DemoWeb) -> None:
     plan = address_plan(web, port)
     seeds = [Url(seed) for seed in web.seeds]
-    face = JsonLines(sys.stdout)
-    uvloop.run(crawl_to_end(Directory(root), SETTINGS, seeds, Network(plan, plan), real_outside(), face, signals=True))
+    lines = JsonLines(sys.stdout)
+    uvloop.run(crawl_to_end(Directory(root), SETTINGS, seeds, Network(plan, plan), real_outside(), lines, signals=True))
 
 
 @contextmanager
@@ -63,9 +63,9 @@ def serving(root: Path, arguments: list[str]) -> Iterator[int]:
         server.wait()
 
 
-def lives(root: Path, arguments: list[str], port: int, stops: list[int]) -> int:
-    """Crawl to the end, stopped after so many visits each time. How many visits were acknowledged."""
-    visits, stops, began = 0, list(stops), time.monotonic()
+def run_with_stops(root: Path, arguments: list[str], port: int, stops: list[int]) -> int:
+    """Crawl to the end, with a stop after each number of fetches in `stops`. The number of acknowledged fetches."""
+    visits, stops, started = 0, list(stops), time.monotonic()
     while True:
         command = [sys.executable, "-m", "tests.crash.long", "--child", str(root / "crawl"), str(port), *arguments]
         crawl = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -80,9 +80,9 @@ def lives(root: Path, arguments: list[str], port: int, stops: list[int]) -> int:
         if not is_stopped:
             assert crawl.returncode == 0, f"the crawl ended with {crawl.returncode}"
             return visits
-        print(f"{visits:,} visits after {time.monotonic() - began:.0f} s; stopped", flush=True)
+        print(f"{visits:,} fetches after {time.monotonic() - started:.0f} s; stopped", flush=True)
         stops.pop(0)
-        assert time.monotonic() - began < PATIENCE_S, "it takes too long"
+        assert time.monotonic() - started < PATIENCE_S, "the crawl takes too long"
 
 
 def stop(crawl: "subprocess.Popen[str]", is_clean: bool) -> None:
@@ -94,7 +94,7 @@ def stop(crawl: "subprocess.Popen[str]", is_clean: bool) -> None:
         process.kill()
 
 
-def judged(root: Path, web: DemoWeb) -> Verdict:
+def checked(root: Path, web: DemoWeb) -> Verdict:
     directory = Directory(root / "crawl")
     searcher = Searcher(directory.index)
     searcher.open()
@@ -102,44 +102,44 @@ def judged(root: Path, web: DemoWeb) -> Verdict:
     with closing(read_only(directory.state)) as state:
         found = {url: CrawledPage(reason, facts.get(url, 0)) for url, reason in every_end(state)}
         broken = sum(row.broken for row in ledger(state))
-    print(f"the ledger counts {broken} broken promises")
+    print(f"the ledger counts {broken} gaps that were too short")
     hits = read_log(DiskFiles(), root / "access.log")
     return check(manifest_of(web), found, hits, SETTINGS.politeness.delay_s)
 
 
 def main() -> None:
-    asked = argparse.ArgumentParser()
-    asked.add_argument("--child", nargs=2, metavar=("DIR", "PORT"))
-    asked.add_argument("--seed", type=int, default=1)
-    asked.add_argument("--hosts", type=int, default=300)
-    asked.add_argument("--pages", type=int, default=90_000)
-    asked.add_argument("--traps", type=int, default=200)
-    asked.add_argument("--restarts", type=int, default=20)
-    given = asked.parse_args()
-    web = DemoWeb(given.seed, given.hosts, given.pages, traps=given.traps)
-    if given.child:
-        child(Path(given.child[0]), int(given.child[1]), web)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--child", nargs=2, metavar=("DIR", "PORT"))
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--hosts", type=int, default=300)
+    parser.add_argument("--pages", type=int, default=90_000)
+    parser.add_argument("--traps", type=int, default=200)
+    parser.add_argument("--restarts", type=int, default=20)
+    options = parser.parse_args()
+    web = DemoWeb(options.seed, options.hosts, options.pages, traps=options.traps)
+    if options.child:
+        child(Path(options.child[0]), int(options.child[1]), web)
         return
-    shape = ["--seed", given.seed, "--hosts", given.hosts, "--pages", given.pages, "--traps", given.traps]
+    shape = ["--seed", options.seed, "--hosts", options.hosts, "--pages", options.pages, "--traps", options.traps]
     arguments = [str(one) for one in shape]
-    stops = [given.pages * number // (given.restarts + 1) for number in range(1, given.restarts + 1)]
+    stops = [options.pages * number // (options.restarts + 1) for number in range(1, options.restarts + 1)]
     with tempfile.TemporaryDirectory(prefix="gossamer-long-") as scratch:
         root = Path(scratch)
         with serving(root, arguments) as port:
-            visits = lives(root, arguments, port, stops)
-        verdict = judged(root, web)
-    tell(visits, verdict)
+            visits = run_with_stops(root, arguments, port, stops)
+        verdict = checked(root, web)
+    report(visits, verdict)
     sys.exit(0 if verdict.passes else 1)
 
 
-def tell(visits: int, verdict: Verdict) -> None:
-    print(f"{visits:,} visits acknowledged, {verdict.hits:,} in the server's log")
+def report(visits: int, verdict: Verdict) -> None:
+    print(f"{visits:,} fetches acknowledged, {verdict.hits:,} in the server's log")
     print(f"pages {verdict.pages_found:,} of {verdict.pages_expected:,}")
     print(f"facts {verdict.facts_found:,} of {verdict.facts_expected:,}")
     print(f"disallowed pages fetched: {len(verdict.disallowed_fetched)}")
-    print(f"visits too early: {len(verdict.politeness_violations)}")
+    print(f"fetches too early: {len(verdict.politeness_violations)}")
     for trap in verdict.traps:
-        print(f"  {trap.what}: {trap.found:,} of {trap.real:,} real pages, {trap.wasted:,} visits beside")
+        print(f"  {trap.what}: {trap.found:,} of {trap.real:,} real pages, {trap.wasted:,} wasted fetches")
     for kind in ("missing", "disallowed_fetched", "politeness_violations", "wrong_facts"):
         for one in getattr(verdict, kind)[:5]:
             print(f"{kind}: {one}")

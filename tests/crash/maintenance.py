@@ -1,8 +1,8 @@
 """Kills of the maintenance commands: compact, forget, import, rebuild, backup and verify.
 
 A collection is made once. Each trial copies it, starts the real command, and kills the whole process tree at a random
-moment; after each kill everything that the command must leave alone is still there and searchable. Then the command
-runs to its end, and the collection must say the same as after a run that nobody killed.
+moment; after each kill all that the command must not change is still there and searchable. Then the command runs to its
+end, and the collection must have the same content as after a run without a kill.
 """
 
 import hashlib
@@ -41,7 +41,7 @@ Captured = frozenset[tuple[str, int, bytes]]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A maintenance command: its words, the words that end it after a kill, and where its result lies."""
+    """A maintenance command: its arguments, those that complete it after a kill, and the directory of its result."""
 
     name: str
     words: tuple[str, ...]
@@ -67,8 +67,8 @@ TASKS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What a collection says: every capture by its digest, and what the views hold."""
+class Content:
+    """The content of a collection: every capture with its digest, and the views."""
 
     captured: Captured
     views: Held | None
@@ -77,11 +77,11 @@ class Said:
 @dataclass(slots=True)
 class Report:
     kills: Counter[str] = field(default_factory=Counter)
-    faults: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
 
 
 def run(kills: int, root: Path, seed: int) -> Report:
-    """`kills` shared out evenly over the commands, one or two to each trial."""
+    """`kills` distributed evenly over the commands, one or two in each trial."""
     draw, report = random.Random(seed), Report()
     base = make_collection(root / "base")
     for number, task in enumerate(TASKS):
@@ -98,14 +98,14 @@ def run(kills: int, root: Path, seed: int) -> Report:
     return report
 
 
-def reference(task: Task, base: Path, root: Path) -> tuple[Said, float]:
-    """What nobody killed makes of it, and how long that takes."""
+def reference(task: Task, base: Path, root: Path) -> tuple[Content, float]:
+    """The result without a kill, and how long it takes."""
     shutil.copytree(base, root)
-    began = time.monotonic()
+    started = time.monotonic()
     ended = subprocess.run(task.start(root), env=plain_environment(), capture_output=True, text=True, check=False)
-    took_s = time.monotonic() - began
+    took_s = time.monotonic() - started
     assert ended.returncode == 0, f"{task.name} by itself ends with {ended.returncode}: {ended.stderr}"
-    return said_by(task, root), took_s
+    return result_of(task, root), took_s
 
 
 @dataclass(slots=True)
@@ -116,15 +116,15 @@ class Trial:
     draw: random.Random
     report: Report
 
-    def run(self, base: Path, wanted: Said, kills: int) -> int:
+    def run(self, base: Path, wanted: Content, kills: int) -> int:
         shutil.copytree(base, self.root)
-        before = said(self.root / "collection")
+        before = content_of(self.root / "collection")
         done = 0
         for _ in range(kills):
             if not self._kill_once():
                 break
             done += 1
-            self._look_after_kill(before, wanted)
+            self._check_after_kill(before, wanted)
         self._finish(wanted)
         return max(done, 1)
 
@@ -147,21 +147,21 @@ class Trial:
                 shutil.rmtree(self.root / "copy", ignore_errors=True)
         return False
 
-    def _look_after_kill(self, before: Said, wanted: Said) -> None:
-        """What the command leaves alone is still there, readable and findable."""
+    def _check_after_kill(self, before: Content, wanted: Content) -> None:
+        """Check that all that the command must not change is still there, readable and searchable."""
         collection = self.root / "collection"
         there = captured_in(collection)
         if lost := (before.captured & wanted.captured if self.task.into == "collection" else before.captured) - there:
-            self._fault(f"{len(lost)} captures are gone after a kill: {sorted(lost)[:3]}")
+            self._error(f"{len(lost)} captures are gone after a kill: {sorted(lost)[:3]}")
         kept = {url for url, _, _ in before.captured & wanted.captured}
         if self.task.into == "collection" and (hidden := kept - searchable(collection)):
-            self._fault(f"{len(hidden)} pages cannot be found after a kill: {sorted(hidden)[:3]}")
-        if (copy := self.root / "copy").exists():  # killed between giving it its name and ending
+            self._error(f"{len(hidden)} pages cannot be found after a kill: {sorted(hidden)[:3]}")
+        if (copy := self.root / "copy").exists():  # killed after the copy got its name and before the end
             if captured_in(copy) != wanted.captured:
-                self._fault("a backup that was cut short stands under the name of a whole one")
+                self._error("an incomplete backup has the name of a complete one")
             shutil.rmtree(copy)
 
-    def _finish(self, wanted: Said) -> None:
+    def _finish(self, wanted: Content) -> None:
         ended = subprocess.run(
             self.task.end(self.root),
             env=plain_environment(),
@@ -171,31 +171,31 @@ class Trial:
             timeout=PATIENCE_S,
         )
         if ended.returncode:
-            self._fault(f"it cannot be ended: exit {ended.returncode}, {ended.stderr[-300:]}")
+            self._error(f"it cannot be completed: exit {ended.returncode}, {ended.stderr[-300:]}")
             return
-        found = said_by(self.task, self.root)
+        found = result_of(self.task, self.root)
         if found.captured != wanted.captured:
             lost, extra = wanted.captured - found.captured, found.captured - wanted.captured
-            self._fault(f"{len(lost)} captures missing, {len(extra)} too many")
+            self._error(f"{len(lost)} captures missing, {len(extra)} too many")
         if found.views != wanted.views:
-            self._fault("the views differ from those of a run that nobody killed")
+            self._error("the views differ from those of a run without a kill")
         if bad := unreadable(Directory(self.root / self.task.into)):
-            self._fault(f"unreadable volumes: {bad}")
+            self._error(f"unreadable volumes: {bad}")
 
-    def _fault(self, words: str) -> None:
-        self.report.faults.append(f"{self.task.name}: {words}")
-
-
-def said_by(task: Task, root: Path) -> Said:
-    return said(root / task.into, has_views=task.into == "collection")
+    def _error(self, words: str) -> None:
+        self.report.errors.append(f"{self.task.name}: {words}")
 
 
-def said(collection: Path, has_views: bool = True) -> Said:
-    return Said(captured_in(collection), held(collection) if has_views else None)
+def result_of(task: Task, root: Path) -> Content:
+    return content_of(root / task.into, has_views=task.into == "collection")
+
+
+def content_of(collection: Path, has_views: bool = True) -> Content:
+    return Content(captured_in(collection), held(collection) if has_views else None)
 
 
 def captured_in(collection: Path) -> Captured:
-    """Every capture in the catalogue, with the digest of what the archive really gives back."""
+    """Every capture in the catalogue, with the digest of the body that the archive returns."""
     directory = Directory(collection)
     with Catalogue(directory, DiskFiles()) as catalogue:
         return frozenset((one.url.text, one.fetched_at, digest_of(catalogue, one)) for one in catalogue.in_order())
@@ -207,7 +207,7 @@ def digest_of(catalogue: Catalogue, kept: Kept) -> bytes:
 
 
 def make_collection(root: Path) -> Path:
-    """Two versions of every page in several volumes, and a file to import that brings a third."""
+    """Two versions of every page in several volumes, and a file to import with a third version."""
     collection = root / "collection"
     collection.mkdir(parents=True)
     (collection / "gossamer.toml").write_text(SETTINGS)

@@ -1,4 +1,4 @@
-"""The crash harness at the size of every day: twenty kills, each named crash point among them.
+"""The crash harness in its short version: twenty kills, including each named crash point.
 
 `make crash KILLS=200` is the long run.
 """
@@ -19,16 +19,16 @@ KILLS = 20
 
 @pytest.mark.slow
 @pytest.mark.timeout(1100)
-def test_F_P1_twenty_kills_lose_nothing_and_hurry_nobody(tmp_path: Path) -> None:
+def test_F_P1_twenty_kills_lose_nothing_and_keep_every_gap(tmp_path: Path) -> None:
     rounds = harness.run(KILLS, tmp_path, seed=20, hosts=9, pages=180)
-    assert [fault for _, found in rounds for fault in found.faults()] == []
+    assert [error for _, found in rounds for error in found.errors()] == []
     assert sum(len(one.kills) for one, _ in rounds) >= KILLS
     assert {point for one, _ in rounds for point in one.reached} == set(CRASH_POINTS)
     assert sum(found.acknowledged for _, found in rounds) > 180
 
 
-def told_in(tree: ast.Module) -> set[str]:
-    """The events that a module tells under their literal names."""
+def reported_in(tree: ast.Module) -> set[str]:
+    """The events that a module reports with a literal name."""
     return {
         node.args[0].value
         for node in ast.walk(tree)
@@ -40,38 +40,38 @@ def told_in(tree: ast.Module) -> set[str]:
     }
 
 
-def test_every_crash_point_is_told_somewhere() -> None:
-    told = {event for path in SRC.rglob("*.py") for event in told_in(ast.parse(path.read_text()))}
-    assert set(CRASH_POINTS) <= told
+def test_every_crash_point_is_reported_somewhere() -> None:
+    reported = {event for path in SRC.rglob("*.py") for event in reported_in(ast.parse(path.read_text()))}
+    assert set(CRASH_POINTS) <= reported
 
 
-def test_a_plan_holds_every_crash_point_and_as_many_kills_as_asked() -> None:
+def test_a_plan_has_every_crash_point_and_the_requested_number_of_kills() -> None:
     plan = harness.plan_of(KILLS, random.Random(3))
     assert len(plan) == KILLS and set(CRASH_POINTS) <= set(plan)
     assert set(plan) <= set(CRASH_POINTS) | set(harness.TARGETS)
 
 
-def settled(url: str, heard_at: int, again: bool = False, kind: str = "page") -> dict[str, object]:
-    return {"url": url, "heard_at": heard_at, "again": again, "kind": kind, "outcome": "fetched"}
+def settled(url: str, read_at: int, again: bool = False, kind: str = "page") -> dict[str, object]:
+    return {"url": url, "read_at": read_at, "again": again, "kind": kind, "outcome": "fetched"}
 
 
 def hit(target: str, asked_at: int) -> Logged:
     return Logged("a.test", target, 200, asked_at, asked_at + 10)
 
 
-def test_the_witnesses_see_a_page_that_is_fetched_after_its_acknowledgement() -> None:
+def test_a_page_that_is_fetched_after_its_acknowledgement_is_found() -> None:
     events = [settled("http://a.test/x", 100), settled("http://a.test/y", 100, again=True)]
     hits = [hit("/x", 50), hit("/y", 50), hit("/y", 500)]
     assert verify.fetched_after(hits, events) == []
     assert verify.fetched_after([*hits, hit("/x", 200)], events) == ["http://a.test/x"]
 
 
-def test_the_witnesses_count_refetches_that_nobody_promised() -> None:
+def test_refetches_are_counted_except_announced_ones() -> None:
     events = [settled("http://a.test/x", 100), settled("http://a.test/y", 100, again=True)]
     assert verify.refetches([hit("/x", 50), hit("/y", 50), hit("/y", 500)], events) == 0
     assert verify.refetches([hit("/x", 50), hit("/x", 60), hit("/y", 50)], events) == 1
 
 
-def test_more_refetches_than_visits_in_flight_are_a_fault() -> None:
-    assert verify.Findings(refetches=2, in_flight=2).faults() == []
-    assert verify.Findings(refetches=3, in_flight=2).faults() == ["3 refetches, and only 2 visits were in flight"]
+def test_more_refetches_than_fetches_in_flight_are_an_error() -> None:
+    assert verify.Findings(refetches=2, in_flight=2).errors() == []
+    assert verify.Findings(refetches=3, in_flight=2).errors() == ["3 refetches, and only 2 fetches were in flight"]

@@ -1,4 +1,4 @@
-"""A crawl that comes back to changing pages, killed again and again: nothing acknowledged is lost, views stay right."""
+"""A crawl that revisits changing pages, killed again and again: nothing acknowledged is lost, views stay correct."""
 
 import random
 import signal
@@ -22,7 +22,7 @@ POINTS = ("frontier.taken", "archive.synced", "spool.appended", "frontier.settle
 HOSTS, PAGES = 6, 90
 PATIENCE_S = 300.0
 TURN_S = 12.0
-"""Pages vanish from the second turn to the sixth: on a slow machine too some are met before."""
+"""Pages are removed between the second turn and the sixth, so some are fetched before, also on a slow machine."""
 
 
 def start(root: Path, port: int, crash_at: str | None) -> "subprocess.Popen[str]":
@@ -39,31 +39,31 @@ def start(root: Path, port: int, crash_at: str | None) -> "subprocess.Popen[str]
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_M_B8_kills_of_a_crawl_without_end_lose_nothing(tmp_path: Path) -> None:
-    draw, heard = random.Random(5), harness.Acknowledged()
+def test_M_B8_kills_of_an_endless_crawl_lose_nothing(tmp_path: Path) -> None:
+    draw, acknowledged = random.Random(5), harness.Acknowledged()
     with harness.serving(tmp_path, HOSTS, PAGES, "--changing", str(TURN_S)) as port:
         for point in POINTS:
             child = start(tmp_path, port, f"{point}:{draw.randint(4, 12)}")
-            heard.listen_to(child)
+            acknowledged.follow(child)
             harness.ended_within(child, 10.0)
             harness.kill_tree(child)
             child.wait()
-            heard.hear_out()
+            acknowledged.read_to_end()
         child = start(tmp_path, port, None)
-        heard.listen_to(child)
+        acknowledged.follow(child)
         deadline_s = time.monotonic() + PATIENCE_S
-        while not has_met_all(tmp_path, heard) and time.monotonic() < deadline_s:
+        while not has_seen_all(tmp_path, acknowledged) and time.monotonic() < deadline_s:
             time.sleep(1.0)
-        assert child.poll() is None, "it has no end"
+        assert child.poll() is None, "the crawl has ended"
         child.send_signal(signal.SIGINT)
         assert harness.ended_within(child, PATIENCE_S)
-        heard.hear_out()
-    judge(tmp_path, heard)
+        acknowledged.read_to_end()
+    judge(tmp_path, acknowledged)
 
 
-def has_met_all(root: Path, heard: harness.Acknowledged) -> bool:
-    """Pages that have changed, that have not, and that are gone."""
-    outcomes = Counter(str(event.get("outcome")) for event in list(heard.events))
+def has_seen_all(root: Path, acknowledged: harness.Acknowledged) -> bool:
+    """Whether changed pages, unchanged pages and pages that are gone were fetched."""
+    outcomes = Counter(str(event.get("outcome")) for event in list(acknowledged.events))
     return outcomes["unchanged"] > 20 and outcomes["gone"] > 0 and any(past.gone for past in pasts_in(root))
 
 
@@ -73,9 +73,9 @@ def pasts_in(root: Path) -> list[Past]:
     return [past for past in known if past is not None]
 
 
-def judge(root: Path, heard: harness.Acknowledged) -> None:
+def judge(root: Path, acknowledged: harness.Acknowledged) -> None:
     directory = Directory(root / "crawl")
-    settled = [event for event in heard.events if event.get("event") == "visit.settled"]
+    settled = [event for event in acknowledged.events if event.get("event") == "visit.settled"]
     outcomes = {str(event["outcome"]) for event in settled}
     assert {"fetched", "unchanged", "gone"} <= outcomes
     assert verify.lost(directory, settled) == []
@@ -85,7 +85,7 @@ def judge(root: Path, heard: harness.Acknowledged) -> None:
     with closing(read_only(directory.state)) as state:
         assert state.execute("SELECT count(*) FROM hosts WHERE leased").fetchone() == (0,)
     pasts = pasts_in(root)
-    assert sum(past.is_page for past in pasts) == len(urls), "the views hold the pages that are there, and no other"
+    assert sum(past.is_page for past in pasts) == len(urls), "the views have the pages that exist, and no others"
     assert any(past.gone for past in pasts)
     hits = read_log(DiskFiles(), root / "access.log")
     assert sum(hit.status == 304 for hit in hits) > 10

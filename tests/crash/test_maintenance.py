@@ -10,5 +10,5 @@ from tests.crash import maintenance
 @pytest.mark.timeout(1100)
 def test_F_P1_a_kill_inside_a_maintenance_command_loses_nothing(tmp_path: Path) -> None:
     report = maintenance.run(len(maintenance.TASKS), tmp_path, seed=14)
-    assert report.faults == []
+    assert report.errors == []
     assert set(report.kills) == {task.name for task in maintenance.TASKS}

@@ -1,4 +1,4 @@
-"""What the three witnesses say about a crawl that was killed: nothing lost, nothing twice, nobody hurried."""
+"""Checks of a crawl that was killed: nothing lost, no duplicates, every gap kept."""
 
 import asyncio
 import gzip
@@ -31,9 +31,9 @@ from gossamer.views.words.searcher import Searcher
 LISTS = ("lost", "fetched_after", "duplicates", "unreadable", "too_early", "disallowed", "missing", "not_searchable")
 LISTS += ("differing",)
 SKEW_S = 0.005
-"""Two processes read one clock; this is for what lies between reading it and writing it down."""
+"""Two processes read one clock; this allows for the time between reading and recording it."""
 MOST_SHOWN = 20
-"""Facts that only one of two stores holds; enough to see whose they are."""
+"""Facts that only one of two stores has; enough to see where they come from."""
 
 
 @dataclass(slots=True)
@@ -41,9 +41,9 @@ class Findings:
     acknowledged: int = 0
     lost: list[str] = field(default_factory=list)
     fetched_after: list[str] = field(default_factory=list)
-    """Fetched again although a visit had been acknowledged as the last one."""
+    """Fetched again although a fetch had been acknowledged as the last one."""
     differing: list[str] = field(default_factory=list)
-    """Views that are not what a rebuild from the archive makes."""
+    """Views that differ from those that a rebuild from the archive makes."""
     refetches: int = 0
     in_flight: int = 0
     duplicates: list[str] = field(default_factory=list)
@@ -54,8 +54,8 @@ class Findings:
     not_searchable: list[str] = field(default_factory=list)
     wrong_facts: list[str] = field(default_factory=list)
 
-    def faults(self) -> list[str]:
-        """Empty: every promise was kept."""
+    def errors(self) -> list[str]:
+        """Empty if every guarantee holds."""
         found = []
         for name in LISTS:
             if listed := getattr(self, name):
@@ -63,7 +63,7 @@ class Findings:
         if self.wrong_facts:
             found.append(f"{len(self.wrong_facts)} pages with wrong facts: {', '.join(self.wrong_facts[:5])}")
         if self.refetches > self.in_flight:
-            found.append(f"{self.refetches} refetches, and only {self.in_flight} visits were in flight")
+            found.append(f"{self.refetches} refetches, and only {self.in_flight} fetches were in flight")
         return found
 
     def in_words(self) -> str:
@@ -94,7 +94,7 @@ def findings(
 
 
 def lost(directory: Directory, settled: list[dict[str, object]]) -> list[str]:
-    """Acknowledged pages that the catalogue does not know, or of which the archive cannot give back every byte."""
+    """Acknowledged pages that the catalogue does not know, or whose bytes the archive cannot return."""
     gone = []
     with Catalogue(directory, DiskFiles()) as catalogue:
         for event in settled:
@@ -107,8 +107,8 @@ def lost(directory: Directory, settled: list[dict[str, object]]) -> list[str]:
 
 
 def fetched_after(hits: list[Logged], settled: list[dict[str, object]]) -> list[str]:
-    """Pages asked for after the crawl had said that it was done with them: the acknowledgement was lost."""
-    over = {str(event["url"]): int(str(event["heard_at"])) for event in reversed(settled) if is_over(event)}
+    """Pages requested after the crawl had reported that they were done: the acknowledgement was lost."""
+    over = {str(event["url"]): int(str(event["read_at"])) for event in reversed(settled) if is_over(event)}
     return sorted({hit.url for hit in hits if hit.url in over and hit.asked_at > over[hit.url]})
 
 
@@ -117,7 +117,7 @@ def is_over(event: dict[str, object]) -> bool:
 
 
 def differing(root: Path) -> list[str]:
-    """The views of a crawl that was killed so often, against views made from its archive alone."""
+    """The views of the killed crawl that differ from views made from its archive alone."""
     copy, outside = root.with_name("copy"), real_outside()
     back_up(Directory(root), Directory(copy), outside)
     asyncio.run(build_again(Directory(copy), SETTINGS.agent, outside))
@@ -131,11 +131,11 @@ def facts_of(root: Path) -> set[str]:
 
 
 def refetches(hits: list[Logged], settled: list[dict[str, object]]) -> int:
-    """Visits beyond the first to each address, less those that were promised (a failure that is tried again)."""
+    """Fetches after the first of each URL, minus the announced ones (retries after a failure)."""
     again = Counter(str(event["url"]) for event in settled if event["again"])
-    asked = Counter(hit.url for hit in hits)
+    counts = Counter(hit.url for hit in hits)
     robots_again = sum(1 for event in settled if event["kind"] == "robots" and event["outcome"] != "fetched")
-    extra = sum(max(0, times - 1 - again[url]) for url, times in asked.items())
+    extra = sum(max(0, times - 1 - again[url]) for url, times in counts.items())
     return max(0, extra - robots_again)
 
 
@@ -150,16 +150,16 @@ def unreadable(directory: Directory) -> list[str]:
             with path.open("rb") as stream:
                 count = sum(1 for _ in ArchiveIterator(stream, check_digests="raise"))
             with path.open("rb") as stream:
-                fast = sum(1 for record in FastIterator(stream, parse_http=False) if not is_spoilt(record))
+                fast = sum(1 for record in FastIterator(stream, parse_http=False) if not is_damaged(record))
             if count != fast:
                 wrong.append(f"{path.name}: warcio sees {count} records, fastwarc {fast}")
-        except Exception as trouble:  # noqa: BLE001 - whatever a reader says is a finding
-            wrong.append(f"{path.name}: {trouble!r}")
+        except Exception as error:  # noqa: BLE001 - any error of a reader is a finding
+            wrong.append(f"{path.name}: {error!r}")
     return wrong
 
 
-def is_spoilt(record: WarcRecord) -> bool:
-    """A warcinfo record carries no digest, and cannot be spoilt by this measure."""
+def is_damaged(record: WarcRecord) -> bool:
+    """A warcinfo record has no digest, so it never counts as damaged."""
     return record.headers.get("WARC-Block-Digest") is not None and not record.verify_block_digest()
 
 

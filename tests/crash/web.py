@@ -1,4 +1,4 @@
-"""The web the crash harness crawls: small, with hosts that want 2 s between visits."""
+"""The web that the crash harness crawls: small, with hosts whose minimum gap is 2 s."""
 
 from gossamer.base.environment import AddressPlan
 from gossamer.demo.web import DemoWeb, address_plan
