@@ -75,8 +75,8 @@ TIMES = re.compile(
     r"|[\d.,]+ (?:ms|s|min|h|seconds?|minutes?|hours?|days?)\b(?: ago)?"
 )
 SIZES = re.compile(r"[\d.,]+ (?:%|(?:kB|MB|GB|B|bytes)\b)| {2,}")
-LIFE = re.compile(r"[●○▲] (?:idle|late, )")
-"""A machine whose crawl has just ended is shown as late, and later as idle."""
+LIFE = re.compile(r"[✓○▲] (?:alive|idle|late, _)")
+"""A machine whose crawl has just ended is shown as alive, then as late, and later as idle."""
 MEASURED = frozenset(("status", "top", "plan", "freshness"))
 """They report sizes of files and processes, which differ from run to run."""
 
