@@ -18,8 +18,8 @@ from gossamer.collection.changes import change_host
 from gossamer.collection.state import HostShown, host_shown, sorted_hosts
 from gossamer.collection.why.waits import host_state_of
 from gossamer.config.settings import Settings
+from gossamer.config.slices import politeness
 from gossamer.crawler.commands import change_hosts
-from gossamer.crawler.process import politeness
 from gossamer.frontier.reports import host_state, hosts, robots_of
 from gossamer.monitor.control import Command, Control
 from gossamer.rules.learned.traps import template_of

@@ -9,7 +9,7 @@ from gossamer.base.clock import SECOND
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.config.settings import Settings
-from gossamer.crawler.process import politeness
+from gossamer.config.slices import politeness
 from gossamer.frontier.api import FrontierRules
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.rules.learned.traps import template_of

@@ -17,10 +17,10 @@ from gossamer.base.environment import Outside, seeded
 from gossamer.base.files import DiskFiles
 from gossamer.base.processes import SystemProcesses
 from gossamer.config.settings import Settings
-from gossamer.config.slices import budget
+from gossamer.config.slices import budget, politeness
 from gossamer.crawler.admission import open_admission
 from gossamer.crawler.journey import Crawl, Rooms
-from gossamer.crawler.process import measures, pace, politeness
+from gossamer.crawler.process import measures, pace
 from gossamer.fetch.answer import ResponseHead, outcome_of
 from gossamer.frontier.api import FrontierRules, KnownState
 from gossamer.frontier.rows import UrlKeys

@@ -22,9 +22,8 @@ MOST_NAMED = 20
 
 
 class PipeConsole(Console):
-    """Raises BrokenPipeError when its reader has gone, so that the exit code is that of all commands."""
-
     def on_broken_pipe(self) -> None:
+        """The exit code is that of every command whose reader has gone."""
         raise BrokenPipeError
 
 
