@@ -371,6 +371,35 @@ def test_a_template_without_new_content_is_quarantined_and_released_on_request(o
     run(story())
 
 
+def test_a_released_template_is_judged_again(opened: Opener) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        more: dict[str, Any] = {"template_of": template_of, "judge_template": lambda tally: tally.fetched >= 2}
+        async with opened(clock, **more) as frontier:
+            await frontier.offer([seed(f"https://a.test/trap/{n}") for n in range(6)])
+            for held in (0, 4, 0, 2):
+                page = await take_page(frontier, clock)
+                await frontier.settle([settled(page, clock, yielded=Yield("trap", False, False))])
+                clock.advance(1)
+                assert (await frontier.counts()).quarantined == held
+                if held:
+                    assert await frontier.release("a.test", "trap") == held
+
+    run(story())
+
+
+def test_a_template_can_be_quarantined_before_its_host_is_known(opened: Opener) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        async with opened(clock, template_of=template_of) as frontier:
+            assert await frontier.quarantine("a.test", "trap") == 0
+            await frontier.offer([seed("https://a.test/trap/1"), seed("https://a.test/2")])
+            counts = await frontier.counts()
+            assert (counts.hosts, counts.quarantined, counts.queued) == (1, 1, 1)
+
+    run(story())
+
+
 def test_a_user_can_quarantine_a_template_while_a_page_of_it_is_visited(opened: Opener) -> None:
     async def story() -> None:
         clock = FakeClock()

@@ -41,6 +41,7 @@ from gossamer.frontier.priority import LAST, MOST_RAISED
 from gossamer.frontier.reports import awaited
 from gossamer.frontier.seen import authorized, newly_named, sitemaps_of
 from gossamer.frontier.settlement import check_entry
+from gossamer.store import tallies
 from gossamer.store.postgres.database import Connection, SharedDatabase
 from gossamer.store.postgres.state import state_in, viewed
 from gossamer.store.statements import State, load
@@ -239,9 +240,13 @@ class PostgresFrontier(FrontierCore):
         template_of = self._rules.template_of
         if template_of is None:
             raise ValueError("this frontier was given no `template_of`, so it has no templates")
-        return await self._run(
-            lambda connection, now: hosts.quarantine(connection, self._me(), host, template, template_of, now.at)
-        )
+
+        def work(connection: Connection, now: SharedMoment) -> int:
+            host_ids, new = Entering(connection, self._rules).host_ids([host])
+            tally(connection, self._me(), {tallies.HOSTS: new})
+            return hosts.quarantine(connection, self._me(), host_ids[host], template, template_of, now.at)
+
+        return await self._run(work)
 
     async def release(self, host: str, template: str) -> int:
         template_of = self._rules.template_of

@@ -106,12 +106,9 @@ MOST_AT_TURN = 1_000
 
 
 def quarantine(
-    connection: Connection, worker_id: int, name: str, template: str, template_of: Callable[[str], str], now: Instant
+    connection: Connection, worker_id: int, host_id: int, template: str, template_of: Callable[[str], str], now: Instant
 ) -> int:
     """Hold the URLs of a template from now on; returns how many waiting ones were held at once."""
-    host_id = find_host_id(connection, name)
-    if host_id is None:
-        return 0
     visiting = locked(connection, host_id)[2]
     key = {"host_id": host_id, "id": id_of(template)}
     connection.execute(_SQL["template_seen"], {**key, "template": template, "fetched": 0, "fruitful": 0})
@@ -134,12 +131,12 @@ def hold_back(
     ids = [number for number, url in connection.execute(_SQL["waiting_at"], given) if template_of(url) == template]
     changed = {"host_id": host_id, "lanes": OPEN_LANES, "ids": ids, "by": HELD}
     connection.execute(_SQL["lanes_changed"], changed)
-    _judged(connection, host_id, template, now, len(ids))
+    _judged(connection, "template_quarantined", host_id, template, len(ids), at=now)
     return len(ids), held_moves(len(ids))
 
 
 def release(connection: Connection, worker_id: int, name: str, template: str, template_of: Callable[[str], str]) -> int:
-    """Queue the held URLs of a template again; returns how many."""
+    """Queue the held URLs of a template again and reset its counts; returns how many."""
     host_id = find_host_id(connection, name)
     if host_id is None:
         return 0
@@ -147,7 +144,7 @@ def release(connection: Connection, worker_id: int, name: str, template: str, te
     given = {"host_id": host_id, "lanes": HELD_LANES, "visiting": None, "most": None}
     ids = [number for number, url in connection.execute(_SQL["waiting_at"], given) if template_of(url) == template]
     connection.execute(_SQL["lanes_changed"], {"host_id": host_id, "lanes": HELD_LANES, "ids": ids, "by": -HELD})
-    _judged(connection, host_id, template, None, -len(ids))
+    _judged(connection, "template_released", host_id, template, -len(ids))
     if not is_leased and retired_at is None:
         connection.execute(_SQL["host_woken"], {"host_id": host_id})
     tally(connection, worker_id, held_moves(-len(ids)))
@@ -159,9 +156,10 @@ def held_moves(amount: int) -> dict[str, int]:
     return {tallies.QUEUED: -amount, tallies.QUARANTINED: amount}
 
 
-def _judged(connection: Connection, host_id: int, template: str, at: Instant | None, held: int) -> None:
-    key = {"host_id": host_id, "id": id_of(template)}
-    connection.execute(_SQL["template_judged"], {**key, "at": at, "held": held})
+def _judged(
+    connection: Connection, statement: str, host_id: int, template: str, held: int, at: Instant | None = None
+) -> None:
+    connection.execute(_SQL[statement], {"host_id": host_id, "id": id_of(template), "at": at, "held": held})
     connection.execute(_SQL["host_holds"], {"host_id": host_id, "more": held})
 
 

@@ -106,8 +106,13 @@ VALUES (%(host_id)s, %(id)s, %(template)s, %(fetched)s, %(fruitful)s)
 ON CONFLICT (host_id, id) DO UPDATE SET fetched = t.fetched + excluded.fetched, fruitful = t.fruitful + excluded.fruitful
 RETURNING fetched, fruitful, quarantined_at;
 
--- template_judged: A template goes into quarantine, or comes out.
-UPDATE templates SET quarantined_at = %(at)s, held = held + %(held)s WHERE host_id = %(host_id)s AND id = %(id)s;
+-- template_quarantined: A template goes into quarantine, unless it is there.
+UPDATE templates SET quarantined_at = coalesce(quarantined_at, %(at)s), held = held + %(held)s
+WHERE host_id = %(host_id)s AND id = %(id)s;
+
+-- template_released: It comes out, and its counts start again.
+UPDATE templates SET quarantined_at = NULL, held = 0, fetched = 0, fruitful = 0
+WHERE host_id = %(host_id)s AND id = %(id)s;
 
 -- mailed: Mail for hosts: new URLs have been queued for them.
 INSERT INTO mail (host_id, id, linked_from, band, held)
