@@ -103,6 +103,71 @@ def test_all_pages_are_fetched_again_politely_and_keep_their_past(opened: Opener
     run(story())
 
 
+def test_what_is_queued_again_goes_behind_what_waits_in_its_place(opened: Opener) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        async with opened(clock) as frontier:
+            first, second = urls(2)
+            await frontier.offer([seed(first.text)])
+            await all_settled(frontier, clock, Reason.FETCHED, 1)
+            await frontier.offer([seed(second.text)])
+            assert await frontier.requeue(Selection(urls=(first, first))) == 1
+            found = await frontier.known(first)  # type: ignore[attr-defined]
+            assert found.is_queued and found.due_at == found.settled_at
+            assert [(await take_page(frontier, clock)).url] == [second]
+
+    run(story())
+
+
+def test_a_host_is_forgiven_its_failures_when_they_are_retried_and_for_nothing_else(opened: Opener) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        async with opened(clock) as frontier:
+            await frontier.offer([seed(url.text) for url in urls(3)])
+            await all_settled(frontier, clock, Reason.FETCHED, 1)
+            await all_settled(frontier, clock, Reason.TIMEOUT, 1)
+            await frontier.requeue(Selection(frozenset({Reason.FETCHED})))
+            assert (await take_page(frontier, clock)).host_failing == 1
+        async with opened(clock) as frontier:
+            clock.advance(9)
+            await frontier.requeue(Selection(frozenset({Reason.TIMEOUT})))
+            assert (await take_page(frontier, clock)).host_failing == 0
+
+    run(story())
+
+
+def test_a_page_that_waits_for_its_recrawl_delay_can_come_earlier(opened: Opener) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        async with opened(clock) as frontier:
+            await frontier.offer([seed(url.text) for url in urls(1)])
+            (visit,) = await frontier.take(1)
+            slow = entry(visit.origin, clock.now(), recrawl_delay_s=9_000)
+            await frontier.settle([settled(visit, clock, robots=slow)])
+            clock.advance(1)
+            await all_settled(frontier, clock, Reason.FETCHED, 1)
+            assert await frontier.recall() == 1
+            found = await frontier.known(urls(1)[0])  # type: ignore[attr-defined]
+            assert found.due_at == found.later_at == found.settled_at + 9_000 * SECOND
+            assert await frontier.requeue(Selection(host="one.test")) == 1
+            assert (await take_page(frontier, clock)).url == urls(1)[0]
+
+    run(story())
+
+
+def test_a_sitemap_that_was_never_read_makes_no_host_known(opened: Opener) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        async with opened(clock) as frontier:
+            await frontier.offer([seed(url.text) for url in urls(1)])
+            (visit,) = await frontier.take(1)
+            elsewhere = entry(visit.origin, clock.now(), sitemaps=("http://outside.test/sitemap.xml",))
+            await frontier.settle([settled(visit, clock, robots=elsewhere)])
+            assert (await frontier.counts()).hosts == 1
+
+    run(story())
+
+
 def test_a_url_that_waits_for_a_retry_is_queued_at_once(opened: Opener) -> None:
     async def story() -> None:
         clock = FakeClock()

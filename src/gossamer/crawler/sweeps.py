@@ -35,7 +35,7 @@ from gossamer.frontier.api import Frontier
 from gossamer.frontier.known import depths_of
 from gossamer.frontier.requeue import FIRST, HAD
 from gossamer.frontier.rows import UrlKeys
-from gossamer.frontier.sqlite.requeue import Redirect, redirects_after
+from gossamer.frontier.selection import Redirect, redirects_after
 from gossamer.plugins.filters import GROUP
 from gossamer.recrawl.change import is_older, is_to_be_looked_at, judged
 from gossamer.rules.canonical import identity_of

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Self, TypeVar
 
 import msgspec
@@ -11,7 +12,9 @@ from gossamer.base.tell import Tell
 from gossamer.frontier.api import FrontierRules, KnownState
 from gossamer.frontier.back_queues import Resolving
 from gossamer.frontier.known import ended, failures_of, known
+from gossamer.frontier.requeue import Again
 from gossamer.frontier.seen import SeenTable
+from gossamer.frontier.selection import damaged, recallable, revivable, scanned, scans
 from gossamer.store import tallies
 from gossamer.store.statements import State
 from gossamer.values.history import Reschedule
@@ -55,6 +58,11 @@ class FrontierCore(ABC):
     async def _take(self, at_most: int) -> list[Visit]: ...
 
     @abstractmethod
+    async def _queue_again(self, find: Callable[[State], Again]) -> tuple[int, tuple[int, ...] | None]:
+        """Queue what `find` finds, in one transaction; returns how many are newly queued or due earlier, and where to
+        continue."""
+
+    @abstractmethod
     async def _reschedule(self, changes: Sequence[Reschedule]) -> int: ...
 
     async def take(self, at_most: int) -> list[Visit]:
@@ -64,6 +72,25 @@ class FrontierCore(ABC):
         if visits:
             self._tell("frontier.taken", visits=len(visits))
         return visits
+
+    async def revive(self, seeds: Sequence[Url]) -> int:
+        return (await self._queue_again(lambda state: revivable(state, seeds, self._rules.keys)))[0]
+
+    async def recall(self) -> int:
+        return (await self._queue_again(recallable))[0]
+
+    async def refetch(self, urls: Sequence[Url]) -> int:
+        return (await self._queue_again(lambda state: damaged(state, urls, self._rules.keys)))[0]
+
+    async def requeue(self, selection: Selection) -> int:
+        amount = 0
+        for scan in await self._read(lambda state: scans(state, selection)):
+            after: tuple[int, ...] | None = scan.start
+            while after is not None:
+                find = partial(scanned, selection=selection, scan=scan, after=after, keys=self._rules.keys)
+                moved, after = await self._queue_again(find)
+                amount += moved
+        return amount
 
     async def reschedule(self, changes: Sequence[Reschedule]) -> int:
         if not changes:

@@ -175,7 +175,7 @@ def ended_urls(connection: State, urls: Iterable[Url], keys: UrlKeys) -> list[En
     """Those of these URLs that were visited."""
     found = [key_of(connection, url, keys) for url in urls]
     rows = [connection.execute(_SQL["ended_one"], key).fetchone() for key in found if key is not None]
-    return [EndRow._make(row) for row in rows if row is not None]
+    return [EndRow(*row) for row in rows if row is not None]
 
 
 def ended(connection: State, selection: Selection, keys: UrlKeys) -> list[EndedGroup]:

@@ -1,4 +1,4 @@
-"""Which visited URLs are queued again, and until when they wait. Pure; shared by both stores."""
+"""What is queued again of visited URLs, and until when it waits. Pure; shared by both stores."""
 
 import math
 from typing import NamedTuple
@@ -38,7 +38,10 @@ class EndRow(NamedTuple):
     how_code: int
     reason_code: int
     due_at: Instant | None
+    """None: it waits for nothing."""
     settled_at: Instant
+    free_at: Instant = 0
+    """It is not visited again before."""
 
     @property
     def reason(self) -> Reason:
@@ -48,6 +51,31 @@ class EndRow(NamedTuple):
     def priority(self) -> int:
         is_had = self.reason in HAD
         return priority_of(HOWS[self.how_code], self.depth) if is_had else priority_again(self.depth)
+
+
+class Again(NamedTuple):
+    """URLs that are to be queued again, or to be due earlier."""
+
+    rows: list[EndRow]
+    after: tuple[int, ...] | None = None
+    """Where the next transaction continues; None: nowhere."""
+
+    @property
+    def over(self) -> list[EndRow]:
+        """Those that wait for nothing."""
+        return [row for row in self.rows if row.due_at is None]
+
+    def later(self, now: Instant) -> list[EndRow]:
+        """Those that wait for a later time."""
+        return [row for row in self.rows if row.due_at is not None and row.due_at > now]
+
+    def unasked(self) -> list[tuple[int, int]]:
+        """Origins (host id and lane) whose robots.txt is requested again."""
+        return sorted({(row.host_id, row.lane) for row in self.over if row.reason in ASKS_ROBOTS})
+
+    def forgiven(self) -> list[int]:
+        """Hosts that start again without failures."""
+        return sorted({row.host_id for row in self.over if row.reason not in HAD})
 
 
 def is_selected(row: EndRow, selection: Selection) -> bool:

@@ -23,23 +23,14 @@ from gossamer.frontier.postgres import hosts
 from gossamer.frontier.postgres.hosts import SharedRulebook
 from gossamer.frontier.postgres.leases import Networks, SharedLease, SharedTake, deliver
 from gossamer.frontier.postgres.presence import Presence, ReadTime, SharedMoment, Stay, database_time, tally
-from gossamer.frontier.postgres.requeue import (
-    START,
-    pasts_of,
-    plans,
-    read_again,
-    recall,
-    refetch,
-    requeue_some,
-    reschedule,
-    revive,
-)
-from gossamer.frontier.postgres.requeue import Key as UrlKey
+from gossamer.frontier.postgres.requeue import pasts_of, plans, queue_again, requeue, reschedule
 from gossamer.frontier.postgres.settlement import SharedSettle, with_leads
 from gossamer.frontier.postgres.sieve import Entering, SourcedOffer, linked_of, raise_linked
 from gossamer.frontier.priority import LAST, MOST_RAISED
 from gossamer.frontier.reports import awaited
+from gossamer.frontier.requeue import Again
 from gossamer.frontier.seen import authorized, newly_named, sitemaps_of
+from gossamer.frontier.selection import read_before
 from gossamer.frontier.settlement import check_entry
 from gossamer.store import tallies
 from gossamer.store.postgres.database import Connection, SharedDatabase
@@ -48,7 +39,7 @@ from gossamer.store.statements import State, load
 from gossamer.values.history import Past, Reschedule
 from gossamer.values.link import How, Offer
 from gossamer.values.url import Url
-from gossamer.values.visit import Selection, Settled, Visit
+from gossamer.values.visit import Settled, Visit
 
 _SQL = load("gossamer.frontier.postgres")
 T = TypeVar("T")
@@ -110,7 +101,7 @@ class PostgresFrontier(FrontierCore):
             page = pages.get(offer.source_id) if offer.source_id is not None else None
             return page.host.name if page is not None else None
 
-        def enter(part: Sequence[Offer], connection: Connection, _: SharedMoment) -> tuple[int, int, set[int]]:
+        def enter(part: Sequence[Offer], connection: Connection, now: SharedMoment) -> tuple[int, int, set[int]]:
             rules, entering = self._rules, Entering(connection, self._rules)
             fresh, seen = self._seen.sift(part, rules.may_enter)
             fresh = self._authorized(connection, fresh, seen)
@@ -118,7 +109,7 @@ class PostgresFrontier(FrontierCore):
             with viewed(connection) as state:
                 unknown = [seed for seed in seeds if key_of(state, seed, rules.keys) is None]
             sitemaps = [one for seed in unknown for one in sitemaps_of(self._rulebook.of(connection, seed))]
-            read_again(connection, self._me(), sitemaps, rules)
+            self._read_again(connection, sitemaps, now)
             new, moves = entering.enter([SourcedOffer(offer, source_of(offer)) for offer in fresh])
             tally(connection, self._me(), moves)
             deliver(connection)
@@ -162,7 +153,7 @@ class PostgresFrontier(FrontierCore):
             tally(connection, self._me(), moves)
             for settled in done:
                 if settled.robots is not None:
-                    read_again(connection, self._me(), newly_named(settled), self._rules)
+                    self._read_again(connection, newly_named(settled), now)
             raise_linked(connection, linked_of(entering.known), self._rules.nudge)
             return len(fresh), seen
 
@@ -188,28 +179,13 @@ class PostgresFrontier(FrontierCore):
 
         return await self._run(work)
 
-    async def revive(self, seeds: Sequence[Url]) -> int:
-        return await self._run(lambda connection, _: revive(connection, self._me(), seeds, self._rules))
+    async def _queue_again(self, find: Callable[[State], Again]) -> tuple[int, tuple[int, ...] | None]:
+        def work(connection: Connection, now: SharedMoment) -> tuple[int, tuple[int, ...] | None]:
+            with viewed(connection) as state:
+                found = find(state)
+            return requeue(connection, self._me(), found, self._rules, now), found.after
 
-    async def recall(self) -> int:
-        return await self._run(
-            lambda connection, _: recall(connection, self._me(), self._rules, self._rulebook, self._clock.now())
-        )
-
-    async def requeue(self, selection: Selection) -> int:
-        rules, amount = self._rules, 0
-        after: UrlKey | None = START
-
-        def some(start: UrlKey, connection: Connection, now: SharedMoment) -> tuple[int, UrlKey | None]:
-            return requeue_some(connection, self._me(), selection, start, rules, now)
-
-        while after is not None:
-            done, after = await self._run(partial(some, after))
-            amount += done
-        return amount
-
-    async def refetch(self, urls: Sequence[Url]) -> int:
-        return await self._run(lambda connection, now: refetch(connection, self._me(), urls, self._rules, now))
+        return await self._run(work)
 
     async def pasts(self, urls: Sequence[Url]) -> list[Past | None]:
         return await self._run(lambda connection, _: pasts_of(connection, urls, self._rules))
@@ -270,6 +246,11 @@ class PostgresFrontier(FrontierCore):
 
     async def _read(self, work: Callable[[State], T]) -> T:
         return await self._database.run(lambda connection, _: work(state_in(connection)))
+
+    def _read_again(self, connection: Connection, sitemaps: Sequence[Url], now: SharedMoment) -> None:
+        with viewed(connection) as state:
+            rows = read_before(state, sitemaps, self._rules.keys)
+        queue_again(connection, self._me(), rows, self._rules, now)
 
     def _sifted(self, connection: Connection, done: Sequence[Settled]) -> tuple[list[SourcedOffer], set[int]]:
         """Links not seen recently that may enter, and the marks to remember once they are safely on disk."""

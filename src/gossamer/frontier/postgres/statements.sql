@@ -405,23 +405,6 @@ WHERE templates.host_id = more.host_id AND templates.id = more.id;
 -- host_woken: Something a host waited for has happened.
 UPDATE hosts SET ready_at = next_at WHERE id = %(host_id)s;
 
--- revived: URLs that ended for one of these reasons wait again, as if they had never failed.
-UPDATE addresses SET is_queued = true, failures = 0, due_at = NULL
-FROM unnest(%(host_ids)s::bigint[], %(ids)s::bigint[]) AS wanted (host_id, id)
-WHERE addresses.host_id = wanted.host_id AND addresses.id = wanted.id AND NOT is_queued
-    AND reason = ANY(%(reasons)s::text[])
-RETURNING addresses.host_id, addresses.id, url, depth, how;
-
--- given_up_revived: So do pages given up because of their robots.txt.
-UPDATE addresses SET is_queued = true, failures = 0, due_at = NULL
-WHERE reason = 'robots-unreachable' AND NOT is_queued
-RETURNING host_id, id, url, depth, how;
-
--- recalled: Fetched pages that wait for nothing wait again.
-UPDATE addresses SET is_queued = true, due_at = NULL
-WHERE reason = ANY(%(reasons)s::text[]) AND NOT is_queued
-RETURNING host_id, id, url, depth, how, settled_at;
-
 -- pasts_begun: The first record of fetched pages; an existing one stays.
 INSERT INTO revisits (host_id, id, past)
 SELECT * FROM unnest(%(host_ids)s::bigint[], %(ids)s::bigint[], %(pasts)s::bytea[])
@@ -449,25 +432,11 @@ SELECT address, count(*) FROM hosts WHERE is_leased AND address = ANY(%(addresse
 -- network_started: Visits to these IP addresses have begun. REQUIRES: they are locked.
 UPDATE networks SET start_at = %(start_at)s WHERE address = ANY(%(addresses)s::text[]);
 
--- ended_after: Visited URLs of a selection after a key.
-SELECT host_id, id, url, is_queued, due_at FROM addresses
-WHERE reason IS NOT NULL AND (host_id, id) > (%(after_host)s, %(after_id)s)
-    AND (%(reasons)s::text[] IS NULL OR reason = ANY(%(reasons)s::text[]))
-    AND (%(hows)s::text[] IS NULL OR how = ANY(%(hows)s::text[]))
-    AND (%(host_id)s::bigint IS NULL OR host_id = %(host_id)s)
-ORDER BY host_id, id LIMIT %(most)s;
-
--- ended_named: Some of them by key.
-SELECT a.host_id, a.id, a.url, is_queued, due_at
-FROM unnest(%(host_ids)s::bigint[], %(ids)s::bigint[]) AS named (host_id, id)
-JOIN addresses a ON a.host_id = named.host_id AND a.id = named.id
-WHERE reason IS NOT NULL AND (%(reasons)s::text[] IS NULL OR reason = ANY(%(reasons)s::text[]));
-
--- requeued: Those of them that wait for nothing wait again, as if they had never failed.
-UPDATE addresses SET is_queued = true, failures = 0, due_at = NULL
-FROM unnest(%(host_ids)s::bigint[], %(ids)s::bigint[]) AS wanted (host_id, id)
+-- requeued: Visited URLs that wait for nothing wait again, as if they had never failed; now, or until a later time.
+UPDATE addresses SET is_queued = true, failures = 0, due_at = coalesce(wanted.later_at, settled_at)
+FROM unnest(%(host_ids)s::bigint[], %(ids)s::bigint[], %(later_ats)s::bigint[]) AS wanted (host_id, id, later_at)
 WHERE addresses.host_id = wanted.host_id AND addresses.id = wanted.id AND NOT is_queued
-RETURNING addresses.host_id, addresses.id, url, depth, how, reason, settled_at;
+RETURNING addresses.host_id, addresses.id;
 
 -- pasts_of: What is remembered about these pages.
 SELECT r.host_id, r.id, r.past FROM unnest(%(host_ids)s::bigint[], %(ids)s::bigint[]) AS asked (host_id, id)

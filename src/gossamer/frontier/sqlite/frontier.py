@@ -14,11 +14,13 @@ from gossamer.frontier.core import GLANCE, FrontierCore
 from gossamer.frontier.known import known, offers_by_page, pasts_of
 from gossamer.frontier.politeness import Steps, by_this_clock
 from gossamer.frontier.reports import awaited
+from gossamer.frontier.requeue import Again
 from gossamer.frontier.rows import said_rows
 from gossamer.frontier.seen import authorized, newly_named, sitemaps_of
+from gossamer.frontier.selection import read_before
 from gossamer.frontier.sqlite.hosts import Quarantine, Rulebook, meta, quarantine, reinstate, release, retire
 from gossamer.frontier.sqlite.leases import HostLease, HostQueues, Pair, Take, lease_of
-from gossamer.frontier.sqlite.requeue import Requeued, plans, read_again, recall, refetch, requeue, reschedule, revive
+from gossamer.frontier.sqlite.requeue import plans, queue_again, requeue, reschedule
 from gossamer.frontier.sqlite.settlement import Settle, with_leads
 from gossamer.frontier.sqlite.sieve import (
     IncomingKeys,
@@ -36,7 +38,7 @@ from gossamer.store.statements import State, StateWriter, load
 from gossamer.values.history import Past, Reschedule, encoded
 from gossamer.values.link import LISTS, How, Offer
 from gossamer.values.url import Url
-from gossamer.values.visit import Selection, Settled, Visit
+from gossamer.values.visit import Settled, Visit
 
 _SQL = load("gossamer.frontier.sqlite")
 T = TypeVar("T")
@@ -134,7 +136,7 @@ class SqliteFrontier(FrontierCore):
             keys = self._rules.keys
             for seed in [offer.url for offer in fresh if offer.how is How.SEED]:
                 if known(connection, seed, keys) is None:
-                    read_again(connection, sitemaps_of(self._rulebook.of(connection, seed)), keys)
+                    self._read_again(connection, sitemaps_of(self._rulebook.of(connection, seed)))
             found = offers_by_page(connection, fresh, pages, keys)
             new = merge_offers(connection, found, self._incoming())
             return len(fresh), new, seen, self._waiting._replace(known=self._waiting.known + new)
@@ -148,29 +150,18 @@ class SqliteFrontier(FrontierCore):
         self._tell("frontier.merged", new=new)
         return amount
 
-    async def revive(self, seeds: Sequence[Url]) -> int:
-        return await self._database.run(
-            lambda connection: revive(connection, seeds, self._rules.keys), self._look_again
-        )
+    async def _queue_again(self, find: Callable[[State], Again]) -> tuple[int, tuple[int, ...] | None]:
+        def work(connection: State) -> tuple[int, Again]:
+            found = find(connection)
+            return requeue(connection, found, self._clock.now()), found
 
-    async def recall(self) -> int:
-        return await self._database.run(
-            lambda connection: recall(connection, self._rulebook, self._clock.now()), self._look_again
-        )
-
-    async def requeue(self, selection: Selection) -> int:
-        def moved(some: Requeued) -> None:
-            self._rulebook.forget(some.lanes)
+        def after(done: tuple[int, Again]) -> None:
+            self._rulebook.forget(done[1].unasked())
             self._look_again()
 
         await self._keep_step()
-        return await requeue(self._database, selection, self._rules.keys, self._clock, moved)
-
-    async def refetch(self, urls: Sequence[Url]) -> int:
-        await self._keep_step()
-        return await self._database.run(
-            lambda connection: refetch(connection, urls, self._rules.keys, self._clock.now()), self._look_again
-        )
+        amount, found = await self._database.run(work, after)
+        return amount, found.after
 
     async def _read(self, work: Callable[[State], T]) -> T:
         return await self._database.read(work)
@@ -238,13 +229,16 @@ class SqliteFrontier(FrontierCore):
             settling.settle(pairs)
             for settled, _ in pairs:
                 if settled.robots is not None:
-                    read_again(connection, newly_named(settled), self._rules.keys)
+                    self._read_again(connection, newly_named(settled))
             return _Written(settling, *self._journal_offers(connection, pairs))
 
         if done:
             await self._keep_step()
             written = await self._database.run(work, lambda written: self._settled(done, written))
             self._tell("frontier.settled", visits=len(done), offers=written.fresh)
+
+    def _read_again(self, connection: State, sitemaps: Sequence[Url]) -> None:
+        queue_again(connection, read_before(connection, sitemaps, self._rules.keys), self._clock.now())
 
     def _journal_offers(self, connection: State, pairs: Sequence[Pair]) -> tuple[int, int, set[int]]:
         amount, repeated, seen = 0, 0, set[int]()

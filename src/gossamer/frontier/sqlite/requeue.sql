@@ -1,38 +1,3 @@
--- ended_all: Visited URLs after a key.
-SELECT e.host_id, e.id, a.lane, a.depth, a.how, e.reason, e.due_at, e.settled_at, e.host_id, e.id
-FROM ends e JOIN addresses a ON a.host_id = e.host_id AND a.id = e.id
-WHERE (e.host_id, e.id) > (?, ?) ORDER BY e.host_id, e.id LIMIT ?;
-
--- ended_at: Those of one host.
-SELECT e.host_id, e.id, a.lane, a.depth, a.how, e.reason, e.due_at, e.settled_at, e.id
-FROM ends e JOIN addresses a ON a.host_id = e.host_id AND a.id = e.id
-WHERE e.host_id = ? AND e.id > ? ORDER BY e.id LIMIT ?;
-
--- ended_as: Those that ended in one way, by the index on reasons.
-SELECT e.host_id, e.id, a.lane, a.depth, a.how, e.reason, e.due_at, e.settled_at, e.settled_at, e.host_id, e.id
-FROM ends e JOIN addresses a ON a.host_id = e.host_id AND a.id = e.id
-WHERE e.reason = ? AND (e.settled_at, e.host_id, e.id) > (?, ?, ?) ORDER BY e.settled_at, e.host_id, e.id LIMIT ?;
-
--- redirects: Redirects that were followed, oldest first, by the index on reasons.
-SELECT a.lane, h.name, a.text, a.depth, a.hops, a.how, e.detail, e.settled_at, e.host_id, e.id
-FROM ends e JOIN addresses a ON a.host_id = e.host_id AND a.id = e.id JOIN hosts h ON h.id = e.host_id
-WHERE e.reason = ? AND (e.settled_at, e.host_id, e.id) > (?, ?, ?) ORDER BY e.settled_at, e.host_id, e.id LIMIT ?;
-
--- ended: A known URL that waits for nothing, and how its last visit ended.
-SELECT a.host_id, a.id, a.lane, a.depth, e.reason
-FROM addresses a JOIN ends e ON e.host_id = a.host_id AND e.id = a.id
-WHERE a.host_id = ? AND a.id = ? AND e.due_at IS NULL;
-
--- given_up_as: URLs whose last visit ended in one way, and that wait for nothing.
-SELECT a.host_id, a.id, a.lane, a.depth
-FROM ends e JOIN addresses a ON a.host_id = e.host_id AND a.id = e.id
-WHERE e.reason = ? AND e.due_at IS NULL;
-
--- fetched: The same, with how each was found and when that visit was.
-SELECT a.host_id, a.id, a.lane, a.depth, a.how, e.settled_at
-FROM ends e JOIN addresses a ON a.host_id = e.host_id AND a.id = e.id
-WHERE e.reason = ? AND e.due_at IS NULL;
-
 -- past_begun: The first record of a fetched page; an existing one stays.
 INSERT OR IGNORE INTO revisits (host_id, id, past) VALUES (?, ?, ?);
 
@@ -43,10 +8,13 @@ INSERT INTO queue (host_id, lane, later_at, priority, sequence, id) VALUES (?, ?
 UPDATE ends SET failures = 0, due_at = coalesce(?, settled_at) WHERE host_id = ? AND id = ?;
 
 -- host_got_one: Its host has something to do.
-UPDATE hosts SET queued = queued + 1, troubles = 0, lanes = lanes | ?1,
+UPDATE hosts SET queued = queued + 1, lanes = lanes | ?1,
     later_at = CASE WHEN ?2 IS NULL THEN later_at ELSE min(?2, coalesce(later_at, ?2)) END,
     ready_at = CASE WHEN leased OR in_back OR retired_at IS NOT NULL THEN NULL ELSE next_at END
 WHERE id = ?3;
+
+-- host_forgiven: It starts again without failures.
+UPDATE hosts SET troubles = 0, failing = 0, failing_since = NULL WHERE id = ?;
 
 -- robots_forgotten: A robots.txt is requested again.
 DELETE FROM robots WHERE host_id = ? AND lane = ?;
