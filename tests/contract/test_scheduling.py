@@ -9,6 +9,7 @@ from tests.contract.test_frontier import OPENERS, Opener, entry, run, seed, sett
 
 from gossamer.base.clock import SECOND, Instant
 from gossamer.config.slices import Politeness, SiteBudget
+from gossamer.frontier import reports
 from gossamer.frontier.api import Frontier
 from gossamer.frontier.priority import LOWEST
 from gossamer.frontier.rows import UrlKeys
@@ -367,6 +368,48 @@ def test_a_template_without_new_content_is_quarantined_and_released_on_request(o
             assert await frontier.release("a.test", "trap") == 5
             assert await frontier.release("unknown.test", "trap") == 0
             assert len(await crawl_order(frontier, clock, 5)) == 5
+
+    run(story())
+
+
+def test_links_to_known_pages_of_a_host_count_for_its_budget(opened: Opener) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        async with opened(clock) as frontier:
+            await frontier.offer([seed("http://a.test/"), seed("http://b.test/"), seed("http://c.test/")])
+            for _ in range(2):
+                visits = await frontier.take(9)
+                offers = (
+                    Offer(Url("http://a.test/"), How.LINK, None, 1),
+                    Offer(Url("http://d.test/"), How.LINK, None, 1),
+                )
+                done = [settled(one, clock, offers=offers if one.kind is VisitKind.PAGE else ()) for one in visits]
+                await frontier.settle(done)
+                clock.advance(5)
+            await frontier.take(9)
+            (found,) = await frontier._read(lambda state: [reports.host_state(state, "a.test")])  # type: ignore
+            assert found.links_in == 2
+
+    run(story())
+
+
+def test_the_crawl_delay_in_a_robots_txt_that_moved_to_another_host_is_kept_at_once(opened: Opener) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        async with opened(clock) as frontier:
+            await frontier.offer([seed("http://a.test/")])
+            (visit,) = await frontier.take(9)
+            ask = Url("http://b.test/robots.txt")
+            moved = entry(visit.origin, clock.now(), RobotsState.PENDING, ask=ask, hops=1)
+            await frontier.settle([settled(visit, clock, robots=moved)])
+            clock.advance(2)
+            (visit,) = await frontier.take(9)
+            assert visit.url == ask
+            await frontier.settle([settled(visit, clock, robots=entry("http://a.test", clock.now(), crawl_delay_s=20))])
+            clock.advance(17)
+            assert await frontier.take(9) == []
+            clock.advance(1)
+            assert [one.url.text for one in await frontier.take(9)] == ["http://a.test/"]
 
     run(story())
 

@@ -112,7 +112,7 @@ class PostgresFrontier(FrontierCore):
             self._read_again(connection, sitemaps, now)
             new, moves = entering.enter([SourcedOffer(offer, source_of(offer)) for offer in fresh])
             tally(connection, self._me(), moves)
-            deliver(connection)
+            deliver(connection, rules.politeness)
             return len(fresh), new, seen
 
         amount = 0
@@ -245,7 +245,11 @@ class PostgresFrontier(FrontierCore):
         return await self._database.run(whole, done)
 
     async def _read(self, work: Callable[[State], T]) -> T:
-        return await self._database.run(lambda connection, _: work(state_in(connection)))
+        def look(connection: Connection, _: bool) -> T:
+            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            return work(state_in(connection))
+
+        return await self._database.run(look)
 
     def _read_again(self, connection: Connection, sitemaps: Sequence[Url], now: SharedMoment) -> None:
         with viewed(connection) as state:

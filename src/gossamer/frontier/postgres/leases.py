@@ -159,7 +159,7 @@ class SharedTake:
 
     def lease(self, at_most: int) -> list[SharedLease]:
         """Lease one visit at each of some ready hosts: from a band drawn at random, the longest ready first."""
-        deliver(self.connection)
+        deliver(self.connection, self.rules.politeness)
         leases: list[SharedLease] = []
         while len(leases) < at_most and (ready := self._ready(at_most - len(leases))):
             leases += self._lease_at(self._admitted(ready))
@@ -325,11 +325,12 @@ class SharedTake:
             self.connection.execute(_SQL["hosts_wait"], columns("hosts ready_ats", waiting))
 
 
-def deliver(connection: Connection) -> None:
+def deliver(connection: Connection, politeness: Politeness) -> None:
     """Apply mail to its hosts; those locked by another crawler get it later."""
     found = connection.execute(_SQL["mail_hosts"], {"most": MOST_MAIL}).fetchall()
     if found:
-        connection.execute(_SQL["mail_delivered"], {"hosts": [number for (number,) in found], "last": LAST})
+        given = {"floor": math.ceil(politeness.delay_s * SECOND), "longest_s": politeness.longest_crawl_delay_s}
+        connection.execute(_SQL["mail_delivered"], {"hosts": [number for (number,) in found], "last": LAST, **given})
 
 
 def give_up(

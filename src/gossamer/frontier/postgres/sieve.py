@@ -11,7 +11,7 @@ import msgspec
 
 from gossamer.frontier.api import FrontierRules
 from gossamer.frontier.postgres.hosts import count_held, quarantined_at
-from gossamer.frontier.priority import HEAD, MOST_RAISED, band_of, linked, priority_of, raised
+from gossamer.frontier.priority import HEAD, MOST_RAISED, band_of, linked_by, priority_of, raised
 from gossamer.frontier.rows import HELD, UrlKeys, name_in, next_id
 from gossamer.store import tallies
 from gossamer.store.postgres.database import Connection, columns, numbers, texts
@@ -68,7 +68,11 @@ class Entering:
         if len(fresh) < len(rows):
             entered = {row.found for row in fresh}
             self.known = [(row[:2], row.found) for row in rows if row.found not in entered]
-        held = self._queue(fresh)
+        links: dict[int, int] = {}
+        for found, _, sources in nearest.values():
+            name = host_of(found.offer.url.text)
+            links[host_ids[name]] = links.get(host_ids[name], 0) | linked_by(sources - {name})
+        held = self._queue(fresh, links)
         moves = {tallies.KNOWN: len(fresh), tallies.QUEUED: len(fresh) - held, tallies.HOSTS: new_hosts}
         return len(fresh), moves | ({tallies.QUARANTINED: held} if held else {})
 
@@ -159,9 +163,11 @@ class Entering:
         ]
         return sorted(found, key=lambda row: row[:4])
 
-    def _queue(self, fresh: Sequence[_Row]) -> int:
-        """Queue new URLs, and hold those of a quarantined template; returns how many are held."""
+    def _queue(self, fresh: Sequence[_Row], links: Mapping[int, int]) -> int:
+        """Queue new URLs, and hold those of a quarantined template; returns how many are held. `links`: bits of the
+        hosts that link to each host, also to what is known there."""
         if not fresh:
+            self._send(letters([], links))
             return 0
         held = self._held(fresh)
         count_held(self._connection, held.values())
@@ -175,7 +181,7 @@ class Entering:
             "later_ats": [0] * len(rows),
         }
         self._connection.execute(_SQL["queued"], given)
-        self._send(letters(rows))
+        self._send(letters(rows, links))
         return len(held)
 
     def _held(self, fresh: Sequence[_Row]) -> dict[tuple[int, int], tuple[int, int]]:
@@ -220,13 +226,11 @@ def nearest_of(offers: Sequence[SourcedOffer], keys: UrlKeys) -> dict[str, tuple
     return found
 
 
-def letters(rows: Iterable[_Row]) -> dict[int, Letter]:
+def letters(rows: Iterable[_Row], links: Mapping[int, int]) -> dict[int, Letter]:
     """The mail for each host."""
-    found: dict[int, Letter] = {}
+    found: dict[int, Letter] = {host_id: (bits, None, 0) for host_id, bits in links.items() if bits}
     for row in rows:
         bits, band, held = found.get(row.host_id, (0, None, 0))
-        if (source := row.found.source) is not None and source != host_of(row.found.offer.url.text):
-            bits = linked(bits, source)
         is_held = row.lane >= HELD
         if not is_held:
             band = band_of(row.priority) if band is None else min(band, band_of(row.priority))

@@ -118,22 +118,29 @@ WHERE host_id = %(host_id)s AND id = %(id)s;
 INSERT INTO mail (host_id, id, linked_from, band, held)
 SELECT host_id, nextval('mail_numbers'), linked_from, band, held
 FROM unnest(%(hosts)s::bigint[], %(linked)s::bigint[], %(bands)s::smallint[], %(held)s::integer[])
-    AS letters (host_id, linked_from, band, held);
+    AS letters (host_id, linked_from, band, held)
+WHERE linked_from = 0 OR band IS NOT NULL OR held > 0
+    OR EXISTS (SELECT 1 FROM hosts h WHERE h.id = host_id AND h.linked_from | letters.linked_from <> h.linked_from);
 
 -- mail_hosts: Hosts with mail that no other crawler has locked; locked.
 SELECT id FROM hosts WHERE id IN (SELECT DISTINCT host_id FROM mail LIMIT %(most)s) FOR UPDATE SKIP LOCKED;
 
--- mail_delivered: They may be leased as soon as they are polite.
+-- mail_delivered: They may be leased as soon as they are polite: also by a robots.txt that was read at another host.
 WITH letters AS (
     DELETE FROM mail WHERE host_id = ANY(%(hosts)s::bigint[]) RETURNING host_id, linked_from, band, held
 ), news AS (
     SELECT host_id, bit_or(linked_from) AS linked_from, min(band) AS band, sum(held) AS held,
-        bool_or(band IS NOT NULL OR held = 0) AS wakes
+        bool_or(band IS NOT NULL OR held = 0) AS wakes, (
+            SELECT greatest(%(floor)s, (1000000 * least(coalesce(max(crawl_delay_s), 0), %(longest_s)s))::bigint)
+            FROM robots r WHERE r.host_id = letters.host_id HAVING count(*) > 0) AS rest
     FROM letters GROUP BY host_id
 )
 UPDATE hosts SET linked_from = hosts.linked_from | news.linked_from, held = hosts.held + news.held,
     band = CASE WHEN is_over THEN hosts.band ELSE least(hosts.band, news.band) END,
-    ready_at = CASE WHEN news.wakes AND NOT is_leased AND retired_at IS NULL THEN next_at ELSE ready_at END
+    gap = CASE WHEN is_leased THEN gap ELSE greatest(gap, rest) END,
+    next_at = CASE WHEN is_leased THEN next_at ELSE greatest(next_at, left_at + rest) END,
+    ready_at = CASE WHEN news.wakes AND NOT is_leased AND retired_at IS NULL THEN greatest(next_at, left_at + rest)
+        ELSE ready_at END
 FROM news WHERE hosts.id = news.host_id;
 
 -- host_names: The names of these host ids.
