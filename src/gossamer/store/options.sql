@@ -17,5 +17,8 @@ INSERT INTO judged_by (name, digest) VALUES (?, ?) ON CONFLICT (name) DO UPDATE 
 -- seed_put: A seed, or a known one with another reach.
 INSERT INTO seeds (url, reach) VALUES (?, ?) ON CONFLICT (url) DO UPDATE SET reach = excluded.reach;
 
+-- seed_put on PostgreSQL: A long URL has no place in an index, only its digest.
+INSERT INTO seeds (url, reach) VALUES (?, ?) ON CONFLICT (md5(url)) DO UPDATE SET reach = excluded.reach;
+
 -- seeds: Every seed, in order.
 SELECT url, reach FROM seeds ORDER BY url;

@@ -31,4 +31,4 @@ WHERE EXISTS (
     SELECT 1 FROM captures c WHERE c.host_id = u.host_id AND c.url_id = u.url_id AND c.url = u.url AND is_page)
     AND NOT EXISTS (SELECT 1 FROM captures c WHERE c.host_id = u.host_id AND c.url_id = u.url_id AND c.url = u.url
         AND is_page AND c.fetched_at > u.at)
-ON CONFLICT (host_id, url_id, url) DO NOTHING;
+ON CONFLICT (host_id, url_id, md5(url)) DO NOTHING;
