@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.postgres_server import server, why_absent
 
@@ -175,3 +176,68 @@ def test_a_collection_in_state_db_cannot_move_to_the_database(tmp_path: Path, co
     with pytest.raises(ConfigError, match="cannot move to the database"):
         choose_database(directory, conninfo, DiskFiles())
     read_only(directory.state).close()
+
+
+LONG = "http://a.test/?" + "".join(str(number * number % 9973) for number in range(2_000))
+"""More than an index can hold."""
+
+
+def test_long_urls_are_seeds_and_pages_that_are_gone(conninfo: str) -> None:
+    from gossamer.frontier.postgres.settlement import insert_captures
+
+    url = Url(LONG[:8_000])
+    page = msgspec.structs.replace(PAGE, url=url)
+
+    async def story() -> list[tuple[str, str]]:
+        async with PostgresState(conninfo, "one", SystemClock(), silent) as database:
+            for reach in ("host", "domain"):
+                await database.run(lambda state, reach=reach: options.put_seeds(state, [url], reach))  # type: ignore
+            await database.shared.run(lambda connection, _: insert_captures(connection, [page], []))
+            later = msgspec.structs.replace(page, fetched_at=11, capture_id=2, is_page=False)
+            for _ in range(2):
+                await database.shared.run(lambda connection, _: insert_captures(connection, [later], [later]))
+            return await database.read(lambda state: state.execute("SELECT url, reach FROM seeds").fetchall())
+
+    assert asyncio.run(story()) == [(url.text, "domain")]
+
+
+def test_what_the_server_refuses_is_said_at_once_in_one_line(conninfo: str) -> None:
+    async def story() -> None:
+        async with PostgresState(conninfo, "one", SystemClock(), silent) as database:
+            slow = "SET LOCAL statement_timeout = 20; SELECT pg_sleep(9)"
+            await database.shared.run(lambda connection, _: connection.execute(slow))
+
+    with pytest.raises(DatabaseLost, match="refuses what the crawl asks of it: canceling statement") as told:
+        asyncio.run(story())
+    assert "\n" not in str(told.value)
+
+
+def refusal(conninfo: str) -> str:
+    async def story() -> None:
+        async with PostgresState(conninfo, "one", SystemClock(), silent):
+            pass
+
+    with pytest.raises((DirectoryUnusable, DatabaseLost)) as told:
+        asyncio.run(story())
+    assert "\n" not in str(told.value)
+    return str(told.value)
+
+
+def test_a_schema_that_cannot_be_used_is_refused_in_one_line_and_left_alone(conninfo: str) -> None:
+    long = "s" * 63
+    elsewhere = server().conninfo(long)
+    server().run(f"CREATE TABLE {long}.mine (a int)")
+    assert "at most 57" in refusal(elsewhere) or "more than 57" in refusal(elsewhere)
+    server().run(f"DROP TABLE {long}.mine")
+    assert "search_path" in refusal(conninfo.replace("search_path=", "search_path=none_"))
+    other = server().conninfo("theirs")
+    server().run("CREATE SCHEMA theirs_views; CREATE TABLE theirs_views.mine (a int)")
+    assert "theirs_views" in refusal(other)
+    server().run("DROP SCHEMA theirs_views CASCADE; CREATE TABLE theirs.meta (b int)")
+    assert "cannot be opened" in refusal(other)
+    server().run("DROP TABLE theirs.meta")
+    server().run("DROP DATABASE IF EXISTS latin")
+    server().run("CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'")
+    assert "LATIN1" in refusal(f"host={server().folder} user=gossamer dbname=latin")
+    assert "does not exist" in refusal(f"host={server().folder} user=gossamer dbname=nowhere")
+    assert "cannot be opened" in refusal("host=127.0.0.1,localhost port=1 user=gossamer")

@@ -32,6 +32,8 @@ NO_ROOM = (psycopg.errors.DiskFull, psycopg.errors.OutOfMemory)
 CONNECT_S = 10
 FIRST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 2.0
+LONGEST_SCHEMA = 57
+"""PostgreSQL cuts names after 63 bytes; that of the views is six longer, and must not be that of the tables."""
 
 
 class DatabaseLost(GossamerError):
@@ -91,12 +93,16 @@ class SharedDatabase:
                 self._tell("database.beaten", why=type(race).__name__)
             except LOST as trouble:
                 may_be_done = True
+                if self._connection is not None and not self._connection.broken:
+                    raise DatabaseLost(
+                        f"{self.name} refuses what the crawl asks of it: {in_line(trouble)}"
+                    ) from trouble
                 self._hang_up()
                 lost_at_s = lost_at_s if lost_at_s is not None else self._clock.elapsed_s()
-                self._tell("database.lost", why=str(trouble).strip())
+                self._tell("database.lost", why=in_line(trouble))
                 if self._clock.elapsed_s() - lost_at_s >= self._patience_s:
                     raise DatabaseLost(
-                        f"{self.name} has not been reached for {self._patience_s:g} s ({str(trouble).strip()}): "
+                        f"{self.name} has not been reached for {self._patience_s:g} s ({in_line(trouble)}): "
                         "check the server, then start again; nothing acknowledged is lost"
                     ) from trouble
             self._clock.pause(pause_s)
@@ -122,9 +128,9 @@ class SharedDatabase:
         try:
             with in_our_words(self.name):
                 before, now = migrate(self._connect(), migrations(), self.name)
-        except LOST as trouble:
+        except psycopg.Error as trouble:
             self._hang_up()
-            raise DatabaseLost(f"{self.name} cannot be opened: {str(trouble).strip()}") from trouble
+            raise DatabaseLost(f"{self.name} cannot be opened: {in_line(trouble)}") from trouble
         except GossamerError:
             self._hang_up()
             raise
@@ -148,6 +154,11 @@ def name_of(conninfo: str) -> str:
     return f"the database {given.get('dbname') or ''} at {given.get('host') or 'localhost'}"
 
 
+def in_line(trouble: psycopg.Error) -> str:
+    """What the server or its client says, in one line."""
+    return " ".join(str(trouble).split())
+
+
 def migrations() -> list[str]:
     """The schema's steps in order; step n leads from version n - 1 to n."""
     folder = resources.files("gossamer.store.postgres") / "migrations"
@@ -162,6 +173,8 @@ def migrate(connection: Connection, steps: list[str], name: str) -> tuple[int, i
     of state.db are recreated, because they could block a step.
     """
     with connection.transaction():
+        row = connection.execute(_SQL["schema"]).fetchone()
+        check_schema(*(row or (None, "")), name)
         connection.execute(_SQL["migration_lock"])
         connection.execute(_SQL["meta_table"])
         row = connection.execute(_SQL["version"]).fetchone()
@@ -175,11 +188,25 @@ def migrate(connection: Connection, steps: list[str], name: str) -> tuple[int, i
             row = connection.execute(_SQL["views_schema"]).fetchone()
             assert row is not None
             views = (resources.files("gossamer.store.postgres") / "views.sql").read_text("utf-8")
-            connection.execute(f"DROP SCHEMA IF EXISTS {row[0]} CASCADE".encode())
+            if before:  # otherwise a schema of that name is somebody else's
+                connection.execute(f"DROP SCHEMA IF EXISTS {row[0]} CASCADE".encode())
             for step in (*steps[before:], views.replace("{views}", row[0])):
                 connection.execute(step.encode())
             connection.execute(_SQL["version_set"], {"version": len(steps)})
     return before, len(steps)
+
+
+def check_schema(schema: str | None, encoding: str, name: str) -> None:
+    """Raises DirectoryUnusable if the tables of a crawl cannot be kept there."""
+    if schema is None:
+        raise DirectoryUnusable(f"{name} has no schema of the search_path it is opened with: create it first")
+    if len(schema.encode()) > LONGEST_SCHEMA:
+        raise DirectoryUnusable(
+            f"the name of the schema in {name} has more than {LONGEST_SCHEMA} bytes, so there is no room for that of "
+            "its views: use a shorter one"
+        )
+    if encoding != "UTF8":
+        raise DirectoryUnusable(f"{name} stores texts in {encoding}: use a database with the encoding UTF8")
 
 
 def check_version(connection: Connection, name: str) -> None:
@@ -218,6 +245,6 @@ def in_our_words(name: str) -> Iterator[None]:
     except NO_ROOM as trouble:
         raise DiskFull(f"there is no room to write {name}") from trouble
     except (psycopg.errors.InsufficientPrivilege, psycopg.errors.ReadOnlySqlTransaction) as trouble:
-        raise DirectoryUnusable(f"{name} does not let us write: {str(trouble).strip()}") from trouble
+        raise DirectoryUnusable(f"{name} does not let us write: {in_line(trouble)}") from trouble
     except (psycopg.errors.DataCorrupted, psycopg.errors.IndexCorrupted) as trouble:
-        raise DirectoryUnusable(f"{name} is damaged ({str(trouble).strip()})") from trouble
+        raise DirectoryUnusable(f"{name} is damaged ({in_line(trouble)})") from trouble

@@ -1,3 +1,6 @@
+-- schema: Where the tables are, and how texts are stored.
+SELECT current_schema(), current_setting('server_encoding');
+
 -- migration_lock: One crawler brings the schema up to date, the others wait; held until the transaction ends.
 SELECT pg_advisory_xact_lock(hashtext('gossamer ' || current_schema()));
 

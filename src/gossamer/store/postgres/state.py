@@ -21,6 +21,7 @@ from gossamer.store.postgres.database import (
     DatabaseLost,
     SharedDatabase,
     check_version,
+    in_line,
     in_our_words,
     name_of,
 )
@@ -144,7 +145,7 @@ class SharedState:
         except LOST as trouble:
             if self._is_writer:
                 raise
-            raise DatabaseLost(f"{self._name} cannot be read: {str(trouble).strip()}") from trouble
+            raise DatabaseLost(f"{self._name} cannot be read: {in_line(trouble)}") from trouble
 
 
 class _SharedRows:
@@ -187,7 +188,7 @@ def open_reader(conninfo: str, owner: str) -> SharedState:
     try:
         connection = psycopg.connect(_named(conninfo, owner), autocommit=True, connect_timeout=CONNECT_S)
     except LOST as trouble:
-        raise DatabaseLost(f"{name} cannot be opened: {str(trouble).strip()}") from trouble
+        raise DatabaseLost(f"{name} cannot be opened: {in_line(trouble)}") from trouble
     with ExitStack() as undo:
         undo.callback(connection.close)
         check_version(connection, name)
