@@ -109,6 +109,7 @@ SINGLE_IMPORTERS = {
     "cli/commands.py": "the list of commands: the one place to edit for a new one",
     "collection/maintenance/backup.py": "makes a backup; cli/upkeep/backup.py prints how it went",
     "extract/rdfa/notices.py": "what is wrong with the markup, on request; the reader states facts",
+    "frontier/sqlite/requeue.py": "the statements of one store; the decisions are in frontier/requeue.py for both",
     "parse/language.py": "the language of a text; the reader uses it like every other part of `parse`",
     "web/exports.py": "the pages of downloads; web/app.py lists all modules of pages",
 }

@@ -17,12 +17,12 @@ from tests.architecture.figures import (
 )
 
 LIMITS = {
-    "files": 362,
-    "lines": 66_765,
-    "modules in the fullest folder": 13,
+    "files": 363,
+    "lines": 66_654,
+    "modules in the fullest folder": 14,
     "module names ending in -ing": 0,
     "public class names with two meanings": 0,
-    "modules below 100 lines with a single importer": 5,
+    "modules below 100 lines with a single importer": 6,
     "upward or sideways imports": 0,
     "modules that name state.db": 0,
     "modules that import a database": 0,

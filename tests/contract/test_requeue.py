@@ -109,7 +109,7 @@ def test_what_is_queued_again_goes_behind_what_waits_in_its_place(opened: Opener
         async with opened(clock) as frontier:
             first, second = urls(2)
             await frontier.offer([seed(first.text)])
-            await all_settled(frontier, clock, Reason.FETCHED, 1)
+            await settle_pages(frontier, clock, Reason.FETCHED, 1)
             await frontier.offer([seed(second.text)])
             assert await frontier.requeue(Selection(urls=(first, first))) == 1
             found = await frontier.known(first)  # type: ignore[attr-defined]
@@ -124,8 +124,8 @@ def test_a_host_is_forgiven_its_failures_when_they_are_retried_and_for_nothing_e
         clock = FakeClock()
         async with opened(clock) as frontier:
             await frontier.offer([seed(url.text) for url in urls(3)])
-            await all_settled(frontier, clock, Reason.FETCHED, 1)
-            await all_settled(frontier, clock, Reason.TIMEOUT, 1)
+            await settle_pages(frontier, clock, Reason.FETCHED, 1)
+            await settle_pages(frontier, clock, Reason.TIMEOUT, 1)
             await frontier.requeue(Selection(frozenset({Reason.FETCHED})))
             assert (await take_page(frontier, clock)).host_failing == 1
         async with opened(clock) as frontier:
@@ -145,7 +145,7 @@ def test_a_page_that_waits_for_its_recrawl_delay_can_come_earlier(opened: Opener
             slow = entry(visit.origin, clock.now(), recrawl_delay_s=9_000)
             await frontier.settle([settled(visit, clock, robots=slow)])
             clock.advance(1)
-            await all_settled(frontier, clock, Reason.FETCHED, 1)
+            await settle_pages(frontier, clock, Reason.FETCHED, 1)
             assert await frontier.recall() == 1
             found = await frontier.known(urls(1)[0])  # type: ignore[attr-defined]
             assert found.due_at == found.later_at == found.settled_at + 9_000 * SECOND

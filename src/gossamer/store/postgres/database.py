@@ -173,8 +173,8 @@ def migrate(connection: Connection, steps: list[str], name: str) -> tuple[int, i
     of state.db are recreated, because they could block a step.
     """
     with connection.transaction():
-        row = connection.execute(_SQL["schema"]).fetchone()
-        check_schema(*(row or (None, "")), name)
+        schema, encoding = connection.execute(_SQL["schema"]).fetchone() or (None, "")
+        check_schema(schema, encoding, name)
         connection.execute(_SQL["migration_lock"])
         connection.execute(_SQL["meta_table"])
         row = connection.execute(_SQL["version"]).fetchone()
