@@ -241,3 +241,26 @@ def test_a_schema_that_cannot_be_used_is_refused_in_one_line_and_left_alone(conn
     assert "LATIN1" in refusal(f"host={server().folder} user=gossamer dbname=latin")
     assert "does not exist" in refusal(f"host={server().folder} user=gossamer dbname=nowhere")
     assert "cannot be opened" in refusal("host=127.0.0.1,localhost port=1 user=gossamer")
+
+
+def test_a_wrong_database_is_not_kept_as_that_of_a_directory(tmp_path: Path, conninfo: str) -> None:
+    directory = Directory(tmp_path / "c")
+    directory.root.mkdir()
+    with pytest.raises(DatabaseLost, match="does not exist"):
+        choose_database(directory, f"host={server().folder} user=gossamer dbname=nowhere", DiskFiles())
+    choose_database(directory, conninfo, DiskFiles())
+    assert directory.database.exists()
+
+
+def test_a_part_of_a_password_is_not_taken_for_a_name(tmp_path: Path) -> None:
+    for url in ("postgresql://u:se/cret@h/x", "postgresql://u:sec@ret@h/x"):
+        with pytest.raises(ConfigError, match="percent-encoded") as told:
+            choose_database(Directory(tmp_path), url, DiskFiles())
+        assert "ret" not in str(told.value)
+
+
+def test_texts_that_cannot_be_stored_are_not_found_and_stop_nobody(state: SharedState) -> None:
+    for text in ("a\0b", "a\udcff"):
+        assert state.execute("SELECT id FROM hosts WHERE name = ?", (text,)).fetchall() == []
+        assert list(state.execute("SELECT id FROM hosts WHERE name = :name", {"name": text})) == []
+        assert state.execute("SELECT id FROM hosts WHERE ?1 = name OR name = ?1", (text,)).fetchone() is None

@@ -13,7 +13,7 @@ from gossamer.base.tell import Tell
 from gossamer.config.slices import Politeness
 from gossamer.frontier.politeness import TOLERANCE, Steps
 from gossamer.store import tallies
-from gossamer.store.postgres.database import Connection, SharedDatabase
+from gossamer.store.postgres.database import Connection, SharedDatabase, storable
 from gossamer.store.statements import load
 from gossamer.values.robots import Robots
 from gossamer.values.visit import Settled
@@ -53,14 +53,13 @@ class SharedMoment(msgspec.Struct, frozen=True):
         return self.at - ago if 0 <= ago <= (self.elapsed_s - since_s) * SECOND + SECOND // 100 else self.at
 
     def settled_shared(self, settled: Settled, since_s: float) -> Settled:
-        """A settled visit, which we took at `since_s`, by the shared clock. PostgreSQL has no texts with a NUL or half
-        of a surrogate pair."""
+        """A settled visit, which we took at `since_s`, by the shared clock."""
         done_at = self.ended_at(settled.done_at, since_s)
         return msgspec.structs.replace(
             settled,
             done_at=done_at,
             due_at=None if settled.due_at is None else done_at + settled.due_at - settled.done_at,
-            detail=settled.detail.replace("\0", "\ufffd").encode("utf-8", "replace").decode(),
+            detail=storable(settled.detail),
             robots=None if settled.robots is None else _shifted(settled.robots, self.ahead),
         )
 

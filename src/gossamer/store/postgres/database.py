@@ -151,7 +151,15 @@ def name_of(conninfo: str) -> str:
         raise ConfigError(
             'frontier.database is not a PostgreSQL connection string, such as "postgresql://user@host/crawl"'
         ) from None
-    return f"the database {given.get('dbname') or ''} at {given.get('host') or 'localhost'}"
+    name = f"the database {given.get('dbname') or ''} at {given.get('host') or 'localhost'}"
+    if "@" in name:  # a part of the password would be taken for it
+        raise ConfigError("frontier.database has a password that must be percent-encoded: write / as %2F and @ as %40")
+    return name
+
+
+def storable(text: str) -> str:
+    """PostgreSQL has no texts with a NUL or half of a surrogate pair."""
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
 
 
 def in_line(trouble: psycopg.Error) -> str:

@@ -24,6 +24,7 @@ from gossamer.store.postgres.database import (
     in_line,
     in_our_words,
     name_of,
+    storable,
 )
 from gossamer.store.statements import Rows, State, Values, load
 
@@ -51,10 +52,11 @@ def translated(statement: str) -> str:
 
 
 def _bound(statement: str, values: Values) -> Values:
-    """Values of `?1` and the like, by number."""
-    if isinstance(values, Mapping) or "?1" not in statement:
-        return values
-    return {str(number): value for number, value in enumerate(values, 1)}
+    """Values as they can be stored; those of `?1` and the like, by number."""
+    if isinstance(values, Mapping):
+        return {name: storable(value) if isinstance(value, str) else value for name, value in values.items()}
+    plain = [storable(value) if isinstance(value, str) else value for value in values]
+    return plain if "?1" not in statement else {str(number): value for number, value in enumerate(plain, 1)}
 
 
 class _Boolean(Loader):
@@ -182,13 +184,17 @@ def _named(conninfo: str, owner: str) -> str:
     return make_conninfo(conninfo, options=f"{options} -c gossamer.owner={owner}".strip())
 
 
+def connected(conninfo: str, owner: str = "") -> Connection:
+    """The caller closes it."""
+    try:
+        return psycopg.connect(_named(conninfo, owner), autocommit=True, connect_timeout=CONNECT_S)
+    except LOST as trouble:
+        raise DatabaseLost(f"{name_of(conninfo)} cannot be opened: {in_line(trouble)}") from trouble
+
+
 def open_reader(conninfo: str, owner: str) -> SharedState:
     """A reader's connection. The caller closes it."""
-    name = name_of(conninfo)
-    try:
-        connection = psycopg.connect(_named(conninfo, owner), autocommit=True, connect_timeout=CONNECT_S)
-    except LOST as trouble:
-        raise DatabaseLost(f"{name} cannot be opened: {in_line(trouble)}") from trouble
+    name, connection = name_of(conninfo), connected(conninfo, owner)
     with ExitStack() as undo:
         undo.callback(connection.close)
         check_version(connection, name)
