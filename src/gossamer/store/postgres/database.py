@@ -28,6 +28,8 @@ commit leaves that unknown."""
 _SQL = load("gossamer.store.postgres", "database.sql")
 LOST = (psycopg.OperationalError, psycopg.InterfaceError)
 BEATEN = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected)
+GOING_AWAY = ("08", "57P")
+"""Connection lost or refused, server stopped or starting."""
 NO_ROOM = (psycopg.errors.DiskFull, psycopg.errors.OutOfMemory)
 CONNECT_S = 10
 FIRST_PAUSE_S = 0.05
@@ -93,7 +95,7 @@ class SharedDatabase:
                 self._tell("database.beaten", why=type(race).__name__)
             except LOST as trouble:
                 may_be_done = True
-                if self._connection is not None and not self._connection.broken:
+                if self._connection is not None and is_refusal(trouble):
                     raise DatabaseLost(
                         f"{self.name} refuses what the crawl asks of it: {in_line(trouble)}"
                     ) from trouble
@@ -160,6 +162,11 @@ def name_of(conninfo: str) -> str:
 def storable(text: str) -> str:
     """PostgreSQL has no texts with a NUL or half of a surrogate pair."""
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+
+
+def is_refusal(trouble: psycopg.Error) -> bool:
+    """Whether the server says that it will not do this; otherwise it, or the connection, is going away."""
+    return trouble.sqlstate is not None and not trouble.sqlstate.startswith(GOING_AWAY)
 
 
 def in_line(trouble: psycopg.Error) -> str:
