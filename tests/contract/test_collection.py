@@ -14,7 +14,8 @@ import gossamer as face
 INSTANT = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?|\d{14}"
 DURATION = r"\d+(\.\d+)? (ms|s|minutes?|hours?|days?)\b|\d+\.\d+"
 BLANK_NODE = r"_:c[0-9a-f]{16}"
-VARIES = re.compile(f"{INSTANT}|{DURATION}|{BLANK_NODE}")
+DISTANCE = rf"\((now|({DURATION}) ago|in ({DURATION}))\)"
+VARIES = re.compile(f"{DISTANCE}|{INSTANT}|{DURATION}|{BLANK_NODE}")
 """What differs between two successive crawls of the same pages."""
 Forms = tuple[str, Path, Path]
 """The URL of the site, and the two collections."""

@@ -393,6 +393,24 @@ def test_links_to_known_pages_of_a_host_count_for_its_budget(opened: Opener) -> 
     run(story())
 
 
+def test_a_link_that_is_only_counted_leaves_nothing_to_do(opened: Opener) -> None:
+    """Otherwise a crawl would not end, or would look again and again at a host without a URL that waits."""
+
+    async def story() -> None:
+        clock = FakeClock()
+        async with opened(clock) as frontier:
+            await frontier.offer([seed("http://a.test/")])
+            await frontier.settle([settled(await take_page(frontier, clock), clock)])
+            await frontier.offer([seed("http://b.test/")])
+            links = (Offer(Url("http://a.test/"), How.LINK, None, 1),)
+            await frontier.settle([settled(await take_page(frontier, clock), clock, offers=links)])
+            assert await frontier.next_at() is None
+            assert await frontier.take(9) == []
+            assert await frontier.next_at() is None
+
+    run(story())
+
+
 def test_the_crawl_delay_in_a_robots_txt_that_moved_to_another_host_is_kept_at_once(opened: Opener) -> None:
     async def story() -> None:
         clock = FakeClock()

@@ -130,7 +130,7 @@ WITH letters AS (
     DELETE FROM mail WHERE host_id = ANY(%(hosts)s::bigint[]) RETURNING host_id, linked_from, band, held
 ), news AS (
     SELECT host_id, bit_or(linked_from) AS linked_from, min(band) AS band, sum(held) AS held,
-        bool_or(band IS NOT NULL OR held = 0) AS wakes, (
+        bool_or(band IS NOT NULL OR held = 0 AND linked_from = 0) AS wakes, (
             SELECT greatest(%(floor)s, (1000000 * least(coalesce(max(crawl_delay_s), 0), %(longest_s)s))::bigint)
             FROM robots r WHERE r.host_id = letters.host_id HAVING count(*) > 0) AS rest
     FROM letters GROUP BY host_id
@@ -395,11 +395,12 @@ ON CONFLICT (host_id, for_host_id, for_lane) DO NOTHING;
 -- errand_done: It was requested.
 DELETE FROM errands WHERE host_id = %(host_id)s AND for_host_id = %(for_host_id)s AND for_lane = %(for_lane)s;
 
--- wakes: The earliest instant at which a host may have something, whether there is mail, and whether any visit is
--- leased.
+-- wakes: The earliest instant at which a host may have something, whether there is mail other than counts of links, and
+-- whether any visit is leased.
 SELECT (SELECT min(first.ready_at) FROM generate_series(0, %(last)s) AS b (band) CROSS JOIN LATERAL (
         SELECT ready_at FROM hosts WHERE hosts.band = b.band AND ready_at IS NOT NULL ORDER BY ready_at LIMIT 1
-    ) AS first), EXISTS (SELECT 1 FROM mail), EXISTS (SELECT 1 FROM hosts WHERE is_leased);
+    ) AS first), EXISTS (SELECT 1 FROM mail WHERE linked_from = 0 OR band IS NOT NULL OR held > 0),
+    EXISTS (SELECT 1 FROM hosts WHERE is_leased);
 
 -- quarantined: Quarantined templates of these hosts.
 SELECT host_id, id FROM templates WHERE host_id = ANY(%(hosts)s::bigint[]) AND quarantined_at IS NOT NULL;

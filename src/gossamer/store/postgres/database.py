@@ -203,7 +203,7 @@ def migrate(connection: Connection, steps: list[str], name: str) -> tuple[int, i
             row = connection.execute(_SQL["views_schema"]).fetchone()
             assert row is not None
             views = (resources.files("gossamer.store.postgres") / "views.sql").read_text("utf-8")
-            if before:  # otherwise a schema of that name is somebody else's
+            if before:  # otherwise a schema of that name belongs to another program
                 connection.execute(f"DROP SCHEMA IF EXISTS {row[0]} CASCADE".encode())
             for step in (*steps[before:], views.replace("{views}", row[0])):
                 connection.execute(step.encode())
