@@ -6,23 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from typing import NamedTuple
 
-from gossamer.demo.pages import (
-    DOMAIN,
-    NOTHING,
-    DemoAnswer,
-    DemoRequest,
-    Leaf,
-    NavLink,
-    Node,
-    PageFrame,
-    Plain,
-    Statements,
-    Syntax,
-    framed,
-    missing,
-    page,
-    plain,
-)
+from gossamer.demo import pages
 from gossamer.demo.sites import DemoRobots, robots_txt
 from gossamer.demo.words import ENGLISH, LISTS, Draw, new_paragraph, new_word
 
@@ -41,11 +25,11 @@ class Trap(NamedTuple):
 
     @property
     def host(self) -> str:
-        return f"{self.name}.{DOMAIN}"
+        return f"{self.name}.{pages.DOMAIN}"
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        return (self.host, f"{self.twin}.{DOMAIN}") if self.twin else (self.host,)
+        return (self.host, f"{self.twin}.{pages.DOMAIN}") if self.twin else (self.host,)
 
 
 CALENDAR = Trap("almanac", "calendar", "/event/{n}")
@@ -91,21 +75,21 @@ FACT_SITES = (CALENDAR, FACETS, SESSIONS, MIRROR)
 _DAY = re.compile(r"/calendar/(\d{4})/(\d{1,2})(?:/(\d{1,2}))?")
 
 
-def trap_answer(seed: int, real: int, question: DemoRequest) -> DemoAnswer:
+def trap_answer(seed: int, real: int, question: pages.DemoRequest) -> pages.DemoAnswer:
     """`real`: the number of real pages of each site."""
     trap = TRAP_HOSTS[question.host]
     if question.target == "/robots.txt":
-        return plain(robots_txt(DemoRobots(), 0), "text/plain; charset=utf-8")
+        return pages.plain(robots_txt(DemoRobots(), 0), "text/plain; charset=utf-8")
     leaf = _real(seed, trap, real, question.target)
     if leaf is None and trap in BEHAVIOURS:
         leaf = BEHAVIOURS[trap](seed, real, question.target)
     if leaf is None:
-        return missing()
-    frame = PageFrame(f"The {trap.name}", f"Beware of {trap.what}", [("/", "Home")], leaf[1])
-    return page(framed(leaf[0], frame), question)
+        return pages.missing()
+    frame = pages.PageFrame(f"The {trap.name}", f"Beware of {trap.what}", [("/", "Home")], leaf[1])
+    return pages.page(pages.framed(leaf[0], frame), question)
 
 
-Written = tuple[Leaf, list[NavLink]]
+Written = tuple[pages.Leaf, list[pages.NavLink]]
 Behaviour = Callable[[int, int, str], Written | None]
 
 
@@ -114,12 +98,13 @@ def _real(seed: int, trap: Trap, real: int, target: str) -> Written | None:
     if trap is SESSIONS:
         target = target.partition("?")[0]
     if target == "/":
-        return Leaf(f"The {trap.name}", "en", _text(seed, trap, "start", 4)), _start_links(seed, trap, real)
+        return pages.Leaf(f"The {trap.name}", "en", _text(seed, trap, "start", 4)), _start_links(seed, trap, real)
     if trap.listing and (number := _number(trap.listing.replace("{k}", "{n}"), target, lists_of(real))):
         first = (number - 1) * A_LIST_HOLDS + 1
         items = [_link(seed, trap, n) for n in range(first, min(first + A_LIST_HOLDS, real + 1))]
         around = [k for k in (number - 1, number + 1) if 1 <= k <= lists_of(real)]
-        return Leaf(f"List {number}", "en", _listed(items)), [(trap.listing.format(k=k), f"List {k}") for k in around]
+        links = [(trap.listing.format(k=k), f"List {k}") for k in around]
+        return pages.Leaf(f"List {number}", "en", _listed(items)), links
     number = _number(trap.real, target, real)
     return _real_page(seed, trap, real, number) if number else None
 
@@ -134,18 +119,18 @@ def _number(pattern: str, target: str, most: int) -> int:
 
 def _real_page(seed: int, trap: Trap, real: int, number: int) -> Written:
     title = _title(seed, trap, number)
-    facts = NOTHING
+    facts = pages.NOTHING
     if trap in FACT_SITES:
         draw = Draw(seed, trap.name, number, "facts")
-        says = (("name", Plain(title)), ("author", Plain(f"{new_word(draw)} {new_word(draw)}")))
-        facts = Statements(((Syntax.RDFA, Node("CreativeWork", says)),))
+        says = (("name", pages.Plain(title)), ("author", pages.Plain(f"{new_word(draw)} {new_word(draw)}")))
+        facts = pages.Statements(((pages.Syntax.RDFA, pages.Node("CreativeWork", says)),))
     draw = Draw(seed, trap.name, number, "links")
     onward = [1 + number % real, *(draw.between(1, real) for _ in range(3))]
     links = [] if trap is CALENDAR else [_link(seed, trap, n, number) for n in onward]
-    return Leaf(title, "en", _text(seed, trap, number, 6), facts), [*links, *_trap_links(seed, trap, number)]
+    return pages.Leaf(title, "en", _text(seed, trap, number, 6), facts), [*links, *_trap_links(seed, trap, number)]
 
 
-def _link(seed: int, trap: Trap, number: int, origin: object = "list") -> NavLink:
+def _link(seed: int, trap: Trap, number: int, origin: object = "list") -> pages.NavLink:
     path = trap.real.format(n=number)
     if trap is SESSIONS:
         path += f"?visit={_code(seed, trap, number, origin)}"
@@ -167,14 +152,14 @@ def _code(*names: object) -> str:
     return "".join(draw.one("0123456789abcdef") for _ in range(16))
 
 
-def _start_links(seed: int, trap: Trap, real: int) -> list[NavLink]:
+def _start_links(seed: int, trap: Trap, real: int) -> list[pages.NavLink]:
     """The links of the start page: to the lists or some real pages, and into the trap."""
     lists = [(trap.listing.format(k=k), f"List {k}") for k in range(1, lists_of(real) + 1)] if trap.listing else []
     some = [] if trap in (CALENDAR, SERIES) or lists else [_link(seed, trap, n) for n in range(1, min(real, 20) + 1)]
     return [*lists, *some, *_trap_links(seed, trap, "start")]
 
 
-def _trap_links(seed: int, trap: Trap, origin: object) -> list[NavLink]:
+def _trap_links(seed: int, trap: Trap, origin: object) -> list[pages.NavLink]:
     """Links from a real page into the trap."""
     draw = Draw(seed, trap.name, origin, "snares")
     match trap.name:
@@ -212,14 +197,14 @@ def _calendar(seed: int, real: int, target: str) -> Written | None:
     words = "There are no events on this day. Choose another day, or write to us about yours."
     if events := _events_on(day, real):
         words = ", ".join(f'<a href="{href}">{text}</a>' for href, text in (_link(seed, CALENDAR, n) for n in events))
-    return Leaf(f"Events on {day:%d %B %Y}", "en", f"<p>{words}</p>"), links
+    return pages.Leaf(f"Events on {day:%d %B %Y}", "en", f"<p>{words}</p>"), links
 
 
 def _month(year: int, month: int, last: int) -> Written:
     onward = [(year + (month == 12), month % 12 + 1), (year - (month == 1), (month - 2) % 12 + 1)]
     months = [(f"/calendar/{y}/{m}", f"{y}-{m:02d}") for y, m in onward]
     days = [(_day_path(date(year, month, day)), str(day)) for day in range(1, last + 1)]
-    return Leaf(f"{year}-{month:02d}", "en", "<p>Choose a day of the month to see what is on.</p>"), months + days
+    return pages.Leaf(f"{year}-{month:02d}", "en", "<p>Choose a day of the month to see what is on.</p>"), months + days
 
 
 def _day_path(day: date) -> str:
@@ -247,10 +232,10 @@ def _facets(seed: int, real: int, target: str) -> Written | None:
             wanted = {**chosen, name: value}
             query = "&".join(f"{key}={wanted[key]}" for key in FACET_VALUES if key in wanted)
             links.append((f"/shop?{query}", f"{name} {value}"))
-    return Leaf("The shop", "en", f"<p>What we have for you today.</p>{_listed(items)}"), links
+    return pages.Leaf("The shop", "en", f"<p>What we have for you today.</p>{_listed(items)}"), links
 
 
-def _listed(links: Sequence[NavLink]) -> str:
+def _listed(links: Sequence[pages.NavLink]) -> str:
     return "\n".join(f'<p><a href="{href}">{text}</a></p>' for href, text in links)
 
 
@@ -261,7 +246,7 @@ def _sessions(seed: int, real: int, target: str) -> Written | None:
         return None
     links = [(f"/about?visit={_code(seed, query, step)}", "About this desk") for step in range(4)]
     links += [_link(seed, SESSIONS, Draw(seed, query).between(1, real), query)]
-    return Leaf("About this desk", "en", _text(seed, SESSIONS, "about", 3)), links
+    return pages.Leaf("About this desk", "en", _text(seed, SESSIONS, "about", 3)), links
 
 
 def _maze(_seed: int, _real: int, target: str) -> Written | None:
@@ -269,7 +254,8 @@ def _maze(_seed: int, _real: int, target: str) -> Written | None:
     if not target.startswith("/hall/") or not target.endswith("/"):
         return None
     links = [("hall/", "The hall"), ("stairs/", "The stairs"), ("stairs/hall/", "Up and back")]
-    return Leaf("The hall", "en", "<p>You are in a hall. There are stairs, and another hall behind them.</p>"), links
+    words = "<p>You are in a hall. There are stairs, and another hall behind them.</p>"
+    return pages.Leaf("The hall", "en", words), links
 
 
 def _series(_seed: int, real: int, target: str) -> Written | None:
@@ -279,7 +265,7 @@ def _series(_seed: int, real: int, target: str) -> Written | None:
         return None
     links = [(f"/page/{number + step}", f"Page {number + step}") for step in (1, 2, 10)]
     words = f"<p>Page {number} of our story has not been written yet. Come back later.</p>"
-    return Leaf(f"Page {number}", "en", words), links
+    return pages.Leaf(f"Page {number}", "en", words), links
 
 
 def _lost(seed: int, _real: int, target: str) -> Written | None:
@@ -287,7 +273,7 @@ def _lost(seed: int, _real: int, target: str) -> Written | None:
     draw = Draw(seed, "lost", target)
     links = [("/entries/1", "All entries"), (f"/find/{new_word(draw).lower()}", "Perhaps you mean this")]
     words = f"<p>Sorry, we could not find {target.partition('?')[0]} on this site. It may have moved.</p>"
-    return Leaf("Page not found", "en", words), links
+    return pages.Leaf("Page not found", "en", words), links
 
 
 def _babble(seed: int, _real: int, target: str) -> Written | None:
@@ -298,7 +284,7 @@ def _babble(seed: int, _real: int, target: str) -> Written | None:
     stock = (*ENGLISH["adj"], *ENGLISH["noun"], *ENGLISH["verb"])
     words = "\n".join(f"<p>{' '.join(draw.one(stock) for _ in range(60))}.</p>" for _ in range(4))
     links = [(_babble_link(draw), draw.one(stock)) for _ in range(8)]
-    return Leaf(f"{draw.one(ENGLISH['adj'])} {draw.one(ENGLISH['noun'])}".capitalize(), "en", words), links
+    return pages.Leaf(f"{draw.one(ENGLISH['adj'])} {draw.one(ENGLISH['noun'])}".capitalize(), "en", words), links
 
 
 def _babble_link(draw: Draw) -> str:

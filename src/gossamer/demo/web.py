@@ -8,39 +8,9 @@ from html import escape
 from gossamer.base.clock import SECOND, Instant
 from gossamer.base.environment import AddressPlan
 from gossamer.base.errors import ConfigError
+from gossamer.demo import pages, sites
 from gossamer.demo.genres import FEWEST_PAGES, RING, Site, World
 from gossamer.demo.oddities import FLAKY, ODD_HOSTS, odd_answer
-from gossamer.demo.pages import (
-    CHANGED,
-    DemoAnswer,
-    DemoRequest,
-    Leaf,
-    NavLink,
-    PageFrame,
-    coded,
-    framed,
-    missing,
-    page,
-    plain,
-)
-from gossamer.demo.sites import (
-    PRIVATE,
-    PROFILES,
-    DemoRobots,
-    Profile,
-    atom,
-    item_page,
-    listing_page,
-    number_in,
-    picture,
-    robots_txt,
-    rss,
-    sitemap,
-    sitemap_index,
-    sitemap_place,
-    start_page,
-    unlisted_paths,
-)
 from gossamer.demo.traps import TRAP_HOSTS, trap_answer
 from gossamer.demo.words import Draw, paragraph
 
@@ -65,12 +35,12 @@ class DemoWeb(World):
     def __post_init__(self) -> None:
         if self.hosts < 1 or self.pages < FEWEST_PAGES * self.hosts:
             raise ConfigError(f"a demonstration web has at least one host, and {FEWEST_PAGES} pages a host")
-        if self.profile_name not in PROFILES:
-            raise ConfigError(f"no profile {self.profile_name!r}; there are {', '.join(PROFILES)}")
+        if self.profile_name not in sites.PROFILES:
+            raise ConfigError(f"no profile {self.profile_name!r}; there are {', '.join(sites.PROFILES)}")
 
     @property
-    def profile(self) -> Profile:
-        return PROFILES[self.profile_name]
+    def profile(self) -> sites.Profile:
+        return sites.PROFILES[self.profile_name]
 
     @property
     def host_names(self) -> tuple[str, ...]:
@@ -86,91 +56,98 @@ class DemoWeb(World):
         """The start pages of the ordinary hosts; every other page can be reached from any of them."""
         return tuple(f"{site.origin}/" for site in self.sites)
 
-    def links_onward(self, site: Site) -> list[NavLink]:
+    def links_onward(self, site: Site) -> list[pages.NavLink]:
         onward = [self.sites[(site.number + step) % self.hosts] for step in (*range(1, 12), RING, 5 * RING)]
-        links: list[NavLink] = [*dict.fromkeys((f"{each.origin}/", each.title) for each in onward if each is not site)]
+        links: list[pages.NavLink] = [
+            *dict.fromkeys((f"{each.origin}/", each.title) for each in onward if each is not site)
+        ]
         if site.ring == 0 and not self.turn_s:  # odd hosts would only distract from the changes
             links += [(f"http://{host}/", f"Beware: {host}") for host in (*ODD_HOSTS, *self.trap_hosts)]
         links += [(path, f"Ledger {number}") for number, path in enumerate(LEDGERS, 1)]
         return [*links, ("/old/brochure", "Our old brochure")]
 
-    def rules(self, site: Site) -> DemoRobots:
+    def rules(self, site: Site) -> sites.DemoRobots:
         delays = self.profile.crawl_delays_s
-        return DemoRobots(PRIVATE, delays[site.number % len(delays)])
+        return sites.DemoRobots(sites.PRIVATE, delays[site.number % len(delays)])
 
     def has_state(self, host: str) -> bool:
         """Whether the responses of this host depend on how often a URL was requested."""
         return host == FLAKY
 
-    def answer(self, question: DemoRequest) -> DemoAnswer:
+    def answer(self, question: pages.DemoRequest) -> pages.DemoAnswer:
         if question.target == "/style.css":
-            return plain("body{margin:0}\n", "text/css")
+            return pages.plain("body{margin:0}\n", "text/css")
         if question.target.startswith("/images/"):
-            return plain(picture(question.target), "image/svg+xml")
+            return pages.plain(sites.picture(question.target), "image/svg+xml")
         if question.host in ODD_HOSTS:
             return odd_answer(self.seed, self.profile, self.trap_pages, question)
         if question.host in self.trap_hosts:
             return trap_answer(self.seed, self.traps, question)
         site = self.site_of(question.host)
         if site is None:
-            return missing(421)
+            return pages.missing(421)
         return self._notice(site, question.target) or self._page(site, question)
 
-    def _notice(self, site: Site, target: str) -> DemoAnswer | None:
-        place = sitemap_place(site)
+    def _notice(self, site: Site, target: str) -> pages.DemoAnswer | None:
+        place = sites.sitemap_place(site)
         if target == "/robots.txt":
-            text = robots_txt(self.rules(site), site.number, site.origin + place)
-            return plain(text, "text/plain; charset=utf-8")
+            text = sites.robots_txt(self.rules(site), site.number, site.origin + place)
+            return pages.plain(text, "text/plain; charset=utf-8")
         if target == place:
-            return plain(sitemap_index(site) if "index" in place else sitemap(self, site), "application/xml")
+            return pages.plain(
+                sites.sitemap_index(site) if "index" in place else sites.sitemap(self, site), "application/xml"
+            )
         if target == "/sitemap-1.xml.gz" and "index" in place:
-            body = coded(sitemap(self, site).encode(), "gzip")
-            return DemoAnswer(200, (("Content-Type", "application/gzip"),), body)
+            body = pages.coded(sites.sitemap(self, site).encode(), "gzip")
+            return pages.DemoAnswer(200, (("Content-Type", "application/gzip"),), body)
         if site.kind.name == "blog" and target in ("/feed.rss", "/feed.atom"):
             items = [self.item(site, number) for number in range(min(site.items, IN_FEEDS))]
-            write = rss if target.endswith("rss") else atom
-            return plain(write(site, items), f"application/{target[6:]}+xml")
+            write = sites.rss if target.endswith("rss") else sites.atom
+            return pages.plain(write(site, items), f"application/{target[6:]}+xml")
         return None
 
     def turn_at(self, now: Instant) -> int:
         return int(max(0, now - self.started_at) / (self.turn_s * SECOND)) if self.turn_s > 0.0 else 0
 
-    def _page(self, site: Site, question: DemoRequest) -> DemoAnswer:
+    def _page(self, site: Site, question: pages.DemoRequest) -> pages.DemoAnswer:
         """On a changing web, items, start pages and news change; other pages do not."""
         target, turn = question.target, self.turn_at(question.now)
         html = self._html(site, target) or news_page(site, target, turn)
         if html is None:
-            return missing()
-        if self.turn_s and number_in(site.kind.place).fullmatch(target):
+            return pages.missing()
+        if self.turn_s and sites.number_in(site.kind.place).fullmatch(target):
             if not is_there(self.seed, site.host, target, turn):
-                return missing(410)
+                return pages.missing(410)
             html = changed(html, self.seed, site.host, target, turn, question.now)
         elif target == "/":
             html = with_news(html, turn)
-        return page(html, question, site.kind.coding, site.kind.is_chunked, None if self.turn_s else CHANGED)
+        return pages.page(
+            html, question, site.kind.coding, site.kind.is_chunked, None if self.turn_s else pages.CHANGED
+        )
 
     def _html(self, site: Site, target: str) -> str | None:
         kind = site.kind
         if target == "/":
-            return start_page(self, site, self.links_onward(site))
-        if found := number_in(kind.listing).fullmatch(target):
+            return sites.start_page(self, site, self.links_onward(site))
+        if found := sites.number_in(kind.listing).fullmatch(target):
             number = int(found[1])
             is_one = 1 <= number <= site.listings and target == kind.listing.format(k=number)
-            return listing_page(self, site, number) if is_one else None
-        if found := number_in(kind.place).fullmatch(target):
+            return sites.listing_page(self, site, number) if is_one else None
+        if found := sites.number_in(kind.place).fullmatch(target):
             if (number := int(found[1])) >= site.items:
                 return None
             item = self.item(site, number)
-            return item_page(self, item) if item.path == target else None
+            return sites.item_page(self, item) if item.path == target else None
         return self._unlisted(site, target)
 
     def _unlisted(self, site: Site, target: str) -> str | None:
         """Pages without facts that no listing has: the private ones, and those that only the sitemap lists."""
-        if target not in ("/private/welcome", *LEDGERS, *unlisted_paths(site)):
+        if target not in ("/private/welcome", *LEDGERS, *sites.unlisted_paths(site)):
             return None
         draw, language = Draw(self.seed, site.host, target), site.kind.languages[0]
         body = "\n".join(f"<p>{paragraph(draw, self.seed, language)}</p>" for _ in range(draw.between(12, 30)))
-        return framed(Leaf(target.strip("/"), language, body), PageFrame(site.title, site.kind.motto, [("/", "Home")]))
+        frame = pages.PageFrame(site.title, site.kind.motto, [("/", "Home")])
+        return pages.framed(pages.Leaf(target.strip("/"), language, body), frame)
 
 
 NEWS_AT_ONCE = 12
