@@ -16,16 +16,6 @@ from gossamer.cli.output import console, table
 from gossamer.cli.tools.plots import over_time
 from gossamer.collection.directory import existing, outside_of
 from gossamer.monitor import chronicle
-from gossamer.monitor.chronicle import (
-    FreshnessReport,
-    Visits,
-    days_in_words,
-    freshness_report,
-    is_curve,
-    resampled,
-    span_in_words,
-    sparkline,
-)
 from gossamer.monitor.samples import current_sample
 from gossamer.recrawl.freshness import Freshness
 from gossamer.store.directory import DEFAULT, Directory
@@ -59,16 +49,16 @@ def freshness(
     return 0 if found.all is not None else NOTHING
 
 
-def report_on(directory: Directory, outside: Outside, most_sites: int, site: str = "") -> FreshnessReport:
+def report_on(directory: Directory, outside: Outside, most_sites: int, site: str = "") -> chronicle.FreshnessReport:
     """Raises GossamerError for a site without samples."""
     now = current_sample(directory, outside, sites=EVERY_SITE if site else most_sites)
-    found = freshness_report(chronicle.read(outside.files, directory.root), now, outside.dates.now(), site)
+    found = chronicle.freshness_report(chronicle.read(outside.files, directory.root), now, outside.dates.now(), site)
     if site and not found.samples:
         raise GossamerError(f"the freshness of {site} is unknown; gossamer freshness lists sites")
     return msgspec.structs.replace(found, sites=found.sites[:most_sites])
 
 
-def show(found: FreshnessReport, out: Console) -> None:
+def show(found: chronicle.FreshnessReport, out: Console) -> None:
     if found.all is None:
         out.print(NEVER)
         return
@@ -88,7 +78,7 @@ def show(found: FreshnessReport, out: Console) -> None:
         out.print("\n" + in_words_of(found.visits, found.since), soft_wrap=True)
 
 
-def sites_table(found: FreshnessReport, whole: Freshness) -> Table:
+def sites_table(found: chronicle.FreshnessReport, whole: Freshness) -> Table:
     title = "Average age of the copies in days, and the share of them that is fresh"
     sites = table("site", ">pages", ">fetches/day", ">age", ">fresh", ">planned", ">possible", ">gone", title=title)
     for one in found.sites:
@@ -105,26 +95,27 @@ def cells(pages: int, visits_a_day: float, fresh: float, ages: tuple[float, floa
     return f"{pages:,}", f"{visits_a_day:,.1f}", f"{now:.2f}", f"{fresh:.0%}", f"{planned:.2f}", f"{possible:.2f}"
 
 
-def curve(found: FreshnessReport) -> list[str]:
+def curve(found: chronicle.FreshnessReport) -> list[str]:
     """The curve as two lines of blocks, once there is something to compare."""
     instants = [from_words(point.at) for point in found.samples]
-    if not is_curve(instants):
+    if not chronicle.is_curve(instants):
         return ["", "The curve over time starts with the next sample, taken while a crawl with revisits is running."]
     ages, shares = [one.age_days for one in found.samples], [one.freshness for one in found.samples]
+    most, now = chronicle.days_in_words(max(ages)), chronicle.days_in_words(ages[-1])
     of = f" of {harmless(found.site)}" if found.site else ""
     return [
         "",
-        f"The last {span_in_words(instants[0], instants[-1])}{of}, from left to right:",
-        _line("age", instants, ages, f"up to {days_in_words(max(ages))}, now {days_in_words(ages[-1])}"),
+        f"The last {chronicle.span_in_words(instants[0], instants[-1])}{of}, from left to right:",
+        _line("age", instants, ages, f"up to {most}, now {now}"),
         _line("fresh", instants, shares, f"least {min(shares):.0%}, now {shares[-1]:.0%}", 1.0),
     ]
 
 
 def _line(name: str, instants: list[Instant], values: list[float], says: str, top: float | None = None) -> str:
-    return f"  {name:<6}{sparkline(resampled(instants, values, WIDTH), top)}  {says}"
+    return f"  {name:<6}{chronicle.sparkline(chronicle.resampled(instants, values, WIDTH), top)}  {says}"
 
 
-def in_words_of(visits: Visits, since: str) -> str:
+def in_words_of(visits: chronicle.Visits, since: str) -> str:
     """What revisits found."""
     saved = visits.spared_share or 0.0
     parts = [

@@ -8,23 +8,13 @@ from msgspec import Meta
 from starlette.responses import Response
 
 from gossamer.base.clock import Instant, from_words
-from gossamer.monitor.chronicle import (
-    MEANINGS,
-    Box,
-    FreshnessReport,
-    Point,
-    days_in_words,
-    freshness_report,
-    is_curve,
-    rounded_up,
-    span_in_words,
-)
+from gossamer.monitor import chronicle
 from gossamer.web.crawl.status import LISTS
 from gossamer.web.responses import Show
 from gossamer.web.routes import Routes
 from gossamer.web.site import WebSite
 
-BOX = Box(52, 12, 530, 136)
+BOX = chronicle.Box(52, 12, 530, 136)
 """The plot area within a chart of 600 by 180."""
 SITES = "#sites-name"
 MOST_SITES = 100
@@ -58,10 +48,10 @@ def router(site: WebSite, show: Show) -> Routes:
     routes = Routes()
 
     @routes.get("/crawl/freshness.json", "The freshness of the collection")
-    def freshness(params: FreshnessParameters) -> FreshnessReport:
+    def freshness(params: FreshnessParameters) -> chronicle.FreshnessReport:
         """How old the copies are and how many are fresh, now and over time, by site; what the same number of fetches
         could achieve at best; what revisits found. Samples are taken while a crawl that revisits pages is running."""
-        found = freshness_report(
+        found = chronicle.freshness_report(
             collection.watch.chronicle(), None, collection.outside.dates.now(), params.site.strip().lower()
         )
         return msgspec.structs.replace(found, sites=found.sites[:MOST_SITES])
@@ -74,7 +64,7 @@ def router(site: WebSite, show: Show) -> Routes:
     return routes
 
 
-def page_of(found: FreshnessReport) -> dict[str, Any]:
+def page_of(found: chronicle.FreshnessReport) -> dict[str, Any]:
     points = found.samples
     return {
         "report": found,
@@ -82,20 +72,20 @@ def page_of(found: FreshnessReport) -> dict[str, Any]:
         "cards": cards_of(found) if found.all is not None and not found.site else [],
         "pictures": pictures_of(points),
         "rows": spread(points, MOST_ROWS)[::-1],
-        "meanings": MEANINGS,
-        "days": days_in_words,
+        "meanings": chronicle.MEANINGS,
+        "days": chronicle.days_in_words,
         "lists": LISTS,
     }
 
 
-def cards_of(found: FreshnessReport) -> list[tuple[str, str, str]]:
+def cards_of(found: chronicle.FreshnessReport) -> list[tuple[str, str, str]]:
     """Figure, label and the list behind it; empty for what is only counted, not listed."""
     whole, visits = found.all, found.visits
     assert whole is not None, "checked by the caller"
     return [
         (f"{whole.freshness:.0%}", "of the copies are fresh", SITES),
-        (days_in_words(whole.average_age_days), "average age", SITES),
-        (days_in_words(whole.possible_age_days), "lowest possible with the same number of fetches", SITES),
+        (chronicle.days_in_words(whole.average_age_days), "average age", SITES),
+        (chronicle.days_in_words(whole.possible_age_days), "lowest possible with the same number of fetches", SITES),
         (f"{whole.visits_a_day:,.0f}", "fetches a day planned", LISTS["revisits"]),
         (f"{visits.changed:,} of {visits.visits:,}", "revisits found a change", ""),
         ("–" if found.spared_share is None else f"{found.spared_share:.0%}", "of the bytes not transferred again", ""),
@@ -104,22 +94,22 @@ def cards_of(found: FreshnessReport) -> list[tuple[str, str, str]]:
     ]
 
 
-def pictures_of(points: Sequence[Point]) -> list[FreshnessChart]:
+def pictures_of(points: Sequence[chronicle.Point]) -> list[FreshnessChart]:
     """Empty until there are two samples to compare."""
     instants = [from_words(point.at) for point in points]
-    if not is_curve(instants):
+    if not chronicle.is_curve(instants):
         return []
     ages = [point.age_days for point in points]
     least = [point.possible_age_days for point in points]
     shares = [point.freshness for point in points]
-    most = rounded_up(max(*ages, *least, 1.0 / 24.0))
-    span = span_in_words(instants[0], instants[-1])
+    most = chronicle.rounded_up(max(*ages, *least, 1.0 / 24.0))
+    span = chronicle.span_in_words(instants[0], instants[-1])
+    then, now, worst, best = map(chronicle.days_in_words, (ages[0], ages[-1], max(ages), least[-1]))
     ends = points[0].at[:16].replace("T", " "), points[-1].at[:16].replace("T", " ")
     return [
         FreshnessChart(
             "Average age of the copies",
-            f"Over {span} the age changed from {days_in_words(ages[0])} to {days_in_words(ages[-1])}, "
-            f"at most {days_in_words(max(ages))}; the lowest possible is {days_in_words(least[-1])} now.",
+            f"Over {span} the age changed from {then} to {now}, at most {worst}; the lowest possible is {best} now.",
             (curve("age", "age", instants, ages, most), curve("lowest possible", "least", instants, least, most)),
             scale([days_short(most * part / 2) for part in range(3)]),
             ends,
@@ -149,7 +139,7 @@ def days_short(days: float) -> str:
     return f"{days:g} d" if days >= 1 else f"{days * 24:.3g} h"
 
 
-def spread(points: Sequence[Point], most: int) -> list[Point]:
+def spread(points: Sequence[chronicle.Point], most: int) -> list[chronicle.Point]:
     """At most so many, evenly spread, including the last."""
     if len(points) <= most:
         return list(points)
