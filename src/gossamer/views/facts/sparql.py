@@ -16,17 +16,8 @@ from gossamer.base.processes import Processes
 from gossamer.base.tell import Tell
 from gossamer.base.tuning import QUERY_NICENESS
 from gossamer.extract.vocabularies import LONGEST_OWN
+from gossamer.views.facts import query_job
 from gossamer.views.facts.checkpoints import newest
-from gossamer.views.facts.query_job import (
-    CheckpointDamaged,
-    CheckpointGone,
-    Reply,
-    SourcesUnreadable,
-    SparqlQuestion,
-    SparqlRefused,
-    SparqlResult,
-    job,
-)
 from gossamer.views.facts.query_text import LONGEST_QUERY
 from gossamer.workers.pool import Pool
 from gossamer.workers.protocol import MIB, Barriers, Limits
@@ -43,7 +34,7 @@ UNGUARDED = (
 )
 
 _questions = msgspec.msgpack.Encoder()
-_replies: msgspec.msgpack.Decoder[Reply] = msgspec.msgpack.Decoder(Reply)
+_replies: msgspec.msgpack.Decoder[query_job.Reply] = msgspec.msgpack.Decoder(query_job.Reply)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +75,7 @@ class QueryPool:
             is_silent=True,
             needs_closed_network=True,
         )
-        self._pool = Pool(job, limits.workers, worker_limits, processes, clock, tell)
+        self._pool = Pool(query_job.job, limits.workers, worker_limits, processes, clock, tell)
 
     async def __aenter__(self) -> "QueryPool":
         await self._pool.__aenter__()
@@ -111,7 +102,7 @@ class QueryPool:
         most_rows: int = MOST_ROWS,
         has_inference: bool = False,
         has_exact_names: bool = False,
-    ) -> SparqlResult:
+    ) -> query_job.SparqlResult:
         """The answer, in the media type that `accept` prefers; with inference (see `inference`) also what follows from
         the vocabularies. Names match in every spelling, unless they are to be exact.
 
@@ -122,7 +113,7 @@ class QueryPool:
             raise QueryRefused("The query contains half a character (a lone surrogate).")
         async with self._turn():
             return await self._answered(
-                SparqlQuestion(
+                query_job.SparqlQuestion(
                     checkpoint="",
                     query=query,
                     accept=accept,
@@ -137,7 +128,7 @@ class QueryPool:
                 )
             )
 
-    async def _answered(self, question: SparqlQuestion) -> SparqlResult:
+    async def _answered(self, question: query_job.SparqlQuestion) -> query_job.SparqlResult:
         damaged: dict[str, str] = {}
         for _ in range(3):
             checkpoint = newest(self._files, self._facts.checkpoints(), damaged)
@@ -146,17 +137,17 @@ class QueryPool:
             as_of = checkpoint.as_of if checkpoint else self._clock.now()
             folder = str(checkpoint.folder) if checkpoint else ""
             match await self._put(msgspec.structs.replace(question, checkpoint=folder)):
-                case SparqlResult() as result:
+                case query_job.SparqlResult() as result:
                     return msgspec.structs.replace(result, as_of=as_of)
-                case SparqlRefused(words):
+                case query_job.SparqlRefused(words):
                     raise QueryRefused(words)
-                case CheckpointDamaged(words):  # the one before it may be whole
+                case query_job.CheckpointDamaged(words):  # the one before it may be whole
                     damaged[Path(folder).name] = words
-                case SourcesUnreadable(words):
+                case query_job.SourcesUnreadable(words):
                     if question.sources == (sources := self._sources()):
                         raise ViewDamaged(Path(sources).parent, words)
                     question = msgspec.structs.replace(question, sources=sources)  # a rebuild moved it
-                case CheckpointGone():
+                case query_job.CheckpointGone():
                     continue
         if damaged:
             raise ViewDamaged(self._facts.checkpoints(), "; ".join(f"{name}: {why}" for name, why in damaged.items()))
@@ -188,7 +179,7 @@ class QueryPool:
         path = self._facts.vocabulary
         return b"" if path is None or self._files.size(path) is None else self._files.read(path, length=LONGEST_OWN + 1)
 
-    async def _put(self, question: SparqlQuestion) -> Reply:
+    async def _put(self, question: query_job.SparqlQuestion) -> query_job.Reply:
         try:
             return _replies.decode(await self._pool.call(_questions.encode(question)))
         except WorkerLost as lost:

@@ -18,25 +18,7 @@ from gossamer.base.files import Files
 from gossamer.base.tell import Tell
 from gossamer.values.messages import PageFacts
 from gossamer.values.url import Url
-from gossamer.views.facts.checkpoints import (
-    FORMAT,
-    VERSION,
-    format_mismatch,
-    seal_mismatch,
-    truncated_manifest,
-    view_of,
-    write_digests,
-)
-from gossamer.views.facts.sources import (
-    CAPTURE,
-    DATE_TIME,
-    FETCHED_AT,
-    INTEGER,
-    PROVENANCE,
-    PageSources,
-    Sources,
-    graph_name,
-)
+from gossamer.views.facts import checkpoints, sources
 
 POSITION = "position"
 """The file in the store's folder with its position in the spool."""
@@ -45,8 +27,8 @@ BULK_FACTS = 5_000
 MOST_AT_ONCE = 200_000
 """Quads in one call: limits memory, and stays far below where the bulk loader would lose atomicity."""
 
-_PROVENANCE = NamedNode(PROVENANCE)
-_FETCHED_AT = NamedNode(FETCHED_AT)
+_PROVENANCE = NamedNode(sources.PROVENANCE)
+_FETCHED_AT = NamedNode(sources.FETCHED_AT)
 _TERM = NamedNode("urn:gossamer:term")
 
 _IRI = rb'<[A-Za-z][A-Za-z0-9+.-]*+:[^\x00-\x20<>"{}|^`\\]*+>'
@@ -76,7 +58,7 @@ class Graph:
         self._clock = clock
         self._tell = tell
         self._opened: Store | None = None
-        self._sources = Sources(folder, files)
+        self._sources = sources.Sources(folder, files)
         self.changes = 0
         """Grows with every write; the same number means nothing has changed."""
 
@@ -101,18 +83,18 @@ class Graph:
 
     def _prepare_folder(self) -> None:
         """A store of an older format becomes an empty one without a position: it is refilled from the archive."""
-        mark = self._folder / FORMAT
+        mark = self._folder / checkpoints.FORMAT
         self._files.make_folder(self._folder)
         found = self._files.read(mark) if self._files.size(mark) is not None else b""
-        if found.isdigit() and int(found) > int(VERSION):
+        if found.isdigit() and int(found) > int(checkpoints.VERSION):
             raise DirectoryUnusable(f"{self._folder} was made by a newer Gossamer; upgrade, or delete it to rebuild it")
-        if found != VERSION:
+        if found != checkpoints.VERSION:
             if self._files.names(self._folder):
                 self._tell("graph.outdated", folder=str(self._folder))
                 self._files.remove(self._folder)
                 self._files.make_folder(self._folder)
-            self._files.write(mark, VERSION)
-        if name := truncated_manifest(self._folder, self._files):  # the store would open, with fewer facts
+            self._files.write(mark, checkpoints.VERSION)
+        if name := checkpoints.truncated_manifest(self._folder, self._files):  # the store would open, with fewer facts
             raise ViewDamaged(self._folder, f"{name} is shorter than it was")
 
     @property
@@ -131,7 +113,7 @@ class Graph:
 
     def _replace(self, pages: Sequence[PageFacts]) -> int:
         newer = self._newer(pages)
-        self._sources.put([PageSources(name, page.capture_id, page.sources) for name, page, _ in newer])
+        self._sources.put([sources.PageSources(name, page.capture_id, page.sources) for name, page, _ in newer])
         put = sum(map(self._insert, _in_groups([(name, page) for name, page, is_known in newer if not is_known])))
         for name, page, is_known in newer:
             if is_known and (quads := self._quads(name, page)):
@@ -144,7 +126,7 @@ class Graph:
         """By graph name, the newest capture of each page that is newer than the stored one; whether one is stored."""
         newest: dict[str, PageFacts] = {}
         for page in pages:
-            name = graph_name(page.url)
+            name = sources.graph_name(page.url)
             if name not in newest or newest[name].fetched_at <= page.fetched_at:
                 newest[name] = page
         stored = [(name, page, fetched_at(self.store, name)) for name, page in newest.items()]
@@ -152,13 +134,13 @@ class Graph:
 
     def remove(self, url: Url) -> None:
         """Delete the page: its facts and their provenance."""
-        self._sources.put([PageSources(graph_name(url), 0, b"")])
-        self.store.update(_dropped(graph_name(url)))
+        self._sources.put([sources.PageSources(sources.graph_name(url), 0, b"")])
+        self.store.update(_dropped(sources.graph_name(url)))
         self.changes += 1
 
     def fetched_at(self, url: Url) -> Instant | None:
         """When the page's stored facts were fetched; None when it has none."""
-        return fetched_at(self.store, graph_name(url))
+        return fetched_at(self.store, sources.graph_name(url))
 
     def is_empty(self) -> bool:
         return not self.store
@@ -169,8 +151,8 @@ class Graph:
     def copy_to(self, folder: Path) -> None:
         """Copy the store for other processes to read, by hard links where possible; save digests of both."""
         self.store.backup(folder)
-        write_digests(self._folder, folder, self._files)
-        self._files.write(folder / FORMAT, VERSION)
+        checkpoints.write_digests(self._folder, folder, self._files)
+        self._files.write(folder / checkpoints.FORMAT, checkpoints.VERSION)
         self.copy_position(folder)
 
     def copy_position(self, folder: Path) -> None:
@@ -241,9 +223,10 @@ def _quads(name: str, page: PageFacts) -> list[Quad]:
     so that an odd one (a comment, two facts, another graph) cannot get into a foreign graph. IRIs in plain lines are
     not validated again, which is most of the work: the reader process has checked them.
     """
+    at, origins = in_words(page.fetched_at), sources.PROVENANCE
     about = (
-        f'<{name}> <{FETCHED_AT}> "{in_words(page.fetched_at)}"^^<{DATE_TIME}> <{PROVENANCE}> .\n'
-        f'<{name}> <{CAPTURE}> "{page.capture_id}"^^<{INTEGER}> <{PROVENANCE}> .\n'
+        f'<{name}> <{sources.FETCHED_AT}> "{at}"^^<{sources.DATE_TIME}> <{origins}> .\n'
+        f'<{name}> <{sources.CAPTURE}> "{page.capture_id}"^^<{sources.INTEGER}> <{origins}> .\n'
     ).encode()
     if _PLAIN.fullmatch(page.facts) is not None:
         named = page.facts.replace(b" .\n", b" <%b> .\n" % name.encode())
@@ -256,7 +239,7 @@ def _quads(name: str, page: PageFacts) -> list[Quad]:
 
 
 def _dropped(name: str) -> str:
-    return f"DROP SILENT GRAPH <{name}>; DELETE WHERE {{ GRAPH <{PROVENANCE}> {{ <{name}> ?p ?o }} }}"
+    return f"DROP SILENT GRAPH <{name}>; DELETE WHERE {{ GRAPH <{sources.PROVENANCE}> {{ <{name}> ?p ?o }} }}"
 
 
 def _inserted(quads: list[Quad], marker: str) -> Iterator[str]:
@@ -285,9 +268,9 @@ PIECE = 1 << 16
 
 def opened(folder: Path) -> Store:
     """Open a checkpoint, or a live store whose owner has ended, for reading."""
-    with damage_named(view_of(folder), OSError, RuntimeError):
-        if why := format_mismatch(folder) or seal_mismatch(folder):
-            raise ViewDamaged(view_of(folder), why)
+    with damage_named(checkpoints.view_of(folder), OSError, RuntimeError):
+        if why := checkpoints.format_mismatch(folder) or checkpoints.seal_mismatch(folder):
+            raise ViewDamaged(checkpoints.view_of(folder), why)
         return Store.read_only(str(folder))
 
 
@@ -305,7 +288,7 @@ def page_facts(store: Store) -> Iterator[bytes]:
 
 def facts_of(store: Store, pages: Iterable[Url]) -> Iterator[bytes]:
     """The same for these pages alone, one after the other."""
-    graphs = (NamedNode(graph_name(page)) for page in pages)
+    graphs = (NamedNode(sources.graph_name(page)) for page in pages)
     return _pieces(quad for graph in graphs for quad in store.quads_for_pattern(None, None, None, graph))
 
 

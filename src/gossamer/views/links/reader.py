@@ -17,22 +17,7 @@ from gossamer.base.errors import DirectoryUnusable, damage_named
 from gossamer.spool.codec import Broken
 from gossamer.values.link import Link
 from gossamer.values.url import Url
-from gossamer.views.links.store import (
-    LOWEST,
-    SQL,
-    Change,
-    KeptLink,
-    Read,
-    Target,
-    applied,
-    links_in,
-    merge_state,
-    merged_targets,
-    notes_in,
-    ranges_in,
-    rows_in,
-    unpack,
-)
+from gossamer.views.links import store
 
 MOST_BYTES = 64_000_000
 """Of runs cached in memory."""
@@ -75,7 +60,9 @@ class KeptRun(msgspec.Struct, frozen=True):
     def size(self) -> int:
         return TARGET_BYTES * len(self.targets) + len(self.columns) + len(self.texts)
 
-    def changes_of(self, wanted: Iterable[int], number: int, connection: sqlite3.Connection) -> list[list[Change]]:
+    def changes_of(
+        self, wanted: Iterable[int], number: int, connection: sqlite3.Connection
+    ) -> list[list[store.Change]]:
         """The changes of each of these targets that has any; most are in no run."""
         targets, count = self.targets, len(self.targets)
         marks, mask = self.marks, len(self.marks) - 1
@@ -86,9 +73,9 @@ class KeptRun(msgspec.Struct, frozen=True):
             if start < count and targets[start] == target
         ]
         if not found or not self.columns:
-            return rows_in(connection, number, count, found) if found else []
+            return store.rows_in(connection, number, count, found) if found else []
         columns, texts = _pieces(self.columns), _pieces(self.texts)
-        return [unpack(count, *rows, columns, texts) for rows in found]
+        return [store.unpack(count, *rows, columns, texts) for rows in found]
 
 
 class Runs:
@@ -119,8 +106,8 @@ class Runs:
 
     def _read(self, key: RunKey, room: int, connection: sqlite3.Connection) -> KeptRun:
         """Whole if it fits into `room`, which excludes the targets of the others."""
-        if connection.execute(SQL["run_bytes"], (key[2],)).fetchone()[0] <= room:
-            columns, texts = connection.execute(SQL["run"], (key[2],)).fetchone()
+        if connection.execute(store.SQL["run_bytes"], (key[2],)).fetchone()[0] <= room:
+            columns, texts = connection.execute(store.SQL["run"], (key[2],)).fetchone()
             targets = array("q", columns[: 8 * key[3]])
             return KeptRun(targets, marks_of(targets), columns, texts)
         with connection.blobopen("runs", "columns", key[2], readonly=True) as columns:
@@ -157,7 +144,7 @@ class LinksReader:
         with self._damage_named(), ExitStack() as undo:
             undo.callback(self.close)
             self._connection = _open_read_only(self._path)
-            self._connection.execute(SQL["notes"]).fetchall()
+            self._connection.execute(store.SQL["notes"]).fetchall()
             self._file = self._path.stat().st_ino
             undo.pop_all()
 
@@ -196,30 +183,30 @@ class LinksReader:
     def outgoing(self, url: Url) -> list[Link]:
         """In the page's order; empty for an unknown page."""
         with self._damage_named():
-            row = self._opened().execute(SQL["outgoing_of"], (json.dumps([url.id]),)).fetchone()
-            return list(links_in(row[1])) if row else []
+            row = self._opened().execute(store.SQL["outgoing_of"], (json.dumps([url.id]),)).fetchone()
+            return list(store.links_in(row[1])) if row else []
 
     def position(self) -> bytes:
         """The writer's position in the spool."""
         with self._damage_named():
-            return bytes(notes_in(self._opened()).get("position", b""))
+            return bytes(store.notes_in(self._opened()).get("position", b""))
 
     def held(self, urls: Sequence[Url]) -> dict[int, Instant]:
         """By id, the fetch times of the known pages, with links or without."""
         with self._damage_named():
-            return dict(self._opened().execute(SQL["held"], (json.dumps([url.id for url in urls]),)).fetchall())
+            return dict(self._opened().execute(store.SQL["held"], (json.dumps([url.id for url in urls]),)).fetchall())
 
     def _opened(self) -> sqlite3.Connection:
         assert self._connection is not None, "the links are not open"
         return self._connection
 
 
-def _described(target: Target, linking: dict[int, Url]) -> tuple[Incoming, list[Anchor]]:
+def _described(target: store.Target, linking: dict[int, Url]) -> tuple[Incoming, list[Anchor]]:
     sources = tuple(linking[anchor.source] for anchor in target.anchors if anchor.source in linking)
     return Incoming(target.count, sources), _anchors(target.anchors, linking)
 
 
-def _anchors(links: Sequence[KeptLink], linking: dict[int, Url]) -> list[Anchor]:
+def _anchors(links: Sequence[store.KeptLink], linking: dict[int, Url]) -> list[Anchor]:
     tally = Counter(
         [
             (link.is_internal, linking[link.source].host.name, words)
@@ -231,35 +218,37 @@ def _anchors(links: Sequence[KeptLink], linking: dict[int, Url]) -> list[Anchor]
     return [Anchor(text, site, count, is_own) for (is_own, site, text), count in ranked]
 
 
-def target_states(connection: sqlite3.Connection, targets: Sequence[int], cache: Runs, file: int) -> dict[int, Target]:
+def target_states(
+    connection: sqlite3.Connection, targets: Sequence[int], cache: Runs, file: int
+) -> dict[int, store.Target]:
     """Merged and waiting changes together, in one snapshot. `file` distinguishes its runs from another file's."""
     connection.execute("BEGIN")
     try:
-        merge = merge_state(connection)
-        states = dict.fromkeys(targets, Target()) | merged_targets(connection, targets)
-        runs = [(file, merge.merges, *row) for row in connection.execute(SQL["all_runs"]).fetchall()]
+        merge = store.merge_state(connection)
+        states = dict.fromkeys(targets, store.Target()) | store.merged_targets(connection, targets)
+        runs = [(file, merge.merges, *row) for row in connection.execute(store.SQL["all_runs"]).fetchall()]
         late = [target for target in states if target >= merge.low]
         for key in runs:
             wanted = states if key[2] > merge.last else late
             if (run := cache.kept(key, runs, connection)) is not None:
                 changes = run.changes_of(wanted, key[2], connection)
             else:
-                changes = ranges_in(connection, key[2], key[3], [(target, target + 1) for target in wanted])
+                changes = store.ranges_in(connection, key[2], key[3], [(target, target + 1) for target in wanted])
             for found in changes:
                 if found:
                     target = found[0][0]
-                    states[target] = applied(states[target], found)
+                    states[target] = store.applied(states[target], found)
         return states
     finally:
         connection.execute("COMMIT")
 
 
-def _pieces(text: bytes) -> Read:
+def _pieces(text: bytes) -> store.Read:
     return lambda offset, length: text[offset : offset + length]
 
 
 def _urls(connection: sqlite3.Connection, ids: list[int]) -> dict[int, Url]:
-    rows = connection.execute(SQL["urls_of"], (json.dumps(ids),))
+    rows = connection.execute(store.SQL["urls_of"], (json.dumps(ids),))
     return {source: Url(text) for source, text in rows}
 
 
@@ -270,12 +259,12 @@ AT_ONCE = 100
 
 def every_link(path: Path) -> Iterator[tuple[str, tuple[Link, ...]]]:
     """Each linking page with its links in page order. Nothing while there is no such file."""
-    last, is_more = LOWEST, path.is_file()
+    last, is_more = store.LOWEST, path.is_file()
     while is_more:
         with damage_named(path, sqlite3.DatabaseError, ValueError, *Broken):
             with closing(_open_read_only(path)) as connection:
-                packed = connection.execute(SQL["next_sources"], (last, AT_ONCE)).fetchall()
-            rows = [(number, url, links_in(outgoing)) for number, url, outgoing in packed]
+                packed = connection.execute(store.SQL["next_sources"], (last, AT_ONCE)).fetchall()
+            rows = [(number, url, store.links_in(outgoing)) for number, url, outgoing in packed]
         for last, url, links in rows:  # noqa: B007
             yield url, links
         is_more = len(rows) == AT_ONCE
