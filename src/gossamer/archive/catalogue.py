@@ -11,16 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Self
 
-from gossamer.archive.reader import (
-    VOLUME_NAME,
-    DamagedBytes,
-    Scanned,
-    Torn,
-    members,
-    read_capture,
-    scan,
-    volumes_in,
-)
+from gossamer.archive import reader
 from gossamer.archive.volumes import ArchiveEnd
 from gossamer.base.clock import Instant
 from gossamer.base.errors import ArchiveDamaged
@@ -78,12 +69,12 @@ class Catalogue:
     def read(self, kept: Kept) -> Capture | None:
         """Also after its volume was rewritten; None if the capture was deleted in the meantime."""
         try:
-            return read_capture(self._files, self._folder, kept.place)
+            return reader.read_capture(self._files, self._folder, kept.place)
         except ArchiveDamaged:
             now = next((one for one in self.versions(kept.url) if one.fetched_at == kept.fetched_at), None)
             if now is not None and now.place == kept.place:
                 raise
-            return read_capture(self._files, self._folder, now.place) if now is not None else None
+            return reader.read_capture(self._files, self._folder, now.place) if now is not None else None
 
     def _opened(self) -> State:
         if self._connection is None:
@@ -121,7 +112,7 @@ class ArchivePlaces:
 
     def volumes(self) -> list[str]:
         """Existing volumes, in order."""
-        return [name for name in self._files.names(self._folder) if VOLUME_NAME.fullmatch(name)]
+        return [name for name in self._files.names(self._folder) if reader.VOLUME_NAME.fullmatch(name)]
 
     def known_volumes(self) -> list[str]:
         """Existing and catalogued volumes, in order."""
@@ -143,8 +134,8 @@ class ArchivePlaces:
         if (self._files.size(self._folder / volume) or 0) <= offset:
             return
         last = until.offset if until else None
-        for member in members(self._files, self._folder / volume, offset, last):
-            if isinstance(member, Torn):
+        for member in reader.members(self._files, self._folder / volume, offset, last):
+            if isinstance(member, reader.Torn):
                 return
             if until is None or number < until.number:
                 length = member.length if last is None else min(member.length, last - member.offset)
@@ -192,20 +183,20 @@ def seems_page(capture: Capture) -> bool:
     return may_be_page(capture) and not is_wordless
 
 
-def _beyond(files: Files, folder: Path, end: ArchiveEnd | None, tell: Tell) -> Iterator[Scanned]:
+def _beyond(files: Files, folder: Path, end: ArchiveEnd | None, tell: Tell) -> Iterator[reader.Scanned]:
     start = end or ArchiveEnd("", 0, 0)
-    for name in volumes_in(files, folder):
+    for name in reader.volumes_in(files, folder):
         if name < start.volume:
             continue
         number, offset = (start.count, start.size) if name == start.volume else (0, 0)
-        for one in scan(files, folder, name, offset, number):
-            if isinstance(one, Scanned):
+        for one in reader.scan(files, folder, name, offset, number):
+            if isinstance(one, reader.Scanned):
                 yield one
-            elif isinstance(one, DamagedBytes):
+            elif isinstance(one, reader.DamagedBytes):
                 tell("volume.damaged", volume=name, offset=one.offset, length=one.length, why=one.why)
 
 
-def _kept_of(scanned: Scanned) -> Kept | None:
+def _kept_of(scanned: reader.Scanned) -> Kept | None:
     response, capture, trace = scanned.response, scanned.capture, scanned.trace
     if response is None:
         return None

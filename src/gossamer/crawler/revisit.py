@@ -16,17 +16,7 @@ from gossamer.base.environment import Chance, Outside
 from gossamer.config.settings import Settings
 from gossamer.fetch.answer import moment_of, validators_of
 from gossamer.frontier.priority import priority_of
-from gossamer.recrawl.change import (
-    Hints,
-    NeighbourNews,
-    Novelties,
-    compared,
-    counts,
-    hinted,
-    importance_of,
-    links_print,
-    published,
-)
+from gossamer.recrawl import change
 from gossamer.recrawl.policies import Calendar, Policy, Tree, VisitBudget, policy_named
 from gossamer.recrawl.rates import believed
 from gossamer.recrawl.retry import TRANSIENT
@@ -91,7 +81,7 @@ class Revisits:
         """Held while a group is settled, on a thread, and while a sweep plans: calendar and news have no locks."""
         allowance = allowance or VisitBudget()
         self._chance, self._wanted, self._start, self._nudge = chance, wanted, start, nudge
-        self._novelties = Novelties()
+        self._novelties = change.Novelties()
         self._weighed, self._mean_weight = 0, 1.0
         self._per_day = allowance.in_all
         self._calendar = Calendar(allowance)
@@ -115,7 +105,7 @@ class Revisits:
         """How many pages are planned for each day at each host, after a restart."""
         self._calendar.expect(plans)
 
-    def news(self) -> NeighbourNews:
+    def news(self) -> change.NeighbourNews:
         """Pages found changed since the last call, and those to be checked because of it. REQUIRES: `turn` is held."""
         return self._novelties.taken()
 
@@ -124,7 +114,7 @@ class Revisits:
         return self._calendar.bring_forward(past.due_at, url.host.name, now, past.free_at)
 
     def change(self, past: Past, read: ReadDone) -> Change:
-        return compared(past.prints, read.prints or UNKNOWN)
+        return change.compared(past.prints, read.prints or UNKNOWN)
 
     def indexed(self, end: FetchEnd) -> ReadDone | None:
         """What was read, with what the views get of it: nothing if no change counts; an empty reading if the page is
@@ -134,7 +124,7 @@ class Revisits:
             return indexed_once(end)
         if read.prints is None or past.prints == UNKNOWN or read.is_page != past.is_page:
             return read
-        is_new = counts(self.change(past, read), self._counting(read))
+        is_new = change.counts(self.change(past, read), self._counting(read))
         return read if is_new else msgspec.structs.replace(read, reading=b"", is_shown=False)
 
     def plan(self, end: FetchEnd) -> NextFetch:
@@ -173,7 +163,7 @@ class Revisits:
             changed_at=past.changed_at if past is not None else 0,
             link_check=past.link_check if past is not None else None,
             leads=past.leads if past is not None else 0,
-            links=links_print(read.links, end.visit.url.host.name),
+            links=change.links_print(read.links, end.visit.url.host.name),
             said_at=(end.visit.claim.changed_at or 0) if end.visit.claim is not None else 0,
         )
         if read.listing is not None:
@@ -187,7 +177,7 @@ class Revisits:
     def _has_changed(self, past: Past, now: Past, read: ReadDone) -> bool:
         """For the schedule. A page that has led to new pages before changes with its links too."""
         is_renewed = past.leads > 0 and past.links != now.links and bool(past.links)
-        return is_renewed or counts(self.change(past, read), self._counting(read))
+        return is_renewed or change.counts(self.change(past, read), self._counting(read))
 
     def _counting(self, read: ReadDone) -> Change:
         """A sitemap or feed changes with each of its entries; often it has no text to compare."""
@@ -199,9 +189,9 @@ class Revisits:
             self.set_pages(self._pages + 1)
         known = self._start(visit, self._known(visit, now))
         every_s = visit.claim.every_s if visit.claim is not None else None
-        history = hinted(known.history, Hints(every_s, dates[0] if dates else None), end.done_at)
+        history = change.hinted(known.history, change.Hints(every_s, dates[0] if dates else None), end.done_at)
         if is_item(visit, now):
-            history = published(history)
+            history = change.published(history)
         known = msgspec.structs.replace(known, history=history)
         due = self._policy.first_due(known, end.done_at, self._chance.random())
         return self._planned(end, msgspec.structs.replace(now, history=packed(history)), due.at, due.why)
@@ -258,7 +248,7 @@ class Revisits:
     def _weight(self, visit: Visit, past: Past) -> float:
         nudge = self._nudge(visit)
         moved = 0 if visit.priority is None else visit.priority - priority_of(visit.how, visit.depth, nudge=nudge)
-        return importance_of(visit.depth, moved, past.new_pages, nudge, is_item(visit, past))
+        return change.importance_of(visit.depth, moved, past.new_pages, nudge, is_item(visit, past))
 
     def _relative(self, weight: float) -> float:
         """Compared with the average of recent pages, so that the budget is used up and not exceeded."""

@@ -9,16 +9,7 @@ from collections.abc import Sequence
 from gossamer.base.environment import Resolver
 from gossamer.base.errors import ConfigError
 from gossamer.config.settings import Settings
-from gossamer.fetch.guard import (
-    BAD_PORTS,
-    METADATA,
-    Range,
-    address_of,
-    forbidden,
-    forbidden_name,
-    is_opened,
-    ranges,
-)
+from gossamer.fetch import guard
 from gossamer.rules.scope import Reach
 from gossamer.store.options import put_seeds, stored_seeds
 from gossamer.store.statements import State, StateWriter
@@ -49,13 +40,15 @@ def _without_scheme(text: str) -> Url | None:
     if not host or host.startswith(".") or "@" in host:
         return None
     name, _, port = host.rpartition(":") if not host.endswith("]") else (host, "", "")
-    is_plain = bool(port and name and port != "443") or host == "localhost" or address_of(host.strip("[]")) is not None
+    is_plain = (
+        bool(port and name and port != "443") or host == "localhost" or guard.address_of(host.strip("[]")) is not None
+    )
     return url_of(f"{'http' if is_plain else 'https'}://{text}")
 
 
 async def admitted(seeds: Sequence[Url], settings: Settings, resolver: Resolver) -> tuple[list[Url], list[str]]:
     """The seeds that may be fetched, and in words why others may not. Raises ConfigError if none is left."""
-    opened = ranges(settings.fetch.allow_addresses)
+    opened = guard.ranges(settings.fetch.allow_addresses)
     hosts = list(dict.fromkeys((seed.hostname, seed.port) for seed in seeds))[:MOST_LOOKED_AT]
     answers = await asyncio.gather(*(_refusal(*host, settings.contact, opened, resolver) for host in hosts))
     refusals = {host: why for host, why in zip(hosts, answers, strict=True) if why}
@@ -67,13 +60,13 @@ async def admitted(seeds: Sequence[Url], settings: Settings, resolver: Resolver)
 
 
 async def _refusal(
-    hostname: str, port: int, contact: str | None, opened: Sequence[Range], resolver: Resolver
+    hostname: str, port: int, contact: str | None, opened: Sequence[guard.Range], resolver: Resolver
 ) -> str | None:
-    if port in BAD_PORTS:
+    if port in guard.BAD_PORTS:
         return f"cannot be crawled on port {port}: no web pages are served there"
-    if forbidden_name(hostname, opened):
+    if guard.forbidden_name(hostname, opened):
         return "is this machine; to crawl it, open it: --allow-address 127.0.0.0/8 --allow-address ::1"
-    literal = address_of(hostname)
+    literal = guard.address_of(hostname)
     if literal is None and contact is None and not opened:
         return WANTS_CONTACT
     try:
@@ -82,16 +75,16 @@ async def _refusal(
         return None  # it may resolve later: the crawl retries
     if not found:
         return "does not resolve to any address: is it spelled right?"
-    if closed := [address for address in found if forbidden(address, opened)]:
+    if closed := [address for address in found if guard.forbidden(address, opened)]:
         return _closed(closed)
-    if contact is None and not all(is_opened(address, opened) for address in found):
+    if contact is None and not all(guard.is_opened(address, opened) for address in found):
         return WANTS_CONTACT
     return None
 
 
 def _closed(addresses: Sequence[str]) -> str:
-    why = forbidden(addresses[0], ())
-    if any(address in map(str, METADATA) for address in addresses):
+    why = guard.forbidden(addresses[0], ())
+    if any(address in map(str, guard.METADATA) for address in addresses):
         return f"cannot be crawled: {why}"
     flags = " ".join(f"--allow-address {address}" for address in addresses)
     return f"cannot be crawled: {why}. If it is a network of your own, open it and nothing else: {flags}"

@@ -35,17 +35,9 @@ from gossamer.base.tuning import (
 from gossamer.config.settings import Settings
 from gossamer.frontier.known import pasts_of
 from gossamer.frontier.rows import UrlKeys
+from gossamer.indexer import updates
 from gossamer.indexer.graph_client import NAME as GRAPH_PROCESS
 from gossamer.indexer.graph_client import RemoteFacts, remote_facts
-from gossamer.indexer.updates import (
-    GraphView,
-    IndexerProcess,
-    IndexerTuning,
-    ReadingSource,
-    Reread,
-    Views,
-    recording_omissions,
-)
 from gossamer.monitor.control import Control
 from gossamer.monitor.pulse import ProcessReport, Pulse, ThisMachine, beating_in_thread
 from gossamer.monitor.supervisor import lock_views, remove_view
@@ -115,7 +107,7 @@ async def index(directory: Directory, agent: str, channel: socket.socket, outsid
             facts, graph_process = opened.enter_context(remote_facts(directory, outside.processes))
             reread = await opened.enter_async_context(rereading(directory, agent, outside, tell))
             if directory.fixed_views:
-                reread = opened.enter_context(recording_omissions(reread, directory, outside.files))
+                reread = opened.enter_context(updates.recording_omissions(reread, directory, outside.files))
             state = PublishedState()
             views = open_views(opened, directory, facts, reread, control, outside, tell, state)
             own, machine = outside.processes.own_pid(), ThisMachine(directory.root)
@@ -143,12 +135,12 @@ def open_views(
     opened: AsyncExitStack,
     directory: Directory,
     facts: RemoteFacts,
-    reread: Reread,
+    reread: updates.Reread,
     control: Control,
     outside: Outside,
     tell: Tell,
     state: "PublishedState",
-) -> Views:
+) -> updates.Views:
     links = LinksWriter(directory.links, outside.files, tell)
     words = IndexWriter(directory.index, outside.files, tell)
     for view in (links, words):
@@ -166,17 +158,17 @@ def open_views(
         for request in requests:
             control.done(request.id)
 
-    return Views(
-        views={"links": links, "facts": GraphView(facts), "words": words},
-        source=ReadingSource(lambda: Follower(outside.files, directory.spool, places, tell), reread),
-        process=IndexerProcess(
+    return updates.Views(
+        views={"links": links, "facts": updates.GraphView(facts), "words": words},
+        source=updates.ReadingSource(lambda: Follower(outside.files, directory.spool, places, tell), reread),
+        process=updates.IndexerProcess(
             publish=state.publish,
             is_checkpoint_wanted=lambda: bool(control.pending(NAME)) and checkpoints.is_due(),
             checkpoint=checkpoint,
         ),
         clock=outside.clock,
         tell=tell,
-        settings=IndexerTuning(drain_s=math.inf),
+        settings=updates.IndexerTuning(drain_s=math.inf),
     )
 
 
@@ -202,7 +194,7 @@ class PublishedState:
 
 
 @asynccontextmanager
-async def rereading(directory: Directory, agent: str, outside: Outside, tell: Tell) -> AsyncIterator[Reread]:
+async def rereading(directory: Directory, agent: str, outside: Outside, tell: Tell) -> AsyncIterator[updates.Reread]:
     """Read captures again whose readings were lost, in readers that are started only when that happens."""
     job = job_for(reopened(directory.root, outside.files))
     forgotten_urls = await asyncio.to_thread(forgotten_in, directory)
