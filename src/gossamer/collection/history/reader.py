@@ -27,19 +27,9 @@ from gossamer.recrawl.change import compared
 from gossamer.store import captures
 from gossamer.store.directory import Directory
 from gossamer.store.state import open_state
+from gossamer.values import messages
 from gossamer.values.capture import VANISHED, Kept
 from gossamer.values.history import Change, Prints
-from gossamer.values.messages import (
-    VERSIONS_DONE,
-    VERSIONS_JOBS,
-    Difference,
-    HistoryDone,
-    HistoryJob,
-    ReadDone,
-    ReadJob,
-    ReadVersion,
-    parts_of,
-)
 from gossamer.values.url import Host, Url
 from gossamer.workers.jobs import VERSIONS, asked_twice, job_for, reader_pool
 from gossamer.workers.pool import Pool
@@ -81,10 +71,10 @@ def page_readers(directory: Directory, settings: Settings, outside: Outside, tel
     return reader_pool(settings, outside, tell, job_for(reopened(directory.root, outside.files)))
 
 
-async def read_by(readers: Pool, job: ReadJob) -> ReadDone:
+async def read_by(readers: Pool, job: messages.ReadJob) -> messages.ReadDone:
     """The capture read by a worker, in two tries. Raises WorkerLost."""
-    answer = await asked_twice(partial(readers.ask, parts_of(job)))
-    return msgspec.msgpack.decode(answer.body, type=ReadDone)
+    answer = await asked_twice(partial(readers.ask, messages.parts_of(job)))
+    return msgspec.msgpack.decode(answer.body, type=messages.ReadDone)
 
 
 @asynccontextmanager
@@ -112,7 +102,7 @@ class HistoryReader:
         """Oldest first."""
         return read_state(self._directory, lambda state: captures.versions(state, url)[::-1], [])
 
-    async def said(self, kept: Kept) -> ReadVersion | str:
+    async def said(self, kept: Kept) -> messages.ReadVersion | str:
         """What a capture says, or why it cannot be read."""
         done = await self._asked(kept, "read")
         return done if isinstance(done, str) else done.version or NO_BODY
@@ -137,16 +127,15 @@ class HistoryReader:
         later = [in_words(at) for at in again if at >= first]
         return Timeline(url.text, marked, start, later[-MOST_AGAIN:])
 
-    async def difference(self, before: Kept, after: Kept) -> Difference:
+    async def difference(self, before: Kept, after: Kept) -> messages.Difference:
         """Raises GossamerError, saying why, when they cannot be compared."""
         first, second = [await self.said(kept) for kept in (before, after)]
         if isinstance(first, str) or isinstance(second, str):
             which, why = (before, first) if isinstance(first, str) else (after, second)
             raise GossamerError(f"the version of {in_words(which.fetched_at)} cannot be compared: {why}")
         try:
-            done = VERSIONS_DONE.decode(
-                await self._call(VERSIONS_JOBS.encode(HistoryJob("compare", before=first, after=second)))
-            )
+            job = messages.HistoryJob("compare", before=first, after=second)
+            done = messages.VERSIONS_DONE.decode(await self._call(messages.VERSIONS_JOBS.encode(job)))
         except WorkerLost as lost:
             raise GossamerError(TOO_MUCH) from lost
         assert done.difference is not None
@@ -164,23 +153,23 @@ class HistoryReader:
                     found += [held] if count <= most else []
         return found, count
 
-    async def said_by(self, versions: Sequence[Kept]) -> ReadVersion | str:
+    async def said_by(self, versions: Sequence[Kept]) -> messages.ReadVersion | str:
         """What the version in force says: the page itself, or a newer response that asked not to be indexed, so that it
         states nothing. REQUIRES: the last of them is a page."""
         for kept in versions[:-1]:
             said = await self.said(kept)
-            if isinstance(said, ReadVersion) and not said.may_index:
+            if isinstance(said, messages.ReadVersion) and not said.may_index:
                 return said
         return await self.said(versions[-1])
 
-    async def _asked(self, kept: Kept, task: str) -> HistoryDone | str:
+    async def _asked(self, kept: Kept, task: str) -> messages.HistoryDone | str:
         try:
             capture = await asyncio.to_thread(read_capture, self._outside.files, self._directory.archive, kept.place)
             if capture is None:
                 return NO_BODY
-            job = HistoryJob("body" if task == "body" else "read", capture, self._agent)
-            payload = VERSIONS_JOBS.encode(job)
-            return VERSIONS_DONE.decode(await asked_twice(lambda: self._call(payload)))
+            job = messages.HistoryJob("body" if task == "body" else "read", capture, self._agent)
+            payload = messages.VERSIONS_JOBS.encode(job)
+            return messages.VERSIONS_DONE.decode(await asked_twice(lambda: self._call(payload)))
         except ArchiveDamaged:
             return DAMAGED
         except WorkerLost as lost:

@@ -19,14 +19,8 @@ from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import Says, Tell, silent, unheard
 from gossamer.collection.directory import locked
+from gossamer.collection.maintenance import rebuild
 from gossamer.collection.maintenance.compact import Compacted, compacted, compaction, planned, repair_archive
-from gossamer.collection.maintenance.rebuild import (
-    followed,
-    mark_finished,
-    refuse_without_room,
-    replace_views,
-    unfinished,
-)
 from gossamer.crawler import learned as learned_file
 from gossamer.crawler.damage import noting_damage
 from gossamer.crawler.seeds import checked_seeds
@@ -143,7 +137,7 @@ async def forget(
     with locked(directory, outside, "forget"):
         (await lock_views(directory, outside, "forget")).release()
         if not is_quick:
-            refuse_without_room(directory, outside)
+            rebuild.refuse_without_room(directory, outside)
         async with open_database(directory, outside.clock, tell) as database:
             await repair_archive(directory, database, outside, tell)
             begun = await database.run(partial(_begin, entries=entries))
@@ -163,7 +157,7 @@ async def forget(
         tell("forget.dropped")
         pages = None
         if is_in_views and not is_quick:
-            rebuilt = await replace_views(directory, agent, outside, tell, is_fresh=True, says=says)
+            rebuilt = await rebuild.replace_views(directory, agent, outside, tell, is_fresh=True, says=says)
             pages = rebuilt.pages
             damage = dict.fromkeys(rebuilt.damage) or damage  # the earlier damage names volumes that no longer exist
         async with open_database(directory, outside.clock, tell) as database:
@@ -195,8 +189,8 @@ async def delete_from_views(
     directory: Directory, database: StateWriter, block: Forgotten, agent: str, outside: Outside, tell: Tell, says: Says
 ) -> None:
     """Brings the views up to date first: one that lags would look for the rest of a volume that is rewritten."""
-    mark_finished(directory, outside)
-    await followed(directory, agent, outside, says)
+    rebuild.mark_finished(directory, outside)
+    await rebuild.followed(directory, agent, outside, says)
     kept = await database.read(lambda c: [url for name in block.at for url in captures.urls_at(c, Host(name))])
     lock = await lock_views(directory, outside, "forget")
     try:
@@ -209,7 +203,7 @@ def drop_derived(directory: Directory, outside: Outside) -> None:
     """Delete what else was made from the captures: unfinished views, the spool, what was learned of hosts, the log."""
     log = directory.root / LOG_NAME
     learned = directory.root / learned_file.NAME
-    begun = [directory.root / name for name in unfinished(directory, outside.files)]
+    begun = [directory.root / name for name in rebuild.unfinished(directory, outside.files)]
     for path in [*begun, directory.spool, learned, log, log.with_name(log.name + ".before")]:
         outside.files.remove(path)
 
