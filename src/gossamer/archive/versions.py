@@ -10,7 +10,7 @@ from itertools import groupby
 
 import msgspec
 
-from gossamer.base.clock import SECOND, Instant, from_words
+from gossamer.base.clock import SECOND, Instant, from_words, in_words
 from gossamer.store.captures import kept_of
 from gossamer.store.statements import State, load
 from gossamer.values.capture import VANISHED, Kept
@@ -126,6 +126,21 @@ class CaptureVersion(msgspec.Struct, frozen=True):
     charset: str = ""
     charset_from: str = ""
     """Its encoding, and how that was determined (`values.capture.CHARSET_FROM`)."""
+
+
+def version_of(kept: Kept, number: int, note: str) -> CaptureVersion:
+    """A capture that is not compared yet. `number`, `note`: as in `CaptureVersion`."""
+    return CaptureVersion(
+        number=number,
+        fetched_at=in_words(kept.fetched_at),
+        status=kept.status,
+        media_type=kept.media_type,
+        size=kept.size,
+        is_page=kept.is_page,
+        note=note,
+        charset=kept.charset,
+        charset_from=kept.charset_from,
+    )
 
 
 class Timeline(msgspec.Struct, frozen=True):

@@ -14,7 +14,7 @@ import msgspec
 
 from gossamer import __version__
 from gossamer.archive.reader import read_capture
-from gossamer.archive.versions import CaptureVersion, Timeline, in_force, kinds_of, seen_again, until
+from gossamer.archive.versions import CaptureVersion, Timeline, in_force, kinds_of, seen_again, until, version_of
 from gossamer.base.clock import Instant, from_words, in_words
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ArchiveDamaged, GossamerError, WorkerLost
@@ -224,22 +224,8 @@ def _compared(shown: Sequence[Kept], gists: Sequence[Gist], first_number: int) -
             changes = () if last[0].digest == kept.digest else kinds_of(compared(last[1], gist.prints) | Change.BYTES)
         if gist.prints is not None:
             last = kept, gist.prints
-        found.append(
-            CaptureVersion(
-                number=number,
-                fetched_at=in_words(kept.fetched_at),
-                status=kept.status,
-                media_type=kept.media_type,
-                size=kept.size,
-                is_page=kept.is_page,
-                changes=changes,
-                title=gist.title,
-                fact_count=gist.fact_count,
-                note=gist.note,
-                charset=kept.charset,
-                charset_from=kept.charset_from,
-            )
-        )
+        version = version_of(kept, number, gist.note)
+        found.append(msgspec.structs.replace(version, changes=changes, title=gist.title, fact_count=gist.fact_count))
     return found
 
 

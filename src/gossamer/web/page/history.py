@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 from starlette.concurrency import run_in_threadpool
 
-from gossamer.archive.versions import CaptureVersion, Timeline
-from gossamer.base.clock import Instant, from_words, in_words
+from gossamer.archive.versions import CaptureVersion, Timeline, version_of
+from gossamer.base.clock import Instant, from_words
 from gossamer.base.errors import GossamerError
 from gossamer.collection.collection import Collection
 from gossamer.values.capture import Kept
@@ -114,21 +114,8 @@ async def timeline_of(collection: Collection, url: Url, versions: Sequence[Kept]
     except TimeoutError:
         shown = versions[:MOST_VERSIONS][::-1]
         earlier = len(versions) - len(shown)
-        return Timeline(url.text, [_plain(kept, number) for number, kept in enumerate(shown, earlier + 1)], earlier)
-
-
-def _plain(kept: Kept, number: int) -> CaptureVersion:
-    return CaptureVersion(
-        number=number,
-        fetched_at=in_words(kept.fetched_at),
-        status=kept.status,
-        media_type=kept.media_type,
-        size=kept.size,
-        is_page=kept.is_page,
-        note=NOT_YET,
-        charset=kept.charset,
-        charset_from=kept.charset_from,
-    )
+        plain = [version_of(kept, number, NOT_YET) for number, kept in enumerate(shown, earlier + 1)]
+        return Timeline(url.text, plain, earlier)
 
 
 def two_of(versions: Sequence[Kept], since: Instant | None, until: Instant | None) -> tuple[Kept, Kept] | None:
