@@ -303,15 +303,7 @@ def freshness_report(
         return FreshnessReport(in_words(at), None, site=site, runs=runs)
     last, visits = samples[-1], visits_in(samples)
     return FreshnessReport(
-        at=in_words(last.at),
-        all=last.all,
-        gone=last.gone,
-        overdue=last.overdue,
-        hubs=last.hubs,
-        estimated_from=last.estimated_from,
-        site_count=last.site_count,
-        sites=last.sites,
-        visits=visits,
+        **msgspec.structs.asdict(last) | {"at": in_words(last.at), "visits": visits},
         changed_share=visits.changed_share,
         spared_share=visits.spared_share,
         since=in_words(samples[0].at),
