@@ -55,7 +55,7 @@ def insert(connection: State, kept: Sequence[Kept], withdrawing: Sequence[Kept] 
 def read_again(connection: State, kept: Sequence[Kept], withdrawing: Sequence[Kept] = ()) -> None:
     """Update captures that could not be read before, inside the caller's transaction."""
     new_pages = _new_pages(connection, kept)
-    rows = [(one.media_type, one.is_page, one.charset, one.charset_from, *_moment_of(one)) for one in kept]
+    rows = [(one.media_type, one.is_page, one.charset, one.charset_from, *moment_key(one)) for one in kept]
     connection.executemany(_SQL["read_again"], rows)
     tallies.add(connection, {tallies.PAGES: new_pages + _findable(connection, kept, withdrawing)})
 
@@ -159,12 +159,12 @@ def pages_from(connection: State, after: Key, host: Host | None, most: int) -> l
 
 def _findable(connection: State, kept: Sequence[Kept], withdrawing: Sequence[Kept]) -> int:
     """How many pages can be found again, less those that no longer can."""
-    restored = connection.executemany(_SQL["restored"], [_moment_of(one) for one in kept if one.is_page]).rowcount
-    withdrawn = connection.executemany(_SQL["withdrawn"], list(map(_moment_of, withdrawing))).rowcount
+    restored = connection.executemany(_SQL["restored"], [moment_key(one) for one in kept if one.is_page]).rowcount
+    withdrawn = connection.executemany(_SQL["withdrawn"], list(map(moment_key, withdrawing))).rowcount
     return max(0, restored) - max(0, withdrawn)
 
 
-def _moment_of(kept: Kept) -> tuple[int, int, str, Instant]:
+def moment_key(kept: Kept) -> tuple[int, int, str, Instant]:
     return kept.url.host.id, kept.url.id, kept.url.text, kept.fetched_at
 
 
@@ -192,23 +192,10 @@ def row_of(kept: Kept, volume_id: int) -> tuple[object, ...]:
 
 def kept_of(row: Row) -> Kept:
     """The inverse of `row_of`, the volume by its name."""
-    capture_id, url, fetched_at, volume, number, offset, length, *rest, charset, charset_from, is_unread = row
-    status, media_type, digest, size, is_page, refers_at = rest
-    return Kept(
-        capture_id=capture_id,
-        url=Url(url),
-        fetched_at=fetched_at,
-        place=Place(volume, number, offset, length),
-        status=status,
-        media_type=media_type,
-        digest=digest,
-        size=size,
-        is_page=bool(is_page),
-        refers_at=refers_at,
-        charset=charset,
-        charset_from=charset_from,
-        is_unread=bool(is_unread),
-    )
+    capture_id, url, fetched_at, volume, number, offset, length, *rest = row
+    *what, is_page, refers_at, charset, charset_from, is_unread = rest
+    what += bool(is_page), refers_at, charset, charset_from, bool(is_unread)
+    return Kept(capture_id, Url(url), fetched_at, Place(volume, number, offset, length), *what)
 
 
 # Queries over the whole catalogue, for reports: slow where the catalogue is large, and never used by a crawl.

@@ -18,7 +18,7 @@ from gossamer.frontier.priority import LAST, LOWEST, band_of, is_over_budget
 from gossamer.frontier.rows import said_rows
 from gossamer.frontier.settlement import HostBefore, captures_of, host_after, is_trap, lane_end, page_rows
 from gossamer.store import tallies
-from gossamer.store.captures import row_of
+from gossamer.store.captures import moment_key, row_of
 from gossamer.store.postgres.database import Connection, columns
 from gossamer.store.statements import load
 from gossamer.values.capture import Kept
@@ -201,15 +201,15 @@ def insert_captures(connection: Connection, kept: Sequence[Kept], withdrawing: S
         return {}
     volume_ids = {name: _volume_id(connection, name) for name in sorted({one.place.volume for one in kept})}
     pages = [one for one in kept if one.is_page]
-    distinct = {one.url.text: _moment_of(one)[:3] for one in pages}
+    distinct = {one.url.text: moment_key(one)[:3] for one in pages}
     held = _count(connection, "held", "host_ids url_ids urls", distinct.values())
     # PostgreSQL has no text with a NUL in it
     plain = [msgspec.structs.replace(one, media_type=one.media_type.replace("\0", "\ufffd")) for one in kept]
     rows = [row_of(one, volume_ids[one.place.volume]) for one in plain]
     fresh = connection.execute(_CAPTURES["insert"], columns(_COLUMNS, rows)).rowcount
     moment = "host_ids url_ids urls ats"
-    restored = _count(connection, "restored", moment, map(_moment_of, pages))
-    withdrawn = _count(connection, "withdrawn", moment, map(_moment_of, withdrawing))
+    restored = _count(connection, "restored", moment, map(moment_key, pages))
+    withdrawn = _count(connection, "withdrawn", moment, map(moment_key, withdrawing))
     return {tallies.CAPTURES: fresh, tallies.PAGES: len(distinct) - held + restored - withdrawn}
 
 
@@ -221,10 +221,6 @@ def _count(connection: Connection, statement: str, names: str, rows: Iterable[It
     done = connection.execute(_CAPTURES[statement], columns(names, given))
     row = done.fetchone() if statement == "held" else None
     return row[0] if row else done.rowcount
-
-
-def _moment_of(kept: Kept) -> tuple[object, ...]:
-    return kept.url.host.id, kept.url.id, kept.url.text, kept.fetched_at
 
 
 def _volume_id(connection: Connection, name: str) -> int:
