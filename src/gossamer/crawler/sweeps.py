@@ -16,6 +16,7 @@ import hashlib
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, Self, TypeVar
@@ -35,14 +36,14 @@ from gossamer.frontier.api import Frontier
 from gossamer.frontier.known import depths_of
 from gossamer.frontier.requeue import FIRST, HAD
 from gossamer.frontier.rows import UrlKeys
-from gossamer.frontier.selection import Redirect, redirects_after
+from gossamer.frontier.selection import redirects_after
 from gossamer.plugins.filters import GROUP
 from gossamer.recrawl.change import is_older, is_to_be_looked_at, judged
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.scope import Reach
 from gossamer.spool.frames import SpoolPosition
 from gossamer.store.options import judge_by, judged_by
-from gossamer.store.statements import State, StateWriter
+from gossamer.store.statements import StateWriter
 from gossamer.store.trust import Code
 from gossamer.values.history import Past, Reschedule, Why
 from gossamer.values.link import How, Link, Offer
@@ -140,7 +141,8 @@ class Rejudgement:
                 return
             self._reported_s = self._clock.elapsed_s()
             reasons = frozenset().union(*(REFUSED_BY[name] for name in changed))
-            waiting = await self._frontier.requeue(Selection(reasons)) if await self._are_any(reasons) else 0
+            are_any = not reasons.isdisjoint((await self._frontier.counts()).by_reason)
+            waiting = await self._frontier.requeue(Selection(reasons)) if are_any else 0
             is_whole, offered = True, 0
             if changed & KEEPS_OUT & before.keys():  # an older version stored none: nothing says that they changed
                 is_whole = await self._caught_up()
@@ -149,9 +151,6 @@ class Rejudgement:
                 self._tell("options.changed", changed=sorted(changed), waiting=waiting, offered=offered)
             done = now if is_whole else {name: now[name] for name in now.keys() - KEEPS_OUT}
             await self._database.run(lambda connection: judge_by(connection, done))
-
-    async def _are_any(self, reasons: frozenset[Reason]) -> bool:
-        return not reasons.isdisjoint((await self._frontier.counts()).by_reason)
 
     async def _offer_again(self) -> int:
         """Every link, redirect and sitemap that may have been kept out. Returns how many URLs were new."""
@@ -182,7 +181,7 @@ class Rejudgement:
     async def _offer_redirects(self) -> None:
         after: tuple[int, int, int] | None = (FIRST, FIRST, FIRST)
         while after is not None:
-            found, after = await self._database.read(_redirects(after))
+            found, after = await self._database.read(partial(redirects_after, after=after))
             offers = [
                 Offer(to, one.how if one.how in MAPS else How.REDIRECT, one.url.id, one.depth, one.hops + 1)
                 for one in found
@@ -206,12 +205,6 @@ class Rejudgement:
         if self._clock.elapsed_s() - self._reported_s >= REPORT_S:
             self._reported_s = self._clock.elapsed_s()
             self._tell("options.rejudging", pages=pages)
-
-
-def _redirects(
-    after: tuple[int, int, int],
-) -> Callable[[State], tuple[list[Redirect], tuple[int, int, int] | None]]:
-    return lambda connection: redirects_after(connection, after)
 
 
 def _position(links: Path) -> SpoolPosition:
