@@ -103,7 +103,7 @@ def parse(text: str, offset: int = 0, limit: int = 10) -> Query:
         part = _Part(match[1] == "-", (match[2] or "").lower(), match[3], match[4] or "")
         if (group := _FILTERS.get(part.name)) and (value := _value(part, group)):
             found.setdefault(("without_" if part.is_unwanted else "") + GROUPS[group], []).append(value)
-        elif part.name in ("since", "until", "before") and (at := _moment(part.plain)) is not None:
+        elif part.name in ("since", "until", "before") and (at := moment_named(part.plain)) is not None:
             moments["since" if part.name == "since" else "until"] = at
         elif part.name == "sort" and part.plain.lower() in _SORTS:
             sort = _SORTS[part.plain.lower()]
@@ -130,7 +130,7 @@ def text_of(query: Query) -> str:
             parts += [f"{minus}{group}:{_quoted(value)}" for value in values]
     for name, at in (("since", query.since), ("until", query.until)):
         if at is not None:
-            parts.append(f"{name}:{_day(at)}")
+            parts.append(f"{name}:{in_short(at)}")
     return " ".join(parts if query.sort == "best" else [*parts, f"sort:{query.sort}"])
 
 
@@ -188,7 +188,7 @@ def _has_letters(words: Sequence[str]) -> bool:
     return any(any(map(str.isalnum, word)) for word in words)
 
 
-def _moment(text: str) -> Instant | None:
+def moment_named(text: str) -> Instant | None:
     """The first instant of the day, month or year named, or the instant itself."""
     whole = {4: text + "-01-01", 7: text + "-01"}.get(len(text), text)
     try:
@@ -197,7 +197,8 @@ def _moment(text: str) -> Instant | None:
         return None
 
 
-def _day(at: Instant) -> str:
+def in_short(at: Instant) -> str:
+    """As a date if a day begins at this instant."""
     return in_words(at).removesuffix("T00:00:00.000000Z")
 
 

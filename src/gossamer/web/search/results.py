@@ -9,10 +9,10 @@ from zlib import crc32
 
 import msgspec
 
-from gossamer.base.clock import Instant, in_words
+from gossamer.base.clock import in_words
 from gossamer.extract.vocabularies import bundled
 from gossamer.search.find import Hit, SearchAnswer
-from gossamer.search.query import parse, text_of, toggled
+from gossamer.search.query import in_short, parse, text_of, toggled
 from gossamer.values.query import Query
 from gossamer.views.words.entities import Entity
 from gossamer.views.words.facets import Facet, Span
@@ -343,11 +343,6 @@ def _span_view(search: SearchState, span: Span, links: SearchLinks, about: str) 
     is_chosen = (search.since, search.until) == (since, until)
     href = links.replacing({"since": "" if is_chosen else since, "until": "" if is_chosen else until})
     return SpanView(f"f-date-{span.label}", span.label, about + number(span.count), href, is_chosen)
-
-
-def in_short(at: Instant) -> str:
-    """As a date if a day begins at this instant."""
-    return in_words(at).removesuffix("T00:00:00.000000Z")
 
 
 def chips_of(search: SearchState) -> list[Chip]:

@@ -14,10 +14,10 @@ from urllib.parse import quote_plus, urlencode
 import msgspec
 from msgspec import Meta
 
-from gossamer.base.clock import Instant, from_words
+from gossamer.base.clock import Instant
 from gossamer.base.errors import QueryRefused
 from gossamer.search.query import GROUPS as FIELDS
-from gossamer.search.query import LONGEST_QUERY, SHORTEST_PREFIX, parse, text_of
+from gossamer.search.query import LONGEST_QUERY, SHORTEST_PREFIX, moment_named, parse, text_of
 from gossamer.search.query import Group as GroupName
 from gossamer.values.query import Query, Sort
 
@@ -238,8 +238,7 @@ def with_prefix(search: SearchState) -> SearchState | None:
 
 def day(text: str) -> Instant:
     """The first instant of the day, month or year named, or the instant itself."""
-    whole = {4: text + "-01-01", 7: text + "-01"}.get(len(text), text)
-    try:
-        return from_words(whole)
-    except (ValueError, OverflowError):
-        raise QueryRefused(f"“{text[:40]}” is not a date; write one as 2026-11-15") from None
+    at = moment_named(text)
+    if at is None:
+        raise QueryRefused(f"“{text[:40]}” is not a date; write one as 2026-11-15")
+    return at
