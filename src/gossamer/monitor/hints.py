@@ -9,6 +9,7 @@ import msgspec
 from gossamer.base.clock import SECOND, Instant
 from gossamer.monitor.control import ProcessStatus
 from gossamer.store.statements import State, load
+from gossamer.values.format import duration
 from gossamer.values.outcome import Reason
 from gossamer.workers.protocol import MEANINGS, from_bits
 
@@ -160,16 +161,10 @@ def names(at: Overview) -> Hint | None:
         return None
     words = f"The host names of {failed:,} URLs do not resolve."
     if failed > 0.5 * at.visited:
-        return Hint(
-            "names-fail", "trouble", words, "DNS does not seem to work here: check the network of this machine."
-        )
-    return Hint(
-        "names-fail",
-        "warning",
-        words,
-        "Either the links lead to dead sites, or DNS is not working.",
-        "/crawl?reason=dns",
-    )
+        fix = "DNS does not seem to work here: check the network of this machine."
+        return Hint("names-fail", "trouble", words, fix)
+    fix = "Either the links lead to dead sites, or DNS is not working."
+    return Hint("names-fail", "warning", words, fix, "/crawl?reason=dns")
 
 
 def patience(at: Overview) -> Hint | None:
@@ -186,13 +181,6 @@ def patience(at: Overview) -> Hint | None:
     )
     fix = "Crawl more hosts at the same time; or, if the sites are your own, lower `politeness.delay_s`."
     return Hint("politeness-waits", "advice", words, fix, "/crawl/hosts")
-
-
-def duration(seconds: float) -> str:
-    for unit_s, unit in ((86_400, "days"), (3_600, "hours"), (60, "minutes")):
-        if seconds >= 2 * unit_s:
-            return f"{seconds / unit_s:.0f} {unit}"
-    return f"{seconds:.0f} s"
 
 
 def readers(at: Overview) -> Hint | None:

@@ -7,8 +7,8 @@ import msgspec
 
 from gossamer.base.clock import SECOND, Instant, in_words
 from gossamer.monitor.control import BEAT_S, FIGURES, HOUR_S, NODE, Figures, Life, ProcessStatus, Sample, Vitals
-from gossamer.monitor.hints import Hint, duration
-from gossamer.values.format import csv_line, state_in_words
+from gossamer.monitor.hints import Hint
+from gossamer.values.format import csv_line, duration, state_in_words
 
 FRESH_S = 2 * BEAT_S
 LATE_S = 5 * BEAT_S

@@ -23,6 +23,14 @@ def lasting(seconds: float) -> str:
     return f"{seconds:,.3g} s"
 
 
+def duration(seconds: float) -> str:
+    """In whole units: "90 s", "4 hours"."""
+    for unit_s, unit in ((86_400, "days"), (3_600, "hours"), (60, "minutes")):
+        if seconds >= 2 * unit_s:
+            return f"{seconds / unit_s:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
 def moment(at: Instant, now: Instant) -> str:
     """An instant to the second, and how far away it is: "2026-11-15 08:30:00 (in 3.5 hours)"."""
     away_s = (at - now) / SECOND

@@ -12,7 +12,7 @@ import markupsafe
 
 from gossamer.base.clock import SECOND, Instant
 from gossamer.values.capture import charset_in_words
-from gossamer.values.format import fitted, state_in_words
+from gossamer.values.format import duration, fitted, state_in_words
 from gossamer.web.names import language
 
 LEEWAY = 5
@@ -100,12 +100,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def ago(seconds: float) -> str:
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    for unit, name in ((86_400, "days"), (3_600, "hours"), (60, "minutes")):
-        if seconds >= 2 * unit:
-            return f"{seconds / unit:.0f} {name}"
-    return f"{seconds:.0f} s"
+    return f"{seconds:.1f} s" if seconds < 10 else duration(seconds)
 
 
 def size(octets: int) -> str:
