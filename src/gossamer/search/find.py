@@ -153,20 +153,14 @@ class Search:
         with self._reader() as links:
             called = links.counts_and_anchors([found.card.url for found in matches.found]) if links is not None else []
         hits = tuple(starmap(_hit_of, zip_longest(matches.found, called)))
+        same = {name: value for name, value in msgspec.structs.asdict(matches).items() if name != "found"}
         return SearchAnswer(
             hits=hits,
-            total=matches.total,
             took_s=self._clock.elapsed_s() - began_s,
             as_of=as_of,
-            all_words=matches.all_words,
-            with_all_words=matches.with_all_words,
-            facets=matches.facets,
-            dates=matches.dates,
             entities=entities,
             did_you_mean=self._suggestion(query, matches),
-            omitted=matches.omitted,
-            counted=matches.counted,
-            unreadable=matches.unreadable,
+            **same,
         )
 
     def is_found(self, query: Query) -> bool:
