@@ -33,6 +33,11 @@ class Surplus(Exception):
     """A second, unrequested response follows."""
 
 
+def _wake(waiter: asyncio.Future[None] | None) -> None:
+    if waiter is not None and not waiter.done():
+        waiter.set_result(None)
+
+
 class BodyStream:
     """The body of a response as it arrives. For one reader."""
 
@@ -54,12 +59,12 @@ class BodyStream:
         self._pieces.append(piece)
         self._unread += len(piece)
         self.total += len(piece)
-        self._wake()
+        _wake(self._waiter)
 
     def end(self, trouble: Broken | None = None) -> None:
         if not self.has_ended:
             self.has_ended, self._trouble = True, trouble
-            self._wake()
+            _wake(self._waiter)
 
     def read_nowait(self) -> bytes:
         """The bytes received so far; empty: none yet, or no more."""
@@ -80,10 +85,6 @@ class BodyStream:
             self._waiter = asyncio.get_running_loop().create_future()
             await self._waiter
         return self.read_nowait()
-
-    def _wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
 
 
 class Message(NamedTuple):
@@ -259,11 +260,7 @@ class Protocol(asyncio.Protocol):
             self._trouble = trouble
         if self._body is not None:
             self._body.end(trouble)
-        self._wake()
-
-    def _wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
+        _wake(self._waiter)
 
     # What the parser calls.
 
@@ -296,7 +293,7 @@ class Protocol(asyncio.Protocol):
         self._body = BodyStream(self)
         self._is_spoilt = self._is_spoilt or not self._parser.should_keep_alive()
         self._messages.append(Message(code, self._reason, self._fields, self._body))
-        self._wake()
+        _wake(self._waiter)
 
     def on_body(self, piece: bytes) -> None:
         assert self._body is not None
