@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -83,11 +83,11 @@ def table_of(result: SparqlResult) -> ResultTable:
     found = msgspec.json.decode(result.body)
     if "boolean" in found:
         return ResultTable(result.as_of, is_so=bool(found["boolean"]))
-    rows = tuple({name: _term(cell) for name, cell in row.items()} for row in found["results"]["bindings"])
+    rows = tuple({name: result_term(cell) for name, cell in row.items()} for row in found["results"]["bindings"])
     return ResultTable(result.as_of, tuple(found["head"]["vars"]), rows, is_cut=result.truncated)
 
 
-def _term(cell: dict[str, Any]) -> ResultTerm:
+def result_term(cell: Mapping[str, Any]) -> ResultTerm:
     return ResultTerm(cell["type"], str(cell["value"]), cell.get("xml:lang", ""), cell.get("datatype", ""))
 
 

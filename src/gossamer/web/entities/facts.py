@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple, TypeVar, cast
 
 import msgspec
 
+from gossamer.collection.answers import result_term
 from gossamer.values.url import id_of
 from gossamer.web.entities.queries import MOST_FACTS, NAMING, PER_PAGE, TYPE
 from gossamer.web.names import TermView, named, named_in, outside_href, short, term_of
@@ -140,15 +141,11 @@ def _order(property: str) -> tuple[int, str]:
 def _property(
     by_entity: Mapping[tuple[str, str], list[Row]], property: str, rows: Sequence[Row], above: tuple[str, ...]
 ) -> PropertyValues:
-    by_value = grouped(rows, lambda row: _same_value(row["value"]))
+    by_value = grouped(rows, lambda row: result_term(row["value"]))
     values = [_value(by_entity, group, above) for group in by_value.values()]
     values.sort(key=lambda one: (-one.pages, one.text))
     pages = {row["page"]["value"] for row in rows}
     return PropertyValues(property, tuple(values), len(pages), _differ(values))
-
-
-def _same_value(cell: Cell) -> tuple[str, ...]:
-    return cell["type"], str(cell["value"]), cell.get("xml:lang", ""), cell.get("datatype", "")
 
 
 def _differ(values: Sequence[FactValue]) -> bool:
