@@ -20,18 +20,11 @@ import msgspec
 
 from gossamer.archive.catalogue import ArchivePlaces, may_be_page
 from gossamer.archive.reader import read_capture
+from gossamer.base import tuning
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError, GossamerError, ViewDamaged
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import CRASH_VARIABLE, Tell, crashing, silent
-from gossamer.base.tuning import (
-    INDEX_MERGES,
-    INDEX_MERGES_NICENESS,
-    INDEXER_NICENESS,
-    keep_freed_memory,
-    lower_priority,
-    relax_garbage_collection,
-)
 from gossamer.config.settings import Settings
 from gossamer.frontier.known import pasts_of
 from gossamer.frontier.rows import UrlKeys
@@ -70,7 +63,7 @@ def main() -> None:
     root, views, agent, channel = sys.argv[1:]
     tell = crashing(silent, os.environ.get(CRASH_VARIABLE))
     message = ""
-    lower_priority(INDEXER_NICENESS)
+    tuning.lower_priority(tuning.INDEXER_NICENESS)
     if views:
         die_with_parent()  # a rebuild that was killed is started again, and continues from the last commit
     try:
@@ -117,8 +110,8 @@ async def index(directory: Directory, agent: str, channel: socket.socket, outsid
             async with asyncio.TaskGroup() as tasks:
                 listener = tasks.create_task(stop_at_end_of(channel, stop))
                 delayed = tasks.create_task(lower_merge_priority(outside))
-                keep_freed_memory()
-                relax_garbage_collection()
+                tuning.keep_freed_memory()
+                tuning.relax_garbage_collection()
                 await views.run(stop)
                 listener.cancel()
                 delayed.cancel()
@@ -128,7 +121,7 @@ async def index(directory: Directory, agent: str, channel: socket.socket, outsid
 
 async def lower_merge_priority(outside: Outside) -> None:
     await outside.clock.sleep(NAMED_S)
-    outside.processes.lower_thread_priority(INDEX_MERGES, INDEX_MERGES_NICENESS)
+    outside.processes.lower_thread_priority(tuning.INDEX_MERGES, tuning.INDEX_MERGES_NICENESS)
 
 
 def open_views(

@@ -8,20 +8,9 @@ import tantivy
 from tantivy import Occur
 
 from gossamer.values.query import Query
+from gossamer.views.words import schema
 from gossamer.views.words.dictionary import Form, beginning, forms
 from gossamer.views.words.query import filters_of
-from gossamer.views.words.schema import (
-    WITH_WORDS,
-    Card,
-    IndexedEntity,
-    Snapshot,
-    any_of,
-    card_at,
-    key_of,
-    may_have,
-    means,
-    supertypes_of,
-)
 
 MOST_ENTITIES = 6
 AT_ONCE = 40
@@ -45,14 +34,16 @@ class Entity(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(slots=True)
 class _Found:
-    entity: IndexedEntity
-    card: Card
+    entity: schema.IndexedEntity
+    card: schema.Card
     types: dict[str, None] = field(default_factory=dict)
     rank: int = 0
     """Words of its name that are not in the query."""
 
 
-def named(snapshot: Snapshot, query: Query, languages: Sequence[str], at_most: int = MOST_ENTITIES) -> list[Entity]:
+def named(
+    snapshot: schema.Snapshot, query: Query, languages: Sequence[str], at_most: int = MOST_ENTITIES
+) -> list[Entity]:
     """Entities whose names have all words of the query, or one of its types if it has no words. Exact names come first,
     then those that most pages mention.
 
@@ -66,7 +57,7 @@ def named(snapshot: Snapshot, query: Query, languages: Sequence[str], at_most: i
     for _ in range(ROUNDS):
         hits = snapshot.best(_pages(snapshot, query, words, seen), AT_ONCE)
         for _, place in hits:
-            if (card := card_at(snapshot, place)) is not None:
+            if (card := schema.card_at(snapshot, place)) is not None:
                 _scan(snapshot, query, words, card, seen)
         if len(hits) < AT_ONCE or len(seen) >= 4 * at_most:
             break
@@ -80,7 +71,7 @@ def named(snapshot: Snapshot, query: Query, languages: Sequence[str], at_most: i
     ]
 
 
-def _words(snapshot: Snapshot, query: Query, languages: Sequence[str]) -> list[list[str]] | None:
+def _words(snapshot: schema.Snapshot, query: Query, languages: Sequence[str]) -> list[list[str]] | None:
     """For each word of the query, its forms that occur in names; None if a word is in no name."""
     found: list[list[str]] = []
     for word in query.wanted:
@@ -100,33 +91,35 @@ def _words(snapshot: Snapshot, query: Query, languages: Sequence[str]) -> list[l
     return found
 
 
-def _pages(snapshot: Snapshot, query: Query, words: Sequence[Sequence[str]], seen: dict[int, _Found]) -> tantivy.Query:
+def _pages(
+    snapshot: schema.Snapshot, query: Query, words: Sequence[Sequence[str]], seen: dict[int, _Found]
+) -> tantivy.Query:
     wanted, unwanted = filters_of(snapshot, query)
-    clauses = [(Occur.Must, any_of([snapshot.term("names", form) for form in one])) for one in words]
-    clauses += [(Occur.Must, one) for one in (wanted if words else [*wanted, WITH_WORDS])]
+    clauses = [(Occur.Must, schema.any_of([snapshot.term("names", form) for form in one])) for one in words]
+    clauses += [(Occur.Must, one) for one in (wanted if words else [*wanted, schema.WITH_WORDS])]
     clauses += [(Occur.MustNot, one) for one in (*unwanted, *(snapshot.term("things", key) for key in seen))]
     return tantivy.Query.boolean_query(clauses)
 
 
 def _scan(
-    snapshot: Snapshot, query: Query, words: Sequence[Sequence[str]], card: Card, seen: dict[int, _Found]
+    snapshot: schema.Snapshot, query: Query, words: Sequence[Sequence[str]], card: schema.Card, seen: dict[int, _Found]
 ) -> None:
     for entity in card.entities:
-        if not may_have(entity.name, words):
+        if not schema.may_have(entity.name, words):
             continue
         tokens = snapshot.tokens(entity.name)
         if not all(any(form in tokens for form in one) for one in words) or not _has_type(query, entity):
             continue
-        key = key_of(entity, card.url.host.name)
+        key = schema.key_of(entity, card.url.host.name)
         known = seen.get(key)
         if known is None:
             known = seen[key] = _Found(entity, card, rank=len(tokens) - len(words))
         known.types |= dict.fromkeys(entity.types)
 
 
-def _has_type(query: Query, entity: IndexedEntity) -> bool:
+def _has_type(query: Query, entity: schema.IndexedEntity) -> bool:
     """Whether it passes the filters on types, inferred types included."""
-    types = (*entity.types, *supertypes_of(entity.types))
-    if any(means(name, iri) for name in query.without_types for iri in types):
+    types = (*entity.types, *schema.supertypes_of(entity.types))
+    if any(schema.means(name, iri) for name in query.without_types for iri in types):
         return False
-    return not query.types or any(means(name, iri) for name in query.types for iri in types)
+    return not query.types or any(schema.means(name, iri) for name in query.types for iri in types)
