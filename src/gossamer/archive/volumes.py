@@ -94,10 +94,12 @@ class Volumes:
         self._files.make_folder(self._folder)
         names = volumes_in(self._files, self._folder)
         last = max([*names, *([acknowledged.volume] if acknowledged is not None else [])], default="")
-        self._serial = _serial_of(last)
+        numbered = VOLUME_NAME.fullmatch(last)
+        self._serial = int(numbered[1]) if numbered else 0
         cuts: list[Cut] = []
         damage: list[str] = []
-        for name in _to_check(names, acknowledged):
+        checked = names[-1:] if acknowledged is None else [name for name in names if name >= acknowledged.volume]
+        for name in checked:
             known_end = acknowledged.size if acknowledged is not None and acknowledged.volume == name else 0
             found = self._recover(name, known_end, acknowledged is not None)
             if isinstance(found, Cut):
@@ -272,14 +274,3 @@ def volume_name(serial: int, moment: str) -> str:
 def room_left(files: Files, folder: Path, low_water_bytes: int) -> bool:
     """Whether the disk has room to continue. Checked between groups: stopping early keeps the search available."""
     return files.room(folder) >= low_water_bytes
-
-
-def _serial_of(name: str) -> int:
-    found = VOLUME_NAME.fullmatch(name)
-    return int(found[1]) if found else 0
-
-
-def _to_check(names: list[str], acknowledged: ArchiveEnd | None) -> list[str]:
-    if acknowledged is None:
-        return names[-1:]
-    return [name for name in names if name >= acknowledged.volume]

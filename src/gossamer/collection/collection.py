@@ -243,7 +243,8 @@ class Collection(CollectionState):
             "without_properties": without_properties,
             "without_sites": without_sites,
         }
-        more: dict[str, Any] = {name: (*getattr(typed, name), *_several(values)) for name, values in given.items()}
+        several = {name: (values,) if isinstance(values, str) else values for name, values in given.items()}
+        more: dict[str, Any] = {name: (*getattr(typed, name), *values) for name, values in several.items()}
         more |= {name: at for name, at in (("since", since), ("until", until)) if at is not None}
         if sort != "best":
             more["sort"] = sort
@@ -310,10 +311,6 @@ class Collection(CollectionState):
         >>> collection.export("nquads", "facts.nq")
         """
         return self._call(write_file(what, self.directory, self.outside, Path(to), unheard)).count
-
-
-def _several(values: Values) -> tuple[str, ...]:
-    return (values,) if isinstance(values, str) else tuple(values)
 
 
 def _address(text: str) -> Url:

@@ -350,10 +350,7 @@ def product(by: Author) -> Statements:
         ("aggregateRating", rating),
         ("color", by.text("{COLOURS}")),
         ("material", by.text("{MATERIALS}")),
-        (
-            "description",
-            Plain(f"A {fill(by.draw, '{adj}')} <{by.item.name}> for {fill(by.draw, '{noun}')} & more."),
-        ),
+        ("description", by.text(f"A {{adj}} <{by.item.name}> for {{noun}} & more.")),
     )
     return Statements(((Syntax.JSONLD, entity),), by.social("product")[:2])
 

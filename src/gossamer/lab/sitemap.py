@@ -91,7 +91,7 @@ def choose(
 ) -> SitemapChoice:
     """`previous`: when each URL had changed, according to an earlier sitemap."""
     found: dict[str, SitemapPage] = {}
-    for _, group in groupby(sorted(files, key=_rank), _folder):
+    for _, group in groupby(sorted(files, key=_rank), lambda one: _rank(one)[0]):
         siblings = list(group)
         dates = [one.changed_at for one in siblings]
         for one in siblings:
@@ -107,10 +107,6 @@ def choose(
     return SitemapChoice(
         tuple(found[text] for text in sorted(found)), {why: count for why, count in sorted(left_out.items()) if count}
     )
-
-
-def _folder(one: FoundFile) -> str:
-    return one.path.rpartition("/")[0]
 
 
 def _rank(one: FoundFile) -> tuple[str, int, str]:

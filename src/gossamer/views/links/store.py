@@ -313,7 +313,8 @@ class LinksWriter:
         for reading in readings:
             source = reading.page.url.id
             if reading.fetched_at > held.get(source, -1):
-                self._pending[source] = _outgoing(reading)
+                url, links = reading.page.url, _links_of(reading.page)
+                self._pending[source] = _Outgoing(url, reading.fetched_at, _packed(links), link_columns(url, links))
                 held[source] = reading.fetched_at
                 taken += 1
         return taken
@@ -398,11 +399,6 @@ class LinksWriter:
         below = min(BEYOND, state.low + (1 << 64) // slices + 1)
         merged_now = _merge_slice(connection, ours, state.low, below)
         _write_merge_state(connection, state.last, below, merged_now)
-
-
-def _outgoing(reading: Reading) -> _Outgoing:
-    url, links = reading.page.url, _links_of(reading.page)
-    return _Outgoing(url, reading.fetched_at, _packed(links), link_columns(url, links))
 
 
 def _changes(pages: Sequence[tuple[int, _Outgoing]], old: dict[int, bytes]) -> Iterator[tuple[int, Columns]]:

@@ -218,17 +218,18 @@ def groups_of(search: SearchState, answer: SearchAnswer, links: SearchLinks) -> 
     typed = parse(search.words)
     about = "≈" if answer.counted < answer.total else ""
     return [
-        _group(group, _in_order(group, facets), partial(_hrefs, search, typed, group, links), about)
+        _group(group, facets, partial(_hrefs, search, typed, group, links), about)
         for group in GROUPS
         if (facets := answer.facets.get(group.name))
     ]
 
 
 def _group(
-    group: FilterGroup, values: Sequence[tuple[Facet, int]], hrefs: Callable[[Facet], tuple[str, str]], about: str
+    group: FilterGroup, facets: Sequence[Facet], hrefs: Callable[[Facet], tuple[str, str]], about: str
 ) -> FacetGroup:
-    labels = labels_of(group, [facet.value for facet, _ in values])
-    views = [_facet_view(hrefs(facet), group, facet, depth, labels[facet.value], about) for facet, depth in values]
+    labels = labels_of(group, [facet.value for facet in facets])
+    placed = as_tree(facets, bundled().superclasses) if group.name == "type" else [(facet, 0) for facet in facets]
+    views = [_facet_view(hrefs(facet), group, facet, depth, labels[facet.value], about) for facet, depth in placed]
     visible = len(views) if len(views) <= ALWAYS_VISIBLE + 2 else ALWAYS_VISIBLE
     selected = [one for one in views[visible:] if one.is_chosen or one.is_unwanted]
     rest = [one for one in views[visible:] if one not in selected]
@@ -301,12 +302,6 @@ def labels_of(group: FilterGroup, values: Sequence[str]) -> dict[str, str]:
             return {value: language(value) for value in values}
         case _:
             return {value: value for value in values}
-
-
-def _in_order(group: FilterGroup, facets: Sequence[Facet]) -> list[tuple[Facet, int]]:
-    if group.name == "type":
-        return as_tree(facets, bundled().superclasses)
-    return [(facet, 0) for facet in facets]
 
 
 def as_tree(facets: Sequence[Facet], above: Callable[[str], Sequence[str]]) -> list[tuple[Facet, int]]:
