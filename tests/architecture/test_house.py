@@ -18,7 +18,7 @@ from tests.architecture.figures import (
 
 LIMITS = {
     "files": 363,
-    "lines": 66_654,
+    "lines": 66_419,
     "modules in the fullest folder": 14,
     "module names ending in -ing": 0,
     "public class names with two meanings": 0,
