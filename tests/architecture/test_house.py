@@ -32,7 +32,7 @@ LIMITS = {
     "public symbols that nothing in src uses": 0,
     "modules that no command, page, job or public name reaches": 0,
 }
-"""The current figures. Make a number smaller, never larger."""
+"""The current figures. Make a number smaller, never larger: only new features may add files and lines."""
 
 PURE = ("values", "config", "rules", "parse", "extract", "recrawl")
 OUTSIDE = {
