@@ -38,12 +38,13 @@ if why := why_absent():
 import psycopg
 from tests.frontier import postgres_crawler
 
+from gossamer.base.errors import DatabaseLost
 from gossamer.frontier import reports
 from gossamer.frontier.postgres import hosts
 from gossamer.frontier.postgres.frontier import PostgresFrontier
 from gossamer.frontier.postgres.presence import Replaced, Stay
 from gossamer.store import captures
-from gossamer.store.postgres.database import DatabaseLost, SharedDatabase
+from gossamer.store.postgres.database import SharedDatabase
 from gossamer.store.postgres.state import open_reader
 
 POLITE = Politeness(delay_s=1.0, jitter=0.0)

@@ -13,7 +13,7 @@ if why := why_absent():
     pytest.skip(why, allow_module_level=True)
 
 from gossamer.base.clock import SystemClock
-from gossamer.base.errors import ConfigError, DirectoryUnusable
+from gossamer.base.errors import ConfigError, DatabaseLost, DirectoryUnusable
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.config.load import without_password
@@ -21,7 +21,6 @@ from gossamer.frontier.rows import REASON_CODES
 from gossamer.store import captures, options, tallies
 from gossamer.store.captures import DamageMark
 from gossamer.store.directory import Directory
-from gossamer.store.postgres.database import DatabaseLost
 from gossamer.store.postgres.state import AT_ONCE, PostgresState, SharedState, open_reader, translated
 from gossamer.store.sqlite.database import read_only
 from gossamer.store.state import SETTING, choose_database, open_database, open_snapshot, open_state, shared_place

@@ -58,6 +58,10 @@ class damage_named:
             raise ViewDamaged(self._path, trouble) from trouble
 
 
+class DatabaseLost(GossamerError):
+    """The database cannot be reached. Nothing acknowledged is lost; the crawl may be started again."""
+
+
 class DiskFull(GossamerError):
     """No disk space left for what was fetched. The crawl pauses; nothing acknowledged is lost."""
 

@@ -2,13 +2,16 @@
 
 import asyncio
 from collections import Counter, deque
+from collections.abc import Awaitable
 from dataclasses import dataclass, field
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.environment import Outside
 from gossamer.base.errors import DiskFull
+from gossamer.base.tasks import background
 from gossamer.crawler.process import Crawling
 from gossamer.frontier.api import Awaited
 from gossamer.monitor.pulse import ProcessReport, Pulse, ThisMachine
@@ -17,7 +20,9 @@ from gossamer.values.format import lasting
 from gossamer.values.outcome import GROUP_OF, IN_WORDS, Reason, in_group
 from gossamer.values.visit import Counts, VisitKind
 
+T = TypeVar("T")
 READER = "reader"
+LOOK_S = 0.25
 IDLE_S = 2.0
 """A crawl with nothing to do for so long reports what it waits for."""
 ROBOTS_READ = {Reason.FETCHED, Reason.UNCHANGED, Reason.MOVED, Reason.GONE, Reason.CLIENT_ERROR}
@@ -156,29 +161,38 @@ async def note_index_positions(crawling: Crawling) -> None:
             crawling.facts.passed(*positions["facts"])
 
 
+class _Counted(NamedTuple):
+    in_flight: int = 0
+    rests_s: float = 0.0
+    awaited: Awaited | None = None
+    has_room: bool = True
+    """False: on a full disk even counting fails."""
+
+
+async def unless_suspended(work: Awaitable[T], crawling: Crawling) -> T | None:
+    """None while the database of the frontier is away: its calls wait without end, and `work` is given up."""
+    async with background(work) as task:
+        while not task.done():
+            if crawling.trouble():
+                return None
+            await asyncio.wait([task], timeout=LOOK_S)
+        return task.result()
+
+
 async def crawl_report(crawling: Crawling, tally: Tally, outside: Outside) -> ProcessReport:
-    """Counted once a second; `tally` is updated too. On a full disk even counting may fail: then the last figures are
-    repeated."""
-    in_flight, rests_s, is_counted, awaited = 0, 0.0, True, None
-    try:
-        counts = await crawling.frontier.counts()
-        next_at = None if counts.leased else await crawling.frontier.next_at()
-        rests_s = 0.0 if next_at is None else _until_s(next_at, outside)
-        in_flight = counts.leased
-        awaited = await crawling.frontier.awaited() if rests_s >= IDLE_S else None
-        tally.waits = awaited_in_words(awaited, _until_s(awaited.until_at, outside)) if awaited is not None else ""
-        tally.counted(counts, crawling.words.lag_s(), rests_s, crawling.facts.lag_s())
-    except DiskFull:
-        is_counted = False
+    """Counted once a second; `tally` is updated too. On a full disk, and while the database is away, the last figures
+    are repeated."""
+    counted = await unless_suspended(_count(crawling, tally, outside), crawling) or _Counted()
+    is_paused, trouble = crawling.steering.is_paused(), crawling.trouble()
     figures = tally.figures() | {
         "queued": tally.queued,
-        "in_flight": in_flight,
+        "in_flight": counted.in_flight,
         "words_lag_s": round(crawling.words.lag_s(), 1),
         "facts_lag_s": round(crawling.facts.lag_s(), 1),
         "jobs_waiting": crawling.readers.waiting,
-        "rests_s": round(rests_s, 1),
+        "rests_s": round(counted.rests_s, 1),
     }
-    is_paused, low_disk = crawling.steering.is_paused(), crawling.crawl.waits_for_room or not is_counted
+    low_disk = crawling.crawl.waits_for_room or not counted.has_room
     facts: dict[str, object] = {
         "pages": tally.pages,
         "rate": figures["pages_s"],
@@ -188,9 +202,25 @@ async def crawl_report(crawling: Crawling, tally: Tally, outside: Outside) -> Pr
         "paused": is_paused,
         "low_disk": low_disk,
     }
-    if awaited is not None and not is_paused:
-        facts["waits"] = {"says": tally.waits, **msgspec.to_builtins(awaited)}
+    if trouble:
+        facts["waits"] = {"says": f"suspended: {trouble}"}
+        return ProcessReport(figures, "suspended", facts)
+    if counted.awaited is not None and not is_paused:
+        facts["waits"] = {"says": tally.waits, **msgspec.to_builtins(counted.awaited)}
     return ProcessReport(figures, "paused" if is_paused else "waits for disk" if low_disk else "", facts)
+
+
+async def _count(crawling: Crawling, tally: Tally, outside: Outside) -> _Counted:
+    try:
+        counts = await crawling.frontier.counts()
+        next_at = None if counts.leased else await crawling.frontier.next_at()
+        rests_s = 0.0 if next_at is None else _until_s(next_at, outside)
+        awaited = await crawling.frontier.awaited() if rests_s >= IDLE_S else None
+    except DiskFull:
+        return _Counted(has_room=False)
+    tally.waits = awaited_in_words(awaited, _until_s(awaited.until_at, outside)) if awaited is not None else ""
+    tally.counted(counts, crawling.words.lag_s(), rests_s, crawling.facts.lag_s())
+    return _Counted(counts.leased, rests_s, awaited)
 
 
 def _until_s(at: Instant, outside: Outside) -> float:

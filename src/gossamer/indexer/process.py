@@ -190,10 +190,13 @@ class PublishedState:
 async def rereading(directory: Directory, agent: str, outside: Outside, tell: Tell) -> AsyncIterator[updates.Reread]:
     """Read captures again whose readings were lost, in readers that are started only when that happens."""
     job = job_for(reopened(directory.root, outside.files))
-    forgotten_urls = await asyncio.to_thread(forgotten_in, directory)
+    forgotten_urls: Forgotten | None = None
     async with lazy_readers(partial(settings_of, directory, tell), outside, tell, job) as call:
 
         async def reread(place: Place) -> Reading | None:
+            nonlocal forgotten_urls
+            if forgotten_urls is None:
+                forgotten_urls = await asyncio.to_thread(forgotten_in, directory)
             capture = read_capture(outside.files, directory.archive, place)
             if capture is None or forgotten_urls.has(capture.url):
                 return None

@@ -7,14 +7,14 @@ an older capture. A view that was deleted starts from the beginning, alone, whil
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Protocol
 
 import msgspec
 
 from gossamer.base.clock import SECOND, Clock, Instant
-from gossamer.base.errors import ArchiveDamaged, WorkerLost
+from gossamer.base.errors import ArchiveDamaged, DatabaseLost, WorkerLost
 from gossamer.base.files import Files, Tail
 from gossamer.base.tell import Tell
 from gossamer.spool.codec import decode
@@ -26,6 +26,8 @@ from gossamer.values.page import Reading
 
 MOST_BYTES = 64 << 20
 """Of facts that wait for a commit: a page may have tens of thousands."""
+AWAY_S = 1.0
+"""How soon to look again for a database that is away."""
 Reread = Callable[[Place], Awaitable[Reading | None]]
 """Reads a capture from the archive again; None when there is nothing for the views in it."""
 
@@ -197,7 +199,7 @@ class Views:
         async with asyncio.TaskGroup() as tasks:
             checkpoint: asyncio.Task[object] | None = None
             while not stop.is_set():
-                if not (await self.turn() and any(group.behind_since is not None for group in self._groups)):
+                if not (await self._turn_if_known() and any(group.behind_since is not None for group in self._groups)):
                     await self._clock.sleep(self._settings.poll_s)
                 if self._clock.now() - self._published_at < self._settings.publish_s * SECOND:
                     continue
@@ -209,8 +211,9 @@ class Views:
                     self._commit_all()
                     checkpoint = tasks.create_task(asyncio.to_thread(self._process.checkpoint))
         until = self._clock.elapsed_s() + self._settings.drain_s
-        while await self.turn() and self._clock.elapsed_s() < until:
-            pass
+        with suppress(DatabaseLost):  # the next indexer continues from the last commit
+            while await self.turn() and self._clock.elapsed_s() < until:
+                pass
         self.commit()
         await asyncio.to_thread(self._process.checkpoint)
 
@@ -223,6 +226,15 @@ class Views:
             if self._clock.now() - group.committed_at >= self._settings.commit_s * SECOND:
                 self._commit(group)
         return any(found)
+
+    async def _turn_if_known(self) -> bool:
+        """A turn; while the database that knows the archive is away, nothing is read, and the next turn tries again."""
+        try:
+            return await self.turn()
+        except DatabaseLost as lost:
+            self._tell("views.suspended", because=str(lost))
+            await self._clock.sleep(AWAY_S)
+            return False
 
     def commit(self) -> None:
         """Commit everything that was taken, and wait until it is on disk."""

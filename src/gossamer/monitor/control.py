@@ -70,7 +70,7 @@ class Vitals(msgspec.Struct, frozen=True):
     """When it was first recorded under this pid."""
     figures: Figures
     state: str = ""
-    """"", or a word: "paused", "waits for disk", "rebuilding", "ended"."""
+    """"", or a word: "paused", "waits for disk", "suspended", "rebuilding", "ended"."""
     version: str = ""
 
 

@@ -12,7 +12,7 @@ from gossamer.values.format import csv_line, duration, state_in_words
 
 FRESH_S = 2 * BEAT_S
 LATE_S = 5 * BEAT_S
-OWN_STATES = ("paused", "waits for disk", "rebuilding")
+OWN_STATES = ("paused", "waits for disk", "suspended", "rebuilding")
 
 
 class System(msgspec.Struct, frozen=True):
@@ -20,7 +20,7 @@ class System(msgspec.Struct, frozen=True):
 
     at: Instant
     state: str
-    """Of the crawl: "running", "paused", "waits for disk", "interrupted" or "at rest"."""
+    """Of the crawl: "running", "paused", "waits for disk", "suspended", "interrupted" or "at rest"."""
     nodes: tuple[ProcessStatus, ...] = ()
     processes: tuple[ProcessStatus, ...] = ()
     totals: Figures = {}

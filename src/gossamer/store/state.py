@@ -1,5 +1,6 @@
 """The state of a collection, in SQLite or in PostgreSQL: the only place that chooses and opens it."""
 
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from types import ModuleType
 from typing import NamedTuple, cast
@@ -42,11 +43,16 @@ def open_snapshot(directory: Directory) -> State:
     return state
 
 
-def open_database(directory: Directory, clock: Clock, tell: Tell) -> AbstractAsyncContextManager[StateWriter]:
-    """The writer's side. REQUIRES: the directory's lock is held."""
+def open_database(
+    directory: Directory, clock: Clock, tell: Tell, is_stopping: Callable[[], bool] | None = None
+) -> AbstractAsyncContextManager[StateWriter]:
+    """The writer's side. With `is_stopping`, calls wait for a server that is away until that says so.
+
+    REQUIRES: the directory's lock is held.
+    """
     if (place := shared_place(directory)) is None:
         return Database(directory.state, clock, tell)
-    return cast(AbstractAsyncContextManager[StateWriter], postgres().PostgresState(*place, clock, tell))
+    return cast(AbstractAsyncContextManager[StateWriter], postgres().PostgresState(*place, clock, tell, is_stopping))
 
 
 def postgres() -> ModuleType:

@@ -42,6 +42,10 @@ class State(Protocol):
 class StateWriter(Protocol):
     """The writer, on a thread of its own. Real ones: `sqlite.database.Database`, and `postgres.state.PostgresState`."""
 
+    @property
+    def trouble(self) -> str:
+        """Since when the database cannot be reached, for people; empty while it can. Calls wait meanwhile."""
+
     async def run(self, work: Callable[[State], T], after: Callable[[T], None] | None = None) -> T:
         """`work` in one transaction: all of it is on disk on return, or if it raises, none of it.
 

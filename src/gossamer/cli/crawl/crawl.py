@@ -27,7 +27,14 @@ from gossamer.collection.changes import FetchedBy, fetch_again
 from gossamer.collection.directory import existing
 from gossamer.config.settings import Settings
 from gossamer.crawler.damage import EVENT as DAMAGE
-from gossamer.crawler.heartbeat import Tally, crawl_report, crawler_pulse, note_index_positions
+from gossamer.crawler.heartbeat import (
+    LOOK_S,
+    Tally,
+    crawl_report,
+    crawler_pulse,
+    note_index_positions,
+    unless_suspended,
+)
 from gossamer.crawler.process import Crawling, open_crawl
 from gossamer.crawler.seeds import admitted, checked_seeds
 from gossamer.fetch.dns import real_network
@@ -44,7 +51,6 @@ from gossamer.values.visit import Selection
 
 LEAST_ROOM = 16 << 20
 """Bytes free on the disk that a clean end needs."""
-LOOK_S = 0.25
 
 
 def crawl(
@@ -244,7 +250,7 @@ async def send_heartbeats(
     due_s, was_paused = 0.0, False
     with pulse.beating():
         while not crawling.indexer.given_up:
-            await crawling.steering.run_commands()
+            await unless_suspended(crawling.steering.run_commands(), crawling)
             await note_index_positions(crawling)
             is_paused = crawling.steering.is_paused()
             if pulse.clock.elapsed_s() >= due_s or is_paused is not was_paused:

@@ -20,9 +20,11 @@ NOTICES = {
     "disk.low": "the disk is nearly full: the crawl waits for space and continues by itself",
     "disk.full": "the disk is full: the crawl waits for space and continues by itself",
     "views.restarted": "the indexer was restarted",
+    "database.back": "the database answers again: the crawl continues",
 }
 FILTER_FAILED = "filter.failed"
 REJUDGING = "options.rejudging"
+SUSPENDED = "database.suspended"
 JSON_EVENTS = {
     "visit.settled",
     FILTER_FAILED,
@@ -33,6 +35,8 @@ JSON_EVENTS = {
     "reader.lost",
     "views.restarted",
     "volume.damaged",
+    SUSPENDED,
+    "database.back",
     "crawl.ended",
 }
 FIRST_LINE_S = 2.0
@@ -78,6 +82,8 @@ def _warning(event: str, facts: dict[str, object]) -> str:
     if event == DAMAGE:
         words = harmless(damage_in_words(facts))
         return f"the archive is damaged: {words}. The crawl continues; `gossamer verify` says what to do"
+    if event == SUSPENDED:
+        return harmless(f"the crawl is suspended, and continues by itself: {facts['says']}")
     if event == FILTER_FAILED:
         times = f" ({facts['times']:,} times so far)" if facts["times"] != 1 else ""
         return harmless(

@@ -14,8 +14,8 @@ from typing import Any, Self, TypeVar
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from gossamer.base.clock import Clock
-from gossamer.base.errors import ConfigError, DirectoryUnusable, DiskFull, GossamerError
+from gossamer.base.clock import Clock, Instant, in_words
+from gossamer.base.errors import ConfigError, DatabaseLost, DirectoryUnusable, DiskFull, GossamerError
 from gossamer.base.tell import Tell
 from gossamer.store.statements import load
 
@@ -34,24 +34,32 @@ NO_ROOM = (psycopg.errors.DiskFull, psycopg.errors.OutOfMemory)
 CONNECT_S = 10
 FIRST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 2.0
+NOTICED_S = 1.0
+"""A database that is away for less is not worth a word."""
 LONGEST_SCHEMA = 57
 """PostgreSQL cuts names after 63 bytes; that of the views is six longer, and must not be that of the tables."""
-
-
-class DatabaseLost(GossamerError):
-    """The database cannot be reached. Nothing acknowledged is lost; the crawl may be started again."""
 
 
 class SharedDatabase:
     """REQUIRES: `conninfo` is a connection string of libpq; the tables live in its first schema."""
 
-    def __init__(self, conninfo: str, clock: Clock, tell: Tell, patience_s: float = 30.0) -> None:
-        """`patience_s`: how long a call keeps trying to reach a server that cannot be reached."""
+    def __init__(
+        self,
+        conninfo: str,
+        clock: Clock,
+        tell: Tell,
+        patience_s: float = 30.0,
+        is_stopping: Callable[[], bool] | None = None,
+    ) -> None:
+        """`patience_s`: how long a call keeps trying to reach a server that cannot be reached. With `is_stopping` it
+        tries without end, until that says so."""
         self._conninfo = conninfo
         self.name = name_of(conninfo)
         self._clock = clock
         self._tell = tell
         self._patience_s = patience_s
+        self._is_stopping = is_stopping
+        self._lost: tuple[Instant, str] | None = None
         self._thread: ThreadPoolExecutor | None = None
         self._connection: Connection | None = None
         self.times_connected = 0
@@ -73,6 +81,12 @@ class SharedDatabase:
             self._thread.shutdown()
             self._thread = None
 
+    @property
+    def trouble(self) -> str:
+        """Since when the server has not been reached, and why, for people; empty while it answers."""
+        lost = self._lost
+        return f"{self.name}: no answer since {in_words(lost[0])[:19]}Z ({lost[1]}); trying again" if lost else ""
+
     async def run(self, work: Work[T], after: Callable[[T], None] | None = None) -> T:
         """As `StateWriter.run`."""
 
@@ -86,11 +100,13 @@ class SharedDatabase:
 
     def _until_done(self, work: Work[T]) -> T:
         may_be_done = False
-        pause_s, lost_at_s = FIRST_PAUSE_S, None
+        pause_s, lost_at, lost_at_s = FIRST_PAUSE_S, 0, None
         while True:
             try:
                 with in_our_words(self.name):
-                    return self._once(work, may_be_done)
+                    result = self._once(work, may_be_done)
+                self._note_answer()
+                return result
             except BEATEN as race:
                 self._tell("database.beaten", why=type(race).__name__)
             except LOST as trouble:
@@ -100,15 +116,33 @@ class SharedDatabase:
                         f"{self.name} refuses what the crawl asks of it: {in_line(trouble)}"
                     ) from trouble
                 self._hang_up()
-                lost_at_s = lost_at_s if lost_at_s is not None else self._clock.elapsed_s()
+                if lost_at_s is None:
+                    lost_at, lost_at_s = self._clock.now(), self._clock.elapsed_s()
                 self._tell("database.lost", why=in_line(trouble))
-                if self._clock.elapsed_s() - lost_at_s >= self._patience_s:
-                    raise DatabaseLost(
-                        f"{self.name} has not been reached for {self._patience_s:g} s ({in_line(trouble)}): "
-                        "check the server, then start again; nothing acknowledged is lost"
-                    ) from trouble
+                self._wait_or_give_up(trouble, lost_at, self._clock.elapsed_s() - lost_at_s)
             self._clock.pause(pause_s)
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+
+    def _wait_or_give_up(self, trouble: psycopg.Error, lost_at: Instant, lost_s: float) -> None:
+        why = in_line(trouble)
+        if self._is_stopping is None and lost_s >= self._patience_s:
+            raise DatabaseLost(
+                f"{self.name} has not been reached for {self._patience_s:g} s ({why}): "
+                "check the server, then start again; nothing acknowledged is lost"
+            ) from trouble
+        if self._is_stopping is not None and self._is_stopping():
+            raise DatabaseLost(
+                f"{self.name} is not reached ({why}): stopped without it. Nothing acknowledged is lost; fetches that "
+                "were in progress are repeated"
+            ) from trouble
+        if self._lost is None and lost_s >= NOTICED_S:
+            self._lost = lost_at, why
+            self._tell("database.suspended", says=self.trouble)
+
+    def _note_answer(self) -> None:
+        if self._lost is not None:
+            self._lost = None
+            self._tell("database.back", name=self.name)
 
     def _once(self, work: Work[T], may_be_done: bool) -> T:
         connection = self._connection or self._connect()

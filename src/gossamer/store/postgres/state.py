@@ -1,5 +1,6 @@
 """The shared database as a `State`: PostgreSQL runs SQLite's statements on views in the shape of state.db."""
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -13,12 +14,13 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import TransactionStatus
 
 from gossamer.base.clock import Clock
+from gossamer.base.errors import DatabaseLost
+from gossamer.base.secrets import in_conninfo, in_url, revealed
 from gossamer.base.tell import Tell
 from gossamer.store.postgres.database import (
     CONNECT_S,
     LOST,
     Connection,
-    DatabaseLost,
     SharedDatabase,
     check_version,
     in_line,
@@ -179,7 +181,8 @@ class _SharedRows:
 
 
 def _named(conninfo: str, owner: str) -> str:
-    """`owner`: the directory whose archive volumes this connection sees."""
+    """As libpq takes it. `owner`: the directory whose archive volumes this connection sees."""
+    conninfo = revealed(conninfo, os.environ, in_url if "://" in conninfo else in_conninfo)
     options = conninfo_to_dict(conninfo).get("options") or ""
     return make_conninfo(conninfo, options=f"{options} -c gossamer.owner={owner}".strip())
 
@@ -221,10 +224,16 @@ def viewed(connection: Connection) -> Iterator[SharedState]:
 class PostgresState:
     """The writer of one directory that takes part in a shared crawl."""
 
-    def __init__(self, conninfo: str, owner: str, clock: Clock, tell: Tell) -> None:
+    def __init__(
+        self, conninfo: str, owner: str, clock: Clock, tell: Tell, is_stopping: Callable[[], bool] | None = None
+    ) -> None:
         name_of(conninfo)  # raises for an invalid one
         self.owner = owner
-        self.shared = SharedDatabase(_named(conninfo, owner), clock, tell)
+        self.shared = SharedDatabase(_named(conninfo, owner), clock, tell, is_stopping=is_stopping)
+
+    @property
+    def trouble(self) -> str:
+        return self.shared.trouble
 
     async def __aenter__(self) -> Self:
         await self.shared.__aenter__()

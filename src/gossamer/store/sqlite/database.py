@@ -42,6 +42,9 @@ SETTINGS = {
 class Database:
     """The writer. One per data directory, under the lock of `store.directory.hold`."""
 
+    trouble = ""
+    """It is on this machine: there is no server to lose."""
+
     def __init__(self, path: Path, clock: Clock, tell: Tell) -> None:
         self._path = path
         self._clock = clock

@@ -57,10 +57,15 @@ SENTENCES = {
     "paused": "Nothing new is fetched. Fetches that were in progress have finished and are stored.",
     "stopping": "Fetches in progress are being finished and stored; this takes a few seconds.",
     "waits for disk": "The disk is nearly full. The crawl continues by itself when there is space.",
+    "suspended": "The database of the crawl does not answer. The crawl continues by itself when it does.",
     "interrupted": "The crawler ended unexpectedly. Nothing that was acknowledged is lost: start it again.",
     "at rest": "No crawl is running.",
 }
-BADGES = {"running": "good", "starting": "calm", "stopping": "calm", "paused": "warn", "waits for disk": "warn"}
+BADGES = {
+    **dict.fromkeys(("paused", "waits for disk", "suspended"), "warn"),
+    **dict.fromkeys(("starting", "stopping"), "calm"),
+    "running": "good",
+}
 REACHES = (
     ("host", "same host"),
     ("domain", "same domain and subdomains"),
@@ -81,7 +86,7 @@ class CrawlNow(msgspec.Struct, frozen=True):
     """The status of the crawl."""
 
     state: str
-    """running, starting, paused, stopping, waits for disk, at rest, interrupted"""
+    """running, starting, paused, stopping, waits for disk, suspended, at rest, interrupted"""
     says: str
     numbers: dict[str, float]
     outcomes: dict[str, int]
