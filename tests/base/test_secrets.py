@@ -19,7 +19,7 @@ def test_references_are_replaced_by_a_variable_or_the_content_of_a_file(tmp_path
 def test_a_reference_that_leads_nowhere_is_named_and_no_secret_shown(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="variable B, which holds a secret of"):
         revealed("http://a:${B}@c/", {})
-    with pytest.raises(ConfigError, match="missing, which holds a secret of .*: No such file"):
+    with pytest.raises(ConfigError, match=r"missing, which holds a secret of .*: No such file"):
         revealed(f"${{file:{tmp_path / 'missing'}}}", {})
     latin = tmp_path / "latin"
     latin.write_bytes(b"geh\xe4im")

@@ -69,14 +69,19 @@ def test_a_crawl_is_suspended_while_its_database_is_away_and_then_continues(tmp_
     assert json.loads(gossamer("status", "--dir", root, "--json").stdout)["pages"] == 7
 
 
-def test_a_suspended_crawl_stops_when_asked_and_says_what_is_left(tmp_path: Path, own: Server) -> None:
+@pytest.mark.parametrize("by", ["signal", "page"])
+def test_a_suspended_crawl_stops_when_asked_and_says_what_is_left(tmp_path: Path, own: Server, by: str) -> None:
     site, root = Site(PAGES), tmp_path / "c"
     with site.serving(), site.held():
         crawl = started("crawl", site.root, "--dir", root, *QUICK, "--database", own.conninfo("s"), "--json")
         wait_until(lambda: "/" in site.hits)
         own.stop()
         until(crawl, "database.suspended")
-        crawl.send_signal(signal.SIGINT)
+        if by == "signal":
+            crawl.send_signal(signal.SIGINT)
+        else:
+            with Control(Directory(root).control, SystemClock()) as control:
+                control.ask("stop")
         site.is_open.set()
         _, errors = crawl.communicate(timeout=PATIENCE_S)
     assert crawl.returncode == 1 and "Traceback" not in errors, errors

@@ -258,6 +258,18 @@ def test_a_part_of_a_password_is_not_taken_for_a_name(tmp_path: Path) -> None:
         assert "ret" not in str(told.value)
 
 
+def test_the_connection_string_may_refer_to_a_variable_and_only_the_reference_is_stored(
+    tmp_path: Path, conninfo: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    referring = conninfo.replace("user=gossamer", "user=${SPIDER_NAME}")
+    with pytest.raises(ConfigError, match="variable SPIDER_NAME, which holds a secret"):
+        choose_database(Directory(tmp_path), referring, DiskFiles())
+    assert not Directory(tmp_path).database.exists()
+    monkeypatch.setenv("SPIDER_NAME", "gossamer")
+    choose_database(Directory(tmp_path), referring, DiskFiles())
+    assert "user=${SPIDER_NAME}" in Directory(tmp_path).database.read_text()
+
+
 def test_texts_that_cannot_be_stored_are_not_found_and_stop_nobody(state: SharedState) -> None:
     for text in ("a\0b", "a\udcff"):
         assert state.execute("SELECT id FROM hosts WHERE name = ?", (text,)).fetchall() == []

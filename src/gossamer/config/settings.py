@@ -116,7 +116,8 @@ class PolitenessSettings:
 class FrontierSettings:
     database: str = _setting(
         "",
-        "PostgreSQL database for the state of the crawl, chosen by the first crawl into a directory; empty: SQLite",
+        "PostgreSQL database for the state of the crawl, chosen by the first crawl into a directory; empty: SQLite. "
+        "In the connection string ${NAME} stands for a variable and ${file:PATH} for a file with the password",
     )
 
 

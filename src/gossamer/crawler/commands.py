@@ -74,7 +74,7 @@ class Steering:
     frontier: Frontier
     control: Control
     ruling: Admission
-    stop: asyncio.Event | None
+    stop: asyncio.Event
     remember: Remember = remember_none
     rejudge: Callable[[], None] = lambda: None
     """Called when rules or seeds have changed: what they refused is judged again in the background."""
@@ -94,7 +94,7 @@ class Steering:
                 done += [command.id] if await self._seeds_added(command) or await self._requeued(command) else []
         for number in done:
             await asyncio.to_thread(self.control.done, number)
-        if self.stop is not None and any(command.verb == "stop" for command in asked):
+        if any(command.verb == "stop" for command in asked):
             self.stop.set()  # last: the caller gets its response before the crawl is gone
         if await asyncio.to_thread(self.ruling.reload):
             self.frontier.set_rules(self.ruling.may_enter, self.ruling.nudge)
@@ -107,7 +107,7 @@ class Steering:
             case "resume":
                 self._paused = False
             case verb:
-                return verb == "stop" and self.stop is not None
+                return verb == "stop"
         return True
 
     async def _requeued(self, command: Command) -> bool:

@@ -170,12 +170,12 @@ class _Counted(NamedTuple):
 
 
 async def unless_suspended(work: Awaitable[T], crawling: Crawling) -> T | None:
-    """None while the database of the frontier is away: its calls wait without end, and `work` is given up."""
+    """While the database of the frontier is away its calls wait without end: then `work` is given up, and this is
+    None. What needs no database is done."""
     async with background(work) as task:
-        while not task.done():
-            if crawling.trouble():
+        while not (await asyncio.wait([task], timeout=LOOK_S))[0]:
+            if crawling.database.trouble:
                 return None
-            await asyncio.wait([task], timeout=LOOK_S)
         return task.result()
 
 
@@ -183,7 +183,7 @@ async def crawl_report(crawling: Crawling, tally: Tally, outside: Outside) -> Pr
     """Counted once a second; `tally` is updated too. On a full disk, and while the database is away, the last figures
     are repeated."""
     counted = await unless_suspended(_count(crawling, tally, outside), crawling) or _Counted()
-    is_paused, trouble = crawling.steering.is_paused(), crawling.trouble()
+    is_paused, trouble = crawling.steering.is_paused(), crawling.database.trouble
     figures = tally.figures() | {
         "queued": tally.queued,
         "in_flight": counted.in_flight,

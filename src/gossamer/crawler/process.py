@@ -68,8 +68,7 @@ class Crawling:
     steering: Steering
     indexer: Indexer
     readers: Pool
-    trouble: Callable[[], str] = str
-    """Since when the database of the frontier is away, for people; empty while it is there."""
+    database: StateWriter
 
 
 def measures(settings: Settings, outside: Outside, nudge: Callable[[Visit], int] = lambda _: 0) -> Measures:
@@ -95,7 +94,7 @@ async def open_crawl(
     network: Network,
     outside: Outside,
     tell: Tell,
-    stop: asyncio.Event | None = None,
+    stop: asyncio.Event,
 ) -> AsyncIterator[Crawling]:
     """Open every room of a crawl, recovering from the end of the last one, and offer the seeds.
 
@@ -103,9 +102,7 @@ async def open_crawl(
     words, facts = Backlog(outside.clock), Backlog(outside.clock)
     tell = noting((words, facts), tell)
     async with AsyncExitStack() as opened:
-        database = await opened.enter_async_context(
-            open_database(directory, outside.clock, tell, stop.is_set if stop is not None else None)
-        )
+        database = await opened.enter_async_context(open_database(directory, outside.clock, tell, stop.is_set))
         control = opened.enter_context(Control(directory.control, outside.clock, repairs=True))
         control.discard_pending(CRAWLER)
         indexer = await opened.enter_async_context(indexer_running(directory, outside, tell, settings.agent, stop))
@@ -149,9 +146,7 @@ async def open_crawl(
             learn=ruling.learn,
             missed=ruling.learning.missed,
         )
-        yield Crawling(
-            Crawl(rooms), frontier, words, facts, control, steering, indexer, readers, lambda: database.trouble
-        )
+        yield Crawling(Crawl(rooms), frontier, words, facts, control, steering, indexer, readers, database=database)
 
 
 def present_digests(directory: Directory, settings: Settings, ruling: Admission) -> dict[str, str]:
