@@ -247,6 +247,9 @@ def test_a_wrong_database_is_not_kept_as_that_of_a_directory(tmp_path: Path, con
     directory.root.mkdir()
     with pytest.raises(DatabaseLost, match="does not exist"):
         choose_database(directory, f"host={server().folder} user=gossamer dbname=nowhere", DiskFiles())
+    with pytest.raises(DirectoryUnusable, match="create it first"):
+        choose_database(directory, conninfo.replace("search_path=", "search_path=missing_"), DiskFiles())
+    assert not directory.database.exists()
     choose_database(directory, conninfo, DiskFiles())
     assert directory.database.exists()
 

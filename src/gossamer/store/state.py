@@ -98,7 +98,7 @@ def choose_database(directory: Directory, url: str, files: Files) -> None:
     allow_options(directory.root, {SETTING: url})
     if place is None:
         refuse_lost_state(directory)
-        postgres().connected(url).close()  # a wrong one is not kept
+        postgres().prepare(url)  # a wrong one is not kept
         files.write(directory.database, f"{url}\n{random_token(12)}\n".encode())
 
 

@@ -25,6 +25,8 @@ from gossamer.store.postgres.database import (
     check_version,
     in_line,
     in_our_words,
+    migrate,
+    migrations,
     name_of,
     storable,
 )
@@ -193,6 +195,16 @@ def connected(conninfo: str, owner: str = "") -> Connection:
         return psycopg.connect(_named(conninfo, owner), autocommit=True, connect_timeout=CONNECT_S)
     except LOST as trouble:
         raise DatabaseLost(f"{name_of(conninfo)} cannot be opened: {in_line(trouble)}") from trouble
+
+
+def prepare(conninfo: str) -> None:
+    """Create the tables of a crawl, or bring them up to date. Raises if they cannot be kept there."""
+    name = name_of(conninfo)
+    try:
+        with connected(conninfo) as connection, in_our_words(name):
+            migrate(connection, migrations(), name)
+    except psycopg.Error as trouble:
+        raise DatabaseLost(f"{name} cannot be opened: {in_line(trouble)}") from trouble
 
 
 def open_reader(conninfo: str, owner: str) -> SharedState:
