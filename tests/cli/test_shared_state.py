@@ -52,3 +52,15 @@ def test_pages_are_fetched_again_hosts_retired_and_lost_records_replaced(tmp_pat
         ended = gossamer("crawl", "--dir", root, *QUICK)
         assert ended.returncode in (0, 4), ended.stderr
         assert len(site.pages_hit()) > before, "pages whose records are lost are fetched again"
+
+
+def test_a_database_that_cannot_be_reached_is_no_answer(shared: Collection, tmp_path: Path) -> None:
+    root = tmp_path / "copy"
+    shutil.copytree(shared.root, root)
+    url, owner = (root / "state.url").read_text().splitlines()
+    nowhere = url.replace(str(server().folder), str(tmp_path))
+    (root / "state.url").write_text(f"{nowhere}\n{owner}\n")
+    assert gossamer("trust", "--dir", root, "--allow").returncode == 0
+    for words in (("why", shared.origin), ("status",), ("hosts",), ("crawl",)):
+        done = gossamer(*words, "--dir", root)
+        assert done.returncode == 3 and "cannot be opened" in done.stderr, done.stderr

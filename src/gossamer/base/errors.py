@@ -58,7 +58,7 @@ class damage_named:
             raise ViewDamaged(self._path, trouble) from trouble
 
 
-class DatabaseLost(GossamerError):
+class DatabaseLost(DirectoryUnusable):
     """The database cannot be reached. Nothing acknowledged is lost; the crawl may be started again."""
 
 
