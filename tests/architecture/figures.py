@@ -226,6 +226,7 @@ OUTSIDE_USE = {
     "gossamer.testing": "shipped fakes for the tests of other projects",
     "gossamer.api:open": "the public name `gossamer.open`, imported on first use",
     "gossamer.store.postgres.state:open_reader": "called on a module imported on first use: psycopg is an extra",
+    "gossamer.store.postgres.state:prepare": "likewise",
     "gossamer.demo.server:read_log": "reads the log of a server that runs as its own process, for the crash harness",
 }
 """Public symbols that seem unused in src, by name, module or `module:symbol`, with the reason."""

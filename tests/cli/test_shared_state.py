@@ -64,3 +64,18 @@ def test_a_database_that_cannot_be_reached_is_no_answer(shared: Collection, tmp_
     for words in (("why", shared.origin), ("status",), ("hosts",), ("crawl",)):
         done = gossamer(*words, "--dir", root)
         assert done.returncode == 3 and "cannot be opened" in done.stderr, done.stderr
+
+
+def test_a_directory_says_what_it_holds_of_a_crawl_that_another_shares(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    database = ("--database", server().conninfo_for(tmp_path))
+    with Site(harbour()).serving() as site:
+        assert gossamer("crawl", site.root, "--dir", first, *QUICK, *database).returncode == 0
+    with Site({"/": page("Second", "Only in the second archive.")}).serving() as other:
+        assert gossamer("crawl", other.root, "--dir", second, *QUICK, *database).returncode == 0
+    verified = gossamer("verify", "--dir", second)
+    assert verified.returncode == 0 and "index: 1 of 1 page\n" in verified.stdout, verified.stdout
+    assert "all directories that share it" in " ".join(gossamer("status", "--dir", second).stdout.split())
+    lost = gossamer("history", site.root, "--dir", second)
+    assert lost.returncode == 1 and "this directory has no copy of" in lost.stderr
+    assert "its copy is not in the archive of this directory" in gossamer("why", site.root, "--dir", second).stdout

@@ -32,7 +32,7 @@ from gossamer.values.format import as_json, counted, harmless
 from gossamer.values.messages import Difference, ReadVersion, TextLine
 from gossamer.values.url import Host, Url, url_of
 
-NO_PAGE = "no copy of {url} was stored{when}; `gossamer why` explains why"
+NO_PAGE = "this directory has no copy of {url}{when}; `gossamer why` explains why"
 SOME_DAMAGED = 4
 """The exit code when a version cannot be read from the archive."""
 SIGNS = {"added": ("+ ", "green"), "removed": ("- ", "red"), "same": ("  ", "dim")}

@@ -10,7 +10,7 @@ from gossamer.cli.flags import Dir, Json
 from gossamer.cli.output import console, figures
 from gossamer.collection.directory import existing, outside_of
 from gossamer.collection.system import CollectionStatus, status_of
-from gossamer.store.directory import DEFAULT
+from gossamer.store.directory import DEFAULT, Directory
 from gossamer.store.options import config_of
 from gossamer.values.format import as_json, fitted, harmless
 from gossamer.values.outcome import IN_WORDS, Reason
@@ -56,6 +56,8 @@ def drawn(found: CollectionStatus, dir: Path) -> Table:
         number = getattr(found.counts, name)
         how = f" (gossamer export pages --dir {dir})" if name == "pages" else ""
         table.add_row(f"{number:,}", fitted(label, number) + how)
+    if Directory(dir).database.is_file():
+        table.add_row("", "counted in the database: with all directories that share it", style="dim")
     for reason, number in sorted(found.counts.by_reason.items(), key=lambda one: -one[1]):
         table.add_row(f"{number:,}", f"{reason}: {IN_WORDS[Reason(reason)]}", style="dim")
     if found.counts.by_reason:

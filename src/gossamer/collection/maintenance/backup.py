@@ -20,7 +20,6 @@ from gossamer.store.sqlite.database import read_only
 from gossamer.store.state import open_state, refuse_shared_state
 
 TRIES = 5
-
 PART = ".part"
 
 

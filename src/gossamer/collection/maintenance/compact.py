@@ -39,12 +39,8 @@ def planned(deletions: Deletions) -> Compacted:
 
 
 def compacted(rewritten: list[Rewritten]) -> Compacted:
-    return Compacted(
-        sum(one.dropped for one in rewritten),
-        sum(one.freed_bytes for one in rewritten),
-        len(rewritten),
-        sum(one.kept for one in rewritten),
-    )
+    dropped, freed_bytes = sum(one.dropped for one in rewritten), sum(one.freed_bytes for one in rewritten)
+    return Compacted(dropped, freed_bytes, len(rewritten), sum(one.kept for one in rewritten))
 
 
 def compaction_plan(directory: Directory, retain: Retain, outside: Outside) -> Compacted:

@@ -105,8 +105,7 @@ def set_aside(directory: Directory, outside: Outside) -> str:
     state, files = directory.state, outside.files
     before = [name for name in files.names(directory.root) if name.startswith(f"{state.name}.damaged-")]
     if not state.exists():  # lost, or renamed by an interrupted run
-        plain = [name for name in before if not name.endswith(TAILS[1:])]
-        return plain[-1] if plain else ""
+        return next((name for name in reversed(before) if not name.endswith(TAILS[1:])), "")
     aside = state.with_name(f"{state.name}.damaged-{outside.clock.now()}")
     for tail in reversed(TAILS):  # the file itself last: as long as it exists, all of this is repeated
         if state.with_name(state.name + tail).exists():

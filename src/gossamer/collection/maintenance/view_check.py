@@ -161,7 +161,7 @@ class ViewCheck:
                     found[name] = ViewTally(view)
             if self._is_alone and pages and found:
                 states |= {name: ViewState(name, error="it is missing", fix=fix) for name in _lost(states)}
-            await self._compare(state, list(found.values()), pages, says)
+            pages = await self._compare(state, list(found.values()), pages, says)
         states |= {name: self._state_of(one, pages, fix) for name, one in found.items()}
         return [states[name] for name in openers]
 
@@ -178,8 +178,8 @@ class ViewCheck:
             raise ViewDamaged(directory.graph, f"{SOURCES}: {error}")
         return view
 
-    async def _compare(self, state: State, views: list[ViewTally], pages: int, says: Says) -> None:
-        """Compare every page of the catalogue with every view."""
+    async def _compare(self, state: State, views: list[ViewTally], pages: int, says: Says) -> int:
+        """Compare every page of the catalogue with every view; returns their number."""
         done, every = 0, captures.pages(state)
         while some := list(islice(every, AT_ONCE)):
             seen: dict[int, bool] = {}
@@ -193,6 +193,7 @@ class ViewCheck:
                     tally.outdated += is_held
             done += len(some)
             says(f"checking views: {done:,} of {pages:,} pages")
+        return done
 
     def _lacking(self, tally: ViewTally, some: Sequence[Kept]) -> Iterator[tuple[Kept, bool]]:
         """Those that the view has passed but does not hold; and whether it holds an older capture."""

@@ -266,6 +266,8 @@ def _visits(trail: Trail) -> list[str]:
             lines.append(f"  {ended.detail}")
         if ended.failures:
             lines.append(f"  failed {counted(ended.failures, 'time')} in a row")
+        if ended.reason in (Reason.FETCHED, Reason.UNCHANGED) and not trail.visits:
+            lines.append("  its copy is not in the archive of this directory")
     for failure in trail.failures:
         detail = f" ({failure.detail})" if failure.detail else ""
         lines.append(f"before that {failure.reason}, {moment(failure.at, now)}: {failure.says}{detail}")
