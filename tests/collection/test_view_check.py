@@ -1,6 +1,7 @@
 """`gossamer verify` compares every view with the catalogue, up to the position of the view."""
 
 import json
+import os
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from gossamer.base.files import DiskFiles
 from gossamer.base.tell import CRASH_VARIABLE, silent
 from gossamer.cli.upkeep.backup import back_up
 from gossamer.indexer.updates import position_in
+from gossamer.monitor.control import Control
 from gossamer.spool.frames import SpoolPosition
 from gossamer.store.directory import Directory, lock_directory
 from gossamer.values.capture import Kept
@@ -198,3 +200,11 @@ def test_verify_names_pages_with_unreadable_index_entries(directory: Directory) 
         assert "1 result skipped" in done.stderr and "gossamer verify" in done.stderr
     assert gossamer("rebuild", "--dir", directory.root).returncode == 0
     assert_whole(directory.root)
+
+
+def test_status_calls_no_view_damaged_that_an_indexer_is_about_to_make(directory: Directory) -> None:
+    shutil.rmtree(directory.checkpoints)
+    assert "it is missing" in gossamer("status", "--dir", directory.root).stdout
+    with Control(directory.control, real_outside().clock) as control:
+        control.beat("indexer", os.getpid(), {})
+    assert "it is missing" not in gossamer("status", "--dir", directory.root).stdout

@@ -56,8 +56,6 @@ ENDS = {
     DAMAGED: "The crawl has ended because the archive is damaged: `gossamer verify` says what to do.",
     130: "The crawl was stopped. Starting it again continues from here.",
 }
-
-
 Verb = Literal["pause", "resume", "stop"]
 HostAction = Literal["retire", "reinstate", "release", "exclude"]
 

@@ -13,6 +13,7 @@ from gossamer.base.errors import WorkerLost
 from gossamer.base.tell import silent
 from gossamer.collection.maintenance.compact import Compacted, compaction_plan
 from gossamer.collection.maintenance.view_check import UnusableView, unusable
+from gossamer.collection.views import is_indexing
 from gossamer.config.settings import Settings
 from gossamer.config.slices import retain_of
 from gossamer.monitor import chronicle
@@ -177,7 +178,7 @@ def status_of(directory: Directory, settings: Settings, outside: Outside) -> Col
             counts=counts,
             damaged=marks,
             forgetting=forgetting,
-            views=list(unusable(directory, outside, counts.pages)),
+            views=list(unusable(directory, outside, 0 if is_indexing(control, outside) else counts.pages)),
             droppable=compaction_plan(directory, retain, outside) if is_countable else None,
             processes=running_processes(control.beats(), outside),
             hints=Watch(directory, settings, outside, control).system().hints,

@@ -28,10 +28,8 @@ def refuse_missing(directory: Directory, outside: Outside, *views: Path) -> None
     missing = [path for path in views if not path.exists() or (path.is_dir() and not outside.files.names(path))]
     if not missing or not directory.is_begun:
         return
-    with closing(open_state(directory)) as state:
-        has_pages = tallies.counts(state).pages > 0
-    with Control(directory.control, outside.clock) as control:
-        if not has_pages or is_indexing(control, outside):
+    with closing(open_state(directory)) as state, Control(directory.control, outside.clock) as control:
+        if not tallies.counts(state).pages or is_indexing(control, outside):
             return
     raise ViewDamaged(missing[0], "it is missing")
 
