@@ -127,7 +127,7 @@ class HostListQuery(msgspec.Struct, frozen=True):
 class ListedHost(msgspec.Struct, frozen=True):
     host: str
     state: str
-    """ready, under-way, waiting, backing-off, over-budget, retired, done"""
+    """ready, in-progress, waiting, backing-off, over-budget, retired, done"""
     says: str
     queued: int
     visits: int

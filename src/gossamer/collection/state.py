@@ -67,7 +67,7 @@ class HostShown(msgspec.Struct, frozen=True):
     retired_at: Instant | None = None
 
 
-HOST_STATES = ("under-way", "ready", "waiting", "backing-off", "over-budget", "retired", "done")
+HOST_STATES = reports.STATES
 """What is in progress first, then what is stuck; what is done last."""
 
 

@@ -307,7 +307,7 @@ def _remembered(rows: Iterable[Any]) -> Iterator[Remembered]:
 _ROBOTS = msgspec.msgpack.Decoder(Robots)
 LOWEST = -(1 << 62)
 Order = Literal["queued", "visits", "troubles", "gap", "held", "next", "name"]
-STATES = ("under-way", "ready", "waiting", "backing-off", "over-budget", "retired", "done")
+STATES = ("in-progress", "ready", "waiting", "backing-off", "over-budget", "retired", "done")
 
 
 class ListedHostRow(msgspec.Struct, frozen=True):

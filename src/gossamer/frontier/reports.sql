@@ -91,7 +91,7 @@ WITH listed AS (
     SELECT id, name, least_gap, broken,
         CASE
             WHEN retired_at IS NOT NULL THEN 'retired'
-            WHEN leased AND :is_crawling = 1 THEN 'under-way'
+            WHEN leased AND :is_crawling = 1 THEN 'in-progress'
             WHEN queued = 0 THEN 'done'
             WHEN next_at > :now AND troubles > 0 THEN 'backing-off'
             WHEN next_at > :now THEN 'waiting'
@@ -113,7 +113,7 @@ ORDER BY rank, name LIMIT :most;
 SELECT
     CASE
         WHEN retired_at IS NOT NULL THEN 'retired'
-        WHEN leased AND :is_crawling = 1 THEN 'under-way'
+        WHEN leased AND :is_crawling = 1 THEN 'in-progress'
         WHEN queued = 0 THEN 'done'
         WHEN next_at > :now AND troubles > 0 THEN 'backing-off'
         WHEN next_at > :now THEN 'waiting'

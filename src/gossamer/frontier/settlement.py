@@ -208,10 +208,7 @@ def captures_of(done: Iterable[tuple[Settled, Lease]]) -> tuple[list[Kept], list
 
 
 def is_trap(
-    judge: Callable[[TemplateTally], bool] | None,
-    host: str,
-    template: str,
-    learned: tuple[int, int, Instant | None],
+    judge: Callable[[TemplateTally], bool] | None, host: str, template: str, learned: tuple[int, int, Instant | None]
 ) -> bool:
     """Whether a template must be quarantined now. `learned`: pages fetched, those of them that brought something, and
     since when it is quarantined."""

@@ -45,7 +45,7 @@ def harmless(text: str) -> str:
     return text.translate(_CONTROLS)
 
 
-STATES = {"at rest": "idle", "under-way": "in progress", "waits for disk": "waiting for disk space"}
+STATES = {"at rest": "idle", "waits for disk": "waiting for disk space"}
 
 
 def state_in_words(state: str) -> str:

@@ -35,7 +35,7 @@ def politeness(
 
 
 def show(report: Report, limit: int, out: Console) -> None:
-    hosts = table("host", ">fetches", ">minimum gap", ">shortest gap", ">mean gap", ">archive", ">too short")
+    hosts = table("host", ">fetches", ">gap now", ">shortest gap", ">mean gap", ">archive", ">too short")
     shown = report.rows[:limit] if limit > 0 else report.rows
     for row in shown:
         numbers = (row.promised_s, row.least_s, row.mean_s, row.archive.least_s)

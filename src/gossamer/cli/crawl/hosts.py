@@ -28,7 +28,7 @@ def hosts(
     pattern: Annotated[str, Parameter(help="The pattern to release, as shown by `gossamer why --host`.")] = "",
     why: Annotated[str, Parameter(help="The reason, shown by `gossamer why`.")] = BY_HAND,
     state: Annotated[
-        Literal["ready", "under-way", "waiting", "backing-off", "over-budget", "retired", "done"] | None,
+        Literal["ready", "in-progress", "waiting", "backing-off", "over-budget", "retired", "done"] | None,
         Parameter(help="Only hosts in this state."),
     ] = None,
     limit: Annotated[int, Parameter(help="Number of hosts to show; 0: all.")] = 50,

@@ -29,12 +29,7 @@ class Crew(msgspec.Struct, frozen=True):
 
 
 def waits_of(
-    known: KnownState,
-    host: HostState,
-    robots: Robots | None,
-    before: int | None,
-    crew: Crew,
-    now: Instant,
+    known: KnownState, host: HostState, robots: Robots | None, before: int | None, crew: Crew, now: Instant
 ) -> list[Wait]:
     """Before the next fetch of a URL. Empty if none is planned."""
     if known.is_held:
@@ -158,7 +153,7 @@ def host_state_of(
     if host.retired_at is not None:
         return "retired", f"retired {moment(host.retired_at, now)}: {host.retired_why}"
     if host.leased and is_crawling:
-        return "under-way", "a fetch is in progress"
+        return "in-progress", "a fetch is in progress"
     if not host.queued:
         held = f"{counted(host.held, 'URL')} quarantined" if host.held else ""
         return "done", (given_up and f"{given_up}: given up until the next crawl") or held or "nothing is waiting"

@@ -40,7 +40,7 @@ COLUMNS = (
     "due_at",
 )  # fmt: skip
 HOST_BADGES = {
-    "under-way": "good", "ready": "good", "waiting": "calm", "backing-off": "warn", "over-budget": "warn",
+    "in-progress": "good", "ready": "good", "waiting": "calm", "backing-off": "warn", "over-budget": "warn",
     "retired": "bad", "done": "idle",
 }  # fmt: skip
 HOST_ORDERS: dict[str, str] = {
@@ -66,7 +66,7 @@ HOST_COLUMNS = (
 Words = Annotated[str, Meta(max_length=2048)]
 Most = Annotated[int, Meta(ge=1, le=1000)]
 Sort = Literal["newest", "oldest"]
-State = Literal["", "under-way", "ready", "waiting", "backing-off", "over-budget", "retired", "done"]
+State = Literal["", "in-progress", "ready", "waiting", "backing-off", "over-budget", "retired", "done"]
 
 
 class ListFilter(msgspec.Struct, frozen=True):
