@@ -278,3 +278,20 @@ def test_texts_that_cannot_be_stored_are_not_found_and_stop_nobody(state: Shared
         assert state.execute("SELECT id FROM hosts WHERE name = ?", (text,)).fetchall() == []
         assert list(state.execute("SELECT id FROM hosts WHERE name = :name", {"name": text})) == []
         assert state.execute("SELECT id FROM hosts WHERE ?1 = name OR name = ?1", (text,)).fetchone() is None
+
+
+def test_a_new_password_of_the_same_database_is_kept_and_another_database_is_refused(tmp_path: Path) -> None:
+    folder, directory, files = server().folder, Directory(tmp_path / "c"), DiskFiles()
+    directory.root.mkdir()
+
+    def url(password: str, port: int = 5432) -> str:
+        return f"postgresql://gossamer:{password}@/postgres?host={folder}&port={port}&options=-csearch_path%3Drenewed"
+
+    server().run("CREATE SCHEMA IF NOT EXISTS renewed")
+    choose_database(directory, url("old"), files)
+    before = shared_place(directory)
+    choose_database(directory, url("new"), files)
+    after = shared_place(directory)
+    assert before is not None and after is not None and (after.url, after.owner) == (url("new"), before.owner)
+    with pytest.raises(ConfigError, match="is in another database"):
+        choose_database(directory, url("new", 5433), files)

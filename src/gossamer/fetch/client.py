@@ -71,13 +71,7 @@ class Exchange:
     """One request and its response over one connection, within limits that hold while bytes arrive. Used once."""
 
     def __init__(
-        self,
-        url: Url,
-        kind: VisitKind,
-        depth: int,
-        connections: Connections,
-        budget: Budget,
-        judge_type: JudgeType,
+        self, url: Url, kind: VisitKind, depth: int, connections: Connections, budget: Budget, judge_type: JudgeType
     ) -> None:
         self._url, self._kind, self._depth = url, kind, depth
         self._connections, self._budget, self._judge_type = connections, budget, judge_type

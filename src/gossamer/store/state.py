@@ -10,6 +10,7 @@ from gossamer.base.environment import random_token
 from gossamer.base.errors import ConfigError, DirectoryUnusable, GossamerError
 from gossamer.base.files import Files
 from gossamer.base.tell import Tell
+from gossamer.config.load import without_password
 from gossamer.store.directory import Directory, refuse_lost_state
 from gossamer.store.sqlite.database import Database, read_only
 from gossamer.store.statements import State, Statement, StateWriter
@@ -84,7 +85,7 @@ def choose_database(directory: Directory, url: str, files: Files) -> None:
     place = written_place(directory)
     if not url:
         return
-    if place is not None and place.url != url:
+    if place is not None and without_password(place.url) != without_password(url):
         raise ConfigError(
             f"the state of {directory.root} is in another database than {SETTING} names, and cannot move: set it to "
             f"what {directory.database.name} says, or crawl into another directory with --dir"
@@ -95,11 +96,12 @@ def choose_database(directory: Directory, url: str, files: Files) -> None:
             f"{SETTING} names: unset that, or crawl into another directory with --dir"
         )
     postgres().name_of(url)  # raises for an invalid connection string
-    allow_options(directory.root, {SETTING: url})
     if place is None:
         refuse_lost_state(directory)
+    if place is None or place.url != url:  # a new password, too
         postgres().prepare(url)  # a wrong one is not kept
-        files.write(directory.database, f"{url}\n{random_token(12)}\n".encode())
+        files.write(directory.database, f"{url}\n{place.owner if place else random_token(12)}\n".encode())
+    allow_options(directory.root, {SETTING: url})
 
 
 def refuse_shared_state(directory: Directory, command: str, instead: str) -> None:
