@@ -71,6 +71,7 @@ def test_a_healthy_crawl_gets_no_hints() -> None:
     processes = [one("crawler", words_lag_s=2.0), one("indexer"), one("web", "ended")]
     assert hints(Overview(processes, [node(**FINE)], outcomes, {"quarantined": 0}, survey)) == ()
     assert hints(Overview([])) == ()
+    assert hints(Overview([CRAWLER], has_contact=False)) == (), "it may have been given with --config"
 
 
 def test_a_shrinking_lag_and_the_lag_of_a_silent_crawler_give_no_hint() -> None:

@@ -130,7 +130,7 @@ def contact(at: Overview) -> Hint | None:
         words = f"{refused:,} public URLs were not fetched, because no contact is set."
         fix = "Set contact in gossamer.toml to a URL or email address where site owners reach you, and crawl again."
         return Hint("contact-missing", "trouble", words, fix, "/crawl?reason=contact")
-    if not at.has_contact:
+    if not at.has_contact and not at.is_crawling:  # a crawl may have been given one with --config
         words = "No contact is set: public sites will not be fetched."
         fix = "Set contact in gossamer.toml to a URL or email address where site owners reach you."
         return Hint("contact-missing", "advice", words, fix)
