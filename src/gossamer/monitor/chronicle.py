@@ -230,8 +230,8 @@ MEANINGS = {
     "possible": "The lowest age possible with the same number of fetches if all rates of change were known: the best "
     "for that budget.",
     "fetches a day": "The number of fetches that the planned revisit intervals add up to.",
-    "found changed": "The share of revisits that found changed text or facts. Advertisements and dates do not count.",
-    "not sent again": "The share of bytes that servers did not have to send for those fetches (304).",
+    "found a change": "The share of revisits that found changed text or facts. Advertisements and dates do not count.",
+    "not transferred again": "The share of bytes that servers did not have to send for those fetches (304).",
     "gone": "Pages that no longer exist; they are checked less and less often, and are not searchable.",
     "hubs": "Pages whose recent fetches led to new pages.",
     "late": "Pages whose revisit is overdue.",

@@ -118,7 +118,10 @@ def changing_setup(web: DemoWeb, directory: Directory, port: int, day_s: float, 
     keep(calendar, directory, outside)
     web = replace(web, turn_s=TURN_DAYS * DAY_S, started_at=web_began_at)
     settings = changing_settings(port, day_s, web.pages)
-    notes = ("(freshness: Crawl, Freshness)", f"A day of this web lasts {day_s:g} s. Ctrl-C ends the demo.")
+    notes = (
+        "(how fresh the copies are: Crawl, then Freshness)",
+        f"A day of this web lasts {day_s:g} s. Ctrl-C ends the demo.",
+    )
 
     def verdict(hits: Sequence[Logged]) -> ChangingVerdict:
         return changing_verdict(web, directory, hits, settings.politeness.delay_s, day_s)
