@@ -56,5 +56,5 @@ def export(
 def reasons_of(names: tuple[str, ...]) -> frozenset[Reason]:
     """The reasons of outcomes and of groups of outcomes."""
     if unknown := [name for name in names if name not in GROUPS and name not in set(Reason)]:
-        raise ConfigError(f"unknown outcome “{unknown[0]}”; possible are {', '.join([*GROUPS, *Reason])}")
+        raise ConfigError(f"unknown outcome “{unknown[0]}”; choose from {', '.join([*GROUPS, *Reason])}")
     return frozenset(reason for name in names for reason in GROUPS.get(name) or (Reason(name),))

@@ -290,7 +290,7 @@ def reason_of(code: str) -> Reason:
     try:
         return Reason(code)
     except ValueError:
-        raise QueryRefused(f"unknown outcome “{code[:40]}”; possible are {', '.join(Reason)}") from None
+        raise QueryRefused(f"unknown outcome “{code[:40]}”; choose from {', '.join(Reason)}") from None
 
 
 def instant(text: str, *, is_end: bool = False) -> Instant | None:
