@@ -84,5 +84,5 @@ def test_a_suspended_crawl_stops_when_asked_and_says_what_is_left(tmp_path: Path
                 control.ask("stop")
         site.is_open.set()
         _, errors = crawl.communicate(timeout=PATIENCE_S)
-    assert crawl.returncode == 1 and "Traceback" not in errors, errors
+    assert crawl.returncode == 3 and "Traceback" not in errors, errors
     assert "stopped without it. Nothing acknowledged is lost" in errors and "the indexer ends" not in errors
