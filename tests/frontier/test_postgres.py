@@ -171,6 +171,29 @@ def test_F_N2_a_crawler_without_heartbeats_loses_its_leases_and_its_settlement_i
     run(story)
 
 
+def test_a_lease_that_was_not_trusted_is_returned_although_no_other_crawler_took_over(conninfo: str) -> None:
+    """The fetch was dropped when its lease could have expired: the host must not stay leased for ever."""
+
+    async def story() -> None:
+        clock = FakeClock()
+        async with crawler(conninfo, clock, "frozen") as frozen:
+            await frozen.offer([seed("http://a.test/1")])
+            page = await take_page(frozen, clock)
+            clock.advance(LEASE_S + 1)
+            assert not frozen.holds(page)
+            assert await frozen.take(1) == []  # it renews its membership, and the host waits for a gap
+            assert not frozen.holds(page)
+            clock.advance(1)
+            (again,) = await frozen.take(1)
+            assert again.url == page.url and frozen.holds(again)
+            with pytest.raises(LeaseLost):
+                await frozen.settle([settled(page, clock)])
+            await frozen.settle([settled(again, clock)])
+            assert (await frozen.counts()).leased == 0
+
+    run(story)
+
+
 def test_a_crawler_with_heartbeats_keeps_its_leases_however_long_a_visit_takes(conninfo: str) -> None:
     async def story() -> None:
         clock = FakeClock()

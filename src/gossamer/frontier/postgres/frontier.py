@@ -72,6 +72,8 @@ class PostgresFrontier(FrontierCore):
         self._leases: dict[Key, SharedLease] = {}
         self._lost: dict[Key, None] = {}
         """Visits that went to other crawlers, to tell their late settlement from a mistake."""
+        self._given_up: dict[Key, None] = {}
+        """Leases that we could not trust when their requests were due: they are returned, and nothing is fetched."""
         self._networks = Networks(self._resolving, rules.politeness) if self._resolving is not None else None
         self._presence = Presence(database, stay, rules.politeness, clock, read_time, tell)
 
@@ -125,6 +127,8 @@ class PostgresFrontier(FrontierCore):
 
     async def _take(self, at_most: int) -> list[Visit]:
         def work(connection: Connection, now: SharedMoment) -> list[SharedLease]:
+            if not self._presence.is_alive(connection):
+                return []
             return SharedTake(connection, self._me(), self._rulebook, self._rules, self._networks, now).lease(at_most)
 
         def after(leases: list[SharedLease]) -> None:
@@ -204,7 +208,12 @@ class PostgresFrontier(FrontierCore):
         return await self._run(look)
 
     def holds(self, visit: Visit) -> bool:
-        return _key(visit) in self._leases and self._presence.is_trusted()
+        if (key := _key(visit)) not in self._leases:
+            return False
+        if key not in self._given_up and self._presence.is_trusted():
+            return True
+        self._given_up[key] = None  # even if no other crawler has taken over: the caller drops it
+        return False
 
     async def retire(self, host: str, why: str) -> bool:
         return await self._run(lambda connection, now: hosts.retire(connection, self._me(), host, why, now.at))
@@ -233,11 +242,15 @@ class PostgresFrontier(FrontierCore):
     async def _run(self, work: Callable[[Connection, SharedMoment], T], after: Callable[[T], None] | None = None) -> T:
         """`work` in a transaction that also renews our membership when that is due."""
 
+        returned: list[Key] = []
+
         def whole(connection: Connection, may_be_done: bool) -> T:
-            held = [lease.host_id for lease in self._leases.values()]
-            return work(connection, self._presence.begin(connection, held, may_be_done))
+            returned[:] = self._given_up
+            held = [lease.host_id for key, lease in self._leases.items() if key not in returned]
+            return work(connection, self._presence.begin(connection, held, may_be_done, bool(returned)))
 
         def done(result: T) -> None:
+            self._drop(returned)
             self._committed()
             if after is not None:
                 after(result)
@@ -282,10 +295,15 @@ class PostgresFrontier(FrontierCore):
     def _committed(self) -> None:
         if self._presence.committed():
             self._tell("frontier.leases_lost", visits=len(self._leases))
-            self._lost.update(dict.fromkeys(self._leases))
-            for key in list(self._lost)[:-MOST_LOST]:
-                del self._lost[key]
-            self._leases.clear()
+            self._drop(list(self._leases))
+
+    def _drop(self, leases: Sequence[Key]) -> None:
+        for key in leases:
+            self._leases.pop(key, None)
+            self._given_up.pop(key, None)
+            self._lost[key] = None
+        for key in list(self._lost)[:-MOST_LOST]:
+            del self._lost[key]
 
     def _lease_of(self, settled: Settled) -> SharedLease:
         visit = settled.visit

@@ -1,7 +1,7 @@
 """A crawler's membership of a shared crawl: its lease renewals, the hosts of dead crawlers, and the shared clock."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -179,11 +179,21 @@ class Presence:
                 self._return_leases(connection, mine.worker_id, [], now.at)
         connection.execute(_SQL["latest_at"], {"now": now.at})
 
+    def is_alive(self, connection: Connection) -> bool:
+        """False: we have been taken for dead. Otherwise that waits until this transaction has ended, so that no lease
+        can be committed after the takeover, which no crawler would then know of."""
+        assert self._next is not None
+        given = {"worker": self._next.worker_id, "life": self._next.life}
+        return connection.execute(_SQL["worker_alive"], given).fetchone() is not None
+
     def left(self) -> None:
         self._current = self._next = None
 
-    def begin(self, connection: Connection, held: Iterable[int], may_be_done: bool) -> SharedMoment:
-        """The time by both clocks. `held` are the hosts whose leases we know."""
+    def begin(
+        self, connection: Connection, held: Sequence[int], may_be_done: bool, returns: bool = False
+    ) -> SharedMoment:
+        """The time by both clocks. `held` are the hosts whose leases we know; `returns`: others may be ours, and are
+        given back."""
         current = self._current
         if current is None:
             raise RuntimeError("the frontier is not open")
@@ -191,8 +201,9 @@ class Presence:
         now = self._moment(connection)
         self._stepped += self._steps.since(now.at, now.elapsed_s)
         is_due = now.elapsed_s - current.renewed_s >= self.stay.renew_s
-        if is_due or self._stepped or current.connections != self.database.times_connected:
-            self._renew(connection, current, now, held)
+        returns = returns or current.connections != self.database.times_connected
+        if is_due or self._stepped or returns:
+            self._renew(connection, current, now, held if returns else None)
         return msgspec.structs.replace(now, may_be_done=may_be_done)
 
     def committed(self) -> bool:
@@ -223,7 +234,8 @@ class Presence:
             self._take_over(connection, worker_id, [worker_id], now)
         return worker_id, row[0], alive_until is not None
 
-    def _renew(self, connection: Connection, current: _Standing, now: SharedMoment, held: Iterable[int]) -> None:
+    def _renew(self, connection: Connection, current: _Standing, now: SharedMoment, held: Sequence[int] | None) -> None:
+        """`held`: all leases but these are given back; None: nothing is."""
         clock_steps = self._keep_step(connection, current.clock_steps)
         worker_id, life = current.worker_id, current.life
         given = {"worker": worker_id, "life": life, "until": self._until(now.at)}
@@ -233,8 +245,8 @@ class Presence:
             if row is not None and row[1] is not None:
                 raise Replaced(f"another crawler is running under the name {self.stay.name}: this one must stop")
             worker_id, life, _ = self._enter(connection, now.at)
-        elif current.connections != self.database.times_connected:
-            self._return_leases(connection, worker_id, list(held), now.at)
+        elif held is not None:
+            self._return_leases(connection, worker_id, held, now.at)
         rows = connection.execute(_SQL["workers_dead"], {"worker": worker_id, "now": now.at})
         if taken_over := self._take_over(connection, worker_id, [number for (number,) in rows], now.at):
             self.tell("frontier.inherited", hosts=taken_over)

@@ -19,6 +19,9 @@ UPDATE workers SET life = life + 1, alive_until = %(until)s WHERE id = %(worker)
 UPDATE workers SET alive_until = %(until)s
 WHERE id = %(worker)s AND life = %(life)s AND alive_until IS NOT NULL;
 
+-- worker_alive: It has not been taken for dead, and cannot be before this transaction ends.
+SELECT 1 FROM workers WHERE id = %(worker)s AND life = %(life)s AND alive_until IS NOT NULL FOR SHARE;
+
 -- worker_leaves: It leaves the crawl.
 UPDATE workers SET alive_until = NULL WHERE id = %(worker)s AND life = %(life)s;
 

@@ -12,7 +12,7 @@ from importlib import resources
 from typing import Any, Self, TypeVar
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from gossamer.base.clock import Clock, Instant, in_words
 from gossamer.base.errors import ConfigError, DatabaseLost, DirectoryUnusable, DiskFull, GossamerError
@@ -32,6 +32,8 @@ GOING_AWAY = ("08", "57P")
 """Connection lost or refused, server stopped or starting."""
 NO_ROOM = (psycopg.errors.DiskFull, psycopg.errors.OutOfMemory)
 CONNECT_S = 10
+ALIVE: dict[str, Any] = {"keepalives_idle": 5, "keepalives_interval": 3, "keepalives_count": 3, "tcp_user_timeout": 15_000}
+"""For a network that loses everything silently: the connection is given up after about 15 s."""
 FIRST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 2.0
 NOTICED_S = 1.0
@@ -150,7 +152,9 @@ class SharedDatabase:
             return work(connection, may_be_done)
 
     def _connect(self) -> Connection:
-        self._connection = psycopg.connect(self._conninfo, autocommit=True, connect_timeout=CONNECT_S)
+        conninfo = make_conninfo("", **(ALIVE | conninfo_to_dict(self._conninfo)))
+        self._connection = psycopg.connect(conninfo, autocommit=True, connect_timeout=CONNECT_S)
+        self._connection.execute(_SQL["idle_limit"])
         self.times_connected += 1
         return self._connection
 

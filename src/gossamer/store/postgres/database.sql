@@ -1,6 +1,9 @@
 -- schema: Where the tables are, and how texts are stored.
 SELECT current_schema(), current_setting('server_encoding');
 
+-- idle_limit: A crawler that freezes in the middle of a transaction must not keep its locks.
+SET idle_in_transaction_session_timeout = '15s';
+
 -- migration_lock: One crawler brings the schema up to date, the others wait; held until the transaction ends.
 SELECT pg_advisory_xact_lock(hashtext('gossamer ' || current_schema()));
 
