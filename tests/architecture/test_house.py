@@ -18,7 +18,7 @@ from tests.architecture.figures import (
 
 LIMITS = {
     "files": 364,
-    "lines": 66_622,
+    "lines": 66_627,
     "modules in the fullest folder": 14,
     "module names ending in -ing": 0,
     "public class names with two meanings": 0,

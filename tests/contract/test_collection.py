@@ -63,7 +63,7 @@ def shape(value: object) -> object:
         ("retry", "--reason", "gone", "--json"),
         ("search", "lamps", "--json"),
         ("sparql", "SELECT ?name { ?one <https://schema.org/name> ?name } ORDER BY ?name"),
-        *(("export", what) for what in ("pages", "captures", "addresses", "text", "jsonl", "nquads")),
+        *(("export", what) for what in ("pages", "captures", "urls", "text", "jsonl", "nquads")),
     ],
     ids=" ".join,
 )

@@ -23,8 +23,8 @@ EXPORTS = {
     "pages.csv": "text/csv; charset=utf-8",
     "facts.nq": "application/n-quads",
     "links.csv": "text/csv; charset=utf-8",
-    "visits.csv": "text/csv; charset=utf-8",
-    "addresses.csv": "text/csv; charset=utf-8",
+    "outcomes.csv": "text/csv; charset=utf-8",
+    "urls.csv": "text/csv; charset=utf-8",
     "captures.csv": "text/csv; charset=utf-8",
     "revisits.csv": "text/csv; charset=utf-8",
 }
@@ -76,7 +76,7 @@ def test_links_and_fetches_are_exported(site: Site) -> None:
     head, *links = rows(site.ask("/export/links.csv").text)
     assert tuple(head) == LINK_COLUMNS and len(links) > 100
     assert all(len(row) == 3 and row[1].startswith(("http://", "https://")) for row in links)
-    head, *visits = rows(site.ask("/export/visits.csv").text)
+    head, *visits = rows(site.ask("/export/outcomes.csv").text)
     assert tuple(head) == VISIT_COLUMNS and len(visits) > 40
     outcomes = site.ask("/status.json").json["outcomes"]
     assert {row[1] for row in visits} <= set(outcomes)

@@ -75,7 +75,7 @@ def test_every_surface_counts_the_same_pages(crawled: Crawled) -> None:
 
 def test_every_number_links_to_a_list_with_that_many_rows(crawled: Crawled) -> None:
     numbers = crawled.site.ask("/crawl.json").json["numbers"]
-    for name, what in (("known", "addresses"), ("captures", "captures")):
+    for name, what in (("known", "urls"), ("captures", "captures")):
         table = list(csv.DictReader(io.StringIO(crawled.site.ask(LISTS[name]).text)))
         assert len(table) == numbers[name] > PAGES, name
         written = gossamer("export", what, "--dir", crawled.root).stdout
@@ -88,7 +88,7 @@ def test_every_number_links_to_a_list_with_that_many_rows(crawled: Crawled) -> N
     outcomes = crawled.site.ask("/crawl.json").json["outcomes"]
     for code, number in outcomes.items():
         assert len(rows_of(crawled, f"/crawl/visits?reason={code}")) == number
-        listed = gossamer("export", "visits", "--reason", code, "--dir", crawled.root).stdout
+        listed = gossamer("export", "outcomes", "--reason", code, "--dir", crawled.root).stdout
         assert len(listed.splitlines()) - 1 == number
     assert sum(outcomes.values()) == crawled.site.ask("/nodes.json").json["counters"]["visited"]
 

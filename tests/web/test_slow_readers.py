@@ -19,7 +19,7 @@ from gossamer.web.streams import MOST_EXPORTS
 READERS = 260
 MIB = 1 << 20
 ESTABLISHED = 1  # tcp(7), TCP_INFO
-REQUEST = b"GET /export/visits.csv HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+REQUEST = b"GET /export/outcomes.csv HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def test_F_X10_slow_clients_of_an_endless_export_do_not_delay_others(served: Ser
     for _ in range(MOST_EXPORTS):  # each head at once: a client that does not read is disconnected
         again.append(slow_reader(served.site.port))
         assert head_of(again[-1]).startswith(b"HTTP/1.1 200"), "every slot is free again"
-    refused_one = served.site.ask("/export/visits.csv", accept="*/*")
+    refused_one = served.site.ask("/export/outcomes.csv", accept="*/*")
     assert refused_one.status == 503 and "try again" in refused_one.json["error"]
     for connection in again:
         connection.close()

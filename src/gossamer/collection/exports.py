@@ -143,11 +143,11 @@ async def write_out(
     match what:
         case "pages":
             return write_rows(tables.pages_csv(exports.pages()), "pages", write, says)
-        case "visits":
+        case "outcomes":
             wanted = (one for one in exports.visits() if not reasons or one.reason in reasons)
-            return write_rows(tables.visits_csv(wanted), "visits", write, says)
-        case "addresses":
-            return write_rows(tables.known_csv(exports.known()), "addresses", write, says)
+            return write_rows(tables.visits_csv(wanted), "outcomes", write, says)
+        case "urls":
+            return write_rows(tables.known_csv(exports.known()), "URLs", write, says)
         case "captures":
             return write_rows(tables.captures_csv(exports.captures()), "captures", write, says)
         case "nquads":

@@ -56,12 +56,12 @@ TABLES: Mapping[str, tuple[str, str, Callable[[Exports], Lines]]] = {
         "Every link that was found, with its text.",
         lambda exports: tables.links_csv(exports.links()),
     ),
-    "visits.csv": (
-        "Fetches as CSV",
-        "Every URL that was fetched, and the outcome of its last fetch.",
+    "outcomes.csv": (
+        "Outcomes as CSV",
+        "Every URL that was fetched or refused, and its last outcome.",
         lambda exports: tables.visits_csv(exports.visits()),
     ),
-    "addresses.csv": (
+    "urls.csv": (
         "Known URLs as CSV",
         "Every accepted URL: `outcome` is the outcome of its last fetch; it is empty for those that were not fetched "
         "yet, because they are waiting or quarantined.",

@@ -18,30 +18,30 @@ from gossamer.values.format import counted
 from gossamer.values.outcome import GROUPS, Reason
 
 UNITS = {
-    "nquads": "fact", "jsonl": "page", "text": "page", "warc": "volume", "pages": "page", "visits": "fetched URL",
-    "addresses": "known URL", "captures": "capture",
+    "nquads": "fact", "jsonl": "page", "text": "page", "warc": "volume", "pages": "page", "outcomes": "outcome",
+    "urls": "known URL", "captures": "capture",
 }  # fmt: skip
 
 
 def export(
     what: Annotated[
-        Literal["nquads", "jsonl", "text", "warc", "pages", "visits", "addresses", "captures"],
+        Literal["nquads", "jsonl", "text", "warc", "pages", "outcomes", "urls", "captures"],
         Parameter(
             help="Facts (nquads); pages with text, links and facts, one JSON object per line; plain text; the archive; "
-            "tables (CSV) of all pages, URLs fetched, known URLs, or captures."
+            "tables (CSV) of all pages, the outcome of each URL fetched or refused, known URLs, or captures."
         ),
     ],
     *,
     reason: Annotated[
         tuple[str, ...],
-        Parameter(help="visits: only this outcome: a reason code, or found, redirected, missing, refused, failed."),
+        Parameter(help="outcomes: only this one: a reason code, or found, redirected, missing, refused, failed."),
     ] = (),
     dir: Dir = DEFAULT,
     out: Annotated[Path | None, Parameter(name=["--out", "-o"], help="A file; standard output if not given.")] = None,
 ) -> int:
     directory, outside, reasons = existing(dir), real_outside(), reasons_of(reason)
-    if reasons and what != "visits":
-        raise ConfigError("--reason filters visits: gossamer export visits --reason failed")
+    if reasons and what != "outcomes":
+        raise ConfigError("--reason filters outcomes: gossamer export outcomes --reason failed")
     quiet = out is None and sys.stdout.isatty()
     with Progress(f"writing {what}", outside.clock, quiet=quiet) as progress:
         if out is None:

@@ -61,7 +61,7 @@ def drawn(found: CollectionStatus, dir: Path) -> Table:
     for reason, number in sorted(found.counts.by_reason.items(), key=lambda one: -one[1]):
         table.add_row(f"{number:,}", f"{reason}: {IN_WORDS[Reason(reason)]}", style="dim")
     if found.counts.by_reason:
-        table.add_row("", f"which URLs: gossamer export visits --reason REASON --dir {dir}", style="dim")
+        table.add_row("", f"which URLs: gossamer export outcomes --reason REASON --dir {dir}", style="dim")
     if old is not None and old.records:
         says = f"old versions that `gossamer compact` would delete ({old.freed_bytes / 1e6:,.1f} MB)"
         table.add_row(f"{old.records:,}", says)

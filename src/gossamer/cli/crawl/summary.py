@@ -114,7 +114,7 @@ def summary(tally: Tally, ended: CrawlEnd, directory: str | None) -> Group:
     elif not tally.visits and ended.counts.known and not ended.held:
         table.add_row("", f"nothing was left to fetch: all {ended.counts.known:,} known URLs have been fetched")
     if directory is not None and ended.counts.by_reason:
-        table.add_row("", f"which URLs: gossamer export visits --reason REASON --dir {directory}", style="dim")
+        table.add_row("", f"which URLs: gossamer export outcomes --reason REASON --dir {directory}", style="dim")
     return Group(table, *_last_words(tally, ended, directory))
 
 

@@ -32,7 +32,12 @@ GOING_AWAY = ("08", "57P")
 """Connection lost or refused, server stopped or starting."""
 NO_ROOM = (psycopg.errors.DiskFull, psycopg.errors.OutOfMemory)
 CONNECT_S = 10
-ALIVE: dict[str, Any] = {"keepalives_idle": 5, "keepalives_interval": 3, "keepalives_count": 3, "tcp_user_timeout": 15_000}
+ALIVE: dict[str, Any] = {
+    "keepalives_idle": 5,
+    "keepalives_interval": 3,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 15_000,
+}
 """For a network that loses everything silently: the connection is given up after about 15 s."""
 FIRST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 2.0

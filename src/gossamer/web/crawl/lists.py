@@ -166,7 +166,7 @@ def visits_router(collection: Collection, show: Show) -> Routes:
 
     @routes.get("/crawl/visits.csv", "Fetched URLs as CSV", answers_with(str, CSV))
     def as_csv(given: VisitsCsvParameters) -> Response:
-        """The same as CSV, complete; with `most`, at most so many lines. `/export/visits.csv` has every
+        """The same as CSV, complete; with `most`, at most so many lines. `/export/outcomes.csv` has every
         fetch, unordered, with fewer columns."""
         query = query_of(normalized(given), ROWS_AT_ONCE)
 

@@ -85,7 +85,7 @@ def state_and_work(beat: BeatNow) -> tuple[str, str]:
 
 LISTS: Mapping[str, str] = {
     "pages": "/crawl/pages",
-    "known": "/export/addresses.csv",
+    "known": "/export/urls.csv",
     "captures": "/export/captures.csv",
     "revisits": "/export/revisits.csv",
     "visited": "/crawl/visits",
