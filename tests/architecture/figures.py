@@ -106,7 +106,6 @@ def importers() -> dict[str, set[str]]:
 
 
 SINGLE_IMPORTERS = {
-    "base/secrets.py": "the secrets of every service; the database is the first one",
     "cli/commands.py": "the list of commands: the one place to edit for a new one",
     "collection/maintenance/backup.py": "makes a backup; cli/upkeep/backup.py prints how it went",
     "extract/rdfa/notices.py": "what is wrong with the markup, on request; the reader states facts",
