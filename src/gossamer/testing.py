@@ -180,6 +180,9 @@ class _FaultyAppender:
     def size(self) -> int:
         return self._inner.size()
 
+    def is_worth_growing(self) -> bool:
+        return self._inner.is_worth_growing()
+
     def close(self) -> None:
         self._inner.close()
 

@@ -19,6 +19,7 @@ from gossamer.values.capture import Kept
 
 AT_ONCE = 500
 WARCINFO = "warcinfo"
+MISSING = "the volume is missing"
 
 
 class Whole(msgspec.Struct, frozen=True):
@@ -55,7 +56,7 @@ def verified(files: Files, folder: Path, state: State, volume: str) -> Iterator[
         place = kept.place
         if end < place.offset:
             yield from _unknown(files, folder, volume, end, number, place.offset)
-        why = "" if size is not None else "the volume is missing"
+        why = "" if size is not None else MISSING
         if why := why or defect_of(files, folder, state, kept):
             now = captures.at_place(state, volume, place.number)
             if now is None or now.capture_id != kept.capture_id:

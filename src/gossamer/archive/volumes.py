@@ -175,7 +175,8 @@ class Volumes:
         if tail is not None and not tail.usable:
             self._close_tail()
             tail = None
-        if tail is not None and self._count > 1 and tail.end + length > self._roll_at_bytes:
+        is_full = tail is not None and self._count > 1 and tail.end + length > self._roll_at_bytes
+        if tail is not None and (is_full or not tail.is_worth_growing()):
             self.sync()
             self._close_tail()
             self._tell("volume.rolled", volume=self._begun[-1].name, count=self._count)

@@ -36,6 +36,9 @@ class Appender(Protocol):
 
     def size(self) -> int: ...
 
+    def is_worth_growing(self) -> bool:
+        """False: a new file would be stored better, with more copies or on a disk with more room."""
+
     def close(self) -> None: ...
 
 
@@ -124,6 +127,9 @@ class _DiskAppender:
 
     def size(self) -> int:
         return self._size
+
+    def is_worth_growing(self) -> bool:
+        return True
 
     def close(self) -> None:
         self._calls.close(self._fd)
@@ -319,6 +325,9 @@ class Tail:
             raise trouble(self._path, error) from error
         self.synced_end = self.end
         self._is_dirty = False
+
+    def is_worth_growing(self) -> bool:
+        return self._opened().is_worth_growing()
 
     def back_to(self, end: int) -> None:
         """Cut what was appended past `end`. It never raises: `usable` says whether that worked."""

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
+from gossamer.archive.directories import with_archive
 from gossamer.base.clock import DAY_S, SECOND, FastCalendar, Instant, SystemClock, fast_calendar, in_words
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import DirectoryUnusable, GossamerError
@@ -92,7 +93,7 @@ def keep(calendar: FastCalendar, directory: Directory, outside: Outside) -> None
 def outside_of(directory: Directory) -> Outside:
     """Clock, files and processes for a command that reads a collection, with the collection's own calendar if it has a
     readable one."""
-    outside = real_outside()
+    outside = with_archive(directory, real_outside())
     if outside.files.size(directory.root / NAME) is None:
         return outside
     try:

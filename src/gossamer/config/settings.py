@@ -171,8 +171,20 @@ class ReaderSettings:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveSettings:
+    directories: tuple[str, ...] = _setting(
+        (),
+        "directories for the volumes, each on a disk of its own; relative ones start at the data directory; empty: "
+        "its folder `archive`",
+    )
+    copies: int = _setting(
+        1, "how many of the directories each volume is stored in; missing copies are made again", least=1, most=16
+    )
     volume_mib: int = _setting(1024, "start a new WARC volume when the current one has reached this size", least=1)
-    low_water_mib: int = _setting(256, "the crawl pauses while the disk has less free space than this")
+    low_water_mib: int = _setting(
+        256,
+        "the crawl pauses while the disk has less free space than this; of several disks for the archive, a disk "
+        "with less gets no new volumes, and the crawl pauses when all have less",
+    )
     retain: str = _setting(
         "all",
         "which versions of a page `gossamer compact` keeps: all, last:N, or thinned (all for 30 days, one a week to a "

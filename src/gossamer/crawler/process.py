@@ -10,7 +10,8 @@ import msgspec
 
 from gossamer.archive.catalogue import acknowledged, adopt
 from gossamer.archive.compaction import tidy
-from gossamer.archive.volumes import Volumes, room_left
+from gossamer.archive.directories import reconcile_ends, with_disks
+from gossamer.archive.volumes import Volumes
 from gossamer.base.clock import CalendarClock
 from gossamer.base.environment import Network, Outside
 from gossamer.base.tell import Tell
@@ -18,6 +19,7 @@ from gossamer.config.settings import Settings
 from gossamer.config.slices import fetch_settings, robots_keeping
 from gossamer.crawler.admission import Admission, open_admission
 from gossamer.crawler.commands import CRAWLER, Steering, idle_frontier, idle_rules
+from gossamer.crawler.copies import copies_kept, has_room
 from gossamer.crawler.damage import refetch_lost_end
 from gossamer.crawler.journey import Crawl, Rooms
 from gossamer.crawler.learned import saving_learned
@@ -103,10 +105,12 @@ async def open_crawl(
     tell = noting((words, facts), tell)
     async with AsyncExitStack() as opened:
         database = await opened.enter_async_context(open_database(directory, outside.clock, tell, stop.is_set))
+        outside = with_disks(directory, settings, outside, tell)
         control = opened.enter_context(Control(directory.control, outside.clock, repairs=True))
         control.discard_pending(CRAWLER)
         indexer = await opened.enter_async_context(indexer_running(directory, outside, tell, settings.agent, stop))
         volumes, spool = await open_archive(opened, directory, settings, database, outside, tell)
+        await opened.enter_async_context(copies_kept(outside.files, outside.clock, tell))
         ruling = await open_admission(directory, settings, starts, database, outside, tell)
         plugged, protocols = plug_ins(directory, settings, outside)
         memory = Budget(settings.fetch.memory_mib * MIB, settings.crawl.at_once)
@@ -137,7 +141,7 @@ async def open_crawl(
             measures=measuring,
             tell=tell,
             lag_s=words.lag_s,
-            has_room=lambda: room_left(outside.files, directory.root, settings.archive.low_water_mib * MIB),
+            has_room=partial(has_room, directory, settings, outside.files),
             agent=settings.agent,
             pace=pace(settings),
             is_paused=steering.is_paused,
@@ -199,7 +203,9 @@ async def open_archive(
     files = outside.files
     volumes = Volumes(files, directory.archive, outside.clock, tell, settings.archive.volume_mib * MIB)
     await tidy(database, files, directory.archive, tell)
-    recovered = volumes.open(await acknowledged(database))
+    end = await acknowledged(database)
+    reconcile_ends(files, end, tell)
+    recovered = volumes.open(end)
     if recovered.damaged:
         async with idle_frontier(database, settings, outside) as frontier:
             await refetch_lost_end(database, frontier, files, directory.archive, outside.clock.now())

@@ -19,6 +19,7 @@ from pathlib import Path
 import msgspec
 
 from gossamer.archive.catalogue import ArchivePlaces, may_be_page
+from gossamer.archive.directories import with_archive
 from gossamer.archive.reader import read_capture
 from gossamer.base import tuning
 from gossamer.base.environment import Outside, real_outside
@@ -67,9 +68,9 @@ def main() -> None:
     if views:
         die_with_parent()  # a rebuild that was killed is started again, and continues from the last commit
     try:
-        asyncio.run(
-            index(Directory(Path(root), views), agent, socket.socket(fileno=int(channel)), real_outside(), tell)
-        )
+        directory = Directory(Path(root), views)
+        outside = with_archive(directory, real_outside())
+        asyncio.run(index(directory, agent, socket.socket(fileno=int(channel)), outside, tell))
     except* (GossamerError, OSError) as group:
         errors = list(flat(group))
         message = "; ".join(dict.fromkeys(map(error_in_words, errors)))

@@ -11,7 +11,8 @@ from pathlib import Path
 from gossamer.base.clock import in_words
 from gossamer.base.environment import Outside
 from gossamer.base.errors import DirectoryBusy, DirectoryUnusable
-from gossamer.base.files import DIRECTORY_MODE, FILE_MODE, Files, Lock, make_private
+from gossamer.base.files import DIRECTORY_MODE, FILE_MODE, DiskFiles, Files, Lock, make_private
+from gossamer.store.disks import LOST_AND_FOUND, present, read_record
 
 # A data directory has one writer at a time. Readers need no lock.
 
@@ -155,7 +156,17 @@ def _names(root: Path) -> list[str]:
 
 
 def has_lost_state(directory: Directory) -> bool:
-    return not directory.is_begun and any(name.endswith(".warc.gz") for name in _names(directory.archive))
+    return not directory.is_begun and any(
+        name.endswith(".warc.gz") for folder in archive_folders(directory, DiskFiles()) for name in _names(folder)
+    )
+
+
+def archive_folders(directory: Directory, files: Files) -> list[Path]:
+    """Where its volumes are: its folder `archive`, and its directories on other disks that are there."""
+    with suppress(DirectoryUnusable):  # a damaged record: whoever reads volumes says so
+        others = present(files, directory.archive, read_record(files, directory.archive))
+        return list(dict.fromkeys([directory.archive, *others]))
+    return [directory.archive]
 
 
 def refuse_lost_state(directory: Directory) -> None:
@@ -182,16 +193,19 @@ def lock_directory(directory: Directory, outside: Outside, command: str) -> Lock
         for folder in directory.folders():
             outside.files.make_folder(folder)
         tighten(directory.root)
-        refuse_unreadable(directory)
+        for folder in archive_folders(directory, outside.files):
+            if folder != directory.archive:
+                tighten_volumes(folder)
+            refuse_unreadable(folder)
         undo.pop_all()
     return lock
 
 
-def refuse_unreadable(directory: Directory) -> None:
+def refuse_unreadable(folder: Path) -> None:
     """Raises DirectoryUnusable for a volume that we may not read: the indexer would wait for it forever."""
-    for name in _names(directory.archive):
-        if not os.access(directory.archive / name, os.R_OK):
-            raise DirectoryUnusable(f"{directory.archive / name} may not be read: check its owner and mode")
+    for name in _names(folder):
+        if not os.access(folder / name, os.R_OK) and name != LOST_AND_FOUND:
+            raise DirectoryUnusable(f"{folder / name} may not be read: check its owner and mode")
 
 
 FOLDERS = frozenset({"archive", "spool", "graph", "checkpoints", "index"})
@@ -232,6 +246,15 @@ def tighten(root: Path) -> int:
     is_ours_alone = all(is_ours(entry.name) or entry.name in USERS for entry in entries)
     paths = [root] if is_ours_alone and not root.is_symlink() else []
     return sum(map(_tightened, [*paths, *(path for entry in ours for path in _below(entry))]))
+
+
+def tighten_volumes(folder: Path) -> int:
+    """The same for a directory of the archive on another disk: for what the program writes there, and for the
+    directory if nothing else is in it."""
+    names = _names(folder)
+    ours = [name for name in names if name.startswith("gossamer-")]
+    is_ours_alone = set(names) <= {*ours, LOST_AND_FOUND}
+    return sum(map(_tightened, [*([folder] if is_ours_alone else []), *(folder / name for name in ours)]))
 
 
 def is_ours(name: str) -> bool:

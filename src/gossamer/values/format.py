@@ -64,6 +64,8 @@ def fitted(label: str, number: float) -> str:
 def counted(number: int, name: str) -> str:
     if number == 1:
         return f"1 {name}"
+    if name.endswith("copy"):
+        return f"{number:,} {name[:-1]}ies"
     return f"{number:,} {name}es" if name.endswith(("s", "ch")) else f"{number:,} {name}s"
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from gossamer.archive.directories import with_archive
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.cli.flags import Dir
@@ -39,7 +40,8 @@ def export(
     dir: Dir = DEFAULT,
     out: Annotated[Path | None, Parameter(name=["--out", "-o"], help="A file; standard output if not given.")] = None,
 ) -> int:
-    directory, outside, reasons = existing(dir), real_outside(), reasons_of(reason)
+    directory, reasons = existing(dir), reasons_of(reason)
+    outside = with_archive(directory, real_outside())
     if reasons and what != "outcomes":
         raise ConfigError("--reason filters outcomes: gossamer export outcomes --reason failed")
     quiet = out is None and sys.stdout.isatty()

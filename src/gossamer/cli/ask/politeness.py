@@ -5,6 +5,7 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.console import Console
 
+from gossamer.archive.directories import with_archive
 from gossamer.base.environment import real_outside
 from gossamer.cli.flags import Dir
 from gossamer.cli.output import Progress, console, table
@@ -27,7 +28,8 @@ def politeness(
     limit: Annotated[int, Parameter(help="Number of hosts to show, worst first; 0: all.")] = 20,
     json: Annotated[bool, Parameter(help="As JSON, every host.")] = False,
 ) -> int:
-    directory, outside = existing(dir), real_outside()
+    directory = existing(dir)
+    outside = with_archive(directory, real_outside())
     with Progress("checking", outside.clock) as progress:
         report = checked(directory, outside.files, deep, progress.show)
     print(as_json(report)) if json else show(report, limit, console())

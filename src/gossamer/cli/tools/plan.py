@@ -8,6 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 from msgspec import structs
 
+from gossamer.archive.directories import with_archive
 from gossamer.base.clock import DAY_S
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
@@ -15,6 +16,7 @@ from gossamer.cli.flags import Json
 from gossamer.cli.output import console, figures
 from gossamer.collection.directory import existing
 from gossamer.lab.plan import KB, CrawlPlan, Measured, Wish, measured_in, planned
+from gossamer.store.directory import Directory
 from gossamer.values.format import as_json, counted, lasting
 
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)([kmgb]?)", re.IGNORECASE)
@@ -44,7 +46,7 @@ def plan(
     dir: Annotated[Path | None, Parameter(help="Use averages, or the remaining work, from this collection.")] = None,
     json: Json = False,
 ) -> int:
-    measured = measured_in(existing(dir), real_outside()) if dir is not None else Measured()
+    measured = measured_from(existing(dir)) if dir is not None else Measured()
     wish = Wish(
         pages=_amount("pages", pages, measured.queued),
         hosts=_amount("hosts", hosts, measured.hosts),
@@ -67,6 +69,10 @@ def plan(
     else:
         show(found, measured)
     return 1 if found.fits is False else 0
+
+
+def measured_from(directory: Directory) -> Measured:
+    return measured_in(directory, with_archive(directory, real_outside()))
 
 
 def _amount(name: str, given: str | None, measured: int | None) -> int:

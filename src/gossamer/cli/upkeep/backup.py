@@ -5,6 +5,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from gossamer.archive.directories import with_archive
 from gossamer.base.environment import real_outside
 from gossamer.cli.flags import Dir
 from gossamer.cli.output import Progress, note, report_damage
@@ -18,7 +19,8 @@ from gossamer.values.format import counted
 def backup(
     to: Annotated[Path, Parameter(help="A directory that does not exist yet, or is empty.")], *, dir: Dir = DEFAULT
 ) -> int:
-    source, outside = existing(dir), real_outside()
+    source = existing(dir)
+    outside = with_archive(source, real_outside())
     with Progress("copying", outside.clock) as progress:
         copied = back_up(source, Directory(to), outside, progress.show)
     code = report_damage([record_of(one, False).in_words() for one in copied.damaged], dir, is_skipped=True)

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from gossamer.archive.directories import with_archive
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import silent
@@ -28,7 +29,8 @@ def compact(
     dry_run: Annotated[bool, Parameter(help="Only show what would be deleted; also during a crawl.")] = False,
     json: Json = False,
 ) -> int:
-    directory, outside = existing(dir), real_outside()
+    directory = existing(dir)
+    outside = with_archive(directory, real_outside())
     settings = config_of(dir).settings
     words = keep or settings.archive.retain
     try:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from gossamer.archive.directories import with_archive
 from gossamer.base.clock import Instant
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
@@ -34,7 +35,8 @@ def forget(
     allow: Annotated[bool, Parameter(help="Accept these again; what was erased is not restored.")] = False,
     json: Json = False,
 ) -> int:
-    directory, outside = existing(dir), real_outside()
+    directory = existing(dir)
+    outside = with_archive(directory, real_outside())
     if list:
         found = listed(directory)
         print(as_json(found) if json else "\n".join(list_in_words(found, outside.clock.now())))

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from gossamer.archive.directories import with_archive
 from gossamer.base.environment import real_outside
 from gossamer.base.tell import CRASH_VARIABLE, crashing, silent
 from gossamer.cli.flags import Dir
@@ -35,7 +36,8 @@ def rebuild(
         return rebuild_state(Directory(dir), seed)
     agent = config_of(dir).settings.agent
     tell = crashing(silent, os.environ.get(CRASH_VARIABLE))
-    directory, outside = existing(dir), real_outside()
+    directory = existing(dir)
+    outside = with_archive(directory, real_outside())
     with Progress(SAYS, outside.clock) as progress:
         made = asyncio.run(build_again(directory, agent, outside, tell, fresh, discard_old, progress.show))
     code = report_damage(made.damage, dir, is_skipped=True)

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import msgspec
 
+from gossamer.archive.directories import with_disks
 from gossamer.archive.foreign import WITHOUT_PAGE, foreign
 from gossamer.archive.foreign_records import Aside, ImportReport
 from gossamer.archive.record import stored
@@ -89,6 +90,7 @@ async def import_archives(
     with locked(directory, outside, "import"):
         async with AsyncExitStack() as opened:
             database = await opened.enter_async_context(open_database(directory, outside.clock, silent))
+            outside = with_disks(directory, settings, outside, tell)
             await opened.enter_async_context(indexer_running(directory, outside, silent, settings.agent))
             archive = await open_archive(opened, directory, settings, database, outside, tell)
             readers = await opened.enter_async_context(page_readers(directory, settings, outside))

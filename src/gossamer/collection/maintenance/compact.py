@@ -8,6 +8,7 @@ import msgspec
 
 from gossamer.archive.catalogue import acknowledged, adopt
 from gossamer.archive.compaction import Compaction, Deletions, Rewritten, retired, tidy
+from gossamer.archive.directories import reconcile_ends
 from gossamer.archive.volumes import Volumes
 from gossamer.base.environment import Outside
 from gossamer.base.tell import Says, Tell, unheard
@@ -76,6 +77,7 @@ async def repair_archive(directory: Directory, database: StateWriter, outside: O
     """As a crawl does at its start: torn ends are cut, and every intact record is added to the catalogue."""
     files = outside.files
     await tidy(database, files, directory.archive, tell)
-    volumes = Volumes(files, directory.archive, outside.clock, tell)
-    volumes.open(await acknowledged(database))
+    volumes, end = Volumes(files, directory.archive, outside.clock, tell), await acknowledged(database)
+    reconcile_ends(files, end, tell)
+    volumes.open(end)
     await adopt(database, files, directory.archive, tell)

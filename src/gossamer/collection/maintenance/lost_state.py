@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from gossamer.archive.catalogue import adopt
+from gossamer.archive.directories import reconcile_ends, with_disks
 from gossamer.base.clock import SECOND
 from gossamer.base.environment import Outside
 from gossamer.base.errors import DirectoryUnusable, ViewDamaged
@@ -82,12 +83,13 @@ async def restore_state(
 ) -> Restored:
     """`starts` are the seeds named again. Raises DirectoryUnusable if there is no archive."""
     refuse_shared_state(directory, "rebuild --state", "restore the database from its own backup")
-    if not outside.files.names(directory.archive):
+    if not outside.files.names(directory.archive) and not settings.archive.directories:
         raise DirectoryUnusable(
             f"there is nothing in {directory.archive} to make a state from. Put its volumes back from a backup that "
             "`gossamer backup` made, and run this again"
         )
     with locked(directory, outside, "rebuild"):
+        outside = with_disks(directory, settings, outside)
         (await lock_views(directory, outside, "rebuild")).release()
         aside = set_aside(directory, outside)
         salvaged = salvaged_from(directory.root / aside) if aside else _Salvaged()
@@ -144,6 +146,7 @@ async def filled(
     await database.run(remember)
     says("reading the archive")
     damaged: dict[str, None] = {}
+    reconcile_ends(outside.files, None, silent)
     await adopt(database, outside.files, directory.archive, noting_damage(silent, damaged))
     await enter_captures(database, says)
     await database.run(captures.withdraw_vanished)

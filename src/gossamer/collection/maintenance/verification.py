@@ -8,11 +8,14 @@ from pathlib import Path
 import msgspec
 
 from gossamer.archive.catalogue import ArchivePlaces
+from gossamer.archive.repair import DamagedCopy
 from gossamer.archive.verify import Finding, repair, verified
 from gossamer.base.clock import Instant, in_words
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError, DirectoryBusy
 from gossamer.base.tell import Says, silent, unheard
+from gossamer.collection.directory import locked
+from gossamer.collection.maintenance.copy_check import CopyReport, Repairs, checked_copies, may_return, repaired_copies
 from gossamer.collection.maintenance.rebuild import unfinished
 from gossamer.collection.maintenance.view_check import ViewCheck, ViewState, checked_databases
 from gossamer.crawler.commands import idle_frontier
@@ -57,6 +60,10 @@ class VerifyReport(msgspec.Struct, frozen=True):
     """Whether the damage was recorded in state.db; not while another process writes to it."""
     databases: list[ViewState] = []
     views: list[ViewState] = []
+    copies: list[DamagedCopy] = []
+    """Of an archive on several disks: damaged and missing copies, and disks that are away."""
+    copies_made: int = 0
+    """Copies that were made again."""
 
 
 class Checked(msgspec.Struct, frozen=True):
@@ -75,11 +82,18 @@ class Verification:
         """`agent`: the name by which pages may ask us not to index them."""
         self._directory, self._outside, self._agent, self._says = directory, outside, agent, says
 
-    async def run(self, volume: str | None, backup: Path | None, is_accepted: bool) -> VerifyReport:
+    async def run(
+        self, volume: str | None, backup: Path | None, is_accepted: bool, repairs: Repairs | None = None
+    ) -> VerifyReport:
         """Can run during a crawl; repairs, marks and acknowledges only as the directory's one writer."""
         databases = checked_databases(self._directory)
         if any(one.error and one.name == self._directory.state.name for one in databases):
             return VerifyReport(False, 0, 0, 0, [], is_marked=False, databases=databases)
+        if repairs is not None:
+            with locked(self._directory, self._outside, "verify"):
+                self._outside, copies = repaired_copies(self._directory, self._outside, repairs, volume, self._says)
+        else:
+            copies = checked_copies(self._directory, self._outside.files, volume, self._says)
         found = checked_volumes(self._directory, self._outside, volume, self._says)
         try:
             lock = lock_directory(self._directory, self._outside, "verify")
@@ -87,7 +101,7 @@ class Verification:
             if backup is not None or is_accepted:
                 raise
             views = await self._views(is_alone=False)
-            return self._report(found, [*databases, *views], is_marked=False)
+            return with_copies(self._report(found, [*databases, *views], is_marked=False), copies)
         try:
             repaired = self._repaired(found, backup) if backup is not None else []
             left = [one for one in found.findings if one not in repaired]
@@ -97,7 +111,7 @@ class Verification:
             views = await self._views(is_alone=True)
         finally:
             lock.release()
-        return self._report(found, [*databases, *views], repaired, due_again)
+        return with_copies(self._report(found, [*databases, *views], repaired, due_again), copies)
 
     def _repaired(self, found: Checked, backup: Path) -> list[Finding]:
         done: list[Finding] = []
@@ -117,6 +131,9 @@ class Verification:
     async def _mark(self, found: Checked, is_accepted: bool) -> int:
         """How many pages are due again: those whose newest content was newly found damaged."""
         now = self._outside.clock.now()
+        files = self._outside.files
+        lost = [one for one in found.findings if not may_return(self._directory, files, one)]
+        found = msgspec.structs.replace(found, findings=lost)
 
         def mark(state: State) -> None:
             captures.replace_marks(state, found.volumes, list(map(mark_of, found.findings)), now)
@@ -155,6 +172,11 @@ class Verification:
             databases=checked[:1],
             views=checked[1:],
         )
+
+
+def with_copies(report: VerifyReport, copies: CopyReport) -> VerifyReport:
+    is_whole = report.is_whole and not copies.damaged
+    return msgspec.structs.replace(report, is_whole=is_whole, copies=list(copies.damaged), copies_made=copies.made)
 
 
 def checked_volumes(directory: Directory, outside: Outside, volume: str | None, says: Says) -> Checked:

@@ -1,0 +1,200 @@
+"""The settings `archive.directories` and `archive.copies`, applied to a collection by the process that writes it."""
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+
+from gossamer.archive.checksums import read_checksums
+from gossamer.archive.repair import VolumeCopies, copies_in, reconcile
+from gossamer.archive.storage import ArchiveFiles, archive_files
+from gossamer.archive.volumes import ArchiveEnd
+from gossamer.base.environment import Outside, random_token
+from gossamer.base.errors import ConfigError, DirectoryUnusable
+from gossamer.base.files import Files
+from gossamer.base.tell import Tell, silent
+from gossamer.config.settings import Settings
+from gossamer.store.directory import Directory
+from gossamer.store.disks import (
+    LOST_AND_FOUND,
+    MARKER,
+    ArchiveDirectory,
+    DiskRecord,
+    Marker,
+    device_of,
+    located,
+    mark,
+    marker_in,
+    read_record,
+    sharing,
+    state_of,
+    write_record,
+)
+
+
+def with_archive(directory: Directory, outside: Outside) -> Outside:
+    """The same, with files that know the disks of this collection's archive. For everything that reads it."""
+    return replace(outside, files=archive_files(outside.files, directory.archive, outside.clock))
+
+
+def with_disks(directory: Directory, settings: Settings, outside: Outside, tell: Tell = silent) -> Outside:
+    """The same, after these settings were applied; the plain disk if there are no directories, and never were.
+
+    REQUIRES: the directory's lock. Raises ConfigError for a directory that cannot be used."""
+    files = outside.files.inner if isinstance(outside.files, ArchiveFiles) else outside.files
+    try:
+        before = read_record(files, directory.archive)
+    except DirectoryUnusable:
+        before = None
+        if not settings.archive.directories:
+            raise
+    if before is None and not settings.archive.directories:
+        return replace(outside, files=files)
+    record = recorded(directory, settings, files, before)
+    if record != before:
+        files.make_folder(directory.archive)
+        write_record(files, directory.archive, record)
+    found = archive_files(files, directory.archive, outside.clock, tell)
+    found.erase()
+    return replace(outside, files=found)
+
+
+def recorded(directory: Directory, settings: Settings, files: Files, before: DiskRecord | None) -> DiskRecord:
+    """The record for these settings; new directories are marked."""
+    given = tuple(dict.fromkeys(settings.archive.directories))
+    folders = {path: located(directory.archive, path) for path in given}
+    if len(set(folders.values())) < len(given):
+        raise ConfigError("archive.directories: two of the directories are the same")
+    known = {one.path for one in before.directories} if before is not None else set()
+    collection = before.collection if before is not None else _own_id(directory, files, list(folders.values()))
+    for path, folder in folders.items():
+        if path not in known:
+            _prepare(directory, files, folder, collection)
+    others = [one.path for one in before.directories if one.path not in given] if before is not None else []
+    listed = [*(ArchiveDirectory(path) for path in given), *(ArchiveDirectory(path, is_used=False) for path in others)]
+    # Without directories, which may only be withheld from a received collection, the number of copies stays as it was.
+    copies = settings.archive.copies if given or before is None else before.copies
+    found = before or DiskRecord(collection)
+    low_water_bytes = settings.archive.low_water_mib << 20
+    return msgspec.structs.replace(found, directories=tuple(listed), copies=copies, low_water_bytes=low_water_bytes)
+
+
+def _own_id(directory: Directory, files: Files, folders: Sequence[Path]) -> str:
+    """A new id; or the one in the markers, if the record was lost and the directories are this collection's."""
+    markers = [found for folder in folders if (found := marker_in(files, folder)) is not None]
+    root = str(directory.root.absolute())
+    if markers and len({one.collection for one in markers}) == 1:
+        if all(one.root == root for one in markers) or not directory.is_begun:
+            return markers[0].collection
+    return random_token(16)
+
+
+def _prepare(directory: Directory, files: Files, folder: Path, collection: str) -> None:
+    """Mark a directory that is new in the settings. One that is not empty is refused."""
+    if (found := marker_in(files, folder)) is not None:
+        if found.collection != collection:
+            raise ConfigError(
+                f"archive.directories: {folder} holds volumes of another collection ({found.root}); name another folder"
+            )
+        return
+    try:
+        foreign = [name for name in files.names(folder) if name not in (LOST_AND_FOUND, MARKER)]
+        if foreign and folder != directory.archive:
+            raise ConfigError(f"archive.directories: {folder} is not empty ({foreign[0]}); name an empty folder")
+        mark(files, folder, Marker(collection, str(directory.root.absolute())))
+    except OSError as error:
+        raise ConfigError(f"archive.directories: {folder} cannot be used: {error.strerror or error}") from error
+
+
+def renew(directory: Directory, files: ArchiveFiles, path: Path) -> None:
+    """Mark a directory of the record again, whose disk was replaced by an empty one. Raises ConfigError."""
+    record = files.record
+    listed = record.directories if record is not None else ()
+    known = [one.path for one in listed if located(directory.archive, one.path) == path.absolute()]
+    if record is None or not known:
+        names = ", ".join(one.path for one in listed) or "none"
+        raise ConfigError(f"{path} is not a directory of this archive ({names})")
+    if not path.is_dir():
+        raise ConfigError(f"{path} does not exist: mount its disk, or create the folder")
+    if state_of(files.inner, path, record.collection) != "there":
+        _prepare(directory, files.inner, path.absolute(), record.collection)
+    files.refresh()
+
+
+def reconcile_ends(files: Files, acknowledged: ArchiveEnd | None, tell: Tell) -> None:
+    """Make the copies of unsealed volumes equal, as a stop in the middle leaves them. Call it before `Volumes.open`."""
+    if not isinstance(files, ArchiveFiles) or files.record is None:
+        return
+    for at in copies_in(files):
+        known_end = acknowledged.size if acknowledged is not None and acknowledged.volume == at.volume else 0
+        if at.sealed and _is_cut(files, at):
+            files.unseal(at.volume)  # a power cut brought the checksums of its longer form back
+        elif at.sealed:
+            continue
+        reconcile(files, at.volume, known_end, tell)
+
+
+def _is_cut(files: ArchiveFiles, at: VolumeCopies) -> bool:
+    found = [read_checksums(files.inner, folder / at.volume) for folder in at.sealed]
+    return all(one is None or one.size > max(at.sizes.values()) for one in found)
+
+
+# What people are told.
+
+
+class DiskStatus(msgspec.Struct, frozen=True):
+    """One directory of the archive."""
+
+    directory: str
+    state: str
+    """there, away (its disk is not mounted, or was emptied) or foreign (it holds another collection)."""
+    is_used: bool = True
+    volumes: int = 0
+    free_bytes: int = 0
+    total_bytes: int = 0
+
+
+class ArchiveStatus(msgspec.Struct, frozen=True):
+    """The disks of an archive; without any it is one folder."""
+
+    disks: tuple[DiskStatus, ...] = ()
+    copies: int = 1
+    low_water_bytes: int = 0
+    short: tuple[tuple[str, int], ...] = ()
+    """Volumes with fewer whole copies than they should have, and how many they have."""
+    shared: tuple[tuple[str, ...], ...] = ()
+    """Directories on one file system."""
+
+    @property
+    def room(self) -> int:
+        return sum(one.free_bytes for one in self.disks if one.state == "there" and one.is_used)
+
+
+def archive_status(directory: Directory, files: Files) -> ArchiveStatus:
+    """From the folders alone: no volume is read."""
+    found = files if isinstance(files, ArchiveFiles) else None
+    if found is not None:
+        found.refresh()
+    if found is None or found.record is None:
+        return ArchiveStatus()
+    record, volumes = found.record, copies_in(found)
+    folders = {one.path: located(directory.archive, one.path) for one in record.directories}
+    held = {folder: sum(folder in at.sizes for at in volumes) for folder in folders.values()}
+    disks = []
+    for one in record.directories:
+        folder = folders[one.path]
+        state = state_of(found.inner, folder, record.collection)
+        free, total = room_of(folder) if state == "there" else (0, 0)
+        disks.append(DiskStatus(str(folder), state, one.is_used, held[folder], free, total))
+    there = {str(folder): folder for path, folder in folders.items() if device_of(folder) and path in record.used()}
+    last = volumes[-1].volume if volumes else ""
+    settled = [at for at in volumes if at.sealed or at.volume != last]
+    short = [(at.volume, len(at.whole())) for at in settled if len(at.whole()) < found.wanted]
+    return ArchiveStatus(tuple(disks), found.wanted, record.low_water_bytes, tuple(short), tuple(sharing(there)))
+
+
+def room_of(folder: Path) -> tuple[int, int]:
+    found = shutil.disk_usage(folder)
+    return found.free, found.total
