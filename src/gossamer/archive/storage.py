@@ -276,7 +276,8 @@ class ArchiveFiles:
 
     def seal(self, name: str, folders: Sequence[Path], found: Checksums) -> None:
         """A copy whose checksums cannot be written is checked with those of another."""
-        for folder in folders:
+        self.refresh()  # nothing is written into the mount point of a disk that has gone away
+        for folder in set(folders).intersection(self.folders):
             with suppress(OSError):
                 write_checksums(self.inner, folder / name, found)
         self._known[name] = found
