@@ -1,4 +1,8 @@
-"""The settings `archive.directories` and `archive.copies`, applied to a collection by the process that writes it."""
+"""The settings `archive.directories` and `archive.copies`, applied to a collection by the process that writes it.
+
+They stay with the collection: a command without them, or to which they are withheld, uses what the record says.
+`archive.directories = ["archive"]` goes back to the one folder.
+"""
 
 import shutil
 from collections.abc import Sequence
@@ -52,8 +56,10 @@ def with_disks(directory: Directory, settings: Settings, outside: Outside, tell:
             raise
     if before is None and not settings.archive.directories:
         return replace(outside, files=files)
-    record = recorded(directory, settings, files, before)
-    if record != before:
+    record = before
+    if settings.archive.directories:
+        record = recorded(directory, settings, files, before)
+    if record is not None and record != before:
         files.make_folder(directory.archive)
         write_record(files, directory.archive, record)
     found = archive_files(files, directory.archive, outside.clock, tell)
@@ -74,11 +80,12 @@ def recorded(directory: Directory, settings: Settings, files: Files, before: Dis
             _prepare(directory, files, folder, collection)
     others = [one.path for one in before.directories if one.path not in given] if before is not None else []
     listed = [*(ArchiveDirectory(path) for path in given), *(ArchiveDirectory(path, is_used=False) for path in others)]
-    # Without directories, which may only be withheld from a received collection, the number of copies stays as it was.
-    copies = settings.archive.copies if given or before is None else before.copies
-    found = before or DiskRecord(collection)
-    low_water_bytes = settings.archive.low_water_mib << 20
-    return msgspec.structs.replace(found, directories=tuple(listed), copies=copies, low_water_bytes=low_water_bytes)
+    return msgspec.structs.replace(
+        before or DiskRecord(collection),
+        directories=tuple(listed),
+        copies=settings.archive.copies,
+        low_water_bytes=settings.archive.low_water_mib << 20,
+    )
 
 
 def _own_id(directory: Directory, files: Files, folders: Sequence[Path]) -> str:
@@ -121,6 +128,22 @@ def renew(directory: Directory, files: ArchiveFiles, path: Path) -> None:
     if state_of(files.inner, path, record.collection) != "there":
         _prepare(directory, files.inner, path.absolute(), record.collection)
     files.refresh()
+
+
+def retire(directory: Directory, files: ArchiveFiles) -> None:
+    """Drop directories from the record that are no longer in the settings and hold nothing more."""
+    record, held = files.record, {folder for at in copies_in(files) for folder in at.sizes}
+    if record is None:
+        return
+    left = []
+    for one in record.directories:
+        folder = located(directory.archive, one.path)
+        if one.is_used or folder in held or folder not in files.folders or record.erase.get(one.path):
+            left.append(one)
+        else:
+            files.inner.remove(folder / MARKER)
+    if len(left) < len(record.directories):
+        files.put(msgspec.structs.replace(record, directories=tuple(left)))
 
 
 def reconcile_ends(files: Files, acknowledged: ArchiveEnd | None, tell: Tell) -> None:

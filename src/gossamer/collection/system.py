@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from gossamer.archive.directories import ArchiveStatus, DiskStatus, archive_status
 from gossamer.base.clock import SECOND, Instant
 from gossamer.base.environment import Outside
 from gossamer.base.errors import WorkerLost
@@ -57,6 +58,8 @@ class Watch:
     _looked_s: float | None = None
     _survey: HostSums = field(default_factory=HostSums)
     _sizes: dict[str, int] = field(default_factory=dict)
+    archive: ArchiveStatus = field(default_factory=ArchiveStatus)
+    """Of the disks of the archive, as old as the sizes."""
     _chronicle: tuple[float, Chronicle] | None = None
     """With the time it was read."""
 
@@ -75,6 +78,7 @@ class Watch:
             has_contact=self.settings.contact is not None,
             low_water=self.settings.archive.low_water_mib * MIB,
             delay_s=self.outside.lasting_s(self.settings.politeness.delay_s),
+            archive=self.archive,
         )
         return System(
             at=now,
@@ -115,6 +119,9 @@ class Watch:
                 found = survey(state, self.outside.dates.now())
                 self._survey = msgspec.structs.replace(found, mean_gap_s=self.outside.lasting_s(found.mean_gap_s))
                 self._sizes = self._on_disk()
+                self.archive = archive_status(self.directory, self.outside.files)
+                if self.archive.disks:
+                    self._sizes["archive_free_bytes"] = self.archive.room
             return tallies.counts(state)
 
     def _on_disk(self) -> dict[str, int]:
@@ -163,6 +170,8 @@ class CollectionStatus:
     """What the retention settings would delete now; None: everything is kept, or there is too much to check."""
     processes: list[dict[str, object]]
     hints: tuple[Hint, ...]
+    disks: tuple[DiskStatus, ...]
+    """The directories of an archive on several disks."""
     sandbox: Barriers | None
     """The barriers of a worker started now; None: none could be started."""
 
@@ -174,6 +183,7 @@ def status_of(directory: Directory, settings: Settings, outside: Outside) -> Col
     retain = retain_of(settings.archive.retain)
     is_countable = retain.kind != "all" and counts.captures <= MOST_CHECKED
     with Control(directory.control, outside.clock) as control:
+        watch = Watch(directory, settings, outside, control)
         return CollectionStatus(
             counts=counts,
             damaged=marks,
@@ -181,7 +191,8 @@ def status_of(directory: Directory, settings: Settings, outside: Outside) -> Col
             views=list(unusable(directory, outside, 0 if is_indexing(control, outside) else counts.pages)),
             droppable=compaction_plan(directory, retain, outside) if is_countable else None,
             processes=running_processes(control.beats(), outside),
-            hints=Watch(directory, settings, outside, control).system().hints,
+            hints=watch.system().hints,
+            disks=watch.archive.disks,
             sandbox=asyncio.run(barriers_here(outside)),
         )
 

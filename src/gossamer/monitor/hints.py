@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from gossamer.archive.directories import ArchiveStatus
 from gossamer.base.clock import SECOND, Instant
 from gossamer.monitor.control import ProcessStatus
 from gossamer.store.statements import State, load
@@ -62,6 +63,8 @@ class Overview:
     has_contact: bool = True
     low_water: int = 256 * MIB
     delay_s: float = 1.0
+    archive: ArchiveStatus = field(default_factory=ArchiveStatus)
+    """Its directories, if it is on several disks."""
 
     def process(self, name: str) -> ProcessStatus | None:
         return next((one for one in self.processes if one.name == name), None)
@@ -103,6 +106,45 @@ def disk(at: Overview) -> Hint | None:
         words = f"The disk is full: {left}. The crawl waits for space and continues by itself; search still works."
         return Hint("disk-low", "trouble", words, fix, "/nodes#nodes")
     return Hint("disk-low", "warning", f"The disk is nearly full: {left}.", fix, "/nodes#nodes")
+
+
+def archive_disks(at: Overview) -> Hint | None:
+    """A directory of the archive that is away, or full."""
+    used = [one for one in at.archive.disks if one.is_used]
+    there = [one for one in used if one.state == "there"]
+    if away := [one for one in used if one.state != "there"]:
+        which = ", ".join(one.directory for one in away)
+        words = f"Of the directories of the archive, {len(away)} of {len(used)} cannot be used: {which}."
+        fix = (
+            "Mount its disk, and its volumes count again. If it was replaced by an empty one: `gossamer verify "
+            "--repair --new-disk DIRECTORY`."
+        )
+        return Hint("archive-disk-away", "warning" if there else "trouble", words, fix, "/nodes#nodes")
+    low = [one.directory for one in there if one.free_bytes < at.archive.low_water_bytes]
+    if not low:
+        return None
+    words = f"Of the disks of the archive, {len(low)} of {len(used)} are full: {', '.join(low)}."
+    if len(low) == len(used):
+        words += " The crawl waits for space and continues by itself; search still works."
+    fix = "Free some space there, or add a directory on another disk to archive.directories."
+    return Hint("archive-disk-low", "trouble" if len(low) == len(used) else "warning", words, fix, "/nodes#nodes")
+
+
+def copies(at: Overview) -> Hint | None:
+    archive = at.archive
+    if archive.short:
+        (name, have), more = archive.short[0], len(archive.short) - 1
+        words = f"Volume {name} has {have} of {archive.copies} copies"
+        words += f", and {more:,} more {'have' if more > 1 else 'has'} too few." if more else "."
+        fix = "A running crawl makes them again in the background; `gossamer verify --repair` does it at once."
+        return Hint("copies-missing", "warning", words, fix, "/nodes#nodes")
+    if archive.copies > 1 and archive.shared:
+        words = f"{' and '.join(archive.shared[0])} are on one file system: copies there do not survive its loss."
+        return Hint("copies-on-one-disk", "warning", words, "Name directories on different disks.")
+    if unused := [one for one in archive.disks if not one.is_used and one.volumes]:
+        words = f"{unused[0].directory} is no longer in archive.directories, and has {unused[0].volumes:,} volumes."
+        return Hint("archive-disk-unused", "advice", words, "`gossamer verify --repair` moves them.")
+    return None
 
 
 def silence(at: Overview) -> Hint | None:
@@ -260,8 +302,8 @@ def barriers(at: Overview) -> Hint | None:
 
 
 QUESTIONS: tuple[Question, ...] = (
-    disk, silence, contact, names, memory, lag, refusals, robots, hosts_down, readers, paused, patience, one_host,
-    traps, barriers,
+    disk, archive_disks, silence, contact, names, memory, lag, copies, refusals, robots, hosts_down, readers, paused,
+    patience, one_host, traps, barriers,
 )  # fmt: skip
 
 

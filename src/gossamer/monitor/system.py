@@ -149,6 +149,7 @@ COUNTERS = (
     ("quarantined", "quarantined (possible trap)"),
     ("retired", "retired hosts"),
     ("archive_bytes", "archive"),
+    ("archive_free_bytes", "room for the archive"),
     ("index_bytes", "search index"),
     ("graph_bytes", "fact store"),
     ("links_bytes", "links"),

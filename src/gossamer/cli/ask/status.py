@@ -6,13 +6,15 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
+from gossamer.archive.directories import DiskStatus
 from gossamer.cli.flags import Dir, Json
 from gossamer.cli.output import console, figures
 from gossamer.collection.directory import existing, outside_of
 from gossamer.collection.system import CollectionStatus, status_of
+from gossamer.monitor.system import size
 from gossamer.store.directory import DEFAULT, Directory
 from gossamer.store.options import config_of
-from gossamer.values.format import as_json, fitted, harmless
+from gossamer.values.format import as_json, counted, fitted, harmless
 from gossamer.values.outcome import IN_WORDS, Reason
 from gossamer.workers.protocol import in_words
 
@@ -45,6 +47,7 @@ def in_json(found: CollectionStatus) -> dict[str, object]:
         "forgetting": found.forgetting or None,
         "damaged": marks.marked or None,
         "unacknowledged": marks.open if marks.marked else None,
+        "disks": found.disks or None,
         "droppable": {"records": old.records, "bytes": old.freed_bytes} if old is not None else None,
     }
     return always | {"sandbox": found.sandbox} | {name: value for name, value in optional.items() if value is not None}
@@ -72,12 +75,21 @@ def drawn(found: CollectionStatus, dir: Path) -> Table:
         table.add_row("", f"{view.name}: {view.error}")
     for name in found.forgetting:
         table.add_row("", f"forgetting {harmless(name)} is not finished: `gossamer forget --dir {dir}` continues it")
+    for disk in found.disks:
+        table.add_row(size(disk.free_bytes), disk_in_words(disk))
     for line in at_work_in_words(found.processes):
         table.add_row("", line)
     table.add_row("", f"sandbox: {in_words(found.sandbox) if found.sandbox else 'no worker could be started'}")
     for hint in found.hints:
         table.add_row(hint.severity, Text.assemble((hint.words, "bold"), f" {hint.fix}"))
     return table
+
+
+def disk_in_words(disk: DiskStatus) -> str:
+    held = f"free of {size(disk.total_bytes)} in {disk.directory}: {counted(disk.volumes, 'volume')}"
+    if disk.state != "there":
+        return f"in {disk.directory}: {'away' if disk.state == 'away' else 'it holds another collection'}"
+    return held if disk.is_used else f"{held}, no longer in archive.directories"
 
 
 def at_work_in_words(processes: Sequence[Mapping[str, object]]) -> Iterator[str]:

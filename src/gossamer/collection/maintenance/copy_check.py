@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.archive.directories import archive_status, reconcile_ends, renew, with_disks
+from gossamer.archive.directories import archive_status, reconcile_ends, renew, retire, with_disks
 from gossamer.archive.repair import CopyRepair, DamagedCopy, copies_in, scrubbed, shortage
 from gossamer.archive.storage import ArchiveFiles
 from gossamer.archive.verify import MISSING, Finding
@@ -76,6 +76,8 @@ def repaired_copies(
     for number, at in enumerate(wanted, 1):
         says(f"repairing the copies of volume {number} of {len(wanted)}")
         left += repair.settle(at, moves=True, is_deep=True)
+    if volume is None:
+        retire(directory, files)
     return outside, CopyReport((*unusable_disks(directory, files), *left), made)
 
 
