@@ -286,6 +286,31 @@ def test_a_collection_that_gets_disks_is_seen_by_readers_that_were_open_before(t
     assert volumes_in(reader, tmp_path / "archive") == disks.volumes_on("one")
 
 
+def test_a_record_of_the_volume_that_is_being_written_is_read_from_the_copy_that_has_it(tmp_path: Path) -> None:
+    disks = opened(tmp_path)
+    disks.write(4)
+    place, _ = disks.kept[1]
+    for name, kept in zip(("one", "two"), disks.kept[1:3], strict=True):
+        flip(tmp_path / name / place.volume, kept[0].offset + kept[0].length // 2)
+    disks.assert_kept()
+    disks.assert_kept(ArchiveFiles(DiskFiles(), disks.archive, FakeClock()))
+
+
+def test_a_rewritten_volume_whose_disk_fills_in_the_middle_has_no_torn_copy(tmp_path: Path) -> None:
+    on_disks(tmp_path)
+    tight = OneBadDisk(DiskFiles(), tmp_path / "one", room_bytes=1500)
+    disks = opened(tmp_path, ArchiveFiles(tight, tmp_path / "archive", FakeClock()))
+    name = "gossamer-00000001-20231114221320.warc.gz"
+    written = disks.files.appender(disks.archive / f"{name}.part")
+    for _ in range(3):
+        written.append(bytes(1000))
+        written.sync()
+    written.close()
+    disks.files.rename(disks.archive / f"{name}.part", disks.archive / name)
+    assert [at.sizes for at in copies_in(disks.files)] == [{tmp_path / "two": 3000}]
+    assert disks.files.names(disks.archive) == [name]
+
+
 # Disks that fail.
 
 
@@ -507,6 +532,20 @@ def survive(root: Path, kept: Sequence[tuple[Place, Capture]]) -> None:
     for at in copies_in(files):
         assert len({(folder / at.volume).read_bytes() for folder in at.sizes}) == 1
         assert len(at.sealed) == 2
+
+
+def test_what_follows_damage_in_every_copy_is_never_cut(tmp_path: Path) -> None:
+    disks = opened(tmp_path)
+    disks.write(6)
+    paths = [tmp_path / name / disks.kept[0][0].volume for name in ("one", "two")]
+    for number, path in enumerate(paths):  # the same record in both, and another end
+        flip(path, disks.kept[2][0].offset + 40 + number)
+    os.truncate(paths[1], disks.kept[5][0].offset)
+    assert CopyRepair(ArchiveFiles(DiskFiles(), disks.archive, FakeClock())).run() == []
+    files = ArchiveFiles(DiskFiles(), disks.archive, FakeClock())
+    for place, one in (*disks.kept[:2], *disks.kept[3:]):
+        assert read_capture(files, disks.archive, place) == one
+    assert paths[0].read_bytes() == paths[1].read_bytes()
 
 
 def test_copies_that_ended_at_different_records_are_joined(tmp_path: Path) -> None:

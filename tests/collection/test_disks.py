@@ -168,6 +168,34 @@ def test_a_missing_disk_is_named_and_a_new_one_is_filled(site: Site, tmp_path: P
     assert "copies-on-one-disk" in hints_of(root)
 
 
+def test_what_is_forgotten_while_a_disk_is_away_is_erased_there_when_it_returns(site: Site, tmp_path: Path) -> None:
+    root, two = crawled(site, tmp_path), tmp_path / "two"
+    two.rename(tmp_path / "elsewhere")
+    done = gossamer("forget", f"{site.root}docs/knots", "--dir", root, "--yes")
+    assert done.returncode == 4
+    assert f"NOT ERASED YET: 1 volume in {two}" in done.stderr
+    (tmp_path / "elsewhere").rename(two)
+    assert "king of knots" in text_on(two)
+    assert verified(root, "--repair")[0] == 0
+    assert "king of knots" not in text_on(tmp_path / "one", two)
+    assert volumes(tmp_path / "one") == volumes(two)
+
+
+def test_a_volume_whose_only_copy_is_away_is_not_rewritten(site: Site, tmp_path: Path) -> None:
+    root = crawled(site, tmp_path, **on(tmp_path, copies=1))
+    held = next(name for name in NAMES if volumes(tmp_path / name))
+    (tmp_path / held).rename(tmp_path / "elsewhere")
+    done = gossamer("forget", f"{site.root}docs/knots", "--dir", root, "--yes")
+    assert done.returncode not in (0, 4), done.stderr
+    assert "mount it" in done.stderr and held in done.stderr
+    code, report = verified(root)
+    assert (code, report["due_again"]) == (4, 0), "its pages are not fetched again: they are only away"
+    (tmp_path / "elsewhere").rename(tmp_path / held)
+    assert gossamer("forget", f"{site.root}docs/knots", "--dir", root, "--yes").returncode == 0
+    assert "king of knots" not in text_on(tmp_path / "one", tmp_path / "two")
+    assert verified(root)[0] == 0
+
+
 def test_a_running_crawl_makes_missing_copies(site: Site, tmp_path: Path) -> None:
     root = crawled(site, tmp_path)
     for path in (tmp_path / "two").glob("*.warc.gz*"):

@@ -5,7 +5,7 @@ They stay with the collection: a command without them, or to which they are with
 """
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -146,12 +146,36 @@ def retire(directory: Directory, files: ArchiveFiles) -> None:
         files.put(msgspec.structs.replace(record, directories=tuple(left)))
 
 
+def refuse_away(files: Files, folder: Path, volumes: Iterable[str]) -> None:
+    """Raises DirectoryUnusable if one of the volumes that are to be rewritten has no copy that is there: it would be
+    rewritten without what only the other disk has."""
+    if not isinstance(files, ArchiveFiles) or files.record is None:
+        return
+    if missing := sorted(name for name in volumes if files.size(folder / name) is None):
+        record = files.record
+        away = [one.path for one in record.directories if located(folder, one.path) not in files.folders]
+        raise DirectoryUnusable(
+            f"{missing[0]} has no copy on a disk that is there ({', '.join(away) or 'none'} away): mount it, and run "
+            "this again"
+        )
+
+
+def unerased(files: Files) -> dict[str, int]:
+    """How many deleted volumes are still in a directory that is away or cannot be written."""
+    record = files.record if isinstance(files, ArchiveFiles) else None
+    if record is None:
+        return {}
+    return {path or "the folder archive": len(names) for path, names in record.erase.items()}
+
+
 def reconcile_ends(files: Files, acknowledged: ArchiveEnd | None, tell: Tell) -> None:
     """Make the copies of unsealed volumes equal, as a stop in the middle leaves them. Call it before `Volumes.open`."""
     if not isinstance(files, ArchiveFiles) or files.record is None:
         return
     for at in copies_in(files):
-        known_end = acknowledged.size if acknowledged is not None and acknowledged.volume == at.volume else 0
+        known_end = None
+        if acknowledged is not None and at.volume >= acknowledged.volume:
+            known_end = acknowledged.size if at.volume == acknowledged.volume else 0
         if at.sealed and _is_cut(files, at):
             files.unseal(at.volume)  # a power cut brought the checksums of its longer form back
         elif at.sealed:

@@ -185,7 +185,7 @@ class CopyRepair:
         """Make the checksums of a volume that lacks them. Copies that differ are made equal first."""
         copies = self._files.copies(volume)
         if len(copies) > 1:
-            reconcile(self._files, volume, 0, self._tell)
+            reconcile(self._files, volume, None, self._tell)
         try:
             found = self._summed(copies[0])
             same = [copy for copy in copies[1:] if self._summed(copy).is_of_same_bytes(found)]
@@ -307,13 +307,15 @@ class GoodBytes(msgspec.Struct, frozen=True):
     end: int
 
 
-def reconcile(files: ArchiveFiles, volume: str, known_end: int, tell: Tell = silent) -> bool:
+def reconcile(files: ArchiveFiles, volume: str, known_end: int | None, tell: Tell = silent) -> bool:
     """Make the copies of an unsealed volume equal: every record that any of them has whole, up to the first place
-    after `known_end` (where the catalogue ends) where none has one. Returns whether anything was changed."""
+    after `known_end` (where the catalogue ends; None: unknown, so nothing is cut) where none has one. Returns whether
+    anything was changed."""
     copies = files.copies(volume)
     if len(copies) < 2 or are_equal(files.inner, copies):
         return False
-    spans = whole_spans(files.inner, copies, known_end)
+    most = max(files.inner.size(copy) or 0 for copy in copies)
+    spans = whole_spans(files.inner, copies, most if known_end is None else min(known_end, most))
     end = spans[-1].end if spans else 0
     for copy in copies:
         try:

@@ -28,6 +28,7 @@ from gossamer.archive.reader import PART, VOLUME_NAME
 from gossamer.base.clock import Clock, Instant
 from gossamer.base.files import NO_ROOM, Appender, Files, Lock
 from gossamer.base.tell import Tell, silent
+from gossamer.spool.codec import Broken, gzip_inflater
 from gossamer.store.disks import RECORD, DiskRecord, device_of, located, marked_by, read_record, write_record
 
 KNOWN = 32
@@ -44,6 +45,16 @@ def is_volume(name: str) -> bool:
     return VOLUME_NAME.fullmatch(name.removesuffix(PART)) is not None
 
 
+def is_member(content: bytes) -> bool:
+    """Whether these bytes are one whole gzip member, by its own checksum."""
+    inflater = gzip_inflater()
+    try:
+        inflater.decompress(content)
+    except Broken:
+        return False
+    return bool(inflater.eof and not inflater.unused_data)
+
+
 class ArchiveFiles:
     """Use `archive_files` to make one. Any thread may read; one writes."""
 
@@ -54,8 +65,8 @@ class ArchiveFiles:
         self.folders: list[Path] = [folder]
         """The directories that are there: of the collection, and of the record."""
         self._known: OrderedDict[str, Checksums] = OrderedDict()
-        self._built: dict[str, Checksums] = {}
-        """Of files that wait for their final name."""
+        self._built: dict[str, tuple[Sequence[Path], Checksums | None]] = {}
+        """Files that wait for their final name: where they are whole, and their checksums."""
         self._failures: dict[Path, tuple[float, float]] = {}
         """Until when a directory gets no new volumes, and for how long that was."""
         self._full: dict[Path, int] = {}
@@ -173,15 +184,19 @@ class ArchiveFiles:
             return
         self.unseal(new.name)
         done, trouble = list[Path](), OSError(errno.ENOENT, os.strerror(errno.ENOENT), str(old))
+        folders, found = self._built.pop(old.name, (self.folders, None))
         for copy in self.copies(old.name):
             try:
-                self.inner.rename(copy, copy.with_name(new.name))
-                done.append(copy.parent)
+                if copy.parent in folders:
+                    self.inner.rename(copy, copy.with_name(new.name))
+                    done.append(copy.parent)
+                else:  # its disk failed or was full in the middle
+                    self.inner.remove(copy)
             except OSError as error:
                 trouble = error
         if not done:
             raise trouble
-        if (found := self._built.pop(old.name, None)) is not None:
+        if found is not None:
             self.seal(new.name, done, found)
         for outdated in self.copies(new.name):
             if outdated.parent not in done:
@@ -269,8 +284,8 @@ class ArchiveFiles:
 
     def closed(self, name: str, folders: Sequence[Path], found: Checksums | None) -> None:
         self.writing.discard(name)
-        if found is not None and name.endswith(PART):
-            self._built[name] = found
+        if name.endswith(PART):
+            self._built[name] = folders, found
         elif found is not None:
             self.seal(name, folders, found)
 
@@ -335,20 +350,18 @@ class ArchiveFiles:
         return found
 
     def _unchecked(self, copies: Sequence[Path], offset: int, length: int | None) -> bytes:
-        """The copy with the most bytes there."""
-        best, trouble = b"", None
+        """Of a volume without checksums: the copy that has the whole record there, or else the most bytes."""
+        found, trouble = list[bytes](), None
         for copy in copies:
             try:
-                found = self.inner.read(copy, offset, length)
+                found.append(self.inner.read(copy, offset, length))
             except OSError as error:
                 trouble = error
-                continue
-            best = max(best, found, key=len)
-            if length is not None and len(best) == length:
-                break
-        if not best and trouble is not None:
+        if not found and trouble is not None:
             raise trouble
-        return best
+        if len(set(found)) > 1 and (whole := [one for one in found if is_member(one)]):
+            return whole[0]
+        return max(found, key=len, default=b"")
 
     def _checked(self, copies: Sequence[Path], known: Checksums, offset: int, until: int) -> bytes:
         """Bytes that are as the checksums say; where no copy has them so, as the first readable copy has them."""

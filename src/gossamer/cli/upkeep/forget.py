@@ -2,12 +2,13 @@
 
 import asyncio
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from gossamer.archive.directories import with_archive
+from gossamer.archive.directories import unerased, with_archive
 from gossamer.base.clock import Instant
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
@@ -17,6 +18,7 @@ from gossamer.cli.output import Progress, note, report_damage
 from gossamer.collection.directory import existing
 from gossamer.collection.maintenance import forget as erasure
 from gossamer.collection.maintenance.forget import IN_DELETED_PARTS, NOT_REACHED, Erased, entries_of, listed
+from gossamer.crawler.damage import DAMAGED
 from gossamer.store.directory import DEFAULT, Directory
 from gossamer.store.forgotten import ForgottenEntry
 from gossamer.store.options import config_of
@@ -57,7 +59,17 @@ def forget(
     with Progress("forgetting", outside.clock) as progress:
         done = asyncio.run(erasure.forget(directory, entries, agent, outside, silent, progress.show, quick))
     show(done, json, is_quick=quick)
-    return report_damage(done.archive.damaged, dir)
+    return report_unerased(unerased(outside.files), dir) or report_damage(done.archive.damaged, dir)
+
+
+def report_unerased(left: Mapping[str, int], dir: Path) -> int:
+    """Copies that are on a disk that is away. Returns the exit code."""
+    for directory, number in left.items():
+        note(
+            f"NOT ERASED YET: {counted(number, 'volume')} in {harmless(directory)}, away or not writable. "
+            f"They are deleted when it is back, by the next crawl or `gossamer verify --repair --dir {dir}`"
+        )
+    return DAMAGED if left else 0
 
 
 def is_confirmed(expected: Erased) -> bool:

@@ -8,7 +8,7 @@ import msgspec
 
 from gossamer.archive.catalogue import acknowledged, adopt
 from gossamer.archive.compaction import Compaction, Deletions, Rewritten, retired, tidy
-from gossamer.archive.directories import reconcile_ends
+from gossamer.archive.directories import reconcile_ends, refuse_away
 from gossamer.archive.volumes import Volumes
 from gossamer.base.environment import Outside
 from gossamer.base.tell import Says, Tell, unheard
@@ -62,6 +62,7 @@ async def compact(
             going = await database.read(partial(retired, retain=retain, now=outside.clock.now()))
             if not going:
                 return Compacted(damaged=tuple(damage))
+            refuse_away(outside.files, directory.archive, going)
             (await lock_views(directory, outside, "compact")).release()
             await asyncio.to_thread(mark_finished, directory, outside)
             await followed(directory, agent, outside, says)  # a view must not look for a record that is elsewhere now

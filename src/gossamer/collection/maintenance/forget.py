@@ -14,6 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from gossamer.archive.compaction import matching
+from gossamer.archive.directories import refuse_away
 from gossamer.base.clock import Instant
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError
@@ -140,6 +141,7 @@ async def forget(
             rebuild.refuse_without_room(directory, outside)
         async with open_database(directory, outside.clock, tell) as database:
             await repair_archive(directory, database, outside, tell)
+            refuse_away(outside.files, directory.archive, await database.read(captures.volume_names))
             begun = await database.run(partial(_begin, entries=entries))
             tell("forget.begun", names=len(begun.names))
             is_unwanted = unwanted(begun.block)
