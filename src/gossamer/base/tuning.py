@@ -6,6 +6,7 @@ import gc
 import os
 import resource
 import sys
+import threading
 from pathlib import Path
 
 from gossamer.base.clock import SystemClock
@@ -119,6 +120,12 @@ def lower_priority(niceness: int) -> None:
     with contextlib.suppress(AttributeError, OSError):  # Linux only
         os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
     lower_session_priority()
+
+
+def lower_own_thread_priority(niceness: int) -> None:
+    """Run the calling thread at low priority, for as long as it lives."""
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), niceness)
 
 
 def lower_session_priority() -> None:

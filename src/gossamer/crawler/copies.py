@@ -5,6 +5,7 @@ Copies are made again in a thread of its own, at a bounded rate. Nothing waits f
 
 import asyncio
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 
 from gossamer.archive.repair import CopyRepair
@@ -15,12 +16,14 @@ from gossamer.base.errors import GossamerError
 from gossamer.base.files import Files
 from gossamer.base.tasks import background
 from gossamer.base.tell import Tell
+from gossamer.base.tuning import lower_own_thread_priority
 from gossamer.config.settings import Settings
 from gossamer.store.directory import Directory
 from gossamer.store.disks import located
 from gossamer.workers.protocol import MIB
 
 EVERY_S = 5.0
+NICENESS = 10
 BYTES_S = 32 << 20
 """Read and written, for repairs."""
 AWAY_S = 600.0
@@ -47,11 +50,14 @@ class CopyKeeper:
         """Since when each directory is away."""
 
     async def run(self) -> None:
-        while not self.stopped.is_set():
-            with suppress(_Stopped):
-                await asyncio.to_thread(self.look)
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self.stopped.wait(), EVERY_S)
+        """In a thread of its own, whose priority does not matter to those that write what was fetched."""
+        loop = asyncio.get_running_loop()
+        with ThreadPoolExecutor(1, "copies", lower_own_thread_priority, (NICENESS,)) as thread:
+            while not self.stopped.is_set():
+                with suppress(_Stopped):
+                    await loop.run_in_executor(thread, self.look)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self.stopped.wait(), EVERY_S)
 
     def look(self) -> None:
         """Bring the copies closer to what they should be. It takes as long as its rate demands."""
