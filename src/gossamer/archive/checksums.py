@@ -17,7 +17,7 @@ BLOCK_BYTES = 1 << 16
 DIGEST_BYTES = 8
 TAIL = ".sums"
 """Follows the volume's name."""
-_HEAD = b"gossamer sums 1\n"
+_HEAD = b"volume checksums 1\n"
 
 
 class Checksums(msgspec.Struct, frozen=True):

@@ -188,7 +188,7 @@ def _is_cut(files: ArchiveFiles, at: VolumeCopies) -> bool:
     return all(one is None or one.size > max(at.sizes.values()) for one in found)
 
 
-# What people are told.
+# Its state, for people.
 
 
 class DiskStatus(msgspec.Struct, frozen=True):

@@ -19,7 +19,6 @@ from gossamer.archive.checksums import (
     blocks_in,
     read_checksums,
     sums_path,
-    write_checksums,
 )
 from gossamer.archive.reader import PART, VOLUME_NAME, DamagedBytes, Member, Torn, members
 from gossamer.archive.storage import COPIED_AT_ONCE, ArchiveFiles
@@ -210,19 +209,15 @@ class CopyRepair:
             return False
         try:
             inner.remove(part)
-            built = self._copied(volume, part)
-            if not built.is_of_same_bytes(known):
-                inner.remove(part)
+            if not self._copied(volume, part).is_of_same_bytes(known):
                 return False
             inner.remove(sums_path(folder / volume))
-            inner.rename(part, folder / volume)
-            write_checksums(inner, folder / volume, known)
-        except BaseException as error:
+            files.place(part, known)
+        except OSError:
+            return False
+        finally:
             with suppress(OSError):
                 inner.remove(part)
-            if isinstance(error, OSError):
-                return False
-            raise
         self._tell("copy.made", volume=volume, directory=str(folder))
         return True
 

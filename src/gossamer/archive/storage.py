@@ -231,7 +231,7 @@ class ArchiveFiles:
     def lock(self, path: Path, holder: str) -> Lock | str:
         return self.inner.lock(path, holder)
 
-    # For the appender, and for whoever repairs copies.
+    # For the appender, and for the repair of copies.
 
     def rooms(self) -> list[DiskRoom]:
         """The directories for new volumes that are there."""
@@ -296,6 +296,12 @@ class ArchiveFiles:
             with suppress(OSError):
                 write_checksums(self.inner, folder / name, found)
         self._known[name] = found
+
+    def place(self, part: Path, found: Checksums) -> None:
+        """Give one copy, complete and synced, its final name, and its checksums."""
+        copy = part.with_name(part.name.removesuffix(PART))
+        self.inner.rename(part, copy)
+        write_checksums(self.inner, copy, found)
 
     def erase(self) -> int:
         """Delete what was to be deleted while its directory was away; returns how many volumes."""

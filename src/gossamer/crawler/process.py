@@ -110,7 +110,6 @@ async def open_crawl(
         control.discard_pending(CRAWLER)
         indexer = await opened.enter_async_context(indexer_running(directory, outside, tell, settings.agent, stop))
         volumes, spool = await open_archive(opened, directory, settings, database, outside, tell)
-        await opened.enter_async_context(copies_kept(outside.files, outside.clock, tell))
         ruling = await open_admission(directory, settings, starts, database, outside, tell)
         plugged, protocols = plug_ins(directory, settings, outside)
         memory = Budget(settings.fetch.memory_mib * MIB, settings.crawl.at_once)
@@ -121,8 +120,7 @@ async def open_crawl(
         readers = await opened.enter_async_context(reader_pool(settings, outside, tell, job_for(plugged)))
         await opened.enter_async_context(saving_learned(ruling.learning, directory.root, outside, tell))
         await opened.enter_async_context(chronicling(directory, outside, settings.crawl.revisit != "no", tell))
-        await frontier.offer([Offer(start, How.SEED) for start in starts])
-        await frontier.revive(starts)
+        await offer_seeds(frontier, starts)
         present = partial(present_digests, directory, settings, ruling)
         rejudged = Rejudgement(frontier, database, lambda: directory.links, present, outside.clock, tell)
         await opened.enter_async_context(rejudged)
@@ -151,6 +149,11 @@ async def open_crawl(
             missed=ruling.learning.missed,
         )
         yield Crawling(Crawl(rooms), frontier, words, facts, control, steering, indexer, readers, database=database)
+
+
+async def offer_seeds(frontier: Frontier, starts: Sequence[Url]) -> None:
+    await frontier.offer([Offer(start, How.SEED) for start in starts])
+    await frontier.revive(starts)
 
 
 def present_digests(directory: Directory, settings: Settings, ruling: Admission) -> dict[str, str]:
@@ -214,4 +217,5 @@ async def open_archive(
     spool.open(recovered.last_volume)
     opened.callback(volumes.close)
     opened.callback(spool.close)
+    await opened.enter_async_context(copies_kept(files, outside.clock, tell))
     return volumes, spool

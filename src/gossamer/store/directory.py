@@ -163,7 +163,7 @@ def has_lost_state(directory: Directory) -> bool:
 
 def archive_folders(directory: Directory, files: Files) -> list[Path]:
     """Where its volumes are: its folder `archive`, and its directories on other disks that are there."""
-    with suppress(DirectoryUnusable):  # a damaged record: whoever reads volumes says so
+    with suppress(DirectoryUnusable):  # of a damaged record: commands that read volumes report it
         others = present(files, directory.archive, read_record(files, directory.archive))
         return list(dict.fromkeys([directory.archive, *others]))
     return [directory.archive]

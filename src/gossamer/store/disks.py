@@ -1,7 +1,7 @@
 """The directories of an archive on several disks: their record in the collection, and the marker in each.
 
 An empty mount point looks like an empty disk. So a directory counts only while it holds a marker with the collection's
-random id; the record remembers it meanwhile. A collection that came from somebody else cannot name our directories:
+random id; the record remembers it meanwhile. A collection that came from another user cannot name our directories:
 it would have to know the id in their markers.
 """
 

@@ -19,7 +19,7 @@ from gossamer.values.format import counted, harmless
 NOTICES = {
     "disk.low": "the disk is nearly full: the crawl waits for space and continues by itself",
     "disk.full": "the disk is full: the crawl waits for space and continues by itself",
-    "disk.away": "a disk of the archive is away: the crawl goes on with the others (`gossamer status` names it)",
+    "disk.away": "a disk of the archive is away: the crawl continues with the others (`gossamer status` names it)",
     "disk.back": "a disk of the archive that was away is back",
     "views.restarted": "the indexer was restarted",
     "database.back": "the database answers again: the crawl continues",
