@@ -17,8 +17,8 @@ from tests.architecture.figures import (
 )
 
 LIMITS = {
-    "files": 364,
-    "lines": 66_627,
+    "files": 373,
+    "lines": 68_700,
     "modules in the fullest folder": 14,
     "module names ending in -ing": 0,
     "public class names with two meanings": 0,

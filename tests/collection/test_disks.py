@@ -229,6 +229,26 @@ def test_F_P1_a_crawl_that_is_killed_continues_with_equal_copies(site: Site, tmp
     assert settled <= searchable(root)
 
 
+def test_a_repair_that_is_killed_is_completed_by_the_next(site: Site, tmp_path: Path) -> None:
+    root, two = crawled(site, tmp_path), tmp_path / "two"
+    (name,) = volumes(two)
+    for disk in (tmp_path / "one", two):  # a large volume: what follows the records counts as torn
+        with (disk / name).open("ab") as file:
+            file.write(bytes(64 << 20))
+        (disk / f"{name}.sums").unlink()
+    assert verified(root, "--repair")[0] in (0, 4)
+    before = volumes(two)
+    (two / name).unlink()
+    repair = started("verify", "--dir", root, "--repair")
+    wait_until(lambda: (two / f"{name}.part").exists() or repair.poll() is not None, "nothing was copied")
+    repair.kill()
+    repair.communicate()
+    assert volumes(two) in ({}, before)
+    verified(root, "--repair")
+    assert volumes(two) == before
+    assert not list(two.glob("*.part"))
+
+
 def test_a_received_collection_cannot_write_elsewhere(site: Site, tmp_path: Path) -> None:
     root = tmp_path / "collection"
     root.mkdir()
@@ -290,6 +310,35 @@ def real_disks(tmp_path: Path) -> Iterator[Path]:
     finally:
         for name in (*NAMES, "aside"):
             subprocess.run(["umount", "-l", str(tmp_path / name)], check=False, capture_output=True)
+
+
+def fill(disk: Path, leave: int) -> None:
+    free = os.statvfs(disk)
+    (disk / "lost+found").write_bytes(bytes(free.f_bavail * free.f_frsize - leave))
+
+
+def test_F_X11_a_crawl_waits_while_all_disks_are_full_and_continues(real_disks: Path, site: Site) -> None:
+    root, variables = real_disks / "collection", on(real_disks)
+    for name in NAMES:
+        fill(real_disks / name, leave=8192)  # room for the marker, and for nothing else
+    crawl = started("crawl", site.root, "--dir", root, *QUICK, "--json", **variables)
+    lines: list[str] = []
+    try:
+        assert crawl.stdout is not None
+        for line in crawl.stdout:
+            lines.append(line)
+            if json.loads(line)["event"] == "disk.full":
+                break
+        for name in NAMES:
+            (real_disks / name / "lost+found").unlink()
+        out, err = crawl.communicate(timeout=300)
+    finally:
+        crawl.kill()
+    assert crawl.returncode == 0, err
+    assert len(searchable(root)) == 8
+    assert verified(root, "--repair")[0] == 0
+    assert volumes(real_disks / "one") == volumes(real_disks / "two")
+    assert "disk.full" in lines[-1] and out
 
 
 def test_a_disk_that_is_unmounted_during_a_crawl_and_mounted_again(real_disks: Path) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from gossamer.archive.directories import ArchiveStatus, DiskStatus
 from gossamer.monitor.control import Figures, ProcessStatus
 from gossamer.monitor.hints import MIB, QUESTIONS, HostSums, Overview, hints
 
@@ -14,6 +15,12 @@ def one(name: str, life: Any = "fresh", says: str = "", pid: int | None = 1, **f
 
 def node(**figures: float) -> ProcessStatus:
     return one("a", pid=None, **figures)
+
+
+def disks(*free_mib: int, state: str = "there", **more: Any) -> Overview:
+    found = tuple(DiskStatus(f"/disk{number}", "there", True, 3, mib * MIB) for number, mib in enumerate(free_mib))
+    away = DiskStatus("/disk9", state, more.pop("is_used", True), 3, 900 * MIB)
+    return Overview([], archive=ArchiveStatus((*found, away), 2, 100 * MIB, **more))
 
 
 CRAWLER = one("crawler")
@@ -45,6 +52,13 @@ CASES: dict[str, tuple[str, Overview]] = {
     "traps": ("traps-held advice", Overview([CRAWLER], counters={"quarantined": 12})),
     "hosts down": ("hosts-down warning", Overview([CRAWLER], survey=HostSums(waiting_hosts=10, failing_hosts=6))),
     "paused": ("paused advice", Overview([one("crawler", says="paused")])),
+    "a disk away": ("archive-disk-away warning", disks(900, state="away")),
+    "every disk away": ("archive-disk-away trouble", disks(state="foreign")),
+    "a full disk of the archive": ("archive-disk-low warning", disks(900, 50)),
+    "a missing copy": ("copies-missing warning", disks(900, short=(("gossamer-1", 1),))),
+    "missing copies": ("copies-missing warning", disks(900, short=(("gossamer-1", 1), ("gossamer-2", 0)))),
+    "copies on one disk": ("copies-on-one-disk warning", disks(900, shared=(("/disk0", "/disk9"),))),
+    "a directory no longer used": ("archive-disk-unused advice", disks(900, is_used=False)),
     "memory": ("memory-low warning", Overview([CRAWLER], [node(memory_total=1e10, memory_free=2e8)])),
 }  # fmt: skip
 

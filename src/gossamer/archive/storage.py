@@ -74,6 +74,8 @@ class ArchiveFiles:
         self._turn = threading.Lock()
         self.writing: set[str] = set()
         """Volumes that this process appends to."""
+        self._begun: dict[str, list[Path]] = {}
+        """Where this process has begun volumes."""
         self.refresh()
 
     def refresh(self) -> None:
@@ -151,7 +153,10 @@ class ArchiveFiles:
     def appender(self, path: Path) -> Appender:
         if not self._is_copied(path):
             return self.inner.appender(path)
-        folders = [copy.parent for copy in self.copies(path.name)] or self._chosen()
+        held = [copy.parent for copy in self.copies(path.name)]
+        folders = held or self._chosen()
+        if not held:
+            self._begun[path.name] = folders
         opened, trouble = dict[Path, Appender](), OSError(errno.ENOSPC, "no directory of the archive is there")
         for folder in folders:
             try:
@@ -169,7 +174,8 @@ class ArchiveFiles:
         if not self._is_copied(path):
             self.inner.remove(path)
             return
-        left = [folder for folder in self._all_folders() if folder not in self.folders]
+        others = self._begun.pop(path.name, self._all_folders())
+        left = [folder for folder in others if folder not in self.folders]
         for folder in self.folders:
             if not self._is_erased(folder, path.name):
                 left.append(folder)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from gossamer.archive.storage import ArchiveFiles
 from gossamer.base.clock import DAY_S
 from gossamer.base.environment import Outside
 from gossamer.base.files import size_below
@@ -260,6 +261,8 @@ def measured_in(directory: Directory, outside: Outside) -> Measured:
     if captured < ENOUGH_PAGES or not bodies:
         return found
 
+    copies = outside.files.wanted if isinstance(outside.files, ArchiveFiles) else 1
+
     def share(*paths: Path) -> float:
         return size_below(paths, outside.files) / bodies
 
@@ -268,7 +271,7 @@ def measured_in(directory: Directory, outside: Outside) -> Measured:
         page_bytes=max(1, bodies // captured),
         addresses_per_page=counts.known / captured,
         shares=Shares(
-            share(directory.archive),
+            copies * share(directory.archive),
             share(directory.index),
             share(directory.graph, directory.checkpoints),
             share(directory.links),
