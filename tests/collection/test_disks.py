@@ -40,6 +40,7 @@ def crawled(site: Site, tmp_path: Path, **variables: str) -> Path:
     root = tmp_path / "collection"
     done = gossamer("crawl", site.root, "--dir", root, *QUICK, **(variables or on(tmp_path)))
     assert done.returncode == 0, done.stderr
+    assert ("on one file system" in done.stderr) == (not variables)
     return root
 
 
@@ -76,6 +77,7 @@ def test_a_whole_life_on_two_disks(site: Site, tmp_path: Path) -> None:
 
     (name,) = volumes(one)
     flip(one / name, len(volumes(one)[name]) // 2)
+    (two / name).chmod(0o644)
     code, report = verified(root)
     assert code == 4
     assert report["damaged"] == [], "every record is read from the other copy"
@@ -86,6 +88,7 @@ def test_a_whole_life_on_two_disks(site: Site, tmp_path: Path) -> None:
     code, report = verified(root, "--repair")
     assert (code, report["copies"], report["copies_made"]) == (0, [], 1)
     assert volumes(one) == volumes(two)
+    assert (two / name).stat().st_mode & 0o077 == 0
 
     done = gossamer("crawl", "--dir", root, *QUICK, "--again", "all")
     assert done.returncode == 0, done.stderr
@@ -270,7 +273,7 @@ def test_a_received_collection_cannot_write_elsewhere(site: Site, tmp_path: Path
     assert len(volumes(root / "archive")) == 2
 
 
-@pytest.mark.parametrize("what", ["another collection", "not empty", "a file", "twice"])
+@pytest.mark.parametrize("what", ["another collection", "not empty", "a file", "twice", "too few"])
 def test_a_directory_that_cannot_be_used_is_refused_with_the_reason(site: Site, tmp_path: Path, what: str) -> None:
     names, says = ("one", "two"), ""
     match what:
@@ -286,6 +289,8 @@ def test_a_directory_that_cannot_be_used_is_refused_with_the_reason(site: Site, 
             says = "cannot be used"
         case "twice":
             names, says = ("one", "x/../one"), "the same"
+        case "too few":
+            names, says = ("one",), "needs 2 directories"
     done = gossamer("crawl", site.root, "--dir", tmp_path / "other", *QUICK, **on(tmp_path, *names))
     assert done.returncode != 0
     assert says in done.stderr

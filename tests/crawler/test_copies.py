@@ -87,7 +87,7 @@ def test_it_stops_at_once_and_leaves_no_half_a_copy(archive: Path) -> None:
     for path in archive.with_name("one").glob("*.warc.gz*"):
         path.unlink()
     keeper.stopped.set()
-    with pytest.raises(Exception, match="^$"):
+    with pytest.raises(Exception, match=r"^$"):
         keeper.look()
     asyncio.run(keeper.run())
     assert not list(archive.with_name("one").glob("*.part"))

@@ -54,7 +54,12 @@ def with_disks(directory: Directory, settings: Settings, outside: Outside, tell:
         before = None
         if not settings.archive.directories:
             raise
-    if before is None and not settings.archive.directories:
+    copies, given = settings.archive.copies, len(settings.archive.directories)
+    if copies > max(given, 1) and (given or before is None):
+        raise ConfigError(
+            f"archive.copies = {copies} needs {copies} directories in archive.directories; it has {given}"
+        )
+    if before is None and not given:
         return replace(outside, files=files)
     record = before
     if settings.archive.directories:
@@ -64,6 +69,8 @@ def with_disks(directory: Directory, settings: Settings, outside: Outside, tell:
         write_record(files, directory.archive, record)
     found = archive_files(files, directory.archive, outside.clock, tell)
     found.erase()
+    if found.wanted > 1 and (shared := sharing({str(folder): folder for folder in found.used()})):
+        tell("disks.shared", directories=shared[0])
     return replace(outside, files=found)
 
 

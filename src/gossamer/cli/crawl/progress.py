@@ -21,6 +21,7 @@ NOTICES = {
     "disk.full": "the disk is full: the crawl waits for space and continues by itself",
     "disk.away": "a disk of the archive is away: the crawl continues with the others (`gossamer status` names it)",
     "disk.back": "a disk of the archive that was away is back",
+    "disks.shared": "directories of the archive are on one file system: copies there do not survive its loss",
     "views.restarted": "the indexer was restarted",
     "database.back": "the database answers again: the crawl continues",
 }
@@ -36,6 +37,7 @@ JSON_EVENTS = {
     "disk.roomy",
     "disk.away",
     "disk.back",
+    "disks.shared",
     "reader.lost",
     "views.restarted",
     "volume.damaged",
