@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 from tests.archive.disks import mount, on_disks, small_disk
+from tests.archive.samples import capture
 from tests.archive.test_copies import Disks, flip, opened
 
+from gossamer.archive.record import response_record
 from gossamer.archive.repair import CopyRepair, copies_in
 from gossamer.archive.storage import ArchiveFiles
 from gossamer.archive.volumes import room_left
@@ -138,6 +140,25 @@ def test_a_disk_that_becomes_read_only_keeps_its_copies_for_reading(root: Path) 
     subprocess.run(["mount", "-o", "remount,rw", str(bad)], check=True)
     CopyRepair(again.files).run()
     assert not (bad / place.volume).exists()
+
+
+def test_with_one_copy_a_disk_that_becomes_read_only_is_left_as_it_is(root: Path) -> None:
+    disks = opened(root, on_disks(root, NAMES, 1))
+    disks.write(5)
+    bad = disks.files.copies(disks.kept[0][0].volume)[0].parent
+    mark = disks.volumes.position()
+    disks.volumes.append(response_record(capture(700, os.urandom(400_000))))  # ends the volume, and is undone
+    subprocess.run(["mount", "-o", "remount,ro,force", str(bad)], check=False, capture_output=True)
+    disks.volumes.back_to(mark)
+    disks.write_patiently(8)
+    disks.volumes.close()
+    subprocess.run(["mount", "-o", "remount,ro", str(bad)], check=True)
+    again = opened(root, ArchiveFiles(DiskFiles(), disks.archive, FakeClock()))
+    again.number, again.kept = 100, disks.kept
+    again.write_patiently(5)
+    again.volumes.close()
+    again.assert_kept()
+    assert len(again.kept) == 18
 
 
 def test_a_wiped_disk_gets_no_volumes_until_somebody_says_that_it_is_new(root: Path) -> None:

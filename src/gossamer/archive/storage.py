@@ -164,7 +164,7 @@ class ArchiveFiles:
             except OSError as error:
                 trouble = error
                 self.has_failed(folder, path.name, error)
-        if not opened:
+        if not opened and not held:  # what exists and cannot be written is left as it is
             is_elsewhere = any(one.free_bytes >= self._low_water and not one.failed for one in self.rooms())
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) if is_elsewhere else trouble
         self.writing.add(path.name)
