@@ -18,7 +18,7 @@ from tests.architecture.figures import (
 
 LIMITS = {
     "files": 373,
-    "lines": 68_700,
+    "lines": 68_686,
     "modules in the fullest folder": 14,
     "module names ending in -ing": 0,
     "public class names with two meanings": 0,
