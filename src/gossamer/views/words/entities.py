@@ -1,7 +1,8 @@
 """Named entities that match a query, found through the pages that mention them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import msgspec
 import tantivy
@@ -33,7 +34,9 @@ class Entity(msgspec.Struct, frozen=True, gc=False):
 
 
 @dataclass(slots=True)
-class _Found:
+class FoundEntity:
+    """An entity while pages are scanned."""
+
     entity: schema.IndexedEntity
     card: schema.Card
     types: dict[str, None] = field(default_factory=dict)
@@ -53,21 +56,24 @@ def named(
     words = _words(snapshot, query, languages)
     if words is None or not (words or query.types):
         return []
-    seen: dict[int, _Found] = {}
+    seen: dict[int, FoundEntity] = {}
     for _ in range(ROUNDS):
         hits = snapshot.best(_pages(snapshot, query, words, seen), AT_ONCE)
         for _, place in hits:
             if (card := schema.card_at(snapshot, place)) is not None:
-                _scan(snapshot, query, words, card, seen)
+                scan(card, query, partial(_has_words, snapshot, words), seen)
         if len(hits) < AT_ONCE or len(seen) >= 4 * at_most:
             break
     few = [(one, snapshot.entries("things", key), key) for key, one in list(seen.items())[: 6 * at_most]]
     few.sort(key=lambda one: (one[0].rank, -one[1], one[0].entity.name))
-    best = [(one, snapshot.with_number("things", key)) for one, _, key in few[:at_most]]
-    best.sort(key=lambda one: (one[0].rank, -one[1], one[0].entity.name))
+    return ranked([(one, snapshot.with_number("things", key)) for one, _, key in few[:at_most]])
+
+
+def ranked(found: list[tuple[FoundEntity, int]]) -> list[Entity]:
+    """Entities with the number of pages that mention them: exact names first, then by pages."""
     return [
         Entity(one.entity.iri, one.entity.name, tuple(one.types), pages, one.card.url.text, one.card.url.host.name)
-        for one, pages in best
+        for one, pages in sorted(found, key=lambda one: (one[0].rank, -one[1], one[0].entity.name))
     ]
 
 
@@ -92,7 +98,7 @@ def _words(snapshot: schema.Snapshot, query: Query, languages: Sequence[str]) ->
 
 
 def _pages(
-    snapshot: schema.Snapshot, query: Query, words: Sequence[Sequence[str]], seen: dict[int, _Found]
+    snapshot: schema.Snapshot, query: Query, words: Sequence[Sequence[str]], seen: dict[int, FoundEntity]
 ) -> tantivy.Query:
     wanted, unwanted = filters_of(snapshot, query)
     clauses = [(Occur.Must, schema.any_of([snapshot.term("names", form) for form in one])) for one in words]
@@ -101,19 +107,23 @@ def _pages(
     return tantivy.Query.boolean_query(clauses)
 
 
-def _scan(
-    snapshot: schema.Snapshot, query: Query, words: Sequence[Sequence[str]], card: schema.Card, seen: dict[int, _Found]
-) -> None:
+def _has_words(snapshot: schema.Snapshot, words: Sequence[Sequence[str]], name: str) -> int | None:
+    if not schema.may_have(name, words):
+        return None
+    tokens = snapshot.tokens(name)
+    return len(tokens) - len(words) if all(any(form in tokens for form in one) for one in words) else None
+
+
+def scan(card: schema.Card, query: Query, rank: Callable[[str], int | None], seen: dict[int, FoundEntity]) -> None:
+    """Add a page's entities that match. `rank(name)`: how many more words it has than the query; None: no match."""
     for entity in card.entities:
-        if not schema.may_have(entity.name, words):
-            continue
-        tokens = snapshot.tokens(entity.name)
-        if not all(any(form in tokens for form in one) for one in words) or not _has_type(query, entity):
+        other_words = rank(entity.name)
+        if other_words is None or not _has_type(query, entity):
             continue
         key = schema.key_of(entity, card.url.host.name)
         known = seen.get(key)
         if known is None:
-            known = seen[key] = _Found(entity, card, rank=len(tokens) - len(words))
+            known = seen[key] = FoundEntity(entity, card, rank=other_words)
         known.types |= dict.fromkeys(entity.types)
 
 

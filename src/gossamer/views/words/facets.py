@@ -2,15 +2,19 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import partial
 from typing import Any
 
 import msgspec
 import tantivy
 
 from gossamer.base.clock import SECOND, Instant
+from gossamer.extract.vocabularies import Vocabularies
 from gossamer.values.query import Query
-from gossamer.views.words.query import EARLIEST, GROUPS, having, own_superclasses
+from gossamer.views.words.filters import EARLIEST, GROUPS, own_superclasses
+from gossamer.views.words.query import having
 from gossamer.views.words.schema import TRAITS, Snapshot, card_at, count, means, namespaces_of
 
 FACETS = (*GROUPS, "date")
@@ -25,9 +29,9 @@ TRIED = 5
 """Pages of a host that are tried for its name: more than one, in case an entry is damaged."""
 MOST_OWN = 50
 """Classes of the user's own vocabulary that are counted: each costs one more query."""
-_KINDS = {group: (kind,) for group, kind in GROUPS.items()} | {"type": ("types", "supertypes")}
+KINDS = {group: (kind,) for group, kind in GROUPS.items()} | {"type": ("types", "supertypes")}
 """By facet: the kinds of traits it counts (or "sites"), and those it infers."""
-_KIND_OF = {letter: kind for kind, letter in TRAITS.items()}
+KIND_OF = {letter: kind for kind, letter in TRAITS.items()}
 _DAY = 86_400 * SECOND
 _DAYS_SHOWN, _MONTHS_SHOWN = 62, 60
 _MOST_LABELS = 10_000
@@ -82,7 +86,7 @@ def counted(
     Groups without filters of their own are counted in one query.
     """
     names = [name for name in FACETS if name in set(names)]
-    together = [name for name in names if not _is_filtered(query, name)]
+    together = [name for name in names if not is_filtered(query, name)]
     share = 1 if total <= most else -(-total // sample)
     facets: dict[str, tuple[Facet, ...]] = {}
     dates: tuple[Span, ...] = ()
@@ -91,9 +95,11 @@ def counted(
             pages = pages_without(group)
             result = snapshot.aggregate(_sample(snapshot, pages, share), _asked(some))
             tallies = _tallies(snapshot, result)
-            facets |= {name: _facets(snapshot, query, name, tallies, share, pages) for name in some if name != "date"}
+            having_it = partial(_having, snapshot, pages)
+            counts = GroupCounts(query, tallies, share, snapshot.known, having_it)
+            facets |= {name: counts.facets(name) for name in some if name != "date"}
             if "date" in some:
-                dates = _spans(result["date"]["buckets"], share)
+                dates = spans(result["date"]["buckets"], share)
     return FacetCounts({name: facets[name] for name in names if name != "date"}, dates, total // share)
 
 
@@ -133,7 +139,7 @@ def estimated(pages: int) -> int:
     return (pages + unit // 2) // unit * unit
 
 
-def _is_filtered(query: Query, name: str) -> bool:
+def is_filtered(query: Query, name: str) -> bool:
     if name == "date":
         return query.since is not None or query.until is not None
     return bool(getattr(query, GROUPS[name]))
@@ -155,7 +161,7 @@ def _tallies(snapshot: Snapshot, result: dict[str, Any]) -> dict[str, dict[str, 
     tallies: dict[str, dict[str, int]] = {kind: {} for kind in (*TRAITS, "sites")}
     for bucket in result["traits"]["buckets"] if "traits" in result else ():
         trait: str = bucket["key"]
-        tallies[_KIND_OF[trait[0]]][trait[1:]] = int(bucket["doc_count"])
+        tallies[KIND_OF[trait[0]]][trait[1:]] = int(bucket["doc_count"])
     for bucket in result["sites"]["buckets"] if "sites" in result else ():
         if host := _host(snapshot, bucket["key"]):
             tallies["sites"][host] = int(bucket["doc_count"])
@@ -173,42 +179,48 @@ def _host(snapshot: Snapshot, host_id: int) -> str:
     return name
 
 
-def _facets(
-    snapshot: Snapshot, query: Query, name: str, tallies: dict[str, dict[str, int]], share: int, pages: tantivy.Query
-) -> tuple[Facet, ...]:
-    """The most frequent values, and those the query names. `pages` matches what is counted."""
-    stated, *others = [tallies[kind] for kind in _KINDS[name]]
-    inferred: dict[str, int] = others[0] if others else {}
-    if name == "type":
-        inferred = inferred | _inferred_by_own(snapshot, stated, inferred, share, pages)
-    total = {value: stated.get(value, 0) + inferred.get(value, 0) for value in (*stated, *inferred)}
-    chosen: Sequence[str] = getattr(query, GROUPS[name])
-    excluded: Sequence[str] = getattr(query, f"without_{GROUPS[name]}")
-    ranked = sorted(total.items(), key=lambda one: (-one[1], one[0]))
-    found = [
-        Facet(
-            value,
-            _scaled(having_it, share),
-            _scaled(inferred.get(value, 0), share),
-            _is_named(name, chosen, value),
-            _is_named(name, excluded, value),
-        )
-        for value, having_it in (ranked if chosen or excluded else ranked[:MOST_VALUES])
-    ]
-    kept = [facet for at, facet in enumerate(found) if at < MOST_VALUES or facet.is_chosen or facet.is_excluded]
-    rare = [
-        Facet(value, _having(snapshot, pages, name, value), is_chosen=True) for value in _unlisted(name, kept, chosen)
-    ]
-    return (*kept, *rare, *(Facet(value, 0, is_excluded=True) for value in _unlisted(name, kept, excluded)))
+@dataclass(frozen=True, slots=True)
+class GroupCounts:
+    """Counts of the values of some filters, by kind, and what it takes to make facets of them."""
 
+    query: Query
+    tallies: dict[str, dict[str, int]]
+    share: int
+    """One page in so many was counted."""
+    known: Vocabularies
+    having: Callable[[str, str], int]
+    """How many of all matching pages pass a filter with a value."""
 
-def _inferred_by_own(
-    snapshot: Snapshot, stated: dict[str, int], inferred: dict[str, int], share: int, pages: tantivy.Query
-) -> dict[str, int]:
-    """Pages of superclasses in the user's own vocabulary; scaled to the sample."""
-    counts = {iri: _having(snapshot, pages, "type", iri) // share for iri in own_superclasses(snapshot)[:MOST_OWN]}
-    found = {iri: having_it - stated.get(iri, 0) for iri, having_it in counts.items()}
-    return {iri: more for iri, more in found.items() if more > inferred.get(iri, 0)}
+    def facets(self, name: str) -> tuple[Facet, ...]:
+        """The most frequent values of a filter, and those the query names."""
+        stated, *others = [self.tallies[kind] for kind in KINDS[name]]
+        inferred: dict[str, int] = others[0] if others else {}
+        if name == "type":
+            inferred = inferred | self._inferred_by_own(stated, inferred)
+        total = {value: stated.get(value, 0) + inferred.get(value, 0) for value in (*stated, *inferred)}
+        chosen: Sequence[str] = getattr(self.query, GROUPS[name])
+        excluded: Sequence[str] = getattr(self.query, f"without_{GROUPS[name]}")
+        ranked = sorted(total.items(), key=lambda one: (-one[1], one[0]))
+        found = [
+            Facet(
+                value,
+                _scaled(having_it, self.share),
+                _scaled(inferred.get(value, 0), self.share),
+                _is_named(name, chosen, value),
+                _is_named(name, excluded, value),
+            )
+            for value, having_it in (ranked if chosen or excluded else ranked[:MOST_VALUES])
+        ]
+        kept = [facet for at, facet in enumerate(found) if at < MOST_VALUES or facet.is_chosen or facet.is_excluded]
+        rare = [Facet(value, self.having(name, value), is_chosen=True) for value in _unlisted(name, kept, chosen)]
+        return (*kept, *rare, *(Facet(value, 0, is_excluded=True) for value in _unlisted(name, kept, excluded)))
+
+    def _inferred_by_own(self, stated: dict[str, int], inferred: dict[str, int]) -> dict[str, int]:
+        """Pages of superclasses in the user's own vocabulary; scaled to the sample."""
+        own = own_superclasses(self.known)[:MOST_OWN]
+        counts = {iri: self.having("type", iri) // self.share for iri in own}
+        found = {iri: having_it - stated.get(iri, 0) for iri, having_it in counts.items()}
+        return {iri: more for iri, more in found.items() if more > inferred.get(iri, 0)}
 
 
 def _unlisted(name: str, found: list[Facet], values: Sequence[str]) -> list[str]:
@@ -229,7 +241,7 @@ def _is_named(name: str, values: Sequence[str], found: str) -> bool:
     return found in values
 
 
-def _spans(buckets: list[dict[str, Any]], share: int) -> tuple[Span, ...]:
+def spans(buckets: list[dict[str, Any]], share: int) -> tuple[Span, ...]:
     """Days, grouped into months or years when there are too many to show. REQUIRES: buckets in order."""
     if not buckets:
         return ()

@@ -8,24 +8,11 @@ import tantivy
 from tantivy import Occur
 
 from gossamer.base.errors import QueryRefused
-from gossamer.extract.vocabularies import bundled
 from gossamer.values.query import Query, Word
 from gossamer.views.words.anchors import targets_of
 from gossamer.views.words.dictionary import Form, beginning, forms, is_stop_word, near
-from gossamer.views.words.schema import WITH_WORDS, Snapshot, any_of, iris_of, last_part, namespaces_of, signs_of
-
-# The filters of a `Query`: any value of a filter may match, and all filters must.
-
-GROUPS = {
-    "type": "types",
-    "ontology": "ontologies",
-    "property": "properties",
-    "site": "sites",
-    "lang": "languages",
-    "syntax": "syntaxes",
-}
-"""Filter names, and their fields in a `Query`."""
-EARLIEST, LATEST = -(1 << 63), (1 << 63) - 1
+from gossamer.views.words.filters import GROUPS, span_of, terms_of
+from gossamer.views.words.schema import WITH_WORDS, Snapshot, any_of, signs_of
 
 
 def filters_of(
@@ -45,56 +32,17 @@ def filters_of(
 
 def having(snapshot: Snapshot, group: str, value: str) -> tantivy.Query:
     """Pages that pass a filter with this one value."""
-    return _TERMS[group](snapshot, value.encode("utf-8", "replace").decode())
+    terms = [snapshot.term(field, term) for field, term in terms_of(snapshot.known, group, value)]
+    return any_of(terms) if terms else tantivy.Query.empty_query()
 
 
 def _between(snapshot: Snapshot, query: Query) -> tantivy.Query:
-    since = EARLIEST if query.since is None else max(EARLIEST, query.since)
-    until = LATEST if query.until is None else min(LATEST, query.until)
     dated = tantivy.Query.range_query(
-        snapshot.schema, "fetched_at", tantivy.FieldType.Integer, since, until, include_upper=False
+        snapshot.schema, "fetched_at", tantivy.FieldType.Integer, *span_of(query), include_upper=False
     )
     return tantivy.Query.boolean_query([(Occur.Must, dated), (Occur.Must, WITH_WORDS)])
 
 
-def _type(snapshot: Snapshot, name: str) -> tantivy.Query:
-    """Bundled subclasses are in the index; those of the user's own vocabulary are added to the query."""
-    iris = iris_of(name) or tuple(iri for iri in own_superclasses(snapshot) if last_part(iri) == name.lower())
-    below = [narrower for iri in iris for narrower in snapshot.known.subclasses(iri)]
-    known = {narrower for iri in iris for narrower in bundled().subclasses(iri)}
-    classes = dict.fromkeys([*iris, *(iri for iri in below if iri not in known)])
-    stated_or_inferred = [snapshot.trait(kind, iri) for iri in classes for kind in ("types", "supertypes")]
-    return any_of(stated_or_inferred if iris_of(name) else [snapshot.term("kinds", name.lower()), *stated_or_inferred])
-
-
-def own_superclasses(snapshot: Snapshot) -> list[str]:
-    """Classes that have subclasses by the user's own vocabulary."""
-    if not snapshot.known.own:
-        return []
-    high = {iri for _, iri in snapshot.known.own}
-    every = high | {above for iri in high for above in snapshot.known.superclasses(iri)}
-    return sorted(iri for iri in every if snapshot.known.subclasses(iri))
-
-
-def _property(snapshot: Snapshot, name: str) -> tantivy.Query:
-    """A page that states a narrower property states this one too."""
-    if iris := iris_of(name):
-        below = dict.fromkeys([*iris, *(narrower for iri in iris for narrower in snapshot.known.subproperties(iri))])
-        return any_of([snapshot.trait("properties", iri) for iri in below])
-    return snapshot.term("relations", name.lower())
-
-
-_SYNTAXES = {"jsonld": "json-ld", "og": "opengraph", "dc": "dublin-core", "mf2": "microformats"}
-_TERMS: dict[str, Callable[[Snapshot, str], tantivy.Query]] = {
-    "type": _type,
-    "ontology": lambda snapshot, name: any_of(
-        [snapshot.trait("ontologies", iri) for iri in namespaces_of(name)] or [snapshot.term("kinds", "")]
-    ),
-    "property": _property,
-    "site": lambda snapshot, name: snapshot.term("sites", name.lower()),
-    "lang": lambda snapshot, name: snapshot.trait("languages", name.lower()),
-    "syntax": lambda snapshot, name: snapshot.trait("syntaxes", _SYNTAXES.get(name.lower(), name.lower())),
-}
 BOOSTS = {"title": 1.5, "headings": 1.3, "content": 1.0, "address": 0.6, "rest": 0.2}
 """The weight of a word by the part of the page it is in."""
 ANCHORS = 1.4

@@ -63,7 +63,7 @@ def entry_of(reading: Reading) -> tantivy.Document:
     try:
         return _filled(reading)
     except ValueError:  # a lone surrogate
-        return _filled(_without_surrogates(reading))
+        return _filled(without_surrogates(reading))
 
 
 def _filled(reading: Reading) -> tantivy.Document:
@@ -71,14 +71,9 @@ def _filled(reading: Reading) -> tantivy.Document:
     if not page.directives.may_index:
         return _numbered(tantivy.Document(), reading)
     inferred = supertypes_of(reading.types[:MOST_TYPES])
-    entities = tuple(
-        [
-            IndexedEntity("" if one.id.startswith("_:") else one.id, one.name[:LONGEST_NAME], one.types)
-            for one in reading.things
-        ]
-    )
-    pointers = _pointers_of(page)
-    texts = _filters_of(reading, inferred) | _words_of(page)
+    entities = entities_of(reading)
+    pointers = pointers_of(page)
+    texts = filters_of(reading, inferred) | words_of(page)
     texts["names"] = ["\n".join([entity.name for entity in entities])] if entities else []
     texts["pointing"] = ["\n".join([words for _, words in pointers])] if pointers else []
     entry = _numbered(tantivy.Document(**{field: values for field, values in texts.items() if values}), reading)
@@ -90,8 +85,17 @@ def _filled(reading: Reading) -> tantivy.Document:
     if pointers:
         pointing = Pointers(host, tuple([(id_of(target), words) for target, words in pointers]))
         entry.add_bytes("pointers", _ENCODER.encode(pointing))
-    entry.add_bytes("card", _ENCODER.encode(_card_of(reading, inferred, entities)))
+    entry.add_bytes("card", _ENCODER.encode(card_of(reading, inferred, entities)))
     return entry
+
+
+def entities_of(reading: Reading) -> tuple[IndexedEntity, ...]:
+    return tuple(
+        [
+            IndexedEntity("" if one.id.startswith("_:") else one.id, one.name[:LONGEST_NAME], one.types)
+            for one in reading.things
+        ]
+    )
 
 
 def _numbered(entry: tantivy.Document, reading: Reading) -> tantivy.Document:
@@ -100,7 +104,7 @@ def _numbered(entry: tantivy.Document, reading: Reading) -> tantivy.Document:
     return entry
 
 
-def _filters_of(reading: Reading, inferred: tuple[str, ...]) -> dict[str, list[str]]:
+def filters_of(reading: Reading, inferred: tuple[str, ...]) -> dict[str, list[str]]:
     types = reading.types[:MOST_TYPES]
     return {
         "sites": list(_sites_of(reading.page.url.host.name)),
@@ -140,7 +144,7 @@ def _last_parts(iris: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(last_part, iris)))
 
 
-def _words_of(page: Page) -> dict[str, list[str]]:
+def words_of(page: Page) -> dict[str, list[str]]:
     content = page.content[:MOST_TEXT]
     signs = signs_of(f"{page.title} {content}")
     headings = ["\n".join(said)[:MOST_HEADINGS] for said in (page.headings, page.bold) if said]
@@ -154,7 +158,7 @@ def _words_of(page: Page) -> dict[str, list[str]]:
     }
 
 
-def _pointers_of(page: Page) -> list[tuple[str, str]]:
+def pointers_of(page: Page) -> list[tuple[str, str]]:
     """Links to other sites with their texts; nofollow links do not count."""
     if not page.directives.may_follow:
         return []
@@ -168,7 +172,7 @@ def _pointers_of(page: Page) -> list[tuple[str, str]]:
     return found[:MOST_POINTERS]
 
 
-def _card_of(reading: Reading, inferred: tuple[str, ...], entities: tuple[IndexedEntity, ...]) -> Card:
+def card_of(reading: Reading, inferred: tuple[str, ...], entities: tuple[IndexedEntity, ...]) -> Card:
     page, directives = reading.page, reading.page.directives
     quotable = LONGEST_TITLE if directives.most_snippet < 0 else min(directives.most_snippet, LONGEST_TITLE)
     return Card(
@@ -188,14 +192,14 @@ def _card_of(reading: Reading, inferred: tuple[str, ...], entities: tuple[Indexe
     )
 
 
-def _without_surrogates(value: Any) -> Any:
+def without_surrogates(value: Any) -> Any:
     """The value with lone surrogates, which have no UTF-8, replaced by question marks in all its texts."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, tuple):
-        return tuple(map(_without_surrogates, value))
+        return tuple(map(without_surrogates, value))
     if isinstance(value, Reading | Page | Link | NamedEntity):
-        texts = {name: _without_surrogates(getattr(value, name)) for name in value.__struct_fields__}
+        texts = {name: without_surrogates(getattr(value, name)) for name in value.__struct_fields__}
         return msgspec.structs.replace(value, **texts)
     return value
 
