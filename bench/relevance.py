@@ -17,8 +17,12 @@ from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.search.find import Search
 from gossamer.search.query import parse
+from gossamer.store.service import Service
 from gossamer.values.page import Page, Reading
 from gossamer.values.url import Url
+from gossamer.views.words.opensearch.mapping import remove
+from gossamer.views.words.opensearch.searcher import ServiceSearcher
+from gossamer.views.words.opensearch.writer import ServiceWriter, WriterIdentity
 from gossamer.views.words.searcher import Searcher
 from gossamer.views.words.writer import IndexWriter
 
@@ -72,8 +76,13 @@ def ndcg(ask: Ask, collection: Collection, judges: str) -> float:
 
 
 @contextmanager
-def gossamer(collection: Collection) -> Iterator[Ask]:
-    """The texts as pages; queries go through the parser of the search page, as a user's do."""
+def gossamer(collection: Collection, address: str = "") -> Iterator[Ask]:
+    """The texts as pages; queries go through the parser of the search page, as a user's do. `address`: that of an
+    OpenSearch server, or empty for the embedded index."""
+    if address:
+        with _in_service(collection, address) as search:
+            yield lambda query: [hit.url.rpartition("/")[2] for hit in search.find(parse(query)).hits]
+        return
     with TemporaryDirectory() as scratch:
         writer = IndexWriter(Path(scratch) / "index", DiskFiles(), silent)
         writer.open()
@@ -85,6 +94,26 @@ def gossamer(collection: Collection) -> Iterator[Ask]:
         finally:
             search.close()
             writer.close()
+
+
+@contextmanager
+def _in_service(collection: Collection, address: str) -> Iterator[Search]:
+    """In an index that is removed at the end."""
+    service = Service("views.words", address, SystemClock(), silent)
+    name = f"bench-{collection.name}"
+    remove(service, name)
+    writer = ServiceWriter(service, WriterIdentity(name, "bench"), silent)
+    writer.open()
+    writer.replace([_reading(at, text) for at, text in enumerate(collection.texts)])
+    writer.commit()
+    writer.settle()
+    search = Search(ServiceSearcher(service, name), None, SystemClock())
+    try:
+        yield search
+    finally:
+        remove(service, name)
+        search.close()
+        writer.close()
 
 
 def plain_bm25(collection: Collection, k1: float = 1.2, b: float = 0.75) -> Ask:

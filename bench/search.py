@@ -1,5 +1,6 @@
 """Search quality: nDCG@10 on collections with judgements, with the real index and search (`make bench-search`)."""
 
+import argparse
 import sys
 import time
 
@@ -10,6 +11,9 @@ FLOORS = {"cranfield": 0.359, "cisi": 0.381}
 
 
 def main() -> int:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--words", default="", metavar="URL", help="an OpenSearch server; else the embedded index")
+    words = options.parse_args().words
     root = folder()
     if root is None:
         print("no collections: name their folder in GOSSAMER_CONFORMANCE", file=sys.stderr)
@@ -19,7 +23,7 @@ def main() -> int:
     for name in collections(root):
         collection = load(root, name)
         plain = plain_bm25(collection)
-        with gossamer(collection) as ask:
+        with gossamer(collection, words) as ask:
             for judges, judged in collection.judged.items():
                 began = time.perf_counter()
                 ours = ndcg(ask, collection, judges)

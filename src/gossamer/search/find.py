@@ -15,11 +15,12 @@ from gossamer.values.link import Link
 from gossamer.values.query import Query
 from gossamer.values.url import Url
 from gossamer.views.links.reader import Anchor, Incoming, LinksReader
-from gossamer.views.words.dictionary import Completion, completions, corrector
+from gossamer.views.words.dictionary import Completion
 from gossamer.views.words.entities import Entity
 from gossamer.views.words.explanation import Explanation
 from gossamer.views.words.facets import FACETS, Facet, Span
-from gossamer.views.words.searcher import FEW, FoundPage, MatchedPages, SameText, Searcher, Stored, WordCount
+from gossamer.views.words.reader import WordsReader
+from gossamer.views.words.searcher import FEW, FoundPage, MatchedPages, SameText, Stored, WordCount
 from gossamer.views.words.snippets import Segment
 
 
@@ -97,7 +98,7 @@ MOST_CORRECTED = 8
 """Words of a query that is checked for typing errors; a longer one is prose, and always lacks a match for some."""
 
 T = TypeVar("T")
-Moved = Callable[[], tuple[Searcher, LinksReader | None] | None]
+Moved = Callable[[], tuple[WordsReader, LinksReader | None] | None]
 """The new views, not open yet, if they have replaced the present ones; else None."""
 
 
@@ -115,7 +116,7 @@ class Search:
 
     def __init__(
         self,
-        searcher: Searcher,
+        searcher: WordsReader,
         links: LinksReader | None,
         clock: Clock,
         refresh_s: float = REFRESH_S,
@@ -169,7 +170,7 @@ class Search:
 
     def suggest(self, text: str, at_most: int = 8) -> list[Completion]:
         """Titles, names and words that start with what was typed so far."""
-        return self._of_words(lambda searcher: completions(searcher.snapshot, text[:200], at_most), [])
+        return self._of_words(lambda searcher: searcher.completions(text[:200], at_most), [])
 
     def explain(self, query: Query, url: Url) -> Explanation | None:
         """Why a page has its rank in the answer; None if it is not in the index."""
@@ -199,8 +200,7 @@ class Search:
         """The query with more frequent spellings, if few pages match it and more pages match that."""
         if matches.with_all_words >= FEW or query.offset or not 0 < len(query.wanted) <= MOST_CORRECTED:
             return ""
-        snapshot = self._searcher.snapshot
-        corrected = with_words(query, corrector(snapshot, query.languages or snapshot.languages))
+        corrected = with_words(query, self._searcher.corrector(query))
         if corrected.wanted == query.wanted or self._searcher.matching(corrected) <= matches.with_all_words:
             return ""
         return text_of(corrected)
@@ -262,7 +262,7 @@ class Search:
         for reader in idle:
             reader.close()
 
-    def _of_words(self, ask: Callable[[Searcher], T], otherwise: T) -> T:
+    def _of_words(self, ask: Callable[[WordsReader], T], otherwise: T) -> T:
         if not self._refreshed():
             return otherwise
         searcher = self._searcher

@@ -5,14 +5,14 @@ are its forms. One field of exact words serves every language with a stemmer, at
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Literal
 
 import msgspec
 import tantivy
 
-from gossamer.views.words.schema import LARGE, Snapshot, card_at
+from gossamer.views.words.schema import LARGE, Card, Snapshot, card_at
 
 STEMMERS = {
     "ar": "arabic",
@@ -56,7 +56,7 @@ some page's text."""
 MOST_BEGINNINGS = 50
 MOST_NEAR = 20
 _LETTERS = {"a": "abcdefghijklmnopqrstuvwxyz0123456789", "а": "абвгдежзийклмнопрстуфхцчшщъыьэюя"}
-_PLAIN = re.compile(r"[^\W\d_]+")
+PLAIN = re.compile(r"[^\W\d_]+")
 
 
 class Form(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -93,7 +93,7 @@ def near(snapshot: Snapshot, word: str) -> list[Form]:
     if len(word) >= 5:
         known = {form.word for form in one} | {word}
         listed = beginning(snapshot, "content", word[: max(2, len(word) // 2)], MOST_COMPARED)
-        two = [form for form in listed if form.word not in known and _is_within_two(word, form.word)]
+        two = [form for form in listed if form.word not in known and is_within_two(word, form.word)]
     return [*sorted(one, key=_most_first), *sorted(two, key=_most_first)][:MOST_NEAR]
 
 
@@ -113,14 +113,14 @@ def _other_forms(snapshot: Snapshot, word: str, languages: Sequence[str]) -> tup
 
 def _same_stem(snapshot: Snapshot, field: str, word: str, languages: Sequence[str]) -> tuple[str, ...]:
     """The other forms of a word, the most frequent ones."""
-    if len(word) < SHORTEST_STEMMED or not _PLAIN.fullmatch(word):
+    if len(word) < SHORTEST_STEMMED or not PLAIN.fullmatch(word):
         return ()
-    stemmers = [stemmer for stemmer in map(_stemmer, languages) if stemmer is not None]
+    stemmers = [stemmer for stemmer in map(stemmer_of, languages) if stemmer is not None]
     roots = [(stemmer.analyze(word)[0], stemmer) for stemmer in stemmers]
     found: dict[str, int] = {}
     listed: Sequence[tuple[str, int]] = ()
     whole: str | None = None
-    starts = [(_start_of(root), root, stemmer) for root, stemmer in roots]
+    starts = [(start_of(root), root, stemmer) for root, stemmer in roots]
     for start, root, stemmer in sorted(starts, key=lambda one: (len(one[0]), one[0])):
         if whole is None or not start.startswith(whole):
             listed = snapshot.searcher.terms_with_prefix(field, start, limit=MOST_LISTED)
@@ -132,13 +132,13 @@ def _same_stem(snapshot: Snapshot, field: str, word: str, languages: Sequence[st
     return tuple(sorted(found, key=lambda other: (-found[other], other))[: MOST_FORMS - 1])
 
 
-def _start_of(root: str) -> str:
+def start_of(root: str) -> str:
     """The prefix of every word with this stem: `happi` is the stem of `happy`."""
     return root if len(root) <= SHORTEST_STEMMED else root[:-1]
 
 
 @lru_cache(maxsize=64)
-def _stemmer(language: str) -> tantivy.TextAnalyzer | None:
+def stemmer_of(language: str) -> tantivy.TextAnalyzer | None:
     """It takes any number of words at once, separated by spaces: one by one, the calls would cost most of the time."""
     if language not in STEMMERS:
         return None
@@ -175,7 +175,7 @@ def _one_off(word: str) -> Iterator[str]:
                 yield one
 
 
-def _is_within_two(one: str, other: str) -> bool:
+def is_within_two(one: str, other: str) -> bool:
     """Whether the edit distance is at most two."""
     if abs(len(one) - len(other)) > 2:
         return False
@@ -211,10 +211,16 @@ def completions(snapshot: Snapshot, text: str, at_most: int = MOST_COMPLETIONS) 
     tokens = snapshot.tokens(text.encode("utf-8", "replace").decode())
     if not tokens or len(tokens[-1]) < 2:
         return []
-    found: dict[str, Completion] = {}
-    for one in [*_titled(snapshot, tokens), *_words(snapshot, text, tokens)]:
-        found.setdefault(one.text.lower(), one)
-    return list(found.values())[:at_most]
+    words = _listed(snapshot, "content", tokens[-1], MOST_COMPLETIONS)
+    return each_once([*_titled(snapshot, tokens), *endings(text, words)], at_most)
+
+
+def each_once(found: Iterable[Completion], at_most: int) -> list[Completion]:
+    """The first of each text, in any case."""
+    kept: dict[str, Completion] = {}
+    for one in found:
+        kept.setdefault(one.text.lower(), one)
+    return list(kept.values())[:at_most]
 
 
 def corrector(snapshot: Snapshot, languages: Sequence[str]) -> Callable[[str], str]:
@@ -246,28 +252,33 @@ def _titled(snapshot: Snapshot, tokens: list[str]) -> list[Completion]:
             clauses.append((tantivy.Occur.Should, tantivy.Query.boolean_query([*words, (tantivy.Occur.Must, some)])))
     if not clauses:
         return []
+    hits = snapshot.best(tantivy.Query.boolean_query(clauses), LOOKED_AT)
+    cards = [card for _, place in hits if (card := card_at(snapshot, place)) is not None]
+    return titles_and_names(cards, tokens, snapshot.tokens)
+
+
+def titles_and_names(
+    cards: Iterable[Card], tokens: list[str], tokens_of: Callable[[str], list[str]]
+) -> list[Completion]:
+    """Those of some pages that match what was typed."""
     found: dict[tuple[str, Literal["title", "name"]], int] = {}
-    for _, place in snapshot.best(tantivy.Query.boolean_query(clauses), LOOKED_AT):
-        if (card := card_at(snapshot, place)) is None:
-            continue
+    for card in cards:
         for name in dict.fromkeys(entity.name for entity in card.entities):
             found[name, "name"] = found.get((name, "name"), 0) + 1
         found[card.title, "title"] = found.get((card.title, "title"), 0) + 1
     matching = [
-        (not _starts_with(own, tokens), -pages, text, kind)
+        (not starts_with(own, tokens), -pages, text, kind)
         for (text, kind), pages in found.items()
-        if _matches(own := snapshot.tokens(text), tokens)
+        if _matches(own := tokens_of(text), tokens)
     ]
     return [Completion(text, kind, 0) for _, _, text, kind in sorted(matching)]
 
 
-def _words(snapshot: Snapshot, text: str, tokens: list[str]) -> list[Completion]:
+def endings(text: str, words: Iterable[Form]) -> list[Completion]:
+    """What was typed, its last word completed in these ways."""
     before = text.rstrip()
     before = before[: before.rfind(" ") + 1]
-    return [
-        Completion(f"{before}{form.word}", "word", form.pages)
-        for form in _listed(snapshot, "content", tokens[-1], MOST_COMPLETIONS)
-    ]
+    return [Completion(f"{before}{form.word}", "word", form.pages) for form in words]
 
 
 def _listed(snapshot: Snapshot, field: str, start: str, at_most: int) -> list[Form]:
@@ -278,7 +289,7 @@ def _listed(snapshot: Snapshot, field: str, start: str, at_most: int) -> list[Fo
     return found
 
 
-def _starts_with(words: list[str], typed: list[str]) -> bool:
+def starts_with(words: list[str], typed: list[str]) -> bool:
     last = len(typed) - 1
     return len(words) > last and words[:last] == typed[:last] and words[last].startswith(typed[last])
 

@@ -32,7 +32,7 @@ MOST_OWN = 50
 KINDS = {group: (kind,) for group, kind in GROUPS.items()} | {"type": ("types", "supertypes")}
 """By facet: the kinds of traits it counts (or "sites"), and those it infers."""
 KIND_OF = {letter: kind for kind, letter in TRAITS.items()}
-_DAY = 86_400 * SECOND
+DAY = 86_400 * SECOND
 _DAYS_SHOWN, _MONTHS_SHOWN = 62, 60
 _MOST_LABELS = 10_000
 _EPOCH = date(1970, 1, 1).toordinal()
@@ -152,7 +152,7 @@ def _asked(names: Sequence[str]) -> dict[str, Any]:
     if "site" in names:
         asked["sites"] = {"terms": {"field": "host_id", "size": MOST_VALUES}}
     if "date" in names:
-        asked["date"] = {"histogram": {"field": "fetched_at", "interval": _DAY, "min_doc_count": 1}}
+        asked["date"] = {"histogram": {"field": "fetched_at", "interval": DAY, "min_doc_count": 1}}
     return asked
 
 
@@ -276,7 +276,7 @@ def _label(at: float, length: int) -> str:
 
 def _day(at: float) -> int:
     """Since 1970, clamped: an imported page may claim any date."""
-    return min(max(int(at) // _DAY, _FIRST), _LAST)
+    return min(max(int(at) // DAY, _FIRST), _LAST)
 
 
 def _date(day: int) -> date:
@@ -284,7 +284,7 @@ def _date(day: int) -> date:
 
 
 def _instant(day: date) -> Instant:
-    return (day.toordinal() - _EPOCH) * _DAY
+    return (day.toordinal() - _EPOCH) * DAY
 
 
 def _next(start: date, length: int) -> date:

@@ -66,9 +66,9 @@ def _trait(kind: str, value: str) -> Term:
 _SYNTAXES = {"jsonld": "json-ld", "og": "opengraph", "dc": "dublin-core", "mf2": "microformats"}
 _TERMS: dict[str, Callable[[Vocabularies, str], list[Term]]] = {
     "type": _type,
-    "ontology": lambda known, name: [_trait("ontologies", iri) for iri in namespaces_of(name)],
+    "ontology": lambda _, name: [_trait("ontologies", iri) for iri in namespaces_of(name)],
     "property": _property,
-    "site": lambda known, name: [("sites", name.lower())],
-    "lang": lambda known, name: [_trait("languages", name.lower())],
-    "syntax": lambda known, name: [_trait("syntaxes", _SYNTAXES.get(name.lower(), name.lower()))],
+    "site": lambda _, name: [("sites", name.lower())],
+    "lang": lambda _, name: [_trait("languages", name.lower())],
+    "syntax": lambda _, name: [_trait("syntaxes", _SYNTAXES.get(name.lower(), name.lower()))],
 }

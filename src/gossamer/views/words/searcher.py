@@ -1,7 +1,7 @@
 """The read side of the index, for any process and any number of threads, while the one writer works."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
@@ -16,6 +16,7 @@ from gossamer.extract.vocabularies import Vocabularies, bundled
 from gossamer.values.query import DEEPEST_HIT, MOST_HITS, Query
 from gossamer.values.url import Url
 from gossamer.views.words import entities, facets
+from gossamer.views.words.dictionary import Completion, completions, corrector
 from gossamer.views.words.entities import Entity
 from gossamer.views.words.explanation import Explanation, explained
 from gossamer.views.words.facets import Facet, FacetCounts, Span
@@ -236,6 +237,14 @@ class Searcher:
         snapshot = self.snapshot
         return [] if query.is_empty else entities.named(snapshot, query, query.languages or snapshot.languages)
 
+    def completions(self, text: str, at_most: int) -> list[Completion]:
+        """Titles, names and words that start with what was typed so far."""
+        return completions(self.snapshot, text, at_most)
+
+    def corrector(self, query: Query) -> Callable[[str], str]:
+        """Corrects a word of the query that no page has, or hardly any."""
+        return corrector(self.snapshot, query.languages or self.snapshot.languages)
+
     def explain(self, query: Query, url: Url) -> Explanation | None:
         """Why the page ranks where it does; None when it is not in the index."""
         snapshot = self.snapshot
@@ -268,18 +277,8 @@ class Searcher:
         entry, card = self._entry(url)
         if entry is None or card is None:
             return []
-        texts = {
-            "title": card.title,
-            "headings": "\n".join(entry.get_all("headings")),
-            "content": entry.get_first("content") or "",
-            "address": card.url.text.partition("://")[2].replace("_", " ").replace("%", " "),
-        }
-        tallies = {field: Counter(self.snapshot.tokens(text)) for field, text in texts.items()}
-        total = sum(tallies.values(), Counter[str]())
-        return [
-            WordCount(word, times, tuple(field for field, tally in tallies.items() if word in tally))
-            for word, times in sorted(total.items(), key=lambda one: (-one[1], one[0]))
-        ]
+        headings, content = "\n".join(entry.get_all("headings")), entry.get_first("content") or ""
+        return forward_index(card, headings, content, self.snapshot.tokens)
 
     def cards(self) -> Iterator[Card]:
         """Every searchable page, in no order; for digests and exports."""
@@ -288,6 +287,19 @@ class Searcher:
             for _, place in snapshot.searcher.search(WITH_WORDS, limit=1000, offset=start, count=False).hits:
                 if (card := card_at(snapshot, place)) is not None:
                     yield card
+
+    def walked(self, query: Query) -> Iterator[tuple[Card, str]]:
+        """Cards and texts of all pages that match, for exports."""
+        return walked(self.snapshot, query)
+
+    def in_use(self, most: int) -> Mapping[str, Mapping[str, int]]:
+        """By kind of trait, how many pages have each value; at most `most` of a kind."""
+        return facets.in_use(self.snapshot, most)
+
+    @property
+    def findable(self) -> int:
+        """How many pages are searchable."""
+        return facets.findable(self.snapshot)
 
     def unreadable(self, urls: Sequence[Url]) -> list[Url]:
         """Those whose entries have words but no readable card."""
@@ -312,6 +324,22 @@ class Searcher:
         if version != str(VERSION):
             why = f"its format is {version or 'unknown'}, and this version of Gossamer reads {VERSION}"
             raise ViewDamaged(self._folder, why)
+
+
+def forward_index(card: Card, headings: str, content: str, tokens_of: Callable[[str], list[str]]) -> list[WordCount]:
+    """The words of a page, most frequent first."""
+    texts = {
+        "title": card.title,
+        "headings": headings,
+        "content": content,
+        "address": card.url.text.partition("://")[2].replace("_", " ").replace("%", " "),
+    }
+    tallies = {field: Counter(tokens_of(text)) for field, text in texts.items()}
+    total = sum(tallies.values(), Counter[str]())
+    return [
+        WordCount(word, times, tuple(field for field, tally in tallies.items() if word in tally))
+        for word, times in sorted(total.items(), key=lambda one: (-one[1], one[0]))
+    ]
 
 
 def _folded(
