@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.views.words import forms
 
 from gossamer.base.errors import DirectoryUnusable, QueryRefused, ViewDamaged
 from gossamer.base.files import DiskFiles
@@ -105,14 +106,19 @@ def test_F_W14_an_offset_beyond_the_limits_is_refused():
         parse("fish", offset=1_000_000_000)
 
 
-@pytest.fixture
-def parts(tmp_path):
+@pytest.fixture(params=forms.NAMES)
+def parts(request, tmp_path):
+    with forms.form_of(request) as form:
+        yield from _parts(form, tmp_path)
+
+
+def _parts(form, tmp_path):
     clock = FakeClock()
-    index = IndexWriter(tmp_path / "index", DiskFiles(), silent)
+    index = form.writer(tmp_path / "index")
     links = LinksWriter(tmp_path / "links.db", DiskFiles(), silent)
     index.open()
     links.open()
-    search = Search(Searcher(tmp_path / "index"), LinksReader(tmp_path / "links.db"), clock)
+    search = Search(form.searcher(tmp_path / "index"), LinksReader(tmp_path / "links.db"), clock)
     yield index, links, search, clock
     for part in (search, index, links):
         part.close()
@@ -162,6 +168,7 @@ def test_a_search_without_an_index_finds_nothing(tmp_path):
     assert search.find(parse("fish")).hits == ()
 
 
+@pytest.mark.tantivy_only
 def test_search_continues_when_the_index_is_deleted_and_made_again(parts, tmp_path):
     index, links, search, clock = parts
     put(index, links, reading("http://a.test/1", "fish"))
@@ -235,6 +242,7 @@ def test_several_threads_can_search(parts):
         assert set(pool.map(ask, range(40))) == {2}
 
 
+@pytest.mark.tantivy_only
 def test_views_that_are_replaced_while_they_are_opened_are_opened_again(parts, tmp_path):
     index, links, _, clock = parts
     put(index, links, reading("http://a.example/", "tropical fish"))
@@ -267,6 +275,7 @@ def test_F_X12_a_missing_index_is_an_error_and_not_an_empty_result(tmp_path):
         search.find(parse("fish"))
 
 
+@pytest.mark.tantivy_only
 @pytest.mark.parametrize("name", ["meta.json", "format"])
 def test_F_X12_an_index_with_unreadable_files_is_an_error(parts, tmp_path, name):
     index, links, _, _ = parts

@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 import tantivy
+from tests.views.words import forms
 from tests.views.words.damaged import damage_entry
 
 from gossamer.base.errors import DirectoryBusy, DirectoryUnusable, GossamerError, QueryRefused
@@ -18,8 +19,9 @@ from gossamer.values.page import Directives, Page, Reading
 from gossamer.values.query import Query, Word
 from gossamer.values.url import Url
 from gossamer.views.words.query import MOST_PARTS
+from gossamer.views.words.reader import WordsReader
 from gossamer.views.words.schema import last_part, names_above, signs_of
-from gossamer.views.words.searcher import Searcher, walked
+from gossamer.views.words.searcher import Searcher
 from gossamer.views.words.writer import IndexWriter
 
 
@@ -29,16 +31,27 @@ def reading(address: str, content: str, at: int = 1, **more: object) -> Reading:
     return Reading(capture_id=at, fetched_at=at, page=page, **of_reading)
 
 
+FORM: list[forms.Form] = []
+
+
+@pytest.fixture(params=forms.NAMES, autouse=True)
+def form(request):
+    """The form of the index that `writer` and `searcher` use."""
+    with forms.form_of(request) as used:
+        FORM[:] = [used]
+        yield used
+
+
 @pytest.fixture
-def writer(tmp_path):
-    opened = IndexWriter(tmp_path / "index", DiskFiles(), silent)
+def writer(form, tmp_path):
+    opened = form.writer(tmp_path / "index")
     opened.open()
     yield opened
     opened.close()
 
 
-def searcher(tmp_path: Path) -> Searcher:
-    opened = Searcher(tmp_path / "index")
+def searcher(tmp_path: Path, *more: object) -> WordsReader:
+    opened = FORM[0].searcher(tmp_path / "index", *more)
     opened.open()
     return opened
 
@@ -120,6 +133,7 @@ def test_F_R12_a_noindex_page_is_not_found_and_older_captures_do_not_restore_it(
     assert list(searcher(tmp_path).cards()) == []
 
 
+@pytest.mark.tantivy_only
 def test_the_position_is_kept_with_the_commit_and_lost_with_the_folder(tmp_path):
     files = DiskFiles()
     first = IndexWriter(tmp_path / "index", files, silent)
@@ -139,6 +153,7 @@ def test_the_position_is_kept_with_the_commit_and_lost_with_the_folder(tmp_path)
     new.close()
 
 
+@pytest.mark.tantivy_only
 def test_closing_discards_what_was_not_committed(tmp_path):
     for _ in range(2):
         writer = IndexWriter(tmp_path / "index", DiskFiles(), silent)
@@ -148,12 +163,14 @@ def test_closing_discards_what_was_not_committed(tmp_path):
     assert searcher(tmp_path).pages == 0
 
 
+@pytest.mark.tantivy_only
 def test_a_second_writer_is_refused(writer, tmp_path):
     second = IndexWriter(tmp_path / "index", DiskFiles(), silent)
     with pytest.raises(DirectoryBusy):
         second.open()
 
 
+@pytest.mark.tantivy_only
 def test_an_index_of_a_newer_version_is_refused_and_an_older_one_is_replaced(tmp_path):
     files = DiskFiles()
     for version, raises in (("999", True), ("0", False)):
@@ -173,11 +190,13 @@ def test_an_index_of_a_newer_version_is_refused_and_an_older_one_is_replaced(tmp
             again.close()
 
 
+@pytest.mark.tantivy_only
 def test_a_folder_without_an_index_cannot_be_searched(tmp_path):
     with pytest.raises(DirectoryUnusable):
         Searcher(tmp_path / "index").open()
 
 
+@pytest.mark.tantivy_only
 def test_F_P5_a_failed_write_loses_no_pages_once_there_is_room_again(tmp_path):
     events: list[str] = []
     writer = IndexWriter(tmp_path / "index", DiskFiles(), lambda event, **facts: events.append(event))
@@ -386,6 +405,7 @@ def test_cards_have_what_a_result_shows(writer, tmp_path):
     assert msgspec.json.encode(card)
 
 
+@pytest.mark.tantivy_only
 def test_the_parent_names_of_a_host():
     assert names_above("www.example.org:8080") == ["www.example.org:8080", "www.example.org", "example.org"]
     assert names_above("localhost") == ["localhost"]
@@ -393,6 +413,7 @@ def test_the_parent_names_of_a_host():
     assert names_above("[::1]") == ["[::1]"]
 
 
+@pytest.mark.tantivy_only
 def test_the_short_names_of_classes_and_the_signs_of_texts():
     assert last_part("http://schema.org/Person") == "person"
     assert last_part("http://xmlns.com/foaf/0.1#Agent/") == "agent"
@@ -400,6 +421,7 @@ def test_the_short_names_of_classes_and_the_signs_of_texts():
     assert signs_of("日本 x 語") == "日 本 語"
 
 
+@pytest.mark.tantivy_only
 def test_tantivy_still_counts_snippet_ranges_in_bytes():
     """`segments_of` relies on it."""
     builder = tantivy.SchemaBuilder()
@@ -441,6 +463,7 @@ def test_an_entry_of_an_unsearchable_page_is_never_found_or_counted(writer, tmp_
     assert answer.total == len(answer.found) == sum(span.count for span in answer.dates)
 
 
+@pytest.mark.tantivy_only
 def test_only_an_unreadable_entry_is_left_out_and_it_is_reported(writer, tmp_path):
     writer.replace([reading(f"http://a.test/{n}", "tropical fish", exact=bytes([n] * 32)) for n in (1, 2, 3)])
     writer.commit()
@@ -512,10 +535,8 @@ def test_without_words_the_newest_come_first_page_by_page(three_pages):
         pages = [three_pages.find(parse(query, offset=n, limit=1)) for n in range(4)]
         assert [one.card.url.text for page in pages for one in page.found] == newest_first
         assert {page.total for page in pages} == {3}
-    assert [card.url.text for card, _ in walked(three_pages.snapshot, parse("-site:nowhere.test"))] == newest_first
-    assert [card.url.text for card, _ in walked(three_pages.snapshot, parse("-lang:en sort:oldest"))] == newest_first[
-        1::-1
-    ]
+    assert [card.url.text for card, _ in three_pages.walked(parse("-site:nowhere.test"))] == newest_first
+    assert [card.url.text for card, _ in three_pages.walked(parse("-lang:en sort:oldest"))] == newest_first[1::-1]
 
 
 def test_an_empty_exclusion_is_an_empty_query(three_pages):
@@ -555,8 +576,7 @@ OWN = b"""@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix my: <h
 
 
 def test_the_user_s_vocabulary_widens_filters_and_facets_as_it_does_sparql(three_pages, tmp_path):
-    ours = Searcher(tmp_path / "index", lambda: with_own(OWN))
-    ours.open()
+    ours = searcher(tmp_path, lambda: with_own(OWN))
     recipe = "http://www.a.test/1"
     for query in (
         "type:http://my.test/#Dish",
@@ -581,8 +601,7 @@ def test_the_user_s_vocabulary_widens_filters_and_facets_as_it_does_sparql(three
 def test_an_edited_vocabulary_applies_after_a_reload(three_pages, tmp_path):
     del three_pages
     texts = [b"", OWN]
-    ours = Searcher(tmp_path / "index", lambda: with_own(texts[0]))
-    ours.open()
+    ours = searcher(tmp_path, lambda: with_own(texts[0]))
     assert ours.find(parse("type:dish")).total == 0
     texts.pop(0)
     ours.reload()

@@ -15,6 +15,8 @@ from gossamer.views.words.query import ANCHORS, BOOSTS
 
 _LEAF = re.compile(r"weight\((\w+):(.*) in \d+\)", re.DOTALL)
 _CONSTANT = re.compile(r"(?:ConstantScore\()?(?:\w*\()*(\w+):(.*)", re.DOTALL)
+MOST_FORMS = 5
+"""Forms of one word that are listed."""
 SATURATED = 2.2
 """The part k1 + 1 that Lucene multiplies each weight by."""
 RULE = "A word counts by its best place, plus 30% of the others; the exact word counts a little more than its forms."
@@ -114,11 +116,10 @@ def _plain(field: str) -> str:
 
 
 def _form(part: WantedPart, term: str, text: str) -> str:
-    """The word as it occurs in the text: the index may have its stem."""
+    """The word as it occurs in the text, in several forms perhaps: the index has its stem."""
     if len(part.tokens) > 1 or not part.matchers:
         return " ".join(part.tokens)
     (matcher,) = part.matchers
     if matcher.word.is_fuzzy or matcher.is_exact:
         return term
-    words = matcher.words_in(text)
-    return part.tokens[0] if part.tokens[0] in words or not words else words[0]
+    return ", ".join(matcher.words_in(text)[:MOST_FORMS]) or part.tokens[0]

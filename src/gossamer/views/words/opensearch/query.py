@@ -16,8 +16,9 @@ from gossamer.views.words.query import ANCHORS, BOOSTS, MOST_PARTS, MOST_TERMS, 
 from gossamer.views.words.schema import signs_of
 
 Json = dict[str, Any]
-EXACT = 0.1
-"""What an exact match adds to that of any form: the exact word wins."""
+EXACT, FORMS_TIE_BREAKER = 0.6, 0.1
+"""The weight of the exact word, which is rarer than all its forms together and so counts more, next to the word in any
+form; and the share of the lesser of the two. Weights of 0.5 to 0.7 are within 0.003 (nDCG@10, Cranfield and CISI)."""
 NOTHING: Json = {"match_none": {}}
 
 
@@ -119,22 +120,21 @@ class WantedPart:
             return []
         if self.word.is_prefix or self.word.is_fuzzy:
             return [{"bool": {"must": [_single(self, field)], "boost": boost}} for field, boost in boosts.items()]
-        exact = _across(self.tokens[0], boosts)
         stems = [] if self.is_exact else [one for one in dict.fromkeys(self.languages) if one in STEMMERS]
-        forms = [
+        if not stems:
+            return [_across(self.tokens[0], boosts)]
+        exact = {field: EXACT * boost for field, boost in boosts.items()}
+        by_language = [
             _across(self.tokens[0], {stemmed(field, language): boost for field, boost in boosts.items()})
             for language in stems
         ]
-        if not forms:
-            return [exact]
-        found = best_of([*forms, exact], 0.0)
-        return [{"bool": {"must": [found]}}]
+        return [best_of([*by_language, _across(self.tokens[0], exact)], FORMS_TIE_BREAKER)]
 
 
 def _across(token: str, boosts: Mapping[str, float]) -> Json:
     """The word in several fields. Its rarity is that in the field where it is most frequent: being rare in titles makes
     a word no more important."""
-    fields = [f"{field}^{boost}" for field, boost in boosts.items()]
+    fields = [f"{field}^{boost:.3f}" for field, boost in boosts.items()]
     return {
         "multi_match": {
             "query": token, "type": "cross_fields", "fields": fields, "operator": "and", "tie_breaker": TIE_BREAKER,
