@@ -36,8 +36,8 @@ from gossamer.values.url import Url
 from gossamer.views.facts.checkpoints import newest
 from gossamer.views.facts.store import facts_of, opened, page_facts
 from gossamer.views.links.reader import every_link
+from gossamer.views.words.place import words_reader
 from gossamer.views.words.schema import Card
-from gossamer.views.words.searcher import Searcher, walked
 from gossamer.workers.pool import Pool
 
 EVERYTHING = Query()
@@ -60,9 +60,9 @@ class Exports:
 
     def pages(self, query: Query = EVERYTHING, with_text: bool = False) -> Generator[ExportedPage, None, None]:
         """The pages that a query finds; all for an empty one."""
-        with closing(Searcher(self.directory.index)) as searcher:
-            searcher.open()
-            for card, text in walked(searcher.snapshot, query):
+        with closing(words_reader(self.directory, self.outside.clock)) as words:
+            words.open()
+            for card, text in words.walked(query):
                 yield exported(card, text if with_text else "")
 
     def facts(self, query: Query = EVERYTHING) -> Iterator[bytes]:

@@ -11,13 +11,14 @@ from gossamer.extract.vocabularies import LONGEST_OWN, Vocabularies, bundled, wi
 from gossamer.monitor.control import Control
 from gossamer.search.find import REFRESH_S, Search
 from gossamer.store import tallies
-from gossamer.store.directory import INDEX, LINKS, VOCABULARY, Directory
+from gossamer.store.directory import LINKS, VOCABULARY, Directory
 from gossamer.store.state import open_state
 from gossamer.views.facts.checkpoints import newest
 from gossamer.views.facts.sources import SOURCES
 from gossamer.views.facts.sparql import FactFiles, QueryLimits, QueryPool
 from gossamer.views.links.reader import LinksReader
-from gossamer.views.words.searcher import Searcher
+from gossamer.views.words.place import words_reader
+from gossamer.views.words.reader import WordsReader
 
 FRESH_S = 30.0
 WAIT_S = 5.0
@@ -73,15 +74,15 @@ def search_of(directory: Directory, clock: Clock, refresh_s: float = REFRESH_S) 
         except (ConfigError, OSError):
             return bundled()
 
-    def moved() -> tuple[Searcher, LinksReader] | None:
+    def moved() -> tuple[WordsReader, LinksReader] | None:
         nonlocal at
         if (there := directory.views_folder) == at:
             return None
         at = there
-        return Searcher(there / INDEX, vocabularies), LinksReader(there / LINKS)
+        return words_reader(directory, clock, vocabularies), LinksReader(there / LINKS)
 
     return Search(
-        Searcher(at / INDEX, vocabularies),
+        words_reader(directory, clock, vocabularies),
         LinksReader(at / LINKS),
         clock,
         refresh_s,

@@ -14,8 +14,7 @@ from gossamer.base.tasks import begin
 from gossamer.collection.views import refuse_lost_views
 from gossamer.store.directory import Directory
 from gossamer.views.facts.query_job import SparqlResult
-from gossamer.views.words.facets import findable, in_use
-from gossamer.views.words.searcher import Searcher
+from gossamer.views.words.place import words_reader
 
 FRESH_S = 5.0
 MOST_TERMS = 5_000
@@ -72,7 +71,7 @@ class TermCounter:
             return self._last
 
     def _counted(self, now: int) -> TermsInUse:
-        searcher = Searcher(self._directory.index)
+        searcher = words_reader(self._directory, self._clock)
         try:
             searcher.open()
         except ViewDamaged:
@@ -80,11 +79,10 @@ class TermCounter:
         except DirectoryUnusable:
             refuse_lost_views(self._directory)
             return TermsInUse(as_of=now)
-        snapshot = searcher.snapshot
-        found = in_use(snapshot, MOST_TERMS)
+        found = searcher.in_use(MOST_TERMS)
         classes, properties, vocabularies = found["types"], found["properties"], found["ontologies"]
         is_cut = max(len(classes), len(properties), len(vocabularies)) >= MOST_TERMS
-        pages = findable(snapshot)
+        pages = searcher.findable
         searcher.close()
         return TermsInUse(classes, properties, vocabularies, pages, now, is_cut)
 

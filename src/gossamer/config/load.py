@@ -27,11 +27,11 @@ FLAGS = {"fetch.allow_addresses": "--allow-address"}
 GUARDED = frozenset(
     (
         "archive.directories", "fetch.allow_addresses", "fetch.tls", "fetch.tls_authorities", "frontier.database",
-        "web.host", "web.names", "web.public",
+        "views.words", "web.host", "web.names", "web.public",
     )
 )  # fmt: skip
-"""Settings that affect security unless at their default: where files are written, which addresses may be dialled,
-who is trusted, who may connect."""
+"""Settings that affect security unless at their default: where files are written and data is sent, which addresses may
+be dialled, who is trusted, who may connect."""
 
 _PASSWORD = re.compile(r"(\w://[^/@:\s]*:|\bpassword\s*=\s*)('(?:[^'\\]|\\.)*'|[^@&\s]+)", re.IGNORECASE)
 """A password in a connection string of either form, or in the parameters of a URL."""

@@ -193,6 +193,16 @@ class ArchiveSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ViewsSettings:
+    words: str = _setting(
+        "",
+        "an OpenSearch service for the words instead of the folder `index`: its URL, and as path how the names of its "
+        "indexes begin; a password as ${VARIABLE} or ${file:/path}",
+        example="https://spider:${WORDS_PASSWORD}@search.example.org:9200/mycrawl",
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class WebSettings:
     host: str = _setting(
         "127.0.0.1", "the IP address the web server binds to; unless it is local, everything needs a token"
@@ -231,4 +241,5 @@ class Settings:
     retry: RetrySettings = field(default_factory=RetrySettings)
     readers: ReaderSettings = field(default_factory=ReaderSettings)
     archive: ArchiveSettings = field(default_factory=ArchiveSettings)
+    views: ViewsSettings = field(default_factory=ViewsSettings)
     web: WebSettings = field(default_factory=WebSettings)

@@ -6,7 +6,7 @@ from contextlib import closing
 
 import msgspec
 
-from gossamer.base.clock import DAY_S, SECOND, Instant
+from gossamer.base.clock import DAY_S, SECOND, Instant, SystemClock
 from gossamer.base.environment import Outside
 from gossamer.demo.server import Logged
 from gossamer.demo.verdict import SLACK_S, TooEarly, too_early
@@ -16,7 +16,7 @@ from gossamer.store.directory import Directory
 from gossamer.store.state import open_state
 from gossamer.values.url import Url
 from gossamer.views.facts.store import facts_of, opened
-from gossamer.views.words.searcher import Searcher
+from gossamer.views.words.place import words_reader
 
 BEFORE_DAYS = 365
 """The calendar starts this long ago: the demo can run for as many days before it reaches today."""
@@ -100,7 +100,7 @@ def changing_verdict(
         for kept in captures.in_order(state):
             if kept.is_page:
                 versions[kept.url.text].append(kept.fetched_at)
-    searcher = Searcher(directory.index)
+    searcher = words_reader(directory, SystemClock())
     searcher.open()
     shown = {card.url.text for card in searcher.cards()}
     store = opened(directory.graph)

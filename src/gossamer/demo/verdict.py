@@ -9,7 +9,7 @@ from itertools import takewhile
 
 import msgspec
 
-from gossamer.base.clock import SECOND, Instant
+from gossamer.base.clock import SECOND, Instant, SystemClock
 from gossamer.demo.genres import Site
 from gossamer.demo.oddities import (
     CLOSED,
@@ -34,7 +34,7 @@ from gossamer.demo.web import LEDGERS, DemoWeb
 from gossamer.frontier.reports import every_end
 from gossamer.store.directory import Directory
 from gossamer.store.state import open_state
-from gossamer.views.words.searcher import Searcher
+from gossamer.views.words.place import words_reader
 
 DROPPED = (*FETCHED, "media-type")
 
@@ -263,7 +263,7 @@ def check(manifest: Manifest, found: Mapping[str, CrawledPage], log: Sequence[Lo
 
 def verdict_of(web: DemoWeb, directory: Directory, log: Sequence[Logged], delay_s: float) -> Verdict:
     """What a crawl stored in a directory, compared with the manifest."""
-    searcher = Searcher(directory.index)
+    searcher = words_reader(directory, SystemClock())
     searcher.open()
     facts = {card.url.text: card.fact_count for card in searcher.cards()}
     with closing(open_state(directory)) as state:

@@ -50,7 +50,7 @@ from gossamer.values.messages import ReadDone, ReadJob, parts_of
 from gossamer.values.page import Reading, empty_reading
 from gossamer.views.facts.checkpoints import Checkpoints
 from gossamer.views.links.store import LinksWriter
-from gossamer.views.words.writer import IndexWriter
+from gossamer.views.words.place import words_writer
 from gossamer.workers.child import die_with_parent
 from gossamer.workers.jobs import asked_twice, job_for, lazy_readers
 
@@ -103,7 +103,7 @@ async def index(directory: Directory, agent: str, channel: socket.socket, outsid
             if directory.fixed_views:
                 reread = opened.enter_context(updates.recording_omissions(reread, directory, outside.files))
             state = PublishedState()
-            views = open_views(opened, directory, facts, reread, control, outside, tell, state)
+            views = open_views(opened, directory, facts, reread, control, outside, tell, state, stop.is_set)
             own, machine = outside.processes.own_pid(), ThisMachine(directory.root)
             pulse = Pulse(NAME, own, control, machine, outside.clock, GRAPH_PROCESS)
             state.beat = partial(pulse.beat, workers=(graph_process.pid,))
@@ -134,9 +134,10 @@ def open_views(
     outside: Outside,
     tell: Tell,
     state: "PublishedState",
+    is_stopping: Callable[[], bool] = lambda: False,
 ) -> updates.Views:
     links = LinksWriter(directory.links, outside.files, tell)
-    words = IndexWriter(directory.index, outside.files, tell)
+    words = words_writer(directory, outside.files, outside.clock, tell, is_stopping)
     for view in (links, words):
         opened.callback(view.close)
         view.open()

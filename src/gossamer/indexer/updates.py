@@ -46,7 +46,8 @@ class _Committed(Protocol):
 
 
 class View(_Committed, Protocol):
-    """Pages in one form. Real ones: `views.links.store.LinksWriter`, `GraphView`, `views.words.writer.IndexWriter`."""
+    """Pages in one form. Real ones: `views.links.store.LinksWriter`, `GraphView`, `views.words.writer.IndexWriter`, and
+    `views.words.opensearch.writer.ServiceWriter`."""
 
     @property
     def waiting(self) -> int:
@@ -170,6 +171,12 @@ class _Group:
     behind_since: Instant | None = None
     """Since when all batches have been full: more is waiting than was read."""
 
+    @property
+    def is_blocked(self) -> bool:
+        """Whether a view has too much for its next commit while the last one is in progress, as when its service is
+        gone. Waiting for it would stop the other views, and the process could not be asked to end."""
+        return any(view.is_busy and view.is_full and not view.is_patient for view in self.views.values())
+
 
 class Views:
     """Follows the spool for its views. One for each data directory, in the indexer process.
@@ -221,7 +228,7 @@ class Views:
         """One batch for each group, and a commit when it is due. Whether there was anything to read."""
         self._gather_groups()
         front = max(group.position for group in self._groups)
-        found = [await self._take(group, front) for group in self._groups]
+        found = [await self._take(group, front) for group in self._groups if not group.is_blocked]
         for group in self._groups:
             if self._clock.now() - group.committed_at >= self._settings.commit_s * SECOND:
                 self._commit(group)
@@ -321,7 +328,8 @@ class Views:
                     self._commit_one(name, view, group.position)
                 if view.is_patient and not is_last:
                     break
-        group.waiting_since = None
+        if not any(view.is_busy and not view.is_patient for view in group.views.values()):
+            group.waiting_since = None
         group.committed_at = began_at
         self._discard(group)
 
@@ -338,7 +346,9 @@ class Views:
 
     def _is_due(self, name: str, view: View) -> bool:
         """A busy view is waited for only when it must not take more pages."""
-        if not view.is_patient or view.is_full or view.waiting >= self._settings.patient_pages:
+        if not view.is_patient:
+            return not view.is_busy
+        if view.is_full or view.waiting >= self._settings.patient_pages:
             return True
         if view.is_busy:
             return False

@@ -40,7 +40,7 @@ from gossamer.values.url import Host, Url, url_of
 from gossamer.views.facts.checkpoints import Checkpoints, newest
 from gossamer.views.facts.store import Graph
 from gossamer.views.links.store import LinksWriter
-from gossamer.views.words.writer import IndexWriter
+from gossamer.views.words.place import words_writer
 
 MOST_NAMED = 100
 NOT_REACHED = (
@@ -234,7 +234,7 @@ def listed(directory: Directory) -> list[ForgottenEntry]:
 def remove_from_views(directory: Directory, urls: Sequence[Url], outside: Outside, tell: Tell) -> None:
     """REQUIRES: the indexer's lock, and up-to-date views."""
     files, now = outside.files, outside.clock.now()
-    words, links = IndexWriter(directory.index, files, tell), LinksWriter(directory.links, files, tell)
+    words, links = words_writer(directory, files, outside.clock, tell), LinksWriter(directory.links, files, tell)
     with Graph(directory.graph, files, outside.clock, tell) as graph:
         words.open()
         links.open()
@@ -244,6 +244,7 @@ def remove_from_views(directory: Directory, urls: Sequence[Url], outside: Outsid
                 words.remove(url)
             links.replace([empty_page_reading(url, 0, now) for url in urls])
             words.commit(words.position)
+            words.settle()
             links.commit(links.position)
             graph.sync()
         finally:

@@ -37,6 +37,7 @@ from gossamer.store.state import open_database, open_state
 from gossamer.store.statements import StateWriter
 from gossamer.values.capture import Kept
 from gossamer.values.messages import ReadDone, ReadJob, kept_at
+from gossamer.views.words.place import remove_words
 from gossamer.workers.pool import Pool
 
 SAYS = "reading the archive again"
@@ -70,6 +71,7 @@ async def build_again(
             await tidy(database, outside.files, directory.archive, silent)
             read_now = await read_again(directory, outside, database, tell)
         if discards_old:
+            remove_words(directory, directory.every_view(), outside.files, outside.clock, tell)
             for path in directory.every_view():
                 outside.files.remove(path)
         refuse_without_room(directory, outside)
@@ -266,6 +268,7 @@ def swap(making: Directory, outside: Outside, tell: Tell) -> Directory:
     folder = making.views_folder
     files.rename(folder, folder.with_name(folder.name.removesuffix(UNFINISHED)))
     tell("rebuild.swapped")
+    remove_words(Directory(making.root), outdated(making.root), files, outside.clock, tell)
     for path in outdated(making.root):
         files.remove(path)
         tell("rebuild.removed")

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from gossamer.base.clock import Instant
+from gossamer.base.clock import Instant, SystemClock
 from gossamer.base.environment import Outside
 from gossamer.base.errors import GossamerError, StateDamaged, ViewDamaged, WorkerLost, damage_named
 from gossamer.base.files import Files
@@ -30,8 +30,8 @@ from gossamer.views.facts.checkpoints import DIGESTS, changed_files, newest, tab
 from gossamer.views.facts.sources import SOURCES, damaged_records, graph_name
 from gossamer.views.facts.store import POSITION, fetched_at, opened
 from gossamer.views.links.reader import LinksReader, every_link
+from gossamer.views.words.place import is_embedded, words_reader
 from gossamer.views.words.schema import damaged_files
-from gossamer.views.words.searcher import Searcher
 
 AT_ONCE = 500
 FACTS_AT_ONCE = 10_000
@@ -258,11 +258,11 @@ def _lost(states: Mapping[str, ViewState]) -> list[str]:
 def _words(directory: Directory, stack: ExitStack) -> OpenView | str:
     if not any(directory.index.glob("*")):
         return NOT_MADE
-    searcher = Searcher(directory.index)
+    searcher = words_reader(directory, SystemClock())
     stack.callback(searcher.close)
     position = searcher.position  # before the pages: it may advance in the meantime
     searcher.open()
-    if damaged := damaged_files(directory.index):
+    if is_embedded(directory) and (damaged := damaged_files(directory.index)):
         raise ViewDamaged(directory.index, f"not as they were written: {', '.join(damaged)}")
     return OpenView("index", position_in(position), searcher.held, searcher.unreadable)
 
@@ -340,7 +340,7 @@ def _is_there(path: Path, directory: Directory, outside: Outside) -> bool:
     if path == directory.checkpoints:
         checkpoint = newest(outside.files, path)
         return checkpoint is not None and opened(checkpoint.folder) is not None
-    view = Searcher(path) if path == directory.index else LinksReader(path)
+    view = words_reader(directory, outside.clock) if path == directory.index else LinksReader(path)
     try:
         view.open()
     finally:

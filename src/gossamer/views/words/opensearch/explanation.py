@@ -14,7 +14,7 @@ from gossamer.views.words.opensearch.query import SearchBody, WantedPart
 from gossamer.views.words.query import ANCHORS, BOOSTS
 
 _LEAF = re.compile(r"weight\((\w+):(.*) in \d+\)", re.DOTALL)
-_CONSTANT = re.compile(r"(?:ConstantScore\()?(?:\w*\()*(\w+):(.*)", re.DOTALL)
+_CONSTANT = re.compile(r"(\w+):")
 MOST_FORMS = 5
 """Forms of one word that are listed."""
 SATURATED = 2.2
@@ -74,7 +74,7 @@ def _reasons(found: Score, part: WantedPart, texts: Mapping[str, str]) -> Iterat
         field = _plain(leaf[1])
         yield _counted(found, field, _form(part, leaf[2], texts.get(field, "")))
     elif not found.details or found.description.startswith("ConstantScore"):
-        if (constant := _CONSTANT.match(found.description)) is None:
+        if (constant := _CONSTANT.search(found.description)) is None:
             return
         if constant[1] == "url_id":
             yield ScoreReason("anchors", " ".join(part.tokens), round(found.value, 4), weight=ANCHORS)

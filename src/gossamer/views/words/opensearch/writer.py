@@ -59,6 +59,10 @@ class WriterIdentity(msgspec.Struct, frozen=True):
     """One of the writers of the collection, each with a position of its own."""
     remember: Callable[[bytes], object] = len
     remembered: bytes = b""
+    is_new: bool = False
+    """An index of this collection that is there already is outdated."""
+    claim: Callable[[], object] = bytes
+    """Called once the index is there."""
 
 
 class ServiceWriter:
@@ -186,13 +190,15 @@ class ServiceWriter:
                 f"{self._service.name}, index {name}: it has the pages of another collection; name another index in "
                 f"the path of views.words, or remove it"
             )
-        if meta is not None and meta.format < VERSION:
+        if meta is not None and (meta.format < VERSION or (self._identity.is_new and not self._is_made)):
             self._tell("index.outdated", index=name, format=meta.format)
             remove(self._service, name)
             meta = None
         if meta is None:
             make(self._service, name, self._identity.owner)
         self._position = self._stored_position()
+        if not self._is_made:
+            self._identity.claim()
         self._is_made = True
 
     def _prepare_again(self) -> None:
