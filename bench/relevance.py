@@ -20,7 +20,7 @@ from gossamer.search.query import parse
 from gossamer.store.service import Service
 from gossamer.values.page import Page, Reading
 from gossamer.values.url import Url
-from gossamer.views.words.opensearch.mapping import remove
+from gossamer.views.words.opensearch.index import remove
 from gossamer.views.words.opensearch.searcher import ServiceSearcher
 from gossamer.views.words.opensearch.writer import ServiceWriter, WriterIdentity
 from gossamer.views.words.searcher import Searcher

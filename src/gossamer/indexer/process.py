@@ -103,7 +103,7 @@ async def index(directory: Directory, agent: str, channel: socket.socket, outsid
             if directory.fixed_views:
                 reread = opened.enter_context(updates.recording_omissions(reread, directory, outside.files))
             state = PublishedState()
-            views = open_views(opened, directory, facts, reread, control, outside, tell, state, stop.is_set)
+            views = open_views(opened, directory, facts, reread, control, outside, tell, state, is_stopping=stop.is_set)
             own, machine = outside.processes.own_pid(), ThisMachine(directory.root)
             pulse = Pulse(NAME, own, control, machine, outside.clock, GRAPH_PROCESS)
             state.beat = partial(pulse.beat, workers=(graph_process.pid,))

@@ -13,7 +13,7 @@ from gossamer.base.files import DiskFiles
 from gossamer.base.tell import Tell, silent
 from gossamer.extract.vocabularies import Vocabularies, bundled
 from gossamer.store.service import Service
-from gossamer.views.words.opensearch.mapping import remove
+from gossamer.views.words.opensearch.index import remove
 from gossamer.views.words.opensearch.searcher import ServiceSearcher
 from gossamer.views.words.opensearch.writer import ServiceWriter, WriterIdentity
 from gossamer.views.words.searcher import Searcher

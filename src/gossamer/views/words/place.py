@@ -18,7 +18,7 @@ from gossamer.extract.vocabularies import Vocabularies, bundled
 from gossamer.store.directory import GENERATION, INDEX, UNFINISHED, Directory
 from gossamer.store.options import config_of
 from gossamer.store.service import Service, ServiceLost
-from gossamer.views.words.opensearch.mapping import divided, meta_of, remove
+from gossamer.views.words.opensearch.index import divided, meta_of, remove
 from gossamer.views.words.opensearch.searcher import ServiceSearcher
 from gossamer.views.words.opensearch.writer import ServiceWriter, WriterIdentity
 from gossamer.views.words.reader import WordsReader

@@ -22,8 +22,8 @@ from gossamer.views.words.anchors import (
 )
 from gossamer.views.words.opensearch.answers import Boxed, Found
 from gossamer.views.words.opensearch.client import IndexClient
-from gossamer.views.words.opensearch.mapping import POINTING, WITH_WORDS, stemmed
-from gossamer.views.words.opensearch.matching import Matcher
+from gossamer.views.words.opensearch.index import POINTING, WITH_WORDS, stemmed
+from gossamer.views.words.opensearch.matcher import Matcher
 from gossamer.views.words.opensearch.query import Json, WantedPart, any_of
 from gossamer.views.words.schema import Pointers
 

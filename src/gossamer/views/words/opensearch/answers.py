@@ -21,7 +21,7 @@ class Score(msgspec.Struct, frozen=True):
     details: "tuple[Score, ...]" = ()
 
 
-class Hit(msgspec.Struct, frozen=True):
+class Document(msgspec.Struct, frozen=True):
     """One document."""
 
     id: str = msgspec.field(name="_id")
@@ -52,11 +52,11 @@ class Total(msgspec.Struct, frozen=True):
 
 
 class Hits(msgspec.Struct, frozen=True):
-    hits: list[Hit] = []
+    hits: list[Document] = []
     total: Total = Total()
 
 
-class Option(msgspec.Struct, frozen=True):
+class NearWord(msgspec.Struct, frozen=True):
     """A word with a similar spelling."""
 
     text: str
@@ -64,7 +64,7 @@ class Option(msgspec.Struct, frozen=True):
 
 
 class Suggested(msgspec.Struct, frozen=True):
-    options: list[Option] = []
+    options: list[NearWord] = []
 
 
 class Bucket(msgspec.Struct, frozen=True):

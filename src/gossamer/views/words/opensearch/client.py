@@ -1,6 +1,8 @@
-"""Requests to one index in OpenSearch: searches, alone or several at once, with answers of bounded size."""
+"""Requests to one index in OpenSearch, with answers of bounded size; and what they say of the whole index."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from math import log
 from typing import Any, TypeVar
 
 import msgspec
@@ -8,6 +10,9 @@ import msgspec
 from gossamer.base.errors import DirectoryUnusable, GossamerError, QueryRefused
 from gossamer.store.service import AWAY, MIB, Service, ServiceLost, ServiceRefused
 from gossamer.views.words.opensearch.answers import Found, FoundMany
+from gossamer.views.words.opensearch.index import WITH_WORDS
+from gossamer.views.words.opensearch.query import WantedPart
+from gossamer.views.words.schema import LEAST_SHARE, MOST_LANGUAGES, TRAITS, Cache, Lasting
 
 T = TypeVar("T")
 JSON = {"Content-Type": "application/json"}
@@ -49,7 +54,7 @@ class IndexClient:
 
     def counts(self, queries: Iterable[dict[str, Any]]) -> list[int]:
         """How many documents match each query."""
-        bodies = [{"size": 0, "track_total_hits": True, "query": query} for query in queries]
+        bodies = [counting(query) for query in queries]
         return [found.hits.total.value for found in self.search_many(bodies)]
 
     def _refuse(self, found: Found) -> None:
@@ -84,3 +89,72 @@ class IndexClient:
     def no_answer(self, lost: ServiceLost) -> ServiceLost:
         """In words for the person who searches."""
         return ServiceLost(f"search: {self.service.trouble or lost}")
+
+
+class Statistics:
+    """Of one index. In a large index they change slowly, and serve some time although it grows."""
+
+    def __init__(self, client: IndexClient) -> None:
+        self._client = client
+        self._lasting = Lasting(0)
+        self._recall = Cache(5_000)
+        self.pages = 0
+        self.languages: tuple[str, ...] = ("en",)
+
+    def reload(self) -> None:
+        asked = {
+            "languages": {"terms": {"field": "traits", "include": f"{TRAITS['languages']}.*", "size": MOST_LANGUAGES}}
+        }
+        found = self._client.search({"size": 0, "track_total_hits": True, "query": WITH_WORDS, "aggs": asked})
+        pages = found.hits.total.value
+        listed = [(str(one.key)[1:], one.doc_count) for one in found.buckets("languages")]
+        least = LEAST_SHARE * sum(count for _, count in listed)
+        self.languages = tuple(name for name, count in listed if count >= least) or ("en",)
+        self._recall = Cache(5_000)
+        if self._lasting.serves(pages):
+            self._lasting.snapshots += 1
+        else:
+            self._lasting = Lasting(pages)
+        self.pages = pages
+
+    def rarity(self, pages: int) -> float:
+        """BM25's inverse document frequency."""
+        return log(1 + (max(0, self.pages - pages) + 0.5) / (pages + 0.5))
+
+    def counts(self, parts: Sequence[WantedPart]) -> list[int]:
+        """How many pages have each part of a query."""
+        found = self.recall_each("counts", parts, self._counted)
+        return [found[part] for part in parts]
+
+    def uncounted(self, parts: Sequence[WantedPart]) -> list[WantedPart]:
+        """Those whose counts are not known."""
+        return [part for part in parts if ("counts", part) not in self._lasting.recall.entries]
+
+    def note(self, parts: Sequence[WantedPart], counts: Sequence[int]) -> None:
+        """How many pages have each part."""
+        for part, count in zip(parts, counts, strict=True):
+            self._lasting.recall(("counts", part), partial(int, count))
+
+    def recall(self, key: object, find: Callable[[], T]) -> T:
+        """Until the next reload."""
+        found: T = self._recall(key, find)
+        return found
+
+    def recall_each(
+        self, kind: str, parts: Sequence[WantedPart], find: Callable[[Sequence[WantedPart]], Mapping[WantedPart, T]]
+    ) -> dict[WantedPart, T]:
+        """What is known of each part; what is not is found for all of them at once."""
+        entries = self._lasting.recall.entries
+        known: dict[WantedPart, Any] = {part: entries[kind, part] for part in parts if (kind, part) in entries}
+        if missing := [part for part in parts if part not in known]:
+            new = find(missing)
+            for part in missing:
+                known[part] = self._lasting.recall((kind, part), lambda part=part: new.get(part, {}))  # type: ignore[misc]
+        return known
+
+    def _counted(self, parts: Sequence[WantedPart]) -> Mapping[WantedPart, int]:
+        return dict(zip(parts, self._client.counts([part.frequency() for part in parts]), strict=True))
+
+
+def counting(query: dict[str, Any]) -> dict[str, Any]:
+    return {"size": 0, "track_total_hits": True, "query": query}

@@ -1,4 +1,4 @@
-"""A page as a document of the index in OpenSearch."""
+"""A page as a document of the index in OpenSearch: made from a reading, and read again for a result."""
 
 from typing import Any
 
@@ -6,8 +6,9 @@ import msgspec
 
 from gossamer.values.page import Reading
 from gossamer.values.url import id_of
-from gossamer.views.words.opensearch.mapping import LONGEST_KEYWORD, stemmed
-from gossamer.views.words.schema import Pointers, key_of, supertypes_of
+from gossamer.views.words.opensearch.answers import Boxed, Document
+from gossamer.views.words.opensearch.index import LONGEST_KEYWORD, STEMS, stemmed
+from gossamer.views.words.schema import Card, Pointers, key_of, supertypes_of
 from gossamer.views.words.writer import (
     MOST_TYPES,
     card_of,
@@ -62,3 +63,32 @@ def _filled(reading: Reading) -> dict[str, Any]:
         found["pointers"] = {"of": Pointers(host, tuple([(id_of(target), words) for target, words in pointers]))}
     found["card"] = {"of": card_of(reading, inferred, entities)}
     return found
+
+
+CARD = ["card"]
+_CARDS = msgspec.json.Decoder(Boxed[Card])
+
+
+def sources(*fields: str) -> list[str]:
+    """The names under which these texts and the card are stored."""
+    return [*CARD, *(name for field in fields for name in (field, *(f"{field}_{stem}" for stem in STEMS)))]
+
+
+def card_in(hit: Document) -> Card | None:
+    """None when there is none, or it cannot be read."""
+    packed = hit.source.get("card")
+    try:
+        return _CARDS.decode(packed).of if packed is not None else None
+    except msgspec.MsgspecError:
+        return None
+
+
+def text_in(hit: Document, field: str) -> str:
+    """A text of the page, in whichever language; empty without one."""
+    for name, packed in hit.source.items():
+        if name == field or (name.startswith(f"{field}_") and name[len(field) + 1 :] in STEMS):
+            try:
+                return msgspec.json.decode(packed, type=str)
+            except msgspec.MsgspecError:
+                return ""
+    return ""

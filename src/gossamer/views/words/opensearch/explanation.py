@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gossamer.values.url import Url
 from gossamer.views.words.explanation import Explanation, ScoreReason, WordScore
-from gossamer.views.words.opensearch.answers import Hit, Score
-from gossamer.views.words.opensearch.cards import card_of, sources, text_of
+from gossamer.views.words.opensearch.answers import Document, Score
 from gossamer.views.words.opensearch.client import IndexClient
-from gossamer.views.words.opensearch.mapping import SCORED, STEMS
-from gossamer.views.words.opensearch.matching import folded
+from gossamer.views.words.opensearch.documents import card_in, sources, text_in
+from gossamer.views.words.opensearch.index import SCORED, STEMS
+from gossamer.views.words.opensearch.matcher import folded
 from gossamer.views.words.opensearch.query import SearchBody, WantedPart
 from gossamer.views.words.query import ANCHORS, BOOSTS
 
@@ -47,13 +47,13 @@ def explained(client: IndexClient, asked: SearchBody, url: Url, pages: int) -> E
     return Explanation(url.text, total, words, pages, all(word.reasons for word in words), asked.omitted, RULE)
 
 
-def _texts(hit: Hit) -> Mapping[str, str]:
-    card = card_of(hit)
-    texts = {field: text_of(hit, field) for field in SCORED}
+def _texts(hit: Document) -> Mapping[str, str]:
+    card = card_in(hit)
+    texts = {field: text_in(hit, field) for field in SCORED}
     return {field: folded(text) for field, text in texts.items()} | ({"title": folded(card.title)} if card else {})
 
 
-def _word(part: WantedPart, hit: Hit | None, texts: Mapping[str, str]) -> WordScore:
+def _word(part: WantedPart, hit: Document | None, texts: Mapping[str, str]) -> WordScore:
     words = " ".join(part.word.text)
     if hit is None or hit.explanation is None:
         return WordScore(words, 0.0, ())

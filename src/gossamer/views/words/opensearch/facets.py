@@ -21,7 +21,7 @@ from gossamer.views.words.facets import (
 from gossamer.views.words.filters import EARLIEST
 from gossamer.views.words.opensearch.answers import Found
 from gossamer.views.words.opensearch.client import IndexClient
-from gossamer.views.words.opensearch.mapping import WITH_WORDS
+from gossamer.views.words.opensearch.index import WITH_WORDS
 from gossamer.views.words.opensearch.query import Json, having
 from gossamer.views.words.schema import TRAITS
 

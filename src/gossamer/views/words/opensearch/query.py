@@ -10,8 +10,8 @@ from gossamer.extract.vocabularies import Vocabularies
 from gossamer.values.query import Query, Word
 from gossamer.views.words.dictionary import STEMMERS, is_stop_word
 from gossamer.views.words.filters import GROUPS, span_of, terms_of
-from gossamer.views.words.opensearch.mapping import WITH_WORDS, stemmed
-from gossamer.views.words.opensearch.matching import Matcher
+from gossamer.views.words.opensearch.index import WITH_WORDS, stemmed
+from gossamer.views.words.opensearch.matcher import Matcher
 from gossamer.views.words.query import ANCHORS, BOOSTS, MOST_PARTS, MOST_TERMS, PHRASE_FIELDS, TIE_BREAKER
 from gossamer.views.words.schema import signs_of
 

@@ -3,9 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import NamedTuple
-
-import msgspec
 
 from gossamer.base.clock import Instant
 from gossamer.base.errors import GossamerError, QueryRefused
@@ -17,20 +14,18 @@ from gossamer.views.words.dictionary import Completion
 from gossamer.views.words.entities import Entity
 from gossamer.views.words.explanation import Explanation
 from gossamer.views.words.facets import FacetCounts
-from gossamer.views.words.opensearch import anchors, entities, facets, spelling
-from gossamer.views.words.opensearch.answers import Found, Hit
-from gossamer.views.words.opensearch.cards import CARD, card_of, sources, text_of
-from gossamer.views.words.opensearch.client import IndexClient
+from gossamer.views.words.opensearch import anchors, facets, suggestions
+from gossamer.views.words.opensearch.answers import Document
+from gossamer.views.words.opensearch.client import IndexClient, Statistics, counting
+from gossamer.views.words.opensearch.documents import CARD, card_in, sources, text_in
 from gossamer.views.words.opensearch.explanation import explained
-from gossamer.views.words.opensearch.mapping import VERSION, WITH_WORDS, meta_of
-from gossamer.views.words.opensearch.matching import folded, shown_in
+from gossamer.views.words.opensearch.index import VERSION, WITH_WORDS, meta_of
+from gossamer.views.words.opensearch.matcher import Matcher, folded, shown_in
+from gossamer.views.words.opensearch.pages import RankedPages, Ranking, every_page, walked
 from gossamer.views.words.opensearch.query import Json, SearchBody, WantedPart
-from gossamer.views.words.opensearch.statistics import Statistics
-from gossamer.views.words.opensearch.walk import every_page, walked
 from gossamer.views.words.query import MOST_PARTS
 from gossamer.views.words.schema import Card, analyzer
 from gossamer.views.words.searcher import (
-    FEW,
     MOST_COPIES,
     FoundPage,
     MatchedPages,
@@ -109,15 +104,14 @@ class ServiceSearcher:
         if query.is_empty:
             return MatchedPages((), 0)
         asked = self._asked(query)
-        ranked = _Ranking(self._client, query, asked).found()
-        hits = self._with_sources(ranked.hits)
+        ranked = Ranking(self._client, query, asked).found()
         counts = FacetCounts()
         if count_by:
             pages_without = partial(asked.matching, ranked.is_all)
             counts = facets.counted(self._client, self._vocabularies(), query, count_by, pages_without, ranked.total)
-        found = tuple(self._shown(query, asked, hits, ranked))
+        found, unreadable = self._shown(query, asked, ranked)
         return MatchedPages(
-            found=found,
+            found=tuple(found),
             total=ranked.total,
             all_words=ranked.is_all,
             with_all_words=ranked.with_all,
@@ -125,7 +119,7 @@ class ServiceSearcher:
             dates=counts.dates,
             omitted=asked.omitted,
             counted=counts.counted,
-            unreadable=tuple(hit.url_id for hit in hits if card_of(hit) is None),
+            unreadable=tuple(unreadable),
         )
 
     def matching(self, query: Query) -> int:
@@ -137,19 +131,19 @@ class ServiceSearcher:
         if query.is_empty:
             return []
         languages = query.languages or self._statistics.languages
-        return entities.named(self._client, self._vocabularies(), query, languages, self._tokens)
+        return suggestions.named(self._client, self._vocabularies(), query, languages, self._tokens)
 
     def completions(self, text: str, at_most: int) -> list[Completion]:
         """Titles, names and words that start with what was typed so far."""
         return self._statistics.recall(
-            ("completions", text, at_most), lambda: spelling.completions(self._client, text, self._tokens, at_most)
+            ("completions", text, at_most), lambda: suggestions.completions(self._client, text, self._tokens, at_most)
         )
 
     def corrector(self, query: Query) -> Callable[[str], str]:
         """Corrects a word of the query that no page has, or hardly any."""
         words = [word.text[0] for word in query.wanted if len(word.text) == 1]
         languages = query.languages or self._statistics.languages
-        better = spelling.corrections(self._client, words, languages, self._tokens)
+        better = suggestions.corrections(self._client, words, languages, self._tokens)
         return lambda word: better.get(word, word)
 
     def explain(self, query: Query, url: Url) -> Explanation | None:
@@ -163,26 +157,26 @@ class ServiceSearcher:
             return []
         same = {"bool": {"filter": [{"term": {"copy": hit.text("copy")}}]}}
         hits = self._client.search({"query": same, "size": MOST_COPIES, "_source": CARD}).hits.hits
-        cards = [card for one in hits if (card := card_of(one)) is not None]
+        cards = [card for one in hits if (card := card_in(one)) is not None]
         found = [SameText(card.url.text, card.title, card.url.host.name, card.fetched_at) for card in cards]
         return sorted(found, key=lambda one: one.url)
 
     def stored(self, url: Url) -> Stored | None:
         """None when the page is not in the index, or asks not to be."""
         hit = self._page(url, sources("content"))
-        card = card_of(hit) if hit is not None else None
+        card = card_in(hit) if hit is not None else None
         if hit is None or card is None:
             return None
         facts = card.language, card.types, card.fetched_at, card.description, card.fact_count
-        return Stored(card.title, text_of(hit, "content"), *facts, card.may_cache)
+        return Stored(card.title, text_in(hit, "content"), *facts, card.may_cache)
 
     def words(self, url: Url) -> list[WordCount]:
         """The forward index of a page: its words, most frequent first; empty when it is not in the index."""
         hit = self._page(url, sources("content", "headings"))
-        card = card_of(hit) if hit is not None else None
+        card = card_in(hit) if hit is not None else None
         if hit is None or card is None:
             return []
-        return forward_index(card, text_of(hit, "headings"), text_of(hit, "content"), self._tokens)
+        return forward_index(card, text_in(hit, "headings"), text_in(hit, "content"), self._tokens)
 
     def cards(self) -> Iterator[Card]:
         """Every searchable page, in no order; for digests and exports."""
@@ -209,7 +203,7 @@ class ServiceSearcher:
             some = [url.id for url in urls[start : start + IDS_AT_ONCE]]
             query = {"bool": {"filter": [{"terms": {"url_id": some}}, WITH_WORDS]}}
             hits = self._client.search({"query": query, "size": len(some), "_source": CARD}).hits.hits
-            damaged |= {hit.url_id for hit in hits if card_of(hit) is None}
+            damaged |= {hit.url_id for hit in hits if card_in(hit) is None}
         return [url for url in urls if url.id in damaged]
 
     def _asked(self, query: Query) -> SearchBody:
@@ -226,101 +220,61 @@ class ServiceSearcher:
 
         return self._statistics.recall_each("targets", parts, find)
 
-    def _page(self, url: Url, stored: Sequence[str], fields: Sequence[str] = ()) -> Hit | None:
+    def _page(self, url: Url, stored: Sequence[str], fields: Sequence[str] = ()) -> Document | None:
         query = {"bool": {"filter": [{"term": {"url_id": url.id}}, WITH_WORDS]}}
         body = {"query": query, "size": 1, "_source": [*stored], "docvalue_fields": [*fields]}
         return next(iter(self._client.search(body).hits.hits), None)
 
-    def _with_sources(self, hits: Sequence[Hit]) -> list[Hit]:
-        """The same hits with what a result shows."""
-        if not hits:
-            return []
-        ids = [hit.url_id for hit in hits]
-        body = {"query": {"terms": {"url_id": ids}}, "size": len(ids), "_source": sources("content")}
-        stored = {hit.id: hit.source for hit in self._client.search(body).hits.hits}
-        return [msgspec.structs.replace(hit, source=stored[hit.id]) for hit in hits if hit.id in stored]
-
-    def _shown(self, query: Query, asked: SearchBody, hits: Sequence[Hit], ranked: "_Ranked") -> Iterator[FoundPage]:
-        if not hits:
-            return
-        pairs = zip(asked.parts, self._statistics.counts(asked.parts), strict=True)
+    def _shown(self, query: Query, asked: SearchBody, ranked: RankedPages) -> tuple[list[FoundPage], list[int]]:
+        """The pages as results, and the ids of those that cannot be read."""
+        if not ranked.pages:
+            return [], []
+        stored, copies, rarities = self._contents(asked, ranked)
         matchers = [
-            (matcher, self._statistics.rarity(pages))
-            for part, pages in pairs
+            (matcher, rarity)
+            for part, rarity in zip(asked.parts, rarities, strict=True)
             if part.word.field not in ("address", "anchors")
             for matcher in part.matchers
         ]
         signs = next((" ".join(part.word.text) for part in asked.parts if part.has_signs), "")
-        copies = self._copies_of(hits)
-        for hit in hits:
-            if (card := card_of(hit)) is None:
+        found: list[FoundPage] = []
+        unreadable: list[int] = []
+        for page in ranked.pages:
+            if page.id not in stored:  # replaced by a tombstone meanwhile
                 continue
-            text = text_of(hit, "content")
-            snippet: tuple[Segment, ...] = ()
-            if card.quotable and not signs and matchers:
-                plain = folded(text)
-                snippet = fragment(text, shown_in(plain, matchers), plain)
-            if card.quotable and not any(part.is_match for part in snippet):
-                snippet = around(text, signs, card.description)
-            if card.quotable > 0:
-                snippet = limited(snippet, card.quotable)
-            score = (hit.score or 0.0) if query.sort == "best" and query.wanted else 0.0
-            has_all = ranked.is_all or hit.id in ranked.complete
-            yield FoundPage(card, score, snippet, max(1, copies.get(hit.text("copy"), 1)), has_all)
+            card = card_in(stored[page.id])
+            if card is None:
+                unreadable.append(page.url_id)
+                continue
+            snippet = _snippet(card, text_in(stored[page.id], "content"), matchers, signs)
+            score = (page.score or 0.0) if query.sort == "best" and query.wanted else 0.0
+            has_all = ranked.is_all or page.id in ranked.complete
+            found.append(FoundPage(card, score, snippet, max(1, copies.get(page.text("copy"), 1)), has_all))
+        return found, unreadable
 
-    def _copies_of(self, hits: Sequence[Hit]) -> Mapping[str, int]:
-        """How many pages have each text."""
-        texts = [hit.text("copy") for hit in hits]
-        asked = {"copies": {"terms": {"field": "copy", "size": len(texts), "include": texts}}}
-        found = self._client.search({"size": 0, "query": {"terms": {"copy": texts}}, "aggs": asked})
-        return {str(one.key): one.doc_count for one in found.buckets("copies")}
-
-
-class _Ranked(NamedTuple):
-    hits: list[Hit]
-    """Those to show, without their sources."""
-    total: int
-    with_all: int
-    is_all: bool
-    complete: frozenset[str]
-    """Those with every word, where not all have."""
+    def _contents(
+        self, asked: SearchBody, ranked: RankedPages
+    ) -> tuple[Mapping[str, Document], Mapping[str, int], list[float]]:
+        """What is stored of the pages, how many have the same texts, and how rare the parts of the query are."""
+        ids, texts = [page.url_id for page in ranked.pages], [page.text("copy") for page in ranked.pages]
+        counts = {"copies": {"terms": {"field": "copy", "size": len(texts), "include": texts}}}
+        bodies: list[Json] = [
+            {"query": {"terms": {"url_id": ids}}, "size": len(ids), "_source": sources("content")},
+            {"query": {"terms": {"copy": texts}}, "size": 0, "aggs": counts},
+        ]
+        new = self._statistics.uncounted(asked.parts)
+        stored, same, *counted = self._client.search_many([*bodies, *(counting(part.frequency()) for part in new)])
+        self._statistics.note(new, [one.hits.total.value for one in counted])
+        copies = {str(one.key): one.doc_count for one in same.buckets("copies")}
+        rarities = [self._statistics.rarity(pages) for pages in self._statistics.counts(asked.parts)]
+        return {one.id: one for one in stored.hits.hits}, copies, rarities
 
 
-class _Ranking:
-    """The pages of one answer, in order, copies folded."""
-
-    def __init__(self, client: IndexClient, query: Query, asked: SearchBody) -> None:
-        self._client, self._query, self._asked = client, query, asked
-
-    def found(self) -> _Ranked:
-        query, asked = self._query, self._asked
-        least = FEW if len(asked.parts) > 1 else 0  # so many are known by their ids if few have all the words
-        first = self._search(asked.all_words(), query.offset, query.limit if query.offset else max(query.limit, least))
-        total = first.hits.total.value
-        if len(asked.parts) < 2 or total >= FEW or (query.sort != "best" and total):
-            return _Ranked(first.hits.hits[: query.limit], total, total, True, frozenset())
-        best = first.hits.hits if not query.offset else self._search(asked.all_words(), 0, FEW).hits.hits
-        ids = [hit.url_id for hit in best]
-        enough = query.offset + query.limit
-        others = self._search(asked.any_word(ids), 0, min(DEEPEST_HIT, enough + FEW))
-        every: dict[str, Hit] = {}
-        for hit in (*best, *others.hits.hits):
-            every.setdefault(hit.text("copy"), hit)
-        shown = list(every.values())[query.offset : enough]
-        whole = len(best) + others.hits.total.value
-        return _Ranked(shown, whole, total, whole == total, frozenset(hit.id for hit in best))
-
-    def _search(self, pages: Json, start: int, size: int) -> Found:
-        """Equal scores are ordered by id, so that no page is shown twice."""
-        body: Json = {
-            "query": pages, "from": start, "size": size, "track_total_hits": True, "_source": False,
-            "collapse": {"field": "copy"}, "sort": ordered(self._query), "track_scores": True,
-        }  # fmt: skip
-        return self._client.search(body)
-
-
-def ordered(query: Query) -> list[Json]:
-    """By score or date, then by id."""
-    if query.sort == "best" and query.wanted:
-        return [{"_score": "desc"}, {"url_id": "asc"}]
-    return [{"fetched_at": "asc" if query.sort == "oldest" else "desc"}, {"url_id": "asc"}]
+def _snippet(card: Card, text: str, matchers: Sequence[tuple[Matcher, float]], signs: str) -> tuple[Segment, ...]:
+    snippet: tuple[Segment, ...] = ()
+    if card.quotable and not signs and matchers:
+        plain = folded(text)
+        snippet = fragment(text, shown_in(plain, matchers), plain)
+    if card.quotable and not any(part.is_match for part in snippet):
+        snippet = around(text, signs, card.description)
+    return limited(snippet, card.quotable) if card.quotable > 0 else snippet

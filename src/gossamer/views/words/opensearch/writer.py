@@ -16,7 +16,7 @@ from gossamer.values.url import Url
 from gossamer.views.words.opensearch.answers import Boxed, BulkAnswer, Written
 from gossamer.views.words.opensearch.client import LINES
 from gossamer.views.words.opensearch.documents import document_of, tombstone
-from gossamer.views.words.opensearch.mapping import VERSION, make, meta_of, remove
+from gossamer.views.words.opensearch.index import VERSION, make, meta_of, remove
 
 MOST_BULK = 8 * MIB
 """Of documents in one request."""

@@ -1,20 +1,71 @@
-"""Every matching page, for exports, in constant memory: all from one point in time, so that a commit meanwhile neither
-repeats nor skips a page."""
+"""The pages of an answer, in order and copies folded; and every matching page, for exports."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 import msgspec
 
 from gossamer.base.errors import GossamerError
 from gossamer.values.query import DEEPEST_HIT, Query
-from gossamer.views.words.opensearch.answers import Hit
-from gossamer.views.words.opensearch.cards import card_of, sources, text_of
+from gossamer.views.words.opensearch.answers import Document, Found
 from gossamer.views.words.opensearch.client import IndexClient
-from gossamer.views.words.opensearch.mapping import WITH_WORDS
+from gossamer.views.words.opensearch.documents import card_in, sources, text_in
+from gossamer.views.words.opensearch.index import WITH_WORDS
 from gossamer.views.words.opensearch.query import Json, SearchBody
 from gossamer.views.words.schema import Card
 from gossamer.views.words.searcher import FEW
+
+
+class RankedPages(NamedTuple):
+    pages: list[Document]
+    """Those to show, without what is stored of them."""
+    total: int
+    with_all: int
+    is_all: bool
+    complete: frozenset[str]
+    """Those with every word, where not all have."""
+
+
+class Ranking:
+    """The pages of one answer, in order, copies folded."""
+
+    def __init__(self, client: IndexClient, query: Query, asked: SearchBody) -> None:
+        self._client, self._query, self._asked = client, query, asked
+
+    def found(self) -> RankedPages:
+        query, asked = self._query, self._asked
+        least = FEW if len(asked.parts) > 1 else 0  # so many are known by their ids if few have all the words
+        first = self._search(asked.all_words(), query.offset, query.limit if query.offset else max(query.limit, least))
+        total = first.hits.total.value
+        if len(asked.parts) < 2 or total >= FEW or (query.sort != "best" and total):
+            return RankedPages(first.hits.hits[: query.limit], total, total, True, frozenset())
+        best = first.hits.hits if not query.offset else self._search(asked.all_words(), 0, FEW).hits.hits
+        ids = [hit.url_id for hit in best]
+        enough = query.offset + query.limit
+        others = self._search(asked.any_word(ids), 0, min(DEEPEST_HIT, enough + FEW))
+        every: dict[str, Document] = {}
+        for hit in (*best, *others.hits.hits):
+            every.setdefault(hit.text("copy"), hit)
+        shown = list(every.values())[query.offset : enough]
+        whole = len(best) + others.hits.total.value
+        return RankedPages(shown, whole, total, whole == total, frozenset(hit.id for hit in best))
+
+    def _search(self, pages: Json, start: int, size: int) -> Found:
+        """Equal scores are ordered by id, so that no page is shown twice."""
+        body: Json = {
+            "query": pages, "from": start, "size": size, "track_total_hits": True, "_source": False,
+            "collapse": {"field": "copy"}, "sort": ordered(self._query), "track_scores": True,
+        }  # fmt: skip
+        return self._client.search(body)
+
+
+def ordered(query: Query) -> list[Json]:
+    """By score or date, then by id."""
+    if query.sort == "best" and query.wanted:
+        return [{"_score": "desc"}, {"url_id": "asc"}]
+    return [{"fetched_at": "asc" if query.sort == "oldest" else "desc"}, {"url_id": "asc"}]
+
 
 STEP = 100
 """Pages in one answer; each may have 400,000 characters of text."""
@@ -80,7 +131,7 @@ def every_page(
             )
 
 
-def _pages(hits: Sequence[Hit]) -> Iterator[tuple[Card, str]]:
+def _pages(hits: Sequence[Document]) -> Iterator[tuple[Card, str]]:
     for hit in hits:
-        if (card := card_of(hit)) is not None:
-            yield card, text_of(hit, "content")
+        if (card := card_in(hit)) is not None:
+            yield card, text_in(hit, "content")
