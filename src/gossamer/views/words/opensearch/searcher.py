@@ -7,7 +7,7 @@ from functools import partial
 from gossamer.base.clock import Instant
 from gossamer.base.errors import GossamerError, QueryRefused
 from gossamer.extract.vocabularies import Vocabularies, bundled
-from gossamer.store.service import Service
+from gossamer.store.service import Service, ServiceLost
 from gossamer.values.query import DEEPEST_HIT, MOST_HITS, Query
 from gossamer.values.url import Url
 from gossamer.views.words.dictionary import Completion
@@ -56,7 +56,10 @@ class ServiceSearcher:
         self._tokens = analyzer().analyze
 
     def open(self) -> None:
-        meta = meta_of(self._service, self._client.name)
+        try:
+            meta = meta_of(self._service, self._client.name)
+        except ServiceLost as lost:
+            raise self._client.no_answer(lost) from lost
         if meta is None:
             raise self._client.missing()
         if meta.format != VERSION:
