@@ -8,10 +8,12 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
-from tests.cli.site import OPEN, PATIENCE_S, QUICK, Site, gossamer, harbour
+from tests.cli.site import OPEN, PATIENCE_S, QUICK, Site, command, gossamer, harbour, plain_environment, started
 from tests.services import opensearch
 from tests.services.opensearch import Server
 
@@ -26,42 +28,43 @@ PAGES = 60
 
 
 @pytest.fixture
-def address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Set for every program that the test starts."""
+def address(tmp_path: Path) -> Iterator[str]:
     server, prefix = opensearch.server(), opensearch.index_for(tmp_path)
-    monkeypatch.setenv("GOSSAMER_VIEWS_WORDS", f"{server}/{prefix}")
     yield f"{server}/{prefix}"
     service = Service("views.words", server, SystemClock(), silent)
     for name in (prefix, *(f"{prefix}-{number:04}" for number in (1, 2, 3))):
         remove(service, name)
 
 
-def urls(root: Path, *words: str) -> list[str]:
-    done = gossamer("search", *words, "--dir", root, "--json", "--limit", "100")
+def with_words(address: str, *words: object) -> "subprocess.CompletedProcess[str]":
+    return gossamer(*words, GOSSAMER_VIEWS_WORDS=address)
+
+
+def urls(address: str, root: Path, *words: str) -> list[str]:
+    done = with_words(address, "search", *words, "--dir", root, "--json", "--limit", "100")
     assert done.returncode in (0, 1), done.stderr
     return sorted(hit["url"] for hit in json.loads(done.stdout)["hits"])
 
 
 def test_a_crawl_with_its_words_at_a_service_is_searched_rebuilt_and_forgotten(tmp_path: Path, address: str) -> None:
-    root, plain = tmp_path / "c", tmp_path / "plain"
+    root = tmp_path / "c"
     with Site(harbour()).serving() as site:
-        for folder, variables in ((root, {}), (plain, {"GOSSAMER_VIEWS_WORDS": ""})):
-            done = gossamer("crawl", site.root, "--dir", folder, *QUICK, **({"env": variables} if variables else {}))
-            assert done.returncode == 0, done.stderr
+        done = with_words(address, "crawl", site.root, "--dir", root, *QUICK)
+        assert done.returncode == 0, done.stderr
         assert sorted(path.name for path in (root / "index").iterdir()) == [MARK, REMEMBERED]
         assert (root / OWNER).is_file()
         assert "password" not in (root / "index" / MARK).read_text()
-        keepers = urls(root, "keeper")
+        keepers = urls(address, root, "keeper")
         assert len(keepers) == 4
-        verified = gossamer("verify", "--dir", root)
+        verified = with_words(address, "verify", "--dir", root)
         assert verified.returncode == 0 and "8 of 8 pages" in verified.stdout
-        assert gossamer("rebuild", "--dir", root).returncode == 0
-        assert urls(root, "keeper") == keepers
+        assert with_words(address, "rebuild", "--dir", root).returncode == 0
+        assert urls(address, root, "keeper") == keepers
         found = urllib.request.urlopen(f"{address.rpartition('/')[0]}/_cat/indices?h=index").read().decode()
         prefix = address.rpartition("/")[2]
         assert [name for name in found.split() if name.startswith(prefix)] == [f"{prefix}-0001.1"]
-        assert gossamer("forget", keepers[0], "--yes", "--dir", root).returncode == 0
-        assert urls(root, "keeper") == keepers[1:]
+        assert with_words(address, "forget", keepers[0], "--yes", "--dir", root).returncode == 0
+        assert urls(address, root, "keeper") == keepers[1:]
 
 
 def test_the_setting_counts_only_if_the_user_trusts_the_collection() -> None:
@@ -69,11 +72,10 @@ def test_the_setting_counts_only_if_the_user_trusts_the_collection() -> None:
 
 
 @pytest.fixture
-def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+def own(tmp_path: Path) -> Iterator[Server]:
     folder = tmp_path / "server"
     folder.mkdir()
     running = opensearch.own_server(folder)
-    monkeypatch.setenv("GOSSAMER_VIEWS_WORDS", f"{running.address}/crawl")
     yield running
     running.stop()
 
@@ -95,33 +97,32 @@ def many() -> dict[str, str]:
 def test_a_service_that_is_killed_in_the_middle_of_a_crawl_and_started_again_loses_nothing(
     tmp_path: Path, own: Server
 ) -> None:
-    root = tmp_path / "c"
+    root, address = tmp_path / "c", f"{own.address}/crawl"
     with Site(many()).serving() as site:
-        words = ["crawl", site.root, "--dir", str(root), *OPEN, "--delay", "0.1", "--json"]
-        program = ["python", "-c", "from gossamer.cli.main import main; main()", *words]
+        words = ["crawl", site.root, "--dir", root, *OPEN, "--delay", "0.1", "--json"]
         with (tmp_path / "out").open("wb") as out:
-            crawl = subprocess.Popen(["/usr/bin/env", *program], stdout=out, stderr=out)
+            environment = plain_environment(GOSSAMER_VIEWS_WORDS=address)
+            crawl = subprocess.Popen(command(*words), stdout=out, stderr=out, env=environment)
             wait_for(lambda: len(site.hits) > 15)
             own.stop()
-            gone = gossamer("search", "quayside", "--dir", root)
+            gone = with_words(address, "search", "quayside", "--dir", root)
             assert gone.returncode == 1 and "views.words at" in gone.stderr and "trying again" in gone.stderr
             assert "Traceback" not in gone.stderr
             at_loss = len(site.hits)
             wait_for(lambda: len(site.hits) > at_loss + 5)  # the crawl goes on
             own.start()
             assert crawl.wait(PATIENCE_S) == 0, (tmp_path / "out").read_text()
-        assert len(urls(root, "quayside")) == PAGES + 1
-        verified = gossamer("verify", "--dir", root)
+        assert len(urls(address, root, "quayside")) == PAGES + 1
+        verified = with_words(address, "verify", "--dir", root)
         assert verified.returncode == 0 and f"{PAGES + 1} of {PAGES + 1} pages" in verified.stdout
 
 
 @pytest.mark.slow
 def test_the_search_page_says_that_the_service_is_gone(tmp_path: Path, own: Server) -> None:
-    root = tmp_path / "c"
+    root, address = tmp_path / "c", f"{own.address}/crawl"
     with Site(harbour()).serving() as site:
-        assert gossamer("crawl", site.root, "--dir", root, *QUICK).returncode == 0
-    program = ["python", "-c", "from gossamer.cli.main import main; main()", "serve", "--dir", str(root), "--port", "0"]
-    serve = subprocess.Popen(["/usr/bin/env", *program], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        assert with_words(address, "crawl", site.root, "--dir", root, *QUICK).returncode == 0
+    serve = started("serve", "--dir", root, "--port", "0", GOSSAMER_VIEWS_WORDS=address)
     try:
         assert serve.stdout is not None
         printed = ""
@@ -130,7 +131,7 @@ def test_the_search_page_says_that_the_service_is_gone(tmp_path: Path, own: Serv
         site_url = link[0]
         page = urllib.request.urlopen(f"{site_url}search?q=keeper", timeout=60).read().decode()
         assert "Keeper 1" in page
-        assert json.loads(urllib.request.urlopen(f"{site_url}suggest?q=keep", timeout=60).read())
+        assert json.loads(urllib.request.urlopen(f"{site_url}suggest.json?q=keep", timeout=60).read())
         own.stop()
         time.sleep(2)
         for path, accept in (("search?q=keeper", "text/html"), ("search.json?q=keeper", "application/json")):
@@ -148,12 +149,8 @@ def test_the_search_page_says_that_the_service_is_gone(tmp_path: Path, own: Serv
         assert "Traceback" not in serve.stdout.read()
 
 
-def test_with_a_wrong_password_a_crawl_says_so_and_keeps_its_pages(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_with_a_wrong_password_a_crawl_says_so_and_keeps_its_pages(tmp_path: Path) -> None:
     """OpenSearch without its security plug-in accepts any password, so a small server refuses."""
-    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-    from threading import Thread
 
     class Refusing(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -168,11 +165,10 @@ def test_with_a_wrong_password_a_crawl_says_so_and_keeps_its_pages(
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Refusing)
     Thread(target=server.serve_forever, daemon=True).start()
-    monkeypatch.setenv("WORDS_PASSWORD", "a-secret-word")
-    port = server.server_address[1]
-    monkeypatch.setenv("GOSSAMER_VIEWS_WORDS", f"http://spider:${{WORDS_PASSWORD}}@127.0.0.1:{port}/c")
+    address = f"http://spider:${{WORDS_PASSWORD}}@127.0.0.1:{server.server_address[1]}/c"
+    variables = {"GOSSAMER_VIEWS_WORDS": address, "WORDS_PASSWORD": "a-secret-word"}
     with Site({"/": "<title>One</title><p>harbour"}).serving() as site:
-        done = gossamer("crawl", site.root, "--dir", tmp_path / "c", *QUICK)
+        done = gossamer("crawl", site.root, "--dir", tmp_path / "c", *QUICK, **variables)
     server.shutdown()
     assert done.returncode != 0
     assert "status 401" in done.stderr and "safe in the archive" in done.stderr
