@@ -115,7 +115,7 @@ def remove_words(directory: Directory, folders: Iterable[Path], files: Files, cl
     service = place.service(clock, tell)
     for path in folders:
         mark = (path if path.name == INDEX else path / INDEX) / MARK
-        if files.size(mark) is None:
+        if not mark.is_file():
             continue
         name, index, *_ = [*files.read(mark).decode("utf-8", "replace").splitlines(), "", ""]
         if name != service.name or not index:

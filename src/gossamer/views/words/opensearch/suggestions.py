@@ -88,7 +88,7 @@ def _in_names(word: Matcher) -> Json:
     return any_of([{"match": {field: {"query": word.token, "operator": "and"}}} for field in fields])
 
 
-SAMPLED_PAGES = 100
+SAMPLED_PAGES = 50
 """Pages of a part of the index whose texts are read for the words that begin as typed."""
 
 
