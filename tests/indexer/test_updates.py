@@ -517,3 +517,64 @@ def test_the_delay_counts_from_the_first_full_batch(data):
     asyncio.run(views.turn())
     views.commit()
     assert views.lag_s == 0.0
+
+
+class AwayWords:
+    """Words at a service that is away after the first commit."""
+
+    is_patient = False
+
+    def __init__(self) -> None:
+        self.position = b""
+        self.taken: list[str] = []
+        self.commits = 0
+        self.is_busy = self.is_full = False
+
+    @property
+    def waiting(self) -> int:
+        return len(self.taken)
+
+    def replace(self, readings: Sequence[Reading]) -> int:
+        self.taken += [one.page.url.text for one in readings]
+        return len(readings)
+
+    def commit(self, position: bytes) -> None:
+        self.commits, self.is_busy = self.commits + 1, True
+
+    def settle(self) -> None:
+        assert not self.is_busy, "it would block the process"
+
+
+def test_while_the_service_of_the_words_is_away_the_other_views_go_on_and_the_delay_grows(data):
+    data.crawl(captures(20))
+    words = AwayWords()
+    links = LinksWriter(data.folder / "links.db", data.files, data.tell)
+    links.open()
+    views = data.views({"links": links, "words": words}, IndexerTuning(batch=7, commit_s=0.0, patient_pages=1))
+
+    async def turns() -> None:
+        for _ in range(4):
+            await views.turn()
+            data.clock.advance(1.0)
+
+    asyncio.run(turns())
+    assert words.commits == 1 and len(words.taken) == 20
+    assert position_in(links.position).number > 14, "all of them"
+    assert views.lag_s >= 3.0, "the crawl pauses"
+    links.close()
+
+
+def test_no_more_pages_are_taken_than_a_service_that_is_away_may_leave_waiting(data):
+    data.crawl(captures(30))
+    words = AwayWords()
+    views = data.views({"words": words})
+
+    async def turns(number: int) -> bool:
+        found = [await views.turn() for _ in range(number)]
+        return any(found)
+
+    assert asyncio.run(turns(1))
+    words.is_full = True
+    assert not asyncio.run(turns(3)) and len(words.taken) == 7
+    words.is_busy = words.is_full = False
+    assert asyncio.run(turns(1)) and len(words.taken) == 14

@@ -33,7 +33,7 @@ GUARDED = frozenset(
 """Settings that affect security unless at their default: where files are written and data is sent, which addresses may
 be dialled, who is trusted, who may connect."""
 
-_PASSWORD = re.compile(r"(\w://[^/@:\s]*:|\bpassword\s*=\s*)('(?:[^'\\]|\\.)*'|[^@&\s]+)", re.IGNORECASE)
+_PASSWORD = re.compile(r"(\w://[^/@:\s]*:(?=[^@\s]*@)|\bpassword\s*=\s*)('(?:[^'\\]|\\.)*'|[^@&\s]+)", re.IGNORECASE)
 """A password in a connection string of either form, or in the parameters of a URL."""
 
 

@@ -102,6 +102,7 @@ def crawl(
     directory = Directory(dir)
     loaded = config_of(dir, config, flags)
     settings = loaded.settings
+    refuse_other_views(config, settings, directory)
     note(*withheld_in_words(loaded.withheld, dir))
     protocols_of(settings.crawl.protocols, dir)  # their schemes must be known before seeds are checked
     urls = checked_seeds(seeds)
@@ -111,6 +112,14 @@ def crawl(
     if again and fetch_again(existing(dir), real_outside(), again, note) is FetchedBy.RUNNING_CRAWL:
         return 0
     return uvloop.run(crawl_and_report(directory, settings, urls, real_outside(), json, flags))
+
+
+def refuse_other_views(config: Path | None, settings: Settings, directory: Directory) -> None:
+    """Raises ConfigError if a settings file of the user places the views elsewhere than later commands look."""
+    if config is not None and settings.views != config_of(directory.root).settings.views:
+        raise ConfigError(
+            f"{config.name} sets [views], which searches need too: set it in {directory.config}, or as a variable"
+        )
 
 
 def revisit_policy(config: Path | None, dir: Path) -> str:

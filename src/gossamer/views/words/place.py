@@ -107,7 +107,7 @@ def is_embedded(directory: Directory) -> bool:
 
 
 def remove_words(directory: Directory, folders: Iterable[Path], files: Files, clock: Clock, tell: Tell) -> None:
-    """Remove the indexes that these views, which nobody uses any more, have at the service; one that is gone keeps
+    """Remove the indexes that these views, which are no longer used, have at the service; one that is gone keeps
     them."""
     place = place_of(directory)
     if place is None:

@@ -119,7 +119,7 @@ class Refusal(msgspec.Struct, frozen=True):
 
 
 class Written(msgspec.Struct, frozen=True):
-    """What became of one document."""
+    """The outcome for one document."""
 
     status: int
     error: Refusal | None = None

@@ -58,7 +58,7 @@ def _filled(reading: Reading) -> dict[str, Any]:
     found["host"] = host
     found["copy"] = page.exact[:8].hex() or f"only {page.url.id}"
     if entities:
-        found["things"] = [key_of(entity, host) for entity in entities]
+        found["entities"] = [key_of(entity, host) for entity in entities]
     if pointers:
         found["pointers"] = {"of": Pointers(host, tuple([(id_of(target), words) for target, words in pointers]))}
     found["card"] = {"of": card_of(reading, inferred, entities)}

@@ -75,7 +75,7 @@ def mappings(owner: str) -> dict[str, Any]:
         "host": keyword,
         "traits": keyword,
         **{name: keyword | {"doc_values": False} for name in ("sites", "kinds", "relations")},
-        "things": {"type": "long"},
+        "entities": {"type": "long"},
         "signs": {"type": "text", "analyzer": "words"},
         "card": {"type": "object", "enabled": False},
         "pointers": {"type": "object", "enabled": False},

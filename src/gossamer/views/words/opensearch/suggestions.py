@@ -57,7 +57,7 @@ def named(
         if len(hits) < AT_ONCE or len(seen) >= 4 * MOST_ENTITIES:
             break
     some = list(seen.items())[: 6 * MOST_ENTITIES]
-    counts = client.counts([{"term": {"things": key}} for key, _ in some])
+    counts = client.counts([{"term": {"entities": key}} for key, _ in some])
     return ranked([(one, pages) for (_, one), pages in zip(some, counts, strict=True)])[:MOST_ENTITIES]
 
 
@@ -76,7 +76,7 @@ def _matchers(query: Query, languages: tuple[str, ...], tokens_of: Callable[[str
 def _pages(known: Vocabularies, query: Query, words: Sequence[Matcher], seen: dict[int, FoundEntity]) -> Json:
     wanted, unwanted = filters_of(known, query)
     if seen:
-        unwanted.append({"terms": {"things": list(seen)}})
+        unwanted.append({"terms": {"entities": list(seen)}})
     return {"bool": {"must": [_in_names(word) for word in words], "filter": wanted, "must_not": unwanted}}
 
 

@@ -69,7 +69,7 @@ class ServiceWriter:
     """One document a page, replaced as a whole, never by an older version; a page that is gone keeps one without words.
 
     Documents are made by `replace`. A thread of its own sends them, and waits for a service that is gone, so that the
-    other views go on meanwhile.
+    other views continue meanwhile.
     """
 
     is_patient = False
@@ -202,7 +202,7 @@ class ServiceWriter:
         self._is_made = True
 
     def _prepare_again(self) -> None:
-        """After a start without the service. An index that is not where it was remembered is begun anew."""
+        """After a start without the service. An index that is not where it was remembered is begun again."""
         self._prepare()
         if self._position != self._identity.remembered:
             self._identity.remember(self._position)
