@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.base.errors import ConfigError
-from gossamer.config.load import keys, load, named_file, sample
+from gossamer.config.load import keys, load, named_file, sample, without_password
 
 
 def written(folder: Path, text: str) -> Path:
@@ -58,6 +58,12 @@ def test_an_unknown_key_is_refused_and_the_nearest_named(tmp_path: Path, text: s
 
 def test_an_unknown_variable_is_refused_and_the_nearest_named() -> None:
     assert "Did you mean GOSSAMER_CONTACT?" in refusal(None, {"GOSSAMER_CONTAKT": "x"}, {})
+
+
+def test_the_address_of_a_service_is_shown_without_its_password() -> None:
+    plain, secret = "https://search.test:9200/mycrawl", "https://spider:pass@search.test:9200/mycrawl"
+    given = [load(None, {"GOSSAMER_VIEWS_WORDS": one}, {}).settings.views.words for one in (plain, secret)]
+    assert list(map(without_password, given)) == [plain, "https://spider:***@search.test:9200/mycrawl"]
 
 
 def test_a_variable_may_hold_a_list() -> None:

@@ -351,6 +351,64 @@ def test_a_service_that_is_gone_is_named_with_since_when(tmp_path):
         search.find(parse("fish"))
 
 
+class Away(Service):
+    """A service that is away at times."""
+
+    is_away = True
+
+    def ask(self, *asked: object, **more: object) -> ServiceAnswer:
+        if self.is_away:
+            raise ServiceLost(f"{self.name} does not answer")
+        return super().ask(*asked, **more)
+
+
+def away_writer(form, folder, remembered: bytes = b"") -> tuple[Away, ServiceWriter]:
+    form.folders.add(folder)
+    service = Away("views.words", form.address, SystemClock(), silent)
+    return service, ServiceWriter(
+        service, WriterIdentity(opensearch.index_for(folder), "tests", remembered=remembered), silent
+    )
+
+
+def test_a_writer_that_starts_without_its_service_continues_where_it_remembers(form, folder, writer):
+    writer.replace([reading("http://a.test/1", "fish")])
+    writer.commit(b"[1,5]")
+    service, later = away_writer(form, folder, b"[1,5]")
+    later.open()
+    assert later.position == b"[1,5]"
+    later.replace([reading("http://a.test/2", "fish")])
+    later.commit(b"[1,6]")
+    assert later.is_busy and later.position == b"[1,5]"
+    service.is_away = False
+    later.settle()
+    assert later.position == b"[1,6]"
+    assert found(form, folder, "fish") == ["http://a.test/1", "http://a.test/2"]
+    later.close()
+
+
+def test_a_wrong_memory_of_the_position_is_noticed_before_anything_is_written(form, folder, writer):
+    writer.commit(b"[1,5]")
+    service, later = away_writer(form, folder, b"[9,9]")
+    later.open()
+    later.replace([reading("http://a.test/2", "fish")])
+    later.commit(b"[9,10]")
+    service.is_away = False
+    with pytest.raises(GossamerError, match="another position"):
+        later.settle()
+    assert found(form, folder, "fish") == []
+    later.close()
+
+
+def test_a_writer_that_is_closed_stops_to_wait_for_its_service(form, folder):
+    _, writer = away_writer(form, folder)
+    writer.open()
+    writer.replace([reading("http://a.test/2", "fish")])
+    writer.commit(b"[1,1]")
+    writer.close()
+    with pytest.raises(ServiceLost):
+        writer.settle()
+
+
 class _Odd(Service):
     """A service that answers with anything."""
 

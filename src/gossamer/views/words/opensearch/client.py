@@ -102,20 +102,21 @@ class Statistics:
         self.languages: tuple[str, ...] = ("en",)
 
     def reload(self) -> None:
-        asked = {
-            "languages": {"terms": {"field": "traits", "include": f"{TRAITS['languages']}.*", "size": MOST_LANGUAGES}}
-        }
-        found = self._client.search({"size": 0, "track_total_hits": True, "query": WITH_WORDS, "aggs": asked})
-        pages = found.hits.total.value
-        listed = [(str(one.key)[1:], one.doc_count) for one in found.buckets("languages")]
-        least = LEAST_SHARE * sum(count for _, count in listed)
-        self.languages = tuple(name for name, count in listed if count >= least) or ("en",)
+        (pages,) = self._client.counts([WITH_WORDS])
         self._recall = Cache(5_000)
         if self._lasting.serves(pages):
             self._lasting.snapshots += 1
         else:
-            self._lasting = Lasting(pages)
+            self._lasting, self.languages = Lasting(pages), self._used_languages()
         self.pages = pages
+
+    def _used_languages(self) -> tuple[str, ...]:
+        """Those of a good part of the pages, most frequent first; English when unknown."""
+        languages = {"field": "traits", "include": f"{TRAITS['languages']}.*", "size": MOST_LANGUAGES}
+        asked = {"languages": {"terms": languages}}
+        found = self._client.search({"size": 0, "query": WITH_WORDS, "aggs": asked}).buckets("languages")
+        least = LEAST_SHARE * sum(one.doc_count for one in found)
+        return tuple(str(one.key)[1:] for one in found if one.doc_count >= least) or ("en",)
 
     def rarity(self, pages: int) -> float:
         """BM25's inverse document frequency."""

@@ -87,7 +87,7 @@ class ServiceWriter:
         self._pending: dict[int, tuple[int, str, bytes]] = {}
         self._bytes = 0
         self._position = b""
-        self._is_made = False
+        self._is_made = self._is_closed = False
         self._thread: ThreadPoolExecutor | None = None
         self._sending: Future[None] | None = None
         self._stopping_tries = 0
@@ -95,6 +95,7 @@ class ServiceWriter:
     def open(self) -> None:
         """An index that is missing, or of an older format, is made. Without the service the last position that is
         remembered counts until it answers."""
+        self._is_closed = False
         self._thread = ThreadPoolExecutor(1, "gossamer-words")
         try:
             self._prepare()
@@ -104,6 +105,7 @@ class ServiceWriter:
     def close(self) -> None:
         """Drop what was not committed; the spool's follower replays it."""
         self._pending.clear()
+        self._is_closed = True
         if self._thread is not None:
             self._thread.shutdown(wait=False, cancel_futures=True)
             self._thread = None
@@ -268,8 +270,8 @@ class ServiceWriter:
 
     def _must_stop(self) -> bool:
         """Called before each pause: whether waiting any longer is refused."""
-        if not self._is_stopping():
-            return False
+        if self._is_closed or not self._is_stopping():
+            return self._is_closed
         self._stopping_tries += 1
         return self._stopping_tries > STOPPING_TRIES
 
