@@ -17,8 +17,8 @@ from tests.architecture.figures import (
 )
 
 LIMITS = {
-    "files": 382,
-    "lines": 69_290,
+    "files": 390,
+    "lines": 71_235,
     "modules in the fullest folder": 14,
     "module names ending in -ing": 0,
     "public class names with two meanings": 0,

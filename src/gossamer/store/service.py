@@ -64,7 +64,7 @@ class Service:
         self.name = f"{setting} at {given.scheme}://{host}{port}{given.path.rstrip('/')}"
         self._base = f"{given.scheme}://{host}{port}"
         self.path = given.path.rstrip("/")
-        self._clock, self._tell = clock, tell
+        self._http, self._clock, self._tell = urllib3, clock, tell
         self._headers = {"User-Agent": "gossamer"}
         if given.username is not None:
             login = f"{unquote(given.username)}:{unquote(given.password or '')}"
@@ -116,10 +116,8 @@ class Service:
     ) -> Iterator[tuple[ServiceAnswer, Iterator[bytes]]]:
         """The same, for an answer of any length: the iterator yields its body, decoded, in pieces. `timeout_s` is for
         the first byte, and for each further piece."""
-        import urllib3
-
         sent = body.encode() if isinstance(body, str) else body
-        timeout = urllib3.Timeout(connect=min(CONNECT_S, timeout_s), read=timeout_s)
+        timeout = self._http.Timeout(connect=min(CONNECT_S, timeout_s), read=timeout_s)
         all_headers = self._headers | {"Accept-Encoding": "gzip"} | dict(headers)
         try:
             answer = self._pool.request(
@@ -135,7 +133,7 @@ class Service:
             finally:
                 answer.drain_conn() if answer.length_remaining == 0 else answer.close()
                 answer.release_conn()
-        except urllib3.exceptions.HTTPError as trouble:
+        except self._http.exceptions.HTTPError as trouble:
             raise self._lost_by(reason_of(trouble)) from trouble
 
     def until_done(self, work: Callable[[], T], is_stopping: Callable[[], bool] = lambda: False) -> T:
