@@ -293,7 +293,7 @@ class Memory:
     """A minimal view, in a dict."""
 
     is_patient = False
-    is_full = is_busy = False
+    is_full = is_busy = waits_apart = False
 
     def __init__(self) -> None:
         self.position, self.pages, self.pending = b"", dict[str, Reading](), dict[str, Reading]()
@@ -408,6 +408,28 @@ def test_a_busy_view_is_waited_for_only_when_its_queue_is_full(data):
     assert facts.waited == 1 and len(facts.steps) == 3, "an idle view is committed when it is due"
     views.commit()
     assert facts.waited == 3 and len(facts.pages) == len(words.pages) == 160, "at the end every commit is waited for"
+
+
+@pytest.mark.parametrize("is_gone_at_start", [False, True])
+def test_the_others_go_on_without_a_view_whose_service_is_gone(data, is_gone_at_start):
+    data.crawl(captures(160))
+    words, facts = Memory(), Remote()
+    facts.waits_apart, facts.is_busy = True, is_gone_at_start
+    settings = IndexerTuning(batch=4, commit_s=1.0, patient_least_s=2.0, patient_pages=20)
+    views = data.views({"words": words, "facts": facts}, settings)
+
+    async def turns(most: int, has_service: bool) -> None:
+        for _ in range(most):
+            await views.turn()
+            data.clock.advance(1.0)
+            facts.is_busy &= not has_service
+
+    asyncio.run(turns(60, has_service=False))
+    assert len(words.pages) == 160 and facts.waited == 0
+    assert len(facts.steps) == (0 if is_gone_at_start else 1) and facts.waiting < 20 + 4
+    asyncio.run(turns(100, has_service=True))
+    views.commit()
+    assert facts.pages == words.pages and facts.position == words.position
 
 
 def test_a_full_view_is_committed_at_once(data):

@@ -50,6 +50,8 @@ class RemoteFacts:
     REQUIRES: one thread calls it, except for `make_checkpoint`.
     """
 
+    waits_apart = False
+
     def __init__(self, child: Child, channel: socket.socket, replies: BinaryIO, position: bytes) -> None:
         self._child, self._channel, self._replies = child, channel, replies
         self._position = position

@@ -41,6 +41,10 @@ class _Committed(Protocol):
     def is_busy(self) -> bool:
         """Whether the last commit is still in progress; the next one has to wait for it."""
 
+    @property
+    def waits_apart(self) -> bool:
+        """Whether it is on a service, which may be gone for hours: while it is busy, the others go on without it."""
+
     def settle(self) -> None:
         """Wait until everything that was committed is on disk."""
 
@@ -69,8 +73,8 @@ class View(_Committed, Protocol):
 
 
 class FactsKeeper(_Committed, Protocol):
-    """Stores facts. Real ones: `views.facts.store.LocalFacts`, and `indexer.graph_client.RemoteFacts`, which has
-    another process do it."""
+    """Stores facts. Real ones: `views.facts.store.LocalFacts`, `indexer.graph_client.RemoteFacts`, which has another
+    process do it, and `views.facts.server.writer.ServerFacts`."""
 
     def commit(self, position: bytes, pages: list[PageFacts]) -> None:
         """Replace each page's facts. It may return before they are on disk."""
@@ -101,6 +105,10 @@ class GraphView:
     @property
     def is_busy(self) -> bool:
         return self._keeper.is_busy
+
+    @property
+    def waits_apart(self) -> bool:
+        return self._keeper.waits_apart
 
     def replace(self, readings: Sequence[Reading]) -> int:
         """A page that asks not to be indexed is stored without facts, which keeps older captures out."""
@@ -171,12 +179,6 @@ class _Group:
     behind_since: Instant | None = None
     """Since when all batches have been full: more is waiting than was read."""
 
-    @property
-    def is_blocked(self) -> bool:
-        """Whether a view has too much for its next commit while the last one is in progress, as when its service is
-        gone. Waiting for it would stop the other views, and the process could not be asked to end."""
-        return any(view.is_busy and view.is_full and not view.is_patient for view in self.views.values())
-
 
 class Views:
     """Follows the spool for its views. One for each data directory, in the indexer process.
@@ -219,16 +221,21 @@ class Views:
                     checkpoint = tasks.create_task(asyncio.to_thread(self._process.checkpoint))
         until = self._clock.elapsed_s() + self._settings.drain_s
         with suppress(DatabaseLost):  # the next indexer continues from the last commit
-            while await self.turn() and self._clock.elapsed_s() < until:
-                pass
+            while self._clock.elapsed_s() < until:
+                if not await self.turn():
+                    if not any(map(_is_apart, self._views.values())):
+                        break
+                    self._publish_state()
+                    await self._clock.sleep(self._settings.poll_s)
         self.commit()
         await asyncio.to_thread(self._process.checkpoint)
 
     async def turn(self) -> bool:
         """One batch for each group, and a commit when it is due. Whether there was anything to read."""
         self._gather_groups()
-        front = max(group.position for group in self._groups)
-        found = [await self._take(group, front) for group in self._groups if not group.is_blocked]
+        self._part_groups()
+        front = max((group.position for group in self._groups), default=SpoolPosition())
+        found = [await self._take(group, front) for group in self._groups if not self._is_stuck(group)]
         for group in self._groups:
             if self._clock.now() - group.committed_at >= self._settings.commit_s * SECOND:
                 self._commit(group)
@@ -245,6 +252,8 @@ class Views:
 
     def commit(self) -> None:
         """Commit everything that was taken, and wait until it is on disk."""
+        for view in self._views.values():
+            view.settle()
         self._commit_all()
         for view in self._views.values():
             view.settle()
@@ -266,18 +275,39 @@ class Views:
 
     def _gather_groups(self) -> None:
         """Views at one position continue together; a view that lags has its own follower."""
-        if not self._groups:
-            for name, view in self._views.items():
+        grouped = {name for group in self._groups for name in group.views}
+        for name, view in self._views.items():
+            if name not in grouped and not _is_apart(view):  # a service that has never answered has no position yet
                 position = position_in(view.position)
                 self._groups.append(_Group(self._source.follower(), position, {name: view}, self._clock.now()))
+        stuck = [group for group in self._groups if self._is_stuck(group)]
         merged: dict[SpoolPosition, _Group] = {}
         for group in self._groups:
+            if group in stuck:
+                continue
             first = merged.setdefault(group.position, group)
             if first is not group:
                 self._commit(first, is_last=True)
                 self._commit(group, is_last=True)
                 first.views |= group.views
-        self._groups = list(merged.values())
+        self._groups = [*merged.values(), *stuck]
+
+    def _part_groups(self) -> None:
+        """A view that is on a service and may take no more gets a group of its own, which reads nothing until the
+        service has answered."""
+        for group in list(self._groups):
+            for name, view in list(group.views.items()):
+                if len(group.views) > 1 and self._is_laden(view):
+                    del group.views[name]
+                    own = _Group(self._source.follower(), group.position, {name: view}, group.committed_at)
+                    self._groups.append(own)
+
+    def _is_stuck(self, group: _Group) -> bool:
+        return len(group.views) == 1 and all(map(self._is_laden, group.views.values()))
+
+    def _is_laden(self, view: View) -> bool:
+        """Whether it must take no more pages until its commit is done."""
+        return _is_apart(view) and (view.is_full or view.waiting >= self._settings.patient_pages)
 
     async def _take(self, group: _Group, front: SpoolPosition) -> bool:
         frames = group.follower.follow(group.position, self._settings.batch)
@@ -322,7 +352,7 @@ class Views:
         all of them; when `is_last`, all. The next commit is due from the start of this one."""
         began_at = self._clock.now()
         for name, view in sorted(group.views.items(), key=lambda one: (one[1].is_patient, self._last(one[0]))):
-            if is_last or self._is_due(name, view):
+            if not _is_apart(view) and (is_last or self._is_due(name, view)):
                 self._committed_at[name] = self._clock.now()
                 if position_in(view.position) != group.position:
                     self._commit_one(name, view, group.position)
@@ -374,6 +404,11 @@ class Views:
                 "rebuilding": sorted(name for group in self._groups if group.position < front for name in group.views),
             }
         )
+
+
+def _is_apart(view: View) -> bool:
+    """Whether the others go on without it: it waits for a service."""
+    return view.waits_apart and view.is_busy
 
 
 def position_in(kept: bytes) -> SpoolPosition:

@@ -271,7 +271,7 @@ class LinksWriter:
     """Replaces a page's outgoing links, never with those of an older capture."""
 
     is_patient = True
-    is_full = is_busy = False
+    is_full = is_busy = waits_apart = False
 
     def __init__(self, path: Path, files: Files, tell: Tell, merge_at: int = MERGE_AT) -> None:
         self._path, self._files, self._tell, self._merge_at = path, files, tell, merge_at

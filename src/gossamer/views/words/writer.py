@@ -218,7 +218,7 @@ class IndexWriter:
     """
 
     is_patient = False
-    is_full = is_busy = False
+    is_full = is_busy = waits_apart = False
 
     def __init__(self, folder: Path, files: Files, tell: Tell) -> None:
         self._folder, self._files, self._tell = folder, files, tell
