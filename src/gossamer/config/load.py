@@ -27,7 +27,7 @@ FLAGS = {"fetch.allow_addresses": "--allow-address"}
 GUARDED = frozenset(
     (
         "archive.directories", "fetch.allow_addresses", "fetch.tls", "fetch.tls_authorities", "frontier.database",
-        "views.words", "web.host", "web.names", "web.public",
+        "views.facts", "views.facts_update", "views.words", "web.host", "web.names", "web.public",
     )
 )  # fmt: skip
 """Settings that affect security unless at their default: where files are written and data is sent, which addresses may

@@ -200,6 +200,14 @@ class ViewsSettings:
         "indexes begin; a password as ${VARIABLE} or ${file:/path}",
         example="https://spider:${WORDS_PASSWORD}@search.example.org:9200/mycrawl",
     )
+    facts: str = _setting(
+        "",
+        "the query endpoint of a SPARQL 1.1 server that keeps the facts, such as "
+        '"http://spider:${FACTS_PASSWORD}@host:3030/gossamer/query"; empty: an embedded Oxigraph store',
+    )
+    facts_update: str = _setting(
+        "", "its update endpoint; empty: the same with /update in place of /query or /sparql at its end"
+    )
 
 
 @dataclass(frozen=True, slots=True)

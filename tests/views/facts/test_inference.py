@@ -7,20 +7,15 @@ from pathlib import Path
 
 import pyoxigraph
 import pytest
+from tests.views.facts.forms import FORMS, opened_queries, stored
 from tests.views.facts.pages import page
 
-from gossamer.base.clock import SystemClock
 from gossamer.base.errors import QueryRefused
-from gossamer.base.files import DiskFiles
-from gossamer.base.processes import SystemProcesses
-from gossamer.base.tell import silent
 from gossamer.extract.vocabularies import bundled
-from gossamer.views.facts.checkpoints import Checkpoints
 from gossamer.views.facts.inference import BRACKETS, NO_BLANKS, NO_SHORT_FORM, PATHS, VARIABLES, widened
 from gossamer.views.facts.query_job import SparqlResult
 from gossamer.views.facts.query_text import explained
-from gossamer.views.facts.sparql import FactFiles, QueryLimits, QueryPool
-from gossamer.views.facts.store import Graph
+from gossamer.views.facts.sparql import QueryLimits
 
 JSON = "application/sparql-results+json"
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
@@ -29,8 +24,8 @@ PREFIX = f"PREFIX schema: <{S}> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-sche
 OWN = f"<http://my.test/Pub> <http://www.w3.org/2000/01/rdf-schema#subClassOf> <{S}Place> ."
 
 
-@pytest.fixture(scope="module")
-def facts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+@pytest.fixture(scope="module", params=FORMS)
+def facts(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     root = tmp_path_factory.mktemp("inferred")
     one = page(
         "http://one.test/",
@@ -49,17 +44,13 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         f"<http://odd> {TYPE} <http://unknown.test/Class>",
     )
     (root / "vocabulary.ttl").write_text(OWN)
-    with Graph(root / "live", DiskFiles(), SystemClock(), silent) as graph:
-        graph.replace([one, two])
-        Checkpoints(root / "checkpoints", DiskFiles(), SystemClock(), silent).make(graph)
+    with stored(request.param, root, [one, two]):
         yield root
 
 
 def ask(root: Path, *queries: str, has_inference: bool = True, accept: str = JSON) -> list[SparqlResult]:
     async def ask_all() -> list[SparqlResult]:
-        facts = FactFiles(lambda: root / "checkpoints", vocabulary=root / "vocabulary.ttl")
-        parts = (DiskFiles(), SystemProcesses(), SystemClock(), silent)
-        async with QueryPool(facts, QueryLimits(1), *parts) as pool:
+        async with opened_queries(root, QueryLimits(1), root / "vocabulary.ttl") as pool:
             return [await pool.ask(PREFIX + query, accept, has_inference=has_inference) for query in queries]
 
     return asyncio.run(ask_all())

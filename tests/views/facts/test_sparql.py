@@ -11,27 +11,27 @@ from xml.etree import ElementTree
 
 import pyoxigraph
 import pytest
+from tests.services import fuseki
 from tests.views.digests import facts_digest
+from tests.views.facts.forms import ADDRESS, FORMS, opened_queries, stored
 from tests.views.facts.pages import entity_page, page
 
 from gossamer.base.clock import SystemClock
 from gossamer.base.errors import QueryRefused, QueryTooLong
 from gossamer.base.files import DiskFiles
-from gossamer.base.processes import SystemProcesses
 from gossamer.base.tell import silent
 from gossamer.views.facts.checkpoints import Checkpoints
 from gossamer.views.facts.query_job import SparqlResult
-from gossamer.views.facts.sparql import MOST_ROWS, FactFiles, QueryLimits, QueryPool
+from gossamer.views.facts.sparql import MOST_ROWS, FactQueries, QueryLimits
 from gossamer.views.facts.store import Graph
 
 JSON = "application/sparql-results+json"
 EVERYTHING = "SELECT * { ?s ?p ?o }"
 
 
-@pytest.fixture(scope="module")
-def facts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A live store, still open, and a checkpoint of it; 600 pages, 12,000 facts."""
-    root = tmp_path_factory.mktemp("facts")
+@pytest.fixture(scope="module", params=FORMS)
+def facts(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A live store, still open, and a checkpoint of it, or a server; 600 pages, 12,000 facts."""
     words = page(
         "http://words.test/",
         '<http://s> <http://says> "a \\"SERVICE\\" with <tags> & more,\\nand a tab\\t"@en',
@@ -39,19 +39,17 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         '<http://s> <http://counts> "5"^^<http://www.w3.org/2001/XMLSchema#integer>',
         "<http://s> <http://knows> _:n1",
     )
-    with Graph(root / "live", DiskFiles(), SystemClock(), silent) as graph:
-        graph.replace([words, *(entity_page(number) for number in range(600))])
-        Checkpoints(root / "checkpoints", DiskFiles(), SystemClock(), silent).make(graph)
+    pages = [words, *(entity_page(number) for number in range(600))]
+    with stored(request.param, tmp_path_factory.mktemp("facts"), pages) as root:
         yield root
 
 
 ONE_WORKER = QueryLimits(workers=1, time_s=60.0)
 
 
-def asking(root: Path, use: Callable[[QueryPool], Awaitable[None]], limits: QueryLimits = ONE_WORKER) -> None:
+def asking(root: Path, use: Callable[[FactQueries], Awaitable[None]], limits: QueryLimits = ONE_WORKER) -> None:
     async def ask_all() -> None:
-        facts = FactFiles(lambda: root / "checkpoints")
-        async with QueryPool(facts, limits, DiskFiles(), SystemProcesses(), SystemClock(), silent) as pool:
+        async with opened_queries(root, limits) as pool:
             await use(pool)
 
     asyncio.run(ask_all())
@@ -60,7 +58,7 @@ def asking(root: Path, use: Callable[[QueryPool], Awaitable[None]], limits: Quer
 def answers(root: Path, *questions: tuple[str, str]) -> list[SparqlResult]:
     found: list[SparqlResult] = []
 
-    async def use(pool: QueryPool) -> None:
+    async def use(pool: FactQueries) -> None:
         for query, accept in questions:
             found.append(await pool.ask(query, accept))
 
@@ -143,7 +141,7 @@ def test_a_query_may_be_limited_to_some_pages(facts: Path) -> None:
     one = "http://host3.test/page/3"
     count = "(COUNT(*) AS ?n)"
 
-    async def use(pool: QueryPool) -> None:
+    async def use(pool: FactQueries) -> None:
         async def number(query: str, **graphs: tuple[str, ...]) -> int:
             result = await pool.ask(query, JSON, **graphs)
             return int(json.loads(result.body)["results"]["bindings"][0]["n"]["value"])
@@ -161,7 +159,7 @@ def test_a_query_may_be_limited_to_some_pages(facts: Path) -> None:
 def refusals(root: Path, *queries: str) -> list[str]:
     messages: list[str] = []
 
-    async def use(pool: QueryPool) -> None:
+    async def use(pool: FactQueries) -> None:
         for query in queries:
             with pytest.raises(QueryRefused) as refused:
                 await pool.ask(query, JSON)
@@ -208,9 +206,15 @@ def test_the_word_service_is_allowed_where_it_is_not_a_keyword(facts: Path) -> N
     assert len(answers(facts, *((query, JSON) for query in queries))) == len(queries)
 
 
+def all_facts(root: Path) -> object:
+    if (root / ADDRESS).exists():
+        return sorted(line for piece in fuseki._server().opened().page_facts() for line in piece.splitlines())
+    [checkpoint] = (root / "checkpoints").glob("facts-*")
+    return facts_digest(pyoxigraph.Store.read_only(str(checkpoint)))
+
+
 def test_F_W10_an_update_is_refused_and_changes_nothing(facts: Path) -> None:
-    [checkpoint] = (facts / "checkpoints").glob("facts-*")
-    before = facts_digest(pyoxigraph.Store.read_only(str(checkpoint)))
+    before = all_facts(facts)
     messages = refusals(
         facts,
         "INSERT DATA { <http://a> <http://b> 1 }",
@@ -221,7 +225,7 @@ def test_F_W10_an_update_is_refused_and_changes_nothing(facts: Path) -> None:
         "SELECT * { ?s ?p ?o } ; DROP ALL",
     )
     assert all("read only" in message for message in messages[:5])
-    assert facts_digest(pyoxigraph.Store.read_only(str(checkpoint))) == before
+    assert all_facts(facts) == before
 
 
 @pytest.mark.parametrize(
@@ -233,7 +237,7 @@ def test_F_W10_an_update_is_refused_and_changes_nothing(facts: Path) -> None:
     ],
 )
 def test_F_W11_a_runaway_query_is_stopped_and_the_worker_is_free_again(facts: Path, query: str) -> None:
-    async def use(pool: QueryPool) -> None:
+    async def use(pool: FactQueries) -> None:
         await pool.ask("ASK { }", JSON)
         with pytest.raises(QueryTooLong, match="stopped"):
             await pool.ask(query, JSON)
@@ -247,9 +251,11 @@ def test_F_W11_a_runaway_query_is_stopped_and_the_worker_is_free_again(facts: Pa
 def test_F_W11_a_query_is_stopped_at_its_memory_limit_and_the_terminal_stays_clean(
     facts: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    if (facts / ADDRESS).exists():
+        pytest.skip("no protocol limits the memory of a server; its own settings do")
     large = "SELECT * { ?a ?b ?c . ?d ?e ?f } ORDER BY ?c ?f"
 
-    async def use(pool: QueryPool) -> None:
+    async def use(pool: FactQueries) -> None:
         with pytest.raises(QueryTooLong, match="memory"):
             await pool.ask(large, JSON)
         await pool.ask("ASK { }", JSON)
@@ -274,7 +280,7 @@ def test_F_W13_odd_and_huge_queries_are_refused_or_answered(facts: Path) -> None
 
 
 def test_F_W13_a_query_too_deep_for_the_engine_ends_only_one_worker(facts: Path) -> None:
-    async def use(pool: QueryPool) -> None:
+    async def use(pool: FactQueries) -> None:
         for deep in ("!" * 60_000 + "true", "1" + "+1" * 30_000, "-" * 60_000 + "1"):
             with contextlib.suppress(QueryRefused):  # or the engine can answer it
                 await pool.ask(f"SELECT * {{ FILTER({deep}) }}", JSON)
@@ -311,7 +317,7 @@ def test_an_error_in_a_query_is_explained(facts: Path) -> None:
 
 
 def test_before_the_first_checkpoint_there_are_no_facts(tmp_path: Path) -> None:
-    async def use(pool: QueryPool) -> None:
+    async def use(pool: FactQueries) -> None:
         result = await pool.ask(EVERYTHING, JSON)
         assert json.loads(result.body)["results"]["bindings"] == []
 
@@ -321,7 +327,7 @@ def test_before_the_first_checkpoint_there_are_no_facts(tmp_path: Path) -> None:
 def test_a_newer_checkpoint_is_used_by_the_next_query(tmp_path: Path) -> None:
     checkpoints = Checkpoints(tmp_path / "checkpoints", DiskFiles(), SystemClock(), silent)
 
-    async def use(pool: QueryPool) -> None:
+    async def use(pool: FactQueries) -> None:
         with Graph(tmp_path / "live", DiskFiles(), SystemClock(), silent) as graph:
             for number in range(4):
                 graph.replace([entity_page(number)])
@@ -333,6 +339,8 @@ def test_a_newer_checkpoint_is_used_by_the_next_query(tmp_path: Path) -> None:
 
 
 def test_reading_a_checkpoint_leaves_it_as_it_was(facts: Path) -> None:
+    if (facts / ADDRESS).exists():
+        pytest.skip("a server has no checkpoints")
     [checkpoint] = (facts / "checkpoints").glob("facts-*")
     before = sorted((file.name, file.stat().st_size) for file in checkpoint.iterdir())
     answers(facts, (EVERYTHING + " LIMIT 3", JSON))

@@ -41,9 +41,12 @@ class Widened:
     """For the user: what was added and what was not."""
 
 
-def widened(query: str, known: Vocabularies, is_stated: IsStated) -> Widened:
-    """REQUIRES: a query that the engine can parse. Raises QueryRefused where inference is not possible."""
-    walk = _Walk(query, known, is_stated)
+def widened(query: str, known: Vocabularies, is_stated: IsStated, repeats_graph: bool = False) -> Widened:
+    """`repeats_graph`: for engines other than the embedded one, which bind a graph variable only by GRAPH itself.
+
+    REQUIRES: a query that the engine can parse. Raises QueryRefused where inference is not possible.
+    """
+    walk = _Walk(query, known, is_stated, repeats_graph)
     text = walk.query()
     return Widened(text if walk.count else query, tuple(dict.fromkeys(walk.notes)))
 
@@ -71,8 +74,8 @@ class _Block:
 class _Walk:
     """One pass over the tokens, by the grammar of group graph patterns (SPARQL 1.1, rules 53 to 83)."""
 
-    def __init__(self, query: str, known: Vocabularies, is_stated: IsStated) -> None:
-        self._query = query
+    def __init__(self, query: str, known: Vocabularies, is_stated: IsStated, repeats_graph: bool) -> None:
+        self._query, self._repeats_graph = query, repeats_graph
         self._tokens = tokens_of(query)
         self._prefixes = prefixes_in(self._tokens)
         self._at = 0
@@ -319,6 +322,8 @@ class _Walk:
             raise QueryRefused(NO_BLANKS)
         selected = terms if self._graph is None else [*terms, self._graph]
         variables = dict.fromkeys(f"?{term.text[1:]}" for term in selected if term.kind == "variable")
+        if self._graph is not None and self._repeats_graph:
+            where = f"GRAPH {self._graph.text} {{ {where} }}"
         if not variables:
             return f"FILTER EXISTS {{ {where} }}"
         return f"{{ SELECT DISTINCT {' '.join(variables)} WHERE {{ {where} }} }}"

@@ -12,7 +12,7 @@ from gossamer.extract.origins import FactOrigin, text_of
 from gossamer.extract.vocabularies import Kind, Vocabularies, canonical, with_own
 from gossamer.views.facts import results
 from gossamer.views.facts.checkpoints import format_mismatch, seal_mismatch
-from gossamer.views.facts.inference import TYPE, Widened, widened
+from gossamer.views.facts.inference import TYPE, IsStated, Widened, widened
 from gossamer.views.facts.query_text import Canonical, canonical_query, explained, inspect, refuse_remote, tokens_of
 from gossamer.views.facts.sources import CAPTURE, PATH, PROVENANCE, SPELLING, SYNTAX, SourcesReader
 
@@ -124,7 +124,7 @@ def _answer(store: Store, question: SparqlQuestion) -> Reply:
     known = with_own(question.vocabulary)
     errors: list[str] = []
     functions = _functions(store, question.sources, errors) | _relations(known)
-    meant = _with_canonical_names(question, functions)
+    meant = with_canonical_names(question, functions)
     spell = str if question.has_exact_names else canonical
     default: list[NamedNode | BlankNode | DefaultGraph] = [_page(store, spell(one)) for one in question.default_graphs]
     named: list[NamedNode | BlankNode] = [_page(store, spell(one)) for one in question.named_graphs]
@@ -132,7 +132,9 @@ def _answer(store: Store, question: SparqlQuestion) -> Reply:
     for name in named_in_query:
         _page(store, name)
     has_dataset = bool(default or named or named_in_query)
-    asked = _with_inference(store, meant, known, functions) if question.has_inference else Widened(meant.query, ())
+    asked = Widened(meant.query, ())
+    if question.has_inference:
+        asked = with_inference(meant, known, _is_stated_in(store), functions)
     answer = store.query(
         asked.query,
         use_default_graph_as_union=not has_dataset,
@@ -155,7 +157,7 @@ def _answer(store: Store, question: SparqlQuestion) -> Reply:
     return SparqlResult(media_type, body, cut, query=ran, notes=(*meant.notes, *asked.notes))
 
 
-def _with_canonical_names(question: SparqlQuestion, functions: Functions) -> Canonical:
+def with_canonical_names(question: SparqlQuestion, functions: Functions) -> Canonical:
     """Raises SyntaxError."""
     if question.has_exact_names:
         return Canonical(question.query, ())
@@ -165,9 +167,20 @@ def _with_canonical_names(question: SparqlQuestion, functions: Functions) -> Can
     return meant
 
 
-def _with_inference(store: Store, meant: Canonical, known: Vocabularies, functions: Functions) -> Widened:
+def with_inference(
+    meant: Canonical, known: Vocabularies, is_stated: IsStated, functions: Functions, repeats_graph: bool = False
+) -> Widened:
     """Raises QueryRefused."""
+    asked = widened(meant.query, known, is_stated, repeats_graph)
+    refuse_remote(tokens_of(asked.query))  # check what will run
+    try:
+        Store().query(asked.query, custom_functions=functions)
+    except SyntaxError:
+        raise QueryRefused("This query is too complex for inference; run it without.") from None
+    return asked
 
+
+def _is_stated_in(store: Store) -> IsStated:
     def is_stated(kind: Kind, iri: str) -> bool:
         if (kind, iri) not in _stated:
             term = NamedNode(iri)
@@ -176,13 +189,7 @@ def _with_inference(store: Store, meant: Canonical, known: Vocabularies, functio
             _stated[kind, iri] = next(found, None) is not None
         return _stated[kind, iri]
 
-    asked = widened(meant.query, known, is_stated)
-    refuse_remote(tokens_of(asked.query))  # check what will run
-    try:
-        Store().query(asked.query, custom_functions=functions)
-    except SyntaxError:
-        raise QueryRefused("This query is too complex for inference; run it without.") from None
-    return asked
+    return is_stated
 
 
 def _relations(known: Vocabularies) -> Functions:

@@ -5,8 +5,9 @@ The library's serializers write all rows or none, hence these (SPARQL 1.1 Query 
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
+from typing import Protocol
 from xml.sax.saxutils import escape, quoteattr
 
 from pyoxigraph import (
@@ -15,9 +16,6 @@ from pyoxigraph import (
     NamedNode,
     QueryBoolean,
     QueryResultsFormat,
-    QuerySolution,
-    QuerySolutions,
-    QueryTriples,
     RdfFormat,
     Triple,
     Variable,
@@ -94,7 +92,7 @@ def write_truth(answer: QueryBoolean, media_type: str) -> Written:
     return answer.serialize(format=QueryResultsFormat.from_media_type(media_type)) or b"", False
 
 
-def write_triples(triples: QueryTriples, media_type: str, most_rows: int, most_bytes: int) -> Written:
+def write_triples(triples: Iterable[Triple], media_type: str, most_rows: int, most_bytes: int) -> Written:
     kept: list[Triple] = []
     size, cut = 0, False
     for triple in triples:
@@ -130,7 +128,16 @@ def _fit_for_xml(triple: Triple) -> Triple:
     return Triple(triple.subject, triple.predicate, Literal(text, datatype=value.datatype))
 
 
-def write_rows(solutions: QuerySolutions, media_type: str, most_rows: int, most_bytes: int) -> Written:
+class SolutionRows(Protocol):
+    """The rows of an answer. Real ones: pyoxigraph's `QuerySolutions`, and `server.answer_job.ServerRows`."""
+
+    @property
+    def variables(self) -> list[Variable]: ...
+
+    def __iter__(self) -> Iterator[Iterable[Term | None]]: ...
+
+
+def write_rows(solutions: SolutionRows, media_type: str, most_rows: int, most_bytes: int) -> Written:
     head, line, between, foot = _SHAPES[media_type](solutions.variables)
     pieces, size, cut = [head], len(head) + len(foot), False
     for number, solution in enumerate(islice(solutions, most_rows + 1)):
@@ -144,14 +151,14 @@ def write_rows(solutions: QuerySolutions, media_type: str, most_rows: int, most_
     return b"".join(pieces), cut
 
 
-Shape = tuple[bytes, Callable[[QuerySolution], bytes], bytes, bytes]
+Shape = tuple[bytes, Callable[[Iterable[Term | None]], bytes], bytes, bytes]
 """The head, a function that writes a row, the separator of rows, and the foot."""
 
 
 def _json_shape(variables: list[Variable]) -> Shape:
     names = [variable.value for variable in variables]
 
-    def line(solution: QuerySolution) -> bytes:
+    def line(solution: Iterable[Term | None]) -> bytes:
         return _dumped({name: _json_term(term) for name, term in zip(names, solution, strict=True) if term is not None})
 
     return b'{"head":' + _dumped({"vars": names}) + b',"results":{"bindings":[', line, b",", b"]}}"
@@ -186,7 +193,7 @@ def _xml_shape(variables: list[Variable]) -> Shape:
     names = [variable.value for variable in variables]
     head = "".join(f"<variable name={quoteattr(name)}/>" for name in names)
 
-    def line(solution: QuerySolution) -> bytes:
+    def line(solution: Iterable[Term | None]) -> bytes:
         found = zip(names, solution, strict=True)
         cells = (f"<binding name={quoteattr(name)}>{_xml_term(term)}</binding>" for name, term in found if term)
         return f"<result>{''.join(cells)}</result>".encode()
@@ -215,7 +222,7 @@ def _xml(text: str) -> str:
 
 
 def _csv_shape(variables: list[Variable]) -> Shape:
-    def line(solution: QuerySolution) -> bytes:
+    def line(solution: Iterable[Term | None]) -> bytes:
         return _joined((_csv_cell(term) for term in solution), ",", "\r\n")
 
     return _joined((variable.value for variable in variables), ",", "\r\n"), line, b"", b""
@@ -229,7 +236,7 @@ def _csv_cell(term: Term | None) -> str:
 
 
 def _tsv_shape(variables: list[Variable]) -> Shape:
-    def line(solution: QuerySolution) -> bytes:
+    def line(solution: Iterable[Term | None]) -> bytes:
         return _joined(("" if term is None else _tsv_cell(term) for term in solution), "\t", "\n")
 
     return _joined((f"?{variable.value}" for variable in variables), "\t", "\n"), line, b"", b""

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, Self
 
 import msgspec
 
@@ -47,6 +47,15 @@ class FactFiles:
     vocabulary: Path | None = None
     """The user's own rdfs:subClassOf and rdfs:subPropertyOf statements, in Turtle; the file may be missing."""
 
+    @property
+    def sources_path(self) -> str:
+        return str(self.sources()) if self.sources is not None else ""
+
+    def own_vocabulary(self, files: Files) -> bytes:
+        """Read for each query, so that a change counts at once; it is small."""
+        path = self.vocabulary
+        return b"" if path is None or files.size(path) is None else files.read(path, length=LONGEST_OWN + 1)
+
 
 @dataclass(frozen=True, slots=True)
 class QueryLimits:
@@ -55,43 +64,19 @@ class QueryLimits:
     memory_bytes: int = 1024 * MIB
 
 
-class QueryPool:
-    """`async with QueryPool(...) as pool: await pool.ask(query, accept)`."""
+class FactQueries(Protocol):
+    """What a collection asks for facts. Real ones: `QueryPool`, and `server.queries.ServerQueries`."""
 
-    def __init__(
-        self, facts: FactFiles, limits: QueryLimits, files: Files, processes: Processes, clock: Clock, tell: Tell
-    ) -> None:
-        self._facts, self._files, self._clock = facts, files, clock
-        self._time_s = limits.time_s
-        self._free, self._waiting = asyncio.Semaphore(limits.workers), 0
-        worker_limits = Limits(
-            wall_s=limits.time_s,
-            cpu_s=limits.time_s,
-            memory_bytes=limits.memory_bytes,
-            open_files=1024,
-            answer_bytes=2 * MOST_BYTES,
-            ahead=0,
-            niceness=QUERY_NICENESS,
-            is_silent=True,
-            needs_closed_network=True,
-        )
-        self._pool = Pool(query_job.job, limits.workers, worker_limits, processes, clock, tell)
+    async def __aenter__(self) -> Self: ...
 
-    async def __aenter__(self) -> "QueryPool":
-        await self._pool.__aenter__()
-        return self
-
-    async def __aexit__(self, *trouble: Any) -> None:
-        await self._pool.__aexit__(*trouble)
+    async def __aexit__(self, *trouble: Any) -> None: ...
 
     @property
     def barriers(self) -> Barriers | None:
         """The sandbox of its workers; None while no worker is ready."""
-        return self._pool.barriers
 
     @property
-    def pids(self) -> list[int]:
-        return self._pool.pids
+    def pids(self) -> list[int]: ...
 
     async def ask(
         self,
@@ -107,11 +92,91 @@ class QueryPool:
         the vocabularies. Names match in every spelling, unless they are to be exact.
 
         Raises QueryRefused with a reason for the user, or QueryTooLong when the query was stopped."""
-        if len(query) > LONGEST_QUERY:
-            raise QueryRefused(f"The query is longer than {LONGEST_QUERY:,} characters.")
-        if not query.isprintable() and any("\ud800" <= letter <= "\udfff" for letter in query):
-            raise QueryRefused("The query contains half a character (a lone surrogate).")
-        async with self._turn():
+
+
+class QueryWorkers:
+    """The workers of queries, and the queue for them."""
+
+    def __init__(
+        self, job: Callable[[bytes], bytes], limits: QueryLimits, processes: Processes, clock: Clock, tell: Tell
+    ) -> None:
+        self._time_s = limits.time_s
+        self._free, self._waiting = asyncio.Semaphore(limits.workers), 0
+        worker_limits = Limits(
+            wall_s=limits.time_s,
+            cpu_s=limits.time_s,
+            memory_bytes=limits.memory_bytes,
+            open_files=1024,
+            answer_bytes=2 * MOST_BYTES,
+            ahead=0,
+            niceness=QUERY_NICENESS,
+            is_silent=True,
+            needs_closed_network=True,
+        )
+        self.pool = Pool(job, limits.workers, worker_limits, processes, clock, tell)
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """A worker's time. With too many queries waiting, the next one fails at once instead of waiting."""
+        if self._waiting >= MOST_WAITING:
+            raise QueryTooLong(BUSY)
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(max(LEAST_WAIT_S, self._time_s)):
+                await self._free.acquire()
+        except TimeoutError:
+            raise QueryTooLong(BUSY) from None
+        finally:
+            self._waiting -= 1
+        try:
+            yield
+        finally:
+            self._free.release()
+
+    async def call(self, payload: bytes) -> bytes:
+        """Raises QueryTooLong, in words, when the worker is lost."""
+        try:
+            return await self.pool.call(payload)
+        except WorkerLost as lost:
+            raise QueryTooLong(_in_words(lost, self._time_s)) from lost
+
+
+class QueryPool:
+    """`async with QueryPool(...) as pool: await pool.ask(query, accept)`."""
+
+    def __init__(
+        self, facts: FactFiles, limits: QueryLimits, files: Files, processes: Processes, clock: Clock, tell: Tell
+    ) -> None:
+        self._facts, self._files, self._clock = facts, files, clock
+        self._workers = QueryWorkers(query_job.job, limits, processes, clock, tell)
+
+    async def __aenter__(self) -> Self:
+        await self._workers.pool.__aenter__()
+        return self
+
+    async def __aexit__(self, *trouble: Any) -> None:
+        await self._workers.pool.__aexit__(*trouble)
+
+    @property
+    def barriers(self) -> Barriers | None:
+        return self._workers.pool.barriers
+
+    @property
+    def pids(self) -> list[int]:
+        return self._workers.pool.pids
+
+    async def ask(
+        self,
+        query: str,
+        accept: str = "*/*",
+        default_graphs: tuple[str, ...] = (),
+        named_graphs: tuple[str, ...] = (),
+        most_rows: int = MOST_ROWS,
+        has_inference: bool = False,
+        has_exact_names: bool = False,
+    ) -> query_job.SparqlResult:
+        refuse_unreadable(query)
+        async with self._workers.turn():
             return await self._answered(
                 query_job.SparqlQuestion(
                     checkpoint="",
@@ -121,9 +186,9 @@ class QueryPool:
                     most_bytes=MOST_BYTES,
                     default_graphs=default_graphs,
                     named_graphs=named_graphs,
-                    sources=self._sources(),
+                    sources=self._facts.sources_path,
                     has_inference=has_inference,
-                    vocabulary=self._own_vocabulary(),
+                    vocabulary=self._facts.own_vocabulary(self._files),
                     has_exact_names=has_exact_names,
                 )
             )
@@ -144,7 +209,7 @@ class QueryPool:
                 case query_job.CheckpointDamaged(words):  # the one before it may be whole
                     damaged[Path(folder).name] = words
                 case query_job.SourcesUnreadable(words):
-                    if question.sources == (sources := self._sources()):
+                    if question.sources == (sources := self._facts.sources_path):
                         raise ViewDamaged(Path(sources).parent, words)
                     question = msgspec.structs.replace(question, sources=sources)  # a rebuild moved it
                 case query_job.CheckpointGone():
@@ -153,43 +218,26 @@ class QueryPool:
             raise ViewDamaged(self._facts.checkpoints(), "; ".join(f"{name}: {why}" for name, why in damaged.items()))
         raise QueryTooLong("The facts could not be opened; please try again in a moment.")
 
-    @asynccontextmanager
-    async def _turn(self) -> AsyncIterator[None]:
-        """A worker's time. With too many queries waiting, the next one fails at once instead of waiting."""
-        if self._waiting >= MOST_WAITING:
-            raise QueryTooLong(BUSY)
-        self._waiting += 1
-        try:
-            async with asyncio.timeout(max(LEAST_WAIT_S, self._time_s)):
-                await self._free.acquire()
-        except TimeoutError:
-            raise QueryTooLong(BUSY) from None
-        finally:
-            self._waiting -= 1
-        try:
-            yield
-        finally:
-            self._free.release()
-
-    def _sources(self) -> str:
-        return str(self._facts.sources()) if self._facts.sources is not None else ""
-
-    def _own_vocabulary(self) -> bytes:
-        """Read for each query, so that a change counts at once; it is small."""
-        path = self._facts.vocabulary
-        return b"" if path is None or self._files.size(path) is None else self._files.read(path, length=LONGEST_OWN + 1)
-
     async def _put(self, question: query_job.SparqlQuestion) -> query_job.Reply:
-        try:
-            return _replies.decode(await self._pool.call(_questions.encode(question)))
-        except WorkerLost as lost:
-            raise QueryTooLong(_in_words(lost, self._time_s)) from lost
+        return _replies.decode(await self._workers.call(_questions.encode(question)))
+
+
+def refuse_unreadable(query: str) -> None:
+    """Raises QueryRefused for what no message can hold."""
+    if len(query) > LONGEST_QUERY:
+        raise QueryRefused(f"The query is longer than {LONGEST_QUERY:,} characters.")
+    if not query.isprintable() and any("\ud800" <= letter <= "\udfff" for letter in query):
+        raise QueryRefused("The query contains half a character (a lone surrogate).")
+
+
+def too_long(time_s: float) -> str:
+    return f"The query was stopped after {time_s:g} seconds. Ask for less: narrow the patterns, or add a LIMIT."
 
 
 def _in_words(lost: WorkerLost, time_s: float) -> str:
     match lost.why:
         case "timeout":
-            return f"The query was stopped after {time_s:g} seconds. Ask for less: narrow the patterns, or add a LIMIT."
+            return too_long(time_s)
         case "memory" | "crash":
             return "The query was stopped: it needed more memory than allowed, or is nested too deeply. Ask for less."
         case "unguarded":

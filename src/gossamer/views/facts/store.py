@@ -163,7 +163,7 @@ class Graph:
     def _quads(self, name: str, page: PageFacts) -> list[Quad]:
         """Empty when its facts are not N-Triples; any other page has at least its provenance."""
         try:
-            return _quads(name, page)
+            return quads_of(name, page)
         except SyntaxError as trouble:
             self._tell("graph.page-skipped", url=page.url.text, capture=page.capture_id, why=str(trouble))
             return []
@@ -216,7 +216,7 @@ def _facts_in(page: PageFacts) -> int:
     return page.facts.count(b"\n") + 2
 
 
-def _quads(name: str, page: PageFacts) -> list[Quad]:
+def quads_of(name: str, page: PageFacts) -> list[Quad]:
     """The page's facts and provenance. Raises SyntaxError when the facts are not N-Triples.
 
     Adding the graph's name to the text saves two thirds of the cost of building quads one by one. Only for plain lines,
@@ -311,7 +311,7 @@ class LocalFacts:
     The position is in the store's folder, and is lost with it. REQUIRES: the graph is open.
     """
 
-    is_busy = False
+    is_busy = waits_apart = False
 
     def __init__(self, graph: Graph, folder: Path, files: Files, tell: Tell) -> None:
         self._graph, self._path, self._files, self._tell = graph, folder / POSITION, files, tell

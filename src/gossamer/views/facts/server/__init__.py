@@ -1,0 +1,1 @@
+"""Facts on a SPARQL 1.1 server, with the same graphs as the embedded store: one a page, and their provenance."""
