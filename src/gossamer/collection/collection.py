@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
 import msgspec
-from pyoxigraph import NamedNode
+from pyoxigraph import NamedNode, RdfFormat
+from pyoxigraph import Quad as RdfQuad
+from pyoxigraph import parse as parse_rdf
 
 from gossamer.base.clock import Instant
 from gossamer.base.environment import Outside
@@ -23,7 +25,7 @@ from gossamer.collection.lists import CollectionLists
 from gossamer.collection.state import CollectionState
 from gossamer.collection.system import Watch
 from gossamer.collection.tables import ExportedPage
-from gossamer.collection.views import freshen, query_pool, refuse_missing, search_of
+from gossamer.collection.views import FRESH_S, fact_queries, facts_server, freshen, refuse_missing, search_of
 from gossamer.collection.vocabulary import FactCounter, TermCounter
 from gossamer.config.settings import Settings
 from gossamer.monitor.control import Control
@@ -39,7 +41,7 @@ from gossamer.views.facts.checkpoints import newest
 from gossamer.views.facts.query_job import SparqlResult
 from gossamer.views.facts.results import JSON
 from gossamer.views.facts.sources import OURS, SOURCES, SourcesReader, graph_name
-from gossamer.views.facts.sparql import MOST_ROWS, QueryLimits, QueryPool
+from gossamer.views.facts.sparql import MOST_ROWS, FactQueries, QueryLimits
 from gossamer.views.facts.store import opened
 from gossamer.workers.jobs import COPY
 from gossamer.workers.pool import Pool
@@ -69,9 +71,10 @@ class Collection(CollectionState):
     ) -> None:
         super().__init__(directory, outside, settings)
         self._opened = ExitStack()
+        self._asked_s = -FRESH_S
         self._loop: LoopThread | None = None
         processes, clock = outside.processes, outside.clock
-        self._queries = OnDemand(lambda: query_pool(directory, outside, queries))
+        self._queries = OnDemand(lambda: fact_queries(directory, outside, queries))
         self._copies = OnDemand(lambda: Pool(COPY, 1, COPYING, processes, clock, silent))
         self._readers = OnDemand(lambda: version_readers(directory, self.settings, outside, 1))
 
@@ -179,7 +182,7 @@ class Collection(CollectionState):
         made = COPIES.decode(await (await self._copies.get()).call(job))
         return made.html if made.may_show else None
 
-    async def start_workers(self) -> QueryPool:
+    async def start_workers(self) -> FactQueries:
         """For a web site, whose users should not wait for them."""
         await self._copies.get()
         return await self._queries.get()
@@ -195,13 +198,24 @@ class Collection(CollectionState):
         has_exact_names: bool = False,
     ) -> SparqlResult:
         """Answer a SPARQL query in a worker, after asking a running indexer for new facts. Raises QueryRefused and
-        QueryTooLong."""
-        await freshen(self.directory, self.outside)
-        refuse_missing(self.directory, self.outside, self.directory.checkpoints)
+        QueryTooLong; and ServiceLost, in words, while a server that has the facts does not answer."""
+        await self._freshen()
         if OURS in query:  # it may ask for the sources of facts
             refuse_missing(self.directory, self.outside, self.directory.graph / SOURCES)
         workers = await self._queries.get()
         return await workers.ask(query, accept, default_graphs, named_graphs, most_rows, has_inference, has_exact_names)
+
+    @cached_property
+    def _has_facts_server(self) -> bool:
+        return bool(self.settings.views.facts)
+
+    async def _freshen(self) -> None:
+        if not self._has_facts_server:
+            await freshen(self.directory, self.outside)
+            refuse_missing(self.directory, self.outside, self.directory.checkpoints)
+        elif (now_s := self.outside.clock.elapsed_s()) - self._asked_s >= FRESH_S:
+            self._asked_s = now_s
+            await freshen(self.directory, self.outside)
 
     def search(
         self,
@@ -280,13 +294,19 @@ class Collection(CollectionState):
         >>> for fact in collection.facts("http://example.org/"):
         ...     print(fact.subject, fact.predicate, fact.object)
         """
-        graph = NamedNode(graph_name(_address(url)))
+        address = _address(url)
+        if (server := facts_server(self.directory, self.outside)) is not None:
+            self._call(self._freshen())
+            with closing(server):
+                lines = b"".join(server.facts_of([address]))
+            return [_quad(quad) for quad in parse_rdf(lines, RdfFormat.N_QUADS)]
+        graph = NamedNode(graph_name(address))
         self._call(freshen(self.directory, self.outside))
         checkpoint = newest(self.outside.files, self.directory.checkpoints)
         if checkpoint is None:
             return []
         found = opened(checkpoint.folder).quads_for_pattern(None, None, None, graph)
-        return [Quad(str(one.subject), str(one.predicate), str(one.object), str(one.graph_name)) for one in found]
+        return [_quad(one) for one in found]
 
     def links(self, url: str) -> PageLinks:
         """The links of a page, and those that point to it.
@@ -311,6 +331,10 @@ class Collection(CollectionState):
         >>> collection.export("nquads", "facts.nq")
         """
         return self._call(write_file(what, self.directory, self.outside, Path(to), unheard)).count
+
+
+def _quad(one: RdfQuad) -> Quad:
+    return Quad(str(one.subject), str(one.predicate), str(one.object), str(one.graph_name))
 
 
 def _address(text: str) -> Url:

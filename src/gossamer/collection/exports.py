@@ -17,7 +17,7 @@ from gossamer.base.tell import Says
 from gossamer.collection import tables
 from gossamer.collection.history.reader import batches, page_readers, read_by
 from gossamer.collection.tables import ExportedPage, Lines, Revisit, revisit_of
-from gossamer.collection.views import refuse_missing
+from gossamer.collection.views import facts_server, refuse_missing
 from gossamer.config.settings import Settings
 from gossamer.crawler.damage import beyond_end
 from gossamer.frontier.reports import KnownUrl, LastVisit, every_known, every_remembered, every_visit
@@ -67,6 +67,14 @@ class Exports:
 
     def facts(self, query: Query = EVERYTHING) -> Iterator[bytes]:
         """The facts of the same pages, as N-Quads."""
+        if (server := facts_server(self.directory, self.outside)) is not None:
+            with closing(server):
+                if query.is_empty:
+                    yield from server.page_facts()
+                    return
+                with closing(self.pages(query)) as wanted:
+                    yield from server.facts_of(Url(page.url) for page in wanted)
+            return
         checkpoint = newest(self.outside.files, self.directory.checkpoints)
         if checkpoint is None:
             refuse_missing(self.directory, self.outside, self.directory.checkpoints)

@@ -28,7 +28,7 @@ from gossamer.store.captures import MarkCounts
 from gossamer.store.directory import Directory
 from gossamer.store.state import open_state
 from gossamer.values.visit import Counts
-from gossamer.views.facts.sparql import QueryPool
+from gossamer.views.facts.sparql import FactQueries
 from gossamer.workers.pool import Pool
 from gossamer.workers.protocol import Barriers, Limits, echo
 
@@ -144,7 +144,7 @@ class Watch:
         return past[0].figures.get("words_lag_s") if past else None
 
 
-async def beat(watch: Watch, queries: QueryPool) -> None:
+async def beat(watch: Watch, queries: FactQueries) -> None:
     outside, machine = watch.outside, ThisMachine(watch.directory.root)
     pulse = Pulse("web", outside.processes.own_pid(), watch.control, machine, outside.clock, QUERY_WORKER)
     with pulse.beating():

@@ -12,16 +12,24 @@ from gossamer.monitor.control import Control
 from gossamer.search.find import REFRESH_S, Search
 from gossamer.store import tallies
 from gossamer.store.directory import LINKS, VOCABULARY, Directory
+from gossamer.store.options import config_of
 from gossamer.store.state import open_state
 from gossamer.views.facts.checkpoints import newest
+from gossamer.views.facts.server.endpoint import SparqlServer
+from gossamer.views.facts.server.queries import ServerQueries
+from gossamer.views.facts.server.writer import is_on_server
 from gossamer.views.facts.sources import SOURCES
-from gossamer.views.facts.sparql import FactFiles, QueryLimits, QueryPool
+from gossamer.views.facts.sparql import FactFiles, FactQueries, QueryLimits, QueryPool
 from gossamer.views.links.reader import LinksReader
 from gossamer.views.words.place import words_reader
 from gossamer.views.words.reader import WordsReader
 
 FRESH_S = 30.0
 WAIT_S = 5.0
+ELSEWHERE = (
+    "the facts of {path} are on a SPARQL server, and the setting views.facts names none: set it as for the crawl (see "
+    "`gossamer config show`), or crawl without it to have an embedded store made from the archive"
+)
 
 
 def refuse_missing(directory: Directory, outside: Outside, *views: Path) -> None:
@@ -35,16 +43,27 @@ def refuse_missing(directory: Directory, outside: Outside, *views: Path) -> None
     raise ViewDamaged(missing[0], "it is missing")
 
 
-def query_pool(directory: Directory, outside: Outside, limits: QueryLimits) -> QueryPool:
-    """SPARQL workers over the newest checkpoint."""
+def facts_server(directory: Directory, outside: Outside) -> SparqlServer | None:
+    """The server that has the facts, if the settings name one; `close` it."""
+    views = config_of(directory.root).settings.views
+    if not views.facts and is_on_server(directory.graph, outside.files):
+        raise ConfigError(ELSEWHERE.format(path=directory.root))
+    return SparqlServer(views.facts, views.facts_update, outside.clock, silent) if views.facts else None
+
+
+def fact_queries(directory: Directory, outside: Outside, limits: QueryLimits) -> FactQueries:
+    """SPARQL over the newest checkpoint, or on the server that has the facts."""
     facts = FactFiles(
         lambda: directory.checkpoints, lambda: directory.graph / SOURCES, vocabulary=directory.root / VOCABULARY
     )
+    if (server := facts_server(directory, outside)) is not None:
+        return ServerQueries(server, facts, limits, outside)
     return QueryPool(facts, limits, outside.files, outside.processes, outside.clock, silent)
 
 
 async def freshen(directory: Directory, outside: Outside) -> None:
-    """Request a checkpoint if the newest is old and an indexer runs; wait long only if there is none at all."""
+    """Request a checkpoint if the newest is old and an indexer runs; wait long only if there is none at all. With facts
+    on a server, a request makes the indexer send what it has."""
     clock = outside.clock
     present = newest(outside.files, directory.checkpoints)
     if present is not None and clock.now() - present.as_of < FRESH_S * SECOND:
@@ -53,7 +72,8 @@ async def freshen(directory: Directory, outside: Outside) -> None:
         if not is_indexing(control, outside):
             return
         number = control.ask("checkpoint")
-        until = clock.elapsed_s() + (WAIT_S if present is None else 1.0)
+        has_facts = present is not None or is_on_server(directory.graph, outside.files)
+        until = clock.elapsed_s() + (1.0 if has_facts else WAIT_S)
         while not control.is_done(number) and clock.elapsed_s() < until:
             await clock.sleep(0.1)
 

@@ -14,7 +14,9 @@ from gossamer.archive.directories import reconcile_ends, with_disks
 from gossamer.archive.volumes import Volumes
 from gossamer.base.clock import CalendarClock
 from gossamer.base.environment import Network, Outside
+from gossamer.base.errors import ConfigError
 from gossamer.base.tell import Tell
+from gossamer.config.load import FILE_NAME
 from gossamer.config.settings import Settings
 from gossamer.config.slices import fetch_settings, robots_keeping
 from gossamer.crawler.admission import Admission, open_admission
@@ -43,12 +45,14 @@ from gossamer.plugins.settings import write as write_plugged
 from gossamer.recrawl.retry import Retry
 from gossamer.spool.frames import SpoolWriter
 from gossamer.store.directory import Directory
+from gossamer.store.options import config_of
 from gossamer.store.state import open_database
 from gossamer.store.statements import StateWriter
 from gossamer.values.link import How, Offer
 from gossamer.values.messages import Plugged
 from gossamer.values.url import Url
 from gossamer.values.visit import Visit
+from gossamer.views.facts.server.fitness import refuse_unfit_server
 from gossamer.workers.jobs import job_for, reader_pool
 from gossamer.workers.pool import Pool
 from gossamer.workers.protocol import MIB
@@ -86,6 +90,18 @@ def measures(settings: Settings, outside: Outside, nudge: Callable[[Visit], int]
 def pace(settings: Settings) -> Pace:
     given = settings.crawl
     return Pace(at_once=given.at_once, max_pages=given.max_pages, keep=given.keep, drain_s=DRAIN_S)
+
+
+async def refuse_wrong_views(directory: Directory, settings: Settings, outside: Outside) -> None:
+    """Raises ConfigError for services of the views that are unfit, or that other commands would not know."""
+    if settings.views != config_of(directory.root).settings.views:
+        raise ConfigError(
+            f"settings of [views] must be in {directory.root / FILE_NAME} or in variables: other commands on this "
+            "collection need them too"
+        )
+    if settings.views.facts:
+        given = settings.views
+        await asyncio.to_thread(refuse_unfit_server, given.facts, given.facts_update, outside.clock)
 
 
 @asynccontextmanager

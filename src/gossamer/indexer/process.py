@@ -11,7 +11,7 @@ import signal
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, closing
+from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -49,6 +49,8 @@ from gossamer.values.format import error_in_words
 from gossamer.values.messages import ReadDone, ReadJob, parts_of
 from gossamer.values.page import Reading, empty_reading
 from gossamer.views.facts.checkpoints import Checkpoints
+from gossamer.views.facts.server.endpoint import SparqlServer
+from gossamer.views.facts.server.writer import ServerFacts, prepare_folder
 from gossamer.views.links.store import LinksWriter
 from gossamer.views.words.place import words_writer
 from gossamer.workers.child import die_with_parent
@@ -98,16 +100,16 @@ async def index(directory: Directory, agent: str, channel: socket.socket, outsid
         async with AsyncExitStack() as opened:
             control = opened.enter_context(Control(directory.control, outside.clock))
             control.discard_pending(NAME)
-            facts, graph_process = opened.enter_context(remote_facts(directory, outside.processes))
+            facts, graph_pids = opened.enter_context(facts_keeper(directory, outside, tell))
             reread = await opened.enter_async_context(rereading(directory, agent, outside, tell))
             if directory.fixed_views:
                 reread = opened.enter_context(updates.recording_omissions(reread, directory, outside.files))
-            state = PublishedState()
+            state = PublishedState(partial(trouble_of, facts))
             views = open_views(opened, directory, facts, reread, control, outside, tell, state, is_stopping=stop.is_set)
             own, machine = outside.processes.own_pid(), ThisMachine(directory.root)
             pulse = Pulse(NAME, own, control, machine, outside.clock, GRAPH_PROCESS)
-            state.beat = partial(pulse.beat, workers=(graph_process.pid,))
-            opened.enter_context(beating_in_thread(pulse, state.report, (graph_process.pid,)))
+            state.beat = partial(pulse.beat, workers=graph_pids)
+            opened.enter_context(beating_in_thread(pulse, state.report, graph_pids))
             async with asyncio.TaskGroup() as tasks:
                 listener = tasks.create_task(stop_at_end_of(channel, stop))
                 delayed = tasks.create_task(lower_merge_priority(outside))
@@ -120,6 +122,36 @@ async def index(directory: Directory, agent: str, channel: socket.socket, outsid
         lock.release()
 
 
+@contextmanager
+def facts_keeper(
+    directory: Directory, outside: Outside, tell: Tell
+) -> Iterator[tuple[RemoteFacts | ServerFacts, tuple[int, ...]]]:
+    """As the settings say, with the processes that it has started."""
+    views = config_of(directory.root).settings.views
+    if not views.facts:
+        with remote_facts(directory, outside.processes) as (remote, child):
+            yield remote, (child.pid,)
+        return
+    parent = os.getppid()
+    prepare_folder(directory.graph, directory.checkpoints, outside.files)
+    with closing(SparqlServer(views.facts, views.facts_update, outside.clock, tell)) as server:
+        facts = ServerFacts(
+            server,
+            directory.graph,
+            outside.files,
+            tell,
+            is_stopping=lambda: os.getppid() != parent,  # nobody waits any more
+            replaces_same=bool(directory.fixed_views),
+        )
+        with closing(facts):
+            facts.open()
+            yield facts, ()
+
+
+def trouble_of(facts: RemoteFacts | ServerFacts) -> str:
+    return facts.trouble if isinstance(facts, ServerFacts) else ""
+
+
 async def lower_merge_priority(outside: Outside) -> None:
     await outside.clock.sleep(NAMED_S)
     outside.processes.lower_thread_priority(tuning.INDEX_MERGES, tuning.INDEX_MERGES_NICENESS)
@@ -128,7 +160,7 @@ async def lower_merge_priority(outside: Outside) -> None:
 def open_views(
     opened: AsyncExitStack,
     directory: Directory,
-    facts: RemoteFacts,
+    facts: RemoteFacts | ServerFacts,
     reread: updates.Reread,
     control: Control,
     outside: Outside,
@@ -172,6 +204,8 @@ class PublishedState:
     """What the views published last. The pulse passes it on once a second, or at once when a view has advanced: the
     crawler waits for that."""
 
+    trouble: Callable[[], str] = lambda: ""
+    """What the views wait for, for people."""
     last: dict[str, object] = field(default_factory=dict)
     beat: Callable[[ProcessReport], object] | None = None
 
@@ -185,7 +219,7 @@ class PublishedState:
         last = self.last
         names = {"pages": "pages", "waiting": "spooled", "lag_s": "words_lag_s"}
         figures = {figure: float(str(last[name])) for name, figure in names.items() if name in last}
-        return ProcessReport(figures, "rebuilding" if last.get("rebuilding") else "", last or None)
+        return ProcessReport(figures, self.trouble() or ("rebuilding" if last.get("rebuilding") else ""), last or None)
 
 
 @asynccontextmanager

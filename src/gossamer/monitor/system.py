@@ -13,6 +13,8 @@ from gossamer.values.format import csv_line, duration, state_in_words
 FRESH_S = 2 * BEAT_S
 LATE_S = 5 * BEAT_S
 OWN_STATES = ("paused", "waits for disk", "suspended", "rebuilding")
+WAITS_FOR = "views."
+"""How a state begins that names a service which does not answer, by its setting."""
 
 
 class System(msgspec.Struct, frozen=True):
@@ -43,7 +45,7 @@ def status_of(one: Vitals, now: Instant) -> ProcessStatus:
         node=one.node,
         pid=one.pid if one.process != NODE else None,
         life=life,
-        says=one.state if is_alive and one.state in OWN_STATES else "",
+        says=one.state if is_alive and (one.state in OWN_STATES or one.state.startswith(WAITS_FOR)) else "",
         at=one.at,
         age_s=round(age_s, 1),
         uptime_s=round(max(0.0, ((now if is_alive else one.at) - one.since_at) / SECOND), 1),

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp
 
 from gossamer.base.errors import GossamerError, QueryRefused, StateDamaged, ViewDamaged
 from gossamer.base.tell import Tell
-from gossamer.store.service import ServiceLost
+from gossamer.store.service import ServiceLost, ServiceRefused
 from gossamer.web import api, exports
 from gossamer.web.access import login
 from gossamer.web.access.guard import Gate
@@ -102,7 +102,7 @@ def show_errors(app: Starlette, show: Show, tell: Tell) -> None:
         if isinstance(trouble, ViewDamaged | StateDamaged):
             fix = "rebuild" if isinstance(trouble, ViewDamaged) else "rebuild --state"
             return error_response(request, show, 503, DAMAGED.format(fix=fix))
-        if isinstance(trouble, ServiceLost):
+        if isinstance(trouble, ServiceLost | ServiceRefused):
             return error_response(request, show, 503, sentence(trouble))
         return error_response(request, show, 503, CLOSED if isinstance(trouble, PermissionError) else BUSY)
 

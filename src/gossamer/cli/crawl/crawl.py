@@ -35,7 +35,7 @@ from gossamer.crawler.heartbeat import (
     note_index_positions,
     unless_suspended,
 )
-from gossamer.crawler.process import Crawling, open_crawl
+from gossamer.crawler.process import Crawling, open_crawl, refuse_wrong_views
 from gossamer.crawler.seeds import admitted, checked_seeds
 from gossamer.fetch.dns import real_network
 from gossamer.monitor.control import BEAT_S
@@ -192,6 +192,7 @@ async def crawl_to_end(
         if signals:
             catch_signals(stop, face.close)
         choose_database(directory, settings.frontier.database, outside.files)
+        await refuse_wrong_views(directory, settings, outside)
         async with open_crawl(directory, settings, seeds, network, outside, tell, stop) as crawling:
             tally.counted(await crawling.frontier.counts(), 0.0)
             keep_freed_memory(KEPT_BY_CRAWLER)

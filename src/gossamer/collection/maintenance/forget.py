@@ -22,6 +22,8 @@ from gossamer.base.tell import Says, Tell, silent, unheard
 from gossamer.collection.directory import locked
 from gossamer.collection.maintenance import rebuild
 from gossamer.collection.maintenance.compact import Compacted, compacted, compaction, planned, repair_archive
+from gossamer.collection.maintenance.server_facts import remove_pages
+from gossamer.collection.views import facts_server
 from gossamer.crawler import learned as learned_file
 from gossamer.crawler.damage import noting_damage
 from gossamer.crawler.seeds import checked_seeds
@@ -234,22 +236,33 @@ def listed(directory: Directory) -> list[ForgottenEntry]:
 def remove_from_views(directory: Directory, urls: Sequence[Url], outside: Outside, tell: Tell) -> None:
     """REQUIRES: the indexer's lock, and up-to-date views."""
     files, now = outside.files, outside.clock.now()
+    if (server := facts_server(directory, outside)) is not None:
+        with closing(server):
+            remove_pages(server, directory, urls, outside, tell)
+    else:
+        remove_from_store(directory, urls, outside, tell)
     words, links = words_writer(directory, files, outside.clock, tell), LinksWriter(directory.links, files, tell)
+    words.open()
+    links.open()
+    try:
+        for url in urls:
+            words.remove(url)
+        links.replace([empty_page_reading(url, 0, now) for url in urls])
+        words.commit(words.position)
+        words.settle()
+        links.commit(links.position)
+    finally:
+        words.close()
+        links.close()
+
+
+def remove_from_store(directory: Directory, urls: Sequence[Url], outside: Outside, tell: Tell) -> None:
+    """From the embedded store of facts, and from its checkpoints."""
+    files = outside.files
     with Graph(directory.graph, files, outside.clock, tell) as graph:
-        words.open()
-        links.open()
-        try:
-            for url in urls:
-                graph.remove(url)
-                words.remove(url)
-            links.replace([empty_page_reading(url, 0, now) for url in urls])
-            words.commit(words.position)
-            words.settle()
-            links.commit(links.position)
-            graph.sync()
-        finally:
-            words.close()
-            links.close()
+        for url in urls:
+            graph.remove(url)
+        graph.sync()
         Checkpoints(directory.checkpoints, files, outside.clock, tell).make(graph)
     present = newest(files, directory.checkpoints)
     for name in files.names(directory.checkpoints):

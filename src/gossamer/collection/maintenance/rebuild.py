@@ -23,6 +23,8 @@ from gossamer.base.tasks import background
 from gossamer.base.tell import Says, Tell, silent, unheard
 from gossamer.collection.directory import locked
 from gossamer.collection.history.reader import batches, page_readers, read_by
+from gossamer.collection.maintenance.server_facts import complete_rebuild
+from gossamer.collection.views import facts_server
 from gossamer.config.settings import Settings
 from gossamer.indexer.updates import omissions
 from gossamer.monitor.control import Control
@@ -94,6 +96,10 @@ async def replace_views(
     mark_finished(making, outside)
     pages = await followed(making, agent, outside, says)
     left_out = omissions(making, outside.files)
+    if (server := facts_server(making, outside)) is not None:
+        says("removing from the server what the archive has lost")
+        with closing(server):
+            await asyncio.to_thread(complete_rebuild, server, directory, making, outside.files)
     swap(making, outside, tell)
     return Rebuilt(pages, is_resumed, tuple([one.why for one in left_out]))
 

@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -16,10 +17,13 @@ from gossamer.base.environment import Outside
 from gossamer.base.errors import GossamerError, StateDamaged, ViewDamaged, WorkerLost, damage_named
 from gossamer.base.files import Files
 from gossamer.base.tell import Says
+from gossamer.collection.maintenance.server_facts import held_on, position_on, unarchived
+from gossamer.collection.views import facts_server
 from gossamer.indexer.updates import Reread, position_in
 from gossamer.spool.frames import SpoolPosition
 from gossamer.store import captures, tallies
 from gossamer.store.directory import Directory
+from gossamer.store.service import ServiceLost
 from gossamer.store.sqlite.database import read_only
 from gossamer.store.state import open_state
 from gossamer.store.statements import State
@@ -27,7 +31,9 @@ from gossamer.values.capture import Kept
 from gossamer.values.format import counted
 from gossamer.values.url import Url
 from gossamer.views.facts.checkpoints import DIGESTS, changed_files, newest, tables_without, view_of
-from gossamer.views.facts.sources import SOURCES, damaged_records, graph_name
+from gossamer.views.facts.server.endpoint import SparqlServer
+from gossamer.views.facts.server.writer import is_on_server, writer_in
+from gossamer.views.facts.sources import OURS, SOURCES, damaged_records, graph_name
 from gossamer.views.facts.store import POSITION, fetched_at, opened
 from gossamer.views.links.reader import LinksReader, every_link
 from gossamer.views.words.place import is_embedded, words_reader
@@ -145,12 +151,14 @@ class ViewCheck:
             openers: dict[str, Callable[[], OpenView | str]] = {
                 "index": lambda: _words(directory, stack),
                 "links.db": lambda: _links(directory, stack),
-                "graph": lambda: self._graph(directory, stack, says),
-                "checkpoints": lambda: _checkpoint(directory, self._outside.files, says),
+                **self._facts_openers(directory, stack, says),
             }
             for name, open_view in openers.items():
                 try:
                     view = open_view()
+                except ServiceLost as trouble:
+                    states[name] = ViewState(name, error=str(trouble))
+                    continue
                 except (GossamerError, ValueError, OSError) as trouble:
                     states[name] = ViewState(name, error=str(trouble), fix=fix)
                     continue
@@ -164,6 +172,32 @@ class ViewCheck:
             pages = await self._compare(state, list(found.values()), pages, says)
         states |= {name: self._state_of(one, pages, fix) for name, one in found.items()}
         return [states[name] for name in openers]
+
+    def _facts_openers(
+        self, directory: Directory, stack: ExitStack, says: Says
+    ) -> dict[str, Callable[[], OpenView | str]]:
+        server = facts_server(directory, self._outside)
+        if server is None:
+            return {
+                "graph": lambda: self._graph(directory, stack, says),
+                "checkpoints": lambda: _checkpoint(directory, self._outside.files, says),
+            }
+        stack.callback(server.close)
+        return {"facts": lambda: self._on_server(server, directory, says)}
+
+    def _on_server(self, server: SparqlServer, directory: Directory, says: Says) -> OpenView | str:
+        """What the server says that it has; it checks its files itself."""
+        if not is_on_server(directory.graph, self._outside.files):
+            return NOT_MADE
+        position = position_on(server, directory, self._outside.files)
+        if position != SpoolPosition() and (error := _error_in(directory.graph / SOURCES)):
+            raise ViewDamaged(directory.graph, f"{SOURCES}: {error}")
+        says("checking facts: pages that are not in the archive")
+        more = sum(1 for _ in unarchived(server, directory))
+        note = (
+            f"{counted(more, 'page')} that the archive does not have: `gossamer rebuild` removes them" if more else ""
+        )
+        return OpenView("facts", position, partial(held_on, server), note=note)
 
     def _graph(self, directory: Directory, stack: ExitStack, says: Says) -> OpenView | str:
         """The live store, which only one process may have open."""
@@ -325,7 +359,14 @@ class UnusableView(msgspec.Struct, frozen=True):
 
 def unusable(directory: Directory, outside: Outside, pages: int) -> Iterator[UnusableView]:
     """The views that cannot be opened, or are missing although there are pages."""
-    for path in (directory.index, directory.links, directory.checkpoints):
+    server = facts_server(directory, outside)
+    if server is not None:
+        with closing(server):
+            try:
+                server.position(writer_in(directory.graph, outside.files) or OURS)
+            except GossamerError as trouble:
+                yield UnusableView("facts", str(trouble))
+    for path in (directory.index, directory.links, *([directory.checkpoints] if server is None else [])):
         try:
             if not _is_there(path, directory, outside) and pages:
                 raise ViewDamaged(path, "it is missing")

@@ -12,6 +12,7 @@ from gossamer.base.errors import QueryRefused
 from gossamer.collection.collection import Collection
 from gossamer.collection.state import TargetState, target_state
 from gossamer.collection.why.trail import HostTrail, Section, Trail, host_sections, sections_of
+from gossamer.store.service import ServiceLost
 from gossamer.values.capture import Kept
 from gossamer.values.format import as_json
 from gossamer.values.url import Url, url_of
@@ -254,7 +255,7 @@ async def with_facts(collection: Collection, known: PageJson) -> PageJson:
         async with asyncio.timeout(PATIENCE_S):
             query = ALL_FACTS.replace("<page>", f"<{known.graph}>")
             result = await collection.ask(query, "json", default_graphs=(known.graph,), most_rows=MOST_FACTS + 1)
-    except (QueryRefused, TimeoutError):
+    except (QueryRefused, ServiceLost, TimeoutError):
         return msgspec.structs.replace(known, facts=None)
     rows: list[Row] = json.loads(result.body)["results"]["bindings"]
     return msgspec.structs.replace(

@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 from gossamer.base.errors import QueryRefused
 from gossamer.collection.collection import Collection
+from gossamer.store.service import ServiceLost
 from gossamer.values.url import url_of
 from gossamer.views.facts.query_job import SparqlResult
 from gossamer.views.facts.results import JSON, N_TRIPLES
@@ -257,7 +258,7 @@ async def names_in(collection: Collection, facts: Sequence[Fact], pages: frozens
     iris = [iri for iri in unnamed if short(iri) == iri][:MOST_NAMED]
     try:
         rows = bindings((await collection.ask(query_for(iris), JSON)).body) if iris else []
-    except QueryRefused:
+    except (QueryRefused, ServiceLost):
         rows = []
     found |= stated_in([(row["thing"], row["property"], row["name"]) for row in rows])
     titled = [iri for iri in iris if iri in pages and f"uri {iri}" not in found]

@@ -20,6 +20,7 @@ from gossamer.base.errors import QueryRefused
 from gossamer.collection.collection import Collection
 from gossamer.collection.vocabulary import Ask
 from gossamer.extract.vocabularies import Kind, bundled, label_of
+from gossamer.store.service import ServiceLost
 from gossamer.views.facts.query_job import IS_A, SPECIALISES
 from gossamer.views.facts.results import JSON, RDF_XML, ROWS, TRIPLES, TURTLE, media_type_for
 from gossamer.views.facts.sources import CAPTURE, FETCHED_AT, PATH, SYNTAX
@@ -83,7 +84,7 @@ class UsedTerms:
         """The last count, if counting exceeds the time limit of a query."""
         async with self._turn:
             if self._clock.now() >= self._until:
-                with suppress(QueryRefused):
+                with suppress(QueryRefused, ServiceLost):
                     self._counted = await self._count()
                 self._until = self._clock.now() + int(FRESH_S * SECOND)
         return self._counted
