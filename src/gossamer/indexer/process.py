@@ -140,7 +140,7 @@ def facts_keeper(
             directory.graph,
             outside.files,
             tell,
-            is_stopping=lambda: os.getppid() != parent,  # nobody waits any more
+            is_stopping=lambda: os.getppid() != parent,  # no process waits for it any more
             replaces_same=bool(directory.fixed_views),
         )
         with closing(facts):

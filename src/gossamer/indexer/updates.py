@@ -43,7 +43,7 @@ class _Committed(Protocol):
 
     @property
     def waits_apart(self) -> bool:
-        """Whether it is on a service, which may be gone for hours: while it is busy, the others go on without it."""
+        """Whether it is on a service, which may be gone for hours: while it is busy, the others continue without it."""
 
     def settle(self) -> None:
         """Wait until everything that was committed is on disk."""
@@ -407,7 +407,7 @@ class Views:
 
 
 def _is_apart(view: View) -> bool:
-    """Whether the others go on without it: it waits for a service."""
+    """Whether the others continue without it: it waits for a service."""
     return view.waits_apart and view.is_busy
 
 

@@ -1,7 +1,7 @@
 """The writer of facts to a SPARQL server: a keeper for the indexer, on a thread of its own.
 
-While the server is gone it waits, without end, and the pages wait in the spool: words and links go on. The origins of
-facts (`sources.db`) stay with the collection, in the folder where the embedded store would be.
+While the server is gone it waits, without end, and the pages wait in the spool: words and links continue. The origins
+of facts (`sources.db`) stay with the collection, in the folder where the embedded store would be.
 """
 
 from collections.abc import Callable, Iterator, Sequence
