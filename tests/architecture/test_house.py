@@ -17,8 +17,8 @@ from tests.architecture.figures import (
 )
 
 LIMITS = {
-    "files": 390,
-    "lines": 71_235,
+    "files": 400,
+    "lines": 73_002,
     "modules in the fullest folder": 14,
     "module names ending in -ing": 0,
     "public class names with two meanings": 0,

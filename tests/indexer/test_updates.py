@@ -544,7 +544,7 @@ def test_the_delay_counts_from_the_first_full_batch(data):
 class AwayWords:
     """Words at a service that is away after the first commit."""
 
-    is_patient = False
+    is_patient, waits_apart = False, True
 
     def __init__(self) -> None:
         self.position = b""

@@ -300,6 +300,7 @@ class Views:
                 if len(group.views) > 1 and self._is_laden(view):
                     del group.views[name]
                     own = _Group(self._source.follower(), group.position, {name: view}, group.committed_at)
+                    own.waiting_since = group.waiting_since
                     self._groups.append(own)
 
     def _is_stuck(self, group: _Group) -> bool:
@@ -307,7 +308,8 @@ class Views:
 
     def _is_laden(self, view: View) -> bool:
         """Whether it must take no more pages until its commit is done."""
-        return _is_apart(view) and (view.is_full or view.waiting >= self._settings.patient_pages)
+        is_much = view.is_full or (view.is_patient and view.waiting >= self._settings.patient_pages)
+        return is_much and _is_apart(view)
 
     async def _take(self, group: _Group, front: SpoolPosition) -> bool:
         frames = group.follower.follow(group.position, self._settings.batch)

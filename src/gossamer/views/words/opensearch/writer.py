@@ -72,7 +72,7 @@ class ServiceWriter:
     other views continue meanwhile.
     """
 
-    is_patient = False
+    is_patient, waits_apart = False, True
 
     def __init__(
         self,
