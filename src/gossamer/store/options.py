@@ -20,7 +20,7 @@ from gossamer.base.errors import GossamerError
 from gossamer.base.tell import silent
 from gossamer.config.load import GUARDED, Config, Withheld, load, named_file
 from gossamer.store.directory import Directory, lock_directory, refuse_lost_state
-from gossamer.store.state import choose_database, open_database, open_state
+from gossamer.store.state import choose_database, is_cluster, open_database, open_state
 from gossamer.store.statements import State
 from gossamer.store.statements import load as load_sql
 from gossamer.store.trust import allow_options, are_allowed
@@ -60,7 +60,7 @@ def config_of(root: Path, config: Path | None = None, flags: Mapping[str, object
         os.environ,
         flags or {},
         stored=given,
-        allows=lambda name, value: are_allowed(root, {name: value}),
+        allows=lambda name, value: is_cluster(Directory(root)) or are_allowed(root, {name: value}),
         is_own_file=config is not None,
     )
 
@@ -78,8 +78,9 @@ def readable_options(root: Path) -> dict[str, Option]:
     refuse_lost_state(directory)
     if not directory.is_begun:
         return {}
+    is_shared = is_cluster(directory)  # a cluster has no other settings
     with closing(open_state(directory)) as connection:
-        return {name: option for name, option in stored_options(connection).items() if name in STORED}
+        return {name: one for name, one in stored_options(connection).items() if is_shared or name in STORED}
 
 
 async def keep_options(

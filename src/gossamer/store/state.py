@@ -19,6 +19,8 @@ from gossamer.store.trust import allow_options, are_allowed
 SNAPSHOT = Statement("BEGIN")
 SNAPSHOT.postgres = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 SETTING = "frontier.database"
+CLUSTER = "cluster"
+"""The owner of what all nodes of a cluster share: its archive, and everything else."""
 NO_DRIVER = "a frontier on PostgreSQL needs psycopg, which is not installed: pip install gossamer[postgres]"
 
 
@@ -28,13 +30,15 @@ class SharedPlace(NamedTuple):
     url: str
     owner: str
     """The name of this directory there: its archive volumes are found under it."""
+    member: str = ""
+    """On a cluster: the name under which this directory's crawler leases hosts; empty: each command takes another."""
 
 
 def open_state(directory: Directory) -> State:
     """A reader's connection, from any process, while a crawl writes. Each statement sees what is committed so far."""
     if (place := shared_place(directory)) is None:
         return read_only(directory.state)
-    return cast(State, postgres().open_reader(*place))
+    return cast(State, postgres().open_reader(place.url, place.owner))
 
 
 def open_snapshot(directory: Directory) -> State:
@@ -53,7 +57,9 @@ def open_database(
     """
     if (place := shared_place(directory)) is None:
         return Database(directory.state, clock, tell)
-    return cast(AbstractAsyncContextManager[StateWriter], postgres().PostgresState(*place, clock, tell, is_stopping))
+    state = postgres().PostgresState(place.url, place.owner, clock, tell, is_stopping)
+    state.member = place.member or (random_token(12) if place.owner == CLUSTER else place.owner)
+    return cast(AbstractAsyncContextManager[StateWriter], state)
 
 
 def postgres() -> ModuleType:
@@ -116,11 +122,32 @@ def refuse_shared_state(directory: Directory, command: str, instead: str) -> Non
 def written_place(directory: Directory) -> SharedPlace | None:
     """The same, allowed or not."""
     try:
-        url, owner = directory.database.read_text("utf-8").splitlines()
+        url, owner, *member = directory.database.read_text("utf-8").splitlines()
+        return SharedPlace(url, owner, *member)
     except FileNotFoundError:
         return None
-    except ValueError:
+    except (TypeError, ValueError):
         raise ConfigError(
             f"{directory.database} is damaged: it needs two lines, a connection string and a name"
         ) from None
-    return SharedPlace(url, owner)
+
+
+def is_cluster(directory: Directory) -> bool:
+    """Whether this is the scratch folder of a process on a cluster: everything lasting is in services (decision 31)."""
+    place = written_place(directory)
+    return place is not None and place.owner == CLUSTER
+
+
+def enter_cluster(directory: Directory, url: str, files: Files, member: str = "") -> None:
+    """Make the directory the scratch folder of a process on the cluster with this address. `member`: for a crawler.
+
+    Raises ConfigError if there is another collection.
+    """
+    postgres().name_of(url)  # raises for an invalid connection string
+    place = written_place(directory)
+    if directory.state.exists() or (place is not None and place.owner != CLUSTER):
+        raise ConfigError(f"{directory.root} holds a collection of its own: choose another folder for the cluster")
+    files.make_folder(directory.root)
+    if place != (wanted := SharedPlace(url, CLUSTER, member)):
+        files.write(directory.database, f"{wanted.url}\n{wanted.owner}\n{member}\n".encode())
+    allow_options(directory.root, {SETTING: url})

@@ -240,7 +240,8 @@ class PostgresState:
         self, conninfo: str, owner: str, clock: Clock, tell: Tell, is_stopping: Callable[[], bool] | None = None
     ) -> None:
         name_of(conninfo)  # raises for an invalid one
-        self.owner = owner
+        self.member = owner
+        """The name under which its frontier leases hosts."""
         self.shared = SharedDatabase(_named(conninfo, owner), clock, tell, is_stopping=is_stopping)
 
     @property
