@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -326,6 +327,27 @@ def break_connections(conninfo: str) -> int:
             " WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'"
         ).fetchone()
     return ended[0] if ended else 0
+
+
+def test_a_transaction_that_was_frozen_until_the_server_ended_it_is_repeated(conninfo: str) -> None:
+    async def story() -> None:
+        clock, tries = FakeClock(), list[bool]()
+        events: list[str] = []
+
+        def freeze_once(connection: psycopg.Connection[Any], may_be_done: bool) -> int:
+            tries.append(may_be_done)
+            if len(tries) == 1:
+                connection.execute("SET LOCAL idle_in_transaction_session_timeout = '1ms'")
+                while select.select([connection.fileno()], [], [], 60.0) == ([], [], []):  # until the server says so
+                    pass
+            row = connection.execute("SELECT 7").fetchone()
+            return row[0] if row else 0
+
+        async with SharedDatabase(conninfo, clock, lambda event, /, **_: events.append(event)) as database:
+            assert await database.run(freeze_once) == 7
+        assert tries == [False, True] and events.count("database.lost") == 1
+
+    run(story)
 
 
 def test_a_lost_connection_is_opened_again_and_the_call_succeeds(conninfo: str) -> None:

@@ -26,10 +26,14 @@ Work = Callable[[Connection, bool], T]
 commit leaves that unknown."""
 
 _SQL = load("gossamer.store.postgres", "database.sql")
-LOST = (psycopg.OperationalError, psycopg.InterfaceError)
+LOST = (
+    psycopg.OperationalError,
+    psycopg.InterfaceError,
+    psycopg.errors.IdleInTransactionSessionTimeout,  # this process was frozen within a transaction
+)
 BEATEN = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected)
-GOING_AWAY = ("08", "57P")
-"""Connection lost or refused, server stopped or starting."""
+GOING_AWAY = ("08", "57P", "25P03")
+"""Connection lost, refused or ended for idling, server stopped or starting."""
 NO_ROOM = (psycopg.errors.DiskFull, psycopg.errors.OutOfMemory)
 CONNECT_S = 10
 ALIVE: dict[str, Any] = {
