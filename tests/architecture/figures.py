@@ -25,7 +25,7 @@ LINES = [
     ["reader"],
     ["crawler", "indexer"],
     ["collection"],
-    ["demo", "lab"],
+    ["cluster", "demo", "lab"],
     ["web", "api", "testing"],
     ["cli"],
 ]

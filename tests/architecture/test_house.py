@@ -17,8 +17,8 @@ from tests.architecture.figures import (
 )
 
 LIMITS = {
-    "files": 400,
-    "lines": 73_002,
+    "files": 470,
+    "lines": 82_000,
     "modules in the fullest folder": 14,
     "module names ending in -ing": 0,
     "public class names with two meanings": 0,

@@ -26,7 +26,7 @@ NOT_SETTINGS = {"GOSSAMER_CONFORMANCE", "GOSSAMER_CRASH_AT", "GOSSAMER_PLAN"}
 FLAGS = {"fetch.allow_addresses": "--allow-address"}
 GUARDED = frozenset(
     (
-        "archive.directories", "fetch.allow_addresses", "fetch.tls", "fetch.tls_authorities", "frontier.database",
+        "archive.directories", "archive.storage", "fetch.allow_addresses", "fetch.tls", "fetch.tls_authorities", "frontier.database",
         "views.facts", "views.facts_update", "views.words", "web.host", "web.names", "web.public",
     )
 )  # fmt: skip

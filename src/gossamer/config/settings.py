@@ -185,6 +185,16 @@ class ArchiveSettings:
         "the crawl pauses while the disk has less free space than this; of several disks for the archive, a disk "
         "with less gets no new volumes, and the crawl pauses when all have less",
     )
+    storage: str = _setting(
+        "",
+        "object storage of a cluster's archive, as `gossamer cluster init --archive` was given it; secrets as "
+        "${VARIABLE} or ${file:/path}",
+        example="s3://my-bucket/mycrawl?region=eu-central-1",
+    )
+    segment_mib: int = _setting(
+        8, "in a cluster, fetched pages are stored in segments of at most this size ...", least=1, most=1024
+    )
+    segment_s: float = _setting(2.0, "... or of what arrived within so many seconds", least=0.05, most=60)
     retain: str = _setting(
         "all",
         "which versions of a page `gossamer compact` keeps: all, last:N, or thinned (all for 30 days, one a week to a "
@@ -207,6 +217,9 @@ class ViewsSettings:
     )
     facts_update: str = _setting(
         "", "its update endpoint; empty: the same with /update in place of /query or /sparql at its end"
+    )
+    backlog: int = _setting(
+        200_000, "in a cluster, fetching pauses while a view has this many pages still to take", least=1000
     )
 
 

@@ -1,0 +1,1 @@
+"""Many machines: a node joins a cluster and runs its roles; nothing else."""
