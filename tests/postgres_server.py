@@ -53,15 +53,22 @@ class Server:
 
     def make(self) -> None:
         self.folder.chmod(0o711)
+        self.own_folder()
+        command = ["initdb", "-D", "db", "-U", OWNER, "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"]
+        self.start_program(command, subprocess.PIPE).communicate(timeout=60)
+
+    def own_folder(self) -> None:
+        """Give it to the user that the server runs as."""
         if self._user:
             shutil.chown(self.folder, self._user)
-        command = ["initdb", "-D", "db", "-U", OWNER, "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"]
-        self._start(command, subprocess.PIPE).communicate(timeout=60)
+
+    def options(self) -> dict[str, str]:
+        return SETTINGS
 
     def start(self) -> None:
-        options = [part for name, value in SETTINGS.items() for part in ("-c", f"{name}={value}")]
+        options = [part for name, value in self.options().items() for part in ("-c", f"{name}={value}")]
         command = ["postgres", "-D", "db", "-k", str(self.folder), *options]
-        self.process = self._start(command, (self.folder / "log").open("ab"))
+        self.process = self.start_program(command, (self.folder / "log").open("ab"))
         self._wait_until_it_answers()
 
     def stop(self) -> None:
@@ -90,7 +97,7 @@ class Server:
         with psycopg.connect(f"host={self.folder} user={OWNER} dbname=postgres", autocommit=True) as connection:
             connection.execute(sql)
 
-    def _start(self, command: list[str], output: IO[bytes] | int) -> "subprocess.Popen[bytes]":
+    def start_program(self, command: list[str], output: IO[bytes] | int) -> "subprocess.Popen[bytes]":
         return subprocess.Popen(
             [str(self.programs / command[0]), *command[1:]],
             cwd=self.folder,
