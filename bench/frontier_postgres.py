@@ -2,6 +2,8 @@
 
 `python -m bench.frontier_postgres [--addresses N] [--hosts N] [--crawlers N]`: starts Debian's server in a temporary
 folder, with every commit synced, and prints the figures next to those the design was based on. It takes some seconds.
+With `--growth STEP` one crawler's frontier grows to that many URLs, and after each step the cost of a page and the
+bytes on disk are printed: both should stay flat.
 """
 
 import argparse
@@ -10,6 +12,7 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 
 import psutil
+import psycopg
 from tests.postgres_server import Server, server
 
 from gossamer.base.clock import SECOND, Clock, SystemClock
@@ -53,11 +56,11 @@ async def opened(stack: AsyncExitStack, conninfo: str, name: str, clock: Clock) 
     return await stack.enter_async_context(frontier)
 
 
-async def offer_all(crew: Sequence[PostgresFrontier], addresses: int, hosts: int) -> None:
-    """Each crawler offers its share, 10,000 at a time."""
+async def offer_all(crew: Sequence[PostgresFrontier], addresses: int, hosts: int, known: int = 0) -> None:
+    """Each crawler offers its share of those beyond `known`, 10,000 at a time."""
 
     async def share(frontier: PostgresFrontier, first: int) -> None:
-        numbers = range(first, addresses, len(crew))
+        numbers = range(known + first, addresses, len(crew))
         for start in range(0, len(numbers), 10_000):
             offers = [Offer(address(n, hosts), How.LINK, 1, 1) for n in numbers[start : start + 10_000]]
             await frontier.offer(offers)
@@ -127,12 +130,54 @@ async def measure(running: Server, addresses: int, hosts: int, crawlers: int) ->
     print(f"    CPU per page: the crawler {client_s / made * 1e6:,.0f} us, the server {server_s / made * 1e6:,.0f} us")
 
 
+async def grow(running: Server, addresses: int, hosts: int, step: int) -> None:
+    """Print the cost at each size. The links of the pages that are visited in between count as URLs too."""
+    clock, own = SystemClock(), psutil.Process()
+    async with AsyncExitStack() as stack:
+        crew = [await opened(stack, running.conninfo("growth"), "crawler", clock)]
+        visited = 0
+        for known in range(0, addresses, step):
+            began = clock.elapsed_s(), cpu_s([own]), cpu_s(backends(running))
+            await offer_all(crew, known + step, hosts, known)
+            offered = clock.elapsed_s(), cpu_s([own]), cpu_s(backends(running))
+            if not known:
+                for _ in range(-(-hosts // GROUP)):
+                    await crew[0].settle([settled(visit, clock.now()) for visit in await crew[0].take(GROUP)])
+            before = cpu_s([own]), cpu_s(backends(running))
+            made = await visit_all(crew, 10, clock, addresses + visited * LINKS, hosts)
+            visited += made
+            after = cpu_s([own]), cpu_s(backends(running))
+            offers = [(late - early) / step * 1e6 for early, late in zip(began, offered, strict=True)]
+            pages = [(late - early) / made * 1e6 for early, late in zip(before, after, strict=True)]
+            print(
+                f"{known + step:>12,} URLs  {size_of(running, 'growth') / (known + step + visited * LINKS // 4):5,.0f} "
+                f"bytes each   an offer: {offers[0]:4,.0f} us, CPU {offers[1]:4,.0f} here, {offers[2]:4,.0f} in the "
+                f"server   a page: CPU {pages[0]:5,.0f} us here, {pages[1]:5,.0f} in the server",
+                flush=True,
+            )
+
+
+def size_of(running: Server, schema: str) -> int:
+    """Bytes of all its tables and indexes."""
+    with psycopg.connect(running.conninfo(schema), autocommit=True) as connection:
+        row = connection.execute(
+            "SELECT sum(pg_total_relation_size(c.oid))::bigint FROM pg_class c WHERE c.relkind = 'r' "
+            "AND c.relnamespace = current_schema()::regnamespace"
+        ).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--addresses", type=int, default=100_000)
     parser.add_argument("--hosts", type=int, default=2_000)
     parser.add_argument("--crawlers", type=int, default=3)
+    parser.add_argument("--growth", type=int, metavar="STEP", help="grow to --addresses in steps of so many URLs")
     given = parser.parse_args()
+    if given.growth:
+        asyncio.run(grow(server(), given.addresses, given.hosts, given.growth))
+        return
     for crawlers in sorted({1, given.crawlers}):
         asyncio.run(measure(server(), given.addresses, given.hosts, crawlers))
 
