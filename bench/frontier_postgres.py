@@ -8,8 +8,11 @@ bytes on disk are printed: both should stay flat.
 
 import argparse
 import asyncio
+import shutil
+import tempfile
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
+from pathlib import Path
 
 import psutil
 import psycopg
@@ -32,6 +35,7 @@ DESIGN = {"offers": "96-134 thousand bare inserts per second", "leases": "65-83 
 WORDS = ("people", "archive", "2026", "research", "article", "notes", "index", "history", "projects", "review")
 GROUP = 64
 LINKS = 40
+GROUPS = 40
 
 
 def address(number: int, hosts: int) -> Url:
@@ -90,15 +94,30 @@ async def visit_all(crew: Sequence[PostgresFrontier], groups: int, clock: Clock,
 
 
 def backends(running: Server) -> list[psutil.Process]:
-    """The server's processes, including those of the connections."""
+    """The server's processes, including those of the connections; not those that vacuum, which come and go."""
     assert running.process is not None
-    main = psutil.Process(running.process.pid)
-    return [main, *main.children()]
+    found = []
+    for process in psutil.Process(running.process.pid).children():
+        with suppress(psutil.NoSuchProcess):
+            if "autovacuum" not in " ".join(process.cmdline()):
+                found.append(process)
+    return found
+
+
+class RoomyServer(Server):
+    """With as much memory as a server of its size is usually given."""
+
+    def options(self) -> dict[str, str]:
+        return super().options() | {"shared_buffers": "4GB", "max_wal_size": "8GB"}
 
 
 def cpu_s(processes: Sequence[psutil.Process]) -> float:
-    times = [process.cpu_times() for process in processes]
-    return float(sum(one.user + one.system for one in times))
+    used = 0.0
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            times = process.cpu_times()
+            used += times.user + times.system
+    return used
 
 
 async def measure(running: Server, addresses: int, hosts: int, crawlers: int) -> None:
@@ -144,7 +163,7 @@ async def grow(running: Server, addresses: int, hosts: int, step: int) -> None:
                 for _ in range(-(-hosts // GROUP)):
                     await crew[0].settle([settled(visit, clock.now()) for visit in await crew[0].take(GROUP)])
             before = cpu_s([own]), cpu_s(backends(running))
-            made = await visit_all(crew, 10, clock, addresses + visited * LINKS, hosts)
+            made = await visit_all(crew, GROUPS, clock, addresses + visited * LINKS, hosts)
             visited += made
             after = cpu_s([own]), cpu_s(backends(running))
             offers = [(late - early) / step * 1e6 for early, late in zip(began, offered, strict=True)]
@@ -176,7 +195,15 @@ def main() -> None:
     parser.add_argument("--growth", type=int, metavar="STEP", help="grow to --addresses in steps of so many URLs")
     given = parser.parse_args()
     if given.growth:
-        asyncio.run(grow(server(), given.addresses, given.hosts, given.growth))
+        folder = Path(tempfile.mkdtemp(prefix="gossamer-pg-"))
+        running = RoomyServer(folder, server().programs)
+        try:
+            running.make()
+            running.start()
+            asyncio.run(grow(running, given.addresses, given.hosts, given.growth))
+        finally:
+            running.stop()
+            shutil.rmtree(folder, ignore_errors=True)
         return
     for crawlers in sorted({1, given.crawlers}):
         asyncio.run(measure(server(), given.addresses, given.hosts, crawlers))

@@ -1,0 +1,45 @@
+"""The crawler of a node in tests: as a node starts it, but every name of the demonstration web leads to loopback.
+
+`python -m tests.cluster.crawler WEB_FILE SCRATCH`; its acknowledgements go to SCRATCH/acknowledged, a JSON line each,
+with `read_at`: what a line acknowledges was safe before that moment.
+"""
+
+import asyncio
+import sys
+import time
+from pathlib import Path
+
+import uvloop
+from tests.cluster.web import plan_in
+
+from gossamer.base.environment import Network, real_outside
+from gossamer.cli.crawl.crawl import crawl_to_end
+from gossamer.cli.crawl.progress import JsonLines
+from gossamer.store.directory import Directory
+from gossamer.store.options import config_of
+
+
+class Acknowledging(JsonLines):
+    def heard(self, event: str, facts: dict[str, object]) -> None:
+        super().heard(event, facts | {"read_at": time.time_ns() // 1000})
+
+
+def main() -> None:
+    web_file, root = Path(sys.argv[1]), Path(sys.argv[2])
+    plan = plan_in(web_file).addresses()
+    with (root / "acknowledged").open("a") as out:
+        crawling = crawl_to_end(
+            Directory(root),
+            config_of(root).settings,
+            [],
+            Network(plan, plan),
+            real_outside(),
+            Acknowledging(out),
+            stop=asyncio.Event(),
+            signals=True,
+        )
+        uvloop.run(crawling)
+
+
+if __name__ == "__main__":
+    main()
