@@ -17,6 +17,8 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(HERE.parent), os.en
 """Child processes of the program do not import from the working directory, and some need modules of `tests`."""
 os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp(prefix="gossamer-config-")
 """What tests allow to run is not allowed outside of the tests."""
+os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="gossamer-cache-")
+"""Scratch folders of clusters."""
 LONGEST = (
     "crash/test_crash.py",
     "browser/test_xss.py",

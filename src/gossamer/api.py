@@ -6,15 +6,16 @@
 """
 
 import os
-from pathlib import Path
 
 from gossamer.collection.collection import Collection
+from gossamer.store.address import folder_named
 
 
 def open(path: str | os.PathLike[str]) -> Collection:
-    """The collection in a data directory. Raises DirectoryUnusable if there is none.
+    """The collection in a data directory, or on the cluster with this address ("postgresql://..."). Raises
+    DirectoryUnusable if there is none.
 
     Use it in a `with`, or `close` it. Reading writes nothing, and a crawl may run meanwhile: each call answers from the
     present state.
     """
-    return Collection.open(Path(path))
+    return Collection.open(folder_named(os.fspath(path)))

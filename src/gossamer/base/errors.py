@@ -62,6 +62,10 @@ class DatabaseLost(DirectoryUnusable):
     """The database cannot be reached. Nothing acknowledged is lost; the crawl may be started again."""
 
 
+class DatabaseEmpty(DirectoryUnusable):
+    """The database has no tables of a crawl."""
+
+
 class DiskFull(GossamerError):
     """No disk space left for what was fetched. The crawl pauses; nothing acknowledged is lost."""
 

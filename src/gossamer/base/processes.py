@@ -1,6 +1,7 @@
 """Child processes: the only place that starts, signals and waits for them."""
 
 import contextlib
+import ctypes
 import os
 import signal
 import socket
@@ -112,3 +113,23 @@ def _own_threads() -> list[tuple[int, str]]:
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
             found.append((int(name.parent.name), name.read_text().strip()))
     return found
+
+
+def hide_in_command_line(argument: str, secret: str) -> None:
+    """Overwrite a secret, part of one of our arguments, in the command line that every user of the machine can read.
+    Linux only; until then it could be read."""
+    shown, secret_at = Path("/proc/self/cmdline"), argument.find(secret)
+    try:
+        fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+        start, size = int(fields[ARGUMENTS_START]), int(fields[ARGUMENTS_START + 1]) - int(fields[ARGUMENTS_START])
+        at = shown.read_bytes().find(argument.encode())
+    except (OSError, ValueError, IndexError):
+        return
+    length = len(secret.encode())
+    offset = at + len(argument[:secret_at].encode())
+    if at >= 0 and secret_at >= 0 and start and offset + length <= size:
+        ctypes.memset(start + offset, ord("*"), length)
+
+
+ARGUMENTS_START = 45
+"""`arg_start` among the fields of /proc/PID/stat that follow the name (proc_pid_stat(5))."""

@@ -66,5 +66,14 @@ COMMANDS = tuple(
         "gossamer.cli.upkeep.backup:backup",
     )
 )
+CLUSTER = tuple(
+    CliCommand(path, *_HELP[f"cluster {path.rpartition(':')[2]}"])
+    for path in (
+        "gossamer.cli.cluster.init:init",
+        "gossamer.cli.cluster.settings:settings",
+        "gossamer.cli.cluster.files:files",
+    )
+)
+"""`gossamer cluster ...`, in the order of its list."""
 SHOW = CliCommand("gossamer.cli.crawl.config:show", *_HELP["config show"])
 UNSET = CliCommand("gossamer.cli.crawl.config:unset", *_HELP["config unset"])

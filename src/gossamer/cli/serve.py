@@ -21,6 +21,7 @@ from gossamer.base.errors import ConfigError
 from gossamer.base.tasks import background
 from gossamer.base.tell import Tell, silent
 from gossamer.base.tuning import favour_short_requests
+from gossamer.cli.flags import Dir
 from gossamer.collection.collection import Collection
 from gossamer.collection.directory import existing, outside_of
 from gossamer.collection.system import beat
@@ -49,7 +50,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 def serve(
     *,
-    dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
+    dir: Dir = DEFAULT,
     host: Annotated[str | None, Parameter(help="The IP address to listen on; this machine only if not given.")] = None,
     port: Annotated[int | None, Parameter(help="The port; 0 for any free one.")] = None,
     new_token: Annotated[bool, Parameter(help="Create new tokens first: the old ones become invalid.")] = False,

@@ -27,7 +27,7 @@ from gossamer.rules.scope import Reach
 from gossamer.store import forgotten
 from gossamer.store.directory import Directory
 from gossamer.store.options import config_of
-from gossamer.store.state import choose_database, open_database, open_snapshot, open_state
+from gossamer.store.state import choose_database, is_cluster, open_database, open_snapshot, open_state
 from gossamer.values.format import counted
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Denied
@@ -68,12 +68,13 @@ def fetch_again(directory: Directory, outside: Outside, urls: Sequence[str], say
         )
     try:
         with locked(directory, outside, "crawl"):
-            by = FetchedBy.NEXT_CRAWL
+            by = FetchedBy.RUNNING_CRAWL if is_cluster(directory) else FetchedBy.NEXT_CRAWL
     except DirectoryBusy:
         by = FetchedBy.RUNNING_CRAWL
     asyncio.run(queue_again(directory, outside, selection))
     if by is FetchedBy.RUNNING_CRAWL:
-        says(f"the running crawl fetches {counted(known, 'URL')} again, politely")
+        who = "nodes fetch" if is_cluster(directory) else "the running crawl fetches"
+        says(f"{who} {counted(known, 'URL')} again, politely")
     return by
 
 
@@ -206,8 +207,9 @@ class SeedIntake:
     async def _add(self, seeds: Sequence[Url], reach: str) -> None:
         """Directly while no process writes, else by a request to the running crawl."""
         give_up_s, number = self.outside.clock.elapsed_s() + SEEDS_PATIENCE_S, None
+        is_shared = is_cluster(self.directory)  # any process may offer seeds there, while nodes crawl
         while self.outside.clock.elapsed_s() < give_up_s:
-            if self.is_crawling():
+            if not is_shared and self.is_crawling():
                 number = number or self.control.ask(SEED, urls=[url.text for url in seeds], reach=reach)
                 if self.control.is_done(number):
                     return
@@ -223,7 +225,8 @@ class SeedIntake:
     async def _offer(self, seeds: Sequence[Url], reach: str) -> None:
         settings, clock = self.settings(), self.outside.clock
         with locked(self.directory, self.outside, "seeds"):
-            choose_database(self.directory, settings.frontier.database, self.outside.files)
+            if not is_cluster(self.directory):
+                choose_database(self.directory, settings.frontier.database, self.outside.files)
             async with open_database(self.directory, clock, silent) as database:
                 await store_seeds(database, seeds, reach)
                 async with idle_frontier(database, settings, self.outside) as frontier:

@@ -16,17 +16,25 @@ from gossamer.base.errors import DirectoryUnusable, GossamerError
 from gossamer.base.files import DiskFiles
 from gossamer.monitor import chronicle
 from gossamer.plugins.code import admit_schemes
+from gossamer.store.address import shown
 from gossamer.store.directory import Directory, hold, holder_in_words, lock_directory, refuse_lost_state
+from gossamer.store.documents import refresh_copies, refuse_no_cluster
 from gossamer.store.sqlite.database import bring_up_to_date, is_older
-from gossamer.store.state import open_state
+from gossamer.store.state import is_cluster, open_state
 from gossamer.store.statements import State
 
 T = TypeVar("T")
 
 
 def existing(root: Path) -> Directory:
-    """A directory that a crawl or an import has made. Raises DirectoryUnusable, saying what to do, when it is not."""
+    """A directory that a crawl or an import has made, or the scratch folder of a cluster. Raises DirectoryUnusable,
+    saying what to do, when it is not."""
     directory = Directory(root)
+    if is_cluster(directory):
+        refuse_no_cluster(directory, shown(root))
+        refresh_copies(directory)
+        admit_schemes(root, with_archive(directory, real_outside()).files)
+        return directory
     refuse_lost_state(directory)
     if not directory.is_begun:
         raise DirectoryUnusable(
@@ -53,7 +61,11 @@ def upgrade(directory: Directory) -> None:
 
 @contextmanager
 def locked(directory: Directory, outside: Outside, command: str) -> Iterator[None]:
-    """The caller is the directory's one writer. Raises DirectoryBusy, naming the other."""
+    """The caller is the directory's one writer. Raises DirectoryBusy, naming the other. A cluster has many writers:
+    its database keeps them apart."""
+    if is_cluster(directory):
+        yield
+        return
     lock = lock_directory(directory, outside, command)
     try:
         yield

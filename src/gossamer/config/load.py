@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from gossamer.base.errors import ConfigError
+from gossamer.base.secrets import REFERENCE
 from gossamer.config.settings import Settings
 from gossamer.config.slices import retain_of
 
@@ -26,15 +27,19 @@ NOT_SETTINGS = {"GOSSAMER_CONFORMANCE", "GOSSAMER_CRASH_AT", "GOSSAMER_PLAN"}
 FLAGS = {"fetch.allow_addresses": "--allow-address"}
 GUARDED = frozenset(
     (
-        "archive.directories", "archive.storage", "fetch.allow_addresses", "fetch.tls", "fetch.tls_authorities", "frontier.database",
+        "archive.directories", "archive.storage", "fetch.allow_addresses", "fetch.tls", "fetch.tls_authorities",
+        "frontier.database",
         "views.facts", "views.facts_update", "views.words", "web.host", "web.names", "web.public",
     )
 )  # fmt: skip
 """Settings that affect security unless at their default: where files are written and data is sent, which addresses may
 be dialled, who is trusted, who may connect."""
 
-_PASSWORD = re.compile(r"(\w://[^/@:\s]*:(?=[^@\s]*@)|\bpassword\s*=\s*)('(?:[^'\\]|\\.)*'|[^@&\s]+)", re.IGNORECASE)
+PASSWORD = re.compile(r"(\w://[^/@:\s]*:(?=[^@\s]*@)|\bpassword\s*=\s*)('(?:[^'\\]|\\.)*'|[^@&\s]+)", re.IGNORECASE)
 """A password in a connection string of either form, or in the parameters of a URL."""
+
+_PARAMETER = re.compile(r"([?&][\w.-]*(?:secret|token|sas|account_key|access_key)\w*=)([^&\s]+)", re.IGNORECASE)
+"""A secret among the parameters of the URL of an object storage. An access key's id is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +170,29 @@ def _from_variables(variables: Mapping[str, str], known: Sequence[Key]) -> dict[
     return found
 
 
+def read_value(name: str, text: str, origin: str) -> object:
+    """The value of a setting that was typed, as it is stored; several values have commas between them.
+
+    Raises ConfigError for an unknown setting, naming the nearest, and for a value that it cannot have."""
+    known = {key.name: key for key in keys()}
+    if name not in known:
+        raise ConfigError(_unknown(name, origin, list(known)))
+    key = known[name]
+    value = [part.strip() for part in text.split(",") if part.strip()] if isinstance(key.default, tuple) else text
+    _check(key, value, origin)
+    found: object = msgspec.convert(value, key.kind, strict=False)
+    return list(found) if isinstance(found, tuple) else found
+
+
+def has_clear_secret(value: object) -> bool:
+    """Whether the address of a service holds a secret itself, instead of a reference to one."""
+    if not isinstance(value, str):
+        return False
+    return any(
+        not REFERENCE.fullmatch(found[2]) for pattern in (PASSWORD, _PARAMETER) for found in pattern.finditer(value)
+    )
+
+
 def named_file(given: Path | None, directory: Path) -> Path:
     """The settings file: the one the user named, which must exist, or that of the data directory."""
     if given is not None and not given.is_file():
@@ -212,7 +240,9 @@ def _check(key: Key, value: object, origin: str) -> None:
 
 def without_password(value: object) -> object:
     """The value of a setting without its password, for display."""
-    return _PASSWORD.sub(r"\1***", value) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    return _PARAMETER.sub(r"\1***", PASSWORD.sub(r"\1***", value))
 
 
 def sample() -> str:

@@ -8,7 +8,7 @@ with --config is the user's own.
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -66,10 +66,20 @@ def config_of(root: Path, config: Path | None = None, flags: Mapping[str, object
 
 
 def stored_in(root: Path) -> dict[str, Option]:
-    """Options that crawls of this collection were given; none if its database cannot be read."""
-    with suppress(sqlite3.Error, GossamerError):
+    """Options that crawls of this collection were given; none if its database cannot be read. A cluster has no other
+    settings, so there this raises instead of answering with defaults."""
+    try:
         return readable_options(root)
-    return {}
+    except (sqlite3.Error, GossamerError):
+        if _is_cluster(root):
+            raise
+        return {}
+
+
+def _is_cluster(root: Path) -> bool:
+    with suppress(GossamerError):
+        return is_cluster(Directory(root))
+    return False
 
 
 def readable_options(root: Path) -> dict[str, Option]:
@@ -88,7 +98,8 @@ async def keep_options(
 ) -> None:
     """Store flags, for later crawls of the collection too. A scope without seeds applies to all stored seeds.
     `database`: see `choose_database`. Raises DirectoryBusy while another process writes."""
-    given = {name: value for name, value in flags.items() if value is not None and name in STORED}
+    is_shared = is_cluster(directory)
+    given = {name: value for name, value in flags.items() if value is not None and (is_shared or name in STORED)}
     allow_options(directory.root, {name: value for name, value in given.items() if name in GUARDED})
     known = stored_in(directory.root)
     new = {name: value for name, value in given.items() if name not in known or known[name].value != value}
@@ -110,13 +121,12 @@ async def unset_option(directory: Directory, name: str, outside: Outside) -> boo
 
 
 async def _written(directory: Directory, url: str, outside: Outside, work: Callable[[State], T]) -> T:
-    lock = lock_directory(directory, outside, "config")
-    try:
-        choose_database(directory, url, outside.files)
+    with ExitStack() as held:
+        if not is_cluster(directory):
+            held.callback(lock_directory(directory, outside, "config").release)
+            choose_database(directory, url, outside.files)
         async with open_database(directory, outside.clock, silent) as database:
             return await database.run(work)
-    finally:
-        lock.release()
 
 
 def withheld_in_words(withheld: Sequence[Withheld], root: Path) -> list[str]:

@@ -138,6 +138,12 @@ def is_cluster(directory: Directory) -> bool:
     return place is not None and place.owner == CLUSTER
 
 
+def is_node(directory: Directory) -> bool:
+    """Whether it is that of a node, whose crawler leases hosts."""
+    place = written_place(directory)
+    return place is not None and place.owner == CLUSTER and place.member != ""
+
+
 def enter_cluster(directory: Directory, url: str, files: Files, member: str = "") -> None:
     """Make the directory the scratch folder of a process on the cluster with this address. `member`: for a crawler.
 

@@ -117,16 +117,16 @@ def _add(new: Sequence[AllowedCode]) -> None:
     """Store them with what was allowed before, without options of collections that are gone."""
     files, path, keys = DiskFiles(), allowed_file(), {one.key for one in new}
     files.make_folder(path.parent)
-    with _turn(files, path):
+    with turn(files, path):
         before = [one for one in allowed(files, path) if one.key not in keys]
         kept = [one for one in before if not one.folder or Path(one.folder).is_dir()]
         files.write(path, msgspec.json.format(msgspec.json.encode([*kept, *new])) + b"\n")
 
 
 @contextmanager
-def _turn(files: Files, path: Path) -> Iterator[None]:
-    """One process at a time. After PATIENCE_S it continues without the lock, which loses at most what the other process
-    wrote."""
+def turn(files: Files, path: Path) -> Iterator[None]:
+    """One process at a time changes the file. After PATIENCE_S it continues without the lock, which loses at most what
+    the other process wrote."""
     clock = SystemClock()
     give_up_s = clock.elapsed_s() + PATIENCE_S
     while isinstance(lock := files.lock(path.with_suffix(".lock"), str(os.getpid())), str):

@@ -9,18 +9,26 @@ from cyclopts import Parameter
 
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
-from gossamer.cli.flags import Dir, Json
+from gossamer.cli.flags import Dir, Json, folder_given
 from gossamer.cli.output import console, table
+from gossamer.collection.cluster.settings import unset_setting
 from gossamer.collection.directory import existing
-from gossamer.config.load import GUARDED, Key, in_toml, keys, sample, without_password
-from gossamer.store.directory import DEFAULT
+from gossamer.config.load import GUARDED, Config, Key, in_toml, keys, sample, without_password
+from gossamer.store.directory import DEFAULT, Directory
 from gossamer.store.options import config_of, readable_options, stored_in, unset_option, withheld_in_words
+from gossamer.store.state import is_cluster
 from gossamer.values.format import as_json
 
 
 def show(
     *,
-    dir: Annotated[Path, Parameter(help="The collection's data directory; its gossamer.toml is read.")] = DEFAULT,
+    dir: Annotated[
+        Path,
+        Parameter(
+            help="The collection's data directory; its gossamer.toml is read. Or the address of a cluster.",
+            converter=folder_given,
+        ),
+    ] = DEFAULT,
     config: Annotated[Path | None, Parameter(help="Another settings file.")] = None,
     sample_file: Annotated[bool, Parameter(name="--sample", help="Print a commented gossamer.toml to start with.")] = (
         False
@@ -31,15 +39,21 @@ def show(
     if sample_file or markdown:
         print(sample() if sample_file else documented(keys()), end="")
         return 0
+    if is_cluster(Directory(dir)):
+        existing(dir)
     readable_options(dir)  # otherwise defaults would be shown instead of unreadable options
-    loaded = config_of(dir, config)
+    print_settings(config_of(dir, config), dir, json)
+    return 0
+
+
+def print_settings(loaded: Config, dir: Path, json: bool) -> None:
     rows = {key.name: (without_password(loaded.value(key.name)), loaded.origins[key.name], key.says) for key in keys()}
     if json:
         answer = {name: {"value": value, "origin": origin} for name, (value, origin, _) in rows.items()}
         for one in loaded.withheld:
             answer[one.name] |= {"withheld": without_password(one.value), "asked_by": one.origin}
         print(as_json(answer))
-        return 0
+        return
     settings = table("setting", "value", "from", "what it means")
     settings.columns[0].no_wrap = settings.columns[2].no_wrap = True
     settings.columns[1].overflow = "fold"
@@ -48,7 +62,6 @@ def show(
         settings.add_row(name, shown, origin, says, style=None if origin == "default" else "bold")
     console().print(settings)
     print(*withheld_in_words(loaded.withheld, dir), sep="\n", end="\n" if loaded.withheld else "")
-    return 0
 
 
 def unset(
@@ -57,10 +70,13 @@ def unset(
     dir: Dir = DEFAULT,
 ) -> int:
     directory, stored = existing(dir), stored_in(dir)
-    if name not in stored:
+    if is_cluster(directory):
+        asyncio.run(unset_setting(directory, name, real_outside()))
+    elif name not in stored:
         known = ", ".join(sorted(stored)) or "none"
         raise ConfigError(f"this collection has no option {name}; its options: {known}")
-    asyncio.run(unset_option(directory, name, real_outside()))
+    else:
+        asyncio.run(unset_option(directory, name, real_outside()))
     loaded = config_of(dir)
     print(f"{name} is {loaded.value(name)} again, from: {loaded.origins[name]}")
     return 0

@@ -19,6 +19,7 @@ from gossamer.base.errors import ConfigError
 from gossamer.base.tasks import background
 from gossamer.base.tell import CRASH_VARIABLE, Tell, crashing
 from gossamer.base.tuning import KEPT_BY_CRAWLER, allow_open_files, keep_freed_memory, relax_garbage_collection
+from gossamer.cli.cluster.work import add_to_cluster
 from gossamer.cli.crawl.progress import Face, JsonLines, face_for
 from gossamer.cli.crawl.summary import STOPPED, CrawlEnd, summary, waiting_for_options
 from gossamer.cli.flags import NewDir
@@ -42,9 +43,10 @@ from gossamer.monitor.control import BEAT_S
 from gossamer.monitor.pulse import Pulse
 from gossamer.plugins.settings import protocols_of
 from gossamer.recrawl.policies import DEFAULT as POLICY
+from gossamer.store.address import shown
 from gossamer.store.directory import DEFAULT, Directory, lock_directory, refuse_lost_state
 from gossamer.store.options import config_of, keep_options, withheld_in_words
-from gossamer.store.state import choose_database
+from gossamer.store.state import choose_database, is_cluster, is_node
 from gossamer.values.outcome import HELD
 from gossamer.values.url import Url
 from gossamer.values.visit import Selection
@@ -100,6 +102,8 @@ def crawl(
         "frontier.database": database,
     }
     directory = Directory(dir)
+    if is_cluster(directory):
+        refuse_beside_cluster(existing(dir), config, database)
     loaded = config_of(dir, config, flags)
     settings = loaded.settings
     refuse_other_views(config, settings, directory)
@@ -109,9 +113,27 @@ def crawl(
     refuse_lost_state(directory)
     if not urls and not directory.is_begun:
         raise ConfigError("give at least one seed URL: gossamer crawl https://example.org/")
-    if again and fetch_again(existing(dir), real_outside(), again, note) is FetchedBy.RUNNING_CRAWL:
+    is_for_nodes = is_cluster(directory) and not is_node(directory)
+    if (
+        again
+        and fetch_again(existing(dir), real_outside(), again, note) is FetchedBy.RUNNING_CRAWL
+        and not is_for_nodes
+    ):
         return 0
+    if is_for_nodes:
+        return add_to_cluster(directory, settings, urls, flags, real_outside(), is_done=bool(again), json=json)
     return uvloop.run(crawl_and_report(directory, settings, urls, real_outside(), json, flags))
+
+
+def refuse_beside_cluster(directory: Directory, config: Path | None, database: str | None) -> None:
+    """Raises ConfigError for settings that a cluster has in its database alone."""
+    if config is not None:
+        raise ConfigError(
+            "a cluster has its settings in its database, and --config has no effect there: "
+            f"gossamer cluster settings {shown(directory.root)} set NAME VALUE"
+        )
+    if database is not None:
+        raise ConfigError("--database names where the state of a directory is; a cluster has its own: leave it out")
 
 
 def refuse_other_views(config: Path | None, settings: Settings, directory: Directory) -> None:

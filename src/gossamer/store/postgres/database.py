@@ -15,7 +15,8 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from gossamer.base.clock import Clock, Instant, in_words
-from gossamer.base.errors import ConfigError, DatabaseLost, DirectoryUnusable, DiskFull, GossamerError
+from gossamer.base.errors import ConfigError, DatabaseEmpty, DatabaseLost, DirectoryUnusable, DiskFull, GossamerError
+from gossamer.base.secrets import REFERENCE
 from gossamer.base.tell import Tell
 from gossamer.store.statements import load
 
@@ -192,14 +193,28 @@ class SharedDatabase:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
 
+def parameters_of(conninfo: str, what: str = "frontier.database") -> dict[str, str]:
+    """The parts of a connection string. References to secrets stay as they are. Raises ConfigError for an invalid one.
+
+    `what`: where it was given."""
+    references = [found[0] for found in REFERENCE.finditer(conninfo)]
+    masked = conninfo  # libpq would take the slashes of a file's path for parts of the string
+    for number, reference in enumerate(references):
+        masked = masked.replace(reference, f"%24reference{number}%24" if "://" in conninfo else f"$reference{number}$")
+    try:
+        given = {name: str(value) for name, value in conninfo_to_dict(masked).items()}
+    except (psycopg.ProgrammingError, UnicodeDecodeError):
+        raise ConfigError(
+            f'{what} is not a PostgreSQL connection string, such as "postgresql://user@host/crawl"'
+        ) from None
+    for number, reference in enumerate(references):
+        given = {name: value.replace(f"$reference{number}$", reference) for name, value in given.items()}
+    return given
+
+
 def name_of(conninfo: str) -> str:
     """For messages, without the password. Raises ConfigError for an invalid connection string."""
-    try:
-        given = conninfo_to_dict(conninfo)
-    except psycopg.ProgrammingError:
-        raise ConfigError(
-            'frontier.database is not a PostgreSQL connection string, such as "postgresql://user@host/crawl"'
-        ) from None
+    given = parameters_of(conninfo)
     name = f"the database {given.get('dbname') or ''} at {given.get('host') or 'localhost'}"
     if "@" in name:  # a part of the password would be taken for it
         raise ConfigError("frontier.database has a password that must be percent-encoded: write / as %2F and @ as %40")
@@ -276,7 +291,7 @@ def check_version(connection: Connection, name: str) -> None:
     try:
         row = connection.execute(_SQL["version"]).fetchone()
     except psycopg.errors.UndefinedTable:
-        raise DirectoryUnusable(f"nothing has been crawled into {name} yet") from None
+        raise DatabaseEmpty(f"nothing has been crawled into {name} yet") from None
     found, known = int(row[0]) if row else 0, len(migrations())
     if found != known:
         what = "upgrade gossamer" if found > known else "`gossamer crawl` brings it up to date"

@@ -1,0 +1,1 @@
+"""`gossamer cluster`: commands on a cluster of many machines, by its address."""

@@ -1,0 +1,1 @@
+"""A cluster by its address: made, changed, given work."""
