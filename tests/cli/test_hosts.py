@@ -21,7 +21,8 @@ from gossamer.config.settings import Settings
 from gossamer.config.slices import politeness
 from gossamer.crawler.commands import change_hosts
 from gossamer.frontier.reports import host_state, hosts, robots_of
-from gossamer.monitor.control import Command, Control
+from gossamer.monitor.control import Command
+from gossamer.monitor.sqlite_control import SqliteControl
 from gossamer.rules.learned.traps import template_of
 from gossamer.rules.scope import Reach
 from gossamer.store.directory import Directory, hold
@@ -118,7 +119,7 @@ def test_a_running_crawl_retires_a_host_on_request(tmp_path: Path) -> None:
 
 async def handle_commands(story: Story, outside: Outside, root: Path) -> None:
     """Handle commands as the crawler does with every heartbeat."""
-    with Control(Directory(root).control, outside.clock) as desk:
+    with SqliteControl(Directory(root).control, outside.clock) as desk:
         for _ in range(5_000):
             done = await change_hosts(desk.pending("crawler"), story.frontier)
             for number in done:

@@ -15,7 +15,8 @@ from tests.json_answers import decoded
 
 from gossamer.base.clock import SECOND, SystemClock
 from gossamer.base.tell import silent
-from gossamer.monitor.control import NODE, Control, Vitals
+from gossamer.monitor.control import NODE, Vitals
+from gossamer.monitor.sqlite_control import SqliteControl
 from gossamer.monitor.system import System
 from gossamer.store.sqlite.database import Database
 
@@ -31,7 +32,7 @@ def root(tmp_path: Path) -> Path:
 
     asyncio.run(make())
     now = clock.now() + 120 * SECOND  # the command that reads it may be slow to start
-    with Control(tmp_path / "control.db", clock) as control:
+    with SqliteControl(tmp_path / "control.db", clock) as control:
         control.note(
             [
                 Vitals("node-a", NODE, 0, now, now, {"cpu": 40.0, "cores": 2, "memory_total": 8e9, "memory_free": 6e9}),

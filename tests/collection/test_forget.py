@@ -27,7 +27,7 @@ from gossamer.collection.maintenance.rebuild import build_again, followed, mark_
 from gossamer.config.settings import FetchSettings, Settings
 from gossamer.crawler.admission import open_admission
 from gossamer.frontier.reports import every_end
-from gossamer.monitor.control import Control
+from gossamer.monitor.sqlite_control import SqliteControl
 from gossamer.store import tallies
 from gossamer.store.directory import Directory
 from gossamer.store.options import stored_seeds
@@ -297,7 +297,7 @@ def test_an_unknown_host_is_excluded_and_the_views_are_unchanged(tmp_path: Path)
 
 def test_F_A6_commands_that_added_seeds_of_the_host_are_erased(tmp_path: Path) -> None:
     directory, outside = past.collection(tmp_path / "data", [kettle_of(1)]), real_outside()
-    with Control(directory.control, outside.clock) as control:
+    with SqliteControl(directory.control, outside.clock) as control:
         control.done(control.ask("seed", urls=[f"https://{SECRET}.test/"], reach="host"))
         control.ask("retire", host=f"{SECRET}.test", why="by hand")
     assert files_with(directory.root, SECRET)
@@ -310,7 +310,7 @@ def test_F_A6_erased_urls_cannot_be_added_as_seeds_on_the_web_site(tmp_path: Pat
     directory, outside = past.collection(tmp_path / "data", [kettle_of(1)]), real_outside()
     asyncio.run(forget(directory, entries_of(["127.0.0.1:81", "127.0.0.1/gone"], 0), AGENT, outside, silent))
     settings = Settings(fetch=FetchSettings(allow_addresses=("127.0.0.1",)))
-    with Control(directory.control, outside.clock) as control:
+    with SqliteControl(directory.control, outside.clock) as control:
         intake = SeedIntake(directory, lambda: settings, outside, control, lambda: False)
         urls = ["http://127.0.0.1:81/x", "https://127.0.0.1/gone", "http://127.0.0.1/stays"]
         taken = asyncio.run(intake.add(urls, "host", ""))

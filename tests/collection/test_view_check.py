@@ -20,7 +20,7 @@ from gossamer.base.files import DiskFiles
 from gossamer.base.tell import CRASH_VARIABLE, silent
 from gossamer.cli.upkeep.backup import back_up
 from gossamer.indexer.updates import position_in
-from gossamer.monitor.control import Control
+from gossamer.monitor.sqlite_control import SqliteControl
 from gossamer.spool.frames import SpoolPosition
 from gossamer.store.directory import Directory, lock_directory
 from gossamer.values.capture import Kept
@@ -205,6 +205,6 @@ def test_verify_names_pages_with_unreadable_index_entries(directory: Directory) 
 def test_status_calls_no_view_damaged_that_an_indexer_is_about_to_make(directory: Directory) -> None:
     shutil.rmtree(directory.checkpoints)
     assert "it is missing" in gossamer("status", "--dir", directory.root).stdout
-    with Control(directory.control, real_outside().clock) as control:
+    with SqliteControl(directory.control, real_outside().clock) as control:
         control.beat("indexer", os.getpid(), {})
     assert "it is missing" not in gossamer("status", "--dir", directory.root).stdout

@@ -25,7 +25,7 @@ from gossamer.base.clock import SystemClock
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import CRASH_POINTS, CRASH_VARIABLE
 from gossamer.demo.server import read_log
-from gossamer.monitor.control import Control
+from gossamer.monitor.sqlite_control import SqliteControl
 
 TARGETS = ("crawler", "reader", "indexer", "graph process", "all")
 MODULES = {
@@ -204,7 +204,7 @@ def kill_one(child: "subprocess.Popen[str]", module: str, draw: random.Random) -
 def ask_for_checkpoint(directory: Path) -> None:
     """As a SPARQL query on an old checkpoint does."""
     if (directory / "control.db").is_file():
-        with Control(directory / "control.db", SystemClock()) as control:
+        with SqliteControl(directory / "control.db", SystemClock()) as control:
             control.ask("checkpoint")
 
 

@@ -11,7 +11,7 @@ from tests.cli.answers import Says, Web, article, plain
 from tests.cli.site import OPEN, PATIENCE_S, QUICK, gossamer, json_lines, searchable, started, wait_until
 
 from gossamer.base.clock import SystemClock
-from gossamer.monitor.control import Control
+from gossamer.monitor.sqlite_control import SqliteControl
 from gossamer.store.directory import Directory
 from gossamer.store.trust import Code, allow
 
@@ -47,7 +47,7 @@ def events_of(crawl: "subprocess.Popen[str]") -> list[dict[str, object]]:
 
 def send(root: Path, verb: str) -> None:
     """Send a command as the web site does."""
-    with Control(Directory(root).control, SystemClock()) as control:
+    with SqliteControl(Directory(root).control, SystemClock()) as control:
         number = control.ask(verb)
         wait_until(lambda: control.is_done(number), f"the command {verb} was not handled")
 

@@ -31,7 +31,7 @@ from gossamer.base.tuning import (
     READER_NICENESS,
 )
 from gossamer.indexer.graph_client import AT_A_TIME, MODULE, MOST_BYTES, RemoteFacts, in_messages, remote_facts
-from gossamer.monitor.control import Control
+from gossamer.monitor.sqlite_control import SqliteControl
 from gossamer.monitor.supervisor import MODULE as INDEXER
 from gossamer.monitor.supervisor import lock_views
 from gossamer.store.directory import Directory
@@ -178,7 +178,7 @@ def test_an_indexer_that_loses_it_reports_it_and_ends(indexer: "subprocess.Popen
 def has_heartbeat(directory: Directory) -> bool:
     if not directory.control.is_file():
         return False
-    with Control(directory.control, SystemClock()) as control:
+    with SqliteControl(directory.control, SystemClock()) as control:
         return any(beat.name == "indexer" for beat in control.beats())
 
 

@@ -14,7 +14,7 @@ from tests.journey.test_leases import wait_until
 from tests.postgres_server import Server, server
 
 from gossamer.base.clock import SystemClock
-from gossamer.monitor.control import Control
+from gossamer.monitor.sqlite_control import SqliteControl
 from gossamer.store.directory import Directory
 
 PATHS = [f"/{number}" for number in range(6)]
@@ -42,7 +42,7 @@ def until(crawl: "subprocess.Popen[str]", event: str) -> dict[str, object]:
 
 
 def state_of(root: Path) -> tuple[str, object]:
-    with Control(Directory(root).control, SystemClock()) as control:
+    with SqliteControl(Directory(root).control, SystemClock()) as control:
         vitals = next((one for one in control.vitals() if one.process == "crawler"), None)
         beat = next(one for one in control.beats() if one.name == "crawler")
     return vitals.state if vitals is not None else "", beat.facts.get("waits")
@@ -80,7 +80,7 @@ def test_a_suspended_crawl_stops_when_asked_and_says_what_is_left(tmp_path: Path
         if by == "signal":
             crawl.send_signal(signal.SIGINT)
         else:
-            with Control(Directory(root).control, SystemClock()) as control:
+            with SqliteControl(Directory(root).control, SystemClock()) as control:
                 control.ask("stop")
         site.is_open.set()
         _, errors = crawl.communicate(timeout=PATIENCE_S)

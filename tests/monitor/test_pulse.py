@@ -5,12 +5,13 @@ from pathlib import Path
 from tests.monitor.machines import FixedMachine
 
 from gossamer import __version__
-from gossamer.monitor.control import NODE, Control, Vitals
+from gossamer.monitor.control import NODE, Vitals
 from gossamer.monitor.pulse import NodeSample, ProcessReport, ProcessSample, Pulse
+from gossamer.monitor.sqlite_control import SqliteControl
 from gossamer.testing import FakeClock
 
 
-def vitals_of(control: Control) -> dict[str, Vitals]:
+def vitals_of(control: SqliteControl) -> dict[str, Vitals]:
     return {one.process: one for one in control.vitals()}
 
 
@@ -18,7 +19,7 @@ def test_M_A10_each_beat_has_time_cpu_memory_and_disk_of_process_workers_and_nod
     clock = FakeClock()
     machine = FixedMachine(NodeSample("node-a", 4, 2500.0, 100.0, 400.0, 8_000, 3_000, 90_000, 50_000))
     machine.processes = {7: ProcessSample(10.0, 1_000), 8: ProcessSample(5.0, 500)}
-    with Control(tmp_path / "control.db", clock) as control:
+    with SqliteControl(tmp_path / "control.db", clock) as control:
         pulse = Pulse("crawler", 7, control, machine, clock, "reader")
         with pulse.beating():
             assert pulse.beat(ProcessReport({"pages_s": 3.0}, "paused", {"pages": 5}), [8])
@@ -41,7 +42,7 @@ def test_M_A10_each_beat_has_time_cpu_memory_and_disk_of_process_workers_and_nod
 def test_a_replaced_worker_is_counted_and_its_successor_takes_its_name(tmp_path: Path) -> None:
     clock = FakeClock()
     machine = FixedMachine(NodeSample("a"))
-    with Control(tmp_path / "control.db", clock) as control:
+    with SqliteControl(tmp_path / "control.db", clock) as control:
         pulse = Pulse("crawler", 7, control, machine, clock, "reader")
         with pulse.beating():
             for workers in ([8, 9], [9], [9, 10]):
@@ -57,7 +58,7 @@ def test_a_replaced_worker_is_counted_and_its_successor_takes_its_name(tmp_path:
 
 def test_a_late_beat_does_not_change_the_state_ended(tmp_path: Path) -> None:
     clock = FakeClock()
-    with Control(tmp_path / "control.db", clock) as control:
+    with SqliteControl(tmp_path / "control.db", clock) as control:
         pulse = Pulse("indexer", 7, control, FixedMachine(NodeSample("a")), clock)
         with pulse.beating():
             pulse.beat(ProcessReport({}, "", {"positions": {"words": ["v", 3]}}))

@@ -18,7 +18,8 @@ from gossamer.collection.system import Watch
 from gossamer.config.settings import CrawlSettings, PolitenessSettings, ReaderSettings, RetrySettings, Settings
 from gossamer.demo.server import DemoServer
 from gossamer.demo.web import DemoWeb, address_plan
-from gossamer.monitor.control import Control, ProcessStatus
+from gossamer.monitor.control import ProcessStatus
+from gossamer.monitor.sqlite_control import SqliteControl
 from gossamer.monitor.system import System
 from gossamer.store.directory import Directory
 from gossamer.values.url import Url
@@ -46,7 +47,7 @@ async def crawl_and_look(root: Path, look: Callable[[Callable[[], System]], obje
         )
         while not directory.control.exists():
             await asyncio.sleep(0.05)
-        with Control(directory.control, outside.clock) as control:
+        with SqliteControl(directory.control, outside.clock) as control:
             watch = Watch(directory, SETTINGS, outside, control)
             try:
                 async with asyncio.timeout(300):
@@ -96,7 +97,7 @@ def test_M_A10_every_process_of_a_crawl_writes_a_beat_every_second(tmp_path: Pat
 
 
 def seconds_of_crawler(root: Path) -> set[int]:
-    with Control(root / "control.db", SystemClock()) as control:
+    with SqliteControl(root / "control.db", SystemClock()) as control:
         return {one.at // 1_000_000 for one in control.history(0) if one.process == "crawler"}
 
 
@@ -110,7 +111,7 @@ def test_M_A10_a_killed_indexer_is_shown_as_silent(tmp_path: Path) -> None:
     with theirs:
         indexer = outside.processes.start("gossamer.indexer.process", [str(directory.root), "", ""], theirs)
     try:
-        with Control(directory.control, outside.clock) as control:
+        with SqliteControl(directory.control, outside.clock) as control:
             watch = Watch(directory, SETTINGS, outside, control)
 
             def life() -> str:
@@ -141,11 +142,11 @@ FULL = """
 import os, resource, sys
 from pathlib import Path
 from gossamer.base.clock import SystemClock
-from gossamer.monitor.control import Control
+from gossamer.monitor.sqlite_control import SqliteControl
 from gossamer.monitor.pulse import ThisMachine
 from gossamer.monitor.pulse import ProcessReport, Pulse
 
-with Control(Path(sys.argv[1]), SystemClock()) as control:
+with SqliteControl(Path(sys.argv[1]), SystemClock()) as control:
     pulse = Pulse("crawler", os.getpid(), control, ThisMachine(Path(sys.argv[1]).parent), SystemClock(), "reader")
     with pulse.beating():
         assert pulse.beat(ProcessReport({"pages": 1}, "", {"pages": 1}))

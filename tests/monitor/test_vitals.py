@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.base.clock import SECOND
-from gossamer.monitor import control as control_room
-from gossamer.monitor.control import FIGURES, NODE, Control, Vitals
+from gossamer.monitor import sqlite_control as control_room
+from gossamer.monitor.control import FIGURES, Vitals
 from gossamer.monitor.pulse import CpuTime, numbered, percent
+from gossamer.monitor.sqlite_control import SqliteControl
 from gossamer.testing import FakeClock
 
 
@@ -18,21 +18,9 @@ def vitals(clock: FakeClock, process: str = "crawler", state: str = "", node: st
     return Vitals(node, process, 7, clock.now(), clock.now(), figures, state, "1.0")
 
 
-def test_M_A10_the_last_vitals_of_every_process_of_every_node_are_kept(tmp_path: Path) -> None:
-    clock = FakeClock()
-    with Control(tmp_path / "control.db", clock) as control:
-        first = [vitals(clock, NODE, cpu=40.0), vitals(clock, "crawler", pages=1), vitals(clock, "web", node="b")]
-        assert control.note(first)
-        clock.advance(1)
-        newer = vitals(clock, "crawler", "paused", pages=2)
-        assert control.beat("crawler", 7, {"pages": 2}, [newer])
-        assert control.vitals() == [first[0], newer, first[2]]
-        assert [beat.facts for beat in control.beats()] == [{"pages": 2}]
-
-
 def test_M_A10_exactly_one_hour_is_kept_in_a_long_run(tmp_path: Path) -> None:
     clock = FakeClock()
-    with Control(tmp_path / "control.db", clock) as control:
+    with SqliteControl(tmp_path / "control.db", clock) as control:
         sizes = []
         for second in range(9_000):
             assert control.note([vitals(clock, pages=second), vitals(clock, "indexer", pages=second)])
@@ -46,21 +34,9 @@ def test_M_A10_exactly_one_hour_is_kept_in_a_long_run(tmp_path: Path) -> None:
     assert crawler == list(range(5_400, 9_000)), "oldest first, none missing"
 
 
-def test_M_A10_the_history_remains_after_all_processes_have_ended(tmp_path: Path) -> None:
-    clock = FakeClock()
-    with Control(tmp_path / "control.db", clock) as control:
-        control.note([vitals(clock, pages=1)])
-    clock.advance(600)
-    with Control(tmp_path / "control.db", clock) as control:
-        assert [one.figures for one in control.history(0)] == [{"pages": 1}]
-        assert control.history(clock.now() - 60 * SECOND) == []
-        clock.advance(3_600)
-        assert control.history(0) == []
-
-
 def test_workers_end_with_their_process_and_old_names_are_deleted(tmp_path: Path) -> None:
     clock = FakeClock()
-    with Control(tmp_path / "control.db", clock) as control:
+    with SqliteControl(tmp_path / "control.db", clock) as control:
         control.note([vitals(clock, name) for name in ("reader 1", "reader 2", "query worker 1", "crawler")])
         control.end_workers("reader")
         assert {one.process: one.state for one in control.vitals()} == {
@@ -76,7 +52,7 @@ def test_workers_end_with_their_process_and_old_names_are_deleted(tmp_path: Path
 
 def test_a_full_disk_costs_only_beats(tmp_path: Path) -> None:
     clock = FakeClock()
-    with Control(tmp_path / "control.db", clock) as control:
+    with SqliteControl(tmp_path / "control.db", clock) as control:
         control.note([vitals(clock, "crawler", pages=1)])
         [(pages,)] = control._connection.execute("PRAGMA page_count").fetchall()
         control._connection.execute(f"PRAGMA max_page_count = {pages}")
@@ -90,7 +66,7 @@ def test_a_full_disk_costs_only_beats(tmp_path: Path) -> None:
 
 def test_a_locked_database_costs_only_beats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(control_room, "BUSY_S", 0.05)
-    with Control(tmp_path / "control.db", FakeClock()) as control:
+    with SqliteControl(tmp_path / "control.db", FakeClock()) as control:
         other = sqlite3.connect(tmp_path / "control.db", isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         assert not control.note([vitals(FakeClock())])

@@ -16,7 +16,7 @@ from gossamer.base.environment import real_outside
 from gossamer.base.errors import GossamerError
 from gossamer.collection.control import STILL_STARTING, CrawlControl
 from gossamer.config.settings import Settings
-from gossamer.monitor.control import Control
+from gossamer.monitor.sqlite_control import SqliteControl
 from gossamer.store.directory import Directory, lock_directory
 from gossamer.store.options import stored_seeds
 from gossamer.store.sqlite.database import read_only
@@ -295,7 +295,7 @@ def test_a_form_that_is_too_long_is_refused(tmp_path: Path) -> None:
 
 def test_the_page_shows_what_an_idle_crawl_waits_for(tmp_path: Path) -> None:
     outside, says = real_outside(), "waiting 58 s to retry http://a.test/<b>: server-error (status 500)"
-    with admin_site(tmp_path) as admin, Control(admin.directory.control, outside.clock) as control:
+    with admin_site(tmp_path) as admin, SqliteControl(admin.directory.control, outside.clock) as control:
         assert "waiting" not in admin.get("/crawl").text
         control.beat("crawler", outside.processes.own_pid(), {"waits": {"says": says}})
         shown = admin.get("/crawl").page.css_first("#waits")
@@ -305,7 +305,7 @@ def test_the_page_shows_what_an_idle_crawl_waits_for(tmp_path: Path) -> None:
 
 def test_F_W16_previews_occupy_at_most_two_of_the_threads_that_make_pages(tmp_path: Path) -> None:
     outside = real_outside()
-    with Control(tmp_path / "control.db", outside.clock) as control, ThreadPoolExecutor(1) as pool:
+    with SqliteControl(tmp_path / "control.db", outside.clock) as control, ThreadPoolExecutor(1) as pool:
         crawl_control = CrawlControl(Directory(tmp_path), Settings(), outside, control)
 
         def wait_for_a_turn() -> bool:

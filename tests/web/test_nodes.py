@@ -18,8 +18,9 @@ from tests.web.exposition import families
 from tests.web.site import LONG_S, Site, serving, trouble_in
 
 from gossamer.base.clock import SECOND, SystemClock
-from gossamer.monitor.control import FIGURES, NODE, Control, ProcessStatus, Vitals
+from gossamer.monitor.control import FIGURES, NODE, ProcessStatus, Vitals
 from gossamer.monitor.hints import Hint
+from gossamer.monitor.sqlite_control import SqliteControl
 from gossamer.monitor.system import HourHistory, System
 from gossamer.store.directory import Directory
 from gossamer.web.nodes.metrics import metrics_of, written
@@ -121,7 +122,7 @@ def test_a_process_without_a_heartbeat_is_shown_with_the_time_of_the_last_one(tm
     directory, clock = Directory(tmp_path / "lost"), SystemClock()
     directory.root.mkdir()
     at = clock.now() - 90 * SECOND
-    with Control(directory.control, clock) as control:
+    with SqliteControl(directory.control, clock) as control:
         control.note([Vitals("elsewhere", name, 7, at, at, {"cpu": 1.0}, "", "1.0") for name in (NODE, "crawler")])
     with serving(directory) as site:
         rows = {row.css_first("th").text(): row.text() for row in site.ask("/nodes").page.css("tbody tr")}
@@ -234,7 +235,7 @@ def test_an_empty_collection_has_a_system_manager_too(empty_site: Site) -> None:
 def test_F_W1_names_of_machines_and_processes_are_shown_as_text(tmp_path: Path) -> None:
     directory, clock = Directory(tmp_path / "hostile"), SystemClock()
     directory.root.mkdir()
-    with Control(directory.control, clock) as control:
+    with SqliteControl(directory.control, clock) as control:
         control.note([Vitals(ODD, name, 7, clock.now(), clock.now(), {}, ODD, ODD) for name in (NODE, ODD)])
     with serving(directory) as site:
         page = site.ask("/nodes").page

@@ -12,7 +12,7 @@ from tests.web.hostile_pages import WORD
 from tests.web.site import Site, serving, trouble_in
 
 from gossamer.base.clock import SystemClock
-from gossamer.monitor.control import Control
+from gossamer.monitor.sqlite_control import SqliteControl
 from gossamer.store.directory import Directory
 from gossamer.values.query import DEEPEST_HIT, MOST_HITS
 from gossamer.web.search.answer import HEAD, Reply, SearchQuestion
@@ -294,7 +294,7 @@ def test_copies_are_grouped_into_one_result_and_can_be_listed(site: Site) -> Non
 def test_the_search_page_shows_how_far_the_index_is_behind_the_crawl(tmp_path: Path) -> None:
     directory, clock = Directory(tmp_path / "running"), SystemClock()
     with serving(directory) as site:
-        with Control(directory.control, clock) as control:
+        with SqliteControl(directory.control, clock) as control:
             control.beat("crawler", 1, {"state": "running"})
             control.beat("indexer", 2, {"lag_s": 42.0})
         page = site.ask("/?q=harbour").page

@@ -22,7 +22,7 @@ from tests.web.xss_payloads import PAYLOADS
 from gossamer.base.environment import AddressPlan, Network, real_outside
 from gossamer.cli.crawl.crawl import crawl_to_end
 from gossamer.cli.crawl.demo import settings_for
-from gossamer.monitor.control import Control
+from gossamer.monitor.sqlite_control import SqliteControl
 from gossamer.store.directory import Directory
 from gossamer.values.url import Url, url_of
 
@@ -144,7 +144,7 @@ def make_hostile_collection(root: Path) -> Directory:
     with hostile_server() as port:
         plan = AddressPlan({name: {80: port} for name in (*HOSTS, *[f"{kind}.hostile.test" for kind in ODD])})
         asyncio.run(crawl_to_end(directory, settings, seeds, Network(plan, plan), outside, Silent()))
-    with Control(directory.control, outside.clock) as control:
+    with SqliteControl(directory.control, outside.clock) as control:
         for raw in PAYLOADS[::10]:
             control.beat(f"reader {raw}"[:100], 1, {"state": raw, raw: raw, "lag_s": 1.0})
     return directory

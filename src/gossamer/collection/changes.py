@@ -21,6 +21,7 @@ from gossamer.frontier import reports
 from gossamer.frontier.api import Frontier
 from gossamer.frontier.known import ended
 from gossamer.frontier.rows import UrlKeys
+from gossamer.monitor.choice import control_of
 from gossamer.monitor.control import REINSTATE, RELEASE, REQUEUE, RETIRE, SEED, Control
 from gossamer.rules.canonical import identity_of, stripped
 from gossamer.rules.scope import Reach
@@ -103,7 +104,7 @@ async def queue_again(directory: Directory, outside: Outside, selection: Selecti
     except DirectoryBusy:
         chosen = {"reasons": sorted(selection.reasons), "host": selection.host}
         urls = [url.text for url in selection.urls]
-        with Control(directory.control, outside.clock) as control:
+        with control_of(directory, outside.clock) as control:
             number = control.ask(REQUEUE, urls=urls, **chosen)
             if not await is_done_in(PATIENCE_S, control, number, outside.clock):
                 raise GossamerError(NO_RESPONSE) from None
@@ -139,7 +140,7 @@ async def _request_host_change(
 ) -> str:
     """The crawl does it between two fetches; the result is read from the state."""
     args = {"retire": {"why": words}, "release": {"pattern": words}}.get(action, {})
-    with Control(directory.control, outside.clock) as control:
+    with control_of(directory, outside.clock) as control:
         number = control.ask(VERBS[action], host=name, **args)
         if not await is_done_in(SILENT_S, control, number, outside.clock):
             says(f"the running crawl is busy: waiting for it, up to {PATIENCE_S:g} s")

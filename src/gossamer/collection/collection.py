@@ -28,6 +28,7 @@ from gossamer.collection.tables import ExportedPage
 from gossamer.collection.views import FRESH_S, fact_queries, facts_server, freshen, refuse_missing, search_of
 from gossamer.collection.vocabulary import FactCounter, TermCounter
 from gossamer.config.settings import Settings
+from gossamer.monitor.choice import control_of
 from gossamer.monitor.control import Control
 from gossamer.search.find import Search, SearchAnswer
 from gossamer.search.query import parse
@@ -139,7 +140,7 @@ class Collection(CollectionState):
 
     @cached_property
     def _desk(self) -> Control:
-        return self._opened.enter_context(Control(self.directory.control, self.outside.clock))
+        return self._opened.enter_context(control_of(self.directory, self.outside.clock))
 
     @cached_property
     def watch(self) -> Watch:

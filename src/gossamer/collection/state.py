@@ -23,7 +23,8 @@ from gossamer.frontier import reports
 from gossamer.frontier.api import HostState, Ledger
 from gossamer.frontier.known import last_end
 from gossamer.frontier.rows import UrlKeys
-from gossamer.monitor.control import Beat, Control
+from gossamer.monitor.choice import control_of
+from gossamer.monitor.control import Beat
 from gossamer.plugins.filters import filters_to_ask
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.scope import Reach
@@ -93,7 +94,7 @@ class CollectionState:
 
     def beats(self) -> list[Beat]:
         """The last heartbeat of every process that has worked on it."""
-        with Control(self.directory.control, self.outside.clock) as control:
+        with control_of(self.directory, self.outside.clock) as control:
             return control.beats()
 
     def crew(self) -> Crew:

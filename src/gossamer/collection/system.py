@@ -18,6 +18,7 @@ from gossamer.collection.views import is_indexing
 from gossamer.config.settings import Settings
 from gossamer.config.slices import retain_of
 from gossamer.monitor import chronicle
+from gossamer.monitor.choice import control_of
 from gossamer.monitor.chronicle import Chronicle
 from gossamer.monitor.control import BEAT_S, Control, ProcessStatus, Sample, running_processes
 from gossamer.monitor.hints import MIB, Hint, HostSums, Overview, hints, survey
@@ -182,7 +183,7 @@ def status_of(directory: Directory, settings: Settings, outside: Outside) -> Col
         forgetting = [one.name for one in forgotten.every(state) if one.done_at is None]
     retain = retain_of(settings.archive.retain)
     is_countable = retain.kind != "all" and counts.captures <= MOST_CHECKED
-    with Control(directory.control, outside.clock) as control:
+    with control_of(directory, outside.clock) as control:
         watch = Watch(directory, settings, outside, control)
         return CollectionStatus(
             counts=counts,

@@ -8,7 +8,8 @@ from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError, ViewDamaged
 from gossamer.base.tell import silent
 from gossamer.extract.vocabularies import LONGEST_OWN, Vocabularies, bundled, with_own
-from gossamer.monitor.control import Control
+from gossamer.monitor.choice import control_of
+from gossamer.monitor.control import Control, is_running
 from gossamer.search.find import REFRESH_S, Search
 from gossamer.store import tallies
 from gossamer.store.directory import LINKS, VOCABULARY, Directory
@@ -37,7 +38,7 @@ def refuse_missing(directory: Directory, outside: Outside, *views: Path) -> None
     missing = [path for path in views if not path.exists() or (path.is_dir() and not outside.files.names(path))]
     if not missing or not directory.is_begun:
         return
-    with closing(open_state(directory)) as state, Control(directory.control, outside.clock) as control:
+    with closing(open_state(directory)) as state, control_of(directory, outside.clock) as control:
         if not tallies.counts(state).pages or is_indexing(control, outside):
             return
     raise ViewDamaged(missing[0], "it is missing")
@@ -68,8 +69,8 @@ async def freshen(directory: Directory, outside: Outside) -> None:
     present = newest(outside.files, directory.checkpoints)
     if present is not None and clock.now() - present.as_of < FRESH_S * SECOND:
         return
-    with Control(directory.control, clock) as control:
-        if not is_indexing(control, outside):
+    with control_of(directory, clock) as control:
+        if control.is_shared or not is_indexing(control, outside):  # the indexers of a cluster send what they have
             return
         number = control.ask("checkpoint")
         has_facts = present is not None or is_on_server(directory.graph, outside.files)
@@ -79,7 +80,7 @@ async def freshen(directory: Directory, outside: Outside) -> None:
 
 
 def is_indexing(control: Control, outside: Outside) -> bool:
-    return any(beat.name == "indexer" and outside.processes.is_alive(beat.pid) for beat in control.beats())
+    return any(beat.name == "indexer" and is_running(beat, outside) for beat in control.beats())
 
 
 def search_of(directory: Directory, clock: Clock, refresh_s: float = REFRESH_S) -> Search:

@@ -14,7 +14,7 @@ from gossamer.crawler.admission import Admission
 from gossamer.frontier.api import Frontier, FrontierRules
 from gossamer.frontier.choice import frontier_on
 from gossamer.frontier.rows import UrlKeys
-from gossamer.monitor.control import REINSTATE, RELEASE, REQUEUE, RETIRE, SEED, Command, Control
+from gossamer.monitor.control import REINSTATE, RELEASE, REQUEUE, RETIRE, SEED, ClusterMarks, Command, Control
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.learned.traps import template_of
 from gossamer.rules.scope import Reach
@@ -60,7 +60,7 @@ async def change_hosts(commands: Sequence[Command], frontier: Frontier) -> list[
 
 CRAWLER = "crawler"
 Remember = Callable[[Sequence[Url], str], Awaitable[list[tuple[Url, Reach]]]]
-"""Store seeds with a reach; returns all seeds."""
+"""Store seeds with a reach, if there are any; returns all seeds."""
 
 
 async def remember_none(_seeds: Sequence[Url], _reach: str) -> list[tuple[Url, Reach]]:
@@ -79,6 +79,8 @@ class Steering:
     rejudge: Callable[[], None] = lambda: None
     """Called when rules or seeds have changed: what they refused is judged again in the background."""
     _paused: bool = False
+    _marks: ClusterMarks | None = None
+    """As followed so far."""
 
     def is_paused(self) -> bool:
         """While it is, nothing is taken; fetches in progress are finished and kept."""
@@ -96,9 +98,25 @@ class Steering:
             await asyncio.to_thread(self.control.done, number)
         if any(command.verb == "stop" for command in asked):
             self.stop.set()  # last: the caller gets its response before the crawl is gone
-        if await asyncio.to_thread(self.ruling.reload):
+        marks = await asyncio.to_thread(self.control.marks)
+        has_changed = marks is not None and await self._followed(marks)
+        if marks is None or self._marks is None or marks.documents != self._marks.documents:
+            has_changed = await asyncio.to_thread(self.ruling.reload) or has_changed
+        self._marks = marks
+        if has_changed:
             self.frontier.set_rules(self.ruling.may_enter, self.ruling.nudge)
             self.rejudge()
+
+    async def _followed(self, marks: ClusterMarks) -> bool:
+        """Pause and go on with the cluster, and take the seeds that were added through others; whether there are."""
+        self._paused = marks.is_paused
+        if self._marks is not None and marks.seeds == self._marks.seeds:
+            return False
+        reaches = await self.remember([], "")
+        if list(reaches) == list(self.ruling.reaches):
+            return False
+        self.ruling.take_seeds(reaches)
+        return True
 
     def _done(self, command: Command) -> bool:
         match command.verb:

@@ -36,6 +36,7 @@ from gossamer.fetch.pool import Connections
 from gossamer.fetch.protocols import OtherProtocol
 from gossamer.frontier.api import Frontier
 from gossamer.frontier.choice import frontier_on
+from gossamer.monitor.choice import control_of
 from gossamer.monitor.control import Control
 from gossamer.monitor.samples import chronicling
 from gossamer.monitor.supervisor import Indexer, indexer_running
@@ -122,7 +123,7 @@ async def open_crawl(
     async with AsyncExitStack() as opened:
         database = await opened.enter_async_context(open_database(directory, outside.clock, tell, stop.is_set))
         outside = with_disks(directory, settings, outside, tell)
-        control = opened.enter_context(Control(directory.control, outside.clock, repairs=True))
+        control = opened.enter_context(control_of(directory, outside.clock, repairs=True))
         control.discard_pending(CRAWLER)
         indexer = await opened.enter_async_context(indexer_running(directory, outside, tell, settings.agent, stop))
         volumes, spool = await open_archive(opened, directory, settings, database, outside, tell)

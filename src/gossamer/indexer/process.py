@@ -32,6 +32,7 @@ from gossamer.frontier.rows import UrlKeys
 from gossamer.indexer import updates
 from gossamer.indexer.graph_client import NAME as GRAPH_PROCESS
 from gossamer.indexer.graph_client import RemoteFacts, remote_facts
+from gossamer.monitor.choice import control_of
 from gossamer.monitor.control import Control
 from gossamer.monitor.pulse import ProcessReport, Pulse, ThisMachine, beating_in_thread
 from gossamer.monitor.supervisor import lock_views, remove_view
@@ -98,7 +99,7 @@ async def index(directory: Directory, agent: str, channel: socket.socket, outsid
     lock = await lock_views(directory, outside, NAME)
     try:
         async with AsyncExitStack() as opened:
-            control = opened.enter_context(Control(directory.control, outside.clock))
+            control = opened.enter_context(control_of(directory, outside.clock))
             control.discard_pending(NAME)
             facts, graph_pids = opened.enter_context(facts_keeper(directory, outside, tell))
             reread = await opened.enter_async_context(rereading(directory, agent, outside, tell))

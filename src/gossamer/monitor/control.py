@@ -1,24 +1,17 @@
-"""The small `control.db` through which the processes of a data directory communicate: heartbeats and commands.
+"""Heartbeats and commands, through which the processes of a collection communicate: what they are, in either form.
 
-Nothing in it is lasting: it may be deleted whenever no process runs.
+`monitor.choice` picks the form: the file `control.db` of a directory, or the database of a cluster.
 """
 
-import contextlib
 import json
-import sqlite3
-import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal, Protocol, Self
 
 import msgspec
 
-from gossamer.base.clock import SECOND, Clock, Instant
+from gossamer.base.clock import SECOND, Instant
 from gossamer.base.environment import Outside
-from gossamer.base.errors import GossamerError
-from gossamer.base.files import create_private
-from gossamer.store import statements
 
 Figures = dict[str, float]
 """By name; `FIGURES` says what each means. Figures that a process does not have are left out."""
@@ -72,6 +65,8 @@ class Vitals(msgspec.Struct, frozen=True):
     state: str = ""
     """"", or a word: "paused", "waits for disk", "suspended", "rebuilding", "ended"."""
     version: str = ""
+    host: str = ""
+    """The machine of a node, where several nodes may be on one machine; empty: the node is the machine."""
 
 
 Life = Literal["fresh", "late", "silent", "ended"]
@@ -94,6 +89,8 @@ class ProcessStatus(msgspec.Struct, frozen=True):
     uptime_s: float
     version: str
     figures: Figures
+    host: str = ""
+    """The machine of a node of a cluster."""
 
     @property
     def is_alive(self) -> bool:
@@ -119,12 +116,8 @@ ADDRESSEE = {
     **dict.fromkeys(("pause", "resume", "stop", RETIRE, REINSTATE, RELEASE, SEED, REQUEUE), "crawler"),
 }
 """The commands, and the process each is meant for."""
-BUSY_S = 5.0
-OPEN_TRIES = 50
-TABLES = ("create_beats", "create_commands", "index_pending", "create_vitals", "create_samples")
-PASSING = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
-"""The errors of a disk that is full or may not be written, which may pass."""
-SQL = statements.load("gossamer.monitor")
+PAUSES = {"pause": True, "stop": True, "resume": False}
+"""On a cluster these set a state that all crawlers follow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +128,10 @@ class Beat:
     pid: int
     at: Instant
     facts: dict[str, object]
+    node: str = ""
+    """On a cluster: the node it runs on."""
+    is_fresh: bool | None = None
+    """On a cluster: whether it is recent by the clock of the database. None: the process is on this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,182 +142,89 @@ class Command:
     asked_at: Instant
 
 
-class Control:
-    """`with Control(path, clock) as control:` in any process, on any thread. A call is one short transaction.
+class ClusterMarks(msgspec.Struct, frozen=True):
+    """What every process of a cluster follows. A counter grows whenever what it counts is changed."""
 
-    Threads take turns: a beat whose task was cancelled may still be being written when the last one is.
+    is_paused: bool = False
+    seeds: int = 0
+    options: int = 0
+    documents: int = 0
+
+
+class Control(Protocol):
+    """`with control_of(directory, clock) as control:` in any process, on any thread. A call is one short transaction.
+
+    Real forms: `SqliteControl` and `ClusterControl`. A heartbeat that cannot be written is dropped, never raised.
     """
 
-    def __init__(self, path: Path, clock: Clock, *, repairs: bool = False) -> None:
-        """`repairs`: replace a damaged file, which only the holder of the directory's lock may do. Others continue
-        without it: they see no process, and commands are refused."""
-        self._path, self._clock, self._repairs = path, clock, repairs
-        self.is_unusable = False
+    @property
+    def is_shared(self) -> bool:
+        """Whether it is that of a cluster: several crawlers and indexers, each on a node."""
+
+    @property
+    def is_unusable(self) -> bool:
         """The file is damaged or may not be read, so no process is seen."""
-        self._opened: sqlite3.Connection | None = None
-        self._turn = threading.Lock()
-        self._unmarked: set[int] = set()
-        """Commands that were carried out and could not be marked as done."""
 
-    def __enter__(self) -> "Control":
-        for attempt in range(OPEN_TRIES):
-            try:
-                self._opened = _open(self._path, is_checked=self._repairs)
-                return self
-            except sqlite3.DatabaseError as error:
-                # Two processes create the file at once: SQLite does not wait while the journal mode changes.
-                if not _is_busy(error) or attempt == OPEN_TRIES - 1:
-                    self._opened = self._replacement()
-                    return self
-                self._clock.pause(0.02)
-        return self
+    @property
+    def node(self) -> str:
+        """The name under which this process reports; empty: that of the machine."""
 
-    def _replacement(self) -> sqlite3.Connection:
-        """For a file that is damaged or may not be read: a new file, or an empty database in memory."""
-        if self._repairs:
-            for tail in ("", "-wal", "-shm"):
-                self._path.with_name(self._path.name + tail).unlink(missing_ok=True)
-            return _open(self._path)
-        self.is_unusable = True
-        return _open(":memory:")
+    def __enter__(self) -> Self: ...
 
-    def __exit__(self, *_: object) -> None:
-        with self._turn:
-            if self._opened is not None:
-                self._opened.close()
-                self._opened = None
+    def __exit__(self, *_: object) -> None: ...
 
     def beat(self, name: str, pid: int, facts: Mapping[str, object] | None, vitals: Sequence[Vitals] = ()) -> bool:
         """Record a heartbeat with `facts` for other processes, if there are any, and figures, as `note` does."""
-        row = {"name": name, "pid": pid, "at": self._clock.now(), "facts": json.dumps(facts)}
-        return self.note(vitals, None if facts is None else row)
 
-    def note(self, vitals: Sequence[Vitals], beat: Mapping[str, object] | None = None) -> bool:
+    def note(self, vitals: Sequence[Vitals]) -> bool:
         """Record figures: the last ones of each process, and one place in the ring of the past hour.
 
-        False: a full disk or a busy database cost this heartbeat, and nothing else.
+        False: a full disk, a busy database or one that is away cost this heartbeat, and nothing else.
         """
-        try:
-            with self._writing() as connection:
-                if beat is not None:
-                    connection.execute(SQL["put_beat"], beat)
-                for one in vitals:
-                    row = _row_of(one)
-                    (row["beater"],) = connection.execute(SQL["put_vitals"], row).fetchone()
-                    if one.state != "ended":  # it has no figures for its last second
-                        connection.execute(SQL["put_sample"], row)
-        except sqlite3.DatabaseError as error:
-            if _may_pass(error):
-                return False
-            raise
-        return True
 
     def end_workers(self, of: str) -> None:
         """For a process that starts or ends: its workers, of this kind, have ended too. Also deletes what has not been
         renewed for an hour."""
-        with contextlib.suppress(sqlite3.OperationalError), self._writing() as connection:
-            connection.execute(SQL["end_workers"], {"kind": of + " "})
-            old = {"before": self._clock.now() - HOUR_S * SECOND}
-            connection.execute(SQL["forget_samples"], old)
-            connection.execute(SQL["forget_beaters"], old)
 
     def vitals(self) -> list[Vitals]:
         """The last figures of every process and machine, by name."""
-        return [
-            Vitals(node, process, pid, at, since_at, _figures.decode(figures), state, version)
-            for node, process, pid, at, since_at, state, version, figures in self._read("every_vitals", {})
-        ]
 
     def history(self, since_at: Instant) -> list[Sample]:
         """Second by second, oldest first; at most an hour."""
-        since_at = max(since_at, self._clock.now() - HOUR_S * SECOND)
-        rows = self._read("samples_since", {"since_at": since_at})
-        return [Sample(node, process, at, _figures.decode(figures)) for node, process, at, figures in rows]
 
-    def beats(self) -> list[Beat]:
-        rows = self._read("every_beat", {}, is_polled=True)
-        return [Beat(name, pid, at, json.loads(facts)) for name, pid, at, facts in rows]
+    def beats(self) -> list[Beat]: ...
 
     def ask(self, verb: str, **args: object) -> int:
-        """Leave a command for the process it is meant for, unless the last one waiting is the same. Returns its id."""
-        if self.is_unusable:
-            raise GossamerError(
-                f"{self._path} is damaged or may not be read, so no command reaches a crawl. It holds nothing of "
-                "value: stop the crawl and start it again, which replaces it"
-            )
-        row = {
-            "addressee": ADDRESSEE[verb],
-            "verb": verb,
-            "args": json.dumps(args, sort_keys=True),
-            "at": self._clock.now(),
-        }
-        with self._writing() as connection:
-            if waiting := connection.execute(SQL["same_pending"], row).fetchone():
-                return int(waiting[0])
-            number = connection.execute(SQL["put_command"], row).lastrowid
-            assert number is not None
-            connection.execute(SQL["forget_done"], {"id": number})
-            return number
+        """Leave a command for the process it is meant for, unless the last one waiting is the same. Returns its id.
+
+        On a cluster `pause` and `resume` are a state that all crawlers follow, also those that start later, and `stop`
+        pauses; every other command is carried out once, by one crawler.
+        """
 
     def pending(self, addressee: str) -> list[Command]:
-        """The commands waiting for "crawler" or "indexer", oldest first."""
-        rows = self._read("pending_for", {"addressee": addressee}, is_polled=True)
-        found = [Command(number, verb, _table(args), asked_at) for number, verb, args, asked_at in rows]
-        return [command for command in found if command.id not in self._unmarked]
+        """The commands waiting for "crawler" or "indexer", oldest first. On a cluster they are the caller's for half a
+        minute: no other process gets them meanwhile."""
 
     def done(self, command_id: int) -> None:
-        """Mark it as done. On a full disk that is remembered here, and written with the next command that can be."""
-        self._unmarked.add(command_id)
-        try:
-            with self._writing() as connection:
-                for number in self._unmarked:
-                    connection.execute(SQL["mark_done"], {"id": number, "at": self._clock.now()})
-        except sqlite3.OperationalError as error:
-            if not _may_pass(error):
-                raise
-        else:
-            self._unmarked.clear()
+        """Mark it as done. If that cannot be written, it is remembered here, and written with the next that can be."""
 
     def is_done(self, command_id: int) -> bool:
         """True also for one so old that it was deleted."""
-        rows = self._read("is_done", {"id": command_id})
-        return not rows or bool(rows[0][0])
 
     def discard_pending(self, addressee: str) -> None:
-        """For a process that starts: commands for its predecessor do not concern it."""
-        with self._writing() as connection:
-            connection.execute(SQL["mark_all_done"], {"addressee": addressee, "at": self._clock.now()})
+        """For a process that starts: commands for its predecessor do not concern it. On a cluster they still do."""
 
     def clear(self, addressee: str) -> None:
-        """Delete all commands for it, done or not, with the names in them. REQUIRES: no such process runs."""
-        with self._writing() as connection:
-            connection.execute(SQL["clear_commands"], {"addressee": addressee})
+        """Delete all commands for it, done or not, with the names in them."""
 
-    @property
-    def _connection(self) -> sqlite3.Connection:
-        assert self._opened is not None, "the control database is not open"
-        return self._opened
-
-    def _read(self, statement: str, values: Mapping[str, object], *, is_polled: bool = False) -> list[tuple[Any, ...]]:
-        """`is_polled`: while the disk cannot be read, nothing is found."""
-        with self._turn:
-            try:
-                return self._connection.execute(SQL[statement], values).fetchall()
-            except sqlite3.DatabaseError as error:
-                if _is_damage(error) or (is_polled and _may_pass(error)):
-                    return []
-                raise
-
-    @contextlib.contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        with self._turn:
-            connection = self._connection
-            connection.execute("BEGIN IMMEDIATE")
-            with connection:  # commits, or rolls back when the block raises
-                yield connection
+    def marks(self) -> ClusterMarks | None:
+        """None: not on a cluster. While the database is away: as last seen."""
 
 
-def _table(text: str) -> dict[str, object]:
+FIGURES_DECODER: msgspec.json.Decoder[Figures] = msgspec.json.Decoder(Figures)
+
+
+def arguments_of(text: str) -> dict[str, object]:
     """The arguments of a command; none if they are not a JSON object."""
     try:
         found = json.loads(text)
@@ -329,46 +233,11 @@ def _table(text: str) -> dict[str, object]:
     return found if isinstance(found, dict) else {}
 
 
-_figures: msgspec.json.Decoder[Figures] = msgspec.json.Decoder(Figures)
-
-
-def _row_of(one: Vitals) -> dict[str, object]:
-    row = {field: getattr(one, field) for field in ("node", "process", "pid", "at", "since_at", "state", "version")}
-    return {**row, "slot": one.at // SECOND % HOUR_S, "figures": msgspec.json.encode(one.figures).decode()}
-
-
-def _open(path: Path | str, is_checked: bool = False) -> sqlite3.Connection:
-    if isinstance(path, Path):
-        with contextlib.suppress(OSError):  # SQLite has the better message
-            create_private(path)
-    connection = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
-    try:
-        if is_checked and (found := connection.execute("PRAGMA quick_check(1)").fetchone()) != ("ok",):
-            raise sqlite3.DatabaseError(str(found))
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
-        for name in TABLES:
-            connection.execute(SQL[name])
-    except sqlite3.Error:
-        connection.close()
-        raise
-    return connection
-
-
-def _code(error: sqlite3.DatabaseError) -> int:
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF
-
-
-def _is_busy(error: sqlite3.DatabaseError) -> bool:
-    return _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-
-
-def _is_damage(error: sqlite3.DatabaseError) -> bool:
-    return _code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-
-
-def _may_pass(error: sqlite3.DatabaseError) -> bool:
-    return _is_busy(error) or _is_damage(error) or _code(error) in PASSING
+def is_running(beat: Beat, outside: Outside) -> bool:
+    """Whether the process of this heartbeat is alive: by its process id on this machine, by its age on a cluster."""
+    if beat.facts.get("state") == "ended":
+        return False
+    return outside.processes.is_alive(beat.pid) if beat.is_fresh is None else beat.is_fresh
 
 
 def running_processes(beats: Sequence[Beat], outside: Outside) -> list[dict[str, object]]:
@@ -376,6 +245,7 @@ def running_processes(beats: Sequence[Beat], outside: Outside) -> list[dict[str,
     now = outside.clock.now()
     return [
         {"name": beat.name, "pid": beat.pid, "silent_s": round((now - beat.at) / SECOND, 1), **beat.facts}
+        | ({"node": beat.node} if beat.node else {})
         for beat in beats
-        if beat.facts.get("state") != "ended" and outside.processes.is_alive(beat.pid)
+        if is_running(beat, outside)
     ]

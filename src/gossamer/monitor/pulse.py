@@ -218,7 +218,8 @@ class Pulse:
     def _of(self, name: str, pid: int, figures: Figures, state: str = "") -> Vitals:
         now = self.clock.now()
         since_at = self._since_at.setdefault(pid, now)
-        return Vitals(self.machine.name(), name, pid, now, since_at, figures, state, __version__)
+        node = self.control.node or self.machine.name()
+        return Vitals(node, name, pid, now, since_at, figures, state, __version__)
 
     def _percent(self, pid: int, now: CpuTime) -> float:
         before, self._used[pid] = self._used.get(pid), now

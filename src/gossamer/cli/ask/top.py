@@ -20,7 +20,7 @@ from gossamer.base.environment import Outside
 from gossamer.cli.flags import Dir
 from gossamer.collection.directory import existing, outside_of
 from gossamer.collection.system import Watch
-from gossamer.monitor.control import Control
+from gossamer.monitor.choice import control_of
 from gossamer.monitor.system import CARDS, System, SystemRow, cells_of, rows_of
 from gossamer.store.directory import DEFAULT
 from gossamer.store.options import config_of
@@ -42,7 +42,7 @@ def top(
     directory = existing(dir)
     outside = outside_of(directory)
     settings = config_of(dir).settings
-    with Control(directory.control, outside.clock) as control:
+    with control_of(directory, outside.clock) as control:
         watch = Watch(directory, settings, outside, control)
         with contextlib.suppress(KeyboardInterrupt):
             if json:

@@ -29,7 +29,7 @@ from gossamer.crawler.damage import noting_damage
 from gossamer.crawler.seeds import checked_seeds
 from gossamer.frontier.sqlite.maintenance import forget as forget_addresses
 from gossamer.monitor import chronicle
-from gossamer.monitor.control import Control
+from gossamer.monitor.choice import control_of
 from gossamer.monitor.supervisor import lock_views
 from gossamer.rules.learned.traps import template_of
 from gossamer.store import captures, forgotten
@@ -214,7 +214,7 @@ def drop_derived(directory: Directory, outside: Outside) -> None:
 
 def scrub_databases(directory: Directory, outside: Outside) -> None:
     """Remove every trace from the two databases: rows, and what deleted rows have left in their files."""
-    with Control(directory.control, outside.clock, repairs=True) as control:
+    with control_of(directory, outside.clock, repairs=True) as control:
         control.clear("crawler")  # seeds added while it ran, hosts that were retired
     for path in (directory.state, directory.control):
         if path.is_file():

@@ -27,6 +27,7 @@ from gossamer.collection.maintenance.server_facts import complete_rebuild
 from gossamer.collection.views import facts_server
 from gossamer.config.settings import Settings
 from gossamer.indexer.updates import omissions
+from gossamer.monitor.choice import control_of
 from gossamer.monitor.control import Control
 from gossamer.monitor.supervisor import indexer_running, lock_views
 from gossamer.plugins import code as plugged
@@ -114,7 +115,7 @@ async def followed(directory: Directory, agent: str, outside: Outside, says: Say
     """Run the indexer until nothing is left to read, showing its progress. Returns how many pages it has read."""
     with closing(open_state(directory)) as state:
         total = tallies.counts(state).pages
-    with Control(directory.control, outside.clock, repairs=True) as control:
+    with control_of(directory, outside.clock, repairs=True) as control:
         async with indexer_running(directory, outside, silent, agent) as indexer:
             for is_last in (False, True):
                 async with background(indexer.finish()) as finishing:

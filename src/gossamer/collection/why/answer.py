@@ -30,7 +30,8 @@ from gossamer.frontier.known import depths_of, failures_of, known, pasts_of
 from gossamer.frontier.priority import LAST, priority_of
 from gossamer.frontier.reports import host_state, robots_of, templates, waits_before
 from gossamer.frontier.rows import UrlKeys
-from gossamer.monitor.control import Control, running_processes
+from gossamer.monitor.choice import control_of
+from gossamer.monitor.control import running_processes
 from gossamer.rules import robots as robots_rules
 from gossamer.rules import scope
 from gossamer.rules.canonical import identity_of, stripped
@@ -68,7 +69,7 @@ def linked_from(directory: Directory, url: Url) -> Sequence[Url]:
 
 def crew_of(directory: Directory, outside: Outside) -> Crew:
     """What the crawler last reported, if it is running."""
-    with Control(directory.control, outside.clock) as control:
+    with control_of(directory, outside.clock) as control:
         crawler = next((one for one in running_processes(control.beats(), outside) if one["name"] == "crawler"), None)
     if crawler is None:
         return Crew(False)

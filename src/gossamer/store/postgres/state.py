@@ -182,7 +182,7 @@ class _SharedRows:
         return iter(self._cursor) if self._cursor is not None else self._state.stream(self._statement, self._values)
 
 
-def _named(conninfo: str, owner: str) -> str:
+def named_conninfo(conninfo: str, owner: str) -> str:
     """As libpq takes it. `owner`: the directory whose archive volumes this connection sees."""
     conninfo = revealed(conninfo, os.environ, in_url if "://" in conninfo else in_conninfo)
     options = conninfo_to_dict(conninfo).get("options") or ""
@@ -192,7 +192,7 @@ def _named(conninfo: str, owner: str) -> str:
 def connected(conninfo: str, owner: str = "") -> Connection:
     """The caller closes it."""
     try:
-        return psycopg.connect(_named(conninfo, owner), autocommit=True, connect_timeout=CONNECT_S)
+        return psycopg.connect(named_conninfo(conninfo, owner), autocommit=True, connect_timeout=CONNECT_S)
     except LOST as trouble:
         raise DatabaseLost(f"{name_of(conninfo)} cannot be opened: {in_line(trouble)}") from trouble
 
@@ -242,7 +242,7 @@ class PostgresState:
         name_of(conninfo)  # raises for an invalid one
         self.member = owner
         """The name under which its frontier leases hosts."""
-        self.shared = SharedDatabase(_named(conninfo, owner), clock, tell, is_stopping=is_stopping)
+        self.shared = SharedDatabase(named_conninfo(conninfo, owner), clock, tell, is_stopping=is_stopping)
 
     @property
     def trouble(self) -> str:
