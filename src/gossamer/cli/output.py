@@ -13,6 +13,7 @@ from rich.text import Text
 
 from gossamer.base.clock import Clock
 from gossamer.crawler.damage import DAMAGED
+from gossamer.store.address import shown
 from gossamer.values.format import counted, harmless
 
 LONGEST_SHOWN = 200
@@ -43,7 +44,8 @@ def report_damage(words: Sequence[str], dir: Path, *, is_skipped: bool = False) 
     note(*(f"{'skipped' if is_skipped else 'damaged'}: {line}" for line in words[:MOST_NAMED]))
     if words:
         found = counted(len(words), "damaged record")
-        note(f"{found} {'skipped' if is_skipped else 'in the archive'}: `gossamer verify --dir {dir}` says what to do")
+        where = "skipped" if is_skipped else "in the archive"
+        note(f"{found} {where}: `gossamer verify --dir {shown(dir)}` says what to do")
     return DAMAGED if words else 0
 
 

@@ -30,6 +30,7 @@ from gossamer.config.settings import Settings, WebSettings
 from gossamer.plugins.code import FOLDER as CONTEXTS
 from gossamer.store.directory import DEFAULT, VOCABULARY, Directory, keep_private, refuse_lost_state
 from gossamer.store.options import config_of, withheld_in_words
+from gossamer.store.state import is_cluster
 from gossamer.views.facts.sparql import QueryLimits
 from gossamer.web.access.connections import server_of
 from gossamer.web.access.tokens import ADMIN, READER, Access, AccessTokens, is_near, kept_keys, keys_of
@@ -71,6 +72,8 @@ def directory_to_serve(root: Path, outside: Outside) -> Directory:
     """The collection there, or a new one if there are only files of PREPARED. Raises DirectoryUnusable for any other
     folder."""
     directory = Directory(root)
+    if is_cluster(directory):
+        return existing(root)
     refuse_lost_state(directory)
     if directory.is_begun or (root.exists() and not root.is_dir()):
         return existing(root)

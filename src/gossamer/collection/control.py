@@ -31,7 +31,7 @@ from gossamer.rules.user.rulebook import NO_RULES, Problems, load_rules
 from gossamer.store.directory import LOG_NAME, Directory, holder_in_words
 from gossamer.store.directory import NAME as LOCK_NAME
 from gossamer.store.options import config_of, stored_in, stored_seeds
-from gossamer.store.state import open_state
+from gossamer.store.state import is_cluster, open_state
 from gossamer.values.outcome import Reason
 from gossamer.values.url import Url
 from gossamer.values.visit import Selection
@@ -207,6 +207,8 @@ class CrawlControl:
         return "The crawl has started." if self.crawler_pid() == child.pid else STILL_STARTING
 
     async def _may_start(self) -> None:
+        if is_cluster(self.directory):
+            raise ConfigError("The nodes of a cluster crawl: start one with `gossamer node ADDRESS` on any machine.")
         if self.is_crawling() or (self._child is not None and self._child.exit_code() is None):
             raise DirectoryBusy("A crawl is running already.")
         files, clock = self.outside.files, self.outside.clock

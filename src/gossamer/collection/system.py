@@ -27,7 +27,9 @@ from gossamer.monitor.system import System, averages_of, listed, most, state_of,
 from gossamer.store import captures, forgotten, tallies
 from gossamer.store.captures import MarkCounts
 from gossamer.store.directory import Directory
-from gossamer.store.state import open_state
+from gossamer.store.documents import archive_bytes
+from gossamer.store.state import is_cluster, open_state
+from gossamer.store.statements import State
 from gossamer.values.visit import Counts
 from gossamer.views.facts.sparql import FactQueries
 from gossamer.workers.pool import Pool
@@ -119,14 +121,17 @@ class Watch:
                 self._looked_s = now_s
                 found = survey(state, self.outside.dates.now())
                 self._survey = msgspec.structs.replace(found, mean_gap_s=self.outside.lasting_s(found.mean_gap_s))
-                self._sizes = self._on_disk()
+                self._sizes = self._on_disk(state)
                 self.archive = archive_status(self.directory, self.outside.files)
                 if self.archive.disks:
                     self._sizes["archive_free_bytes"] = self.archive.room
             return tallies.counts(state)
 
-    def _on_disk(self) -> dict[str, int]:
+    def _on_disk(self, state: State) -> dict[str, int]:
+        """Of a cluster, what its archive takes; the other services tell the sizes of what they have."""
         at = self.directory
+        if is_cluster(at):
+            return {"archive_bytes": archive_bytes(state)}
         folders = {"archive": at.archive, "spool": at.spool, "index": at.index, "graph": at.graph}
         files = self.outside.files
         sizes = {
@@ -182,14 +187,15 @@ def status_of(directory: Directory, settings: Settings, outside: Outside) -> Col
         counts, marks = tallies.counts(state), captures.mark_counts(state)
         forgetting = [one.name for one in forgotten.every(state) if one.done_at is None]
     retain = retain_of(settings.archive.retain)
-    is_countable = retain.kind != "all" and counts.captures <= MOST_CHECKED
+    is_shared = is_cluster(directory)
+    is_countable = not is_shared and retain.kind != "all" and counts.captures <= MOST_CHECKED
     with control_of(directory, outside.clock) as control:
         watch = Watch(directory, settings, outside, control)
         return CollectionStatus(
             counts=counts,
             damaged=marks,
             forgetting=forgetting,
-            views=list(unusable(directory, outside, 0 if is_indexing(control, outside) else counts.pages)),
+            views=list(unusable(directory, outside, 0 if is_shared or is_indexing(control, outside) else counts.pages)),
             droppable=compaction_plan(directory, retain, outside) if is_countable else None,
             processes=running_processes(control.beats(), outside),
             hints=watch.system().hints,

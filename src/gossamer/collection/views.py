@@ -13,8 +13,9 @@ from gossamer.monitor.control import Control, is_running
 from gossamer.search.find import REFRESH_S, Search
 from gossamer.store import tallies
 from gossamer.store.directory import LINKS, VOCABULARY, Directory
+from gossamer.store.documents import DocumentCopies
 from gossamer.store.options import config_of
-from gossamer.store.state import open_state
+from gossamer.store.state import is_cluster, open_state
 from gossamer.views.facts.checkpoints import newest
 from gossamer.views.facts.server.endpoint import SparqlServer
 from gossamer.views.facts.server.queries import ServerQueries
@@ -34,7 +35,10 @@ ELSEWHERE = (
 
 
 def refuse_missing(directory: Directory, outside: Outside, *views: Path) -> None:
-    """Raises ViewDamaged if a view is missing although there are pages and no indexer is about to make it."""
+    """Raises ViewDamaged if a view is missing although there are pages and no indexer is about to make it. Those of a
+    cluster are in services."""
+    if is_cluster(directory):
+        return
     missing = [path for path in views if not path.exists() or (path.is_dir() and not outside.files.names(path))]
     if not missing or not directory.is_begun:
         return
@@ -64,7 +68,9 @@ def fact_queries(directory: Directory, outside: Outside, limits: QueryLimits) ->
 
 async def freshen(directory: Directory, outside: Outside) -> None:
     """Request a checkpoint if the newest is old and an indexer runs; wait long only if there is none at all. With facts
-    on a server, a request makes the indexer send what it has."""
+    on a server, a request makes the indexer send what it has; the indexers of a cluster do that by themselves."""
+    if is_cluster(directory):
+        return
     clock = outside.clock
     present = newest(outside.files, directory.checkpoints)
     if present is not None and clock.now() - present.as_of < FRESH_S * SECOND:
@@ -85,7 +91,8 @@ def is_indexing(control: Control, outside: Outside) -> bool:
 
 def search_of(directory: Directory, clock: Clock, refresh_s: float = REFRESH_S) -> Search:
     """Words and links of a collection; once `rebuild` has replaced them, the next refresh opens the new ones."""
-    at = directory.views_folder
+    at, documents = directory.views_folder, DocumentCopies(directory, clock)
+    is_shared = is_cluster(directory)
 
     def vocabularies() -> Vocabularies:
         """With the user's own relations, if their file is readable; SPARQL reports what is wrong with it."""
@@ -97,6 +104,9 @@ def search_of(directory: Directory, clock: Clock, refresh_s: float = REFRESH_S) 
 
     def moved() -> tuple[WordsReader, LinksReader] | None:
         nonlocal at
+        if is_shared:
+            documents.refresh()
+            return None
         if (there := directory.views_folder) == at:
             return None
         at = there
@@ -114,7 +124,9 @@ def search_of(directory: Directory, clock: Clock, refresh_s: float = REFRESH_S) 
 
 def refuse_lost_views(directory: Directory) -> None:
     """Raises ViewDamaged if there are pages but no folder for an index, which every writer makes first, or no links
-    next to the index."""
+    next to the index. Those of a cluster are in services."""
+    if is_cluster(directory):
+        return
     lost = next((path for path in (directory.index, directory.links) if not path.exists()), None)
     is_begun = lost == directory.links and not any(directory.index.iterdir())
     if lost is None or is_begun or not directory.is_begun:

@@ -110,10 +110,10 @@ def shown(root: Path) -> str:
 
 
 def _digest(address: str) -> str:
-    """The same for every way to give the password; the name of the scratch folder."""
+    """The name of the scratch folder. It says nothing of a password in clear; another reference is another address."""
     given = _parameters(address)
-    parts = sorted((name, value) for name, value in given.items() if name != "password")
-    return sha256(msgspec.json.encode(parts)).hexdigest()[:16]
+    parts = given | {"password": "***"} if _is_clear(given.get("password", "")) else given
+    return sha256(msgspec.json.encode(sorted(parts.items()))).hexdigest()[:16]
 
 
 def _without_password(

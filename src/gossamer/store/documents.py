@@ -5,13 +5,13 @@ also copied to the scratch folder, where sandboxed workers and the import of cod
 """
 
 import re
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import msgspec
 
-from gossamer.base.clock import Instant
-from gossamer.base.errors import DatabaseEmpty, DirectoryUnusable
+from gossamer.base.clock import Clock, Instant
+from gossamer.base.errors import DatabaseEmpty, DatabaseLost, DirectoryUnusable
 from gossamer.base.files import DiskFiles, Files
 from gossamer.store.directory import VOCABULARY, Directory
 from gossamer.store.state import is_cluster, open_state, shared_place
@@ -23,6 +23,7 @@ IDENTITY = "collection.id"
 """A random name. A database that has this document has a cluster."""
 COPIED = re.compile(rf"contexts/\w[\w.-]*|\w[\w.-]*\.py|{re.escape(VOCABULARY)}")
 LARGEST = 8 << 20
+EVERY_S = 30.0
 NAME = "documents.json"
 """In the scratch folder: which copies it has."""
 _SQL = load_sql("gossamer.store", "documents.sql")
@@ -116,6 +117,20 @@ def refresh_copies(directory: Directory, files: Files | None = None) -> None:
                     disk.make_folder((directory.root / name).parent)
                     disk.write(directory.root / name, content)
             disk.write(index, msgspec.json.encode(wanted))
+
+
+class DocumentCopies:
+    """Refreshes the copies now and then, for a process that runs for long."""
+
+    def __init__(self, directory: Directory, clock: Clock) -> None:
+        self._directory, self._clock, self._next_s = directory, clock, clock.elapsed_s() + EVERY_S
+
+    def refresh(self) -> None:
+        """While the database is away, the copies stay as they are."""
+        if (now_s := self._clock.elapsed_s()) >= self._next_s:
+            self._next_s = now_s + EVERY_S
+            with suppress(DatabaseLost):
+                refresh_copies(self._directory)
 
 
 def _copied(files: Files, index: Path) -> dict[str, Instant]:

@@ -51,8 +51,9 @@ class Option(msgspec.Struct, frozen=True):
 
 def config_of(root: Path, config: Path | None = None, flags: Mapping[str, object] | None = None) -> Config:
     """`config`: a settings file that the user named."""
+    kind = "cluster" if _is_cluster(root) else "collection"
     given = {
-        name: (option.value, f"this collection, given on {in_words(option.given_at)[:10]}")
+        name: (option.value, f"this {kind}, given on {in_words(option.given_at)[:10]}")
         for name, option in stored_in(root).items()
     }
     return load(

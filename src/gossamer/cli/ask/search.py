@@ -15,6 +15,7 @@ from gossamer.collection.collection import Collection
 from gossamer.collection.views import refuse_missing
 from gossamer.search.find import FACETS, Entity, Hit, SearchAnswer
 from gossamer.search.query import parse
+from gossamer.store.address import shown
 from gossamer.store.directory import DEFAULT
 from gossamer.values.format import as_json, counted, harmless, json_value
 from gossamer.values.url import Url
@@ -51,7 +52,7 @@ def search(
         show(answer, console(), explained)
     if answer.unreadable:
         lost = counted(len(answer.unreadable), "result")
-        note(f"{lost} skipped: damaged in the index. `gossamer verify --dir {dir}` lists them.")
+        note(f"{lost} skipped: damaged in the index. `gossamer verify --dir {shown(dir)}` lists them.")
     return 0 if answer.hits else 1
 
 

@@ -12,8 +12,10 @@ from gossamer.cli.output import console, figures
 from gossamer.collection.directory import existing, outside_of
 from gossamer.collection.system import CollectionStatus, status_of
 from gossamer.monitor.system import size
+from gossamer.store.address import shown
 from gossamer.store.directory import DEFAULT, Directory
 from gossamer.store.options import config_of
+from gossamer.store.state import is_cluster
 from gossamer.values.format import as_json, counted, fitted, harmless
 from gossamer.values.outcome import IN_WORDS, Reason
 from gossamer.workers.protocol import in_words
@@ -54,27 +56,28 @@ def in_json(found: CollectionStatus) -> dict[str, object]:
 
 
 def drawn(found: CollectionStatus, dir: Path) -> Table:
-    table, marks, old = figures(title=str(dir)), found.damaged, found.droppable
+    called, is_shared = shown(dir), is_cluster(Directory(dir))
+    table, marks, old = figures(title=called), found.damaged, found.droppable
     for name, label in COUNTED.items():
         number = getattr(found.counts, name)
-        how = f" (gossamer export pages --dir {dir})" if name == "pages" else ""
+        how = f" (gossamer export pages --dir {called})" if name == "pages" else ""
         table.add_row(f"{number:,}", fitted(label, number) + how)
-    if Directory(dir).database.is_file():
+    if Directory(dir).database.is_file() and not is_shared:
         table.add_row("", "counted in the database: with all directories that share it", style="dim")
     for reason, number in sorted(found.counts.by_reason.items(), key=lambda one: -one[1]):
         table.add_row(f"{number:,}", f"{reason}: {IN_WORDS[Reason(reason)]}", style="dim")
     if found.counts.by_reason:
-        table.add_row("", f"which URLs: gossamer export outcomes --reason REASON --dir {dir}", style="dim")
+        table.add_row("", f"which URLs: gossamer export outcomes --reason REASON --dir {called}", style="dim")
     if old is not None and old.records:
         says = f"old versions that `gossamer compact` would delete ({old.freed_bytes / 1e6:,.1f} MB)"
         table.add_row(f"{old.records:,}", says)
     if marks.marked:
-        advice = f": `gossamer verify --dir {dir}` says what to do" if marks.open else ", acknowledged"
+        advice = f": `gossamer verify --dir {called}` says what to do" if marks.open else ", acknowledged"
         table.add_row(f"{marks.marked:,}", f"damaged records in the archive{advice}")
     for view in found.views:
         table.add_row("", f"{view.name}: {view.error}")
     for name in found.forgetting:
-        table.add_row("", f"forgetting {harmless(name)} is not finished: `gossamer forget --dir {dir}` continues it")
+        table.add_row("", f"forgetting {harmless(name)} is not finished: `gossamer forget --dir {called}` continues it")
     for disk in found.disks:
         table.add_row(size(disk.free_bytes), disk_in_words(disk))
     for line in at_work_in_words(found.processes):

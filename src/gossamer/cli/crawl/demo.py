@@ -23,6 +23,7 @@ from gossamer.base.tasks import background
 from gossamer.cli.crawl.crawl import catch_signals, crawl_to_end
 from gossamer.cli.crawl.progress import face_for
 from gossamer.cli.crawl.summary import summary
+from gossamer.cli.flags import folder_given
 from gossamer.cli.serve import is_free, link_of, server_url, web_server
 from gossamer.collection.directory import keep
 from gossamer.config.settings import CrawlSettings, PolitenessSettings, RetrySettings, Settings, WebSettings
@@ -34,6 +35,7 @@ from gossamer.demo.web import DemoWeb, address_plan
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Chronicle, days_in_words, visits_in
 from gossamer.store.directory import Directory
+from gossamer.store.state import refuse_on_cluster
 from gossamer.values.format import counted
 from gossamer.values.url import Url
 
@@ -55,7 +57,8 @@ def demo(
     *,
     exit: Annotated[bool, Parameter(help="Check what was found against the web's manifest, and exit.")] = False,
     dir: Annotated[
-        Path | None, Parameter(help="Store the collection here; a temporary directory if not given.")
+        Path | None,
+        Parameter(help="Store the collection here; a temporary directory if not given.", converter=folder_given),
     ] = None,
     hosts: Annotated[int, Parameter(help="Number of ordinary sites.")] = 12,
     pages: Annotated[int, Parameter(help="Number of pages on them.")] = 600,
@@ -69,6 +72,8 @@ def demo(
     days: Annotated[int, Parameter(help="With --changing and --exit: exit after this many days.")] = DAYS,
     json: Annotated[bool, Parameter(help="With --exit: the verdict as JSON.")] = False,
 ) -> int:
+    if dir is not None:
+        refuse_on_cluster(Directory(dir), "demo", "name a directory with --dir, or leave it out")
     if changing and (not 0.5 <= day <= 86_400 or days < 1):
         raise ConfigError("--day: from 0.5 to 86400 seconds; --days: at least 1")
     with tempfile.TemporaryDirectory(prefix="gossamer-demo-") as scratch:

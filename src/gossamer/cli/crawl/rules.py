@@ -7,14 +7,17 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 from msgspec import structs
 
+from gossamer.archive.directories import with_archive
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError, DirectoryUnusable
 from gossamer.base.tell import silent
 from gossamer.cli.flags import Dir, Json
+from gossamer.collection.directory import existing
 from gossamer.collection.state import CollectionState, RulesPreview
 from gossamer.crawler.rules_file import RulesFile, checked
 from gossamer.rules.user.rulebook import NO_RULES, Problems, RuleBook, load_rules
-from gossamer.store.directory import DEFAULT
+from gossamer.store.directory import DEFAULT, Directory
+from gossamer.store.state import is_cluster
 from gossamer.values.format import json_bytes
 
 
@@ -28,7 +31,10 @@ def rules(
     seconds: Annotated[float, Parameter(help="Time limit of preview, in seconds.")] = 20.0,
     json: Json = False,
 ) -> int:
-    files = real_outside().files
+    directory = Directory(dir)
+    if is_cluster(directory):
+        existing(dir)
+    files = with_archive(directory, real_outside()).files  # those of a cluster are in its database
     if action == "preview":
         return previewed(CollectionState.open(dir), rule, seconds, json)
     if action != "add" and not dir.is_dir():

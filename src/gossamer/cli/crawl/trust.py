@@ -9,13 +9,15 @@ from cyclopts import Parameter
 from gossamer.base.errors import ConfigError, DirectoryUnusable
 from gossamer.base.files import DiskFiles
 from gossamer.cli.flags import Dir
+from gossamer.collection.directory import existing
 from gossamer.config.load import FILE_NAME, Withheld, load
 from gossamer.plugins.code import READERS, kept_in
 from gossamer.plugins.filters import GROUP
 from gossamer.plugins.settings import PROTOCOLS, split
+from gossamer.store.address import shown
 from gossamer.store.directory import DEFAULT, Directory
 from gossamer.store.options import config_of, stored_in
-from gossamer.store.state import SETTING, written_place
+from gossamer.store.state import SETTING, is_cluster, written_place
 from gossamer.store.trust import Code, allow_options, are_allowed, is_allowed
 from gossamer.store.trust import allow as allow_code
 
@@ -27,9 +29,11 @@ def trust(
 ) -> int:
     if not dir.is_dir():
         raise DirectoryUnusable(f"there is no directory {dir}; name another with --dir")
+    if is_cluster(Directory(dir)):
+        existing(dir)
     codes, options = list(asked_for(dir)), guarded_in(dir)
     if not codes and not options:
-        print(f"Nothing in {dir} asks to run code or to widen access.")
+        print(f"Nothing in {shown(dir)} asks to run code or to widen access.")
         return 0
     if allow:
         missing = [code for code in codes if code.file is not None and code.content() is None]
@@ -46,7 +50,10 @@ def trust(
 
 
 def guarded_in(folder: Path) -> list[Withheld]:
-    """The options of the settings file and of the collection that widen access, allowed or not."""
+    """The options of the settings file and of the collection that widen access, allowed or not. A cluster is the
+    user's own: only code that its nodes would run has to be allowed."""
+    if is_cluster(Directory(folder)):
+        return []
     stored = {name: (option.value, "this collection") for name, option in stored_in(folder).items()}
     found = list(load(folder / FILE_NAME, {}, {}, stored=stored, allows=lambda _name, _value: False).withheld)
     directory = Directory(folder)

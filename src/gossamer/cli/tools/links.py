@@ -6,7 +6,7 @@ from typing import Annotated
 import msgspec
 from cyclopts import Parameter
 
-from gossamer.cli.flags import NO_FETCH_FLAGS, FetchFlags, Json, PageSource
+from gossamer.cli.flags import NO_FETCH_FLAGS, FetchFlags, Json, PageSource, folder_given
 from gossamer.cli.output import console, table
 from gossamer.cli.tools.single_page import NOWHERE, NotRead, OnePage, page_of
 from gossamer.collection.state import CollectionState
@@ -20,6 +20,7 @@ from gossamer.parse.html.tree import LARGEST, ParsedHtml, parse_html, scan_html
 from gossamer.rules.canonical import stripped
 from gossamer.rules.learned.traps import judge_shape
 from gossamer.rules.robots import directives_of
+from gossamer.store.address import shown
 from gossamer.values.format import as_json, counted, harmless
 from gossamer.values.link import Link
 from gossamer.values.outcome import Denied
@@ -45,7 +46,10 @@ def links(
     *,
     base: Annotated[str | None, Parameter(help="The page's URL, for a file: links are relative to it.")] = None,
     dir: Annotated[
-        Path | None, Parameter(help="A collection: the page is read from its archive, and its rules decide.")
+        Path | None,
+        Parameter(
+            help="A collection: the page is read from its archive, and its rules decide.", converter=folder_given
+        ),
     ] = None,
     json: Json = False,
     web: FetchFlags = NO_FETCH_FLAGS,
@@ -69,7 +73,9 @@ def archived(target: str, collection: CollectionState) -> OnePage:
     (url,) = checked_seeds([target])
     capture = collection.capture(url)
     if capture is None:
-        raise NotRead(f"{url.text} is not in the archive of {collection.directory.root}; without --dir it is fetched")
+        raise NotRead(
+            f"{url.text} is not in the archive of {shown(collection.directory.root)}; without --dir it is fetched"
+        )
     body = decode(capture.body, capture.joined("content-encoding"), LARGEST).body
     return OnePage(url.text, body, capture.url.text, capture.header("content-type") or "")
 

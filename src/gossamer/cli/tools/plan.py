@@ -12,7 +12,7 @@ from gossamer.archive.directories import with_archive
 from gossamer.base.clock import DAY_S
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
-from gossamer.cli.flags import Json
+from gossamer.cli.flags import Json, folder_given
 from gossamer.cli.output import console, figures
 from gossamer.collection.directory import existing
 from gossamer.lab.plan import KB, CrawlPlan, Measured, Wish, measured_in, planned
@@ -43,7 +43,10 @@ def plan(
     ] = None,
     cores: Annotated[int | None, Parameter(help="Processor cores; those of this machine if not given.")] = None,
     at_once: Annotated[int, Parameter(help="Concurrent fetches (the setting crawl.at_once).")] = 128,
-    dir: Annotated[Path | None, Parameter(help="Use averages, or the remaining work, from this collection.")] = None,
+    dir: Annotated[
+        Path | None,
+        Parameter(help="Use averages, or the remaining work, from this collection.", converter=folder_given),
+    ] = None,
     json: Json = False,
 ) -> int:
     measured = measured_from(existing(dir)) if dir is not None else Measured()

@@ -13,6 +13,7 @@ from gossamer.collection.directory import existing
 from gossamer.collection.maintenance.backup import back_up
 from gossamer.collection.maintenance.verification import record_of
 from gossamer.store.directory import DEFAULT, Directory
+from gossamer.store.state import refuse_on_cluster
 from gossamer.values.format import counted
 
 
@@ -20,6 +21,7 @@ def backup(
     to: Annotated[Path, Parameter(help="A directory that does not exist yet, or is empty.")], *, dir: Dir = DEFAULT
 ) -> int:
     source = existing(dir)
+    refuse_on_cluster(source, "backup", "back up its database with pg_dump, and copy its object storage")
     outside = with_archive(source, real_outside())
     with Progress("copying", outside.clock) as progress:
         copied = back_up(source, Directory(to), outside, progress.show)

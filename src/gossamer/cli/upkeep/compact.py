@@ -17,6 +17,7 @@ from gossamer.collection.maintenance.compact import Compacted
 from gossamer.config.slices import retain_of
 from gossamer.store.directory import DEFAULT
 from gossamer.store.options import config_of
+from gossamer.store.state import refuse_on_cluster
 from gossamer.values.format import as_json, counted
 
 
@@ -30,6 +31,7 @@ def compact(
     json: Json = False,
 ) -> int:
     directory = existing(dir)
+    refuse_on_cluster(directory, "compact", "its archive keeps every version of a page")
     outside = with_archive(directory, real_outside())
     settings = config_of(dir).settings
     words = keep or settings.archive.retain

@@ -22,6 +22,7 @@ from gossamer.crawler.damage import DAMAGED
 from gossamer.store.directory import DEFAULT, Directory
 from gossamer.store.forgotten import ForgottenEntry
 from gossamer.store.options import config_of
+from gossamer.store.state import refuse_on_cluster
 from gossamer.values.format import as_json, counted, harmless, moment
 
 
@@ -38,6 +39,9 @@ def forget(
     json: Json = False,
 ) -> int:
     directory = existing(dir)
+    refuse_on_cluster(
+        directory, "forget", "nothing was erased. To stop fetching a host: gossamer hosts retire HOST --dir ADDRESS"
+    )
     outside = with_archive(directory, real_outside())
     if list:
         found = listed(directory)

@@ -19,6 +19,7 @@ from gossamer.crawler.damage import DAMAGED
 from gossamer.crawler.seeds import checked_seeds
 from gossamer.store.directory import DEFAULT, Directory
 from gossamer.store.options import config_of
+from gossamer.store.state import refuse_on_cluster
 from gossamer.values.format import counted
 
 
@@ -37,6 +38,7 @@ def rebuild(
     agent = config_of(dir).settings.agent
     tell = crashing(silent, os.environ.get(CRASH_VARIABLE))
     directory = existing(dir)
+    refuse_on_cluster(directory, "rebuild", "its views stay as they are")
     outside = with_archive(directory, real_outside())
     with Progress(SAYS, outside.clock) as progress:
         made = asyncio.run(build_again(directory, agent, outside, tell, fresh, discard_old, progress.show))

@@ -15,6 +15,8 @@ from gossamer.values.format import counted, lasting, moment
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import HOPELESS, Robots, RobotsState
 
+STOPPED = "no crawl is running: `gossamer crawl --dir ...`, on a cluster `gossamer node`, continues from here"
+
 
 class Crew(msgspec.Struct, frozen=True):
     """The state of the running crawl, from the control database."""
@@ -75,7 +77,7 @@ def _always(host: HostState, crew: Crew, now: Instant) -> list[Wait]:
     """What concerns every URL of the host, or of the crawl."""
     waits = []
     if not crew.is_crawling:
-        waits.append(Wait("stopped", "no crawl is running: `gossamer crawl --dir ...` continues from here"))
+        waits.append(Wait("stopped", STOPPED))
     elif crew.is_paused:
         waits.append(Wait("paused", "the crawl is paused: fetches in progress are finished, nothing new is started"))
     elif crew.is_short_of_room:
