@@ -178,7 +178,8 @@ def test_code_in_a_cluster_runs_only_where_it_was_allowed(cluster: ClusterServic
 
 
 def test_crawl_gives_seeds_and_settings_to_the_cluster_and_returns(services: ClusterServices) -> None:
-    with made_cluster_of(services), Site(harbour()).serving() as site:
+    make(services)
+    with Site(harbour()).serving() as site:
         to = ("--dir", services.address)
         assert "--allow-address 127.0.0.1" in refused("crawl", site.root, *to)
         first = gossamer("crawl", site.root, *to, *QUICK, "--scope", "domain", "--forever")
@@ -211,10 +212,9 @@ def test_crawl_gives_seeds_and_settings_to_the_cluster_and_returns(services: Clu
         assert services.address.split()[0] in shown.stdout and "clusters/" not in shown.stdout
 
 
-def made_cluster_of(services: ClusterServices) -> ClusterServices:
+def make(services: ClusterServices) -> None:
     done = gossamer("cluster", "init", services.address, *services.flags())
     assert done.returncode == 0, done.stderr
-    return services
 
 
 def test_maintenance_that_does_not_work_on_a_cluster_says_so_in_one_line(
@@ -253,9 +253,9 @@ def test_a_password_in_the_address_is_nowhere_afterwards(
     said = []
     for words in (
         ("cluster", "init", guarded, *services.flags()),
-        ("crawl", "http://127.0.0.1:9/", "--dir", guarded, *QUICK),
+        ("crawl", "http://127.0.0.1:8081/", "--dir", guarded, *QUICK),
         ("status", "--dir", guarded),
-        ("why", "http://127.0.0.1:9/", "--dir", guarded),
+        ("why", "http://127.0.0.1:8081/", "--dir", guarded),
         ("cluster", "settings", guarded, "--json"),
         ("rules", "add", "no rule", "--dir", guarded),
         ("verify", "--dir", guarded),
