@@ -37,6 +37,7 @@ COMMANDS = tuple(
         "gossamer.cli.crawl.demo:demo",
         "gossamer.cli.crawl.crawl:crawl",
         "gossamer.cli.serve:serve",
+        "gossamer.cli.cluster.node:node",
         "gossamer.cli.crawl.trust:trust",
         "gossamer.cli.ask.search:search",
         "gossamer.cli.ask.sparql:sparql",
@@ -66,5 +67,17 @@ COMMANDS = tuple(
         "gossamer.cli.upkeep.backup:backup",
     )
 )
+CLUSTER = tuple(
+    CliCommand(path, *_HELP[f"cluster {path.rpartition(':')[2]}"])
+    for path in (
+        "gossamer.cli.cluster.status:status",
+        "gossamer.cli.cluster.status:nodes",
+        "gossamer.cli.cluster.members:drain",
+        "gossamer.cli.cluster.members:remove",
+        "gossamer.cli.cluster.members:upgrade",
+        "gossamer.cli.cluster.log:log",
+    )
+)
+"""`gossamer cluster ...`, in the order of its list."""
 SHOW = CliCommand("gossamer.cli.crawl.config:show", *_HELP["config show"])
 UNSET = CliCommand("gossamer.cli.crawl.config:unset", *_HELP["config unset"])

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from gossamer import __version__
 from gossamer.base.errors import ConfigError, DirectoryBusy, DirectoryUnusable, GossamerError, QueryRefused
-from gossamer.cli.commands import COMMANDS, SHOW, UNSET, CliCommand
+from gossamer.cli.commands import CLUSTER, COMMANDS, SHOW, UNSET, CliCommand
 from gossamer.values.format import error_in_words
 
 EXIT_CODES = {
@@ -54,6 +54,14 @@ config_app = App(
 )
 
 
+cluster_app = App(
+    name="cluster",
+    help="Make a cluster of many machines; its settings and files.",
+    help_epilogue="",
+    sort_key=len(COMMANDS) + 1,
+)
+
+
 def _register(commands: Sequence[CliCommand], app: App) -> None:
     for number, one in enumerate(commands):
         app.command(one.path, name=one.name, help=one.help, help_epilogue=one.epilogue, sort_key=number)
@@ -62,6 +70,8 @@ def _register(commands: Sequence[CliCommand], app: App) -> None:
 _register(COMMANDS, app)
 _register((SHOW, UNSET), config_app)
 app.command(config_app)
+_register(CLUSTER, cluster_app)
+app.command(cluster_app)
 
 
 def main() -> None:

@@ -1,0 +1,1 @@
+"""Commands of a cluster of many machines."""
