@@ -33,8 +33,15 @@ class Child(Protocol):
 class Processes(Protocol):
     """Real ones: `SystemProcesses` here; the crash harness wraps it to know every child."""
 
-    def start(self, module: str, arguments: Sequence[str], channel: socket.socket | None = None) -> Child:
-        """`python -m module arguments`; `channel` is inherited and its descriptor number appended to the arguments."""
+    def start(
+        self,
+        module: str,
+        arguments: Sequence[str],
+        channel: socket.socket | None = None,
+        output: int | None = None,
+    ) -> Child:
+        """`python -m module arguments`; `channel` is inherited and its descriptor number appended to the arguments.
+        `output`: the descriptor for all that it prints; None: where our own output goes."""
 
     def own_pid(self) -> int: ...
 
@@ -73,7 +80,13 @@ class _SystemChild:
 
 
 class SystemProcesses:
-    def start(self, module: str, arguments: Sequence[str], channel: socket.socket | None = None) -> Child:
+    def start(
+        self,
+        module: str,
+        arguments: Sequence[str],
+        channel: socket.socket | None = None,
+        output: int | None = None,
+    ) -> Child:
         # -P: the working directory may be a collection from an untrusted source; no module is imported from there.
         command = [sys.executable, "-P", "-m", module, *arguments]
         inherited: tuple[int, ...] = ()
@@ -81,7 +94,14 @@ class SystemProcesses:
             inherited = (channel.fileno(),)
             command.append(str(channel.fileno()))
         return _SystemChild(
-            subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=inherited, start_new_session=True)
+            subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                pass_fds=inherited,
+                start_new_session=True,
+            )
         )
 
     def own_pid(self) -> int:

@@ -37,6 +37,7 @@ COMMANDS = tuple(
         "gossamer.cli.crawl.demo:demo",
         "gossamer.cli.crawl.crawl:crawl",
         "gossamer.cli.serve:serve",
+        "gossamer.cli.cluster.node:node",
         "gossamer.cli.crawl.trust:trust",
         "gossamer.cli.ask.search:search",
         "gossamer.cli.ask.sparql:sparql",
@@ -71,6 +72,12 @@ CLUSTER = tuple(
     for path in (
         "gossamer.cli.cluster.init:init",
         "gossamer.cli.cluster.settings:settings",
+        "gossamer.cli.cluster.status:status",
+        "gossamer.cli.cluster.status:nodes",
+        "gossamer.cli.cluster.members:drain",
+        "gossamer.cli.cluster.members:remove",
+        "gossamer.cli.cluster.members:upgrade",
+        "gossamer.cli.cluster.log:log",
         "gossamer.cli.cluster.files:files",
     )
 )

@@ -60,6 +60,14 @@ cluster_app = App(
 )
 
 
+cluster_app = App(
+    name="cluster",
+    help="Make a cluster of many machines; its settings and files.",
+    help_epilogue="",
+    sort_key=len(COMMANDS) + 1,
+)
+
+
 def _register(commands: Sequence[CliCommand], app: App) -> None:
     for number, one in enumerate(commands):
         app.command(one.path, name=one.name, help=one.help, help_epilogue=one.epilogue, sort_key=number)

@@ -145,7 +145,9 @@ class Collection(CollectionState):
     @cached_property
     def watch(self) -> Watch:
         """Its processes and its health."""
-        return Watch(self.directory, self.settings, self.outside, self._desk)
+        watch = Watch(self.directory, self.settings, self.outside, self._desk)
+        self._opened.callback(watch.close)
+        return watch
 
     @cached_property
     def control(self) -> CrawlControl:

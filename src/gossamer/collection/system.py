@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 
 import msgspec
@@ -18,10 +18,12 @@ from gossamer.collection.views import is_indexing
 from gossamer.config.settings import Settings
 from gossamer.config.slices import retain_of
 from gossamer.monitor import chronicle
-from gossamer.monitor.choice import control_of
+from gossamer.monitor.choice import control_of, line_of
 from gossamer.monitor.chronicle import Chronicle
+from gossamer.monitor.cluster_texts import with_figures
 from gossamer.monitor.control import BEAT_S, Control, ProcessStatus, Sample, running_processes
 from gossamer.monitor.hints import MIB, Hint, HostSums, Overview, hints, survey
+from gossamer.monitor.nodes import ClusterState, NodeRegistry
 from gossamer.monitor.pulse import ProcessReport, Pulse, ThisMachine
 from gossamer.monitor.system import System, averages_of, listed, most, state_of, totals_of
 from gossamer.store import captures, forgotten, tallies
@@ -36,6 +38,7 @@ from gossamer.workers.pool import Pool
 from gossamer.workers.protocol import Barriers, Limits, echo
 
 QUERY_WORKER = "query worker"
+LATEST_EVENTS = 20
 LOOK_OVER_S = 15.0
 """How old sizes on disk and the survey of hosts may be: both read many entries."""
 LAG_SINCE_S = 120.0
@@ -65,6 +68,18 @@ class Watch:
     """Of the disks of the archive, as old as the sizes."""
     _chronicle: tuple[float, Chronicle] | None = None
     """With the time it was read."""
+    _registry: NodeRegistry | None = None
+
+    @property
+    def registry(self) -> NodeRegistry | None:
+        """The nodes of a cluster; None: not on a cluster."""
+        if self._registry is None and self.control.is_shared:
+            self._registry = NodeRegistry(line_of(self.directory, self.outside.clock), self.outside.clock)
+        return self._registry
+
+    def close(self) -> None:
+        if self._registry is not None:
+            self._registry.line.close()
 
     def system(self) -> System:
         now = self.outside.clock.now()
@@ -98,6 +113,18 @@ class Watch:
             },
             outcomes=counts.by_reason,
             hints=(*([CONTROL_MISSED] if self.control.is_unusable else ()), *hints(overview)),
+            cluster=self._cluster(nodes, processes),
+        )
+
+    def _cluster(self, machines: Sequence[ProcessStatus], processes: Sequence[ProcessStatus]) -> ClusterState | None:
+        if (registry := self.registry) is None:
+            return None
+        return ClusterState(
+            nodes=with_figures(registry.nodes(), machines, processes),
+            services=tuple(registry.services()),
+            backlog=tuple(registry.backlog()),
+            events=tuple(registry.events(LATEST_EVENTS)),
+            version=registry.version(),
         )
 
     def history(self, since_at: Instant) -> list[Sample]:
@@ -189,8 +216,9 @@ def status_of(directory: Directory, settings: Settings, outside: Outside) -> Col
     retain = retain_of(settings.archive.retain)
     is_shared = is_cluster(directory)
     is_countable = not is_shared and retain.kind != "all" and counts.captures <= MOST_CHECKED
-    with control_of(directory, outside.clock) as control:
-        watch = Watch(directory, settings, outside, control)
+    with ExitStack() as opened:
+        control = opened.enter_context(control_of(directory, outside.clock))
+        watch = opened.enter_context(closing(Watch(directory, settings, outside, control)))
         return CollectionStatus(
             counts=counts,
             damaged=marks,

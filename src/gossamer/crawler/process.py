@@ -47,7 +47,7 @@ from gossamer.recrawl.retry import Retry
 from gossamer.spool.frames import SpoolWriter
 from gossamer.store.directory import Directory
 from gossamer.store.options import config_of
-from gossamer.store.state import open_database
+from gossamer.store.state import member_of, open_database
 from gossamer.store.statements import StateWriter
 from gossamer.values.link import How, Offer
 from gossamer.values.messages import Plugged
@@ -121,7 +121,8 @@ async def open_crawl(
     words, facts = Backlog(outside.clock), Backlog(outside.clock)
     tell = noting((words, facts), tell)
     async with AsyncExitStack() as opened:
-        database = await opened.enter_async_context(open_database(directory, outside.clock, tell, stop.is_set))
+        opening = open_database(directory, outside.clock, tell, stop.is_set, member_of(directory))
+        database = await opened.enter_async_context(opening)
         outside = with_disks(directory, settings, outside, tell)
         control = opened.enter_context(control_of(directory, outside.clock, repairs=True))
         control.discard_pending(CRAWLER)

@@ -22,8 +22,8 @@ from gossamer.monitor.control import (
     Vitals,
     arguments_of,
 )
+from gossamer.monitor.nodes import Transactions
 from gossamer.store.postgres.database import Connection, storable
-from gossamer.store.postgres.line import SharedLine
 from gossamer.store.statements import load
 from gossamer.values.format import as_json
 
@@ -54,7 +54,7 @@ class ClusterControl:
     is_shared = True
     is_unusable = False
 
-    def __init__(self, line: SharedLine, node: str, host: str, clock: Clock) -> None:
+    def __init__(self, line: Transactions, node: str, host: str, clock: Clock) -> None:
         """`host`: the machine's name."""
         self.node = node
         self._line, self._host, self._clock = line, host, clock
@@ -66,6 +66,8 @@ class ClusterControl:
         self._unmarked: set[int] = set()
         """Commands that were carried out and could not be marked as done."""
         self._turn = threading.Lock()
+        self.companion: Callable[[Connection], Callable[[], None]] | None = None
+        """Also done with each heartbeat; it returns what to do after the commit."""
 
     def __enter__(self) -> Self:
         return self
@@ -198,9 +200,11 @@ class ClusterControl:
         is held."""
         self._tried_s = self._clock.elapsed_s()
 
-        def look(connection: Connection) -> tuple[_Seen, dict[str, list[Command]]]:
+        def look(connection: Connection) -> tuple[_Seen, dict[str, list[Command]], Callable[[], None]]:
+            after = nothing
             if write is not None:
                 write(connection)
+                after = self.companion(connection) if self.companion is not None else nothing
             claimed = {addressee: self._claim(connection, addressee) for addressee in sorted(self._consumes)}
             row = connection.execute(SQL["look"]).fetchone()
             assert row is not None
@@ -209,9 +213,10 @@ class ClusterControl:
             numbers = dict(marks or {})
             counted = {name: numbers.get(name, 0) for name in COUNTED}
             seen = ClusterMarks(is_paused=bool(numbers.get("paused")), **counted)
-            return _Seen(self._clock.elapsed_s(), now, seen, found), claimed
+            return _Seen(self._clock.elapsed_s(), now, seen, found), claimed, after
 
-        self._seen, self._claimed = self._line.run(look)
+        self._seen, self._claimed, after = self._line.run(look)
+        after()
 
     def _claim(self, connection: Connection, addressee: str) -> list[Command]:
         given = {"me": self._me, "addressee": addressee, "for_us": round(CLAIM_S * SECOND)}
@@ -230,6 +235,9 @@ class ClusterControl:
     def _ahead(self, rows: Sequence[tuple[Any, ...]]) -> int:
         """How far the database's clock is ahead of ours, in whole seconds."""
         return _whole_seconds(rows[0][0] - self._clock.now()) if rows else 0
+
+
+def nothing() -> None: ...
 
 
 def _whole_seconds(by: int) -> int:

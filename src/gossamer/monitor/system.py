@@ -8,6 +8,7 @@ import msgspec
 from gossamer.base.clock import SECOND, Instant, in_words
 from gossamer.monitor.control import BEAT_S, FIGURES, HOUR_S, NODE, Figures, Life, ProcessStatus, Sample, Vitals
 from gossamer.monitor.hints import Hint
+from gossamer.monitor.nodes import ClusterState
 from gossamer.values.format import csv_line, duration, state_in_words
 
 FRESH_S = 2 * BEAT_S
@@ -34,6 +35,8 @@ class System(msgspec.Struct, frozen=True):
     outcomes: dict[str, int] = {}
     """How fetches ended: URLs by reason code."""
     hints: tuple[Hint, ...] = ()
+    cluster: ClusterState | None = None
+    """Of all nodes together; null: not a cluster."""
 
 
 def status_of(one: Vitals, now: Instant) -> ProcessStatus:
@@ -51,6 +54,7 @@ def status_of(one: Vitals, now: Instant) -> ProcessStatus:
         uptime_s=round(max(0.0, ((now if is_alive else one.at) - one.since_at) / SECOND), 1),
         version=one.version,
         figures=one.figures,
+        host=one.host,
     )
 
 
@@ -77,7 +81,7 @@ def listed(vitals: Iterable[Vitals], now: Instant) -> tuple[tuple[ProcessStatus,
     return nodes, tuple(sorted(processes, key=lambda one: (one.node, *rank_of(one.name))))
 
 
-KINDS = ("crawler", "indexer", "graph process", "reader", "web", "query worker")
+KINDS = ("node", "crawler", "indexer", "graph process", "reader", "web", "query worker")
 WORKERS = ("reader ", "query worker ")
 
 
@@ -102,14 +106,19 @@ def totals_of(nodes: Sequence[ProcessStatus], processes: Sequence[ProcessStatus]
     totals |= {name: total([one.figures for one in living], name) for name in SUMMED}
     totals |= {"cpu": round(total(once, "cpu"), 1), "rss": total(once, "rss")}
     totals |= {name: most((one.figures for one in living), name) for name in ("words_lag_s", "facts_lag_s")}
-    machines = [one.figures for one in nodes if one.is_alive]
+    machines = machines_of(nodes)
     totals |= {name: total(machines, name) for name in OF_NODES if name not in ("cpu", "mhz")}
     return totals | {"nodes": len(machines), "processes": len(once)}
 
 
 def averages_of(nodes: Sequence[ProcessStatus]) -> Figures:
-    machines = [one.figures for one in nodes if one.is_alive]
+    machines = machines_of(nodes)
     return {name: round(total(machines, name) / len(machines), 1) for name in OF_NODES} if machines else {}
+
+
+def machines_of(nodes: Sequence[ProcessStatus]) -> list[Figures]:
+    """Each machine that is alive once, also if several nodes of a cluster are on it."""
+    return list({one.host or one.node: one.figures for one in nodes if one.is_alive}.values())
 
 
 def total(figures: Iterable[Mapping[str, float]], name: str) -> float:
@@ -121,11 +130,12 @@ def most(figures: Iterable[Mapping[str, float]], name: str) -> float:
 
 
 def state_of(processes: Sequence[ProcessStatus]) -> str:
-    """Of the crawl."""
-    for one in processes:
-        if one.name == "crawler" and one.life != "ended":
-            return (one.says or "running") if one.is_alive else "interrupted"
-    return "at rest"
+    """Of the crawl; on a cluster it runs if any crawler does."""
+    crawlers = [one for one in processes if one.name == "crawler" and one.life != "ended"]
+    states = [one.says or "running" for one in crawlers if one.is_alive]
+    if states:
+        return "running" if "running" in states else states[0]
+    return "interrupted" if crawlers else "at rest"
 
 
 BADGES = {"fresh": "good", "late": "warn", "silent": "bad", "ended": "idle"}

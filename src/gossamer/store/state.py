@@ -49,16 +49,21 @@ def open_snapshot(directory: Directory) -> State:
 
 
 def open_database(
-    directory: Directory, clock: Clock, tell: Tell, is_stopping: Callable[[], bool] | None = None
+    directory: Directory,
+    clock: Clock,
+    tell: Tell,
+    is_stopping: Callable[[], bool] | None = None,
+    member: str = "",
 ) -> AbstractAsyncContextManager[StateWriter]:
-    """The writer's side. With `is_stopping`, calls wait for a server that is away until that says so.
+    """The writer's side. With `is_stopping`, calls wait for a server that is away until that says so. `member`: on a
+    cluster, the name under which a frontier leases hosts; empty: one of its own each time.
 
     REQUIRES: the directory's lock is held.
     """
     if (place := shared_place(directory)) is None:
         return Database(directory.state, clock, tell)
     state = postgres().PostgresState(place.url, place.owner, clock, tell, is_stopping)
-    state.member = place.member or (random_token(12) if place.owner == CLUSTER else place.owner)
+    state.member = (member or random_token(12)) if place.owner == CLUSTER else place.owner
     return cast(AbstractAsyncContextManager[StateWriter], state)
 
 
@@ -136,6 +141,12 @@ def written_place(directory: Directory) -> SharedPlace | None:
         raise ConfigError(
             f"{directory.database} is damaged: it needs two lines, a connection string and a name"
         ) from None
+
+
+def member_of(directory: Directory) -> str:
+    """The name of the node whose scratch folder this is, under which its crawler leases hosts; empty: no node."""
+    place = written_place(directory)
+    return place.member if place is not None and place.owner == CLUSTER else ""
 
 
 def is_cluster(directory: Directory) -> bool:

@@ -74,10 +74,10 @@ RENEWED_S = 1.0
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
-def die_with_parent() -> None:
+def die_with_parent(by: signal.Signals = signal.SIGKILL) -> None:
     """End when the parent process dies, even during a job. Linux only; elsewhere the end of the channel ends it."""
     if (libc := _libc()) is not None:
-        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        libc.prctl(PR_SET_PDEATHSIG, by, 0, 0, 0)
 
 
 def close_network() -> bool:

@@ -44,7 +44,7 @@ def top(
     settings = config_of(dir).settings
     with control_of(directory, outside.clock) as control:
         watch = Watch(directory, settings, outside, control)
-        with contextlib.suppress(KeyboardInterrupt):
+        with contextlib.closing(watch), contextlib.suppress(KeyboardInterrupt):
             if json:
                 print_repeatedly(watch.system, lambda system: json_bytes(system).decode(), outside, once)
             elif sys.stdout.isatty() and not once:

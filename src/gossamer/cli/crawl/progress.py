@@ -43,6 +43,10 @@ JSON_EVENTS = {
     "volume.damaged",
     SUSPENDED,
     "database.back",
+    "service.lost",
+    "service.back",
+    "frontier.leases_lost",
+    "frontier.inherited",
     "crawl.ended",
 }
 FIRST_LINE_S = 2.0

@@ -1,0 +1,21 @@
+"""A role's process: `python -m gossamer.cluster.child PARENT MODULE ARGUMENTS`. It stops cleanly when its node dies."""
+
+import os
+import runpy
+import signal
+import sys
+
+from gossamer.workers.child import die_with_parent
+
+
+def main() -> None:
+    parent, module, *arguments = sys.argv[1:]
+    die_with_parent(signal.SIGTERM)
+    if os.getppid() != int(parent):  # the node has died before we could be told of it
+        sys.exit("the node has ended")
+    sys.argv = [module, *arguments]
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    main()
