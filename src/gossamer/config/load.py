@@ -22,12 +22,12 @@ from gossamer.config.slices import retain_of
 FILE_NAME = "gossamer.toml"
 VARIABLE_PREFIX = "GOSSAMER_"
 # Variables for tests and tools, not settings.
-NOT_SETTINGS = {"GOSSAMER_CONFORMANCE", "GOSSAMER_CRASH_AT", "GOSSAMER_PLAN"}
+NOT_SETTINGS = {"GOSSAMER_CONFORMANCE", "GOSSAMER_CRASH_AT", "GOSSAMER_PLAN", "GOSSAMER_SERVICES"}
 FLAGS = {"fetch.allow_addresses": "--allow-address"}
 GUARDED = frozenset(
     (
-        "archive.directories", "archive.storage", "fetch.allow_addresses", "fetch.tls", "fetch.tls_authorities", "frontier.database",
-        "views.facts", "views.facts_update", "views.words", "web.host", "web.names", "web.public",
+        "archive.directories", "archive.storage", "fetch.allow_addresses", "fetch.tls", "fetch.tls_authorities",
+        "frontier.database", "views.facts", "views.facts_update", "views.words", "web.host", "web.names", "web.public",
     )
 )  # fmt: skip
 """Settings that affect security unless at their default: where files are written and data is sent, which addresses may
@@ -35,6 +35,8 @@ be dialled, who is trusted, who may connect."""
 
 _PASSWORD = re.compile(r"(\w://[^/@:\s]*:(?=[^@\s]*@)|\bpassword\s*=\s*)('(?:[^'\\]|\\.)*'|[^@&\s]+)", re.IGNORECASE)
 """A password in a connection string of either form, or in the parameters of a URL."""
+_KEY = re.compile(r"([?&][\w.-]*(?:secret|password|token|key|credential|sig)[\w.-]*=)[^&\s]+", re.IGNORECASE)
+"""A key in the parameters of a URL, as object storage takes them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +214,7 @@ def _check(key: Key, value: object, origin: str) -> None:
 
 def without_password(value: object) -> object:
     """The value of a setting without its password, for display."""
-    return _PASSWORD.sub(r"\1***", value) if isinstance(value, str) else value
+    return _KEY.sub(r"\1***", _PASSWORD.sub(r"\1***", value)) if isinstance(value, str) else value
 
 
 def sample() -> str:
