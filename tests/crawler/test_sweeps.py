@@ -17,6 +17,7 @@ from gossamer.base.tell import silent
 from gossamer.collection.why.trail import in_words, revisit_plan
 from gossamer.config.slices import Politeness, RobotsKeeping
 from gossamer.crawler.journey import Crawl
+from gossamer.crawler.pace import Pace
 from gossamer.crawler.revisit import FetchEnd, Revisits
 from gossamer.crawler.settlement import Followed, Measures
 from gossamer.crawler.sweeps import Around, Neighbours, RevisitSweeps, Swept, no_neighbours, sweeping
@@ -260,9 +261,13 @@ def test_a_sweep_uses_the_calendar_only_while_no_group_is_being_settled(tmp_path
             (visit,) = await crawl.frontier.take(1)
             assert visit.past is not None
             calendar = crawl.revisits._calendar = Watched()
-            kept = SimpleNamespace(position=int, append_all=lambda _: (), sync=lambda: None, append=None)
+
+            async def write(group: list[None]) -> list[None]:
+                return group
+
             rooms: Any = SimpleNamespace(
-                frontier=crawl.frontier, volumes=kept, spool=kept, tell=silent, budget=Budget(), clock=crawl.clock,
+                frontier=crawl.frontier, writer=SimpleNamespace(write=write), tell=silent, budget=Budget(),
+                clock=crawl.clock, pace=Pace(),
                 measures=Measures(retry=Retry(), chance=seeded(1), keeping=RobotsKeeping(), revisits=crawl.revisits),
             )  # fmt: skip
             outcome = Unchanged(Capture(visit.url, crawl.clock.now(), 304, "", (), b""))

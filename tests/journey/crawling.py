@@ -13,10 +13,12 @@ from gossamer.base.environment import seeded
 from gossamer.base.files import DiskFiles, Files
 from gossamer.base.processes import SystemProcesses
 from gossamer.config.slices import Politeness, RobotsKeeping
-from gossamer.crawler.journey import Crawl, Rooms
+from gossamer.crawler.journey import Crawl
 from gossamer.crawler.pace import Pace
 from gossamer.crawler.revisit import Revisits
 from gossamer.crawler.settlement import Measures
+from gossamer.crawler.steps.group import VolumeWriter
+from gossamer.crawler.steps.rooms import Rooms
 from gossamer.frontier.api import FrontierRules
 from gossamer.frontier.reports import every_end
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
@@ -115,8 +117,7 @@ async def crawl(
             frontier=frontier,
             fetch=web.fetch,
             read=readers.ask,
-            volumes=volumes,
-            spool=spool,
+            writer=VolumeWriter(volumes, spool),
             clock=clock,
             measures=Measures(seeded(1), Retry(base_s=0.01, cap_s=0.02, tries=2), RobotsKeeping(), revisits=revisits),
             tell=log,

@@ -8,7 +8,7 @@ import pytest
 
 from gossamer.base.errors import WorkerLost
 from gossamer.base.tell import silent
-from gossamer.crawler.journey import in_reader
+from gossamer.crawler.steps.rooms import in_reader
 from gossamer.fetch.budget import Budget
 from gossamer.reader.reading import done
 from gossamer.values.capture import Capture

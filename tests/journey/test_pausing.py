@@ -12,9 +12,10 @@ from gossamer.base.clock import Instant
 from gossamer.base.environment import seeded
 from gossamer.base.tell import silent
 from gossamer.config.slices import RobotsKeeping
-from gossamer.crawler.journey import Crawl, Rooms
+from gossamer.crawler.journey import Crawl
 from gossamer.crawler.pace import HELD_S, WAIT_S, Hold, Pace, hold_of, sleep_s
 from gossamer.crawler.settlement import Measures
+from gossamer.crawler.steps.rooms import Rooms
 from gossamer.recrawl.retry import Retry
 from gossamer.values.visit import Counts, Visit
 
@@ -80,7 +81,7 @@ def test_a_held_crawl_sleeps_and_continues_at_once_when_it_is_woken(held_by: Hol
         looks += 1
         return not frontier.is_over
 
-    rooms: dict[str, Any] = dict.fromkeys(("fetch", "read", "volumes", "spool"))
+    rooms: dict[str, Any] = dict.fromkeys(("fetch", "read", "writer"))
     rooms["is_paused"] = is_held if held_by is Hold.PAUSED else lambda: False
     rooms["lag_s"] = (lambda: 9.0 * is_held()) if held_by is Hold.VIEWS else lambda: 0.0
     rooms |= {"frontier": frontier, "has_room": lambda: True, "tell": silent, "agent": "x", "pace": Pace()}

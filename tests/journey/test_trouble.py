@@ -11,8 +11,8 @@ from tests.journey.crawling import EventLog, crawl, page
 from gossamer.base.errors import DiskFull
 from gossamer.base.files import DiskFiles
 from gossamer.base.processes import Child, SystemProcesses
-from gossamer.crawler.journey import tasks_for
 from gossamer.crawler.pace import Pace
+from gossamer.crawler.steps.rooms import tasks_for
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.testing import FaultyFiles
 from gossamer.values.visit import Visit

@@ -19,8 +19,10 @@ from gossamer.base.processes import SystemProcesses
 from gossamer.config.settings import Settings
 from gossamer.config.slices import budget, politeness
 from gossamer.crawler.admission import open_admission
-from gossamer.crawler.journey import Crawl, Rooms
+from gossamer.crawler.journey import Crawl
 from gossamer.crawler.process import measures, pace
+from gossamer.crawler.steps.group import VolumeWriter
+from gossamer.crawler.steps.rooms import Rooms
 from gossamer.fetch.answer import ResponseHead, outcome_of
 from gossamer.frontier.api import FrontierRules, KnownState
 from gossamer.frontier.rows import UrlKeys
@@ -154,8 +156,7 @@ async def crawl(
             frontier=frontier,
             fetch=fetch,
             read=readers.ask,
-            volumes=volumes,
-            spool=spool,
+            writer=VolumeWriter(volumes, spool),
             clock=clock,
             measures=measures(settings, outside),
             tell=found.log,

@@ -19,9 +19,11 @@ from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.config.slices import Politeness, RobotsKeeping
 from gossamer.crawler import pace
-from gossamer.crawler.journey import Crawl, Rooms
+from gossamer.crawler.journey import Crawl
 from gossamer.crawler.pace import Pace
 from gossamer.crawler.settlement import Measures
+from gossamer.crawler.steps.group import VolumeWriter
+from gossamer.crawler.steps.rooms import Rooms
 from gossamer.frontier.api import Frontier, FrontierRules
 from gossamer.frontier.reports import every_end
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
@@ -173,8 +175,7 @@ class _Simulation:
                 frontier=Watched(self._kind.broken(frontier), self._books),
                 fetch=self._web.fetch,
                 read=self._read,
-                volumes=volumes,
-                spool=spool,
+                writer=VolumeWriter(volumes, spool),
                 clock=clock,
                 measures=Measures(seeded(self._seed), Retry(), RobotsKeeping()),
                 tell=silent,

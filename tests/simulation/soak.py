@@ -27,10 +27,12 @@ from gossamer.base.environment import Outside, real_outside, seeded
 from gossamer.base.tell import silent
 from gossamer.config.slices import Politeness, RobotsKeeping
 from gossamer.crawler import pace
-from gossamer.crawler.journey import Crawl, Rooms
+from gossamer.crawler.journey import Crawl
 from gossamer.crawler.pace import Pace
 from gossamer.crawler.revisit import Revisits
 from gossamer.crawler.settlement import Measures
+from gossamer.crawler.steps.group import VolumeWriter
+from gossamer.crawler.steps.rooms import Rooms
 from gossamer.demo.pages import DemoRequest
 from gossamer.demo.web import DemoWeb
 from gossamer.fetch.answer import ResponseHead, outcome_of
@@ -205,8 +207,7 @@ class Soak:
                     frontier=frontier,
                     fetch=served.fetch,
                     read=read,
-                    volumes=volumes,
-                    spool=spool,
+                    writer=VolumeWriter(volumes, spool),
                     clock=clock,
                     measures=Measures(seeded(1), Retry(), RobotsKeeping(), revisits=again),
                     tell=silent,

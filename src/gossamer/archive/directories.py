@@ -8,15 +8,18 @@ import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import unquote
 
 import msgspec
 
 from gossamer.archive.checksums import read_checksums
 from gossamer.archive.repair import VolumeCopies, copies_in, reconcile
+from gossamer.archive.segments.files import ClusterFiles
+from gossamer.archive.segments.storage import DirectoryObjects, ObjectStorage
 from gossamer.archive.storage import ArchiveFiles, archive_files
 from gossamer.archive.volumes import ArchiveEnd
 from gossamer.base.environment import Outside, random_token
-from gossamer.base.errors import ConfigError, DirectoryUnusable
+from gossamer.base.errors import ConfigError, DirectoryUnusable, GossamerError
 from gossamer.base.files import Files
 from gossamer.base.tell import Tell, silent
 from gossamer.config.settings import Settings
@@ -36,10 +39,20 @@ from gossamer.store.disks import (
     state_of,
     write_record,
 )
+from gossamer.store.document_files import DocumentFiles, SharedReader
+from gossamer.store.options import config_of
+from gossamer.store.state import is_cluster
+
+LOCAL = "file://"
+"""Begins the address of a storage that is a directory."""
+NO_CLIENT = "archive.storage needs obstore, which is not installed: pip install gossamer[cluster]"
 
 
 def with_archive(directory: Directory, outside: Outside) -> Outside:
-    """The same, with files that know the disks of this collection's archive. For everything that reads it."""
+    """The same, with files that know the disks of this collection's archive, or the storage of its cluster. For
+    everything that reads it."""
+    if is_cluster(directory):
+        return with_cluster(directory, outside, silent)
     return replace(outside, files=archive_files(outside.files, directory.archive, outside.clock))
 
 
@@ -47,6 +60,8 @@ def with_disks(directory: Directory, settings: Settings, outside: Outside, tell:
     """The same, after these settings were applied; the plain disk if there are no directories, and never were.
 
     REQUIRES: the directory's lock. Raises ConfigError for a directory that cannot be used."""
+    if is_cluster(directory):
+        return with_cluster(directory, outside, tell, settings)
     files = outside.files.inner if isinstance(outside.files, ArchiveFiles) else outside.files
     try:
         before = read_record(files, directory.archive)
@@ -72,6 +87,57 @@ def with_disks(directory: Directory, settings: Settings, outside: Outside, tell:
     if found.wanted > 1 and (shared := sharing({str(folder): folder for folder in found.used()})):
         tell("disks.shared", directories=shared[0])
     return replace(outside, files=found)
+
+
+def with_cluster(directory: Directory, outside: Outside, tell: Tell, settings: Settings | None = None) -> Outside:
+    """The same, with the archive and the documents of the cluster. `settings`: new directories are marked."""
+    if isinstance(outside.files, ClusterFiles):
+        return outside
+    reader = SharedReader(directory)
+    documents = DocumentFiles(outside.files, directory, reader)
+
+    def open_storage() -> ObjectStorage:
+        given = settings or config_of(directory.root).settings
+        address = given.archive.storage
+        if address and given.archive.directories:
+            raise ConfigError("archive.storage and archive.directories are both set: a cluster has one archive")
+        if address and not address.startswith(LOCAL):
+            return cloud_storage(address, outside, tell)
+        record = read_record(documents, directory.archive)
+        if settings is not None or record is None:
+            record = cluster_record(directory, given, documents, record)
+        return DirectoryObjects(archive_files(documents, directory.archive, outside.clock, tell), outside.clock, tell)
+
+    return replace(outside, files=ClusterFiles(documents, directory, reader, open_storage))
+
+
+def cluster_record(directory: Directory, settings: Settings, files: Files, before: DiskRecord | None) -> DiskRecord:
+    """The record of a cluster's directories, stored for all nodes. Raises ConfigError."""
+    if address := settings.archive.storage:
+        given = replace(settings.archive, directories=(unquote(address.removeprefix(LOCAL)),), copies=1)
+        settings = replace(settings, archive=given)
+    directories, copies = settings.archive.directories, settings.archive.copies
+    if not directories:
+        raise ConfigError(
+            "this cluster has no archive yet: `gossamer cluster init` takes --archive, with the address of an object "
+            "storage or a directory that all nodes reach"
+        )
+    if relative := [one for one in directories if not Path(one).is_absolute()]:
+        raise ConfigError(f"archive.directories: {relative[0]} must be an absolute path, the same on every node")
+    if copies > len(directories):
+        raise ConfigError(f"archive.copies = {copies} needs {copies} directories in archive.directories")
+    record = recorded(directory, settings, files, before)
+    if record != before:
+        write_record(files, directory.archive, record)
+    return record
+
+
+def cloud_storage(address: str, outside: Outside, tell: Tell) -> ObjectStorage:
+    try:
+        from gossamer.archive.segments.cloud import CloudObjects
+    except ImportError as missing:
+        raise GossamerError(NO_CLIENT) from missing
+    return CloudObjects(address, outside.clock, tell)
 
 
 def recorded(directory: Directory, settings: Settings, files: Files, before: DiskRecord | None) -> DiskRecord:

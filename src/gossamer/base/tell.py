@@ -36,6 +36,8 @@ CRASH_POINTS = (
 )  # fmt: skip
 REBUILD_POINTS = ("rebuild.begun", "rebuild.built", "rebuild.swapped", "rebuild.removed")
 """Crash points of `gossamer rebuild`, in addition to those of the views it writes."""
+SEGMENT_POINTS = ("segment.stored", "segment.added")
+"""Crash points of a crawl on a cluster, in place of those of the archive and the spool."""
 STATE_POINT = "state.progress"
 """Crash point of `gossamer rebuild --state`."""
 
@@ -45,7 +47,7 @@ def crashing(tell: Tell, at: str | None) -> Tell:
     if not at:
         return tell
     event, _, count = at.partition(":")
-    known = (*CRASH_POINTS, *REBUILD_POINTS, STATE_POINT)
+    known = (*CRASH_POINTS, *SEGMENT_POINTS, *REBUILD_POINTS, STATE_POINT)
     if event not in known or not count.isdigit():
         raise ConfigError(f"{CRASH_VARIABLE} must be one of {', '.join(known)}, a colon and a number")
     left = int(count)

@@ -23,13 +23,12 @@ from gossamer.config.slices import retain_of
 FILE_NAME = "gossamer.toml"
 VARIABLE_PREFIX = "GOSSAMER_"
 # Variables for tests and tools, not settings.
-NOT_SETTINGS = {"GOSSAMER_CONFORMANCE", "GOSSAMER_CRASH_AT", "GOSSAMER_PLAN"}
+NOT_SETTINGS = {"GOSSAMER_CONFORMANCE", "GOSSAMER_CRASH_AT", "GOSSAMER_PLAN", "GOSSAMER_SERVICES"}
 FLAGS = {"fetch.allow_addresses": "--allow-address"}
 GUARDED = frozenset(
     (
         "archive.directories", "archive.storage", "fetch.allow_addresses", "fetch.tls", "fetch.tls_authorities",
-        "frontier.database",
-        "views.facts", "views.facts_update", "views.words", "web.host", "web.names", "web.public",
+        "frontier.database", "views.facts", "views.facts_update", "views.words", "web.host", "web.names", "web.public",
     )
 )  # fmt: skip
 """Settings that affect security unless at their default: where files are written and data is sent, which addresses may
@@ -37,8 +36,9 @@ be dialled, who is trusted, who may connect."""
 
 PASSWORD = re.compile(r"(\w://[^/@:\s]*:(?=[^@\s]*@)|\bpassword\s*=\s*)('(?:[^'\\]|\\.)*'|[^@&\s]+)", re.IGNORECASE)
 """A password in a connection string of either form, or in the parameters of a URL."""
-
-_PARAMETER = re.compile(r"([?&][\w.-]*(?:secret|token|sas|account_key|access_key)\w*=)([^&\s]+)", re.IGNORECASE)
+_PARAMETER = re.compile(
+    r"([?&][\w.-]*(?:secret|password|token|sas|sig|credential|account_key|access_key)[\w.-]*=)([^&\s]+)", re.IGNORECASE
+)
 """A secret among the parameters of the URL of an object storage. An access key's id is none."""
 
 

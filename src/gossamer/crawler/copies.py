@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 
 from gossamer.archive.repair import CopyRepair
+from gossamer.archive.segments.files import ClusterFiles
 from gossamer.archive.storage import ArchiveFiles
 from gossamer.archive.volumes import room_left
 from gossamer.base.clock import Clock
@@ -26,6 +27,8 @@ EVERY_S = 5.0
 NICENESS = 10
 BYTES_S = 32 << 20
 """Read and written, for repairs."""
+NODE_BYTES = 16 << 20
+"""What a node of a cluster needs on the disk with its scratch folder."""
 AWAY_S = 600.0
 """A directory that was there and is away may be back soon: copies are made elsewhere only after this time."""
 
@@ -36,6 +39,8 @@ class _Stopped(Exception):
 
 def has_room(directory: Directory, settings: Settings, files: Files) -> bool:
     """On the disk of the collection, and on one of the archive's if those are others."""
+    if isinstance(files, ClusterFiles):
+        return room_left(files, directory.root, NODE_BYTES)  # what has no room for segments says so itself
     folders = [directory.root, *([directory.archive] if isinstance(files, ArchiveFiles) else [])]
     return all(room_left(files, folder, settings.archive.low_water_mib * MIB) for folder in folders)
 

@@ -154,6 +154,8 @@ def crawler_pulse(crawling: Crawling, directory: Directory, outside: Outside) ->
 
 async def note_index_positions(crawling: Crawling) -> None:
     """Note how far the views are: the crawl waits for the index."""
+    if crawling.cluster is not None:
+        return
     for beat in await asyncio.to_thread(crawling.control.beats):
         if beat.name == "indexer" and isinstance(positions := beat.facts.get("positions"), dict):
             if crawling.words.passed(*positions["words"]):
@@ -183,12 +185,13 @@ async def crawl_report(crawling: Crawling, tally: Tally, outside: Outside) -> Pr
     """Counted once a second; `tally` is updated too. On a full disk, and while the database is away, the last figures
     are repeated."""
     counted = await unless_suspended(_count(crawling, tally, outside), crawling) or _Counted()
-    is_paused, trouble = crawling.steering.is_paused(), crawling.database.trouble
+    is_paused, trouble = crawling.steering.is_paused(), crawling.database.trouble or crawling.crawl.waits_for_storage
+    words_lag_s, facts_lag_s = lags_s(crawling)
     figures = tally.figures() | {
         "queued": tally.queued,
         "in_flight": counted.in_flight,
-        "words_lag_s": round(crawling.words.lag_s(), 1),
-        "facts_lag_s": round(crawling.facts.lag_s(), 1),
+        "words_lag_s": round(words_lag_s, 1),
+        "facts_lag_s": round(facts_lag_s, 1),
         "jobs_waiting": crawling.readers.waiting,
         "rests_s": round(counted.rests_s, 1),
     }
@@ -205,9 +208,20 @@ async def crawl_report(crawling: Crawling, tally: Tally, outside: Outside) -> Pr
     if trouble:
         facts["waits"] = {"says": f"suspended: {trouble}"}
         return ProcessReport(figures, "suspended", facts)
+    if crawling.cluster is not None and crawling.cluster.says and not is_paused:
+        tally.waits = crawling.cluster.says
+        facts["waits"] = {"says": tally.waits}
+        return ProcessReport(figures, "", facts)
     if counted.awaited is not None and not is_paused:
         facts["waits"] = {"says": tally.waits, **msgspec.to_builtins(counted.awaited)}
     return ProcessReport(figures, "paused" if is_paused else "waits for disk" if low_disk else "", facts)
+
+
+def lags_s(crawling: Crawling) -> tuple[float, float]:
+    """How far words and facts are behind."""
+    if (cluster := crawling.cluster) is not None:
+        return cluster.lag_s("words"), cluster.lag_s("facts")
+    return crawling.words.lag_s(), crawling.facts.lag_s()
 
 
 async def _count(crawling: Crawling, tally: Tally, outside: Outside) -> _Counted:
@@ -219,7 +233,10 @@ async def _count(crawling: Crawling, tally: Tally, outside: Outside) -> _Counted
     except DiskFull:
         return _Counted(has_room=False)
     tally.waits = awaited_in_words(awaited, _until_s(awaited.until_at, outside)) if awaited is not None else ""
-    tally.counted(counts, crawling.words.lag_s(), rests_s, crawling.facts.lag_s())
+    if crawling.cluster is not None:
+        crawling.crawl.note_pages(counts.pages)
+    words_lag_s, facts_lag_s = lags_s(crawling)
+    tally.counted(counts, words_lag_s, rests_s, facts_lag_s)
     return _Counted(counts.leased, rests_s, awaited)
 
 

@@ -8,7 +8,7 @@ That transaction is the acknowledgement. A crash before it only repeats work.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import compress, takewhile
@@ -16,73 +16,33 @@ from typing import TypeVar
 
 import msgspec
 
-from gossamer.archive.record import stored
-from gossamer.archive.volumes import Volumes
-from gossamer.base.clock import SECOND, Clock
-from gossamer.base.errors import DiskFull, WorkerLost
+from gossamer.base.clock import SECOND
+from gossamer.base.errors import DiskFull
 from gossamer.base.tasks import background
 from gossamer.base.tell import Tell
-from gossamer.crawler.pace import Hold, Pace, hold_of, room_for, sleep_s
+from gossamer.crawler.pace import Hold, hold_of, room_for, sleep_s
 from gossamer.crawler.revisit import indexed_once
-from gossamer.crawler.settlement import MAPS, Followed, Measures, Outages, settled
-from gossamer.fetch.budget import Budget
-from gossamer.frontier.api import Frontier, LeaseLost
-from gossamer.rules.learned.model import Learned
+from gossamer.crawler.settlement import MAPS, Followed, Outages, settled
+from gossamer.crawler.steps.group import captured, first_group, size_of
+from gossamer.crawler.steps.rooms import Rooms, in_reader
+from gossamer.frontier.api import LeaseLost
 from gossamer.rules.robots import judge
-from gossamer.spool.frames import SpoolWriter
-from gossamer.values.capture import Place
+from gossamer.store.segments import SegmentLost
+from gossamer.store.service import ServiceLost, ServiceRefused
 from gossamer.values.link import How
-from gossamer.values.messages import ReadDone, ReadJob, Task, parts_of
+from gossamer.values.messages import ReadJob, Task
 from gossamer.values.outcome import Denied, Failed, Fetched, Gone, Moved, Outcome, Reason, Refused, capture_of
 from gossamer.values.robots import RobotsState
-from gossamer.values.url import Url
 from gossamer.values.visit import Settled, Visit, VisitKind
-from gossamer.workers.worker import Costs, WorkerAnswer
 
 T = TypeVar("T")
 MOST_REDIRECTS = 10
 SLOW_S = 2.0
 """A fetch that takes longer no longer counts against `crawl.at_once`."""
+GROUP_LOOK_S = 0.25
+"""How often a group that waits for more looks whether others wait for it."""
 REST_S = 0.004
 """Shorter than a reader needs for the jobs it was given in advance, so that none idles meanwhile."""
-LOST_MEANS = {
-    "timeout": Reason.READ_TIMEOUT,
-    "memory": Reason.READ_MEMORY,
-    "crash": Reason.READ_CRASH,
-    "closed": Reason.READ_CRASH,
-}
-_READ_DONE = msgspec.msgpack.Decoder(ReadDone)
-
-
-@dataclass(frozen=True, slots=True)
-class Rooms:
-    """What the journey uses. `lag_s` is how far the index is behind."""
-
-    frontier: Frontier
-    fetch: Callable[..., Awaitable[Outcome]]
-    """`fetch.client.Client.fetch`."""
-    read: Callable[..., Awaitable[WorkerAnswer]]
-    """`workers.pool.Pool.ask`."""
-    volumes: Volumes
-    spool: SpoolWriter
-    clock: Clock
-    measures: Measures
-    tell: Tell
-    lag_s: Callable[[], float]
-    has_room: Callable[[], bool]
-    agent: str
-    pace: Pace
-    judge: Callable[[Visit], Refused | Failed | None] = lambda _: None
-    """The user's rules and what was learnt about the host, applied again when a URL is taken."""
-    learn: Callable[[Visit, ReadDone], Learned | None] = lambda _visit, _done: None
-    missed: Callable[[Url], None] = lambda _url: None
-    """Called with URLs where there is no page."""
-    is_paused: Callable[[], bool] = lambda: False
-    do_pages_wait: Callable[[], bool] = lambda: False
-    """Whether every reader is busy and pages, other than heavy ones, wait for one."""
-    budget: Budget = field(default_factory=Budget)
-    """`fetch` charges bodies to it."""
-    costs: Costs = field(default_factory=Costs)
 
 
 async def follow(visit: Visit, rooms: Rooms, arrived: Callable[[], None] = lambda: None) -> Followed:
@@ -173,40 +133,6 @@ def task_for(visit: Visit, outcome: Outcome) -> Task:
     return "robots" if visit.kind is VisitKind.ROBOTS else "read"
 
 
-async def in_reader(job: ReadJob, rooms: Rooms) -> tuple[ReadDone, Reason | None, float]:
-    """Read in a worker. Returns the reading, why it failed (None: it did not), and the CPU time it took.
-
-    A reader that crashed or ran into the wall-clock limit may have had bad luck on a busy machine, so the page gets a
-    second one. A page that used up its CPU time would do so again. If both fail, the capture is kept unread; the record
-    is made here when no reader can make it.
-    """
-    lost, is_hopeless, spent_s, host = None, False, 0.0, job.capture.url.host.name
-    for task in tasks_for(job.task):
-        if task != "store" and is_hopeless:
-            continue
-        try:
-            queue = rooms.costs.queue(host, len(job.capture.body), is_page=task == "read")
-            parts = parts_of(msgspec.structs.replace(job, task=task))
-            answer = await rooms.read(parts, partial(rooms.budget.answer, host), queue)
-            done, cpu_s = _READ_DONE.decode(answer.body), spent_s + answer.cpu_s
-            return (done, None, cpu_s) if task == job.task else (unread(done, job), lost, cpu_s)
-        except WorkerLost as trouble:
-            lost = LOST_MEANS.get(trouble.why, Reason.READ_CRASH)
-            is_hopeless, spent_s = is_hopeless or trouble.used_up, spent_s + trouble.cpu_s
-            rooms.tell("reader.lost", url=job.capture.url.text, why=trouble.why, detail=str(trouble))
-    return unread(await asyncio.to_thread(stored, job.capture), job), lost, spent_s
-
-
-def unread(done: ReadDone, job: ReadJob) -> ReadDone:
-    """The same, marked when it is a page that no reader could read."""
-    return msgspec.structs.replace(done, is_unread=job.task == "read")
-
-
-def tasks_for(task: Task) -> tuple[Task, ...]:
-    """Twice as asked, then once without reading it."""
-    return (task, task, "store") if task != "store" else ("store", "store")
-
-
 @dataclass(slots=True)
 class Crawl:
     """Takes URLs while there is room for them, and settles what was fetched in groups."""
@@ -218,6 +144,7 @@ class Crawl:
     _begun: dict[int, float] = field(default_factory=dict)
     """When each fetch in progress began, the oldest first."""
     _unsettled: list[Followed] = field(default_factory=list)
+    _unsettled_bytes: int = 0
     _group_changed: asyncio.Event = field(default_factory=asyncio.Event)
     _freed: asyncio.Event = field(default_factory=asyncio.Event)
     _fetched: asyncio.Event = field(default_factory=asyncio.Event)
@@ -226,11 +153,26 @@ class Crawl:
     _outages: Outages = field(default_factory=Outages)
     _give_up_at: float | None = None
     """Until when a clean stop waits for a full disk."""
+    _writing: int = 0
+    """Pages of the group that is being written."""
+    _is_hungry: bool = False
+    """More could be fetched if more hosts were free."""
+    _away: str = ""
+    """Why the storage of the archive cannot be written."""
 
     @property
     def waits_for_room(self) -> bool:
         """Whether the disk is too full to take more."""
         return self._waits_for_room
+
+    @property
+    def waits_for_storage(self) -> str:
+        """Why the storage of the archive cannot be written now, in words; empty: it can."""
+        return self._away
+
+    def note_pages(self, pages: int) -> None:
+        """So many pages are in the collection; others add to it too."""
+        self._pages = pages
 
     async def run(self, stop: asyncio.Event) -> None:
         """Until nothing is left to fetch, `max_pages` is reached, or `stop` is set; fetches in flight are settled."""
@@ -259,8 +201,14 @@ class Crawl:
                 task.add_done_callback(visits.discard)
             if not taken and await self._is_over():
                 return
+            self._note_hunger(hold is None and len(taken) < wanted)
             if len(taken) < wanted or wanted == 0:
                 await self._wait(stop, hold)
+
+    def _note_hunger(self, is_hungry: bool) -> None:
+        if is_hungry and not self._is_hungry:
+            self._group_changed.set()  # it need not wait for more
+        self._is_hungry = is_hungry
 
     async def _take(self, wanted: int) -> list[Visit]:
         """Leases are written before any connection is opened, so on a full disk nothing is taken."""
@@ -275,10 +223,13 @@ class Crawl:
     def _wanted(self) -> int:
         before_s = self.rooms.clock.elapsed_s() - SLOW_S
         slow = sum(1 for _ in takewhile(lambda begun_s: begun_s < before_s, self._begun.values()))
-        return room_for(self.rooms.pace, self._in_flight, self._pages, slow)
+        read = len(self._unsettled) + self._writing
+        return room_for(self.rooms.pace, self._in_flight, self._pages, slow, read)
 
     def _held(self) -> Hold | None:
         rooms = self.rooms
+        if self._away:
+            return Hold.STORAGE
         hold = hold_of(rooms.is_paused(), rooms.lag_s(), rooms.pace)
         if hold is not None or rooms.has_room():
             return hold
@@ -293,7 +244,7 @@ class Crawl:
 
     async def _is_over(self) -> bool:
         """Whether nothing is left. A paused crawl never ends by itself: seeds may still be added to it."""
-        if self._in_flight or self.rooms.is_paused():
+        if self._in_flight or self.rooms.is_paused() or self.rooms.pace.is_endless:
             return False
         limit = self.rooms.pace.max_pages
         if limit is not None and self._pages >= limit:
@@ -343,9 +294,11 @@ class Crawl:
         if self._outages.is_down(visit, followed.outcome, followed.done_at, retry):
             followed = msgspec.structs.replace(followed, is_host_down=True)
         self._unsettled.append(followed)
-        waiting = len(self._unsettled)
-        if waiting == 1 or waiting >= self._full():
+        self._unsettled_bytes += size_of(followed)
+        if len(self._unsettled) == 1 or self._is_full():
             self._group_changed.set()  # others change nothing: the group's age has a timer
+        if self.rooms.pace.frees_read:
+            self._freed.set()
 
     def _release(self, visits: Sequence[Visit]) -> None:
         """These fetches are over: make room for others."""
@@ -378,31 +331,39 @@ class Crawl:
             await self._group_changed.wait()
             self._group_changed.clear()
             opened = self.rooms.clock.elapsed_s()
-            while self._unsettled and len(self._unsettled) < self._full() and not self._ended:
-                left = pace.group_wait_s - (self.rooms.clock.elapsed_s() - opened)
-                if left <= 0 or not await self._grows(left):
+            while self._unsettled and not self._is_full() and not self._ended:
+                patience_s = pace.hungry_wait_s if self._is_hungry else pace.group_wait_s
+                left = patience_s - (self.rooms.clock.elapsed_s() - opened)
+                if left <= 0:
                     break
-            if group := self._unsettled[: pace.group]:
-                del self._unsettled[: pace.group]
+                await self._changes(min(left, GROUP_LOOK_S))
+            if group := first_group(self._unsettled, pace):
+                del self._unsettled[: len(group)]
+                self._unsettled_bytes -= sum(map(size_of, group))
+                self._writing = len(group)
                 await self._settle(group)
+                self._writing = 0
             if self._unsettled:
                 self._group_changed.set()
 
-    def _full(self) -> int:
-        return min(self.rooms.pace.group, self._in_flight)
-
-    async def _grows(self, seconds: float) -> bool:
-        try:
-            await asyncio.wait_for(self._group_changed.wait(), seconds)
-        except TimeoutError:
+    def _is_full(self) -> bool:
+        """Whether the group has all it may have, or is what the rest waits for."""
+        pace, waiting = self.rooms.pace, self._unsettled
+        if len(waiting) >= min(pace.group, self._in_flight - self._writing):
+            return True
+        if pace.group_bytes is None:
             return False
-        self._group_changed.clear()
-        return True
+        return self.rooms.budget.waiting > 0 or self._unsettled_bytes >= pace.group_bytes
+
+    async def _changes(self, seconds: float) -> None:
+        """Wait for more pages, so long at most."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._group_changed.wait(), seconds)
+            self._group_changed.clear()
 
     async def _settle(self, group: list[Followed]) -> None:
         rooms = self.rooms
-        done = await self._with_room(partial(write_down, group, rooms)) or []
-        ours = await self._acknowledge(done)
+        done, ours = await self._written(group)
         self._release([followed.visit for followed in group])
         group, done = list(compress(group, ours)), list(compress(done, ours))
         self._pages += sum(1 for one in done if is_new_page(one))
@@ -412,6 +373,16 @@ class Crawl:
             tell_settled(followed, one, rooms.tell)
             if followed.learned is not None and (mirror := followed.learned.mirror) is not None:
                 await self._with_room(partial(rooms.frontier.retire, mirror.host, mirror.in_words()))
+
+    async def _written(self, group: list[Followed]) -> tuple[list[Settled], list[bool]]:
+        """Write and acknowledge the group. In a cluster others may have removed what was written, because this process
+        seemed dead: then both are done again."""
+        while True:
+            done = await self._with_room(partial(write_down, group, self.rooms)) or []
+            try:
+                return done, await self._acknowledge(done)
+            except SegmentLost as lost:
+                self.rooms.tell("segment.spoilt", volume="", why=str(lost))
 
     async def _acknowledge(self, done: Sequence[Settled]) -> list[bool]:
         """Settle the group, without those that other crawlers have taken over. Returns which were settled: none on a
@@ -429,17 +400,28 @@ class Crawl:
         return ours
 
     async def _with_room(self, act: Callable[[], Awaitable[T]]) -> T | None:
-        """Do it; while the disk is full, wait and try again. Nothing is lost: the group stays in memory. None: the disk
-        got no room in time before a clean stop."""
+        """Do it; while the disk is full or the storage away, wait and try again. Nothing is lost: the group stays in
+        memory. None: that did not change in time before a clean stop."""
         while True:
             try:
-                return await act()
+                done = await act()
+                self._note_storage("")
+                return done
             except DiskFull as trouble:
                 self.rooms.tell("disk.full", detail=str(trouble))
                 self._note_room(False, str(trouble))
-                if self._give_up_at is not None and self.rooms.clock.elapsed_s() > self._give_up_at:
-                    return None
-                await self.rooms.clock.sleep(1.0)
+            except (ServiceLost, ServiceRefused) as trouble:
+                self._note_storage(str(trouble))
+            if self._give_up_at is not None and self.rooms.clock.elapsed_s() > self._give_up_at:
+                return None
+            await self.rooms.clock.sleep(1.0)
+
+    def _note_storage(self, why: str) -> None:
+        """Why it cannot be written; empty: it can."""
+        before, self._away = self._away, why
+        if bool(before) != bool(why):
+            self.rooms.tell("storage.suspended" if why else "storage.back", says=why)
+            self._freed.set()
 
 
 def is_new_page(one: Settled) -> bool:
@@ -452,37 +434,12 @@ async def acknowledged(done: list[Settled], rooms: Rooms) -> bool:
 
 
 async def write_down(group: list[Followed], rooms: Rooms) -> list[Settled]:
-    """The group on disk, and what the frontier is to store of it."""
-
-    def work() -> list[Settled]:
-        places = write(group, rooms)
-        return [settled(followed, place, rooms.measures) for followed, place in zip(group, places, strict=True)]
-
+    """The group in the archive, and what the frontier is to store of it."""
     revisits = rooms.measures.revisits
     async with revisits.turn if revisits is not None else nullcontext():
-        return await asyncio.to_thread(work)
-
-
-def write(group: list[Followed], rooms: Rooms) -> list[Place | None]:
-    """Append the group to the archive and the spool, and sync both; all of it, or none of it.
-
-    Returns where each record is in the archive; None: nothing is to be kept of it.
-    """
-    mark = rooms.volumes.position()
-    try:
-        records = [followed.read.record for followed in group if followed.read is not None]
-        kept = iter(rooms.volumes.append_all(records))
-        places = [next(kept) if followed.read is not None else None for followed in group]
-        for followed, place in zip(group, places, strict=True):
-            if followed.read is not None and place is not None:
-                rooms.spool.append(place, followed.read.reading)
-        rooms.volumes.sync()
-        rooms.spool.sync()
-    except DiskFull:
-        rooms.volumes.back_to(mark)
-        rooms.spool.forget()
-        raise
-    return places
+        places = await rooms.writer.write([captured(followed) for followed in group])
+        pairs = zip(group, places, strict=True)
+        return await asyncio.to_thread(lambda: [settled(followed, place, rooms.measures) for followed, place in pairs])
 
 
 def tell_settled(followed: Followed, one: Settled, tell: Tell) -> None:

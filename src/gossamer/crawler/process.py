@@ -8,10 +8,8 @@ from functools import partial
 
 import msgspec
 
-from gossamer.archive.catalogue import acknowledged, adopt
-from gossamer.archive.compaction import tidy
-from gossamer.archive.directories import reconcile_ends, with_disks
-from gossamer.archive.volumes import Volumes
+from gossamer.archive.directories import with_disks
+from gossamer.archive.segments.files import ClusterFiles
 from gossamer.base.clock import CalendarClock
 from gossamer.base.environment import Network, Outside
 from gossamer.base.errors import ConfigError
@@ -20,15 +18,17 @@ from gossamer.config.load import FILE_NAME
 from gossamer.config.settings import Settings
 from gossamer.config.slices import fetch_settings, robots_keeping
 from gossamer.crawler.admission import Admission, open_admission
-from gossamer.crawler.commands import CRAWLER, Steering, idle_frontier, idle_rules
-from gossamer.crawler.copies import copies_kept, has_room
-from gossamer.crawler.damage import refetch_lost_end
-from gossamer.crawler.journey import Crawl, Rooms
+from gossamer.crawler.commands import CRAWLER, Steering, idle_rules
+from gossamer.crawler.copies import has_room
+from gossamer.crawler.journey import Crawl
 from gossamer.crawler.learned import saving_learned
-from gossamer.crawler.pace import Backlog, Pace
+from gossamer.crawler.pace import Backlog, Pace, cluster_pace
 from gossamer.crawler.revisit import revisits_for
 from gossamer.crawler.seeds import store_seeds
 from gossamer.crawler.settlement import ListPolicy, Measures
+from gossamer.crawler.steps.archive import open_archive, wait_for_storage
+from gossamer.crawler.steps.backlog import ClusterBacklog, followed_backlog
+from gossamer.crawler.steps.rooms import Rooms
 from gossamer.crawler.sweeps import Rejudgement, digests, revisit_sweeps
 from gossamer.fetch.budget import Budget
 from gossamer.fetch.client import Client
@@ -44,10 +44,9 @@ from gossamer.plugins.code import folder_of
 from gossamer.plugins.settings import plugged_in, protocols_of
 from gossamer.plugins.settings import write as write_plugged
 from gossamer.recrawl.retry import Retry
-from gossamer.spool.frames import SpoolWriter
 from gossamer.store.directory import Directory
 from gossamer.store.options import config_of
-from gossamer.store.state import member_of, open_database
+from gossamer.store.state import is_cluster, member_of, open_database
 from gossamer.store.statements import StateWriter
 from gossamer.values.link import How, Offer
 from gossamer.values.messages import Plugged
@@ -74,8 +73,11 @@ class Crawling:
     control: Control
     steering: Steering
     indexer: Indexer
+    """On a cluster it is never started: nodes run indexers of their own."""
     readers: Pool
     database: StateWriter
+    cluster: ClusterBacklog | None = None
+    """How far the views are behind, on a cluster; then `words` and `facts` stay empty."""
 
 
 def measures(settings: Settings, outside: Outside, nudge: Callable[[Visit], int] = lambda _: 0) -> Measures:
@@ -91,6 +93,11 @@ def measures(settings: Settings, outside: Outside, nudge: Callable[[Visit], int]
 def pace(settings: Settings) -> Pace:
     given = settings.crawl
     return Pace(at_once=given.at_once, max_pages=given.max_pages, keep=given.keep, drain_s=DRAIN_S)
+
+
+def pace_on_cluster(settings: Settings) -> Pace:
+    archive = settings.archive
+    return cluster_pace(pace(settings), archive.segment_mib * MIB, archive.segment_s, settings.politeness.delay_s)
 
 
 async def refuse_wrong_views(directory: Directory, settings: Settings, outside: Outside) -> None:
@@ -119,15 +126,21 @@ async def open_crawl(
 
     REQUIRES: the directory is locked. The archive closes first, so that the indexer sees the end of the last volume."""
     words, facts = Backlog(outside.clock), Backlog(outside.clock)
-    tell = noting((words, facts), tell)
+    is_shared = is_cluster(directory)
+    tell = tell if is_shared else noting((words, facts), tell)
     async with AsyncExitStack() as opened:
         opening = open_database(directory, outside.clock, tell, stop.is_set, member_of(directory))
         database = await opened.enter_async_context(opening)
         outside = with_disks(directory, settings, outside, tell)
+        if isinstance(outside.files, ClusterFiles):
+            await wait_for_storage(outside.files, stop, outside, tell)
+        cluster = ClusterBacklog(database, outside.clock, settings.views.backlog) if is_shared else None
         control = opened.enter_context(control_of(directory, outside.clock, repairs=True))
         control.discard_pending(CRAWLER)
-        indexer = await opened.enter_async_context(indexer_running(directory, outside, tell, settings.agent, stop))
-        volumes, spool = await open_archive(opened, directory, settings, database, outside, tell)
+        indexer = Indexer(directory, outside, tell, settings.agent)
+        if not is_shared:
+            indexer = await opened.enter_async_context(indexer_running(directory, outside, tell, settings.agent, stop))
+        writer = await open_archive(opened, directory, settings, database, outside, tell)
         ruling = await open_admission(directory, settings, starts, database, outside, tell)
         plugged, protocols = plug_ins(directory, settings, outside)
         memory = Budget(settings.fetch.memory_mib * MIB, settings.crawl.at_once)
@@ -151,22 +164,26 @@ async def open_crawl(
             fetch=client.fetch,
             read=readers.ask,
             budget=memory,
-            volumes=volumes,
-            spool=spool,
+            writer=writer,
             clock=outside.dates,
             measures=measuring,
             tell=tell,
-            lag_s=words.lag_s,
+            lag_s=cluster.hold_s if cluster is not None else words.lag_s,
             has_room=partial(has_room, directory, settings, outside.files),
             agent=settings.agent,
-            pace=pace(settings),
+            pace=pace_on_cluster(settings) if is_shared else pace(settings),
             is_paused=steering.is_paused,
             do_pages_wait=lambda: readers.is_behind,
             judge=ruling.judge,
             learn=ruling.learn,
             missed=ruling.learning.missed,
         )
-        yield Crawling(Crawl(rooms), frontier, words, facts, control, steering, indexer, readers, database=database)
+        crawl = Crawl(rooms)
+        if cluster is not None:
+            await opened.enter_async_context(followed_backlog(cluster, outside.clock, crawl.wake))
+        yield Crawling(
+            crawl, frontier, words, facts, control, steering, indexer, readers, database=database, cluster=cluster
+        )
 
 
 async def offer_seeds(frontier: Frontier, starts: Sequence[Url]) -> None:
@@ -210,30 +227,3 @@ def noting(backlogs: Sequence[Backlog], tell: Tell) -> Tell:
         tell(event, **facts)
 
     return tell_and_note
-
-
-async def open_archive(
-    opened: AsyncExitStack,
-    directory: Directory,
-    settings: Settings,
-    database: StateWriter,
-    outside: Outside,
-    tell: Tell,
-) -> tuple[Volumes, SpoolWriter]:
-    """The archive and the spool, repaired after an unclean stop. Both are closed with the stack."""
-    files = outside.files
-    volumes = Volumes(files, directory.archive, outside.clock, tell, settings.archive.volume_mib * MIB)
-    await tidy(database, files, directory.archive, tell)
-    end = await acknowledged(database)
-    reconcile_ends(files, end, tell)
-    recovered = volumes.open(end)
-    if recovered.damaged:
-        async with idle_frontier(database, settings, outside) as frontier:
-            await refetch_lost_end(database, frontier, files, directory.archive, outside.clock.now())
-    await adopt(database, files, directory.archive, tell)
-    spool = SpoolWriter(files, directory.spool, tell)
-    spool.open(recovered.last_volume)
-    opened.callback(volumes.close)
-    opened.callback(spool.close)
-    await opened.enter_async_context(copies_kept(files, outside.clock, tell))
-    return volumes, spool

@@ -25,3 +25,11 @@ SELECT count(*) FROM workers WHERE alive_until > (extract(epoch FROM clock_times
 
 -- archive_bytes: What the objects of the archive take.
 SELECT coalesce(sum(bytes), 0)::bigint FROM objects WHERE retired_at IS NULL;
+
+-- document_written: A small file is written or replaced now, by the clock that all nodes share.
+INSERT INTO documents (name, content, changed_at)
+VALUES (?, ?, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
+ON CONFLICT (name) DO UPDATE SET content = excluded.content, changed_at = excluded.changed_at;
+
+-- document_removed: A small file, or all of a folder, is deleted.
+DELETE FROM documents WHERE name = ?1 OR starts_with(name, ?1 || '/');

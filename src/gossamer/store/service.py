@@ -46,6 +46,37 @@ class ServiceAnswer(NamedTuple):
     body: bytes
 
 
+class Reachability:
+    """Since when a service has not answered. For any number of threads."""
+
+    def __init__(self, name: str, clock: Clock, tell: Tell) -> None:
+        self.name = name
+        self._clock, self._tell = clock, tell
+        self._lost: tuple[Instant, str] | None = None
+        self._turn = Lock()
+
+    @property
+    def trouble(self) -> str:
+        """Since when it has not answered, and why, for people; empty while it answers."""
+        lost = self._lost
+        return f"{self.name}: no answer since {in_words(lost[0])[:19]}Z ({lost[1]}); trying again" if lost else ""
+
+    def lost_by(self, why: str) -> ServiceLost:
+        """The error to raise."""
+        with self._turn:
+            is_first = self._lost is None
+            self._lost = self._lost or (self._clock.now(), why)
+        if is_first:
+            self._tell("service.lost", service=self.name, why=why)
+        return ServiceLost(f"{self.name} does not answer ({why})")
+
+    def note_answer(self) -> None:
+        if self._lost is not None:
+            with self._turn:
+                self._lost = None
+            self._tell("service.back", service=self.name)
+
+
 class Service:
     """One service, for any number of threads. A connection is opened by the first request and kept for the next."""
 
@@ -64,15 +95,14 @@ class Service:
         self.name = f"{setting} at {given.scheme}://{host}{port}{given.path.rstrip('/')}"
         self._base = f"{given.scheme}://{host}{port}"
         self.path = given.path.rstrip("/")
-        self._http, self._clock, self._tell = urllib3, clock, tell
+        self._http, self._clock = urllib3, clock
         self._headers = {"User-Agent": "gossamer"}
         if given.username is not None:
             login = f"{unquote(given.username)}:{unquote(given.password or '')}"
             self._headers |= urllib3.make_headers(basic_auth=login)
         context = ssl.create_default_context(cafile=authorities)
         self._pool = urllib3.PoolManager(maxsize=16, retries=False, ssl_context=context)
-        self._lost: tuple[Instant, str] | None = None
-        self._turn = Lock()
+        self._reach = Reachability(self.name, clock, tell)
 
     def close(self) -> None:
         self._pool.clear()
@@ -80,8 +110,7 @@ class Service:
     @property
     def trouble(self) -> str:
         """Since when it has not answered, and why, for people; empty while it answers."""
-        lost = self._lost
-        return f"{self.name}: no answer since {in_words(lost[0])[:19]}Z ({lost[1]}); trying again" if lost else ""
+        return self._reach.trouble
 
     def ask(
         self,
@@ -127,14 +156,14 @@ class Service:
             try:
                 if answer.status >= 300:
                     raise self._error(answer.status, answer.read(PIECE, decode_content=True))
-                self._note_answer()
+                self._reach.note_answer()
                 kind = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
                 yield ServiceAnswer(answer.status, kind, b""), answer.stream(PIECE, decode_content=True)
             finally:
                 answer.drain_conn() if answer.length_remaining == 0 else answer.close()
                 answer.release_conn()
         except self._http.exceptions.HTTPError as trouble:
-            raise self._lost_by(reason_of(trouble)) from trouble
+            raise self._reach.lost_by(reason_of(trouble)) from trouble
 
     def until_done(self, work: Callable[[], T], is_stopping: Callable[[], bool] = lambda: False) -> T:
         """`work`, again and again for as long as the service is gone; `trouble` says so meanwhile. Raises ServiceLost
@@ -152,23 +181,9 @@ class Service:
     def _error(self, status: int, body: bytes) -> GossamerError:
         says = " ".join(body[:1000].decode("utf-8", "replace").split())
         if status in AWAY:
-            return self._lost_by(f"status {status}")
-        self._note_answer()
+            return self._reach.lost_by(f"status {status}")
+        self._reach.note_answer()
         return ServiceRefused(f"{self.name} refuses (status {status}): {says[:300]}", status, body)
-
-    def _lost_by(self, why: str) -> ServiceLost:
-        with self._turn:
-            is_first = self._lost is None
-            self._lost = self._lost or (self._clock.now(), why)
-        if is_first:
-            self._tell("service.lost", service=self.name, why=why)
-        return ServiceLost(f"{self.name} does not answer ({why})")
-
-    def _note_answer(self) -> None:
-        if self._lost is not None:
-            with self._turn:
-                self._lost = None
-            self._tell("service.back", service=self.name)
 
 
 def reason_of(trouble: Any) -> str:

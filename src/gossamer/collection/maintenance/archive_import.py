@@ -15,7 +15,6 @@ from gossamer.archive.directories import with_disks
 from gossamer.archive.foreign import WITHOUT_PAGE, foreign
 from gossamer.archive.foreign_records import Aside, ImportReport
 from gossamer.archive.record import stored
-from gossamer.archive.volumes import Volumes
 from gossamer.base.clock import DAY, Instant
 from gossamer.base.environment import Outside
 from gossamer.base.errors import WorkerLost
@@ -25,13 +24,14 @@ from gossamer.collection.directory import locked
 from gossamer.collection.history.reader import batches, page_readers, read_by
 from gossamer.config.settings import Settings
 from gossamer.crawler.damage import noting_damage
-from gossamer.crawler.process import open_archive
+from gossamer.crawler.steps.archive import open_archive
+from gossamer.crawler.steps.group import GroupWriter
 from gossamer.monitor.supervisor import indexer_running
-from gossamer.spool.frames import SpoolWriter
 from gossamer.store import captures, forgotten
 from gossamer.store.directory import Directory
 from gossamer.store.forgotten import NOTHING, Forgotten
-from gossamer.store.state import open_database
+from gossamer.store.segments import settle_segments
+from gossamer.store.state import is_cluster, open_database
 from gossamer.store.statements import State
 from gossamer.values.capture import Capture, Kept
 from gossamer.values.format import counted
@@ -91,7 +91,8 @@ async def import_archives(
         async with AsyncExitStack() as opened:
             database = await opened.enter_async_context(open_database(directory, outside.clock, silent))
             outside = with_disks(directory, settings, outside, tell)
-            await opened.enter_async_context(indexer_running(directory, outside, silent, settings.agent))
+            if not is_cluster(directory):
+                await opened.enter_async_context(indexer_running(directory, outside, silent, settings.agent))
             archive = await open_archive(opened, directory, settings, database, outside, tell)
             readers = await opened.enter_async_context(page_readers(directory, settings, outside))
             block = await database.read(forgotten.block)
@@ -105,8 +106,8 @@ async def import_archives(
                 new = await database.read(partial(not_here, group=group))
                 already_here += len(group) - len(new)
                 del group  # its bodies: no more than one group is in memory
-                kept, withdrawing = await keep(new, settings, readers, *archive)
-                await database.run(partial(captures.insert, kept=kept, withdrawing=withdrawing))
+                kept, withdrawing = await keep(new, settings, readers, archive)
+                await database.run(partial(catalogue, directory=directory, kept=kept, withdrawing=withdrawing))
                 taken += len(kept)
                 pages += sum(one.is_page for one in kept)
                 say()
@@ -158,19 +159,24 @@ def not_here(connection: State, group: Sequence[Capture]) -> list[Capture]:
 
 
 async def keep(
-    group: list[Capture], settings: Settings, readers: Pool, volumes: Volumes, spool: SpoolWriter
+    group: list[Capture], settings: Settings, readers: Pool, archive: GroupWriter
 ) -> tuple[list[Kept], list[Kept]]:
-    """Read, archive and spool one group; synced on return. Returns the captures, and those not to be indexed."""
+    """Read and archive one group; synced on return. Returns the captures, and those not to be indexed."""
     done = await asyncio.gather(*(read(capture, settings, readers) for capture in group))
     kept, withdrawing = list[Kept](), list[Kept]()
-    for capture, one in zip(group, done, strict=True):
-        place = volumes.append(one.record)
-        spool.append(place, one.reading)
+    places = await archive.write([(one.record, one.reading) for one in done])
+    for capture, one, place in zip(group, done, places, strict=True):
+        assert place is not None, "each has a record"
         kept.append(kept_at(place, capture, one))
         withdrawing += kept[-1:] if one.reading and not one.is_page else []
-    volumes.sync()
-    spool.sync()
     return kept, withdrawing
+
+
+def catalogue(state: State, directory: Directory, kept: Sequence[Kept], withdrawing: Sequence[Kept]) -> None:
+    """Add them to the catalogue, inside a transaction."""
+    if is_cluster(directory):
+        settle_segments(state, sorted({one.place.volume for one in kept}))
+    captures.insert(state, kept, withdrawing)
 
 
 async def read(capture: Capture, settings: Settings, readers: Pool) -> ReadDone:

@@ -32,3 +32,6 @@ WHERE EXISTS (
     AND NOT EXISTS (SELECT 1 FROM captures c WHERE c.host_id = u.host_id AND c.url_id = u.url_id AND c.url = u.url
         AND is_page AND c.fetched_at > u.at)
 ON CONFLICT (host_id, url_id, md5(url)) DO NOTHING;
+
+-- is_cluster: Whether this connection writes to the archive that all nodes share.
+SELECT coalesce(current_setting('gossamer.owner', true), '') = %(owner)s;

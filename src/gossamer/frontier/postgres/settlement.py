@@ -20,6 +20,9 @@ from gossamer.frontier.settlement import HostBefore, captures_of, host_after, is
 from gossamer.store import tallies
 from gossamer.store.captures import moment_key, row_of
 from gossamer.store.postgres.database import Connection, columns
+from gossamer.store.postgres.state import viewed
+from gossamer.store.segments import settle_segments
+from gossamer.store.state import CLUSTER
 from gossamer.store.statements import load
 from gossamer.values.capture import Kept
 from gossamer.values.link import LISTS
@@ -199,7 +202,9 @@ def insert_captures(connection: Connection, kept: Sequence[Kept], withdrawing: S
     """
     if not kept:
         return {}
-    volume_ids = {name: _volume_id(connection, name) for name in sorted({one.place.volume for one in kept})}
+    names = sorted({one.place.volume for one in kept})
+    _settle_segments(connection, names)
+    volume_ids = {name: _volume_id(connection, name) for name in names}
     pages = [one for one in kept if one.is_page]
     distinct = {one.url.text: moment_key(one)[:3] for one in pages}
     held = _count(connection, "held", "host_ids url_ids urls", distinct.values())
@@ -211,6 +216,14 @@ def insert_captures(connection: Connection, kept: Sequence[Kept], withdrawing: S
     restored = _count(connection, "restored", moment, map(moment_key, pages))
     withdrawn = _count(connection, "withdrawn", moment, map(moment_key, withdrawing))
     return {tallies.CAPTURES: fresh, tallies.PAGES: len(distinct) - held + restored - withdrawn}
+
+
+def _settle_segments(connection: Connection, names: Sequence[str]) -> None:
+    """In a cluster. Raises SegmentLost when a segment is no longer there to be settled."""
+    (is_cluster,) = connection.execute(_CAPTURES["is_cluster"], {"owner": CLUSTER}).fetchone() or (False,)
+    if is_cluster:
+        with viewed(connection) as state:
+            settle_segments(state, names)
 
 
 def _count(connection: Connection, statement: str, names: str, rows: Iterable[Iterable[object]]) -> int:

@@ -14,7 +14,9 @@ ALTER TABLE volumes ADD COLUMN bytes bigint;
 ALTER TABLE volumes ADD COLUMN records bigint;           -- its warcinfo included
 ALTER TABLE volumes ADD COLUMN digest bytea;             -- SHA-256 of its bytes
 ALTER TABLE volumes ADD COLUMN put_at bigint;
+ALTER TABLE volumes ADD COLUMN settled_at bigint;        -- when its captures were acknowledged; NULL: they never were
 CREATE INDEX volumes_by_object ON volumes (object) WHERE object IS NOT NULL;
+CREATE INDEX volumes_unsettled ON volumes (put_at) WHERE object IS NOT NULL AND settled_at IS NULL;
 
 -- Objects of the archive storage.
 CREATE TABLE objects (
@@ -25,6 +27,9 @@ CREATE TABLE objects (
     damage text,                                -- what was found then; NULL: nothing
     retired_at bigint                           -- no segment is in it since; deleted after a grace period
 );
+CREATE INDEX objects_retired ON objects (retired_at) WHERE retired_at IS NOT NULL;
+CREATE INDEX objects_to_check ON objects (checked_at NULLS FIRST) WHERE retired_at IS NULL;
+CREATE INDEX objects_to_join ON objects (name) INCLUDE (bytes, made_at) WHERE retired_at IS NULL;
 
 -- Records that a view does not have yet. Rows are deleted when it has them.
 CREATE TABLE work (
@@ -43,6 +48,7 @@ CREATE TABLE work (
 ) WITH (fillfactor = 70);
 CREATE INDEX work_waiting ON work (view, id) WHERE set_aside_at IS NULL;
 CREATE INDEX work_by_volume ON work (volume_id);
+CREATE INDEX work_of_crawl ON work (view) INCLUDE (first, beyond, added_at) WHERE set_aside_at IS NULL AND NOT is_rebuild;
 
 -- Where the facts of each page are in its markup, as in sources.db (views/facts/sources.py).
 CREATE TABLE origins (

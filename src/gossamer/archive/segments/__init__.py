@@ -1,0 +1,1 @@
+"""The archive of a cluster: immutable segments in object storage."""

@@ -1,0 +1,1 @@
+"""Steps of a page on its way: read, written in a group."""
