@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from tests.cluster import faults
@@ -20,6 +20,8 @@ from tests.cluster.harness import TestCluster, cluster
 from tests.cluster.services import Services, why_absent
 from tests.cluster.web import WebPlan, served
 from tests.services.proxy import Proxy
+
+from gossamer.base.errors import GossamerError
 
 HOSTS_AT = 400
 """Pages a host: with less, gaps between fetches do not hold up a crawl."""
@@ -82,7 +84,7 @@ def judged(running: TestCluster, fault: str | None, as_json: bool, draw: random.
         say(f"{fault}, in the middle of the crawl")
         faults.FAULTS[fault](running, draw)
         say(f"{fault}: over")
-    running.wait_until_over(look=lambda: None)
+    running.wait_until_over(look=Progress(running).say)
     wall_s = time.monotonic() - began_s
     outcome = running.outcome()
     errors = outcome.errors(IN_FLIGHT.get(fault or "", 0))
@@ -105,6 +107,19 @@ def judged(running: TestCluster, fault: str | None, as_json: bool, draw: random.
     }
     print(json.dumps(figures if as_json else figures | {"errors": errors}, indent=None if as_json else 2), flush=True)
     return 1 if errors else 0
+
+
+class Progress:
+    """Says every ten seconds what is still to be done."""
+
+    def __init__(self, running: TestCluster) -> None:
+        self._running, self._next_s = running, time.monotonic()
+
+    def say(self) -> None:
+        if time.monotonic() >= self._next_s:
+            self._next_s = time.monotonic() + 10
+            with suppress(GossamerError):
+                say(str(self._running.waiting()))
 
 
 def say(words: str) -> None:

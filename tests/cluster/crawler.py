@@ -20,8 +20,13 @@ from gossamer.store.options import config_of
 
 
 class Acknowledging(JsonLines):
+    """Also prints what `gossamer crawl --json` prints: the node reads that."""
+
     def heard(self, event: str, facts: dict[str, object]) -> None:
         super().heard(event, facts | {"read_at": time.time_ns() // 1000})
+        self.printed.heard(event, facts)
+
+    printed = JsonLines(sys.stdout)
 
 
 def main() -> None:

@@ -1,5 +1,6 @@
 """A cluster in tests: real services, nodes as processes, the demonstration web, and a verdict on what they did."""
 
+import asyncio
 import json
 import os
 import signal
@@ -16,23 +17,26 @@ import psutil
 from tests.cluster.services import Services
 from tests.cluster.web import REPOSITORY, ServedWeb
 from tests.crash.verify import fetched_after
+from tests.services import java
 from tests.services.proxy import Proxy
 
 from gossamer.archive.catalogue import Catalogue
 from gossamer.base.errors import GossamerError
 from gossamer.base.files import DiskFiles
+from gossamer.collection.cluster.intake import add_work
 from gossamer.collection.directory import outside_of
 from gossamer.demo.server import Logged
 from gossamer.demo.verdict import Verdict, verdict_of
 from gossamer.store import tallies
 from gossamer.store.directory import Directory
+from gossamer.store.options import config_of
 from gossamer.store.state import enter_cluster, open_state
 from gossamer.values.url import Url
 
 DELAY_S = 0.1
 SETTINGS = {
-    "contact": '"https://demo.test/about-the-crawler"',
-    "crawl.scope": '"any"',
+    "contact": "https://demo.test/about-the-crawler",
+    "crawl.scope": "any",
     "politeness.delay_s": str(DELAY_S),
     "politeness.times_took": "1.0",
     "politeness.robots_retry_s": "1.0",
@@ -77,10 +81,16 @@ class NodeProcess:
         command += ["--name", self.name, "--dir", str(self.folder / "scratch"), *self.words]
         if self.clock:
             command = ["faketime", "-f", self.clock, *command]
-        environment = os.environ | {"FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+        environment = os.environ | {"FAKETIME_DONT_FAKE_MONOTONIC": "1", "PYTHONPATH": str(REPOSITORY)}
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
-                command, cwd=REPOSITORY, stdout=log, stderr=log, start_new_session=True, env=environment
+                command,
+                cwd=REPOSITORY,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                env=environment,
+                preexec_fn=java.ends_with_parent,
             )
 
     def tree(self) -> list[psutil.Process]:
@@ -197,7 +207,9 @@ class TestCluster:
         return node
 
     def seed(self) -> None:
-        done("crawl", *self.web.plan.web.seeds, "--dir", self.address)
+        """As `gossamer crawl SEEDS --dir ADDRESS` does, whose names do not resolve here."""
+        seeds, settings = [Url(text) for text in self.web.plan.web.seeds], config_of(self.directory.root).settings
+        asyncio.run(add_work(self.directory, settings, seeds, {}, outside_of(self.directory)))
 
     def waiting(self) -> dict[str, int]:
         """What is still to be done."""

@@ -1,5 +1,6 @@
 """The four services of a cluster, on loopback, each behind a proxy that tests can cut."""
 
+import os
 import shutil
 import tempfile
 from contextlib import ExitStack
@@ -13,10 +14,14 @@ from tests.services.proxy import Proxy
 
 DATABASE, STORAGE, WORDS, FACTS = "database", "storage", "words", "facts"
 INDEX = "cluster"
+SECRET = "SECRET_OF_STORAGE"
+"""The variable with it."""
 
 
 def why_absent() -> str | None:
-    return postgres_server.why_absent() or java.why_absent() or s3.why_absent()
+    if shutil.which("go") is None and not (java.JARS / "versitygw" / "versitygw").is_file():
+        return "Go is missing, which builds the S3 server (https://go.dev/dl)"
+    return postgres_server.why_absent() or java.why_absent()
 
 
 class Services:
@@ -25,7 +30,7 @@ class Services:
     def __init__(self, has_standbys: bool = False) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="gossamer-services-"))
         self.database = Group(STANDBYS if has_standbys else ())
-        self.storage = s3.Server(self.folder / "storage")
+        self.storage = s3.S3(self.folder / "storage")
         self.words = opensearch.Server(self.folder / "words")
         self.facts = fuseki.Server(self.folder / "facts", heap="1024m")
         self.proxies: dict[str, Proxy] = {}
@@ -35,7 +40,8 @@ class Services:
     def __enter__(self) -> Self:
         with ExitStack() as undo:
             undo.callback(shutil.rmtree, self.folder, ignore_errors=True)
-            for name in ("words", "facts"):
+            os.environ[SECRET] = s3.SECRET
+            for name in ("storage", "words", "facts"):
                 (self.folder / name).mkdir()
             for server in (self.database, self.storage, self.words, self.facts):
                 undo.callback(server.stop)
@@ -65,7 +71,8 @@ class Services:
     @property
     def init(self) -> list[str]:
         """The arguments of `gossamer cluster init`."""
-        archive = self.storage.address(self.proxies[STORAGE].port, INDEX)
+        archive = self.storage.address(INDEX, f"${{{SECRET}}}")
+        archive = archive.replace(f":{self.storage.port}", f":{self.proxies[STORAGE].port}")
         words = f"http://127.0.0.1:{self.proxies[WORDS].port}/{INDEX}"
         facts = f"http://127.0.0.1:{self.proxies[FACTS].port}/gossamer/query"
         return [self.address, "--archive", archive, "--words", words, "--facts", facts]

@@ -51,7 +51,7 @@ def started(command: Sequence[str], folder: Path, answers: Callable[[], bool]) -
     """Start a server in this folder, which also takes its log, and wait until it answers. It ends with us."""
     with (folder / "log").open("ab") as log:
         process = subprocess.Popen(
-            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=_ends_with_parent
+            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=ends_with_parent
         )
     for _ in range(1800):
         if process.poll() is None and answers():
@@ -63,5 +63,5 @@ def started(command: Sequence[str], folder: Path, answers: Callable[[], bool]) -
     raise RuntimeError(f"the server did not start:\n{(folder / 'log').read_text()[-4000:]}")
 
 
-def _ends_with_parent() -> None:
+def ends_with_parent() -> None:
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)

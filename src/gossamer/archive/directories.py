@@ -18,6 +18,7 @@ from gossamer.archive.segments.files import ClusterFiles
 from gossamer.archive.segments.storage import DirectoryObjects, ObjectStorage
 from gossamer.archive.storage import ArchiveFiles, archive_files
 from gossamer.archive.volumes import ArchiveEnd
+from gossamer.base.clock import Clock
 from gossamer.base.environment import Outside, random_token
 from gossamer.base.errors import ConfigError, DirectoryUnusable, GossamerError
 from gossamer.base.files import Files
@@ -102,7 +103,7 @@ def with_cluster(directory: Directory, outside: Outside, tell: Tell, settings: S
         if address and given.archive.directories:
             raise ConfigError("archive.storage and archive.directories are both set: a cluster has one archive")
         if address and not address.startswith(LOCAL):
-            return cloud_storage(address, outside, tell)
+            return cloud_storage(address, outside.clock, tell)
         record = read_record(documents, directory.archive)
         if settings is not None or record is None:
             record = cluster_record(directory, given, documents, record)
@@ -132,12 +133,12 @@ def cluster_record(directory: Directory, settings: Settings, files: Files, befor
     return record
 
 
-def cloud_storage(address: str, outside: Outside, tell: Tell) -> ObjectStorage:
+def cloud_storage(address: str, clock: Clock, tell: Tell) -> ObjectStorage:
     try:
         from gossamer.archive.segments.cloud import CloudObjects
     except ImportError as missing:
         raise GossamerError(NO_CLIENT) from missing
-    return CloudObjects(address, outside.clock, tell)
+    return CloudObjects(address, clock, tell)
 
 
 def recorded(directory: Directory, settings: Settings, files: Files, before: DiskRecord | None) -> DiskRecord:

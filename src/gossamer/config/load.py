@@ -37,7 +37,8 @@ be dialled, who is trusted, who may connect."""
 PASSWORD = re.compile(r"(\w://[^/@:\s]*:(?=[^@\s]*@)|\bpassword\s*=\s*)('(?:[^'\\]|\\.)*'|[^@&\s]+)", re.IGNORECASE)
 """A password in a connection string of either form, or in the parameters of a URL."""
 _PARAMETER = re.compile(
-    r"([?&][\w.-]*(?:secret|password|token|sas|sig|credential|account_key|access_key)[\w.-]*=)([^&\s]+)", re.IGNORECASE
+    r"([?&][\w.-]*(?:secret|password|token|sas|sig|credential|account_key|access_key(?!_id))[\w.-]*=)([^&\s]+)",
+    re.IGNORECASE,
 )
 """A secret among the parameters of the URL of an object storage. An access key's id is none."""
 

@@ -46,7 +46,7 @@ async def checked_services(settings: Settings, owner: str, clock: Clock) -> list
     views = settings.views
     storage = "archive.storage" if settings.archive.storage else "archive.directories"
     tried: list[tuple[str, Callable[[], str]]] = [
-        (storage, lambda: check_storage(settings)),
+        (storage, lambda: check_storage(settings, clock)),
         (WORDS, lambda: check_words(views.words, owner, clock)),
         ("views.facts", lambda: check_facts(views.facts, views.facts_update, clock)),
     ]
