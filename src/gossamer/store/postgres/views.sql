@@ -8,6 +8,9 @@ CREATE VIEW {views}.tallies AS SELECT name, sum(number)::bigint AS number FROM t
 CREATE VIEW {views}.volumes AS
 SELECT id, name, owner FROM volumes WHERE owner = coalesce(current_setting('gossamer.owner', true), '');
 
+CREATE VIEW {views}.segments AS
+SELECT id, name, records FROM volumes WHERE owner = 'cluster' AND records IS NOT NULL;
+
 CREATE VIEW {views}.captures AS SELECT * FROM captures WHERE volume_id IN (SELECT id FROM {views}.volumes);
 
 CREATE VIEW {views}.damage AS
