@@ -9,7 +9,8 @@ CREATE VIEW {views}.volumes AS
 SELECT id, name, owner FROM volumes WHERE owner = coalesce(current_setting('gossamer.owner', true), '');
 
 CREATE VIEW {views}.segments AS
-SELECT id, name, records FROM volumes WHERE owner = 'cluster' AND records IS NOT NULL;
+SELECT id, name, records FROM volumes
+WHERE owner = 'cluster' AND EXISTS (SELECT 1 FROM captures WHERE volume_id = volumes.id);
 
 CREATE VIEW {views}.captures AS SELECT * FROM captures WHERE volume_id IN (SELECT id FROM {views}.volumes);
 

@@ -1,0 +1,160 @@
+"""Indexers of a cluster share its work: real processes, a real database and real services."""
+
+import random
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.indexer.clusters import HOUR, START, cluster, of_url, page
+from tests.postgres_server import why_absent
+
+if why := why_absent():
+    pytest.skip(why, allow_module_level=True)
+
+from gossamer.base.clock import SystemClock
+from gossamer.store.work import MOST_TRIES, add_all, backlog, retry_set_aside, set_aside
+from gossamer.values.query import Query
+from gossamer.values.url import Url
+from gossamer.views.links.place import links_reader
+from gossamer.views.words.place import words_reader
+
+
+@pytest.fixture
+def shared(tmp_path: Path):
+    with cluster(tmp_path) as made:
+        yield made
+
+
+def found(shared, word: str) -> set[str]:
+    with closing(words_reader(shared.folder("reader"), SystemClock())) as reader:
+        reader.open()
+        return {one.card.url.text for one in reader.find(Query(word)).found}
+
+
+def test_two_indexers_share_200_segments_and_one_is_killed_in_the_middle(shared):
+    for segment in range(200):
+        given = [page(4 * segment + n, START + segment, links=["http://t.test/"]) for n in range(4)]
+        shared.add_segment(given)
+    first, _ = shared.start("one"), shared.start("two")
+    shared.wait(lambda: 0 < shared.left() < 500, "some of it is done")
+    first.kill()
+    assert shared.left() > 0
+    shared.change("UPDATE work SET leased_until = 0 WHERE leased_by LIKE 'one %%'")  # time passes
+    shared.wait_until_done()
+    assert shared.documents() == shared.documents("-links") == len(shared.pages_with_facts()) == 800
+    assert shared.read("SELECT count(*) FROM origins") == [(800,)]
+    assert links_reader(shared.folder("reader"), SystemClock()).about(Url("http://t.test/"))[0].count == 800
+    assert shared.read("SELECT count(*) FROM work") == [(0,)]
+    assert not list((shared.root / "spool").iterdir()), "their readings are not needed any more"
+
+
+def test_the_version_decides_though_clocks_are_an_hour_apart(shared):
+    url = "http://a.test/"
+    shared.add_segment([page(1, START + HOUR, "old"), page(2, START, "old"), page(3, START + HOUR, "left")])
+    shared.add_segment(
+        [page(1, START, "new"), page(2, START + HOUR, "new"), of_url("http://s3.test/3", START, b"", 404)]
+    )
+    shared.change("UPDATE work SET leased_until = 9e18 WHERE volume_id = 1")  # the second goes first
+    shared.start("one")
+    shared.wait(lambda: shared.left() == 3, "the second segment is indexed")
+    shared.change("UPDATE work SET leased_until = NULL")
+    shared.wait_until_done()
+    assert found(shared, "new") == {"http://s1.test/1", "http://s2.test/2"}
+    assert found(shared, "old") == found(shared, "left") == set()
+    assert url not in shared.pages_with_facts()
+    versions = dict(shared.read("SELECT number + 3, version FROM captures WHERE volume_id = 2 AND number < 3"))
+    assert {version for _, version in shared.read("SELECT id, version FROM origins")} == set(versions.values())
+
+
+def test_what_is_not_in_the_catalogue_and_what_was_forgotten_is_never_indexed(shared):
+    shared.change("INSERT INTO forgotten VALUES ('http://s2.test/2', false, 0), ('s3.test', true, 0)")
+    shared.add_segment([page(n, START, "there") for n in range(1, 5)], uncatalogued=[0])
+    shared.start("one")
+    shared.wait_until_done()
+    assert found(shared, "there") == {"http://s4.test/4"}
+    assert shared.pages_with_facts() == {"http://s4.test/4"}
+
+
+def test_a_poisoned_segment_is_set_aside_and_can_be_tried_again(shared, monkeypatch):
+    good, bad = shared.add_segment([page(1, START)]), shared.add_segment([page(2, START), page(3, START)])
+    for folder, suffix in (("archive", ""), ("spool", ".spool")):
+        path = shared.root / folder / (bad + suffix)
+        whole = path.read_bytes()
+        path.write_bytes(whole[:-300] + bytes(300))
+        (shared.root / f"{folder}.whole").write_bytes(whole)
+    shared.start("one")
+
+    def hurry() -> bool:
+        shared.change("UPDATE work SET leased_until = NULL WHERE leased_by IS NULL")
+        return shared.left() == 0
+
+    shared.wait(hurry, "it is tried three times")
+    with closing(shared_state(shared)) as state:
+        aside = set_aside(state)
+        assert {(one.volume, one.view, one.first, one.beyond) for one in aside} == {
+            (bad, view, 2, 3) for view in ("words", "facts", "links")
+        }
+        assert all(one.why for one in aside)
+        assert [one.set_aside for one in backlog(state)] == [1, 1, 1]
+    assert shared.read("SELECT DISTINCT tries FROM work") == [(MOST_TRIES,)]
+    assert (shared.documents(), len(shared.pages_with_facts())) == (2, 2), "the rest of it is indexed"
+    assert not (shared.root / "spool" / (good + ".spool")).exists()
+    (shared.root / "archive" / bad).write_bytes((shared.root / "archive.whole").read_bytes())
+    shared.write(retry_set_aside)
+    shared.wait_until_done()
+    assert (shared.documents(), len(shared.pages_with_facts())) == (3, 3)
+
+
+def shared_state(shared):
+    from gossamer.store.state import open_state
+
+    return open_state(shared.folder("reader"))
+
+
+def test_a_rebuild_by_several_indexers_makes_the_same_views_again(shared):
+    for segment in range(20):
+        shared.add_segment([page(2 * segment + n, START + segment) for n in range(2)])
+    shared.add_segment([page(0, START - HOUR, "changed")])
+    shared.start("one")
+    shared.start("two")
+    shared.wait_until_done()
+    assert not list((shared.root / "spool").iterdir())
+    before = shared.read("SELECT * FROM origins ORDER BY id")
+    from gossamer.base.tell import silent
+    from gossamer.store.service import Service
+
+    address, _, index = shared.words.rpartition("/")
+    with closing(Service("views.words", address, SystemClock(), silent)) as service:
+        body = b'{"query": {"range": {"fetched_at": {"gt": 0}}}, "script": {"source": "ctx._source.remove(\'card\')"}}'
+        service.ask("GET", f"/{index}/_count")
+        del body
+    assert shared.write(add_all) == 63
+    shared.wait_until_done()
+    assert (shared.documents(), shared.documents("-links"), len(shared.pages_with_facts())) == (40, 40, 40)
+    assert shared.read("SELECT * FROM origins ORDER BY id") == before
+    assert found(shared, "changed") == {"http://s0.test/0"}
+
+
+def test_random_captures_in_random_order_end_as_their_newest_versions(shared):
+    chance = random.Random(5)
+    newest: dict[str, str] = {}
+    for segment in range(30):
+        given = {}
+        for _ in range(6):
+            number, at = chance.randrange(20), START + segment + chance.choice([0, HOUR])
+            given[number] = page(number, at, f"t{segment}x{number}")
+        shared.add_segment(list(given.values()))
+        newest |= {one.url.text: f"t{segment}x{number}" for number, one in given.items()}
+    ids = [number for (number,) in shared.read("SELECT id FROM work")]
+    chance.shuffle(ids)
+    offset = 10_000
+    for place, number in enumerate(ids):
+        shared.change("UPDATE work SET id = DEFAULT WHERE id = %s", number)
+        del place
+    del offset
+    shared.start("one")
+    shared.start("two")
+    shared.wait_until_done()
+    for url, title in newest.items():
+        assert found(shared, title) == {url}
+    assert len(shared.pages_with_facts()) == len(newest)
