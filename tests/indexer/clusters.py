@@ -1,4 +1,4 @@
-"""A cluster for tests of its indexers: a database, segments on the disk that all its scratch folders share, services."""
+"""A cluster for tests of its indexers: a database, services, and segments on a disk that all scratch folders share."""
 
 import asyncio
 import os

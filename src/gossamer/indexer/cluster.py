@@ -1,10 +1,10 @@
 """Keep the views of a cluster up to date: any number of indexers share the rows of the table `work`.
 
-Each view has rows of its own and goes on alone: one whose service is away keeps what it was given, up to a limit, and
+Each view has rows of its own and continues alone: one whose service is away keeps what it was given, up to a limit, and
 takes no more, while the others continue. A row is deleted once its view has the pages for good. Nothing depends on who
 leases a row, because views replace a page by version: at worst something is done twice.
 
-What fails is told apart. A record that cannot be read, or a page that a view refuses, counts against its row, which is
+Failures differ. A record that cannot be read, or a page that a view refuses, counts against its row, which is
 set aside after three times. A view that refuses everything is tried again with fewer segments, and a row counts as the
 reason only if the view then takes another one.
 """
@@ -167,7 +167,7 @@ class ClusterViews:
     # Commits.
 
     def _hurry(self) -> None:
-        """Somebody wants to see what was taken."""
+        """A reader wants to see what was taken."""
         for lane in self._lanes:
             lane.taken_at = 0
         self._process.checkpoint()

@@ -33,6 +33,7 @@ from gossamer.indexer import updates
 from gossamer.indexer.cluster import ClusterSource, ClusterTuning, ClusterViews
 from gossamer.indexer.graph_client import NAME as GRAPH_PROCESS
 from gossamer.indexer.graph_client import RemoteFacts, remote_facts
+from gossamer.indexer.omissions import recording_omissions
 from gossamer.indexer.segments import SegmentReader
 from gossamer.monitor.control import Control
 from gossamer.monitor.pulse import ProcessReport, Pulse, ThisMachine, beating_in_thread
@@ -123,7 +124,7 @@ async def index(directory: Directory, agent: str, channel: socket.socket, outsid
             control.discard_pending(NAME)
             reread = await opened.enter_async_context(rereading(directory, agent, outside, tell))
             if directory.fixed_views:
-                reread = opened.enter_context(updates.recording_omissions(reread, directory, outside.files))
+                reread = opened.enter_context(recording_omissions(reread, directory, outside.files))
             state = PublishedState()
             graph_pids: tuple[int, ...] = ()
             views: updates.Views | ClusterViews

@@ -6,8 +6,8 @@ an older capture. A view that was deleted starts from the beginning, alone, whil
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,11 +15,9 @@ import msgspec
 
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.errors import ArchiveDamaged, DatabaseLost, WorkerLost
-from gossamer.base.files import Files, Tail
 from gossamer.base.tell import Tell
 from gossamer.spool.codec import decode
 from gossamer.spool.frames import Follower, SpooledRecord, SpoolPosition
-from gossamer.store.directory import Directory
 from gossamer.values.capture import Place
 from gossamer.values.messages import PageFacts
 from gossamer.values.page import Reading
@@ -454,52 +452,3 @@ def reading_in(reading: bytes | None) -> Reading | None:
         return None if reading is None else decode(reading)
     except ValueError:  # written by another version, or damaged: the archive has it
         return None
-
-
-NAME = "left-out"
-MOST_SYNCED = 20
-"""So many are each synced before any view continues; of further ones a power failure may lose some."""
-
-
-class Omission(msgspec.Struct, frozen=True, array_like=True):
-    """One line of the file."""
-
-    volume: str
-    number: int
-    why: str
-
-
-@contextmanager
-def recording_omissions(reread: Reread, directory: Directory, files: Files) -> Iterator[Reread]:
-    """The same function, which appends a line to the file for each capture that is damaged."""
-    tail, count = Tail(files, directory.views_folder / NAME), 0
-
-    async def recorded(place: Place) -> Reading | None:
-        nonlocal count
-        try:
-            return await reread(place)
-        except ArchiveDamaged as trouble:
-            tail.append(msgspec.json.encode(Omission(place.volume, place.number, str(trouble))) + b"\n")
-            count += 1
-            if count <= MOST_SYNCED:
-                tail.sync()
-            raise
-
-    tail.open()
-    try:
-        yield recorded
-    finally:
-        tail.close()
-
-
-def omissions(directory: Directory, files: Files) -> list[Omission]:
-    """Each record once, in order. A truncated last line is ignored: no view has passed that record."""
-    path = directory.views_folder / NAME
-    found: dict[tuple[str, int], Omission] = {}
-    for line in files.read(path).splitlines() if files.size(path) is not None else ():
-        try:
-            one = msgspec.json.decode(line, type=Omission)
-        except msgspec.MsgspecError:
-            continue
-        found[one.volume, one.number] = one
-    return sorted(found.values(), key=lambda one: (one.volume, one.number))

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from gossamer.base.clock import SECOND, Instant
 from gossamer.store.statements import State, load
 from gossamer.values.capture import Place
+from gossamer.values.url import Url
 
 SQL = load("gossamer.store", "work.sql")
 VIEWS = ("words", "facts", "links")
@@ -138,7 +139,7 @@ def renew(state: State, by: str, ids: Collection[int]) -> None:
 
 
 def release(state: State, by: str, ids: Collection[int], after_s: float = 0.0) -> None:
-    """Not a failure: somebody else may do it."""
+    """Not a failure: another indexer may do it."""
     if ids:
         state.execute(SQL["released"], {"ids": list(ids), "by": by, "after": int(after_s * SECOND)})
 
@@ -178,3 +179,15 @@ def was_page_before(state: State, place: Place) -> bool:
     """Whether an earlier capture of the URL of this one was a page."""
     asked = {"volume": place.volume, "number": place.number}
     return state.execute(SQL["was_page_before"], asked).fetchone() is not None
+
+
+def last_version(state: State) -> int:
+    """A version that all captures in the catalogue are below, and all later ones above. Inside a transaction."""
+    state.execute(SQL["captures_locked"])
+    return int(state.execute(SQL["next_version"]).fetchone()[0])
+
+
+def pages_among(state: State, urls: Sequence[Url]) -> set[str]:
+    """Those of which the catalogue has a page."""
+    asked = {"hosts": [url.host.id for url in urls], "ids": [url.id for url in urls]}
+    return {text for (text,) in state.execute(SQL["pages_among"], asked).fetchall()}

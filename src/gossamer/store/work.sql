@@ -99,3 +99,17 @@ FROM captures c WHERE volume_id = ANY(:volumes);
 SELECT 1 FROM volumes v JOIN captures c ON c.volume_id = v.id AND c.number = :number
     JOIN captures e ON e.host_id = c.host_id AND e.url_id = c.url_id AND e.url = c.url
 WHERE v.name = :volume AND e.is_page AND e.version < c.version LIMIT 1;
+
+-- captures_locked: Until the end of the transaction no capture is settled; those in progress are waited for.
+LOCK TABLE captures IN SHARE MODE;
+
+-- next_version: A version between those of all captures so far and all later ones.
+SELECT nextval('capture_versions');
+
+-- page_ids: Of all pages with captures, in order.
+SELECT DISTINCT url_id FROM captures WHERE is_page ORDER BY url_id;
+
+-- pages_among: Which of these URLs are pages with captures.
+SELECT DISTINCT c.url FROM unnest(:hosts::bigint[], :ids::bigint[]) AS asked (host_id, url_id)
+JOIN captures c ON c.host_id = asked.host_id AND c.url_id = asked.url_id
+WHERE c.is_page;

@@ -4,7 +4,7 @@ A record counts only together with the capture that the stored facts are from. S
 or the record of a page are written first, and a record that is a little older or newer is merely unknown.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from gossamer.store.statements import State, load
@@ -12,6 +12,8 @@ from gossamer.values.page import Reading
 from gossamer.values.url import id_of
 from gossamer.views.facts.sources import graph_name
 
+AT_ONCE = 100
+MOST_BYTES = 40 << 20
 SQL = load("gossamer.views.facts", "origins.sql")
 
 
@@ -23,7 +25,7 @@ class PageOrigins(NamedTuple):
     version: int
     capture_id: int
     record: bytes
-    """As `extract.origins` packs it; empty for a page without facts."""
+    """As `extract.origins` packs it; empty for a page without facts, which keeps older records out."""
 
 
 def origins_in(reading: Reading) -> PageOrigins:
@@ -37,21 +39,23 @@ def put_origins(state: State, given: Iterable[PageOrigins]) -> None:
     newest: dict[int, PageOrigins] = {}
     for one in sorted(given):
         newest[one.id] = one
-    kept = [one for one in newest.values() if one.record]
-    gone = [one for one in newest.values() if not one.record]
-    if kept:
-        ids, versions, captures, records = zip(*kept, strict=True)
+    if newest:
+        ids, versions, captures, records = zip(*newest.values(), strict=True)
         columns = {"ids": list(ids), "versions": list(versions), "captures": list(captures), "records": list(records)}
         state.execute(SQL["put_origins"], columns)
-    if gone:
-        state.execute(SQL["drop_origins"], {"ids": [one.id for one in gone], "versions": [one.version for one in gone]})
 
 
-def origin_records(state: State, captures: Mapping[str, int]) -> dict[str, bytes]:
-    """By page, the packed records of those whose facts are from these captures; pages are named by their graphs."""
-    names = {id_of(graph): graph for graph in captures}
-    if not names:
-        return {}
-    wanted: Sequence[int] = [captures[graph] for graph in names.values()]
-    rows = state.execute(SQL["origins_of"], {"ids": list(names), "captures": list(wanted)}).fetchall()
-    return {names[number]: bytes(record) for number, record in rows}
+def origin_records(state: State, captures: Mapping[str, int], most_bytes: int = MOST_BYTES) -> dict[str, bytes]:
+    """By page, the packed records of those whose facts are from these captures; pages are named by their graphs. What
+    is beyond `most_bytes` stays unknown."""
+    found: dict[str, bytes] = {}
+    graphs, size = list(captures), 0
+    for start in range(0, len(graphs), AT_ONCE):
+        names = {id_of(graph): graph for graph in graphs[start : start + AT_ONCE]}
+        asked = {"ids": list(names), "captures": [captures[graph] for graph in names.values()]}
+        for number, record in state.execute(SQL["origins_of"], asked).fetchall():
+            size += len(record)
+            if size > most_bytes:
+                return found
+            found[names[number]] = bytes(record)
+    return found

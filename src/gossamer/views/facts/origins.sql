@@ -4,10 +4,6 @@ SELECT * FROM unnest(:ids::bigint[], :versions::bigint[], :captures::bigint[], :
 ON CONFLICT (id) DO UPDATE SET version = excluded.version, capture_id = excluded.capture_id, record = excluded.record
 WHERE origins.version <= excluded.version;
 
--- drop_origins: Pages have no facts any more, since these versions.
-DELETE FROM origins USING unnest(:ids::bigint[], :versions::bigint[]) AS gone (id, version)
-WHERE origins.id = gone.id AND origins.version <= gone.version;
-
 -- origins_of: The records of pages, if they are of these captures.
 SELECT asked.id, record FROM unnest(:ids::bigint[], :captures::bigint[]) AS asked (id, capture_id)
-JOIN origins ON origins.id = asked.id AND origins.capture_id = asked.capture_id;
+JOIN origins ON origins.id = asked.id AND origins.capture_id = asked.capture_id AND record <> '';

@@ -26,7 +26,7 @@ from gossamer.views.links.reader import Anchor, Incoming
 from gossamer.views.links.store import EXTERNAL, MOST_ANCHORS, link_columns, links_in, links_of, packed
 from gossamer.views.words.opensearch.answers import Bucket, Buckets, Document, Found
 from gossamer.views.words.opensearch.client import IndexClient
-from gossamer.views.words.opensearch.index import LONGEST_KEYWORD, IndexKind
+from gossamer.views.words.opensearch.index import LONGEST_KEYWORD, IndexKind, meta_of
 from gossamer.views.words.opensearch.writer import DocumentForm
 
 NAME = "gossamer-links"
@@ -96,7 +96,8 @@ def _plain(text: str) -> str:
 
 
 KIND = IndexKind(NAME, VERSION, _body)
-LINKS_FORM = DocumentForm(KIND, document_of, _tombstone)
+WITH_LINKS: Json = {"exists": {"field": "host"}}
+LINKS_FORM = DocumentForm(KIND, document_of, _tombstone, WITH_LINKS)
 
 
 class _TextBucket(Bucket, frozen=True):
@@ -124,7 +125,9 @@ class ServiceLinks:
         return self
 
     def open(self) -> None:
-        """Nothing to do: an index that is missing is noticed by the first question."""
+        """Raises DirectoryUnusable if there is no such index yet, and ServiceLost."""
+        if meta_of(self._service, self._client.name, KIND) is None:
+            raise self._client.missing()
 
     def close(self) -> None:
         """Connections are kept for the next question."""
@@ -168,7 +171,7 @@ class ServiceLinks:
         after: list[object] = []
         while True:
             body: Json = {
-                "query": {"exists": {"field": "host"}}, "size": AT_ONCE, "sort": [{"url_id": "asc"}],
+                "query": WITH_LINKS, "size": AT_ONCE, "sort": [{"url_id": "asc"}],
                 "_source": ["url", "outgoing"],
             }  # fmt: skip
             hits = self._client.search(body | ({"search_after": after} if after else {})).hits.hits

@@ -16,6 +16,7 @@ import msgspec
 from gossamer.base.clock import Instant
 from gossamer.base.errors import DirectoryUnusable, damage_named
 from gossamer.spool.codec import Broken
+from gossamer.store.service import ServiceLost
 from gossamer.values.link import Link
 from gossamer.values.url import Url
 from gossamer.views.links import store
@@ -24,8 +25,8 @@ MOST_BYTES = 64_000_000
 """Of runs cached in memory."""
 TARGET_BYTES = 16
 """Of a cached target, with its share of the marks."""
-UNREADABLE = (DirectoryUnusable, sqlite3.Error)
-"""Raised where there is no view, or it is being replaced."""
+UNREADABLE = (DirectoryUnusable, sqlite3.Error, ServiceLost)
+"""Raised where there is no view, or it is being replaced, or its service is away."""
 
 
 class Anchor(msgspec.Struct, frozen=True, gc=False):

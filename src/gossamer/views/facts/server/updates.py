@@ -75,18 +75,27 @@ def _as_stored(quads: Iterable[Quad]) -> Iterator[Quad]:
 
 def replacement(pages: Sequence[PageInsert], replaces_same: bool) -> str:
     """Replace these pages, where the stored version is older; or, if `replaces_same`, is the same."""
-    property = version_property(pages[0].page)
-    versions = " ".join(f"(<{one.graph}> {version_of(one.page)})" for one in pages)
+    versions = [(one.graph, version_of(one.page)) for one in pages]
+    deletes = _deletes(versions, version_property(pages[0].page), "<=" if replaces_same else "<")
+    return " ;\n".join([*deletes, *(one.text for one in pages)])
+
+
+def burial(graphs: Sequence[str], version: int) -> str:
+    """Delete these pages of a cluster, where the stored version is older than this one."""
+    return " ;\n".join(_deletes([(graph, f'"{version}"^^<{INTEGER}>') for graph in graphs], VERSION, "<"))
+
+
+def _deletes(new: Sequence[tuple[str, str]], property: str, comparison: str) -> tuple[str, str]:
+    versions = " ".join(f"(<{graph}> {version})" for graph, version in new)
     older = (
         f"VALUES (?page ?new) {{ {versions} }} GRAPH <{PROVENANCE}> {{ ?page <{property}> ?stored }} "
-        f"FILTER(?stored {'<=' if replaces_same else '<'} ?new)"
+        f"FILTER(?stored {comparison} ?new)"
     )
-    deletes = (
+    return (
         f"DELETE {{ GRAPH ?page {{ ?s ?p ?o }} }} WHERE {{ {older} GRAPH ?page {{ ?s ?p ?o }} }}",
         f"DELETE {{ GRAPH <{PROVENANCE}> {{ ?page ?p ?o }} }} "
         f"WHERE {{ {older} GRAPH <{PROVENANCE}> {{ ?page ?p ?o }} }}",
     )
-    return " ;\n".join([*deletes, *(one.text for one in pages)])
 
 
 def removal(graphs: Iterable[str]) -> str:

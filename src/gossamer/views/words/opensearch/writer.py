@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotDone
 from contextlib import suppress
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -15,15 +16,16 @@ from gossamer.store.service import AWAY, MIB, Service, ServiceLost, ServiceRefus
 from gossamer.values.page import Reading
 from gossamer.values.url import Url
 from gossamer.views.words.opensearch.answers import Boxed, BulkAnswer, Written
-from gossamer.views.words.opensearch.client import LINES
+from gossamer.views.words.opensearch.client import LINES, IndexClient
 from gossamer.views.words.opensearch.documents import document_of, tombstone
-from gossamer.views.words.opensearch.index import WORDS, IndexKind, make, meta_of, remove
+from gossamer.views.words.opensearch.index import WITH_WORDS, WORDS, IndexKind, make, meta_of, remove
 
 MOST_BULK = 8 * MIB
 """Of documents in one request."""
 MOST_WAITING = 64 * MIB
 """Of documents that wait for a commit. With more, no pages are taken while the last commit is in progress."""
 BULK_S = 60.0
+IDS_AT_ONCE = 5_000
 STOPPING_TRIES = 8
 """How often a writer that has to stop tries a service that is gone, in half a minute. The rest stays in the spool."""
 POLL_S = 0.1
@@ -38,9 +40,11 @@ class DocumentForm(NamedTuple):
     of: Callable[[Reading], bytes]
     tombstone: Callable[[int, Instant], bytes]
     """A document that only keeps older ones out, of the page with this id."""
+    filled: dict[str, Any]
+    """Finds the other documents."""
 
 
-WORDS_FORM = DocumentForm(WORDS, document_of, tombstone)
+WORDS_FORM = DocumentForm(WORDS, document_of, tombstone, WITH_WORDS)
 
 
 class _Stored(msgspec.Struct, frozen=True):
@@ -159,6 +163,24 @@ class ServiceWriter:
         held = self._service.until_done(lambda: self._version(url.id), self._must_stop)
         if held is not None:
             self._put(url, held, self._form.tombstone(url.id, held))
+
+    def bury(self, url_id: int, version: int) -> None:
+        """Leave nothing of a page but a document without words, of this version."""
+        document = self._form.tombstone(url_id, 0)
+        self._pending[url_id] = version, str(url_id), document
+        self._bytes += len(document)
+
+    def ids(self) -> Iterator[int]:
+        """Of the pages in the index that are not buried, in order; one that is not reached is waited for."""
+        client, after = IndexClient(self._service, self._identity.index), list[object]()
+        while True:
+            body = {"query": self._form.filled, "size": IDS_AT_ONCE, "sort": [{"url_id": "asc"}], "_source": False}
+            asked = body | ({"search_after": after} if after else {})
+            hits = self._service.until_done(partial(client.search, asked), self._must_stop).hits.hits
+            yield from (hit.url_id for hit in hits)
+            if len(hits) < IDS_AT_ONCE:
+                return
+            after = hits[-1].sort
 
     def commit(self, position: bytes = b"") -> None:
         """Send what was taken; it is in the index, and found, when `position` says so."""
