@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from tests.postgres_server import Server
 from tests.postgres_server import server as postgres
 from tests.services import fuseki, opensearch
 
@@ -199,12 +200,12 @@ class Process:
 
 
 @contextmanager
-def cluster(root: Path, words: str = "", facts: str = "") -> Iterator[Cluster]:
+def cluster(root: Path, words: str = "", database: Server | None = None) -> Iterator[Cluster]:
     """Its services are those of the test run, unless others are named."""
-    conninfo = postgres().conninfo_for(root, waits_for_disk=False)
+    conninfo = (database or postgres()).conninfo_for(root, waits_for_disk=False)
     prepare(conninfo)
     made = Cluster(
-        root, conninfo, f"{words or opensearch.server()}/{opensearch.index_for(root)}", facts or fuseki.server().query
+        root, conninfo, f"{words or opensearch.server()}/{opensearch.index_for(root)}", fuseki.server().query
     )
     given = {"views.words": made.words, "views.facts": made.facts}
     for name, value in given.items():

@@ -2,25 +2,38 @@
 
 import asyncio
 import random
-from contextlib import closing
+import shutil
+import tempfile
+import time
+from contextlib import AsyncExitStack, closing
+from functools import partial
 from pathlib import Path
 
 import pytest
 from tests.indexer.clusters import HOUR, START, cluster, of_url, page
-from tests.postgres_server import why_absent
+from tests.postgres_server import Server, programs, why_absent
+from tests.services import opensearch
 
 if why := why_absent():
     pytest.skip(why, allow_module_level=True)
 
 from gossamer.base.clock import SystemClock
 from gossamer.base.environment import real_outside
-from gossamer.base.tell import unheard
+from gossamer.base.tell import silent, unheard
+from gossamer.collection.collection import Collection
 from gossamer.collection.maintenance.cluster_views import make_again
 from gossamer.collection.maintenance.view_check import ViewCheck
+from gossamer.collection.views import fact_queries
+from gossamer.indexer.cluster import ClusterTuning
+from gossamer.indexer.process import PublishedState, open_cluster_views
+from gossamer.monitor.control import Control
 from gossamer.search.query import parse
+from gossamer.store import captures
+from gossamer.store.directory import Directory
 from gossamer.store.state import open_state
 from gossamer.store.work import MOST_TRIES, backlog, retry_set_aside, set_aside
 from gossamer.values.url import Url
+from gossamer.views.facts.sparql import QueryLimits
 from gossamer.views.links.place import links_reader
 from gossamer.views.words.place import words_reader
 
@@ -162,3 +175,102 @@ def test_random_captures_in_random_order_end_as_their_newest_versions(shared):
     for url, title in newest.items():
         assert found(shared, title) == {url}
     assert len(shared.pages_with_facts()) == len(newest)
+
+
+def waiting(shared) -> dict[str, int]:
+    return dict(shared.read("SELECT view, count(*) FROM work GROUP BY view"))
+
+
+def test_while_the_search_service_is_away_facts_continue(tmp_path):
+    (tmp_path / "opensearch").mkdir()
+    own = opensearch.own_server(tmp_path / "opensearch")
+    try:
+        with cluster(tmp_path, words=own.address) as shared:
+            shared.add_segment([page(0, START)])
+            shared.start("one")
+            shared.wait_until_done()
+            own.stop()
+            for segment in range(1, 30):
+                shared.add_segment([page(10 * segment + n, START + segment) for n in range(10)])
+            shared.wait(lambda: "facts" not in waiting(shared), "facts continue")
+            assert waiting(shared) == {"words": 29, "links": 29}
+            own.start()
+            shared.wait_until_done()
+            assert shared.documents() == shared.documents("-links") == len(shared.pages_with_facts()) == 291
+            assert shared.read("SELECT count(*) FROM work") == [(0,)]
+    finally:
+        own.stop()
+
+
+def test_a_view_whose_service_is_away_takes_only_so_many_pages(tmp_path, monkeypatch):
+    limits = partial(ClusterTuning, most_waiting=20, records=15, patient_pages=15, poll_s=0, commit_s=0, patient_s=0)
+    monkeypatch.setattr("gossamer.indexer.process.ClusterTuning", limits)
+
+    async def index(directory: Directory) -> None:
+        outside, stop, state = real_outside(), asyncio.Event(), PublishedState()
+        with Control(directory.control, outside.clock) as control:
+            async with AsyncExitStack() as opened:
+                views = await open_cluster_views(
+                    opened, directory, never, control=control, outside=outside, tell=silent, state=state, stop=stop
+                )
+                until = time.monotonic() + 60
+                while "facts" in waiting(shared) and time.monotonic() < until:
+                    await views.turn()
+                    await asyncio.sleep(0.02)
+                for _ in range(50):
+                    assert not await views.turn(), "there is no room"
+                leased = shared.read("SELECT view, sum(beyond - first) FROM work WHERE leased_by <> '' GROUP BY view")
+                assert {view for view, _ in leased} == {"words", "links"}
+                assert all(records <= 20 + 2 * 15 for _, records in leased)
+                assert "views.words" in views.trouble
+                stop.set()
+
+    with cluster(tmp_path, words="http://127.0.0.1:1") as shared:
+        for segment in range(20):
+            shared.add_segment([page(5 * segment + n, START + segment) for n in range(5)])
+        asyncio.run(index(shared.folder("one")))
+        assert waiting(shared) == {"words": 20, "links": 20}
+        shared.words = f"{opensearch.server()}/{shared.words.rpartition('/')[2]}"
+
+
+def test_while_the_database_is_away_nothing_ends_and_later_everything_is_indexed(tmp_path):
+    database = Server(Path(tempfile.mkdtemp(prefix="gossamer-pg-")), programs())
+    database.make()
+    database.start()
+    try:
+        with cluster(tmp_path, database=database) as shared:
+            shared.add_segment([page(0, START)])
+            indexer = shared.start("one")
+            shared.wait_until_done()
+            database.stop()
+            late = shared.start("two")
+            time.sleep(3)
+            assert (indexer.child.poll(), late.child.poll()) == (None, None)
+            database.start()
+            shared.add_segment([page(1, START), page(2, START)])
+            shared.wait_until_done()
+            assert (shared.documents(), len(shared.pages_with_facts())) == (3, 3)
+    finally:
+        database.stop()
+        shutil.rmtree(database.folder, ignore_errors=True)
+
+
+def test_queries_know_where_facts_are_on_their_pages(shared):
+    shared.add_segment([page(1, START, "somewhere")])
+    shared.start("one")
+    shared.wait_until_done()
+    directory = shared.folder("reader")
+    query = (
+        "SELECT ?name (<urn:gossamer:path>(?page, ?it, <http://schema.org/name>, ?name) AS ?path) "
+        "{ GRAPH ?page { ?it <http://schema.org/name> ?name } }"
+    )
+
+    async def ask():
+        async with fact_queries(directory, real_outside(), QueryLimits()) as queries:
+            return await queries.ask(query, "text/csv")
+
+    assert asyncio.run(ask()).body.decode().splitlines() == ["name,path", "somewhere,/html/body/b"]
+    with closing(open_state(directory)) as state:
+        (kept,) = captures.versions(state, Url("http://s1.test/1"))
+    with Collection(directory, real_outside()) as collection:
+        assert "/html/body/b" in collection.fact_places(kept)

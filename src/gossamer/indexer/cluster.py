@@ -39,7 +39,7 @@ class ClusterTuning:
     commit_s: float = 1.75  # words wait at most this long for a commit
     patient_s: float = 6.0  # facts and links this long ...
     patient_pages: int = 2_000  # ... and at most so many pages
-    most_waiting: int = 4_000  # pages that a view which is busy may have besides
+    most_waiting: int = 2_000  # pages that a view which is busy may have besides
     poll_s: float = 0.5  # how often it looks for new rows when there are none
     busy_poll_s: float = 0.05  # how often it looks whether a commit is done
     publish_s: float = 0.25
