@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -37,6 +38,7 @@ from gossamer.values.page import Page, Reading
 from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.url import Url
 from gossamer.values.visit import Settled, Visit, VisitKind
+from gossamer.views.links.reader import LinksReader
 from gossamer.views.links.store import LinksWriter
 
 HUB = Url("http://one.test/")
@@ -121,7 +123,7 @@ async def crawled(folder: Path, policy: str = "age", allowance: VisitBudget | No
 def test_M_B3_a_page_is_due_sooner_if_enough_pages_that_it_links_to_have_changed(tmp_path: Path) -> None:
     async def story() -> None:
         async with crawled(tmp_path) as crawl:
-            sweeps = crawl.sweeping(Neighbours(linked(tmp_path)))
+            sweeps = crawl.sweeping(Neighbours(partial(LinksReader, linked(tmp_path))))
             assert await sweeps.sweep() == Swept(0, 0), "nothing has changed"
             await crawl.find_changed(*LEAVES[:4])
             assert await sweeps.sweep() == Swept(1, 1)
@@ -140,7 +142,7 @@ def test_M_B3_a_page_is_due_sooner_if_enough_pages_that_it_links_to_have_changed
 def test_M_B3_too_few_changes_bring_nothing_forward_and_move_the_threshold_once_a_crawl(tmp_path: Path) -> None:
     async def story() -> None:
         async with crawled(tmp_path) as crawl:
-            sweeps = crawl.sweeping(Neighbours(linked(tmp_path)))
+            sweeps = crawl.sweeping(Neighbours(partial(LinksReader, linked(tmp_path))))
             await crawl.find_changed(LEAVES[0])
             assert await sweeps.sweep() == Swept(1, 0)
             past = await crawl.past(HUB)
@@ -160,7 +162,7 @@ def test_without_a_links_view_nothing_is_brought_forward(tmp_path: Path) -> None
     async def story() -> None:
         async with crawled(tmp_path) as crawl:
             await crawl.find_changed(*LEAVES)
-            sweeps = crawl.sweeping(Neighbours(tmp_path / "links.db"))
+            sweeps = crawl.sweeping(Neighbours(partial(LinksReader, tmp_path / "links.db")))
             assert await sweeps.sweep() == Swept(0, 0)
             (tmp_path / "links.db").write_bytes(b"no database " * 100)
             await crawl.find_changed(*LEAVES)
@@ -174,7 +176,9 @@ def test_the_budget_limits_what_is_brought_forward(tmp_path: Path) -> None:
         async with crawled(tmp_path, allowance=VisitBudget(per_site=1.0)) as crawl:
             await crawl.find_changed(*LEAVES)
             crawl.revisits.expect({("one.test", crawl.clock.now() // DAY): 1})
-            assert (await crawl.sweeping(Neighbours(linked(tmp_path))).sweep()).brought_forward == 1
+            assert (
+                await crawl.sweeping(Neighbours(partial(LinksReader, linked(tmp_path)))).sweep()
+            ).brought_forward == 1
             assert (await crawl.past(HUB)).due_at >= crawl.clock.now() + DAY, "today is full"
 
     asyncio.run(story())
@@ -214,7 +218,7 @@ def test_M_C5_a_page_is_due_sooner_if_its_sitemap_lists_a_new_change(tmp_path: P
 def test_sweeps_are_made_when_the_crawl_has_nothing_due(tmp_path: Path) -> None:
     async def story() -> None:
         async with crawled(tmp_path) as crawl:
-            sweeps = crawl.sweeping(Neighbours(linked(tmp_path)))
+            sweeps = crawl.sweeping(Neighbours(partial(LinksReader, linked(tmp_path))))
             async with sweeping(sweeps, crawl.frontier, crawl.clock):
                 crawl.clock.advance(3600)
                 await crawl.frontier.reschedule([Reschedule(url, crawl.clock.now()) for url in LEAVES])
@@ -272,7 +276,7 @@ def test_a_sweep_uses_the_calendar_only_while_no_group_is_being_settled(tmp_path
             )  # fmt: skip
             outcome = Unchanged(Capture(visit.url, crawl.clock.now(), 304, "", (), b""))
             followed = Followed(visit, outcome, crawl.clock.now())
-            sweeps = crawl.sweeping(Neighbours(linked(tmp_path)))
+            sweeps = crawl.sweeping(Neighbours(partial(LinksReader, linked(tmp_path))))
             settling = asyncio.ensure_future(Crawl(rooms)._settle([followed]))
             await asyncio.to_thread(calendar.is_called.wait, 60.0)
             assert (await sweeps.sweep()).brought_forward == 1

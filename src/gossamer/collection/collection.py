@@ -25,7 +25,15 @@ from gossamer.collection.lists import CollectionLists
 from gossamer.collection.state import CollectionState
 from gossamer.collection.system import Watch
 from gossamer.collection.tables import ExportedPage
-from gossamer.collection.views import FRESH_S, fact_queries, facts_server, freshen, refuse_missing, search_of
+from gossamer.collection.views import (
+    FRESH_S,
+    fact_queries,
+    facts_server,
+    freshen,
+    origins_on,
+    refuse_missing,
+    search_of,
+)
 from gossamer.collection.vocabulary import FactCounter, TermCounter
 from gossamer.config.settings import Settings
 from gossamer.monitor.choice import control_of
@@ -173,7 +181,8 @@ class Collection(CollectionState):
 
     def fact_places(self, kept: Kept) -> dict[str, int]:
         """The paths of the elements of a capture that state facts, with the number each states."""
-        with closing(SourcesReader(self.directory.graph / SOURCES)) as sources:
+        given = origins_on(self.directory, {graph_name(kept.url): kept.capture_id})
+        with closing(SourcesReader(self.directory.graph / SOURCES, given)) as sources:
             record = sources.record_of(graph_name(kept.url), kept.capture_id)
         if record is None:
             refuse_missing(self.directory, self.outside, self.directory.graph / SOURCES)

@@ -35,7 +35,7 @@ from gossamer.values.query import Query
 from gossamer.values.url import Url
 from gossamer.views.facts.checkpoints import newest
 from gossamer.views.facts.store import facts_of, opened, page_facts
-from gossamer.views.links.reader import every_link
+from gossamer.views.links.place import every_link_of
 from gossamer.views.words.place import words_reader
 from gossamer.views.words.schema import Card
 from gossamer.workers.pool import Pool
@@ -90,7 +90,7 @@ class Exports:
             yield from facts_of(store, (Url(page.url) for page in wanted))
 
     def links(self) -> Iterator[tuple[str, tuple[Link, ...]]]:
-        return every_link(self.directory.links)
+        return every_link_of(self.directory, self.outside.clock)
 
     def visits(self) -> Iterator[LastVisit]:
         return every_visit(self._state)

@@ -12,6 +12,7 @@ from gossamer.base.clock import SECOND, Instant
 from gossamer.base.environment import Outside
 from gossamer.base.errors import WorkerLost
 from gossamer.base.tell import silent
+from gossamer.collection.maintenance.cluster_views import waiting
 from gossamer.collection.maintenance.compact import Compacted, compaction_plan
 from gossamer.collection.maintenance.view_check import UnusableView, unusable
 from gossamer.collection.views import is_indexing
@@ -32,6 +33,7 @@ from gossamer.store.directory import Directory
 from gossamer.store.documents import archive_bytes
 from gossamer.store.state import is_cluster, open_state
 from gossamer.store.statements import State
+from gossamer.store.work import SetAside, ViewBacklog
 from gossamer.values.visit import Counts
 from gossamer.views.facts.sparql import FactQueries
 from gossamer.workers.pool import Pool
@@ -207,6 +209,10 @@ class CollectionStatus:
     """The directories of an archive on several disks."""
     sandbox: Barriers | None
     """The barriers of a worker started now; None: none could be started."""
+    backlog: tuple[ViewBacklog, ...] = ()
+    """On a cluster: what each view does not have yet."""
+    set_aside: tuple[SetAside, ...] = ()
+    """On a cluster: the latest records that a view could not take."""
 
 
 def status_of(directory: Directory, settings: Settings, outside: Outside) -> CollectionStatus:
@@ -219,6 +225,7 @@ def status_of(directory: Directory, settings: Settings, outside: Outside) -> Col
     with ExitStack() as opened:
         control = opened.enter_context(control_of(directory, outside.clock))
         watch = opened.enter_context(closing(Watch(directory, settings, outside, control)))
+        work, aside = waiting(directory) if is_shared else ([], [])
         return CollectionStatus(
             counts=counts,
             damaged=marks,
@@ -229,6 +236,8 @@ def status_of(directory: Directory, settings: Settings, outside: Outside) -> Col
             hints=watch.system().hints,
             disks=watch.archive.disks,
             sandbox=asyncio.run(barriers_here(outside)),
+            backlog=tuple(work),
+            set_aside=tuple(aside),
         )
 
 

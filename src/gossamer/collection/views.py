@@ -1,6 +1,8 @@
 """The views of a collection, opened for reading: words, links and facts."""
 
+from collections.abc import Mapping
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 from gossamer.base.clock import SECOND, Clock
@@ -12,17 +14,19 @@ from gossamer.monitor.choice import control_of
 from gossamer.monitor.control import Control, is_running
 from gossamer.search.find import REFRESH_S, Search
 from gossamer.store import tallies
-from gossamer.store.directory import LINKS, VOCABULARY, Directory
+from gossamer.store.directory import VOCABULARY, Directory
 from gossamer.store.documents import DocumentCopies
 from gossamer.store.options import config_of
 from gossamer.store.state import is_cluster, open_state
 from gossamer.views.facts.checkpoints import newest
+from gossamer.views.facts.origins import origin_records
 from gossamer.views.facts.server.endpoint import SparqlServer
 from gossamer.views.facts.server.queries import ServerQueries
 from gossamer.views.facts.server.writer import is_on_server
 from gossamer.views.facts.sources import SOURCES
 from gossamer.views.facts.sparql import FactFiles, FactQueries, QueryLimits, QueryPool
-from gossamer.views.links.reader import LinksReader
+from gossamer.views.links.place import links_reader
+from gossamer.views.links.reader import Links
 from gossamer.views.words.place import words_reader
 from gossamer.views.words.reader import WordsReader
 
@@ -59,11 +63,24 @@ def facts_server(directory: Directory, outside: Outside) -> SparqlServer | None:
 def fact_queries(directory: Directory, outside: Outside, limits: QueryLimits) -> FactQueries:
     """SPARQL over the newest checkpoint, or on the server that has the facts."""
     facts = FactFiles(
-        lambda: directory.checkpoints, lambda: directory.graph / SOURCES, vocabulary=directory.root / VOCABULARY
+        lambda: directory.checkpoints,
+        lambda: directory.graph / SOURCES,
+        partial(origins_of, directory) if is_cluster(directory) else None,
+        vocabulary=directory.root / VOCABULARY,
     )
     if (server := facts_server(directory, outside)) is not None:
         return ServerQueries(server, facts, limits, outside)
     return QueryPool(facts, limits, outside.files, outside.processes, outside.clock, silent)
+
+
+def origins_on(directory: Directory, captures: Mapping[str, int]) -> Mapping[str, bytes] | None:
+    """Where the facts of pages are, packed, if these are on a cluster; else its own database has that."""
+    return origins_of(directory, captures) if is_cluster(directory) else None
+
+
+def origins_of(directory: Directory, captures: Mapping[str, int]) -> Mapping[str, bytes]:
+    with closing(open_state(directory)) as state:
+        return origin_records(state, captures)
 
 
 async def freshen(directory: Directory, outside: Outside) -> None:
@@ -102,7 +119,7 @@ def search_of(directory: Directory, clock: Clock, refresh_s: float = REFRESH_S) 
         except (ConfigError, OSError):
             return bundled()
 
-    def moved() -> tuple[WordsReader, LinksReader] | None:
+    def moved() -> tuple[WordsReader, Links] | None:
         nonlocal at
         if is_shared:
             documents.refresh()
@@ -110,11 +127,11 @@ def search_of(directory: Directory, clock: Clock, refresh_s: float = REFRESH_S) 
         if (there := directory.views_folder) == at:
             return None
         at = there
-        return words_reader(directory, clock, vocabularies), LinksReader(there / LINKS)
+        return words_reader(directory, clock, vocabularies), links_reader(directory, clock)
 
     return Search(
         words_reader(directory, clock, vocabularies),
-        LinksReader(at / LINKS),
+        links_reader(directory, clock),
         clock,
         refresh_s,
         moved,

@@ -153,10 +153,10 @@ async def open_crawl(
         await opened.enter_async_context(chronicling(directory, outside, settings.crawl.revisit != "no", tell))
         await offer_seeds(frontier, starts)
         present = partial(present_digests, directory, settings, ruling)
-        rejudged = Rejudgement(frontier, database, lambda: directory.links, present, outside.clock, tell)
+        rejudged = Rejudgement(frontier, database, directory, present, outside.clock, tell)
         await opened.enter_async_context(rejudged)
         measuring = measures(settings, outside, ruling.nudge_visit)
-        revisits = revisit_sweeps(measuring.revisits, settings, frontier, directory.links, outside, tell)
+        revisits = revisit_sweeps(measuring.revisits, settings, frontier, directory, outside, tell)
         await opened.enter_async_context(revisits)
         steering = Steering(frontier, control, ruling, stop, partial(store_seeds, database), rejudged.soon)
         rooms = Rooms(

@@ -24,6 +24,7 @@ from typing import NamedTuple, Self, TypeVar
 import msgspec
 
 from gossamer.archive.catalogue import acknowledged
+from gossamer.archive.volumes import ArchiveEnd
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.environment import Outside
 from gossamer.base.errors import DiskFull, GossamerError
@@ -42,15 +43,19 @@ from gossamer.recrawl.change import is_older, is_to_be_looked_at, judged
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.scope import Reach
 from gossamer.spool.frames import SpoolPosition
+from gossamer.store.directory import Directory
 from gossamer.store.options import judge_by, judged_by
+from gossamer.store.state import is_cluster
 from gossamer.store.statements import StateWriter
 from gossamer.store.trust import Code
+from gossamer.store.work import backlog
 from gossamer.values.history import Past, Reschedule, Why
 from gossamer.values.link import How, Link, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.url import Url, url_of
 from gossamer.values.visit import Selection
-from gossamer.views.links.reader import UNREADABLE, LinksReader, Runs, every_link
+from gossamer.views.links.place import every_link_of, links_reader
+from gossamer.views.links.reader import UNREADABLE, Links, LinksReader, Runs
 
 OUTSIDE = frozenset({Reason.FILTER, Reason.SCOPE, Reason.FILTER_ERROR})
 REFUSED_BY: Mapping[str, frozenset[Reason]] = {
@@ -103,12 +108,12 @@ class Rejudgement:
         self,
         frontier: Frontier,
         database: StateWriter,
-        links: Callable[[], Path],
+        directory: Directory,
         present: Callable[[], dict[str, str]],
         clock: Clock,
         tell: Tell,
     ) -> None:
-        self._frontier, self._database, self._links = frontier, database, links
+        self._frontier, self._database, self._directory = frontier, database, directory
         self._present, self._clock, self._tell = present, clock, tell
         self._turn = asyncio.Lock()
         self._tasks = Tasks(tell)
@@ -156,7 +161,7 @@ class Rejudgement:
         """Every link, redirect and sitemap that may have been kept out. Returns how many URLs were new."""
         known = (await self._frontier.counts()).known
         pages = 0
-        async for batch in _batches(every_link(self._links()), OFFERED_AT_ONCE):
+        async for batch in _batches(every_link_of(self._directory, self._clock), OFFERED_AT_ONCE):
             await self._offer_links(batch)
             pages += len(batch)
             self._progress(pages)
@@ -193,13 +198,18 @@ class Rejudgement:
         """Whether the links view has every fetched page: after a crash the indexer needs a while."""
         end, give_up_s = await acknowledged(self._database), self._clock.elapsed_s() + PATIENCE_S
         while end is not None:
-            at = await asyncio.to_thread(_position, self._links())
-            if (at.volume, at.number) >= (end.volume, end.count):
+            if await self._has_all_until(end):
                 return True
             if self._clock.elapsed_s() > give_up_s:
                 return False
             await self._clock.sleep(LOOK_S)
         return True
+
+    async def _has_all_until(self, end: ArchiveEnd) -> bool:
+        if is_cluster(self._directory):
+            return all(one.records == 0 for one in await self._database.read(backlog) if one.view == "links")
+        at = await asyncio.to_thread(_position, self._directory.links)
+        return (at.volume, at.number) >= (end.volume, end.count)
 
     def _progress(self, pages: int) -> None:
         if self._clock.elapsed_s() - self._reported_s >= REPORT_S:
@@ -258,12 +268,12 @@ class Swept(NamedTuple):
 class Neighbours:
     """The links view, opened for each query: it may be replaced meanwhile."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._runs = Runs()
+    def __init__(self, links: Callable[[], Links]) -> None:
+        """`links`: makes a reader of them, not open yet."""
+        self._links = links
 
     def __call__(self, changed: Sequence[Url]) -> dict[Url, list[Url]]:
-        reader = LinksReader(self._path, self._runs)
+        reader = self._links()
         try:
             reader.open()
             return self._around(reader, changed)
@@ -272,7 +282,7 @@ class Neighbours:
         finally:
             reader.close()
 
-    def _around(self, reader: LinksReader, changed: Sequence[Url]) -> dict[Url, list[Url]]:
+    def _around(self, reader: Links, changed: Sequence[Url]) -> dict[Url, list[Url]]:
         sources: dict[Url, None] = {}
         for url, (incoming, _) in zip(changed, reader.about_all(changed), strict=True):
             sources |= dict.fromkeys([one for one in incoming.sources if one.host == url.host and one != url])
@@ -377,7 +387,12 @@ class RevisitSweeps:
 
 @asynccontextmanager
 async def revisit_sweeps(
-    revisits: Revisits | None, settings: Settings, frontier: Frontier, links: Path, outside: Outside, tell: Tell
+    revisits: Revisits | None,
+    settings: Settings,
+    frontier: Frontier,
+    directory: Directory,
+    outside: Outside,
+    tell: Tell,
 ) -> AsyncIterator[None]:
     """Queue the pages that were fetched before, and count what is planned for each day against the budget. While it is
     open, pages are brought forward because of others, if the policy does that."""
@@ -389,6 +404,7 @@ async def revisit_sweeps(
     if settings.crawl.revisit == "uniform":
         yield
         return
+    links = partial(links_reader, directory, outside.clock, Runs())
     around = Neighbours(links) if settings.crawl.revisit != "tree" else no_neighbours
     work = RevisitSweeps(frontier, revisits, around, outside.dates, tell, settings.crawl.revisit_links)
     async with sweeping(work, frontier, outside.dates):

@@ -5,9 +5,10 @@ must not wait for that, so facts have a process of their own, and go there in la
 """
 
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from types import MappingProxyType
 from typing import BinaryIO, cast
 
 import msgspec
@@ -51,6 +52,8 @@ class RemoteFacts:
     """
 
     waits_apart = False
+    refused: Mapping[str, str] = MappingProxyType({})
+    trouble = ""
 
     def __init__(self, child: Child, channel: socket.socket, replies: BinaryIO, position: bytes) -> None:
         self._child, self._channel, self._replies = child, channel, replies

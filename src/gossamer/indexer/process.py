@@ -11,7 +11,7 @@ import signal
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -22,16 +22,19 @@ from gossamer.archive.catalogue import ArchivePlaces, may_be_page
 from gossamer.archive.directories import with_archive
 from gossamer.archive.reader import read_capture
 from gossamer.base import tuning
-from gossamer.base.environment import Outside, real_outside
-from gossamer.base.errors import ConfigError, GossamerError, ViewDamaged
+from gossamer.base.environment import Outside, random_token, real_outside
+from gossamer.base.errors import ConfigError, DatabaseLost, GossamerError, ViewDamaged
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import CRASH_VARIABLE, Tell, crashing, silent
 from gossamer.config.settings import Settings
 from gossamer.frontier.known import pasts_of
 from gossamer.frontier.rows import UrlKeys
 from gossamer.indexer import updates
+from gossamer.indexer.cluster import ClusterSource, ClusterTuning, ClusterViews
 from gossamer.indexer.graph_client import NAME as GRAPH_PROCESS
 from gossamer.indexer.graph_client import RemoteFacts, remote_facts
+from gossamer.indexer.omissions import recording_omissions
+from gossamer.indexer.segments import SegmentReader
 from gossamer.monitor.choice import control_of
 from gossamer.monitor.control import Control
 from gossamer.monitor.pulse import ProcessReport, Pulse, ThisMachine, beating_in_thread
@@ -44,7 +47,8 @@ from gossamer.store import captures, forgotten
 from gossamer.store.directory import Directory, keep_private
 from gossamer.store.forgotten import NOTHING, Forgotten
 from gossamer.store.options import config_of
-from gossamer.store.state import open_state
+from gossamer.store.state import is_cluster, open_database, open_state, shared_place
+from gossamer.store.work import was_page_before as had_version_before
 from gossamer.values.capture import VANISHED, Capture, Place
 from gossamer.values.format import error_in_words
 from gossamer.values.messages import ReadDone, ReadJob, parts_of
@@ -52,7 +56,8 @@ from gossamer.values.page import Reading, empty_reading
 from gossamer.views.facts.checkpoints import Checkpoints
 from gossamer.views.facts.server.endpoint import SparqlServer
 from gossamer.views.facts.server.writer import ServerFacts, prepare_folder
-from gossamer.views.links.store import LinksWriter
+from gossamer.views.facts.sources import OURS, Sources
+from gossamer.views.links.place import links_writer
 from gossamer.views.words.place import words_writer
 from gossamer.workers.child import die_with_parent
 from gossamer.workers.jobs import asked_twice, job_for, lazy_readers
@@ -71,9 +76,11 @@ def main() -> None:
     if views:
         die_with_parent()  # a rebuild that was killed is started again, and continues from the last commit
     try:
-        directory = Directory(Path(root), views)
+        directory, parent = Directory(Path(root), views), socket.socket(fileno=int(channel))
+        if not is_reached(directory, parent, tell):
+            return
         outside = with_archive(directory, real_outside())
-        asyncio.run(index(directory, agent, socket.socket(fileno=int(channel)), outside, tell))
+        asyncio.run(index(directory, agent, parent, outside, tell))
     except* (GossamerError, OSError) as group:
         errors = list(flat(group))
         message = "; ".join(dict.fromkeys(map(error_in_words, errors)))
@@ -82,6 +89,21 @@ def main() -> None:
                 print(remove_view(error.path, DiskFiles()), file=sys.stderr)
     if message:
         sys.exit(f"the indexer ends: {message}")
+
+
+def is_reached(directory: Directory, parent: socket.socket, tell: Tell) -> bool:
+    """On a cluster, wait until its database answers. False: we were asked to end meanwhile."""
+    while is_cluster(directory):
+        try:
+            open_state(directory).close()
+            return True
+        except DatabaseLost as lost:
+            tell("views.suspended", because=str(lost))
+        parent.settimeout(updates.AWAY_S)
+        with suppress(TimeoutError):
+            parent.recv(1)
+            return False
+    return True
 
 
 def flat(error: BaseException) -> Iterator[BaseException]:
@@ -101,12 +123,21 @@ async def index(directory: Directory, agent: str, channel: socket.socket, outsid
         async with AsyncExitStack() as opened:
             control = opened.enter_context(control_of(directory, outside.clock))
             control.discard_pending(NAME)
-            facts, graph_pids = opened.enter_context(facts_keeper(directory, outside, tell))
             reread = await opened.enter_async_context(rereading(directory, agent, outside, tell))
             if directory.fixed_views:
-                reread = opened.enter_context(updates.recording_omissions(reread, directory, outside.files))
-            state = PublishedState(partial(trouble_of, facts))
-            views = open_views(opened, directory, facts, reread, control, outside, tell, state, is_stopping=stop.is_set)
+                reread = opened.enter_context(recording_omissions(reread, directory, outside.files))
+            state = PublishedState()
+            graph_pids: tuple[int, ...] = ()
+            views: updates.Views | ClusterViews
+            if is_cluster(directory):
+                views = await open_cluster_views(opened, directory, reread, control, outside, tell, state, stop)
+                state.trouble = partial(getattr, views, "trouble")
+            else:
+                facts, graph_pids = opened.enter_context(facts_keeper(directory, outside, tell))
+                state.trouble = partial(getattr, facts, "trouble")
+                views = open_views(
+                    opened, directory, facts, reread, control, outside, tell, state, is_stopping=stop.is_set
+                )
             own, machine = outside.processes.own_pid(), ThisMachine(directory.root)
             pulse = Pulse(NAME, own, control, machine, outside.clock, GRAPH_PROCESS)
             state.beat = partial(pulse.beat, workers=graph_pids)
@@ -134,12 +165,12 @@ def facts_keeper(
             yield remote, (child.pid,)
         return
     parent = os.getppid()
-    prepare_folder(directory.graph, directory.checkpoints, outside.files)
+    writer = prepare_folder(directory.graph, directory.checkpoints, outside.files)
     with closing(SparqlServer(views.facts, views.facts_update, outside.clock, tell)) as server:
         facts = ServerFacts(
             server,
-            directory.graph,
-            outside.files,
+            writer,
+            Sources(directory.graph, outside.files),
             tell,
             is_stopping=lambda: os.getppid() != parent,  # no process waits for it any more
             replaces_same=bool(directory.fixed_views),
@@ -147,10 +178,6 @@ def facts_keeper(
         with closing(facts):
             facts.open()
             yield facts, ()
-
-
-def trouble_of(facts: RemoteFacts | ServerFacts) -> str:
-    return facts.trouble if isinstance(facts, ServerFacts) else ""
 
 
 async def lower_merge_priority(outside: Outside) -> None:
@@ -169,7 +196,7 @@ def open_views(
     state: "PublishedState",
     is_stopping: Callable[[], bool] = lambda: False,
 ) -> updates.Views:
-    links = LinksWriter(directory.links, outside.files, tell)
+    links = links_writer(directory, outside.files, outside.clock, tell)
     words = words_writer(directory, outside.files, outside.clock, tell, is_stopping)
     for view in (links, words):
         opened.callback(view.close)
@@ -197,6 +224,46 @@ def open_views(
         clock=outside.clock,
         tell=tell,
         settings=updates.IndexerTuning(drain_s=math.inf),
+    )
+
+
+async def open_cluster_views(
+    opened: AsyncExitStack,
+    directory: Directory,
+    reread: updates.Reread,
+    control: Control,
+    outside: Outside,
+    tell: Tell,
+    state: "PublishedState",
+    stop: asyncio.Event,
+) -> ClusterViews:
+    """The same for one of the indexers of a cluster: its views are on services, and its work is in the database."""
+    place, settings = shared_place(directory), config_of(directory.root).settings.views
+    assert place is not None
+    if not settings.facts:
+        raise ConfigError("this cluster has no service for its facts: set views.facts")
+    by = f"{place.member or NAME} {random_token(6)}"
+    database = await opened.enter_async_context(open_database(directory, outside.clock, tell, stop.is_set))
+    links = links_writer(directory, outside.files, outside.clock, tell, stop.is_set)
+    words = words_writer(directory, outside.files, outside.clock, tell, stop.is_set)
+    server = SparqlServer(settings.facts, settings.facts_update, outside.clock, tell)
+    facts = ServerFacts(server, f"{OURS}writer:{random_token(16)}", None, tell, stop.is_set, replaces_same=True)
+    opened.callback(server.close)
+    for view in (links, words, facts):
+        opened.callback(view.close)
+        view.open()
+
+    def answer_requests() -> None:
+        for request in control.pending(NAME):
+            control.done(request.id)
+
+    return ClusterViews(
+        views={"words": words, "facts": updates.GraphView(facts), "links": links},
+        source=ClusterSource(database, SegmentReader(outside.files, directory.spool, reread), by),
+        process=updates.IndexerProcess(state.publish, lambda: bool(control.pending(NAME)), answer_requests),
+        clock=outside.clock,
+        tell=tell,
+        settings=ClusterTuning(),
     )
 
 
@@ -239,10 +306,10 @@ async def rereading(directory: Directory, agent: str, outside: Outside, tell: Te
                 return None
             if not may_be_page(capture):
                 is_gone = capture.status in VANISHED and capture.url != capture.url.robots
-                is_gone = is_gone and await asyncio.to_thread(was_page_before, directory, capture)
+                is_gone = is_gone and await asyncio.to_thread(was_page_before, directory, capture, place)
                 return empty_reading(capture) if is_gone else None
             is_page = await asyncio.to_thread(was_page, directory, place)
-            if not is_page and await asyncio.to_thread(is_given_up, directory, capture):
+            if not is_page and await asyncio.to_thread(is_given_up, directory, capture, place):
                 return empty_reading(capture)
             payload = b"".join(parts_of(ReadJob(capture, "read", "all", agent)))
             answer = await asked_twice(lambda: call(payload))
@@ -262,17 +329,19 @@ def settings_of(directory: Directory, tell: Tell) -> Settings:
         return Settings()
 
 
-def was_page_before(directory: Directory, capture: Capture) -> bool:
+def was_page_before(directory: Directory, capture: Capture, place: Place) -> bool:
     """Whether an earlier capture of the URL was a page."""
     with closing(open_state(directory)) as state:
+        if is_cluster(directory):
+            return had_version_before(state, place)
         return any(one.is_page and one.fetched_at < capture.fetched_at for one in captures.versions(state, capture.url))
 
 
-def is_given_up(directory: Directory, capture: Capture) -> bool:
+def is_given_up(directory: Directory, capture: Capture, place: Place) -> bool:
     """Whether the page is known as gone although the server answered: its page said that there is none."""
     with closing(open_state(directory)) as state:
         (past,) = pasts_of(state, [capture.url], UrlKeys(identity_of))
-    return past is not None and past.gone > 0 and was_page_before(directory, capture)
+    return past is not None and past.gone > 0 and was_page_before(directory, capture, place)
 
 
 def forgotten_in(directory: Directory) -> Forgotten:

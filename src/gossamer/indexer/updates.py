@@ -6,8 +6,8 @@ an older capture. A view that was deleted starts from the beginning, alone, whil
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,11 +15,9 @@ import msgspec
 
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.errors import ArchiveDamaged, DatabaseLost, WorkerLost
-from gossamer.base.files import Files, Tail
 from gossamer.base.tell import Tell
 from gossamer.spool.codec import decode
 from gossamer.spool.frames import Follower, SpooledRecord, SpoolPosition
-from gossamer.store.directory import Directory
 from gossamer.values.capture import Place
 from gossamer.values.messages import PageFacts
 from gossamer.values.page import Reading
@@ -45,13 +43,21 @@ class _Committed(Protocol):
     def waits_apart(self) -> bool:
         """Whether it is on a service, which may be gone for hours: while it is busy, the others continue without it."""
 
+    @property
+    def refused(self) -> Mapping[str, str]:
+        """By URL, the pages of the last commit that it will never take, and why."""
+
+    @property
+    def trouble(self) -> str:
+        """Since when its service has not answered, for people; empty while it answers."""
+
     def settle(self) -> None:
         """Wait until everything that was committed is on disk."""
 
 
 class View(_Committed, Protocol):
     """Pages in one form. Real ones: `views.links.store.LinksWriter`, `GraphView`, `views.words.writer.IndexWriter`, and
-    `views.words.opensearch.writer.ServiceWriter`."""
+    `views.words.opensearch.writer.ServiceWriter` for words and links."""
 
     @property
     def waiting(self) -> int:
@@ -110,15 +116,24 @@ class GraphView:
     def waits_apart(self) -> bool:
         return self._keeper.waits_apart
 
+    @property
+    def refused(self) -> Mapping[str, str]:
+        return self._keeper.refused
+
+    @property
+    def trouble(self) -> str:
+        return self._keeper.trouble
+
     def replace(self, readings: Sequence[Reading]) -> int:
         """A page that asks not to be indexed is stored without facts, which keeps older captures out."""
         taken = 0
         for reading in readings:
             url = reading.page.url
             known = self._pending.get(url.text)  # the store compares with what it has
-            if known is None or known.fetched_at < reading.fetched_at:
+            if known is None or known.order < reading.order:
                 facts, sources = (reading.facts, reading.sources) if reading.page.directives.may_index else (b"", b"")
-                self._pending[url.text] = PageFacts(url, facts, reading.capture_id, reading.fetched_at, sources)
+                at, version = reading.fetched_at, reading.version
+                self._pending[url.text] = PageFacts(url, facts, reading.capture_id, at, sources, version)
                 self._bytes += len(facts) + len(sources)
                 taken += 1
         return taken
@@ -334,7 +349,7 @@ class Views:
 
     async def _readings(self, frames: Sequence[SpooledRecord]) -> tuple[list[Reading], list[Reading]]:
         """Those that were spooled, and those that had to be made again."""
-        decoded = [(frame.place, _decoded(frame.reading)) for frame in frames if frame.reading != b""]
+        decoded = [(frame.place, reading_in(frame.reading)) for frame in frames if frame.reading != b""]
         lost = [place for place, reading in decoded if reading is None]
         again: list[Reading | None] = []
         for start in range(0, len(lost), self._settings.reread_at_once):
@@ -426,62 +441,14 @@ def newest_of(readings: Sequence[Reading]) -> list[Reading]:
     newest: dict[str, Reading] = {}
     for reading in readings:
         known = newest.get(reading.page.url.text)
-        if known is None or reading.fetched_at >= known.fetched_at:
+        if known is None or reading.order >= known.order:
             newest[reading.page.url.text] = reading
     return list(newest.values())
 
 
-def _decoded(reading: bytes | None) -> Reading | None:
+def reading_in(reading: bytes | None) -> Reading | None:
+    """None where it is missing or cannot be decoded."""
     try:
         return None if reading is None else decode(reading)
     except ValueError:  # written by another version, or damaged: the archive has it
         return None
-
-
-NAME = "left-out"
-MOST_SYNCED = 20
-"""So many are each synced before any view continues; of further ones a power failure may lose some."""
-
-
-class Omission(msgspec.Struct, frozen=True, array_like=True):
-    """One line of the file."""
-
-    volume: str
-    number: int
-    why: str
-
-
-@contextmanager
-def recording_omissions(reread: Reread, directory: Directory, files: Files) -> Iterator[Reread]:
-    """The same function, which appends a line to the file for each capture that is damaged."""
-    tail, count = Tail(files, directory.views_folder / NAME), 0
-
-    async def recorded(place: Place) -> Reading | None:
-        nonlocal count
-        try:
-            return await reread(place)
-        except ArchiveDamaged as trouble:
-            tail.append(msgspec.json.encode(Omission(place.volume, place.number, str(trouble))) + b"\n")
-            count += 1
-            if count <= MOST_SYNCED:
-                tail.sync()
-            raise
-
-    tail.open()
-    try:
-        yield recorded
-    finally:
-        tail.close()
-
-
-def omissions(directory: Directory, files: Files) -> list[Omission]:
-    """Each record once, in order. A truncated last line is ignored: no view has passed that record."""
-    path = directory.views_folder / NAME
-    found: dict[tuple[str, int], Omission] = {}
-    for line in files.read(path).splitlines() if files.size(path) is not None else ():
-        try:
-            one = msgspec.json.decode(line, type=Omission)
-        except msgspec.MsgspecError:
-            continue
-        found[one.volume, one.number] = one
-    return sorted(found.values(), key=lambda one: (one.volume, one.number))

@@ -14,7 +14,7 @@ from gossamer.search.query import text_of, with_words
 from gossamer.values.link import Link
 from gossamer.values.query import Query
 from gossamer.values.url import Url
-from gossamer.views.links.reader import Anchor, Incoming, LinksReader
+from gossamer.views.links.reader import Anchor, Incoming, Links
 from gossamer.views.words.dictionary import Completion
 from gossamer.views.words.entities import Entity
 from gossamer.views.words.explanation import Explanation
@@ -98,7 +98,7 @@ MOST_CORRECTED = 8
 """Words of a query that is checked for typing errors; a longer one is prose, and always lacks a match for some."""
 
 T = TypeVar("T")
-Moved = Callable[[], tuple[WordsReader, LinksReader | None] | None]
+Moved = Callable[[], tuple[WordsReader, Links | None] | None]
 """The new views, not open yet, if they have replaced the present ones; else None."""
 
 
@@ -117,7 +117,7 @@ class Search:
     def __init__(
         self,
         searcher: WordsReader,
-        links: LinksReader | None,
+        links: Links | None,
         clock: Clock,
         refresh_s: float = REFRESH_S,
         moved: Moved = not_moved,
@@ -129,7 +129,7 @@ class Search:
         self._as_of: Instant = 0
         self._is_open = False
         self._turn = Lock()
-        self._idle: list[LinksReader] = []
+        self._idle: list[Links] = []
         self._age = 0
         """Counts snapshots: a reader of the links belongs to one, as the file may have been replaced since."""
 
@@ -269,14 +269,14 @@ class Search:
         with searcher.damage_named():
             return ask(searcher)
 
-    def _of_links(self, ask: Callable[[LinksReader], T], otherwise: T) -> T:
+    def _of_links(self, ask: Callable[[Links], T], otherwise: T) -> T:
         if not self._refreshed():
             return otherwise
         with self._reader() as links:
             return ask(links) if links is not None else otherwise
 
     @contextmanager
-    def _reader(self) -> Iterator[LinksReader | None]:
+    def _reader(self) -> Iterator[Links | None]:
         """A reader of the links for this thread alone; None if there are no links yet."""
         age = self._age
         reader = self._idle_reader()
@@ -286,7 +286,7 @@ class Search:
             if reader is not None:
                 self._release(reader, age)
 
-    def _idle_reader(self) -> LinksReader | None:
+    def _idle_reader(self) -> Links | None:
         if self._links is None:
             return None
         with suppress(IndexError):
@@ -301,7 +301,7 @@ class Search:
             return None  # there are none yet, or a rebuild has just replaced them
         return reader
 
-    def _release(self, reader: LinksReader, age: int) -> None:
+    def _release(self, reader: Links, age: int) -> None:
         with self._turn:
             if age == self._age and self._is_open and len(self._idle) < MOST_READERS:
                 self._idle.append(reader)

@@ -182,6 +182,13 @@ class PageFacts(msgspec.Struct, frozen=True):
     fetched_at: Instant
     sources: bytes = b""
     """The origin of each fact, as packed by `extract.places`."""
+    version: int | None = None
+    """As in `Reading`."""
+
+    @property
+    def order(self) -> int:
+        """As in `Reading`."""
+        return self.fetched_at if self.version is None else self.version
 
 
 # The job of making a safe copy of a stored page (`reader/documents.py`).

@@ -101,6 +101,13 @@ class Reading(msgspec.Struct, frozen=True):
     """IRIs of the properties stated, without rdf:type; distinct, in document order, at most MOST_PROPERTIES."""
     things: tuple[NamedEntity, ...] = ()
     """Named entities of the page, in document order, at most MOST_ENTITIES."""
+    version: int | None = None
+    """On a cluster, that of its capture in the catalogue; the clocks of two crawlers cannot be compared."""
+
+    @property
+    def order(self) -> int:
+        """Of two readings of a page, the one with the greater order is the newer."""
+        return self.fetched_at if self.version is None else self.version
 
 
 def ntriples(triples: Sequence[Triple]) -> bytes:

@@ -18,7 +18,7 @@ from gossamer.views.facts.checkpoints import Checkpoints
 from gossamer.views.facts.server.endpoint import SparqlServer
 from gossamer.views.facts.server.queries import ServerQueries
 from gossamer.views.facts.server.writer import ServerFacts, prepare_folder
-from gossamer.views.facts.sources import graph_name
+from gossamer.views.facts.sources import Sources, graph_name
 from gossamer.views.facts.sparql import FactFiles, FactQueries, QueryLimits, QueryPool
 from gossamer.views.facts.store import Graph, LocalFacts, facts_of, page_facts
 
@@ -84,8 +84,8 @@ def keeper(form: str, folder: Path, tell: Tell = silent, replaces_same: bool = F
 def writer(
     server: SparqlServer, folder: Path, tell: Tell = silent, replaces_same: bool = False
 ) -> Iterator[ServerFacts]:
-    prepare_folder(folder / "live", folder / "checkpoints", DiskFiles())
-    facts = ServerFacts(server, folder / "live", DiskFiles(), tell, lambda: False, replaces_same)
+    name = prepare_folder(folder / "live", folder / "checkpoints", DiskFiles())
+    facts = ServerFacts(server, name, Sources(folder / "live", DiskFiles()), tell, lambda: False, replaces_same)
     facts.open()
     try:
         facts.settle()

@@ -19,7 +19,7 @@ from gossamer.views.facts.server.fitness import refuse_unfit
 from gossamer.views.facts.server.query import server_query
 from gossamer.views.facts.server.terms import literal_in_sparql
 from gossamer.views.facts.server.writer import ServerFacts, prepare_folder
-from gossamer.views.facts.sources import graph_name
+from gossamer.views.facts.sources import Sources, graph_name
 
 
 def test_the_update_address_is_derived_from_a_common_query_address() -> None:
@@ -60,9 +60,9 @@ def test_a_wrong_password_is_refused_and_never_shown(tmp_path: Path, monkeypatch
         with pytest.raises(ConfigError, match="status 401") as refused:
             refuse_unfit(SparqlServer(address, "", SystemClock(), silent), "abc")
         assert "guessed" not in str(refused.value)
-        prepare_folder(tmp_path / "live", tmp_path / "checkpoints", DiskFiles())
+        name = prepare_folder(tmp_path / "live", tmp_path / "checkpoints", DiskFiles())
         server = SparqlServer(address, "", SystemClock(), silent)
-        facts = ServerFacts(server, tmp_path / "live", DiskFiles(), silent, lambda: False)
+        facts = ServerFacts(server, name, Sources(tmp_path / "live", DiskFiles()), silent, lambda: False)
         facts.open()
         with pytest.raises(ConfigError, match="status 401"):
             facts.settle()
@@ -81,9 +81,9 @@ def until(is_so, why: str) -> None:
 
 def test_a_server_that_is_gone_is_waited_for_and_nothing_is_lost(tmp_path: Path) -> None:
     own = fuseki.another(tmp_path)
-    prepare_folder(tmp_path / "live", tmp_path / "checkpoints", DiskFiles())
+    name = prepare_folder(tmp_path / "live", tmp_path / "checkpoints", DiskFiles())
     server = own.opened()
-    facts = ServerFacts(server, tmp_path / "live", DiskFiles(), silent, lambda: False)
+    facts = ServerFacts(server, name, Sources(tmp_path / "live", DiskFiles()), silent, lambda: False)
     try:
         facts.open()  # nobody is there yet
         until(lambda: server.trouble, "it notices")

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.views.digests import links_digest
+from tests.views.links.forms import FORMS, both_sides, opened, reading
 
 from gossamer.base.errors import DirectoryUnusable
-from gossamer.base.files import DiskFiles
-from gossamer.base.tell import silent
 from gossamer.values.link import Link
 from gossamer.values.page import Directives, Page, Reading
 from gossamer.values.url import Url
@@ -20,7 +19,6 @@ from gossamer.views.links.store import (
     LONGEST_TEXT,
     MOST_ANCHORS,
     Columns,
-    LinksWriter,
     by_target,
     pack,
     rows_between,
@@ -28,30 +26,20 @@ from gossamer.views.links.store import (
 )
 
 
-def reading(address: str, links: list[tuple[str, str]], at: int = 1, **more: object) -> Reading:
-    found = tuple(Link(Url(target), text) for target, text in links)
-    return Reading(at, at, Page(Url(address), "text/html", "utf-8", links=found, **more))
-
-
-def opened(tmp_path, merge_at: int = 1_000_000) -> LinksWriter:
-    links = LinksWriter(tmp_path / "links.db", DiskFiles(), silent, merge_at)
-    links.open()
-    return links
-
-
-@pytest.fixture(params=[1, 1_000_000], ids=["merged at once", "never merged"])
-def links(request, tmp_path):
-    store = opened(tmp_path, request.param)
-    yield store
-    store.close()
+@pytest.fixture(params=FORMS)
+def sides(request, tmp_path):
+    with both_sides(request.param, tmp_path) as found:
+        yield found
 
 
 @pytest.fixture
-def reader(links, tmp_path):
-    reads = LinksReader(tmp_path / "links.db")
-    reads.open()
-    yield reads
-    reads.close()
+def links(sides):
+    return sides[0]
+
+
+@pytest.fixture
+def reader(sides):
+    return sides[1]
 
 
 def test_M_C11_a_page_has_the_texts_of_the_links_to_it_by_site(links, reader):
@@ -107,14 +95,24 @@ def test_a_changed_link_text_is_still_one_link(links, reader):
 
 
 @pytest.mark.parametrize("commit_between", [True, False])
-def test_an_older_or_equal_capture_never_replaces_a_newer_one(links, reader, commit_between):
+def test_an_older_capture_never_replaces_a_newer_one(links, reader, commit_between):
+    links.replace([reading("http://a.test/1", [("http://t.test/", "new")], at=5)])
+    if commit_between:
+        links.commit()
+    links.replace([reading("http://a.test/1", [("http://t.test/", "old")], at=4)])
+    links.commit()
+    assert [anchor.text for anchor in reader.about(Url("http://t.test/"))[1]] == ["new"]
+
+
+@pytest.mark.parametrize("commit_between", [True, False])
+def test_the_same_capture_is_not_taken_again(tmp_path, commit_between):
+    links = opened(tmp_path)
     links.replace([reading("http://a.test/1", [("http://t.test/", "new")], at=5)])
     if commit_between:
         links.commit()
     assert links.replace([reading("http://a.test/1", [("http://t.test/", "old")], at=4)]) == 0
     assert links.replace([reading("http://a.test/1", [("http://t.test/", "same")], at=5)]) == 0
-    links.commit()
-    assert [anchor.text for anchor in reader.about(Url("http://t.test/"))[1]] == ["new"]
+    links.close()
 
 
 def test_links_of_a_page_to_itself_and_nofollow_links_do_not_count(links, reader):

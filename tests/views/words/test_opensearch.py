@@ -4,6 +4,7 @@ import json
 import random
 import threading
 
+import msgspec
 import pytest
 from tests.services import opensearch
 from tests.views.words.forms import OpenSearchForm, SettledWriter
@@ -86,22 +87,14 @@ def test_the_same_capture_overwrites_its_page_as_a_rebuild_does(form, folder, wr
     assert found(form, folder, "now") == ["http://a.test/1"]
 
 
-def test_the_version_is_what_the_caller_says(form, folder):
-    numbers = {1: 100, 2: 7}
-    writer = SettledWriter(
-        form.service(),
-        WriterIdentity(opensearch.index_for(folder), "tests"),
-        silent,
-        lambda one: numbers[one.capture_id],
-    )
-    form.folders.add(folder)
-    writer.open()
-    writer.replace([reading("http://a.test/1", "one", at=1)])
-    writer.commit()
-    writer.replace([reading("http://a.test/1", "two", at=2)])
+@pytest.mark.parametrize("commit_between", [True, False])
+def test_the_version_decides_whatever_the_clocks_say(form, folder, writer, commit_between):
+    writer.replace([msgspec.structs.replace(reading("http://a.test/1", "one", at=1), version=100)])
+    if commit_between:
+        writer.commit()
+    writer.replace([msgspec.structs.replace(reading("http://a.test/1", "two", at=2), version=7)])
     writer.commit()
     assert found(form, folder, "one") == ["http://a.test/1"]
-    writer.close()
 
 
 def test_several_writers_may_write_at_once(form, folder, writer):

@@ -50,6 +50,8 @@ def in_json(found: CollectionStatus) -> dict[str, object]:
         "damaged": marks.marked or None,
         "unacknowledged": marks.open if marks.marked else None,
         "disks": found.disks or None,
+        "backlog": {one.view: one._asdict() for one in found.backlog} or None,
+        "set_aside": [one._asdict() for one in found.set_aside] or None,
         "droppable": {"records": old.records, "bytes": old.freed_bytes} if old is not None else None,
     }
     return always | {"sandbox": found.sandbox} | {name: value for name, value in optional.items() if value is not None}
@@ -76,6 +78,13 @@ def drawn(found: CollectionStatus, dir: Path) -> Table:
         table.add_row(f"{marks.marked:,}", f"damaged records in the archive{advice}")
     for view in found.views:
         table.add_row("", f"{view.name}: {view.error}")
+    for one in found.backlog:
+        if one.records or one.rebuild_records:
+            since = f", the oldest for {one.age_s:,.0f} s" if one.records else ""
+            table.add_row(f"{one.records + one.rebuild_records:,}", f"records that wait for {one.view}{since}")
+    for aside in found.set_aside:
+        where = f"{aside.volume}, records {aside.first} to {aside.beyond - 1}"
+        table.add_row("", f"set aside for {aside.view}: {where}: {harmless(aside.why)}")
     for name in found.forgetting:
         table.add_row("", f"forgetting {harmless(name)} is not finished: `gossamer forget --dir {called}` continues it")
     for disk in found.disks:

@@ -9,17 +9,19 @@ from cyclopts import Parameter
 
 from gossamer.archive.directories import with_archive
 from gossamer.base.environment import real_outside
+from gossamer.base.errors import ConfigError
 from gossamer.base.tell import CRASH_VARIABLE, crashing, silent
 from gossamer.cli.flags import Dir
 from gossamer.cli.output import Progress, note, report_damage
 from gossamer.collection.directory import existing
+from gossamer.collection.maintenance import cluster_views
 from gossamer.collection.maintenance.lost_state import restore_state
 from gossamer.collection.maintenance.rebuild import SAYS, build_again
 from gossamer.crawler.damage import DAMAGED
 from gossamer.crawler.seeds import checked_seeds
 from gossamer.store.directory import DEFAULT, Directory
 from gossamer.store.options import config_of
-from gossamer.store.state import refuse_on_cluster
+from gossamer.store.state import is_cluster
 from gossamer.values.format import counted
 
 
@@ -32,13 +34,19 @@ def rebuild(
     ] = False,
     state: Annotated[bool, Parameter(help="Rebuild a lost or damaged state.db, and leave the views alone.")] = False,
     seed: Annotated[tuple[str, ...], Parameter(help="With --state: a seed of the crawl, if the seeds were lost.")] = (),
+    set_aside: Annotated[
+        bool, Parameter(help="On a cluster: try again only what its indexers have set aside as damaged.")
+    ] = False,
 ) -> int:
+    if is_cluster(Directory(dir)):
+        return rebuild_cluster(Directory(dir), set_aside)
+    if set_aside:
+        raise ConfigError("--set-aside is for clusters")
     if state:
         return rebuild_state(Directory(dir), seed)
     agent = config_of(dir).settings.agent
     tell = crashing(silent, os.environ.get(CRASH_VARIABLE))
     directory = existing(dir)
-    refuse_on_cluster(directory, "rebuild", "its views stay as they are")
     outside = with_archive(directory, real_outside())
     with Progress(SAYS, outside.clock) as progress:
         made = asyncio.run(build_again(directory, agent, outside, tell, fresh, discard_old, progress.show))
@@ -50,6 +58,21 @@ def rebuild(
         f"{read if made.read_again else ''}"
     )
     return code
+
+
+def rebuild_cluster(directory: Directory, is_retry: bool) -> int:
+    outside = with_archive(directory, real_outside())
+    if is_retry:
+        number = asyncio.run(cluster_views.retry(directory, outside))
+        note(f"the indexers try {counted(number, 'segment')} again")
+        return 0
+    with Progress(SAYS, outside.clock) as progress:
+        number = asyncio.run(cluster_views.make_again(directory, outside, says=progress.show))
+    note(f"search, facts and links are made again, from {counted(number, 'segment')}, counted for each view")
+    _, aside = cluster_views.waiting(directory)
+    if aside:
+        note(f"set aside, try again with --set-aside: {cluster_views.aside_in_words(aside)}")
+    return DAMAGED if aside else 0
 
 
 def rebuild_state(directory: Directory, starts: Sequence[str]) -> int:

@@ -26,7 +26,7 @@ from gossamer.collection.history.reader import batches, page_readers, read_by
 from gossamer.collection.maintenance.server_facts import complete_rebuild
 from gossamer.collection.views import facts_server
 from gossamer.config.settings import Settings
-from gossamer.indexer.updates import omissions
+from gossamer.indexer.omissions import omissions
 from gossamer.monitor.choice import control_of
 from gossamer.monitor.control import Control
 from gossamer.monitor.supervisor import indexer_running, lock_views

@@ -17,6 +17,7 @@ from gossamer.base.environment import Outside
 from gossamer.base.errors import GossamerError, StateDamaged, ViewDamaged, WorkerLost, damage_named
 from gossamer.base.files import Files
 from gossamer.base.tell import Says
+from gossamer.collection.maintenance.cluster_views import aside_in_words, waiting
 from gossamer.collection.maintenance.server_facts import held_on, position_on, unarchived
 from gossamer.collection.views import facts_server
 from gossamer.indexer.updates import Reread, position_in
@@ -25,7 +26,7 @@ from gossamer.store import captures, tallies
 from gossamer.store.directory import Directory
 from gossamer.store.service import ServiceLost
 from gossamer.store.sqlite.database import read_only
-from gossamer.store.state import open_state
+from gossamer.store.state import is_cluster, open_state
 from gossamer.store.statements import State
 from gossamer.values.capture import Kept
 from gossamer.values.format import counted
@@ -35,6 +36,7 @@ from gossamer.views.facts.server.endpoint import SparqlServer
 from gossamer.views.facts.server.writer import is_on_server, writer_in
 from gossamer.views.facts.sources import OURS, SOURCES, damaged_records, graph_name
 from gossamer.views.facts.store import POSITION, fetched_at, opened
+from gossamer.views.links.place import links_reader
 from gossamer.views.links.reader import LinksReader, every_link
 from gossamer.views.words.place import is_embedded, words_reader
 from gossamer.views.words.schema import damaged_files
@@ -80,6 +82,10 @@ class OpenView(NamedTuple):
     """Which of these pages have an entry that cannot be read."""
     note: str = ""
     """What could not be checked."""
+
+
+ALL_OF_IT = SpoolPosition("\U0010ffff")
+"""The position of a view of a cluster for which nothing waits. Its pages are compared by version, not by time."""
 
 
 @dataclass(slots=True)
@@ -153,6 +159,8 @@ class ViewCheck:
                 "links.db": lambda: _links(directory, stack),
                 **self._facts_openers(directory, stack, says),
             }
+            if is_cluster(directory):
+                openers = self._cluster_openers(directory, stack)
             for name, open_view in openers.items():
                 try:
                     view = open_view()
@@ -184,6 +192,30 @@ class ViewCheck:
             }
         stack.callback(server.close)
         return {"facts": lambda: self._on_server(server, directory, says)}
+
+    def _cluster_openers(self, directory: Directory, stack: ExitStack) -> dict[str, Callable[[], OpenView | str]]:
+        clock, (work, aside) = self._outside.clock, waiting(directory)
+        words, links = words_reader(directory, clock), links_reader(directory, clock)
+        server = facts_server(directory, self._outside)
+
+        def opened_view(name: str, held: Held, open_view: Callable[[], object]) -> OpenView | str:
+            if found := [one for one in aside if one.view == name]:
+                raise GossamerError(f"{counted(len(found), 'segment')} set aside: {aside_in_words(found)}")
+            if behind := sum(one.records + one.rebuild_records for one in work if one.view == name):
+                return f"{counted(behind, 'record')} behind"
+            open_view()
+            return OpenView(name, ALL_OF_IT, held)
+
+        for view in (words, links):
+            stack.callback(view.close)
+        openers: dict[str, Callable[[], OpenView | str]] = {
+            "words": lambda: opened_view("words", words.held, words.open),
+            "links": lambda: opened_view("links", links.held, links.open),
+        }
+        if server is not None:
+            stack.callback(server.close)
+            openers["facts"] = lambda: opened_view("facts", partial(held_on, server), bool)
+        return openers
 
     def _on_server(self, server: SparqlServer, directory: Directory, says: Says) -> OpenView | str:
         """What the server says that it has; it checks its files itself."""
@@ -245,7 +277,7 @@ class ViewCheck:
         tally.unreadable += len(unreadable)
         tally.unreadable_named += [url.text for url in unreadable[: MOST_NAMED - len(tally.unreadable_named)]]
         for kept in passed:
-            if (at := held.get(kept.url.id)) is None or at < kept.fetched_at:
+            if (at := held.get(kept.url.id)) is None or (at < kept.fetched_at and position != ALL_OF_IT):
                 yield kept, at is not None
 
     async def _is_missed(self, kept: Kept, seen: dict[int, bool]) -> bool:
@@ -359,6 +391,9 @@ class UnusableView(msgspec.Struct, frozen=True):
 
 def unusable(directory: Directory, outside: Outside, pages: int) -> Iterator[UnusableView]:
     """The views that cannot be opened, or are missing although there are pages."""
+    if is_cluster(directory):
+        yield from _unreached(directory, outside)
+        return
     server = facts_server(directory, outside)
     if server is not None:
         with closing(server):
@@ -373,6 +408,24 @@ def unusable(directory: Directory, outside: Outside, pages: int) -> Iterator[Unu
         except (GossamerError, OSError) as trouble:
             error = trouble if isinstance(trouble, GossamerError) else ViewDamaged(path, trouble)
             yield UnusableView(path.name, str(error))
+
+
+def _unreached(directory: Directory, outside: Outside) -> Iterator[UnusableView]:
+    """Those of a cluster whose service does not answer."""
+    words, links = words_reader(directory, outside.clock), links_reader(directory, outside.clock)
+    server = facts_server(directory, outside)
+    views: dict[str, Callable[[], object]] = {"words": words.open, "links": links.open}
+    with ExitStack() as stack:
+        if server is not None:
+            stack.callback(server.close)
+            views["facts"] = partial(server.position, OURS)
+        for view in (words, links):
+            stack.callback(view.close)
+        for name, open_view in views.items():
+            try:
+                open_view()
+            except GossamerError as trouble:
+                yield UnusableView(name, str(trouble))
 
 
 def _is_there(path: Path, directory: Directory, outside: Outside) -> bool:

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from gossamer.base.clock import Instant
+from gossamer.base.clock import Instant, SystemClock
 from gossamer.base.environment import Outside
 from gossamer.base.errors import GossamerError
 from gossamer.collection.why.trail import (
@@ -47,7 +47,7 @@ from gossamer.values.link import How
 from gossamer.values.outcome import IN_WORDS, Allowed, Denied, FilterFailed
 from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.url import Url
-from gossamer.views.links.reader import LinksReader
+from gossamer.views.links.place import links_reader
 
 Reaches = list[tuple[Url, scope.Reach]]
 KEYS = UrlKeys(identity_of)
@@ -57,7 +57,7 @@ MOST_VISITS = 50
 
 
 def linked_from(directory: Directory, url: Url) -> Sequence[Url]:
-    reader = LinksReader(directory.links)
+    reader = links_reader(directory, SystemClock())
     try:
         reader.open()
         return reader.about(url)[0].sources

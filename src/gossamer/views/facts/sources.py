@@ -7,7 +7,7 @@ is lost with it. It has no write-ahead log, so that query workers, which may not
 import re
 import sqlite3
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from operator import itemgetter
 from pathlib import Path
@@ -27,6 +27,8 @@ PROVENANCE = "urn:gossamer:provenance"
 """The graph with the time and capture of each page's facts."""
 FETCHED_AT = "http://www.w3.org/ns/prov#generatedAtTime"
 CAPTURE = "urn:gossamer:capture"
+VERSION = "urn:gossamer:version"
+"""On a cluster: the version of the capture in the catalogue, which decides what replaces it."""
 SYNTAX = "urn:gossamer:syntax"
 """A function in queries: the syntaxes that state a fact, `urn:gossamer:syntax(?graph, ?s, ?p, ?o)`."""
 PATH = "urn:gossamer:path"
@@ -119,8 +121,9 @@ class Sources:
 class SourcesReader:
     """Reads while the writer works. `close` it after every query: a rebuild replaces the file."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, given: Mapping[str, bytes] | None = None) -> None:
+        """`given`: the packed records by page, instead of a database."""
+        self._path, self._given = path, given
         self._connection: sqlite3.Connection | None = None
         self._remembered: OrderedDict[tuple[str, int], Record | None] = OrderedDict()
         self._facts = 0
@@ -153,6 +156,8 @@ class SourcesReader:
         return self._remembered[key]
 
     def _read(self, graph: str, capture_id: int) -> Record | None:
+        if self._given is not None:
+            return unpacked(self._given[graph]) if graph in self._given else None
         if self._connection is None:
             self._connection = _open_read_only(self._path)
         row = self._connection.execute(SQL["record_of"], {"id": id_of(graph), "capture": capture_id}).fetchone()

@@ -1,7 +1,7 @@
 """SPARQL over the newest checkpoint: read only, on this collection alone, with limits on time, memory and size."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +44,8 @@ class FactFiles:
     checkpoints: Callable[[], Path]
     sources: Callable[[], Path] | None = None
     """The live graph's database of where each fact is on its page."""
+    origins: Callable[[Mapping[str, int]], Mapping[str, bytes]] | None = None
+    """On a cluster: asks its database for the same, by page and capture."""
     vocabulary: Path | None = None
     """The user's own rdfs:subClassOf and rdfs:subPropertyOf statements, in Turtle; the file may be missing."""
 

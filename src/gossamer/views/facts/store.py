@@ -6,9 +6,10 @@ Measured with 20 facts a page: from some hundreds of pages a call, bulk loading 
 
 import contextlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Store, Triple, parse
 
@@ -228,6 +229,8 @@ def quads_of(name: str, page: PageFacts) -> list[Quad]:
         f'<{name}> <{sources.FETCHED_AT}> "{at}"^^<{sources.DATE_TIME}> <{origins}> .\n'
         f'<{name}> <{sources.CAPTURE}> "{page.capture_id}"^^<{sources.INTEGER}> <{origins}> .\n'
     ).encode()
+    if page.version is not None:
+        about += f'<{name}> <{sources.VERSION}> "{page.version}"^^<{sources.INTEGER}> <{origins}> .\n'.encode()
     if _PLAIN.fullmatch(page.facts) is not None:
         named = page.facts.replace(b" .\n", b" <%b> .\n" % name.encode())
         with contextlib.suppress(SyntaxError):  # an unknown escape, or no UTF-8: reported below
@@ -312,6 +315,8 @@ class LocalFacts:
     """
 
     is_busy = waits_apart = False
+    refused: Mapping[str, str] = MappingProxyType({})
+    trouble = ""
 
     def __init__(self, graph: Graph, folder: Path, files: Files, tell: Tell) -> None:
         self._graph, self._path, self._files, self._tell = graph, folder / POSITION, files, tell

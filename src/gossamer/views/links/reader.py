@@ -9,12 +9,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing
 from itertools import takewhile
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
 from gossamer.base.clock import Instant
 from gossamer.base.errors import DirectoryUnusable, damage_named
 from gossamer.spool.codec import Broken
+from gossamer.store.service import ServiceLost
 from gossamer.values.link import Link
 from gossamer.values.url import Url
 from gossamer.views.links import store
@@ -23,8 +25,8 @@ MOST_BYTES = 64_000_000
 """Of runs cached in memory."""
 TARGET_BYTES = 16
 """Of a cached target, with its share of the marks."""
-UNREADABLE = (DirectoryUnusable, sqlite3.Error)
-"""Raised where there is no view, or it is being replaced."""
+UNREADABLE = (DirectoryUnusable, sqlite3.Error, ServiceLost)
+"""Raised where there is no view, or it is being replaced, or its service is away."""
 
 
 class Anchor(msgspec.Struct, frozen=True, gc=False):
@@ -125,8 +127,40 @@ def marks_of(targets: "array[int]") -> bytes:
     return bytes(marks)
 
 
+class Links(Protocol):
+    """Incoming and outgoing links. Real ones: `LinksReader` on SQLite, and `views.links.opensearch.ServiceLinks`."""
+
+    def another(self) -> "Links":
+        """A reader of the same links for another thread; not open yet."""
+
+    def open(self) -> None:
+        """Raises DirectoryUnusable if there is no such view yet."""
+
+    def close(self) -> None: ...
+
+    def about(self, url: Url) -> tuple[Incoming, list[Anchor]]:
+        """The anchors by linking site: other sites first, then the most used; links without text are left out."""
+
+    def about_all(self, urls: Sequence[Url]) -> list[tuple[Incoming, list[Anchor]]]:
+        """`about` for several pages, which is cheaper than one by one."""
+
+    def counts_and_anchors(self, urls: Sequence[Url]) -> list[tuple[int, list[Anchor]]]:
+        """How many pages link to each of these, and the anchors of other sites alone: what a result shows."""
+
+    def outgoing(self, url: Url) -> list[Link]:
+        """In the page's order; empty for an unknown page."""
+
+    def position(self) -> bytes:
+        """The writer's position in the spool; empty on a cluster."""
+
+    def held(self, urls: Sequence[Url]) -> dict[int, Instant]:
+        """By id, the fetch times of the known pages, with links or without."""
+
+
 class LinksReader:
-    """REQUIRES: `open` before any query, and one thread at a time."""
+    """Of a database in the views' folder.
+
+    REQUIRES: `open` before any query, and one thread at a time."""
 
     def __init__(self, path: Path, runs: Runs | None = None) -> None:
         self._path = path
@@ -135,7 +169,6 @@ class LinksReader:
         self._file = 0
 
     def another(self) -> "LinksReader":
-        """A reader of the same links for another thread; not open yet."""
         return LinksReader(self._path, self._runs)
 
     def open(self) -> None:

@@ -12,10 +12,11 @@ import json
 import sqlite3
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, groupby, pairwise
 from operator import itemgetter
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import msgspec
@@ -272,6 +273,8 @@ class LinksWriter:
 
     is_patient = True
     is_full = is_busy = waits_apart = False
+    refused: Mapping[str, str] = MappingProxyType({})
+    trouble = ""
 
     def __init__(self, path: Path, files: Files, tell: Tell, merge_at: int = MERGE_AT) -> None:
         self._path, self._files, self._tell, self._merge_at = path, files, tell, merge_at
@@ -313,8 +316,8 @@ class LinksWriter:
         for reading in readings:
             source = reading.page.url.id
             if reading.fetched_at > held.get(source, -1):
-                url, links = reading.page.url, _links_of(reading.page)
-                self._pending[source] = _Outgoing(url, reading.fetched_at, _packed(links), link_columns(url, links))
+                url, links = reading.page.url, links_of(reading.page)
+                self._pending[source] = _Outgoing(url, reading.fetched_at, packed(links), link_columns(url, links))
                 held[source] = reading.fetched_at
                 taken += 1
         return taken
@@ -436,7 +439,8 @@ def _write_merge_state(connection: sqlite3.Connection, last: int, below: int, me
         connection.execute(SQL["note"], (name, value))
 
 
-def _packed(links: tuple[Link, ...]) -> bytes:
+def packed(links: tuple[Link, ...]) -> bytes:
+    """The inverse of `links_in`."""
     try:
         return deflated(_ENCODER.encode(links))
     except UnicodeEncodeError:  # a lone surrogate has no UTF-8
@@ -444,7 +448,7 @@ def _packed(links: tuple[Link, ...]) -> bytes:
         return deflated(_ENCODER.encode(plain))
 
 
-def _links_of(page: Page) -> tuple[Link, ...]:
+def links_of(page: Page) -> tuple[Link, ...]:
     """The page's own nofollow applies to each of its links."""
     if page.directives.may_follow:
         return page.links

@@ -5,6 +5,7 @@ position, for a start while the service is gone. Without them an index at the se
 """
 
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,8 @@ from gossamer.extract.vocabularies import Vocabularies, bundled
 from gossamer.store.directory import GENERATION, INDEX, UNFINISHED, Directory
 from gossamer.store.options import config_of
 from gossamer.store.service import Service, ServiceLost
+from gossamer.store.state import is_cluster, open_state
+from gossamer.store.statements import load
 from gossamer.views.words.opensearch.index import divided, meta_of, remove
 from gossamer.views.words.opensearch.searcher import ServiceSearcher
 from gossamer.views.words.opensearch.writer import ServiceWriter, WriterIdentity
@@ -28,6 +31,7 @@ from gossamer.views.words.writer import IndexWriter
 
 SETTING = "views.words"
 MARK, REMEMBERED = "service", "service-position"
+_SQL = load("gossamer.views.words", "place.sql")
 OWNER = "collection.id"
 """In the directory of the collection: a random name, by which the index knows whose pages it has."""
 
@@ -59,6 +63,20 @@ def place_of(directory: Directory) -> WordsPlace | None:
     return WordsPlace(address, prefix if is_first else f"{prefix}-{made[1] if made else ''}")
 
 
+def service_place(directory: Directory) -> WordsPlace:
+    """The same for a cluster. Raises ConfigError if its settings name no service."""
+    if (place := place_of(directory)) is None:
+        raise ConfigError(f"this cluster has no service for its words: set {SETTING}")
+    return place
+
+
+def cluster_owner(directory: Directory) -> str:
+    """The name by which the indexes of a cluster know whose pages they have."""
+    with closing(open_state(directory)) as state:
+        row = state.execute(_SQL["owner"]).fetchone()
+    return bytes(row[0]).decode("ascii", "replace")
+
+
 def words_reader(directory: Directory, clock: Clock, vocabularies: Callable[[], Vocabularies] = bundled) -> WordsReader:
     """Not open yet."""
     place, folder = place_of(directory), directory.index
@@ -83,6 +101,10 @@ def words_writer(
 ) -> IndexWriter | ServiceWriter:
     """Not open yet. `is_stopping`: whether a service that is gone should not be waited for any longer."""
     place, folder = place_of(directory), directory.index
+    if is_cluster(directory):
+        place = service_place(directory)
+        identity = WriterIdentity(place.index, cluster_owner(directory))
+        return ServiceWriter(place.service(clock, tell), identity, tell, is_stopping=is_stopping)
     if place is None:
         return IndexWriter(folder, files, tell)
     files.make_folder(folder)

@@ -1,8 +1,9 @@
 """The only writer of the index, in the indexer process; and the entries it makes from readings."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -219,6 +220,8 @@ class IndexWriter:
 
     is_patient = False
     is_full = is_busy = waits_apart = False
+    refused: Mapping[str, str] = MappingProxyType({})
+    trouble = ""
 
     def __init__(self, folder: Path, files: Files, tell: Tell) -> None:
         self._folder, self._files, self._tell = folder, files, tell

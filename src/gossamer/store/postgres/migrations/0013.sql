@@ -1,2 +1,5 @@
 -- A cluster: what its indexers need beyond the table `work`.
-SELECT 1;
+
+-- By this name its indexes at a search service know whose pages they have.
+INSERT INTO documents (name, content, changed_at)
+VALUES ('collection.id', convert_to(replace(gen_random_uuid()::text, '-', ''), 'UTF8'), 0);

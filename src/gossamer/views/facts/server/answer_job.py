@@ -90,6 +90,8 @@ class ServerAnswer(msgspec.Struct, frozen=True, tag=True):
     """The body was longer than was read."""
     captures: dict[str, int] | None = None
     """The captures that the facts of pages are from; None: not known yet."""
+    origins: dict[str, bytes] | None = None
+    """Where the facts of these pages are, packed; None: the database of the question has them."""
 
 
 class OriginsNeeded(msgspec.Struct, frozen=True, tag=True):
@@ -208,7 +210,7 @@ class ServerRows:
         self._place_of = {name: place for place, name in enumerate(names)}
         self._shown = [place for place, name in enumerate(names) if name not in query.helpers]
         self._columns, self._captures = query.columns, order.captures
-        self._sources = SourcesReader(Path(question.sources))
+        self._sources = SourcesReader(Path(question.sources), order.origins)
         rows = (tuple([None if term is None else read_term(term) for term in row]) for row in _until_cut(answer, order))
         self._rows: Iterable[Row] = list(islice(rows, question.most_rows + 1)) if self._columns else rows
         shown = [names[place] for place in self._shown]

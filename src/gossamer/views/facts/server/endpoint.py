@@ -25,7 +25,7 @@ from gossamer.values.url import Url
 from gossamer.views.facts.results import JSON
 from gossamer.views.facts.server.terms import in_sparql, read_term
 from gossamer.views.facts.server.updates import POSITION, WRITERS, forgotten, removal
-from gossamer.views.facts.sources import CAPTURE, FETCHED_AT, OURS, PROVENANCE, graph_name
+from gossamer.views.facts.sources import CAPTURE, FETCHED_AT, OURS, PROVENANCE, VERSION, graph_name
 from gossamer.views.facts.store import PIECE
 
 T = TypeVar("T")
@@ -110,6 +110,10 @@ class SparqlServer:
     def fetched(self, graphs: Iterable[str]) -> dict[str, Instant]:
         """When the stored facts of these pages were fetched; without the pages it does not have."""
         return {graph: from_words(text) for graph, text in self._about(graphs, FETCHED_AT)}
+
+    def versions(self, graphs: Iterable[str]) -> dict[str, int]:
+        """The versions of the stored facts of these pages, on a cluster; without the pages it does not have."""
+        return {graph: int(text) for graph, text in self._about(graphs, VERSION)}
 
     def captures(self, graphs: Iterable[str]) -> dict[str, int]:
         """The captures that the stored facts of these pages are from."""

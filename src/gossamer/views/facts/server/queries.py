@@ -128,7 +128,9 @@ class ServerQueries:
         reply = await self._call(answer)
         if isinstance(reply, OriginsNeeded):
             captures = await asyncio.to_thread(self._server.captures, reply.pages)
-            reply = await self._call(msgspec.structs.replace(answer, captures=captures))
+            known = self._facts.origins
+            origins = dict(await asyncio.to_thread(known, captures)) if known is not None else None
+            reply = await self._call(msgspec.structs.replace(answer, captures=captures, origins=origins))
         if isinstance(reply, SourcesUnreadable):
             raise ViewDamaged(Path(answer.question.sources).parent, reply.words)
         assert isinstance(reply, SparqlResult), reply

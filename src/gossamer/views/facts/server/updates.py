@@ -13,7 +13,7 @@ from pyoxigraph import Literal, NamedNode, Quad, Store
 from gossamer.base.clock import in_words
 from gossamer.values.messages import PageFacts
 from gossamer.views.facts.server.terms import in_sparql, literal_in_sparql
-from gossamer.views.facts.sources import DATE_TIME, FETCHED_AT, PROVENANCE, graph_name
+from gossamer.views.facts.sources import DATE_TIME, FETCHED_AT, INTEGER, PROVENANCE, VERSION, graph_name
 from gossamer.views.facts.store import quads_of
 
 WRITERS = "urn:gossamer:writers"
@@ -36,7 +36,14 @@ class PageInsert(NamedTuple):
 
 def version_of(page: PageFacts) -> str:
     """What decides which of two captures of a page is stored: the greater one, as a literal."""
+    if page.version is not None:
+        return f'"{page.version}"^^<{INTEGER}>'
     return f'"{in_words(page.fetched_at)}"^^<{DATE_TIME}>'
+
+
+def version_property(page: PageFacts) -> str:
+    """Under which it is stored. All pages of a collection have the same."""
+    return FETCHED_AT if page.version is None else VERSION
 
 
 def page_insert(page: PageFacts) -> PageInsert:
@@ -68,17 +75,27 @@ def _as_stored(quads: Iterable[Quad]) -> Iterator[Quad]:
 
 def replacement(pages: Sequence[PageInsert], replaces_same: bool) -> str:
     """Replace these pages, where the stored version is older; or, if `replaces_same`, is the same."""
-    versions = " ".join(f"(<{one.graph}> {version_of(one.page)})" for one in pages)
+    versions = [(one.graph, version_of(one.page)) for one in pages]
+    deletes = _deletes(versions, version_property(pages[0].page), "<=" if replaces_same else "<")
+    return " ;\n".join([*deletes, *(one.text for one in pages)])
+
+
+def burial(graphs: Sequence[str], version: int) -> str:
+    """Delete these pages of a cluster, where the stored version is older than this one."""
+    return " ;\n".join(_deletes([(graph, f'"{version}"^^<{INTEGER}>') for graph in graphs], VERSION, "<"))
+
+
+def _deletes(new: Sequence[tuple[str, str]], property: str, comparison: str) -> tuple[str, str]:
+    versions = " ".join(f"(<{graph}> {version})" for graph, version in new)
     older = (
-        f"VALUES (?page ?new) {{ {versions} }} GRAPH <{PROVENANCE}> {{ ?page <{FETCHED_AT}> ?stored }} "
-        f"FILTER(?stored {'<=' if replaces_same else '<'} ?new)"
+        f"VALUES (?page ?new) {{ {versions} }} GRAPH <{PROVENANCE}> {{ ?page <{property}> ?stored }} "
+        f"FILTER(?stored {comparison} ?new)"
     )
-    deletes = (
+    return (
         f"DELETE {{ GRAPH ?page {{ ?s ?p ?o }} }} WHERE {{ {older} GRAPH ?page {{ ?s ?p ?o }} }}",
         f"DELETE {{ GRAPH <{PROVENANCE}> {{ ?page ?p ?o }} }} "
         f"WHERE {{ {older} GRAPH <{PROVENANCE}> {{ ?page ?p ?o }} }}",
     )
-    return " ;\n".join([*deletes, *(one.text for one in pages)])
 
 
 def removal(graphs: Iterable[str]) -> str:

@@ -55,7 +55,7 @@ class ServerFacts:
     """A `FactsKeeper`. At most one commit is in progress, and the next one waits for it; the first is a test of the
     server, and until it is done the position is unknown, and empty.
 
-    REQUIRES: one thread calls it. `replaces_same`: captures that are stored already are stored again, for a rebuild.
+    REQUIRES: one thread calls it.
     """
 
     waits_apart = True
@@ -63,17 +63,17 @@ class ServerFacts:
     def __init__(
         self,
         server: SparqlServer,
-        folder: Path,
-        files: Files,
+        writer: str,
+        sources: Sources | None,
         tell: Tell,
         is_stopping: Callable[[], bool],
         replaces_same: bool = False,
     ) -> None:
-        """REQUIRES: `prepare_folder`."""
-        self._server, self._folder, self._tell = server, folder, tell
+        """`writer`: its IRI, as `prepare_folder` returns it. `sources`: None if the caller keeps them. `replaces_same`:
+        captures that are stored already are stored again, for a rebuild."""
+        self._server, self._writer, self._sources, self._tell = server, writer, sources, tell
         self._is_stopping, self._replaces_same = is_stopping, replaces_same
-        self._writer = writer_in(folder, files)
-        self._sources = Sources(folder, files)
+        self.refused: dict[str, str] = {}
         self._position = b""
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="facts")
         self._in_progress: Future[bytes] | None = None
@@ -84,7 +84,8 @@ class ServerFacts:
 
     def close(self) -> None:
         self._thread.shutdown()
-        self._sources.close()
+        if self._sources is not None:
+            self._sources.close()
 
     @property
     def trouble(self) -> str:
@@ -120,17 +121,20 @@ class ServerFacts:
             return self._server.position(self._writer)
 
         position = self._server.until_done(begin, self._is_stopping)
-        self._sources.open(is_new=not position)
+        if self._sources is not None:
+            self._sources.open(is_new=not position)
         return position
 
     def _commit(self, position: bytes, pages: list[PageFacts]) -> bytes:
-        put = 0
+        put, self.refused = 0, {}
         for start in range(0, len(pages), MOST_PAGES):
             for some in requests(self._inserts(pages[start : start + MOST_PAGES])):
-                self._sources.put([PageSources(one.graph, one.page.capture_id, one.page.sources) for one in some])
+                if self._sources is not None:
+                    self._sources.put([PageSources(one.graph, one.page.capture_id, one.page.sources) for one in some])
                 put += self._put(some)
         pages.clear()
-        self._server.until_done(lambda: self._server.update(positioned(self._writer, position)), self._is_stopping)
+        if position != self._position:
+            self._server.until_done(lambda: self._server.update(positioned(self._writer, position)), self._is_stopping)
         if put:
             self._tell("graph.committed", pages=put)
         return position
@@ -140,12 +144,14 @@ class ServerFacts:
         newest: dict[str, PageFacts] = {}
         for page in pages:
             name = graph_name(page.url)
-            if name not in newest or newest[name].fetched_at <= page.fetched_at:
+            if name not in newest or newest[name].order <= page.order:
                 newest[name] = page
-        stored = self._server.until_done(lambda: self._server.fetched(newest), self._is_stopping)
+        by_version = any(page.version is not None for page in newest.values())
+        known = self._server.versions if by_version else self._server.fetched
+        stored = self._server.until_done(lambda: known(newest), self._is_stopping)
         for name, page in newest.items():
-            at = stored.get(name)
-            if at is None or at < page.fetched_at or (at == page.fetched_at and self._replaces_same):
+            order = stored.get(name)
+            if order is None or order < page.order or (order == page.order and self._replaces_same):
                 try:
                     yield page_insert(page)
                 except SyntaxError as trouble:
@@ -176,4 +182,5 @@ class ServerFacts:
             raise ServiceLost(str(trouble)) from trouble
 
     def _skip(self, page: PageFacts, why: str) -> None:
+        self.refused[page.url.text] = why
         self._tell("graph.page-skipped", url=page.url.text, capture=page.capture_id, why=why)

@@ -6,7 +6,8 @@ of exact words (`content`). A page whose language has no stemmer is sent to that
 """
 
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -94,6 +95,18 @@ def mappings(owner: str) -> dict[str, Any]:
     return {"dynamic": "strict", "date_detection": False, "_meta": meta, "properties": fields}
 
 
+class IndexKind(NamedTuple):
+    """What an index is for, and the version of its format."""
+
+    what: str
+    version: int
+    body: Callable[[str], dict[str, Any]]
+    """Its settings and fields, for the collection with this name."""
+
+
+WORDS = IndexKind(NAME, VERSION, lambda owner: {"settings": settings(), "mappings": mappings(owner)})
+
+
 class Meta(msgspec.Struct, frozen=True):
     """What an index says of itself."""
 
@@ -113,7 +126,7 @@ class _Index(msgspec.Struct, frozen=True):
 _INDEXES = msgspec.json.Decoder(dict[str, _Index])
 
 
-def meta_of(service: Service, name: str) -> Meta | None:
+def meta_of(service: Service, name: str, kind: IndexKind = WORDS) -> Meta | None:
     """None if there is no such index. Raises GossamerError if it is none of ours, or too new."""
     try:
         answer = service.ask("GET", f"/{name}/_mapping?filter_path=*.mappings._meta")
@@ -125,22 +138,22 @@ def meta_of(service: Service, name: str) -> Meta | None:
     except msgspec.MsgspecError as trouble:
         raise GossamerError(f"{service.name}, index {name}: it is not of Gossamer ({trouble})") from trouble
     meta = next((one.mappings.meta for one in found.values()), Meta())
-    if meta.what != NAME:
+    if meta.what != kind.what:
         raise DirectoryUnusable(
             f"{service.name} has an index {name} that is not of Gossamer; name another in the path of views.words"
         )
-    if meta.format > VERSION:
+    if meta.format > kind.version:
         raise DirectoryUnusable(
             f"{service.name}, index {name}: made by a newer Gossamer; upgrade, or name another in views.words"
         )
     return meta
 
 
-def make(service: Service, name: str, owner: str) -> None:
+def make(service: Service, name: str, owner: str, kind: IndexKind = WORDS) -> None:
     """Make the index, unless another writer has just made it. `name` is an alias, as the writer requires."""
-    body = msgspec.json.encode({"settings": settings(), "mappings": mappings(owner), "aliases": {name: {}}})
+    body = msgspec.json.encode(kind.body(owner) | {"aliases": {name: {}}})
     try:
-        service.ask("PUT", f"/{name}.{VERSION}", body, headers={"Content-Type": "application/json"})
+        service.ask("PUT", f"/{name}.{kind.version}", body, headers={"Content-Type": "application/json"})
     except ServiceRefused as refused:
         if b"resource_already_exists_exception" not in refused.body:
             raise

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotDone
 from contextlib import suppress
+from functools import partial
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -14,27 +16,35 @@ from gossamer.store.service import AWAY, MIB, Service, ServiceLost, ServiceRefus
 from gossamer.values.page import Reading
 from gossamer.values.url import Url
 from gossamer.views.words.opensearch.answers import Boxed, BulkAnswer, Written
-from gossamer.views.words.opensearch.client import LINES
+from gossamer.views.words.opensearch.client import LINES, IndexClient
 from gossamer.views.words.opensearch.documents import document_of, tombstone
-from gossamer.views.words.opensearch.index import VERSION, make, meta_of, remove
+from gossamer.views.words.opensearch.index import WITH_WORDS, WORDS, IndexKind, make, meta_of, remove
 
 MOST_BULK = 8 * MIB
 """Of documents in one request."""
 MOST_WAITING = 64 * MIB
 """Of documents that wait for a commit. With more, no pages are taken while the last commit is in progress."""
 BULK_S = 60.0
+IDS_AT_ONCE = 5_000
 STOPPING_TRIES = 8
 """How often a writer that has to stop tries a service that is gone, in half a minute. The rest stays in the spool."""
 POLL_S = 0.1
 _REPLACED = (409,)
 """The index has a newer version of the page."""
 
-Version = Callable[[Reading], int]
+
+class DocumentForm(NamedTuple):
+    """How a page becomes a document, and of which kind of index."""
+
+    kind: IndexKind
+    of: Callable[[Reading], bytes]
+    tombstone: Callable[[int, Instant], bytes]
+    """A document that only keeps older ones out, of the page with this id."""
+    filled: dict[str, Any]
+    """Finds the other documents."""
 
 
-def by_capture(reading: Reading) -> int:
-    """The version of a page by the time of its capture: right for the one writer of a crawl on one machine."""
-    return reading.fetched_at
+WORDS_FORM = DocumentForm(WORDS, document_of, tombstone, WITH_WORDS)
 
 
 class _Stored(msgspec.Struct, frozen=True):
@@ -67,23 +77,26 @@ class WriterIdentity(msgspec.Struct, frozen=True):
 
 class ServiceWriter:
     """One document a page, replaced as a whole, never by an older version; a page that is gone keeps one without words.
+    The links of a cluster are another form of document, in an index of their own.
 
     Documents are made by `replace`. A thread of its own sends them, and waits for a service that is gone, so that the
     other views continue meanwhile.
     """
 
-    is_patient, waits_apart = False, True
+    waits_apart = True
 
     def __init__(
         self,
         service: Service,
         identity: WriterIdentity,
         tell: Tell,
-        version_of: Version = by_capture,
+        form: DocumentForm = WORDS_FORM,
         is_stopping: Callable[[], bool] = lambda: False,
     ) -> None:
         self._service, self._identity, self._tell = service, identity, tell
-        self._version_of, self._is_stopping = version_of, is_stopping
+        self._form, self._is_stopping = form, is_stopping
+        self.is_patient = form is not WORDS_FORM
+        self.refused: dict[str, str] = {}
         self._pending: dict[int, tuple[int, str, bytes]] = {}
         self._bytes = 0
         self._position = b""
@@ -96,7 +109,7 @@ class ServiceWriter:
         """An index that is missing, or of an older format, is made. Without the service the last position that is
         remembered counts until it answers."""
         self._is_closed = False
-        self._thread = ThreadPoolExecutor(1, "gossamer-words")
+        self._thread = ThreadPoolExecutor(1, self._form.kind.what)
         try:
             self._prepare()
         except ServiceLost:
@@ -129,14 +142,19 @@ class ServiceWriter:
     def is_busy(self) -> bool:
         return self._sending is not None and not self._sending.done()
 
+    @property
+    def trouble(self) -> str:
+        """Since when the service has not answered; empty while it answers."""
+        return self._service.trouble
+
     def replace(self, readings: Sequence[Reading]) -> int:
         """Take the pages, except where a newer version already waits; the index compares with what it has."""
         taken = 0
         for reading in readings:
-            url, version = reading.page.url, max(0, self._version_of(reading))
+            url, version = reading.page.url, max(0, reading.order)
             known = self._pending.get(url.id)
             if known is None or known[0] < version:
-                self._put(url, version, document_of(reading))
+                self._put(url, version, self._form.of(reading))
                 taken += 1
         return taken
 
@@ -144,7 +162,25 @@ class ServiceWriter:
         """Leave nothing of a page but a document without words, of the same version as it had."""
         held = self._service.until_done(lambda: self._version(url.id), self._must_stop)
         if held is not None:
-            self._put(url, held, tombstone(url.id, held))
+            self._put(url, held, self._form.tombstone(url.id, held))
+
+    def bury(self, url_id: int, version: int) -> None:
+        """Leave nothing of a page but a document without words, of this version."""
+        document = self._form.tombstone(url_id, 0)
+        self._pending[url_id] = version, str(url_id), document
+        self._bytes += len(document)
+
+    def ids(self) -> Iterator[int]:
+        """Of the pages in the index that are not buried, in order; one that is not reached is waited for."""
+        client, after = IndexClient(self._service, self._identity.index), list[object]()
+        while True:
+            body = {"query": self._form.filled, "size": IDS_AT_ONCE, "sort": [{"url_id": "asc"}], "_source": False}
+            asked = body | ({"search_after": after} if after else {})
+            hits = self._service.until_done(partial(client.search, asked), self._must_stop).hits.hits
+            yield from (hit.url_id for hit in hits)
+            if len(hits) < IDS_AT_ONCE:
+                return
+            after = hits[-1].sort
 
     def commit(self, position: bytes = b"") -> None:
         """Send what was taken; it is in the index, and found, when `position` says so."""
@@ -170,6 +206,7 @@ class ServiceWriter:
 
     def _send(self, pages: dict[int, tuple[int, str, bytes]], position: bytes) -> None:
         """On the thread. Each step may be repeated: a page is replaced by the same page."""
+        self.refused = {}
         until_done = self._service.until_done
         if not self._is_made:
             until_done(self._prepare_again, self._must_stop)
@@ -185,19 +222,19 @@ class ServiceWriter:
             self._tell("index.committed", pages=len(pages))
 
     def _prepare(self) -> None:
-        name = self._identity.index
-        meta = meta_of(self._service, name)
+        name, kind = self._identity.index, self._form.kind
+        meta = meta_of(self._service, name, kind)
         if meta is not None and meta.owner != self._identity.owner:
             raise DirectoryUnusable(
                 f"{self._service.name}, index {name}: it has the pages of another collection; name another index in "
                 f"the path of views.words, or remove it"
             )
-        if meta is not None and (meta.format < VERSION or (self._identity.is_new and not self._is_made)):
+        if meta is not None and (meta.format < kind.version or (self._identity.is_new and not self._is_made)):
             self._tell("index.outdated", index=name, format=meta.format)
             remove(self._service, name)
             meta = None
         if meta is None:
-            make(self._service, name, self._identity.owner)
+            make(self._service, name, self._identity.owner, kind)
         self._position = self._stored_position()
         if not self._is_made:
             self._identity.claim()
@@ -257,6 +294,7 @@ class ServiceWriter:
             raise ServiceLost(f"{self._service.name} is too busy ({why})")
         if one.status != 400:
             raise GossamerError(f"{self._service.name} refuses to write: {why}")
+        self.refused[url] = why
         self._tell("index.page-refused", url=url, because=why)
 
     def _version(self, url_id: int) -> Instant | None:
