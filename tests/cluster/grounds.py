@@ -15,7 +15,8 @@ from gossamer.cluster.node import Node
 from gossamer.cluster.roles import RoleProgram
 from gossamer.cluster.scratch import enter_as_node
 from gossamer.config.settings import Settings
-from gossamer.monitor.choice import line_of
+from gossamer.monitor.choice import control_of, line_of
+from gossamer.monitor.control import ClusterMarks
 from gossamer.monitor.nodes import NodeCard, NodeRegistry, NodeStatus
 from gossamer.store.directory import Directory
 from gossamer.store.state import enter_cluster
@@ -82,6 +83,12 @@ class Grounds:
 
     def node(self, name: str) -> NodeStatus | None:
         return next((one for one in self.asked(NodeRegistry.nodes) if one.name == name), None)
+
+    def marks(self) -> ClusterMarks:
+        with control_of(self.directory, self.outside.clock) as control:
+            found = control.marks()
+            assert found is not None
+            return found
 
     def events(self) -> list[str]:
         return [one.kind for one in self.asked(lambda registry: registry.events(1000))]
