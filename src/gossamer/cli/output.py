@@ -28,9 +28,9 @@ class PipeConsole(Console):
         raise BrokenPipeError
 
 
-def console(*, stderr: bool = False) -> Console:
+def console(*, stderr: bool = False, width: int | None = None) -> Console:
     """A console that takes all text literally: a page may contain what looks like markup."""
-    return PipeConsole(stderr=stderr, markup=False, emoji=False, highlight=False)
+    return PipeConsole(stderr=stderr, width=width, markup=False, emoji=False, highlight=False)
 
 
 def note(*lines: str) -> None:

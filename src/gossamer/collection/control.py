@@ -25,6 +25,7 @@ from gossamer.crawler.rules_file import RulesFile
 from gossamer.crawler.seeds import checked_seeds
 from gossamer.frontier.known import known
 from gossamer.monitor.control import Control, running_processes
+from gossamer.monitor.system import status_of
 from gossamer.rules.canonical import stripped
 from gossamer.rules.scope import Reach
 from gossamer.rules.user.rulebook import NO_RULES, Problems, load_rules
@@ -47,6 +48,13 @@ FIRST_BEAT_S = 12.0
 END_S = 15.0
 """How long a crawl may take to end with the server; a clean stop takes less than ten seconds."""
 STILL_STARTING = "The crawl has been started, but has not responded yet: this machine is busy."
+NO_CRAWLERS = (
+    "No node of this cluster crawls now. Start one on any machine: gossamer node ADDRESS --roles crawl. The cluster is "
+    "not paused, so it begins at once."
+)
+PAUSED = (
+    "All crawlers of the cluster pause, also those that start later: nothing new is fetched. To stop a node, drain it."
+)
 MOST_SEEDS_SHOWN = 200
 LOG_LINES, LOG_TAIL = 12, 8192
 HOLDER = re.compile(r"pid (\d+) \(([^)]*)\)")
@@ -191,6 +199,8 @@ class CrawlControl:
         return self.crawler_pid() is not None
 
     async def start(self, contact: str) -> str:
+        if self.control.is_shared:
+            return await self._resume_cluster()
         async with self._starting:
             self._contact = contact.strip() or self._contact
             await self._may_start()
@@ -225,7 +235,17 @@ class CrawlControl:
         if not allowed:
             raise ConfigError("None of the seeds can be fetched: " + "; ".join(left_out))
 
+    async def _resume_cluster(self) -> str:
+        await asyncio.to_thread(self.control.ask, "resume")
+        if not self.is_crawling():
+            raise GossamerError(NO_CRAWLERS)
+        return "All crawlers of the cluster go on."
+
     async def ask(self, verb: Verb) -> str:
+        if self.control.is_shared:  # a state of the cluster: also crawlers that start later follow it
+            await asyncio.to_thread(self.control.ask, verb)
+            await self._until_paused(verb != "resume")
+            return "All crawlers of the cluster go on." if verb == "resume" else PAUSED
         pid = self.crawler_pid()
         if pid is None:
             raise GossamerError("No crawl is running.")
@@ -234,13 +254,19 @@ class CrawlControl:
         if verb == "stop":
             self._stopping = pid
             return "The crawl is stopping: fetches in progress are finished and stored."
-        wanted, give_up_s = "paused" if verb == "pause" else "", self.outside.clock.elapsed_s() + STATE_S
-        while self._pause() not in (wanted, None) and self.outside.clock.elapsed_s() < give_up_s:
-            await self.outside.clock.sleep(LOOK_S)
+        await self._until_paused(verb == "pause")
         return "The crawl is paused: nothing new is fetched." if verb == "pause" else "The crawl has resumed."
 
-    def _pause(self) -> str | None:
-        return next((one.state for one in self.control.vitals() if one.process == "crawler"), None)
+    async def _until_paused(self, is_wanted: bool) -> None:
+        """Until all crawlers that are alive say so, or for a moment."""
+        wanted, give_up_s = "paused" if is_wanted else "", self.outside.clock.elapsed_s() + STATE_S
+        while self._states() - {wanted} and self.outside.clock.elapsed_s() < give_up_s:
+            await self.outside.clock.sleep(LOOK_S)
+
+    def _states(self) -> set[str]:
+        now = self.outside.clock.now()
+        every = [one for one in self.control.vitals() if one.process == "crawler" and one.state != "ended"]
+        return {one.state for one in every if not self.control.is_shared or status_of(one, now).is_alive}
 
     def rules_file(self) -> RulesFile:
         return RulesFile(self.outside.files, self.directory.root, silent)
@@ -321,7 +347,7 @@ class CrawlControl:
         """The process named in the lock file, if it is alive. The lock is not touched: that would refuse it to any
         process that tries to get it at that moment."""
         path = self.directory.root / LOCK_NAME
-        if not self.outside.files.size(path):
+        if self.control.is_shared or not self.outside.files.size(path):
             return ""
         words = self.outside.files.read(path, 0, 4096).decode("utf-8", "replace")
         named = HOLDER.match(words)

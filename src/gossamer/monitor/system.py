@@ -260,6 +260,7 @@ def mean_cells(system: System) -> dict[str, str]:
 def cells_of_process(one: ProcessStatus) -> dict[str, str]:
     figures = one.figures if one.is_alive else {}
     return {
+        "node": one.node,
         "pid": str(one.pid),
         "state": life_in_words(one),
         "cpu": figure("cpu", figures["cpu"]) if "cpu" in figures else "",

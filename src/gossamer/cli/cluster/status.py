@@ -1,8 +1,9 @@
 """`gossamer cluster status` and `nodes`: all machines of a cluster, its services, and what waits."""
 
+import sys
 from contextlib import closing
 
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -21,10 +22,11 @@ from gossamer.store.options import config_of
 from gossamer.values.format import as_json, state_in_words
 
 NODES = {
-    "state": "state", "roles": "roles", "labels": "labels", "processes": "processes", "pages_s": "pages/s",
-    "leases": "leased", "cpu": "CPU", "rss": "memory", "memory": "of machine", "disk": "disk free",
-    "clock": "heartbeat", "version": "version",
+    "state": "state", "roles": "roles", "labels": "labels", "pages_s": "pages/s", "leases": "leased", "cpu": "CPU",
+    "rss": "memory", "disk": "disk free",
 }  # fmt: skip
+WIDE = 160
+"""Columns where the output is no terminal."""
 MACHINES = {"state": "", "speed": "", "memory": "memory ", "disk": "disk free "}
 
 
@@ -34,7 +36,7 @@ def status(address: Address, *, json: Json = False) -> int:
     if json:
         print(as_json(system))
     else:
-        console().print(drawn(system, system.cluster))
+        wide_console().print(drawn(system, system.cluster))
     return 0 if is_well(system.cluster) else 1
 
 
@@ -44,8 +46,12 @@ def nodes(address: Address, *, json: Json = False) -> int:
     if json:
         print(as_json(system.cluster.nodes))
     else:
-        console().print(table(node_rows(system.cluster), NODES, "node"))
+        wide_console().print(table(node_rows(system.cluster), NODES, "node"))
     return 0
+
+
+def wide_console() -> Console:
+    return console() if sys.stdout.isatty() else console(width=WIDE)
 
 
 def system_of(address: str) -> System:

@@ -10,6 +10,7 @@ from gossamer import __version__
 from gossamer.base.clock import SECOND
 from gossamer.monitor.chronicle import Chronicle, visits_in
 from gossamer.monitor.control import ProcessStatus
+from gossamer.monitor.nodes import ClusterState
 from gossamer.monitor.system import System
 from gossamer.web.responses import Show
 from gossamer.web.routes import Routes, answers_with
@@ -96,8 +97,32 @@ def metrics_of(system: System) -> Iterator[Metric]:
     yield Metric("collection_bytes", "gauge", "Its sizes on disk.", labelled_by("of", sizes))
     outcomes = labelled_by("reason", system.outcomes)
     yield Metric("addresses", "gauge", "URLs by the outcome of their last fetch.", outcomes)
+    if system.cluster is not None:
+        yield from cluster_metrics(system.cluster, system.totals)
     hints = [({"code": hint.code, "severity": hint.severity}, 1) for hint in system.hints]
     yield Metric("hint", "gauge", "1 for each problem or hint.", hints)
+
+
+def cluster_metrics(state: ClusterState, totals: Mapping[str, float]) -> Iterator[Metric]:
+    """Of each node, each service and each view; and over all nodes."""
+    nodes, services = state.nodes, state.services
+    ups = [({"node": one.name}, float(one.life in ("fresh", "late"))) for one in nodes]
+    yield Metric("node_up", "gauge", "1 while a node sends heartbeats, 0 when it is silent or has left.", ups)
+    leases = [({"node": one.name}, float(one.leases)) for one in nodes]
+    yield Metric("node_leases", "gauge", "Hosts that the crawler of a node has leased.", leases)
+    work = [({"node": one.name}, float(one.work)) for one in nodes]
+    yield Metric("node_work", "gauge", "Segments that the indexer of a node has leased.", work)
+    there = [({"service": one.name}, float(one.is_there)) for one in services]
+    yield Metric("service_up", "gauge", "1 while a service answers all nodes.", there)
+    took = [({"service": one.name}, one.latency_ms / 1000) for one in services if one.is_there]
+    yield Metric("service_latency_seconds", "gauge", "How long its last answer took.", took)
+    waiting = [({"view": one.view}, float(one.records)) for one in state.backlog]
+    yield Metric("view_backlog_records", "gauge", "Records that wait for a view.", waiting)
+    oldest = [({"view": one.view}, one.oldest_s) for one in state.backlog if one.oldest_s is not None]
+    yield Metric("view_backlog_seconds", "gauge", "How long the oldest of them has waited.", oldest)
+    aside = [({"view": one.view}, float(one.set_aside)) for one in state.backlog]
+    yield Metric("view_set_aside", "gauge", "Segments that a view could not take.", aside)
+    yield Metric("cluster", "gauge", "Over all nodes, by figure.", labelled_by("of", totals))
 
 
 def freshness_of(known: Chronicle) -> Iterator[Metric]:

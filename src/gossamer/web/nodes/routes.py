@@ -1,9 +1,10 @@
 """The page of machines and processes, live, with an hour of history."""
 
 import asyncio
+import dataclasses
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta
@@ -13,14 +14,26 @@ from starlette.types import Receive, Scope, Send
 
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.errors import GossamerError
+from gossamer.cluster.members import drain_node, remove_node
+from gossamer.collection.collection import Collection
 from gossamer.collection.tables import in_pieces
+from gossamer.monitor.cluster_texts import (
+    BROKEN,
+    cluster_badges,
+    cluster_cells,
+    cluster_shape,
+    node_rows,
+    service_rows,
+)
 from gossamer.monitor.control import Figures
+from gossamer.monitor.nodes import ClusterEvent, NodeRegistry, NodeStatus, ViewQueue
 from gossamer.monitor.system import (
     BADGES,
     CARDS,
     COUNTERS,
     HourHistory,
     System,
+    SystemRow,
     as_csv,
     cells_of,
     figure,
@@ -32,6 +45,7 @@ from gossamer.monitor.system import (
     step_for,
 )
 from gossamer.values.format import json_bytes
+from gossamer.web.crawl.forms import Fields, Notices, add_change, field
 from gossamer.web.crawl.status import LISTS
 from gossamer.web.responses import Show
 from gossamer.web.routes import CSV, Routes, answers_with
@@ -66,6 +80,12 @@ class NodesParameters(msgspec.Struct, frozen=True):
     minutes: Annotated[int, Meta(ge=1, le=60, description="How far back, in minutes.")] = 60
 
 
+class NodesPageParameters(NodesParameters, frozen=True):
+    said: Annotated[str, Meta(max_length=20)] = ""
+    confirm: Literal["", "drain", "remove"] = ""
+    node: Annotated[str, Meta(max_length=80)] = ""
+
+
 class NodesEvent(msgspec.Struct, frozen=True):
     """One live event: texts by the key of their table cell. A page with another `shape` must reload its rows."""
 
@@ -79,7 +99,7 @@ class NodesEvent(msgspec.Struct, frozen=True):
 
 
 def router(site: WebSite, show: Show) -> Routes:
-    routes = Routes()
+    routes, notices = Routes(), Notices()
     watch, clock, slots = site.collection.watch, site.collection.outside.clock, Slots(MOST_EXPORTS)
     feed = LiveFeed(lambda: json_bytes(live_of(watch.system())), clock, site.is_ending, watched=watch.watched)
 
@@ -89,11 +109,14 @@ def router(site: WebSite, show: Show) -> Routes:
         return history_of(watch.history(since_at), since_at, now, step_s)
 
     @routes.get("/nodes")
-    def page(params: NodesParameters) -> Response:
+    def page(params: NodesPageParameters) -> Response:
         system = watch.system()
-        (nodes, processes), cells = rows_of(system), cells_of(system)
+        (nodes, processes), cells = rows_of(system), every_cell(system)
         return show(
             "nodes.html",
+            params=params,
+            said=notices.get(params.said),
+            cluster=cluster_page(system),
             nodes=nodes,
             processes=processes,
             cells=cells,
@@ -131,18 +154,70 @@ def router(site: WebSite, show: Show) -> Routes:
         kind = "text/csv; charset=utf-8; header=present"
         return Stream(lambda: in_pieces(lines), kind, "gossamer-history.csv", slots)
 
+    add_orders(routes, site.collection, notices)
     return routes
+
+
+NODE_FIELD = field("The node's name, as on the page.", needed=True)
+
+
+def add_orders(routes: Routes, collection: Collection, notices: Notices) -> None:
+    """What can be asked of a node of a cluster."""
+
+    async def drain(fields: Fields) -> str:
+        return await drain_node(registry_of(collection), fields.get("node", ""))
+
+    async def remove(fields: Fields) -> str:
+        registry = registry_of(collection)
+        return await remove_node(registry, fields.get("node", ""), collection.directory, collection.outside)
+
+    words = "The node finishes what is in progress, indexes nothing new, and leaves the cluster."
+    add_change(routes, notices, "/nodes/drain", "Drain a node", drain, "/nodes", description=words, node=NODE_FIELD)
+    words = "For a node that is gone: it is forgotten, and what it had leased is free at once."
+    add_change(routes, notices, "/nodes/remove", "Remove a node", remove, "/nodes", description=words, node=NODE_FIELD)
+
+
+def registry_of(collection: Collection) -> NodeRegistry:
+    if (registry := collection.watch.registry) is None:
+        raise GossamerError("This is no cluster: it has no nodes that could be drained or removed.")
+    return registry
+
+
+class ClusterPage(NamedTuple):
+    """What the page shows of a cluster."""
+
+    nodes: list[SystemRow]
+    statuses: dict[str, NodeStatus]
+    services: list[SystemRow]
+    backlog: tuple[ViewQueue, ...]
+    events: list[tuple[ClusterEvent, str, bool]]
+    """Latest first: with its time in words, and whether it is a warning."""
+
+
+def cluster_page(system: System) -> ClusterPage | None:
+    if (state := system.cluster) is None:
+        return None
+    events = [(one, moment(one.at), one.kind in BROKEN) for one in reversed(state.events)]
+    statuses = {f"node/{one.name}": one for one in state.nodes}
+    return ClusterPage(node_rows(state), statuses, service_rows(state), state.backlog, events)
+
+
+def every_cell(system: System) -> dict[str, str]:
+    return cells_of(system) | (cluster_cells(system.cluster) if system.cluster is not None else {})
 
 
 def live_of(system: System) -> NodesEvent:
     every = (*system.nodes, *system.processes)
     badges = {key_of(one): BADGES[one.life] for one in every}
-    return NodesEvent(system.at, shape_of(system), cells_of(system), badges, points_of(system))
+    if system.cluster is not None:
+        badges |= cluster_badges(system.cluster)
+    return NodesEvent(system.at, shape_of(system), every_cell(system), badges, points_of(system))
 
 
 def shape_of(system: System) -> str:
     """The rows and hints of the page."""
-    return " ".join([*(key_of(one) for one in (*system.nodes, *system.processes)), *(one.code for one in system.hints)])
+    rows = [*(key_of(one) for one in (*system.nodes, *system.processes)), *(one.code for one in system.hints)]
+    return " ".join([*rows, *(cluster_shape(system.cluster) if system.cluster is not None else ())])
 
 
 def points_of(system: System) -> Figures:
@@ -184,7 +259,7 @@ class LiveFeed:
     streams: int = 0
     _made: bytes = b""
     _made_s: float | None = None
-    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _turn: asyncio.Lock = dataclasses.field(default_factory=asyncio.Lock)
 
     async def latest(self) -> bytes:
         """The event, or a comment that keeps the connection open when it cannot be made."""
