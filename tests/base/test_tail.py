@@ -60,7 +60,7 @@ def test_a_short_write_is_undone(tmp_path):
     files = FaultyFiles(DiskFiles(), 2, Fault(errno.ENOSPC, 2))
     tail = opened(files, tmp_path / "log")
     tail.append(b"one")
-    with pytest.raises(DiskFull, match="no room left to write log"):
+    with pytest.raises(DiskFull, match="no disk space left to write log"):
         tail.append(b"two")
     assert tail.usable
     tail.append(b"three")

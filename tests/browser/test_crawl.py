@@ -54,7 +54,7 @@ def test_M_A9_start_pause_resume_and_stop_by_click(devtools: str, tmp_path: Path
 
         async def scenario(page: Tab) -> None:
             await sign_in(page, admin)
-            assert await page.value(STATE) == "at rest"
+            assert await page.value(STATE) == "idle"
             await page.value("document.getElementById('typed').focus()")
             await page.call("Input.insertText", text=admin.web.root)
             await click(page, "Add and start")
@@ -68,7 +68,7 @@ def test_M_A9_start_pause_resume_and_stop_by_click(devtools: str, tmp_path: Path
             await click(page, "Stop …")
             await until(page, "document.getElementById('sure')")
             await click(page, "Yes, stop")
-            await until(page, f"{STATE} === 'at rest'")  # without a reload
+            await until(page, f"{STATE} === 'idle'")  # without a reload
             assert "was stopped" in await page.value("document.body.innerText")
             assert await page.value("window.violations") == [] and page.console_errors == []
             assert all(url.startswith(admin.site.address) for url in page.requested)
@@ -168,7 +168,7 @@ def test_a_page_is_fetched_again_by_click_and_shows_what_it_waits_for(devtools: 
 
         async def scenario(page: Tab) -> None:
             await sign_in(page, admin)
-            await until(page, f"{STATE} === 'at rest' && document.body.textContent.includes('fetched')")
+            await until(page, f"{STATE} === 'idle' && document.body.textContent.includes('fetched')")
             first = admin.web.pages_hit().count("/")
             where = f"{admin.site.address}/page?url={quote(admin.web.root, safe='')}"
             for width in (1280, 400):

@@ -100,7 +100,7 @@ def test_a_directory_without_a_collection_ends_with_three_and_says_how_to_make_o
     [
         (["crawl"], 2, "give at least one seed URL"),
         (["crawl", "ftp://x"], 2, "not an http or https URL"),
-        (["crawl", "127.0.0.1:8000"], 2, "open it and nothing else: --allow-address 127.0.0.1"),
+        (["crawl", "127.0.0.1:8000"], 2, "allow it and nothing else: --allow-address 127.0.0.1"),
         (["crawl", "https://example.org/"], 2, "--contact you@example.org"),
         (["import"], 2, "give at least one archive"),
         (["import", "nowhere.warc.gz"], 2, "there is no file nowhere.warc.gz"),

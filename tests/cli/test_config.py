@@ -4,7 +4,9 @@ from pathlib import Path
 import pytest
 
 from gossamer.base.errors import ConfigError
-from gossamer.config.load import keys, load, named_file, sample, without_password
+from gossamer.config.load import NOT_SETTINGS, keys, load, named_file, sample, without_password
+
+ROOT = Path(__file__).parents[2]
 
 
 def written(folder: Path, text: str) -> Path:
@@ -114,3 +116,11 @@ def test_every_setting_is_described() -> None:
     assert len(keys()) == len({key.variable for key in keys()})
     assert all(key.says for key in keys())
     assert all(key.default is not None or key.example is not None for key in keys())
+
+
+def test_a_variable_that_tests_and_tools_read_is_no_unknown_setting() -> None:
+    """Otherwise setting it makes every command fail."""
+    read = re.compile(r"environ(?:\.get\(|\[)\s*\"(GOSSAMER_[A-Z_]+)\"")
+    sources = [path.read_text() for folder in ("tests", "tools", "bench") for path in (ROOT / folder).rglob("*.py")]
+    named = {name for source in sources for name in read.findall(source)}
+    assert "GOSSAMER_SERVICES" in named and named - NOT_SETTINGS - {key.variable for key in keys()} == set()

@@ -49,9 +49,7 @@ def test_the_crawl_stops_at_max_pages_and_continues_when_the_limit_is_unset(tmp_
     with Site(harbour()).serving() as site:
         first = gossamer("crawl", site.root, "--dir", tmp_path / "c", *QUICK, "--max-pages", 3)
         assert first.returncode == 0 and "3 fetched in this run" in first.stderr
-        assert "pages are stored, the configured limit: a higher --max-pages continues" in " ".join(
-            first.stderr.split()
-        )
+        assert "the limit crawl.max_pages is reached: a higher --max-pages continues" in " ".join(first.stderr.split())
         before = list(site.hits)
         assert len(site.pages_hit()) == 3
         assert gossamer("config", "unset", "crawl.max_pages", "--dir", tmp_path / "c").returncode == 0

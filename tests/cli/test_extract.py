@@ -147,7 +147,7 @@ def test_missing_facts_and_broken_markup_are_reported_in_messages(
         (["FILE", "--vocab", "http://schema.org/=nowhere.ttl"], 2, "there is no file nowhere.ttl"),
         (["FILE", "--format", "pdf"], 2, "pdf"),
         (["https://example.org/"], 2, "--contact you@example.org"),
-        (["http://127.0.0.1:8000/"], 2, "open it and nothing else: --allow-address 127.0.0.1"),
+        (["http://127.0.0.1:8000/"], 2, "allow it and nothing else: --allow-address 127.0.0.1"),
         (["ftp://example.org/"], 2, "not an http or https URL"),
     ],
 )

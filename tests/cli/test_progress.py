@@ -151,7 +151,7 @@ def test_the_summary_names_every_outcome_and_the_next_command() -> None:
     tally.counted(counts, 0.0)
     text = shown(summary(tally, CrawlEnd(True, counts), "there"))
     assert "Stopped after" in text and "gone: the server says there is no such page" in text
-    assert "1  URLs still waiting: the same command continues from here" in text
+    assert "1  URL still waiting: the same command continues from here" in text
     assert "gossamer search WORDS --dir there" in text
 
 

@@ -130,7 +130,7 @@ def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     [
         (("nowhere.txt",), "nowhere.txt cannot be read"),
         (("https://example.org/",), "--contact you@example.org"),
-        (("http://10.1.2.3/",), "open it and nothing else: --allow-address 10.1.2.3"),
+        (("http://10.1.2.3/",), "allow it and nothing else: --allow-address 10.1.2.3"),
         (("ftp://example.org/",), "not an http or https URL"),
         (("https://example.org/", "--test", "https://example.net/"), "does not apply to https://example.net"),
         (("https://example.org/", "--test", "page"), "give a URL such as"),

@@ -202,7 +202,7 @@ def test_M_B5_the_failure_of_a_filter_is_reported_and_is_no_verdict(tmp_path: Pa
     assert verdicts == [
         FilterFailed("filter mine.py:broken failed: KeyError: 'http://a.test/'"),
         FilterFailed("filter mine.py:strange failed: Strange: oh"),
-        FilterFailed("filter mine.py:vague failed: it answered None, not True or False"),
+        FilterFailed("filter mine.py:vague failed: it returned None, not True or False"),
     ]
     assert [facts["filter"] for _, facts in recorder.events] == names
 

@@ -142,7 +142,7 @@ def test_a_metadata_service_is_refused_without_naming_the_flag() -> None:
 
 
 def test_a_name_that_does_not_exist_is_refused_and_one_that_cannot_be_looked_up_is_tried() -> None:
-    assert "is it spelled right?" in refusal("https://misspelt.test/", CONTACT)
+    assert "is it spelled correctly?" in refusal("https://misspelt.test/", CONTACT)
     assert checked(["https://broken.test/"], CONTACT)[0] == [Url("https://broken.test/")]
 
 
@@ -153,7 +153,7 @@ def test_a_port_without_web_pages_is_refused() -> None:
 def test_a_bad_seed_among_good_ones_is_left_out_with_the_reason() -> None:
     good, left_out = checked(["http://93.184.216.34/", "http://misspelt.test/"], CONTACT)
     assert good == [Url("http://93.184.216.34/")]
-    assert left_out == ["misspelt.test does not resolve to any address: is it spelled right?"]
+    assert left_out == ["misspelt.test does not resolve to an IP address: is it spelled correctly?"]
 
 
 def test_progress_is_printed_in_plain_lines_without_a_terminal() -> None:

@@ -117,4 +117,4 @@ def test_an_idle_crawl_is_in_the_words_of_the_web_pages(tmp_path: Path) -> None:
     asyncio.run(make())
     said = top(tmp_path, "--once")
     assert "Crawl: idle" in said and "0 known URLs" in said and "0 waiting" in said
-    assert decoded(top(tmp_path, "--once", "--json"), System).state == "at rest", "programs get the code"
+    assert decoded(top(tmp_path, "--once", "--json"), System).state == "idle", "programs get the code"

@@ -58,6 +58,6 @@ def test_skipped_records_are_reported() -> None:
     aside = Aside("a.warc", 1234, "no date", "http://a.test/")
     words = Imported(0, 0, 5, {"warcinfo": 1}, {"no date": 1}, [aside]).in_words()
     assert words.splitlines() == [
-        "0 captures imported, 0 of them pages; 5 already here; 1 records set aside (1 no date)",
+        "0 captures imported, 0 of them pages; 5 already here; 1 record set aside (1 no date)",
         "  a.warc, byte 1,234: no date http://a.test/",
     ]

@@ -82,7 +82,7 @@ def test_urls_wait_for_a_missing_option_and_are_fetched_once_it_is_given_again(t
         words = one_line(closed.stderr)
         assert closed.returncode == 0 and site.hits == before
         assert (
-            "URLs wait because their addresses are not allowed: 127.0.0.1; continue with --allow-address 127.0.0.1"
+            "URLs wait because their IP addresses are not allowed: 127.0.0.1; continue with --allow-address 127.0.0.1"
             in words
         )
         assert "have been fetched" not in words

@@ -72,7 +72,7 @@ DIALECT = {
     "for ever": (0, "forever, without end"),
     "goes on": (0, "continues"),
     "go on": (0, "continue"),
-    "at rest": (10, "idle"),
+    "at rest": (0, "idle"),
     "mend": (2, "repair"),
     "mends": (0, "repairs"),
     "mended": (0, "repaired"),

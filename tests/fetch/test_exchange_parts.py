@@ -30,7 +30,7 @@ def test_a_body_in_pieces_knows_its_size_at_any_time(pieces: list[bytes]) -> Non
 
 def test_a_failed_connection_is_described_as_the_system_describes_it() -> None:
     assert plain(ConnectionRefusedError(111, "Connect call failed")) == "connection refused"
-    assert plain(OSError("Multiple exceptions")) == "no address of the host could be reached"
+    assert plain(OSError("Multiple exceptions")) == "no IP address of the host could be reached"
 
 
 @pytest.mark.parametrize(

@@ -126,13 +126,13 @@ def test_no_robots_txt_is_requested_for_a_scheme_without_one() -> None:
 @pytest.mark.parametrize(
     ("error", "reason", "words"),
     [
-        (ValueError("no sense"), Reason.PROTOCOL, "the answer was not understood"),
-        (UnicodeDecodeError("utf-8", b"x", 0, 1, "no"), Reason.PROTOCOL, "the answer was not understood"),
-        (asyncio.IncompleteReadError(b"", 9), Reason.PROTOCOL, "the answer broke off"),
+        (ValueError("no sense"), Reason.PROTOCOL, "the response is invalid"),
+        (UnicodeDecodeError("utf-8", b"x", 0, 1, "no"), Reason.PROTOCOL, "the response is invalid"),
+        (asyncio.IncompleteReadError(b"", 9), Reason.PROTOCOL, "the response ended too early"),
         (KeyError("x"), Reason.PROTOCOL, "the code for this protocol failed; the log says how"),
-        (ConnectionResetError("gone"), Reason.DISCONNECTED, "the connection broke off"),
-        (OSError(104, "[Errno 104] x"), Reason.DISCONNECTED, "the connection broke off: connection reset by peer"),
-        ("a text", Reason.PROTOCOL, "the code for this protocol gave no answer"),
+        (ConnectionResetError("gone"), Reason.DISCONNECTED, "the connection was lost"),
+        (OSError(104, "[Errno 104] x"), Reason.DISCONNECTED, "the connection was lost: connection reset by peer"),
+        ("a text", Reason.PROTOCOL, "the code for this protocol returned no Answer"),
     ],
 )
 def test_an_error_in_third_party_code_is_an_outcome(error: object, reason: Reason, words: str) -> None:

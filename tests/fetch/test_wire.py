@@ -8,10 +8,10 @@ from gossamer.fetch.wire import MOST_PIECES, MOST_UNREAD, Broken, Message, Proto
 from gossamer.values.outcome import Reason
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-INVALID = "the answer is not valid HTTP"
+INVALID = "the response is not valid HTTP"
 NO_LENGTH = b"HTTP/1.1 200 OK\r\n\r\n"
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab"
-CLOSED = "the server closed the connection without an answer"
+CLOSED = "the server closed the connection without a response"
 CHUNKS = "the chunks of the body are malformed, or end too early"
 
 
@@ -67,15 +67,15 @@ def received(answer: bytes, end: Exception | bool | None = False) -> tuple[Messa
     [
         (b"", None, Reason.DISCONNECTED, CLOSED),
         (b"HTTP/1.1 200 OK\r\nA: b\r\n", None, Reason.DISCONNECTED, CLOSED),
-        (b"", ConnectionResetError(), Reason.DISCONNECTED, "the server cut the connection off"),
-        (b"", TimeoutError(), Reason.DISCONNECTED, "the server fell silent"),
-        (b"", OSError(), Reason.DISCONNECTED, "the connection broke"),
+        (b"", ConnectionResetError(), Reason.DISCONNECTED, "the server closed the connection"),
+        (b"", TimeoutError(), Reason.DISCONNECTED, "the server stopped sending"),
+        (b"", OSError(), Reason.DISCONNECTED, "the connection was lost"),
         (OK[:-1], None, Reason.DISCONNECTED, "the body is shorter than its Content-Length says"),
         (CHUNKED + b"2\r\nab\r\n", None, Reason.DISCONNECTED, CHUNKS),
         (CHUNKED + b"zz\r\n", False, Reason.PROTOCOL, INVALID),
         (CHUNKED + b"1;" + b"x" * 100_000, False, Reason.PROTOCOL, CHUNKS),
         (b"SSH-2.0-x\r\n", False, Reason.PROTOCOL, INVALID),
-        (b"HTTP/1.1 abc\r\n", False, Reason.PROTOCOL, "the first line of the answer is no HTTP status line"),
+        (b"HTTP/1.1 abc\r\n", False, Reason.PROTOCOL, "the first line of the response is not an HTTP status line"),
         (b"HTTP/1.1 200 OK\r\nA: \0\r\n\r\n", False, Reason.PROTOCOL, "a header field is malformed"),
         (b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 6 + b"\r\n", False, Reason.HEADERS_TOO_LARGE, INVALID),
         (b"HTTP/1.1 200 OK\r\nA: " + b"x" * 1001, False, Reason.HEADERS_TOO_LARGE, "a header line is too long"),

@@ -160,7 +160,7 @@ def test_an_ip_address_outside_the_plan_is_never_dialled():
 
     outcome = asyncio.run(outside())
     assert isinstance(outcome, Failed) and outcome.reason is Reason.CONNECT
-    assert outcome.detail == "no address of the host could be reached"
+    assert outcome.detail == "no IP address of the host could be reached"
 
 
 def test_F_D5_an_ip_address_in_an_unusual_spelling_of_the_system_raises_nothing() -> None:

@@ -230,7 +230,7 @@ def test_F_H10_an_invalid_response_is_a_protocol_error(name):
 
 
 def test_F_H10_an_empty_response_is_a_disconnection():
-    assert failure("H10-empty") == Failed(Reason.DISCONNECTED, "the server closed the connection without an answer")
+    assert failure("H10-empty") == Failed(Reason.DISCONNECTED, "the server closed the connection without a response")
 
 
 def test_F_H10_a_304_has_no_body_and_one_that_is_sent_is_not_the_next_response():

@@ -83,7 +83,7 @@ UNTRUSTED: dict[str, Callable[[trustme.CA], trustme.LeafCert]] = {
 UNKNOWN = "the certificate's authority is not known, or an intermediate certificate is not sent"
 SAYS = {
     "self-signed": UNKNOWN,
-    "wrong-name": "the certificate is for another name than this host's",
+    "wrong-name": "the certificate is for a name other than this host's",
     "expired": "the certificate has expired",
     "incomplete-chain": UNKNOWN,
 }

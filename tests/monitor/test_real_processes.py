@@ -92,7 +92,7 @@ def test_M_A10_every_process_of_a_crawl_writes_a_beat_every_second(tmp_path: Pat
     assert node.figures["memory_total"] > node.figures["memory_free"] > 0
     ended = by_name(last)
     assert {ended["crawler"].life, ended["indexer"].life} == {"ended"} and "reader 1" not in ended
-    assert last.state == "at rest" and last.nodes[0].life in ("fresh", "late", "ended")
+    assert last.state == "idle" and last.nodes[0].life in ("fresh", "late", "ended")
     assert len(seconds_of_crawler(tmp_path / "crawl")) >= 4, "the history can be read after all processes have ended"
 
 

@@ -67,6 +67,6 @@ def test_the_state_of_the_crawl_is_the_state_of_its_crawler() -> None:
     def state(*every: Vitals) -> str:
         return state_of(listed(every, NOW)[1])
 
-    assert state() == state(vitals("indexer", 0)) == state(vitals("crawler", 90, "ended")) == "at rest"
+    assert state() == state(vitals("indexer", 0)) == state(vitals("crawler", 90, "ended")) == "idle"
     assert state(vitals("crawler", 1)) == "running" and state(vitals("crawler", 3, "paused")) == "paused"
     assert state(vitals("crawler", 9, "paused")) == "interrupted"

@@ -123,5 +123,5 @@ def test_work_waits_for_a_service_that_is_gone_and_then_succeeds() -> None:
 
 @pytest.mark.parametrize("address", ["", "ftp://host/", "https://", "host:9200"])
 def test_an_address_that_is_none_is_refused_by_the_name_of_its_setting(address: str) -> None:
-    with pytest.raises(ConfigError, match=r"views\.words is no address"):
+    with pytest.raises(ConfigError, match=r"views\.words is not the URL"):
         Service("views.words", address, FakeClock(), silent)

@@ -46,8 +46,8 @@ def test_M_A9_a_crawl_is_started_paused_resumed_and_stopped_from_the_page(slow: 
     assert "Resume" in slow.get("/crawl").text and "has resumed" in slow.change("/crawl/resume")
     until(lambda: len(slow.web.hits) > before and slow.state() == "running", "the crawl did not continue")
     assert "Yes, stop" in slow.get("/crawl?confirm=stop").text
-    assert "is stopping" in slow.change("/crawl/stop") and slow.state() in ("stopping", "at rest")
-    until(lambda: slow.state() == "at rest", "the crawl did not end")
+    assert "is stopping" in slow.change("/crawl/stop") and slow.state() in ("stopping", "idle")
+    until(lambda: slow.state() == "idle", "the crawl did not end")
     assert "was stopped" in slow.get("/crawl").text and "No crawl is running" in slow.change("/crawl/pause")
     log = (slow.directory.root / "crawl.log").read_text()
     assert "the crawl starts" in log and "stopped: " in log
@@ -56,7 +56,7 @@ def test_M_A9_a_crawl_is_started_paused_resumed_and_stopped_from_the_page(slow: 
 def test_a_crawl_that_has_nothing_left_to_fetch_ends_and_shows_its_results(tmp_path: Path) -> None:
     with admin_site(tmp_path) as admin:
         admin.change("/crawl/seeds", seeds=admin.web.root, reach="host", then="start")
-        until(lambda: admin.state() == "at rest", "the crawl never ended")
+        until(lambda: admin.state() == "idle", "the crawl never ended")
         shown = admin.get("/crawl").page
         assert trouble_in(shown) == [] and "nothing is left to fetch" in shown.text()
         assert admin.json("/crawl.json")["numbers"]["pages"] == 7
@@ -69,7 +69,7 @@ def test_a_crawl_that_has_nothing_left_to_fetch_ends_and_shows_its_results(tmp_p
 def test_a_page_is_fetched_again_on_request(tmp_path: Path) -> None:
     with admin_site(tmp_path) as admin:
         admin.change("/crawl/seeds", seeds=admin.web.root, reach="host", then="start")
-        until(lambda: admin.state() == "at rest", "the crawl never ended")
+        until(lambda: admin.state() == "idle", "the crawl never ended")
         where = f"/page?url={quote(admin.web.root, safe='')}"
         shown = admin.get(where).page
         assert trouble_in(shown) == [] and "Fetch again" in shown.text()
@@ -105,9 +105,9 @@ def test_seeds_added_while_the_crawl_runs_are_crawled(slow: Admin) -> None:
 def test_seeds_added_without_a_crawl_wait_for_the_next_one(tmp_path: Path) -> None:
     with admin_site(tmp_path) as admin:
         assert admin.change("/crawl/seeds", seeds=f"{admin.web.root}\n{admin.web.root}cat/1") == "2 URLs added."
-        assert admin.json("/crawl.json")["numbers"]["queued"] == 2 and admin.state() == "at rest"
+        assert admin.json("/crawl.json")["numbers"]["queued"] == 2 and admin.state() == "idle"
         assert admin.change("/crawl/start") == "The crawl has started."
-        until(lambda: admin.state() == "at rest", "the crawl never ended")
+        until(lambda: admin.state() == "idle", "the crawl never ended")
         assert admin.json("/crawl.json")["numbers"]["pages"] == 7
 
 
@@ -119,7 +119,7 @@ def test_invalid_seeds_are_rejected_with_the_reason_and_stay_in_the_form(tmp_pat
         assert "0 URLs added" in message and "mailto" in message and "10.0.0.1 cannot be crawled" in message
         assert "http://10.0.0.1/" in shown.css_first("textarea[name=seeds]").text()
         assert "at least one URL" in admin.change("/crawl/seeds", seeds="  \n")
-        assert "no reach" in admin.change("/crawl/seeds", seeds=admin.web.root, reach="moon")
+        assert "no scope" in admin.change("/crawl/seeds", seeds=admin.web.root, reach="moon")
         assert admin.json("/crawl.json")["seed_count"] == 0
 
 
@@ -157,10 +157,10 @@ def test_a_crawler_that_cannot_start_reports_why(tmp_path: Path) -> None:
         (admin.directory.root / "rules.txt").write_text("exclude everything\n")
         message = admin.change("/crawl/start")
         if message == STILL_STARTING:
-            until(lambda: admin.state() == "at rest", "the crawl neither starts nor ends")
+            until(lambda: admin.state() == "idle", "the crawl neither starts nor ends")
             message = admin.get("/crawl").text
         assert "The crawl failed" in message and "rules.txt" in message and str(admin.directory.root) not in message
-        assert "The crawl failed" in admin.get("/crawl").text and admin.state() == "at rest"
+        assert "The crawl failed" in admin.get("/crawl").text and admin.state() == "idle"
 
 
 def test_the_crawl_ends_with_the_server_that_started_it(tmp_path: Path) -> None:
@@ -217,7 +217,7 @@ def test_rules_saved_by_another_user_are_not_overwritten_silently(tmp_path: Path
 def test_M_B6_a_host_is_excluded_retired_and_reinstated_with_a_button(tmp_path: Path) -> None:
     with admin_site(tmp_path) as admin:
         admin.change("/crawl/seeds", seeds=admin.web.root, then="start")
-        until(lambda: admin.state() == "at rest", "the crawl never ended")
+        until(lambda: admin.state() == "idle", "the crawl never ended")
         host = admin.json("/crawl/hosts.json")["hosts"][0]["host"]
         assert "is retired" in admin.change("/crawl/hosts/change", action="retire", host=host)
         assert admin.json("/crawl/hosts.json?state=retired")["hosts"][0]["host"] == host
@@ -279,7 +279,7 @@ def test_hostile_text_is_shown_as_text(tmp_path: Path) -> None:
     pages = {"/": page("Home", "x", "/a%3Cscript%3E")}
     with admin_site(tmp_path, pages) as admin:
         admin.change("/crawl/seeds", seeds=admin.web.root, then="start")
-        until(lambda: admin.state() == "at rest", "the crawl never ended")
+        until(lambda: admin.state() == "idle", "the crawl never ended")
         for path in ("/crawl", "/crawl/visits", "/crawl/hosts", f"/crawl/rules?add={hostile.replace(' ', '+')}"):
             assert trouble_in(admin.get(path).page) == [], path
         answer = admin.post("/crawl/seeds", seeds=hostile)

@@ -89,7 +89,7 @@ def test_M_A10_the_system_manager_lists_machines_and_processes_with_totals_and_a
 def test_the_system_manager_as_json_and_csv(site: Site) -> None:
     answer = site.ask("/nodes.json", accept="application/json")
     system = decoded(answer.body, System)
-    assert answer.headers["content-type"] == "application/json" and system.state == "at rest"
+    assert answer.headers["content-type"] == "application/json" and system.state == "idle"
     web = next(one for one in system.processes if one.name == "web")
     until(lambda: life_of_web(site) == "fresh")
     assert web.figures["rss"] > 0 and set(web.figures) <= set(FIGURES)
@@ -228,7 +228,7 @@ def test_labels_are_escaped() -> None:
 
 def test_an_empty_collection_has_a_system_manager_too(empty_site: Site) -> None:
     page = empty_site.ask("/nodes").page
-    assert trouble_in(page) == [] and empty_site.ask("/nodes.json").json["state"] == "at rest"
+    assert trouble_in(page) == [] and empty_site.ask("/nodes.json").json["state"] == "idle"
     families(empty_site.ask("/metrics").text)
 
 

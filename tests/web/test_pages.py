@@ -176,7 +176,7 @@ def test_the_status_page_shows_counts_and_reasons(site: Site) -> None:
     assert rows["robots"] == "disallowed by robots.txt"
     assert "ended, last heartbeat" in page.css("table")[1].text()
     numbers = site.ask("/status.json").json
-    assert numbers["state"] == "at rest" and numbers["numbers"]["queued"] == 0
+    assert numbers["state"] == "idle" and numbers["numbers"]["queued"] == 0
     assert numbers["outcomes"]["fetched"] >= numbers["numbers"]["pages"] - HOSTILE > 0
     assert {"name", "pid", "age_s", "facts"} == set(numbers["processes"][0])
 

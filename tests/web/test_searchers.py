@@ -26,7 +26,7 @@ from gossamer.web.search.answer import NO_ANSWER, RENEW, Answering, CrawlPulse, 
 from gossamer.web.search.processes import START_AFTER_S, Searchers
 from gossamer.web.search.state import search_state
 
-PULSE = CrawlPulse(0, {"pages": 40, "queued": 0}, "at rest")
+PULSE = CrawlPulse(0, {"pages": 40, "queued": 0}, "idle")
 UP_S = 300.0
 
 

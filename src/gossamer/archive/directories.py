@@ -229,7 +229,7 @@ def refuse_away(files: Files, folder: Path, volumes: Iterable[str]) -> None:
         record = files.record
         away = [one.path for one in record.directories if located(folder, one.path) not in files.folders]
         raise DirectoryUnusable(
-            f"{missing[0]} has no copy on a disk that is there ({', '.join(away) or 'none'} away): mount it, and run "
+            f"{missing[0]} has no copy on a mounted disk ({', '.join(away) or 'none'} away): mount it, and run "
             "this again"
         )
 

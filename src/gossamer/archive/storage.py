@@ -157,7 +157,7 @@ class ArchiveFiles:
         folders = held or self._chosen()
         if not held:
             self._begun[path.name] = folders
-        opened, trouble = dict[Path, Appender](), OSError(errno.ENOSPC, "no directory of the archive is there")
+        opened, trouble = dict[Path, Appender](), OSError(errno.ENOSPC, "no directory of the archive is available")
         for folder in folders:
             try:
                 opened[folder] = self.inner.appender(folder / path.name)

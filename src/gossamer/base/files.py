@@ -358,7 +358,7 @@ class Tail:
 def trouble(path: Path, error: OSError) -> GossamerError:
     """An error of the disk as one of ours: space on a full disk may be freed, other errors are permanent."""
     if error.errno in NO_ROOM:
-        return DiskFull(f"no room left to write {path.name}; free some space and the crawl continues")
+        return DiskFull(f"no disk space left to write {path.name}; free some space and the crawl continues")
     return GossamerError(f"the disk refused to write {path.name}: {error.strerror or error}")
 
 

@@ -25,7 +25,7 @@ from gossamer.fetch.dns import real_network
 from gossamer.plugins.settings import protocols_of
 from gossamer.store.directory import LOG_NAME, Directory
 from gossamer.store.options import config_of, withheld_in_words
-from gossamer.values.format import error_in_words
+from gossamer.values.format import counted, error_in_words
 
 MOST_LOG = 256 * 1024
 """Bytes; a larger log is renamed, and a new one started."""
@@ -92,8 +92,10 @@ async def crawl(directory: Directory, settings: Settings, outside: Outside, log:
     for words in next_steps(tally, ended.counts) if code == 1 else ():
         log.write(f"{words.strip()}\n")
     for one in waiting_for_options(ended.held, ended.allowed):
-        log.write(f"{one.urls:,} URLs wait because {one.why}; continue with {one.flags}\n")
-    log.write(f"{'stopped' if ended.was_stopped else 'finished'}: {tally.fetched:,} pages fetched in this run\n")
+        log.write(f"{counted(one.urls, 'URL')} not fetched because {one.why}; continue with {one.flags}\n")
+    log.write(
+        f"{'stopped' if ended.was_stopped else 'finished'}: {counted(tally.fetched, 'page')} fetched in this run\n"
+    )
     return code
 
 

@@ -65,7 +65,7 @@ def fetch_again(directory: Directory, outside: Outside, urls: Sequence[str], say
     known = sum(one.urls for one in found)
     if not known or known < len(selection.urls):
         raise ConfigError(
-            "not every URL named with --again was visited before; a new one is added as a seed: gossamer crawl URL"
+            "not every URL named with --again was fetched before; add a new one as a seed: gossamer crawl URL"
         )
     try:
         with locked(directory, outside, "crawl"):
@@ -190,7 +190,7 @@ class SeedIntake:
         if len(texts) > MOST_SEEDS:
             raise ConfigError(f"These are more than {MOST_SEEDS:,} URLs. Add them in parts.")
         if reach not in tuple(Reach):
-            raise ConfigError(f"There is no reach {reach!r}.")
+            raise ConfigError(f"There is no scope {reach!r}.")
         found, left_out = self._not_forgotten(*seeds_in(texts))
         settings = self.settings()
         allowed, refused = await fetchable(found, replace(settings, contact=contact or settings.contact), self.outside)

@@ -352,5 +352,5 @@ def _quad(one: RdfQuad) -> Quad:
 def _address(text: str) -> Url:
     url = url_of(text.strip())
     if url is None:
-        raise ConfigError(f"{text[:200]!r} is no URL of a page: it begins with http:// or https://")
+        raise ConfigError(f"{text[:200]!r} is not the URL of a page: it must begin with http:// or https://")
     return url

@@ -27,7 +27,7 @@ MOST_LOOKED_AT = 10_000
 """Fetches searched for one part of a list when no index serves the filter; the next part continues from there."""
 MOST_COUNTED = 50_000
 """Hosts; their states are counted only up to so many."""
-NO_POSITION = "that is no position in the list: begin again at its top"
+NO_POSITION = "that is not a position in the list: start again at its top"
 WORST = (RobotsState.UNREACHABLE, RobotsState.PENDING, RobotsState.READ, RobotsState.MISSING)
 ANSWERED = (
     Reason.FETCHED, Reason.UNCHANGED, Reason.MOVED, Reason.GONE, Reason.SOFT_404, Reason.TOO_MANY_REDIRECTS,
@@ -188,7 +188,7 @@ class CollectionLists:
         """Raises QueryRefused for an invalid position or host name."""
         after, url = key_of(query.after), url_of(f"http://{query.host}/") if query.host else None
         if query.host and url is None:
-            raise QueryRefused(f"“{query.host[:80]}” is no name of a host")
+            raise QueryRefused(f"“{query.host[:80]}” is not a host name")
         host = url.host if url is not None else None
         found: list[captures.PageKept] = read_state(
             self.directory, lambda state: captures.pages_from(state, after, host, query.most + 1), []

@@ -23,7 +23,10 @@ from gossamer.config.slices import retain_of
 FILE_NAME = "gossamer.toml"
 VARIABLE_PREFIX = "GOSSAMER_"
 # Variables for tests and tools, not settings.
-NOT_SETTINGS = {"GOSSAMER_CONFORMANCE", "GOSSAMER_CRASH_AT", "GOSSAMER_PLAN", "GOSSAMER_SERVICES"}
+NOT_SETTINGS = {
+    "GOSSAMER_CONFORMANCE", "GOSSAMER_CORPUS", "GOSSAMER_CRASH_AT", "GOSSAMER_PLAN", "GOSSAMER_SERVICES",
+    "GOSSAMER_SOAK_VISITS",
+}  # fmt: skip
 FLAGS = {"fetch.allow_addresses": "--allow-address"}
 GUARDED = frozenset(
     (

@@ -214,7 +214,7 @@ async def crawl_report(crawling: Crawling, tally: Tally, outside: Outside) -> Pr
         return ProcessReport(figures, "", facts)
     if counted.awaited is not None and not is_paused:
         facts["waits"] = {"says": tally.waits, **msgspec.to_builtins(counted.awaited)}
-    return ProcessReport(figures, "paused" if is_paused else "waits for disk" if low_disk else "", facts)
+    return ProcessReport(figures, "paused" if is_paused else "waiting-for-disk-space" if low_disk else "", facts)
 
 
 def lags_s(crawling: Crawling) -> tuple[float, float]:

@@ -65,7 +65,7 @@ async def _refusal(
     if port in guard.BAD_PORTS:
         return f"cannot be crawled on port {port}: no web pages are served there"
     if guard.forbidden_name(hostname, opened):
-        return "is this machine; to crawl it, open it: --allow-address 127.0.0.0/8 --allow-address ::1"
+        return "is this machine; to crawl it, allow it: --allow-address 127.0.0.0/8 --allow-address ::1"
     literal = guard.address_of(hostname)
     if literal is None and contact is None and not opened:
         return WANTS_CONTACT
@@ -74,7 +74,7 @@ async def _refusal(
     except OSError:
         return None  # it may resolve later: the crawl retries
     if not found:
-        return "does not resolve to any address: is it spelled right?"
+        return "does not resolve to an IP address: is it spelled correctly?"
     if closed := [address for address in found if guard.forbidden(address, opened)]:
         return _closed(closed)
     if contact is None and not all(guard.is_opened(address, opened) for address in found):
@@ -87,7 +87,7 @@ def _closed(addresses: Sequence[str]) -> str:
     if any(address in map(str, guard.METADATA) for address in addresses):
         return f"cannot be crawled: {why}"
     flags = " ".join(f"--allow-address {address}" for address in addresses)
-    return f"cannot be crawled: {why}. If it is a network of your own, open it and nothing else: {flags}"
+    return f"cannot be crawled: {why}. If it is a network of your own, allow it and nothing else: {flags}"
 
 
 async def store_seeds(database: StateWriter, new: Sequence[Url], reach: str) -> list[tuple[Url, Reach]]:

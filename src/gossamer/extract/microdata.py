@@ -443,4 +443,4 @@ class _Walk:
         for number, found in enumerate(self._page.properties):
             if number not in self._seen and not self._is_full():
                 names = " ".join(found.names + found.reverse_names)
-                self._note("warning", "property-of-nothing", f"“{names}” is a property of no item.", found.element)
+                self._note("warning", "property-of-nothing", f"“{names}” is not a property of any item.", found.element)

@@ -167,7 +167,7 @@ class Connections:
         except OSError:
             return Failed(Reason.DNS, f"{hostname} cannot be resolved")
         if not found:
-            return Failed(Reason.DNS, f"{hostname} has no address")
+            return Failed(Reason.DNS, f"{hostname} has no IP address")
         for address in found:  # one forbidden address excludes the name: it has good ones only as a lure
             if why := forbidden(address, self._opened):
                 return Refused(Reason.ADDRESS, why)
@@ -221,7 +221,7 @@ def _addr_info(endpoint: Endpoint) -> aiohappyeyeballs.AddrInfoType:
 
 def plain(trouble: OSError) -> str:
     """Why there is no connection: the system's message without what Python adds."""
-    return os.strerror(trouble.errno).lower() if trouble.errno else "no address of the host could be reached"
+    return os.strerror(trouble.errno).lower() if trouble.errno else "no IP address of the host could be reached"
 
 
 class Trust(NamedTuple):
@@ -253,8 +253,8 @@ CERTIFICATES = {
     19: "the certificate's authority is not trusted",
     **dict.fromkeys((20, 21), "the certificate's authority is not known, or an intermediate certificate is not sent"),
     23: "the certificate has been revoked",
-    62: "the certificate is for another name than this host's",
-    64: "the certificate is for another address than this host's",
+    62: "the certificate is for a name other than this host's",
+    64: "the certificate is for an IP address other than this host's",
 }
 """By OpenSSL's error number."""
 HANDSHAKES = {

@@ -46,12 +46,12 @@ class OtherProtocol(Protocol):
         """Fetch one URL. The body is cut after `most_bytes`. OSError, EOFError or ValueError: it failed."""
 
 
-BROKEN = "the connection broke off"
-NO_ANSWER = "the code for this protocol gave no answer"
+BROKEN = "the connection was lost"
+NO_ANSWER = "the code for this protocol returned no Answer"
 FAULTY = "the code for this protocol failed; the log says how"
 TROUBLES: tuple[tuple[type[Exception], str], ...] = (
-    (EOFError, "the answer broke off"),
-    (ValueError, "the answer was not understood"),
+    (EOFError, "the response ended too early"),
+    (ValueError, "the response is invalid"),
 )
 """What a protocol may raise, for people; its own message is in the log. The first match counts."""
 Protocols = Mapping[str, OtherProtocol]
@@ -76,7 +76,7 @@ class OtherExchange:
 
     async def run(self, judge_type: JudgeType, depth: int) -> Outcome:
         if self._kind is VisitKind.ROBOTS and not self._protocol.has_robots:
-            return Failed(Reason.CLIENT_ERROR, f"{self._url.scheme} knows no robots.txt")
+            return Failed(Reason.CLIENT_ERROR, f"{self._url.scheme} has no robots.txt")
         try:
             async with asyncio.timeout(self._settings.timeout_s):
                 answer = await self._fetched()

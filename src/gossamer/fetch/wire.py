@@ -15,10 +15,10 @@ FRAMING = 64 * 1024
 MOST_UNREAD = 128 * 1024
 MOST_PIECES = 4096
 """Bytes and pieces of a body that may wait for their reader before reading is paused."""
-INVALID = "the answer is not valid HTTP"
+INVALID = "the response is not valid HTTP"
 LINE_TOO_LONG = "a header line is too long"
 CHUNKS = "the chunks of the body are malformed, or end too early"
-UNANSWERED = "the server closed the connection without an answer"
+UNANSWERED = "the server closed the connection without a response"
 
 
 class Broken(Exception):
@@ -230,7 +230,7 @@ class Protocol(asyncio.Protocol):
         elif isinstance(trouble.__context__, Broken):
             self._give_up(trouble.__context__.reason, trouble.__context__.words)
         elif self._code == 0 and not self._fields:
-            self._give_up(Reason.PROTOCOL, "the first line of the answer is no HTTP status line")
+            self._give_up(Reason.PROTOCOL, "the first line of the response is not an HTTP status line")
         else:
             self._give_up(Reason.PROTOCOL, INVALID)
 
@@ -312,5 +312,5 @@ def _words_of(exc: Exception | None) -> str:
     if exc is None:
         return UNANSWERED
     if isinstance(exc, TimeoutError):
-        return "the server fell silent"
-    return "the server cut the connection off" if isinstance(exc, ConnectionError) else "the connection broke"
+        return "the server stopped sending"
+    return "the server closed the connection" if isinstance(exc, ConnectionError) else "the connection was lost"

@@ -97,7 +97,7 @@ def choose(
         for one in siblings:
             url = url_at(one.path, site)
             if url is None or url.text in found:
-                left_out["no address" if url is None else "second index"] += 1
+                left_out["no URL" if url is None else "second index"] += 1
             elif robots is not None and isinstance(judge(url, robots), Denied):
                 left_out["robots.txt"] += 1
             else:

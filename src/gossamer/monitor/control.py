@@ -63,7 +63,7 @@ class Vitals(msgspec.Struct, frozen=True):
     """When it was first recorded under this pid."""
     figures: Figures
     state: str = ""
-    """"", or a word: "paused", "waits for disk", "suspended", "rebuilding", "ended"."""
+    """"", or a word: "paused", "waiting-for-disk-space", "suspended", "rebuilding", "ended"."""
     version: str = ""
     host: str = ""
     """The machine of a node, where several nodes may be on one machine; empty: the node is the machine."""

@@ -10,7 +10,7 @@ from gossamer.archive.directories import ArchiveStatus
 from gossamer.base.clock import SECOND, Instant
 from gossamer.monitor.control import ProcessStatus
 from gossamer.store.statements import State, load
-from gossamer.values.format import duration
+from gossamer.values.format import counted, duration
 from gossamer.values.outcome import Reason
 from gossamer.workers.protocol import MEANINGS, from_bits
 
@@ -142,7 +142,8 @@ def copies(at: Overview) -> Hint | None:
         words = f"{' and '.join(archive.shared[0])} are on one file system: copies there do not survive its loss."
         return Hint("copies-on-one-disk", "warning", words, "Name directories on different disks.")
     if unused := [one for one in archive.disks if not one.is_used and one.volumes]:
-        words = f"{unused[0].directory} is no longer in archive.directories, and has {unused[0].volumes:,} volumes."
+        held = counted(unused[0].volumes, "volume")
+        words = f"{unused[0].directory} is no longer in archive.directories, and has {held}."
         return Hint("archive-disk-unused", "advice", words, "`gossamer verify --repair` moves them.")
     return None
 
@@ -169,7 +170,7 @@ def lag(at: Overview) -> Hint | None:
 
 def contact(at: Overview) -> Hint | None:
     if refused := at.ended(Reason.CONTACT):
-        words = f"{refused:,} public URLs were not fetched, because no contact is set."
+        words = f"{counted(refused, 'public URL')} not fetched, because no contact is set."
         fix = "Set contact in gossamer.toml to a URL or email address where site owners reach you, and crawl again."
         return Hint("contact-missing", "trouble", words, fix, "/crawl?reason=contact")
     if not at.has_contact and not at.is_crawling:  # a crawl may have been given one with --config
@@ -192,7 +193,7 @@ def refusals(at: Overview) -> Hint | None:
 def robots(at: Overview) -> Hint | None:
     if not (given_up := at.ended(Reason.ROBOTS_UNREACHABLE)):
         return None
-    words = f"{given_up:,} URLs are not fetched, because the robots.txt of their hosts cannot be read."
+    words = f"{counted(given_up, 'URL')} not fetched, because robots.txt cannot be read."
     fix = "Most recover by themselves. `gossamer why --host NAME` shows a host's state; retire hosts that are gone."
     return Hint("robots-unread", "warning", words, fix, "/crawl?reason=robots-unreachable")
 
@@ -218,7 +219,7 @@ def patience(at: Overview) -> Hint | None:
     if rest_s < 120:
         return None
     words = (
-        f"Everything is waiting for politeness: {queued:,} URLs on {hosts:,} host{'s' * (hosts > 1)}, one fetch per "
+        f"Everything is waiting for politeness: {queued:,} URLs on {counted(hosts, 'host')}, one fetch per "
         f"host every {gap_s:.1f} s. That is at most {rate:.1f} pages per second; the queue takes {duration(rest_s)}."
     )
     fix = "Crawl more hosts at the same time; or, if the sites are your own, lower `politeness.delay_s`."
@@ -251,8 +252,8 @@ def traps(at: Overview) -> Hint | None:
     held = at.counters.get("quarantined", 0)
     if not held:
         return None
-    words = f"{held:,} URLs are quarantined: they look like part of a crawler trap."
-    fix = "If they are worth fetching, release them with `gossamer hosts release HOST --pattern PATTERN`."
+    words = f"{counted(held, 'URL')} quarantined (possible crawler trap)."
+    fix = "If that is a mistake, release them with `gossamer hosts release HOST --pattern PATTERN`."
     return Hint("traps-held", "advice", words, fix, "/crawl/hosts")
 
 

@@ -132,7 +132,7 @@ class SqliteControl:
     def ask(self, verb: str, **args: object) -> int:
         if self.is_unusable:
             raise GossamerError(
-                f"{self._path} is damaged or may not be read, so no command reaches a crawl. It holds nothing of "
+                f"{self._path} is damaged or cannot be read, so no command reaches a crawl. It holds nothing of "
                 "value: stop the crawl and start it again, which replaces it"
             )
         row = {

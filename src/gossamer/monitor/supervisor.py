@@ -133,7 +133,7 @@ async def finish_again(indexer: Indexer, stop: asyncio.Event | None) -> bool:
 
     while True:
         while must_wait():
-            indexer.tell("disk.full", detail="the indexer waits for room")
+            indexer.tell("disk.full", detail="the indexer waits for disk space")
             await indexer.outside.clock.sleep(1.0)
         indexer.start()
         if await indexer.finish(stop) in (0, None):

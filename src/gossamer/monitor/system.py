@@ -13,7 +13,7 @@ from gossamer.values.format import csv_line, duration, state_in_words
 
 FRESH_S = 2 * BEAT_S
 LATE_S = 5 * BEAT_S
-OWN_STATES = ("paused", "waits for disk", "suspended", "rebuilding")
+OWN_STATES = ("paused", "waiting-for-disk-space", "suspended", "rebuilding")
 WAITS_FOR = "views."
 """How a state begins that names a service which does not answer, by its setting."""
 
@@ -23,7 +23,7 @@ class System(msgspec.Struct, frozen=True):
 
     at: Instant
     state: str
-    """Of the crawl: "running", "paused", "waits for disk", "suspended", "interrupted" or "at rest"."""
+    """Of the crawl: "running", "paused", "waiting-for-disk-space", "suspended", "interrupted" or "idle"."""
     nodes: tuple[ProcessStatus, ...] = ()
     processes: tuple[ProcessStatus, ...] = ()
     totals: Figures = {}
@@ -135,7 +135,7 @@ def state_of(processes: Sequence[ProcessStatus]) -> str:
     states = [one.says or "running" for one in crawlers if one.is_alive]
     if states:
         return "running" if "running" in states else states[0]
-    return "interrupted" if crawlers else "at rest"
+    return "interrupted" if crawlers else "idle"
 
 
 BADGES = {"fresh": "good", "late": "warn", "silent": "bad", "ended": "idle"}
@@ -161,7 +161,7 @@ COUNTERS = (
     ("quarantined", "quarantined (possible trap)"),
     ("retired", "retired hosts"),
     ("archive_bytes", "archive"),
-    ("archive_free_bytes", "room for the archive"),
+    ("archive_free_bytes", "free space for the archive"),
     ("index_bytes", "search index"),
     ("graph_bytes", "fact store"),
     ("links_bytes", "links"),

@@ -30,7 +30,7 @@ MOST_SLOW = 3
 """Calls that took too long, after which a filter ends the crawl: the next would be no faster."""
 STUCK_S, LOOK_S = 30.0, 1.0
 """CPU seconds after which the process ends if no other thread has run; how often the timer is reset."""
-EXPECTED = "a function f(url, depth), or a class with a method crawl(url), that answers True, False or a reason as text"
+EXPECTED = "a function f(url, depth), or a class with a method crawl(url), that returns True, False or a reason as text"
 Judge = Callable[[str, int], object]
 Answers = queue.SimpleQueue[tuple[bool, object]]
 
@@ -56,7 +56,7 @@ def filters_to_ask(names: Sequence[str], folder: Path) -> tuple[OwnFilter, ...]:
 def _filter_to_ask(name: str, folder: Path) -> OwnFilter:
     if is_allowed(Code(GROUP, name, folder)):
         return safe(name, judge_of(name, loaded("filter", GROUP, name, folder)), silent)
-    unasked = Denied(f"filter {name} was not asked: it has not been allowed to run; see `gossamer trust`")
+    unasked = Denied(f"filter {name} was not run: it has not been allowed; see `gossamer trust`")
     return lambda _url, _depth: unasked
 
 
@@ -73,7 +73,7 @@ def judge_of(name: str, found: object) -> Judge:
             ) from trouble
     judge = getattr(found, "crawl", found)
     if not callable(judge) or inspect.iscoroutinefunction(judge):
-        raise ConfigError(f"the filter {name} cannot be asked: it is {_kind(judge)}; expected is {EXPECTED}")
+        raise ConfigError(f"the filter {name} cannot be used: it is {_kind(judge)}; expected is {EXPECTED}")
     arguments = _arguments(judge)
     if arguments == 1:
         return lambda url, _depth: judge(url)
@@ -138,7 +138,7 @@ def safe(name: str, judge: Judge, tell: Tell) -> OwnFilter:
         return (
             Denied(f"filter {name}")
             if said is False
-            else failing(url, f"it answered {_shown(said)}, not True or False")
+            else failing(url, f"it returned {_shown(said)}, not True or False")
         )
 
     return asked

@@ -194,7 +194,7 @@ def explain(url: Url, robots: Robots) -> Explained:
     """The verdict of `judge` with its reasons; both agree for every URL."""
     verdict = judge(url, robots)
     if robots.state is RobotsState.MISSING:
-        return Explained(verdict, f"{robots.origin} has no robots.txt: all may be fetched")
+        return Explained(verdict, f"{robots.origin} has no robots.txt: everything may be fetched")
     if robots.state is not RobotsState.READ:
         return Explained(verdict, f"robots.txt of {robots.origin} could not be read: nothing may be fetched for now")
     if verdict == TOO_MUCH_WORK:
@@ -257,7 +257,7 @@ def survey(body: bytes, agent: str, naming: Naming = "name") -> RobotsSurvey:
     parsed = parse(body, agent, naming)
     found = list(islice(_notices(body, parsed), MOST_ODDITIES + 1))
     if len(found) > MOST_ODDITIES:
-        found[-1] = RobotsNotice(None, "more", f"only the first {MOST_ODDITIES} oddities are listed")
+        found[-1] = RobotsNotice(None, "more", f"only the first {MOST_ODDITIES} problems are listed")
     return RobotsSurvey(parsed, tuple(found))
 
 

@@ -237,7 +237,7 @@ class Search:
                 return False
         else:
             self._close()
-            raise DirectoryUnusable("the views are replaced again and again; try again once the rebuild is done")
+            raise DirectoryUnusable("the views keep being replaced; try again when the rebuild has ended")
         self._is_open, self._as_of = True, now
         self._forget_readers()
         return True

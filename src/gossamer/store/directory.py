@@ -205,7 +205,7 @@ def refuse_unreadable(folder: Path) -> None:
     """Raises DirectoryUnusable for a volume that we may not read: the indexer would wait for it forever."""
     for name in _names(folder):
         if not os.access(folder / name, os.R_OK) and name != LOST_AND_FOUND:
-            raise DirectoryUnusable(f"{folder / name} may not be read: check its owner and mode")
+            raise DirectoryUnusable(f"{folder / name} cannot be read: check its owner and mode")
 
 
 FOLDERS = frozenset({"archive", "spool", "graph", "checkpoints", "index"})

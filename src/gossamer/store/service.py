@@ -89,7 +89,7 @@ class Service:
             raise GossamerError(NO_CLIENT.format(setting)) from missing
         given = urlsplit(revealed(address, os.environ))
         if given.scheme not in ("http", "https") or not given.hostname:
-            raise ConfigError(f'{setting} is no address of a service, such as "https://host.example:9200/"')
+            raise ConfigError(f'{setting} is not the URL of a service, such as "https://host.example:9200/"')
         host = f"[{given.hostname}]" if ":" in given.hostname else given.hostname
         port = f":{given.port}" if given.port else ""
         self.name = f"{setting} at {given.scheme}://{host}{port}{given.path.rstrip('/')}"

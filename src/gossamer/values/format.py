@@ -45,15 +45,12 @@ def harmless(text: str) -> str:
     return text.translate(_CONTROLS)
 
 
-STATES = {"at rest": "idle", "waits for disk": "waiting for disk space"}
-
-
 def state_in_words(state: str) -> str:
     """The state of a crawl or host for people; JSON has the code itself."""
-    return STATES.get(state, state.replace("-", " "))
+    return state.replace("-", " ")
 
 
-ONE_OF = {"pages": "page", "hosts": "host", "URLs": "URL", "fetches": "fetch", "captures": "capture"}
+ONE_OF = {"pages": "page", "hosts": "host", "URLs": "URL", "fetches": "fetch", "captures": "capture", "facts": "fact"}
 
 
 def fitted(label: str, number: float) -> str:

@@ -38,7 +38,7 @@ def state_of(collection: Collection) -> str:
     for beat in collection.beats():
         if beat.name == "crawler" and beat.facts.get("state") != "ended":
             return "running" if collection.outside.clock.now() - beat.at < SILENT_AFTER_S * SECOND else "interrupted"
-    return "at rest"
+    return "idle"
 
 
 def numbers_of(collection: Collection) -> dict[str, float]:

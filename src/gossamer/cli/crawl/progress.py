@@ -14,7 +14,7 @@ from rich.text import Text
 from gossamer.crawler.damage import EVENT as DAMAGE
 from gossamer.crawler.damage import damage_in_words
 from gossamer.crawler.heartbeat import Tally, trouble_in_words
-from gossamer.values.format import counted, harmless
+from gossamer.values.format import counted, fitted, harmless
 
 NOTICES = {
     "disk.low": "the disk is nearly full: the crawl waits for space and continues by itself",
@@ -102,19 +102,23 @@ def _warning(event: str, facts: dict[str, object]) -> str:
         )
     if event == "options.changed":
         return (
-            f"options have changed since the last crawl: {facts['waiting']:,} refused URLs are checked again, "
-            f"{facts['offered']:,} excluded URLs are queued now"
+            f"options have changed since the last crawl; refused URLs checked again: {facts['waiting']:,}, "
+            f"excluded URLs now queued: {facts['offered']:,}"
         )
-    return f"options have changed: links of {facts['pages']:,} pages checked again" if event == REJUDGING else ""
+    return (
+        f"options have changed; pages whose links were checked again: {facts['pages']:,}" if event == REJUDGING else ""
+    )
 
 
 def _live_table(tally: Tally) -> Table:
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(justify="right", style="bold")
     table.add_column()
-    table.add_row(f"{tally.pages:,}", f"pages  ({tally.rate():.1f} per second)")
-    table.add_row(f"{tally.facts:,}", "facts found in this run")
-    table.add_row(f"{tally.queued:,}", f"URLs waiting on {counted(tally.counts.hosts, 'host')}")
+    table.add_row(f"{tally.pages:,}", f"{fitted('pages', tally.pages)}  ({tally.rate():.1f} per second)")
+    table.add_row(f"{tally.facts:,}", fitted("facts found in this run", tally.facts))
+    table.add_row(
+        f"{tally.queued:,}", f"{fitted('URLs waiting', tally.queued)} on {counted(tally.counts.hosts, 'host')}"
+    )
     table.add_row(f"{tally.failed:,}", f"failed, {tally.missing:,} missing, {tally.refused:,} refused by rules")
     table.add_row(f"{decimal(tally.size)}", f"kept; index delay {tally.lag_s:.1f} s")
     table.add_row("", Text(harmless(tally.notice or _idle_reason(tally) or tally.last_url[:100])), style="dim")
@@ -163,8 +167,8 @@ class PlainLines:
 def _line(tally: Tally) -> str:
     tail = f"  {reason}" if (reason := _idle_reason(tally)) else ""
     return (
-        f"{tally.elapsed_s():6.0f} s  {tally.pages:,} pages  {tally.rate():.1f}/s  {tally.queued:,} waiting  "
-        f"{tally.facts:,} facts  {tally.failed:,} failed  index delay {tally.lag_s:.1f} s{tail}"
+        f"{tally.elapsed_s():6.0f} s  {counted(tally.pages, 'page')}  {tally.rate():.1f}/s  {tally.queued:,} waiting  "
+        f"{counted(tally.facts, 'fact')}  {tally.failed:,} failed  index delay {tally.lag_s:.1f} s{tail}"
     )
 
 

@@ -12,6 +12,7 @@ from rich.text import Text
 from gossamer.crawler.damage import DAMAGED
 from gossamer.crawler.heartbeat import Tally
 from gossamer.fetch.guard import closed_address
+from gossamer.values.format import counted, fitted
 from gossamer.values.outcome import IN_WORDS, Reason
 from gossamer.values.visit import Counts, EndedGroup
 
@@ -91,26 +92,27 @@ def summary(tally: Tally, ended: CrawlEnd, directory: str | None) -> Group:
     table.add_column(justify="right", style="bold")
     table.add_column()
     run = f"{tally.fetched:,} fetched in this run, {tally.fetched / seconds:.1f} per second, {decimal(tally.size)}"
-    table.add_row(f"{ended.counts.pages:,}", f"pages; {run}")
-    table.add_row(f"{tally.facts:,}", "facts found in those of this run")
+    table.add_row(f"{ended.counts.pages:,}", f"{fitted('pages', ended.counts.pages)}; {run}")
+    table.add_row(f"{tally.facts:,}", fitted("facts found in this run", tally.facts))
     for reason, number in sorted(ended.counts.by_reason.items(), key=lambda one: -one[1]):
         table.add_row(f"{number:,}", f"{reason}: {IN_WORDS[Reason(reason)]}", style="dim")
     for words in left_out(tally):
         table.add_row("", words)
     for waiting in waiting_for_options(ended.held, ended.allowed):
-        table.add_row(f"{waiting.urls:,}", f"URLs wait because {waiting.why}; continue with {waiting.flags}")
+        wait = "URL waits" if waiting.urls == 1 else "URLs wait"
+        table.add_row(f"{waiting.urls:,}", f"{wait} because {waiting.why}; continue with {waiting.flags}")
     if ended.is_full:
         words = (
-            f"pages are stored, the configured limit: a higher --max-pages continues ({tally.queued:,} URLs waiting), "
-            "or none: gossamer config unset crawl.max_pages"
+            "the limit crawl.max_pages is reached: a higher --max-pages continues "
+            f"({counted(tally.queued, 'URL')} waiting), or none: gossamer config unset crawl.max_pages"
         )
-        table.add_row(f"{ended.counts.pages:,}", words)
+        table.add_row("", words)
     elif tally.queued:
         is_retired = not ended.was_stopped and ended.counts.retired
         where = (
             "at retired hosts: `gossamer hosts` shows them" if is_retired else "the same command continues from here"
         )
-        table.add_row(f"{tally.queued:,}", f"URLs still waiting: {where}")
+        table.add_row(f"{tally.queued:,}", f"{fitted('URLs', tally.queued)} still waiting: {where}")
     elif not tally.visits and ended.counts.known and not ended.held:
         table.add_row("", f"nothing was left to fetch: all {ended.counts.known:,} known URLs have been fetched")
     if directory is not None and ended.counts.by_reason:
@@ -145,7 +147,7 @@ def waiting_for_options(held: Sequence[EndedGroup], allowed: Sequence[str] = ())
         closed = {address: many for detail, many in group.details if (address := closed_address(detail))}
         if closed:
             flags = " ".join(f"--allow-address {address}" for address in dict.fromkeys((*allowed, *closed)))
-            why = f"their addresses are not allowed: {', '.join(closed)}"
+            why = f"their IP addresses are not allowed: {', '.join(closed)}"
             found.append(OptionWait(group.reason, sum(closed.values()), why, flags))
     return found
 

@@ -86,8 +86,8 @@ def rebuild_state(directory: Directory, starts: Sequence[str]) -> int:
 
         made = asyncio.run(restore_state(directory, settings, checked_seeds(starts), outside, says))
     note(
-        f"state.db is rebuilt: {made.captures:,} captures, {made.pages:,} pages, {made.known:,} known URLs, "
-        f"{made.queued:,} of them waiting, {counted(made.seeds, 'seed')}"
+        f"state.db is rebuilt: {counted(made.captures, 'capture')}, {counted(made.pages, 'page')}, "
+        f"{counted(made.known, 'known URL')}, {made.queued:,} of them waiting, {counted(made.seeds, 'seed')}"
     )
     if made.set_aside:
         note(f"the damaged file was moved to {directory.root / made.set_aside}")

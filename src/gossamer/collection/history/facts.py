@@ -76,7 +76,7 @@ async def replay(
     pages, count = await asyncio.to_thread(past.in_force, at, host, most)
     if count > most:
         raise QueryRefused(
-            f"{count:,} pages were in force at that moment, and at most {most:,} are read again for one query. "
+            f"{count:,} pages were current at that time, and at most {most:,} are read again for one query. "
             "Name a site with --site, or raise --most."
         )
     done = unread = 0

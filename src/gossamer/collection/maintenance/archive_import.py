@@ -72,7 +72,7 @@ class Imported(msgspec.Struct, frozen=True):
         if not self.set_aside:
             return words
         reasons = ", ".join(f"{number:,} {reason}" for reason, number in sorted(self.set_aside.items()))
-        lines = [f"{words}; {sum(self.set_aside.values()):,} records set aside ({reasons})"]
+        lines = [f"{words}; {counted(sum(self.set_aside.values()), 'record')} set aside ({reasons})"]
         lines += [f"  {one.archive}, byte {one.offset:,}: {one.reason} {one.url}".rstrip() for one in self.records[:5]]
         return "\n".join([*lines, *(["  more with --json"] if len(self.records) > 5 else [])])
 

@@ -93,7 +93,7 @@ def _host_of(text: str) -> str:
     """The default port of http is not part of the name, like that of https."""
     url = url_of(f"https://{text.strip().removesuffix(':80')}/")
     if url is None or "@" in text:
-        raise ConfigError(f"{text!r} is neither a host nor an address: gossamer forget example.org, or https://...")
+        raise ConfigError(f"{text!r} is neither a host nor a URL: gossamer forget example.org, or https://...")
     return url.host.name
 
 

@@ -252,7 +252,7 @@ def refuse_without_room(directory: Directory, outside: Outside) -> None:
     if room < needed:
         raise DiskFull(
             f"new views need about {_megabytes(needed)} in addition to the present ones, and {directory.root} has "
-            f"{_megabytes(room)} left; nothing was changed. Make room, or give up the present views first with "
+            f"{_megabytes(room)} left; nothing was changed. Free some space, or delete the present views first with "
             f"`gossamer rebuild --discard-old --dir {directory.root}`: nothing can be found until it is done"
         )
 

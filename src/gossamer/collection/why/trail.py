@@ -276,7 +276,7 @@ def _visits(trail: Trail) -> list[str]:
         read_in = f"{charset_in_words(visit.charset, visit.charset_from)}, " if visit.charset else ""
         lines.append(
             f"{moment(visit.fetched_at, now)}: status {visit.status}, {visit.media_type or 'no type'}, "
-            f"{read_in}{visit.size:,} bytes, {kind} ({visit.volume} number {visit.number})"
+            f"{read_in}{counted(visit.size, 'byte')}, {kind} ({visit.volume} number {visit.number})"
         )
         if visit.damaged:
             lines.append(f"  its record is damaged: {visit.damaged}. `gossamer verify` can repair it from a backup")

@@ -49,9 +49,12 @@ def _unresolved(name: str, text: str, scope: Evaluation) -> Iterator[tuple[str, 
         shown = f'"{word[:80]}" in @{name}'
         if not colon:
             if is_old and name not in ("rel", "rev"):
-                yield "unresolved-term", f"{shown} is no CURIE; RDFa 1.0, which the page declares, has no terms there."
+                yield (
+                    "unresolved-term",
+                    f"{shown} is not a CURIE; RDFa 1.0, which the page declares, has no terms there.",
+                )
             elif not scope.resolver.names(word, scope.vocabulary):
-                yield "unresolved-term", f"{shown} is no known term, and there is no vocabulary."
+                yield "unresolved-term", f"{shown} is not a known term, and there is no vocabulary."
         elif not _is_known(prefix, scope) and (
             is_old or (not reference.startswith("//") and prefix.lower() not in _SCHEMES)
         ):

@@ -279,8 +279,8 @@ def check_schema(schema: str | None, encoding: str, name: str) -> None:
         raise DirectoryUnusable(f"{name} has no schema of the search_path it is opened with: create it first")
     if len(schema.encode()) > LONGEST_SCHEMA:
         raise DirectoryUnusable(
-            f"the name of the schema in {name} has more than {LONGEST_SCHEMA} bytes, so there is no room for that of "
-            "its views: use a shorter one"
+            f"the name of the schema in {name} has more than {LONGEST_SCHEMA} bytes, and that of its views would be "
+            "too long: use a shorter one"
         )
     if encoding != "UTF8":
         raise DirectoryUnusable(f"{name} stores texts in {encoding}: use a database with the encoding UTF8")
@@ -320,7 +320,7 @@ def in_our_words(name: str) -> Iterator[None]:
     try:
         yield
     except NO_ROOM as trouble:
-        raise DiskFull(f"there is no room to write {name}") from trouble
+        raise DiskFull(f"its disk is full, and {name} cannot be written") from trouble
     except (psycopg.errors.InsufficientPrivilege, psycopg.errors.ReadOnlySqlTransaction) as trouble:
         raise DirectoryUnusable(f"{name} does not let us write: {in_line(trouble)}") from trouble
     except (psycopg.errors.DataCorrupted, psycopg.errors.IndexCorrupted) as trouble:

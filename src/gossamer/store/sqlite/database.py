@@ -271,7 +271,7 @@ def _in_our_words(where: Path) -> Iterator[None]:
     except sqlite3.Error as trouble:
         match getattr(trouble, "sqlite_errorname", ""):
             case name if name == "SQLITE_FULL" or (name.startswith(UNDER_FULL_DISK) and not _has_room(where)):
-                raise DiskFull(f"there is no room to write {where}") from trouble
+                raise DiskFull(f"there is no disk space to write {where}") from trouble
             case name if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
                 raise StateDamaged(where, trouble) from trouble
             case "SQLITE_ERROR" if any(words in str(trouble) for words in OF_A_DAMAGED_SCHEMA):

@@ -56,13 +56,13 @@ SENTENCES = {
     "running": "URLs are fetched as politeness allows.",
     "paused": "Nothing new is fetched. Fetches that were in progress have finished and are stored.",
     "stopping": "Fetches in progress are being finished and stored; this takes a few seconds.",
-    "waits for disk": "The disk is nearly full. The crawl continues by itself when there is space.",
+    "waiting-for-disk-space": "The disk is nearly full. The crawl continues by itself when there is space.",
     "suspended": "The database of the crawl does not answer. The crawl continues by itself when it does.",
     "interrupted": "The crawler ended unexpectedly. Nothing that was acknowledged is lost: start it again.",
-    "at rest": "No crawl is running.",
+    "idle": "No crawl is running.",
 }
 BADGES = {
-    **dict.fromkeys(("paused", "waits for disk", "suspended"), "warn"),
+    **dict.fromkeys(("paused", "waiting-for-disk-space", "suspended"), "warn"),
     **dict.fromkeys(("starting", "stopping"), "calm"),
     "running": "good",
 }
@@ -86,7 +86,7 @@ class CrawlNow(msgspec.Struct, frozen=True):
     """The status of the crawl."""
 
     state: str
-    """running, starting, paused, stopping, waits for disk, suspended, at rest, interrupted"""
+    """running, starting, paused, stopping, waiting-for-disk-space, suspended, idle, interrupted"""
     says: str
     numbers: dict[str, float]
     outcomes: dict[str, int]
@@ -176,7 +176,7 @@ async def added(collection: Collection, typed: str, reach: str, contact: str) ->
 def snapshot(collection: Collection) -> tuple[CrawlNow, CrawlState, tuple[ListedVisit, ...]]:
     system, control = collection.watch.system(), collection.control.state()
     state = state_of(system, control.crawler)
-    says = control.crawler.ended if state == "at rest" and control.crawler.ended else SENTENCES.get(state, "")
+    says = control.crawler.ended if state == "idle" and control.crawler.ended else SENTENCES.get(state, "")
     now = CrawlNow(
         state=state,
         says=says,
@@ -199,8 +199,8 @@ def state_of(system: System, crawler: Crawler) -> str:
     if crawler.is_stopping:
         return "stopping"
     if not crawler.is_alive and system.state != "interrupted":
-        return "at rest"
-    return "running" if crawler.is_alive and system.state in ("at rest", "interrupted") else system.state
+        return "idle"
+    return "running" if crawler.is_alive and system.state in ("idle", "interrupted") else system.state
 
 
 def numbers_of(system: System) -> dict[str, float]:

@@ -12,6 +12,7 @@ from gossamer.base.clock import Instant, from_words
 from gossamer.base.errors import GossamerError
 from gossamer.collection.collection import Collection
 from gossamer.values.capture import Kept
+from gossamer.values.format import counted
 from gossamer.values.messages import Difference, ReadVersion
 from gossamer.values.url import Url
 from gossamer.web.page.copy import INVALID_TIME, NO_VERSION
@@ -205,5 +206,5 @@ def summary_of(timeline: Timeline) -> str:
     first, last = timeline.versions[0].fetched_at[:10], timeline.versions[-1].fetched_at[:10]
     times = "once" if changed == 1 else f"{changed} times"
     gone = sum(version.is_gone for version in timeline.versions)
-    words = f"{len(timeline.versions)} versions from {first} to {last}; text or facts changed {times}"
+    words = f"{counted(len(timeline.versions), 'version')} from {first} to {last}; text or facts changed {times}"
     return f"{words}; gone {'once' if gone == 1 else f'{gone} times'}" if gone else words

@@ -47,7 +47,7 @@ class CrawlPulse(NamedTuple):
     state: str
 
 
-NO_PULSE = CrawlPulse(0, {"pages": 0, "queued": 0, "hosts": 0}, "at rest")
+NO_PULSE = CrawlPulse(0, {"pages": 0, "queued": 0, "hosts": 0}, "idle")
 
 
 class SyntaxExample(NamedTuple):

@@ -66,7 +66,7 @@ async function refresh(live) {
     const value = numbers[spot.dataset.number];
     if (value !== undefined) spot.textContent = Number(value).toLocaleString("en");
   }
-  for (const spot of document.querySelectorAll("[data-state]")) spot.textContent = state === "at rest" ? "idle" : state;
+  for (const spot of document.querySelectorAll("[data-state]")) spot.textContent = state.replaceAll("-", " ");
   live.dataset.live = "yes";
 }
 if (document.querySelector("[data-live]")) {

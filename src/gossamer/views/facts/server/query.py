@@ -27,8 +27,8 @@ MOST_BYTES = 1 << 20
 """Of the text that is sent: inference and classes make it longer than the user's."""
 NO_CODE = "IRIs that begin with java: name code of the server, and are not available."
 NO_FUNCTION = (
-    "<{}> is no function of this collection. A list ( ) right after a property cannot be queried here either; write it "
-    "out with rdf:first and rdf:rest."
+    "<{}> is not a function of this collection. A list ( ) right after a property cannot be queried here either; write "
+    "it out with rdf:first and rdf:rest."
 )
 ONLY_SELECTED = (
     "As the facts are on a SPARQL server, <{}> can only be used as (<...>(?page, ?s, ?p, ?o) AS ?name) in the first "

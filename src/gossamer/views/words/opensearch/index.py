@@ -46,7 +46,7 @@ def divided(address: str) -> tuple[str, str]:
         return address.rstrip("/"), DEFAULT_PREFIX
     if not _PREFIX.fullmatch(tail):
         raise ConfigError(
-            f'views.words: "{tail}" cannot begin the name of an index: use small letters, digits, dots and hyphens'
+            f'views.words: "{tail}" cannot begin the name of an index: use lowercase letters, digits, dots and hyphens'
         )
     return head, tail
 
@@ -136,11 +136,11 @@ def meta_of(service: Service, name: str, kind: IndexKind = WORDS) -> Meta | None
             return None
         raise
     except msgspec.MsgspecError as trouble:
-        raise GossamerError(f"{service.name}, index {name}: it is not of Gossamer ({trouble})") from trouble
+        raise GossamerError(f"{service.name}, index {name}: it was not made by Gossamer ({trouble})") from trouble
     meta = next((one.mappings.meta for one in found.values()), Meta())
     if meta.what != kind.what:
         raise DirectoryUnusable(
-            f"{service.name} has an index {name} that is not of Gossamer; name another in the path of views.words"
+            f"{service.name} has an index {name} that was not made by Gossamer; name another in the path of views.words"
         )
     if meta.format > kind.version:
         raise DirectoryUnusable(
