@@ -74,6 +74,8 @@ def cluster_owner(directory: Directory) -> str:
     """The name by which the indexes of a cluster know whose pages they have."""
     with closing(open_state(directory)) as state:
         row = state.execute(_SQL["owner"]).fetchone()
+    if row is None:
+        raise ConfigError("this is no cluster yet: make it with `gossamer cluster init`")
     return bytes(row[0]).decode("ascii", "replace")
 
 
