@@ -6,6 +6,7 @@ They stay with the collection: a command without them, or to which they are with
 
 import shutil
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote
@@ -42,7 +43,8 @@ from gossamer.store.disks import (
 )
 from gossamer.store.document_files import DocumentFiles, SharedReader
 from gossamer.store.options import config_of
-from gossamer.store.state import is_cluster
+from gossamer.store.segments import in_turn
+from gossamer.store.state import is_cluster, open_state
 
 LOCAL = "file://"
 """Begins the address of a storage that is a directory."""
@@ -104,16 +106,17 @@ def with_cluster(directory: Directory, outside: Outside, tell: Tell, settings: S
             raise ConfigError("archive.storage and archive.directories are both set: a cluster has one archive")
         if address and not address.startswith(LOCAL):
             return cloud_storage(address, outside.clock, tell)
-        record = read_record(documents, directory.archive)
-        if settings is not None or record is None:
-            record = cluster_record(directory, given, documents, record)
+        if settings is not None or read_record(documents, directory.archive) is None:
+            with closing(open_state(directory)) as state, in_turn(state, "directories"):
+                apply_record(directory, given, documents)
         return DirectoryObjects(archive_files(documents, directory.archive, outside.clock, tell), outside.clock, tell)
 
     return replace(outside, files=ClusterFiles(documents, directory, reader, open_storage))
 
 
-def cluster_record(directory: Directory, settings: Settings, files: Files, before: DiskRecord | None) -> DiskRecord:
-    """The record of a cluster's directories, stored for all nodes. Raises ConfigError."""
+def apply_record(directory: Directory, settings: Settings, files: Files) -> None:
+    """Store the record of a cluster's directories, for all nodes. Raises ConfigError."""
+    before = read_record(files, directory.archive)
     if address := settings.archive.storage:
         given = replace(settings.archive, directories=(unquote(address.removeprefix(LOCAL)),), copies=1)
         settings = replace(settings, archive=given)
@@ -130,7 +133,6 @@ def cluster_record(directory: Directory, settings: Settings, files: Files, befor
     record = recorded(directory, settings, files, before)
     if record != before:
         write_record(files, directory.archive, record)
-    return record
 
 
 def cloud_storage(address: str, clock: Clock, tell: Tell) -> ObjectStorage:

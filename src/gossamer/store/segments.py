@@ -6,6 +6,7 @@ holds one segment, or many that were joined. All times here are by the clock of 
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import msgspec
 
@@ -108,6 +109,16 @@ def alone(state: State, job: str) -> Iterator[bool]:
             state.execute(_SQL["unlock"], (job,)).fetchone()
 
 
+@contextmanager
+def in_turn(state: State, job: str) -> Iterator[None]:
+    """The same; waits for the other node. REQUIRES: a reader's connection."""
+    state.execute(_SQL["lock"], (job,)).fetchone()
+    try:
+        yield
+    finally:
+        state.execute(_SQL["unlock"], (job,)).fetchone()
+
+
 def small_objects(state: State, below: int, after: str, older_s: float, most: int) -> list[tuple[str, int]]:
     """Names and sizes of objects that may be joined, after this name."""
     given = (below, after, int(older_s * SECOND), most)
@@ -140,6 +151,7 @@ def outdated_objects(state: State, since_s: float, most: int) -> list[str]:
 def drop_object(state: State, name: str) -> None:
     """REQUIRES: it is deleted."""
     state.execute(_SQL["object_dropped"], (name,))
+    state.execute(_SQL["object_removed"], (name,))
 
 
 def drop_unsettled(state: State, since_s: float) -> list[str]:
@@ -148,7 +160,7 @@ def drop_unsettled(state: State, since_s: float) -> list[str]:
     try:
         names = [name for (name,) in state.execute(_SQL["unsettled_dropped"], (int(since_s * SECOND),))]
         for name in names:
-            state.execute(_SQL["retired"], (name,))
+            state.execute(_SQL["given_up"], (name,))
     except BaseException:
         state.execute("ROLLBACK")
         raise
@@ -168,9 +180,9 @@ def give_up_name(state: State, name: str) -> None:
     state.execute(_SQL["forgotten"], (name,))
 
 
-def object_to_check(state: State, every_s: float) -> str | None:
-    row = state.execute(_SQL["to_check"], (int(every_s * SECOND),)).fetchone()
-    return str(row[0]) if row is not None else None
+def objects_to_check(state: State, every_s: float, most: int) -> list[str]:
+    """Those that were not compared with the digests of their segments for so long, the oldest first."""
+    return [name for (name,) in state.execute(_SQL["to_check"], (int(every_s * SECOND), most)).fetchall()]
 
 
 def note_checked(state: State, name: str, damage: str) -> None:
@@ -182,6 +194,6 @@ def damaged_objects(state: State) -> dict[str, str]:
     return dict(state.execute(_SQL["damages"]).fetchall())
 
 
-def _segment(row: Sequence[object]) -> Segment:
+def _segment(row: Any) -> Segment:
     name, held_by, base, size, records, digest = row
-    return msgspec.convert((name, held_by, base, size, records, digest), Segment, strict=False)
+    return Segment(name, held_by, base, size, records, bytes(digest))

@@ -28,6 +28,9 @@ SELECT 1 FROM segments v WHERE v.name = ? AND EXISTS (SELECT 1 FROM work w WHERE
 -- try_lock: Become the one node that does a job, until the connection ends.
 SELECT pg_try_advisory_lock(hashtext('gossamer ' || ?1::text || current_setting('search_path')));
 
+-- lock: The same, after the node that does it now.
+SELECT pg_advisory_lock(hashtext('gossamer ' || ?1::text || current_setting('search_path')));
+
 -- unlock: The job is done for now.
 SELECT pg_advisory_unlock(hashtext('gossamer ' || ?1::text || current_setting('search_path')));
 
@@ -47,10 +50,18 @@ UPDATE objects SET retired_at = (extract(epoch FROM clock_timestamp()) * 1000000
 
 -- outdated: Objects that no segment has been in for so many microseconds.
 SELECT name FROM objects
-WHERE retired_at < (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - ?1 ORDER BY retired_at LIMIT ?2;
+WHERE retired_at < (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - ?1 AND removed_at IS NULL ORDER BY retired_at LIMIT ?2;
 
--- object_dropped: It is deleted.
-DELETE FROM objects WHERE name = ? AND retired_at IS NOT NULL;
+-- object_dropped: An object whose segments are in another now is deleted.
+DELETE FROM objects WHERE name = ? AND retired_at IS NOT NULL AND NOT is_given_up;
+
+-- object_removed: One whose name was given up is deleted; the name stays.
+UPDATE objects SET removed_at = (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
+WHERE name = ? AND is_given_up;
+
+-- given_up: Its segment was never settled.
+UPDATE objects SET is_given_up = true, retired_at = (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
+WHERE name = ?;
 
 -- unsettled_dropped: Segments whose captures were not acknowledged for so many microseconds: their node has died. A node
 -- that was only frozen finds the row missing when it settles, and writes them again.
@@ -62,15 +73,15 @@ RETURNING object;
 SELECT name FROM objects WHERE name = ANY(?1::text[]);
 
 -- forgotten: A name that nobody may use for a new object any more: what is stored under it is deleted later.
-INSERT INTO objects (name, bytes, made_at, retired_at)
-SELECT ?1, 0, now.at, now.at FROM (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS at) AS now
+INSERT INTO objects (name, bytes, made_at, retired_at, is_given_up)
+SELECT ?1, 0, now.at, now.at, true FROM (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS at) AS now
 ON CONFLICT (name) DO NOTHING;
 
--- to_check: The object that was not compared with the digests of its segments for longest, if that is long ago.
+-- to_check: Objects that were not compared with the digests of their segments for so many microseconds.
 SELECT name FROM objects
 WHERE retired_at IS NULL
     AND coalesce(checked_at, made_at) < (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - ?1
-ORDER BY checked_at NULLS FIRST LIMIT 1;
+ORDER BY checked_at NULLS FIRST LIMIT ?2;
 
 -- checked: It was compared; what was found, or nothing.
 UPDATE objects SET checked_at = (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, damage = ?2

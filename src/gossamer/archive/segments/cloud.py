@@ -11,6 +11,7 @@ A segment is put with a condition (`If-None-Match: *`), so that an object is nev
 import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -97,22 +98,16 @@ class CloudObjects:
 
     def put_pieces(self, key: str, pieces: Iterable[bytes]) -> int:
         """In a multipart upload, which no storage offers with a condition: so the key is looked at before."""
-        size = 0
-
-        def counted() -> Iterator[bytes]:
-            nonlocal size
-            for piece in pieces:
-                size += len(piece)
-                yield piece
-
         if self.size(key) is not None:
             raise ObjectExists(key)
-        try:
-            obstore.put(
-                self._store, key, counted(), use_multipart=True, chunk_size=PIECE_BYTES, max_concurrency=UPLOADS
-            )
-        except TROUBLE as error:
-            raise self._meaning(key, error) from None
+        size = 0
+        upload = obstore.open_writer(self._store, key, buffer_size=PIECE_BYTES, max_concurrency=UPLOADS)
+        for piece in pieces:
+            with self._translated(key):
+                upload.write(piece)
+            size += len(piece)
+        with self._translated(key):
+            upload.close()  # until then nobody sees it; an upload that was given up is never completed
         self._reach.note_answer()
         return size
 
@@ -157,6 +152,13 @@ class CloudObjects:
 
     def room(self) -> int | None:
         return None
+
+    @contextmanager
+    def _translated(self, key: str) -> Iterator[None]:
+        try:
+            yield
+        except TROUBLE as error:
+            raise self._meaning(key, error) from None
 
     def _meaning(self, key: str, error: Exception) -> Exception:
         """What an error of obstore means. Its own words may hold addresses with secrets, so few of them are kept."""

@@ -7,6 +7,7 @@ looks again.
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 
 import msgspec
 
@@ -14,7 +15,14 @@ from gossamer.archive.reader import generation_of, stem_of
 from gossamer.archive.segments.storage import ObjectExists, ObjectStorage, pieces_of, segment_key
 from gossamer.base.errors import GossamerError
 from gossamer.base.tell import Tell
-from gossamer.store.segments import Segment, join_segments, note_checked, segments_in, small_objects
+from gossamer.store.segments import (
+    Segment,
+    join_segments,
+    note_checked,
+    segments_in,
+    small_objects,
+    unknown_objects,
+)
 from gossamer.store.statements import State
 
 SMALL = 0.5
@@ -98,10 +106,10 @@ class Join:
         generation = generation_of(first) + 1
         while generation < MOST_GENERATIONS:
             name = f"{stem_of(first)}-c{generation:04d}.warc.gz"
-            try:
-                return name, self._storage.put_pieces(segment_key(name), self._content(moved))
-            except ObjectExists:  # of a join that was interrupted
-                generation += 1
+            if unknown_objects(self._state, [name]):
+                with suppress(ObjectExists):  # of a join that was interrupted
+                    return name, self._storage.put_pieces(segment_key(name), self._content(moved))
+            generation += 1
         raise GossamerError(f"{stem_of(first)} was joined too often")
 
     def _content(self, moved: Sequence[Segment]) -> Iterator[bytes]:

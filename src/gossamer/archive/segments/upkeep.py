@@ -116,7 +116,7 @@ class Upkeep:
         storage = self._storage
         if isinstance(storage, DirectoryObjects):
             self._make_copies(storage)
-        while (name := segments.object_to_check(state, self._graces.check_every_s)) is not None:
+        for name in segments.objects_to_check(state, self._graces.check_every_s, AT_ONCE):
             if isinstance(storage, DirectoryObjects):
                 self._repair(storage, name)
             found = segments.segments_in(state, name)

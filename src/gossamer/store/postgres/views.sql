@@ -9,7 +9,7 @@ CREATE VIEW {views}.volumes AS
 SELECT id, name, owner FROM volumes WHERE owner = coalesce(current_setting('gossamer.owner', true), '');
 
 CREATE VIEW {views}.segments AS
-SELECT id, name, object, base, bytes, records, digest, put_at, settled_at FROM volumes
+SELECT id, name, owner, object, base, bytes, records, digest, put_at, settled_at FROM volumes
 WHERE owner = coalesce(current_setting('gossamer.owner', true), '') AND object IS NOT NULL;
 
 CREATE VIEW {views}.captures AS SELECT * FROM captures WHERE volume_id IN (SELECT id FROM {views}.volumes);

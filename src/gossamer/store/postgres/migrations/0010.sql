@@ -25,9 +25,11 @@ CREATE TABLE objects (
     made_at bigint NOT NULL,
     checked_at bigint,                          -- when its segments were last compared with their digests
     damage text,                                -- what was found then; NULL: nothing
-    retired_at bigint                           -- no segment is in it since; deleted after a grace period
+    retired_at bigint,                          -- no segment is in it since; deleted after a grace period
+    is_given_up boolean NOT NULL DEFAULT false, -- its writer seemed dead: the name stays here, so that it is never used
+    removed_at bigint                           -- when such an object was deleted
 );
-CREATE INDEX objects_retired ON objects (retired_at) WHERE retired_at IS NOT NULL;
+CREATE INDEX objects_retired ON objects (retired_at) WHERE retired_at IS NOT NULL AND removed_at IS NULL;
 CREATE INDEX objects_to_check ON objects (checked_at NULLS FIRST) WHERE retired_at IS NULL;
 CREATE INDEX objects_to_join ON objects (name) INCLUDE (bytes, made_at) WHERE retired_at IS NULL;
 
