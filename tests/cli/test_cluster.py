@@ -47,7 +47,7 @@ def test_init_tries_every_service_and_is_the_same_the_second_time(services: Clus
     for number in range(2):
         done = gossamer("cluster", "init", services.address, *services.flags())
         assert done.returncode == 0, done.stderr
-        for what in ("wrote and read the settings", "could not overwrite it", "OpenSearch 2.", "replaced, read"):
+        for what in ("wrote and read the settings", "wrote a file, read it", "OpenSearch 2.", "replaced, read"):
             assert what in done.stdout
         assert "gossamer node 'host=" in done.stdout and "gossamer crawl https" in done.stdout
         assert ("existed already" in done.stdout) == bool(number)
