@@ -47,7 +47,7 @@ def test_init_tries_every_service_and_is_the_same_the_second_time(services: Clus
     for number in range(2):
         done = gossamer("cluster", "init", services.address, *services.flags())
         assert done.returncode == 0, done.stderr
-        for what in ("wrote and read the settings", "could not overwrite it", "OpenSearch 2.", "replaced, read"):
+        for what in ("wrote and read the settings", "wrote a file, read it", "OpenSearch 2.", "replaced, read"):
             assert what in done.stdout
         assert "gossamer node 'host=" in done.stdout and "gossamer crawl https" in done.stdout
         assert ("existed already" in done.stdout) == bool(number)
@@ -195,6 +195,7 @@ def test_crawl_gives_seeds_and_settings_to_the_cluster_and_returns(services: Clu
         again = json.loads(gossamer("crawl", site.root, site.root + "new", *to, *QUICK, "--json").stdout)
         assert again == {"seeds": 2, "new": 1, "settings": [], "crawlers": 0, "waiting": 2}
         assert services.rows("SELECT name, given_at FROM options ORDER BY name") == at, "stored when they differ"
+        assert services.rows("SELECT * FROM workers") == [], "commands leave nothing behind"
         assert "nodes crawl a cluster: gossamer node" in refused("crawl", *to)
         assert "--config has no effect" in refused("crawl", site.root, *to, "--config", "x.toml")
         assert "--database names" in refused("crawl", site.root, *to, "--database", services.address)

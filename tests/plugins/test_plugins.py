@@ -154,6 +154,18 @@ def test_plugins_are_recorded_in_the_collection_and_removed_from_it(
     assert not (tmp_path / NAME).exists()
 
 
+def test_nodes_of_a_cluster_find_the_code_in_folders_of_their_own(tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    for folder in (one, other):
+        folder.mkdir()
+        (folder / "own.py").write_text("def tables(content): ...\n")
+    plugged = Plugged((("text/csv", f"{one / 'own.py'}:tables"), ("text/x-dot", "dot")))
+    write(plugged, one, DiskFiles(), is_shared=True)
+    assert kept_in(one, DiskFiles()) == plugged
+    (other / NAME).write_bytes((one / NAME).read_bytes())
+    assert kept_in(other, DiskFiles()).readers == (("text/csv", f"{other / 'own.py'}:tables"), ("text/x-dot", "dot"))
+
+
 def test_without_plugins_readers_run_the_usual_job() -> None:
     assert job_for(Plugged()) == READ
     assert job_for(Plugged((("text/csv", "/x.py:read"),))).startswith("gossamer.reader.reading:reader {")

@@ -12,10 +12,11 @@ from gossamer.base.clock import Clock
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError, DirectoryBusy, GossamerError
 from gossamer.base.tell import Says, silent, unheard
+from gossamer.collection.cluster.intake import seeds_offered
 from gossamer.collection.directory import locked, read_state
 from gossamer.config.settings import Settings
 from gossamer.crawler.commands import idle_frontier
-from gossamer.crawler.seeds import WANTS_CONTACT, admitted, checked_seeds, store_seeds
+from gossamer.crawler.seeds import WANTS_CONTACT, admitted, checked_seeds
 from gossamer.fetch.dns import real_network
 from gossamer.frontier import reports
 from gossamer.frontier.api import Frontier
@@ -30,7 +31,6 @@ from gossamer.store.directory import Directory
 from gossamer.store.options import config_of
 from gossamer.store.state import choose_database, is_cluster, open_database, open_snapshot, open_state
 from gossamer.values.format import counted
-from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Denied
 from gossamer.values.url import Url
 from gossamer.values.visit import EndedGroup, Selection
@@ -229,10 +229,7 @@ class SeedIntake:
             if not is_cluster(self.directory):
                 choose_database(self.directory, settings.frontier.database, self.outside.files)
             async with open_database(self.directory, clock, silent) as database:
-                await store_seeds(database, seeds, reach)
-                async with idle_frontier(database, settings, self.outside) as frontier:
-                    await frontier.offer([Offer(seed, How.SEED) for seed in seeds])
-                    await frontier.revive(seeds)
+                await seeds_offered(database, seeds, reach, settings, self.outside)
 
 
 def seeds_in(texts: Sequence[str]) -> tuple[list[Url], list[str]]:

@@ -189,12 +189,11 @@ def read_value(name: str, text: str, origin: str) -> object:
 
 
 def has_clear_secret(value: object) -> bool:
-    """Whether the address of a service holds a secret itself, instead of a reference to one."""
+    """Whether the address of a service holds a secret in clear, not a reference to one. The id of a key is none."""
     if not isinstance(value, str):
         return False
-    return any(
-        not REFERENCE.fullmatch(found[2]) for pattern in (PASSWORD, _PARAMETER) for found in pattern.finditer(value)
-    )
+    found = [*PASSWORD.finditer(value), *(one for one in _PARAMETER.finditer(value) if not one[1].endswith("_id="))]
+    return any(not REFERENCE.fullmatch(one[2]) for one in found)
 
 
 def named_file(given: Path | None, directory: Path) -> Path:

@@ -199,7 +199,7 @@ def plug_ins(directory: Directory, settings: Settings, outside: Outside) -> tupl
     """The user's readers and protocols, stored for processes that read the captures again."""
     protocols = protocols_of(settings.crawl.protocols, directory.root)
     plugged = plugged_in(settings.crawl.readers, protocols, directory.root)
-    write_plugged(plugged, directory.root, outside.files)
+    write_plugged(plugged, directory.root, outside.files, is_shared=is_cluster(directory))
     return msgspec.structs.replace(plugged, contexts=folder_of(directory.root)), protocols
 
 

@@ -22,4 +22,4 @@ def frontier_on(database: StateWriter, rules: FrontierRules, clock: Clock, tell:
     except ImportError as missing:
         raise GossamerError(NO_DRIVER) from missing
     state = cast(PostgresState, database)
-    return PostgresFrontier(state.shared, rules, clock, tell, Stay(state.member))
+    return PostgresFrontier(state.shared, rules, clock, tell, Stay(state.member, is_passing=state.is_passing))

@@ -135,11 +135,20 @@ def kept_in(folder: Path, files: Files) -> Plugged:
     if files.size(folder / NAME) is None:
         return NOTHING
     try:
-        return DECODER.decode(files.read(folder / NAME))
+        plugged = DECODER.decode(files.read(folder / NAME))
     except msgspec.MsgspecError as trouble:
         raise ConfigError(
             f"{folder / NAME} cannot be read ({trouble}); `gossamer crawl --dir {folder}` writes a new one"
         ) from trouble
+    return msgspec.structs.replace(
+        plugged, readers=tuple([(kind, _located(name, folder)) for kind, name in plugged.readers])
+    )
+
+
+def _located(name: str, folder: Path) -> str:
+    """A file's name with its folder; nodes of a cluster have it in different ones."""
+    file, colon, function = name.rpartition(":")
+    return f"{(folder / file).resolve()}:{function}" if colon else name
 
 
 def recalled(folder: Path, files: Files) -> Plugged:

@@ -66,11 +66,15 @@ def split(given: str) -> tuple[str, str]:
     return what.strip(), name.strip() if equals else what.strip()
 
 
-def write(plugged: Plugged, folder: Path, files: Files) -> None:
-    """Writes only a change: most collections have no plug-ins, and no such file."""
+def write(plugged: Plugged, folder: Path, files: Files, *, is_shared: bool = False) -> None:
+    """Writes only a change: most collections have no plug-ins, and no such file. `is_shared`: other machines have the
+    files of the folder in another one."""
     if plugged == kept_in(folder, files):
         return
     if plugged == NOTHING:
         files.remove(folder / NAME)
     else:
+        if is_shared:
+            names = [(kind, name.removeprefix(f"{folder.resolve()}/")) for kind, name in plugged.readers]
+            plugged = msgspec.structs.replace(plugged, readers=tuple(names))
         files.write(folder / NAME, msgspec.json.format(msgspec.json.encode(plugged)) + b"\n")

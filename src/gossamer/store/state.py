@@ -63,7 +63,8 @@ def open_database(
     if (place := shared_place(directory)) is None:
         return Database(directory.state, clock, tell)
     state = postgres().PostgresState(place.url, place.owner, clock, tell, is_stopping)
-    state.member = (member or random_token(12)) if place.owner == CLUSTER else place.owner
+    state.is_passing = place.owner == CLUSTER and not member
+    state.member = random_token(12) if state.is_passing else member or place.owner
     return cast(AbstractAsyncContextManager[StateWriter], state)
 
 

@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -12,14 +13,16 @@ from cyclopts import Parameter
 from gossamer import __version__
 from gossamer.base.clock import in_words
 from gossamer.base.environment import real_outside
-from gossamer.base.errors import ConfigError
-from gossamer.cli.cluster.place import folder_of
+from gossamer.base.errors import ConfigError, DatabaseLost
+from gossamer.cli.flags import ClusterAddress
 from gossamer.cluster.node import Node
 from gossamer.cluster.roles import READ, programs_of, roles_named
 from gossamer.cluster.scratch import checked_labels, enter_as_node, name_of_node, node_folder
 from gossamer.config.settings import Settings
 from gossamer.monitor.nodes import NodeCard
+from gossamer.store.address import shown
 from gossamer.store.directory import Directory, keep_private
+from gossamer.store.documents import refuse_no_cluster
 from gossamer.store.options import config_of
 from gossamer.store.state import shared_place
 
@@ -28,7 +31,7 @@ READS = "pages are read by the crawlers of a cluster, as their links are settled
 
 
 def node(
-    address: Annotated[str, Parameter(help="The address of the cluster: that of its PostgreSQL database.")],
+    address: ClusterAddress,
     *,
     roles: Annotated[str, Parameter(help="What it does, with commas between: crawl, index, serve.")] = "crawl,index",
     label: Annotated[tuple[str, ...], Parameter(help="A label, such as eu; may be repeated.")] = (),
@@ -42,11 +45,12 @@ def node(
         raise ConfigError("--roles names none")
     if READ in roles.split(","):
         say(READS)
-    outside, beside = real_outside(), folder_of(address)
-    folder = node_folder(beside, name, dir)
+    outside, folder = real_outside(), node_folder(address, name, dir)
     own_name = name_of_node(name, folder)
-    place = shared_place(Directory(beside))
+    place = shared_place(Directory(address))
     assert place is not None
+    with suppress(DatabaseLost):  # it is waited for
+        refuse_no_cluster(Directory(address), shown(address))
     directory = enter_as_node(folder, place.url, own_name, outside)
     card = NodeCard(own_name, os.uname().nodename, wanted, labels, __version__)
 

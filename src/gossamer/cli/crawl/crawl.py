@@ -19,12 +19,12 @@ from gossamer.base.errors import ConfigError
 from gossamer.base.tasks import background
 from gossamer.base.tell import CRASH_VARIABLE, Tell, crashing
 from gossamer.base.tuning import KEPT_BY_CRAWLER, allow_open_files, keep_freed_memory, relax_garbage_collection
-from gossamer.cli.cluster.work import add_to_cluster
 from gossamer.cli.crawl.progress import Face, JsonLines, face_for
 from gossamer.cli.crawl.summary import STOPPED, CrawlEnd, summary, waiting_for_options
 from gossamer.cli.flags import NewDir
 from gossamer.cli.output import note
 from gossamer.collection.changes import FetchedBy, fetch_again
+from gossamer.collection.cluster.intake import WorkAdded, add_work
 from gossamer.collection.directory import existing
 from gossamer.config.settings import Settings
 from gossamer.crawler.damage import EVENT as DAMAGE
@@ -47,6 +47,8 @@ from gossamer.store.address import shown
 from gossamer.store.directory import DEFAULT, Directory, lock_directory, refuse_lost_state
 from gossamer.store.options import config_of, keep_options, withheld_in_words
 from gossamer.store.state import choose_database, is_cluster, is_node
+from gossamer.values.format import as_json as json_text
+from gossamer.values.format import counted
 from gossamer.values.outcome import HELD
 from gossamer.values.url import Url
 from gossamer.values.visit import Selection
@@ -134,6 +136,52 @@ def refuse_beside_cluster(directory: Directory, config: Path | None, database: s
         )
     if database is not None:
         raise ConfigError("--database names where the state of a directory is; a cluster has its own: leave it out")
+
+
+def add_to_cluster(
+    directory: Directory,
+    settings: Settings,
+    seeds: Sequence[Url],
+    flags: Mapping[str, object],
+    outside: Outside,
+    *,
+    is_done: bool,
+    json: bool,
+) -> int:
+    """Raises ConfigError if there is nothing to add, and nothing `is_done` yet."""
+    address = shown(directory.root)
+    if not seeds and all(value is None for value in flags.values()):
+        if is_done:
+            return 0
+        raise ConfigError(
+            f"nodes crawl a cluster: gossamer node {address}. To give it work: gossamer crawl URL --dir {address}"
+        )
+    added = uvloop.run(added_to_cluster(directory, settings, seeds, flags, outside))
+    print(json_text(added) if json else added_in_words(added, address))
+    return 0
+
+
+async def added_to_cluster(
+    directory: Directory, settings: Settings, seeds: Sequence[Url], flags: Mapping[str, object], outside: Outside
+) -> WorkAdded:
+    accepted, left_out = await admitted(seeds, settings, real_network(outside).resolver)
+    note(*(f"rejected: {words}" for words in left_out))
+    return await add_work(directory, settings, accepted, flags, outside)
+
+
+def added_in_words(added: WorkAdded, address: str) -> str:
+    lines = []
+    if added.settings:
+        lines.append(f"settings changed: {', '.join(added.settings)}")
+    if added.seeds:
+        lines.append(f"{counted(added.seeds, 'seed')} added, {added.new:,} of them new; {added.waiting:,} URLs wait")
+    if added.crawlers:
+        lines.append(
+            f"{counted(added.crawlers, 'crawler')} of the cluster at work: see gossamer status --dir {address}"
+        )
+    else:
+        lines.append(f"No node crawls this cluster now. Start one: gossamer node {address}")
+    return "\n".join(lines)
 
 
 def refuse_other_views(config: Path | None, settings: Settings, directory: Directory) -> None:

@@ -1,4 +1,4 @@
-"""Work for a cluster: options and seeds, added by a command while the nodes crawl."""
+"""New seeds and options: of a directory that is not being crawled, or of a cluster while its nodes crawl."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -19,7 +19,7 @@ from gossamer.store.directory import Directory
 from gossamer.store.documents import crawlers
 from gossamer.store.options import keep_options, stored_in
 from gossamer.store.state import open_database
-from gossamer.store.statements import State
+from gossamer.store.statements import State, StateWriter
 from gossamer.values.link import How, Offer
 from gossamer.values.url import Url
 
@@ -52,12 +52,19 @@ async def add_work(
         running, new = await database.read(crawlers), 0
         if seeds:
             new = await database.read(partial(_unknown, seeds))
-            await store_seeds(database, seeds, settings.crawl.scope)
-            async with idle_frontier(database, settings, outside) as frontier:
-                await frontier.offer([Offer(seed, How.SEED) for seed in seeds])
-                await frontier.revive(seeds)
+            await seeds_offered(database, seeds, settings.crawl.scope, settings, outside)
         waiting = (await database.read(tallies.counts)).queued
     return WorkAdded(len(seeds), new, tuple(sorted(changed)), running, waiting)
+
+
+async def seeds_offered(
+    database: StateWriter, seeds: Sequence[Url], reach: str, settings: Settings, outside: Outside
+) -> None:
+    """Store seeds, and put them in the queue. REQUIRES: no crawl of this directory runs, or it is a cluster."""
+    await store_seeds(database, seeds, reach)
+    async with idle_frontier(database, settings, outside) as frontier:
+        await frontier.offer([Offer(seed, How.SEED) for seed in seeds])
+        await frontier.revive(seeds)
 
 
 def _unknown(seeds: Sequence[Url], state: State) -> int:

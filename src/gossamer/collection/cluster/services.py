@@ -7,7 +7,7 @@ from contextlib import closing
 
 import msgspec
 
-from gossamer.archive.storage_check import check_storage
+from gossamer.archive.segments.check import check_storage
 from gossamer.base.clock import Clock
 from gossamer.base.environment import random_token
 from gossamer.base.errors import ConfigError

@@ -102,6 +102,8 @@ class Stay(msgspec.Struct, frozen=True):
     """A crawler silent for so long is taken for dead, and its hosts go to others."""
     renew_s: float = 5.0
     """How often it renews its membership, at least."""
+    is_passing: bool = False
+    """A command that leases nothing: nothing is kept of it."""
 
     def __post_init__(self) -> None:
         if not self.name or not 0 < self.renew_s < self.lease_s:
@@ -177,6 +179,8 @@ class Presence:
             given = {"worker": mine.worker_id, "life": mine.life}
             if connection.execute(_SQL["worker_leaves"], given).rowcount:
                 self._return_leases(connection, mine.worker_id, [], now.at)
+                if self.stay.is_passing:
+                    connection.execute(_SQL["worker_forgotten"], given)
         connection.execute(_SQL["latest_at"], {"now": now.at})
 
     def is_alive(self, connection: Connection) -> bool:

@@ -25,6 +25,9 @@ SELECT 1 FROM workers WHERE id = %(worker)s AND life = %(life)s AND alive_until 
 -- worker_leaves: It leaves the crawl.
 UPDATE workers SET alive_until = NULL WHERE id = %(worker)s AND life = %(life)s;
 
+-- worker_forgotten: It has left, and its name is not used again.
+DELETE FROM workers WHERE id = %(worker)s AND life = %(life)s;
+
 -- workers_dead: Crawlers whose membership has run out; those that another crawler is taking over are skipped.
 UPDATE workers SET alive_until = NULL WHERE id IN (
     SELECT id FROM workers WHERE alive_until < %(now)s AND id <> %(worker)s FOR UPDATE SKIP LOCKED)

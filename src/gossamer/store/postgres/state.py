@@ -242,6 +242,8 @@ class PostgresState:
         name_of(conninfo)  # raises for an invalid one
         self.member = owner
         """The name under which its frontier leases hosts."""
+        self.is_passing = False
+        """It leases none: a command on a cluster."""
         self.shared = SharedDatabase(named_conninfo(conninfo, owner), clock, tell, is_stopping=is_stopping)
 
     @property
