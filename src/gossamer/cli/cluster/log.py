@@ -7,9 +7,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from gossamer.base.errors import DatabaseLost
-from gossamer.cli.cluster.members import Address
-from gossamer.cli.cluster.place import folder_of
-from gossamer.cli.flags import Json
+from gossamer.cli.flags import ClusterAddress, Json
 from gossamer.cli.output import note
 from gossamer.collection.directory import existing, outside_of
 from gossamer.monitor.choice import line_of
@@ -21,13 +19,13 @@ EVERY_S = 1.0
 
 
 def log(
-    address: Address,
+    address: ClusterAddress,
     *,
     last: Annotated[int, Parameter(help="How many events.")] = 100,
     follow: Annotated[bool, Parameter(help="Wait for further events, and show them as they happen.")] = False,
     json: Json = False,
 ) -> int:
-    directory = existing(folder_of(address))
+    directory = existing(address)
     clock = outside_of(directory).clock
     with closing(line_of(directory, clock)) as line, contextlib.suppress(KeyboardInterrupt):
         registry = NodeRegistry(line, clock)

@@ -7,34 +7,33 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from gossamer import __version__
-from gossamer.cli.cluster.place import folder_of
+from gossamer.cli.flags import ClusterAddress
 from gossamer.cluster.members import drain_node, remove_node
 from gossamer.collection.directory import existing, outside_of
 from gossamer.monitor.choice import line_of
 from gossamer.monitor.nodes import NodeRegistry
 
-Address = Annotated[str, Parameter(help="The address of the cluster: that of its PostgreSQL database.")]
 NodeName = Annotated[str, Parameter(help="The name of the node.")]
 
 
-def drain(address: Address, node: NodeName) -> int:
-    directory = existing(folder_of(address))
+def drain(address: ClusterAddress, node: NodeName) -> int:
+    directory = existing(address)
     outside = outside_of(directory)
     with closing(line_of(directory, outside.clock)) as line:
         print(asyncio.run(drain_node(NodeRegistry(line, outside.clock), node)))
     return 0
 
 
-def remove(address: Address, node: NodeName) -> int:
-    directory = existing(folder_of(address))
+def remove(address: ClusterAddress, node: NodeName) -> int:
+    directory = existing(address)
     outside = outside_of(directory)
     with closing(line_of(directory, outside.clock)) as line:
         print(asyncio.run(remove_node(NodeRegistry(line, outside.clock), node, directory, outside)))
     return 0
 
 
-def upgrade(address: Address) -> int:
-    directory = existing(folder_of(address))
+def upgrade(address: ClusterAddress) -> int:
+    directory = existing(address)
     outside = outside_of(directory)
     with closing(line_of(directory, outside.clock)) as line:
         NodeRegistry(line, outside.clock).upgrade(__version__)

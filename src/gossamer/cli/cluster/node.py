@@ -13,8 +13,8 @@ from gossamer import __version__
 from gossamer.base.clock import in_words
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
-from gossamer.cli.cluster.place import folder_of
-from gossamer.cluster.node import Node
+from gossamer.cli.flags import ClusterAddress
+from gossamer.cluster.node import ClusterNode
 from gossamer.cluster.roles import READ, programs_of, roles_named
 from gossamer.cluster.scratch import checked_labels, enter_as_node, name_of_node, node_folder
 from gossamer.config.settings import Settings
@@ -28,7 +28,7 @@ READS = "pages are read by the crawlers of a cluster, as their links are settled
 
 
 def node(
-    address: Annotated[str, Parameter(help="The address of the cluster: that of its PostgreSQL database.")],
+    address: ClusterAddress,
     *,
     roles: Annotated[str, Parameter(help="What it does, with commas between: crawl, index, serve.")] = "crawl,index",
     label: Annotated[tuple[str, ...], Parameter(help="A label, such as eu; may be repeated.")] = (),
@@ -42,18 +42,18 @@ def node(
         raise ConfigError("--roles names none")
     if READ in roles.split(","):
         say(READS)
-    outside, beside = real_outside(), folder_of(address)
-    folder = node_folder(beside, name, dir)
+    outside, folder = real_outside(), node_folder(address, name, dir)
     own_name = name_of_node(name, folder)
-    place = shared_place(Directory(beside))
-    assert place is not None
+    place = shared_place(Directory(address))
+    if place is None:
+        raise ConfigError(f"{address} is no address of a cluster; that begins with postgresql://")
     directory = enter_as_node(folder, place.url, own_name, outside)
     card = NodeCard(own_name, os.uname().nodename, wanted, labels, __version__)
 
     def settings() -> Settings:
         return config_of(folder).settings
 
-    running = Node(
+    running = ClusterNode(
         card,
         directory,
         lambda: programs_of(wanted, folder, settings().agent, port),
@@ -64,7 +64,7 @@ def node(
     return asyncio.run(until_ended(running))
 
 
-async def until_ended(running: Node) -> int:
+async def until_ended(running: ClusterNode) -> int:
     """The first signal requests a clean stop; the second ends everything at once, which loses nothing acknowledged."""
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
 

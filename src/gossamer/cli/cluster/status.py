@@ -2,15 +2,14 @@
 
 import sys
 from contextlib import closing
+from pathlib import Path
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from gossamer.cli.ask.top import SIGNS, STYLES
-from gossamer.cli.cluster.members import Address
-from gossamer.cli.cluster.place import folder_of
-from gossamer.cli.flags import Json
+from gossamer.cli.flags import ClusterAddress, Json
 from gossamer.cli.output import console
 from gossamer.collection.directory import existing, outside_of
 from gossamer.collection.system import Watch
@@ -30,7 +29,7 @@ WIDE = 160
 MACHINES = {"state": "", "speed": "", "memory": "memory ", "disk": "disk free "}
 
 
-def status(address: Address, *, json: Json = False) -> int:
+def status(address: ClusterAddress, *, json: Json = False) -> int:
     system = system_of(address)
     assert system.cluster is not None
     if json:
@@ -40,7 +39,7 @@ def status(address: Address, *, json: Json = False) -> int:
     return 0 if is_well(system.cluster) else 1
 
 
-def nodes(address: Address, *, json: Json = False) -> int:
+def nodes(address: ClusterAddress, *, json: Json = False) -> int:
     system = system_of(address)
     assert system.cluster is not None
     if json:
@@ -54,8 +53,8 @@ def wide_console() -> Console:
     return console() if sys.stdout.isatty() else console(width=WIDE)
 
 
-def system_of(address: str) -> System:
-    directory = existing(folder_of(address))
+def system_of(address: Path) -> System:
+    directory = existing(address)
     outside = outside_of(directory)
     settings = config_of(directory.root).settings
     with (
