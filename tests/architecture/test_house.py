@@ -115,7 +115,7 @@ SEAMS = {
     "socket": {"base/processes.py", "workers/pool.py", "workers/child.py",
                "fetch/pool.py", "fetch/dns.py", "demo/server.py",
                "web/access/connections.py",  # drops a connection that reads too slowly
-               "cli/serve.py", "monitor/supervisor.py", "indexer/process.py",
+               "cli/serve.py", "monitor/supervisor.py", "cluster/roles.py", "indexer/process.py",
                "indexer/graph_client.py", "indexer/graph_process.py"},
     "urllib.request": set(),
     "http.client": set(),

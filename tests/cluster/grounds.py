@@ -11,7 +11,7 @@ import pytest
 from tests.postgres_server import server
 
 from gossamer.base.environment import Outside, real_outside
-from gossamer.cluster.node import Node
+from gossamer.cluster.node import ClusterNode
 from gossamer.cluster.roles import RoleProgram
 from gossamer.cluster.scratch import enter_as_node
 from gossamer.config.settings import Settings
@@ -35,7 +35,7 @@ async def until(condition: Callable[[], object]) -> None:
 class Running:
     """A node that runs as a task of the test."""
 
-    node: Node
+    node: ClusterNode
     stop: asyncio.Event
     task: "asyncio.Task[int]"
     said: list[str]
@@ -75,6 +75,7 @@ class Grounds:
         from gossamer.store.postgres.state import prepare
 
         prepare(self.conninfo)
+        self.run("INSERT INTO documents (name, content, changed_at) VALUES ('collection.id', 'test', 1) ON CONFLICT DO NOTHING")
 
     def asked(self, ask: Callable[[NodeRegistry], T]) -> T:
         """What the registry answers."""
@@ -108,7 +109,7 @@ class Grounds:
         said, stop = list[str](), asyncio.Event()
         programs = {role: RoleProgram("tests.cluster.role", (str(place / f"{role}.log"),)) for role in roles}
         card = NodeCard(name, "this machine", roles, ("eu",), version)
-        node = Node(card, directory, lambda: programs, Settings, self.outside, said.append)
+        node = ClusterNode(card, directory, lambda: programs, Settings, self.outside, said.append)
         task = asyncio.create_task(node.run(stop))
         try:
             yield Running(node, stop, task, said, place)

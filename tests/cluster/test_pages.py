@@ -90,7 +90,7 @@ def test_the_crawl_page_pauses_a_cluster_with_and_without_crawlers(grounds: Grou
         assert "No node of this cluster crawls now" in site.change("/crawl/start")
         assert "also those that start later" in site.change("/crawl/stop")
         assert grounds.marks().is_paused
-        assert "go on" in site.change("/crawl/resume") and not grounds.marks().is_paused
+        assert "continue" in site.change("/crawl/resume") and not grounds.marks().is_paused
 
 
 def test_a_silent_node_is_shown_with_the_time_of_its_last_heartbeat(grounds: Grounds) -> None:

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.site import OPEN, PATIENCE_S, Site, gossamer, harbour, page, started, wait_until
+from tests.cli.site import OPEN, PATIENCE_S, Site, gossamer, harbour, started, wait_until
 from tests.segments.cluster import Cluster, in_cloud, on_disks
-from tests.services import s3
 
 from gossamer.archive.reader import read_capture
 from gossamer.spool.codec import decode

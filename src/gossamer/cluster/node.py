@@ -8,6 +8,10 @@ from enum import StrEnum
 from functools import partial
 from typing import TypeVar
 
+from gossamer.archive.directories import with_archive
+from gossamer.archive.segments.files import ClusterFiles
+from gossamer.archive.segments.storage import ObjectStorage
+from gossamer.archive.segments.upkeep import keep
 from gossamer.base.clock import in_words
 from gossamer.base.environment import Outside
 from gossamer.base.errors import DatabaseLost, GossamerError
@@ -29,16 +33,26 @@ from gossamer.monitor.nodes import (
     forget_old,
 )
 from gossamer.monitor.pulse import ProcessReport, Pulse, ThisMachine
+from gossamer.store.address import shown
 from gossamer.store.directory import Directory
+from gossamer.store.documents import refuse_no_cluster
 
 T = TypeVar("T")
 NAME = "node"
 LOOK_S, TRY_S = 0.2, 1.0
 OPTIONS_S, FORGET_S = 2.0, 600.0
+UPKEEP_END_S = 10.0
+UPKEEP_REPORTED = frozenset({"object.damaged", "upkeep.failed"})
 OTHER_VERSION = (
     "the nodes of this cluster have agreed on gossamer {agreed}, and this is {own}. Install {agreed} here; or, if all "
     "nodes are to have {own} from now on: gossamer cluster upgrade ADDRESS"
 )
+
+
+def storage_of(cluster: Outside) -> ObjectStorage:
+    """Of the archive. REQUIRES: the files of a cluster."""
+    assert isinstance(cluster.files, ClusterFiles)
+    return cluster.files.storage
 
 
 class NodeEnd(StrEnum):
@@ -54,7 +68,7 @@ EXIT_CODES = {NodeEnd.STOPPED: 130, NodeEnd.DRAINED: 0, NodeEnd.REPLACED: 3, Nod
 
 
 @dataclass(slots=True)
-class Node:
+class ClusterNode:
     """One node, from joining to leaving: `run` it once. A service that is away is waited for, without end."""
 
     card: NodeCard
@@ -71,6 +85,8 @@ class Node:
         own, clock = self.card.version, self.outside.clock
         with closing(line_of(self.directory, clock, self._tell)) as line:
             registry = NodeRegistry(line, clock)
+            await self._answered(registry.version, stop)  # while the database is away, says so
+            await self._answered(partial(refuse_no_cluster, self.directory, shown(self.directory.root)), stop)
             agreed = await self._answered(partial(registry.agree, own), stop)
             if agreed is not None and agreed != own:
                 self.says(OTHER_VERSION.format(agreed=agreed, own=own))
@@ -110,24 +126,29 @@ class Node:
             control = opened.enter_context(node_desk(registry.line, clock, membership))
             pulse = Pulse(NAME, processes.own_pid(), control, ThisMachine(self.directory.root), clock)
             opened.enter_context(pulse.beating())
-            watch = ServiceWatch(self.settings, membership, clock)
+            cluster = with_archive(self.directory, self.outside)
+            watch = ServiceWatch(self.settings, lambda: storage_of(cluster), membership, clock)
             await opened.enter_async_context(background(self._beat(pulse, membership, watch, registry.line)))
             lock = await self._alone(membership, stop)
             if lock is None:
                 return self._end(membership, stop) or NodeEnd.STOPPED
             opened.callback(lock.release)
             await opened.enter_async_context(background(watch.watch()))
-            await opened.enter_async_context(background(self._upkeep(registry)))
+            await opened.enter_async_context(background(self._forget(registry)))
+            over = asyncio.Event()
+            keeping = await opened.enter_async_context(background(self._keep_archive(cluster, membership, over)))
             self.keepers = [self._keeper(role, membership, registry.line) for role in self.card.roles]
             tasks = {one.role: await opened.enter_async_context(background(one.keep())) for one in self.keepers}
             following = await opened.enter_async_context(background(self._follow(control, registry, options)))
             while (ended := self._end(membership, stop)) is None:
                 await clock.sleep(LOOK_S)
             following.cancel()
+            over.set()
             if ended is not NodeEnd.REPLACED:
                 membership.state = DRAINING
             for roles in ((CRAWL, INDEX), (SERVE,)):  # the pages stay as long as anything else runs
                 await self._stop_roles([tasks[role] for role in roles if role in tasks], roles)
+            await asyncio.wait([keeping], timeout=UPKEEP_END_S)
         return ended
 
     def _end(self, membership: Membership, stop: asyncio.Event) -> NodeEnd | None:
@@ -195,8 +216,22 @@ class Node:
                     seen, options = marks, now
             await self.outside.clock.sleep(OPTIONS_S)
 
-    async def _upkeep(self, registry: NodeRegistry) -> None:
-        """What a cluster needs done now and then, by any of its nodes."""
+    async def _keep_archive(self, cluster: Outside, membership: Membership, over: asyncio.Event) -> None:
+        """Look after the archive; of all nodes that do, one has each job."""
+
+        def tell(event: str, /, **facts: object) -> None:
+            if event in UPKEEP_REPORTED:
+                membership.note(event, f"{facts.get('object', 'the archive')}: {facts.get('why', '')}")
+
+        while not over.is_set():
+            with suppress(GossamerError):  # the settings cannot be read now
+                settings = await asyncio.to_thread(self.settings)
+                if settings.archive.storage or settings.archive.directories:
+                    await keep(self.directory, settings, cluster, tell, over)
+            await self.outside.clock.sleep(OPTIONS_S)
+
+    async def _forget(self, registry: NodeRegistry) -> None:
+        """The events and nodes of long ago, by any node."""
         while True:
             with suppress(GossamerError):
                 await asyncio.to_thread(registry.line.run, forget_old)

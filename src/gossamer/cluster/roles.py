@@ -26,13 +26,13 @@ LOOK_S = 0.1
 END_S = 20.0
 """How long a role may take to stop; a clean stop takes less than ten seconds."""
 LONG_RESTS_S = (10.0, 30.0, 60.0)
-"""After those of a supervisor: a node never gives a role up, for what it needs may come back."""
+"""After those of a supervisor: a node never gives a role up, for what it needs may return."""
 LONGEST_LINE = 1 << 16
 FEW_LINES = 5
 NOT_STARTED = 1
 SETTINGS_S = 1.0
 LAST_LINES_S = 1.0
-TOLD = {
+REPORTED = {
     "database.suspended": "suspended: {says}",
     "database.back": "the database answers again",
     "service.lost": "suspended: {service} does not answer ({why}); trying again",
@@ -245,10 +245,10 @@ class RoleKeeper:
             self._last.append(words := harmless(line))
             self.says(f"{self.role}: {words}")
             return
-        if any(f'"{event}"' in line for event in TOLD):
+        if any(f'"{event}"' in line for event in REPORTED):
             with suppress(ValueError, KeyError, TypeError, AttributeError):
                 facts = json.loads(line)
-                words = harmless(TOLD[facts["event"]].format(**facts))
+                words = harmless(REPORTED[facts["event"]].format(**facts))
                 self.waits = words if words.startswith("suspended") else ""
                 self._tell(facts["event"], f"{self.role}: {words}")
 

@@ -17,9 +17,9 @@ LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,30}")
 UNNAMED = "node"
 
 
-def node_folder(beside: Path, name: str, given: Path | None) -> Path:
-    """The folder that the user named; else one for each name of a node, in a folder for the cluster."""
-    return given if given is not None else beside / FOLDER / (name or UNNAMED)
+def node_folder(command: Path, name: str, given: Path | None) -> Path:
+    """The folder that the user named; else one for each name of a node, in the scratch folder of commands."""
+    return given if given is not None else command / FOLDER / (name or UNNAMED)
 
 
 def name_of_node(given: str, folder: Path) -> str:

@@ -4,10 +4,11 @@ import asyncio
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
-from pathlib import Path
+from functools import partial
 
 import msgspec
 
+from gossamer.archive.segments.storage import ObjectStorage
 from gossamer.base.clock import Clock
 from gossamer.base.errors import GossamerError
 from gossamer.base.tell import silent
@@ -45,20 +46,12 @@ def facts_health(settings: Settings, clock: Clock) -> str:
         return f"{server.name.removeprefix('views.facts at ')} answers"
 
 
-def archive_health(settings: Settings, _clock: Clock) -> str:
-    """Of an archive in directories that all nodes have."""
-    missing = [folder for folder in settings.archive.directories if not Path(folder).is_dir()]
-    if missing:
-        raise GossamerError(f"{missing[0]} is not there")
-    return f"directories: {len(settings.archive.directories)}"
-
-
-PROBES: dict[str, tuple[Callable[[Settings], object], Callable[[Settings, Clock], str]]] = {
-    "archive": (lambda settings: settings.archive.directories, archive_health),
-    "words": (lambda settings: settings.views.words, words_health),
-    "facts": (lambda settings: settings.views.facts, facts_health),
+USED: dict[str, Callable[[Settings], object]] = {
+    "archive": lambda settings: settings.archive.storage or settings.archive.directories,
+    "words": lambda settings: settings.views.words,
+    "facts": lambda settings: settings.views.facts,
 }
-"""By service: whether the settings name one, and what looks at it."""
+"""By service: whether the settings name one."""
 
 
 @dataclass(slots=True)
@@ -67,6 +60,8 @@ class ServiceWatch:
 
     settings: Callable[[], Settings]
     """Raises GossamerError while the database is away."""
+    storage: Callable[[], ObjectStorage]
+    """Of the archive."""
     membership: Membership
     clock: Clock
     _found: dict[str, ServiceReport] = field(default_factory=dict)
@@ -74,7 +69,7 @@ class ServiceWatch:
     async def watch(self) -> None:
         """Until cancelled. A service that hangs delays only itself."""
         async with asyncio.TaskGroup() as tasks:
-            for name in PROBES:
+            for name in USED:
                 tasks.create_task(self._watch(name))
 
     async def _watch(self, name: str) -> None:
@@ -84,10 +79,18 @@ class ServiceWatch:
             except GossamerError:
                 pass
             else:
-                is_used, look = PROBES[name]
-                if is_used(settings):
-                    self._report(await asyncio.to_thread(report_of, name, look, settings, self.clock))
+                if USED[name](settings):
+                    look = partial(self._look, name, settings)
+                    self._report(await asyncio.to_thread(report_of, name, look, self.clock))
             await self.clock.sleep(EVERY_S)
+
+    def _look(self, name: str, settings: Settings) -> str:
+        if name == "words":
+            return words_health(settings, self.clock)
+        if name == "facts":
+            return facts_health(settings, self.clock)
+        (storage := self.storage()).check()
+        return storage.name
 
     def _report(self, report: ServiceReport) -> None:
         before = self._found.get(report.name)
@@ -102,10 +105,10 @@ class ServiceWatch:
         return [f"{one.name}: {one.says}" for one in self._found.values() if one.is_away]
 
 
-def report_of(name: str, look: Callable[[Settings, Clock], str], settings: Settings, clock: Clock) -> ServiceReport:
+def report_of(name: str, look: Callable[[], str], clock: Clock) -> ServiceReport:
     began_s = clock.elapsed_s()
     try:
-        says, is_away = look(settings, clock), False
+        says, is_away = look(), False
     except (GossamerError, OSError) as trouble:
         says, is_away = str(trouble), True
     return ServiceReport(name, is_away, says, 1000 * (clock.elapsed_s() - began_s))

@@ -239,13 +239,13 @@ class CrawlControl:
         await asyncio.to_thread(self.control.ask, "resume")
         if not self.is_crawling():
             raise GossamerError(NO_CRAWLERS)
-        return "All crawlers of the cluster go on."
+        return "All crawlers of the cluster continue."
 
     async def ask(self, verb: Verb) -> str:
         if self.control.is_shared:  # a state of the cluster: also crawlers that start later follow it
             await asyncio.to_thread(self.control.ask, verb)
             await self._until_paused(verb != "resume")
-            return "All crawlers of the cluster go on." if verb == "resume" else PAUSED
+            return "All crawlers of the cluster continue." if verb == "resume" else PAUSED
         pid = self.crawler_pid()
         if pid is None:
             raise GossamerError("No crawl is running.")

@@ -108,7 +108,7 @@ class Steering:
             self.rejudge()
 
     async def _followed(self, marks: ClusterMarks) -> bool:
-        """Pause and go on with the cluster, and take the seeds that were added through others; whether there are."""
+        """Pause and continue with the cluster, and take the seeds that were added through others; whether there are."""
         self._paused = marks.is_paused
         if self._marks is not None and marks.seeds == self._marks.seeds:
             return False

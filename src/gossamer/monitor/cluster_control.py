@@ -112,12 +112,12 @@ class ClusterControl:
     def vitals(self) -> list[Vitals]:
         rows = self._rows("every_vitals", {})
         ahead = self._ahead(rows)
-        return [
-            Vitals(
-                node, process, pid, at - ahead, since_at - ahead, FIGURES_DECODER.decode(figures), state, version, host
-            )
-            for _, node, process, pid, at, since_at, state, version, figures, host in rows
-        ]
+        found = []
+        for _, node, process, pid, at, since_at, state, version, figures, host in rows:
+            shown = FIGURES_DECODER.decode(figures)
+            one = Vitals(node, process, pid, at - ahead, since_at - ahead, shown, state, version=version, host=host)
+            found.append(one)
+        return found
 
     def history(self, since_at: Instant) -> list[Sample]:
         past = max(0, min(self._clock.now() - since_at, HOUR_S * SECOND))

@@ -15,7 +15,7 @@ from gossamer.base.clock import in_words
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError, DatabaseLost
 from gossamer.cli.flags import ClusterAddress
-from gossamer.cluster.node import Node
+from gossamer.cluster.node import ClusterNode
 from gossamer.cluster.roles import READ, programs_of, roles_named
 from gossamer.cluster.scratch import checked_labels, enter_as_node, name_of_node, node_folder
 from gossamer.config.settings import Settings
@@ -48,7 +48,8 @@ def node(
     outside, folder = real_outside(), node_folder(address, name, dir)
     own_name = name_of_node(name, folder)
     place = shared_place(Directory(address))
-    assert place is not None
+    if place is None:
+        raise ConfigError(f"{address} is no address of a cluster; that begins with postgresql://")
     with suppress(DatabaseLost):  # it is waited for
         refuse_no_cluster(Directory(address), shown(address))
     directory = enter_as_node(folder, place.url, own_name, outside)
@@ -57,7 +58,7 @@ def node(
     def settings() -> Settings:
         return config_of(folder).settings
 
-    running = Node(
+    running = ClusterNode(
         card,
         directory,
         lambda: programs_of(wanted, folder, settings().agent, port),
@@ -68,7 +69,7 @@ def node(
     return asyncio.run(until_ended(running))
 
 
-async def until_ended(running: Node) -> int:
+async def until_ended(running: ClusterNode) -> int:
     """The first signal requests a clean stop; the second ends everything at once, which loses nothing acknowledged."""
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
 

@@ -33,8 +33,11 @@ class SharedLine:
         self._turn = threading.Lock()
 
     def run(self, work: Callable[[Connection], T], *, is_lasting: bool = False) -> T:
-        """`work` in one transaction, repeated once if the connection had been broken meanwhile. Raises DatabaseLost.
-        `is_lasting`: on return the commit is on the server's disk."""
+        """`work` in one transaction, repeated once if the connection had been broken meanwhile, so it must be safe to
+        repeat. Raises DatabaseLost.
+
+        `is_lasting`: on return the commit is on the server's disk.
+        """
         with self._turn:
             for is_last in (False, True):
                 try:
