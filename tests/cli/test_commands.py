@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from pathlib import Path
 
 import pytest
 from tests.cli.site import gossamer
@@ -166,6 +167,16 @@ def test_ctrl_c_before_anything_runs_ends_with_130(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(cli, "app", interrupted)
     assert exit_code(monkeypatch) == 130
+
+
+@pytest.mark.parametrize(("columns", "has_meanings"), [(80, False), (200, True)])
+def test_config_show_fits_the_terminal(tmp_path: Path, columns: int, has_meanings: bool) -> None:
+    allowed = [f"127.0.{number}.0/24" for number in range(9)]
+    (tmp_path / "gossamer.toml").write_text(f"[fetch]\nallow_addresses = {allowed}\n")
+    lines = gossamer("config", "show", "--dir", tmp_path, COLUMNS=str(columns)).stdout.splitlines()
+    assert ("what it means" in lines[0]) is has_meanings and len(lines) < 160
+    assert any(line.split()[:2] == ["crawl.sitemaps", "true"] for line in lines)
+    assert has_meanings or "what they mean: gossamer config show --sample" in lines
 
 
 def test_config_show_says_where_each_value_comes_from(tmp_path: object) -> None:

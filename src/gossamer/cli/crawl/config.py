@@ -19,6 +19,10 @@ from gossamer.store.options import config_of, readable_options, stored_in, unset
 from gossamer.store.state import is_cluster
 from gossamer.values.format import as_json
 
+WIDE = 140
+"""Columns of a terminal in which the descriptions fit, too."""
+LONGEST_SHORT_ORIGIN = len("gossamer.toml")
+
 
 def show(
     *,
@@ -54,14 +58,25 @@ def print_settings(loaded: Config, dir: Path, json: bool) -> None:
             answer[one.name] |= {"withheld": without_password(one.value), "asked_by": one.origin}
         print(as_json(answer))
         return
-    settings = table("setting", "value", "from", "what it means")
-    settings.columns[0].no_wrap = settings.columns[2].no_wrap = True
+    out = console()
+    is_wide = out.width >= WIDE
+    settings = table("setting", "value", "from", *(("what it means",) if is_wide else ()))
+    settings.columns[0].no_wrap = True
     settings.columns[1].overflow = "fold"
+    settings.columns[2].min_width = LONGEST_SHORT_ORIGIN
     for name, (value, origin, says) in rows.items():
-        shown = "" if value is None else ", ".join(value) if isinstance(value, tuple) else str(value)
-        settings.add_row(name, shown, origin, says, style=None if origin == "default" else "bold")
-    console().print(settings)
+        shown = "\n".join(value) if isinstance(value, tuple) else _shown(value)
+        cells = (name, shown, origin, says) if is_wide else (name, shown, origin)
+        settings.add_row(*cells, style=None if origin == "default" else "bold")
+    out.print(settings)
+    if not is_wide:
+        out.print("what they mean: gossamer config show --sample", style="dim")
     print(*withheld_in_words(loaded.withheld, dir), sep="\n", end="\n" if loaded.withheld else "")
+
+
+def _shown(value: object) -> str:
+    """As in gossamer.toml, but without quotes."""
+    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def unset(
