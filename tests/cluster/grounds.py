@@ -75,7 +75,9 @@ class Grounds:
         from gossamer.store.postgres.state import prepare
 
         prepare(self.conninfo)
-        self.run("INSERT INTO documents (name, content, changed_at) VALUES ('collection.id', 'test', 1) ON CONFLICT DO NOTHING")
+        self.run(
+            "INSERT INTO documents (name, content, changed_at) VALUES ('collection.id', 'test', 1) ON CONFLICT DO NOTHING"
+        )
 
     def asked(self, ask: Callable[[NodeRegistry], T]) -> T:
         """What the registry answers."""
