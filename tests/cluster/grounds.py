@@ -76,7 +76,8 @@ class Grounds:
 
         prepare(self.conninfo)
         self.run(
-            "INSERT INTO documents (name, content, changed_at) VALUES ('collection.id', 'test', 1) ON CONFLICT DO NOTHING"
+            "INSERT INTO documents (name, content, changed_at) "
+            "VALUES ('collection.id', 'test', 1) ON CONFLICT DO NOTHING"
         )
 
     def asked(self, ask: Callable[[NodeRegistry], T]) -> T:
