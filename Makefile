@@ -13,9 +13,10 @@ SEED   ?= 1
 JOBS   ?= 3
 ATTACK_SECONDS ?= 240
 ROUNDS ?= 3
+NODES  ?= 3
 APT    := $(shell [ "$$(id -u)" = 0 ] && command -v apt-get)
 
-.PHONY: demo test check unit setup setup-dev setup-bench system setup-fuzz crash bench-crawl bench-quick bench-extract bench-frontier bench-search bench-search-speed bench-recrawl bench-memory attack simulate simulate-leases powerloss soak long-crawl addresses passage xss damage mutants fuzz lock clean help
+.PHONY: demo test check unit setup setup-dev setup-bench system setup-fuzz crash bench-crawl bench-quick bench-extract bench-frontier bench-search bench-search-speed bench-recrawl bench-memory attack simulate simulate-leases powerloss soak long-crawl addresses passage xss damage cluster mutants fuzz lock clean help
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1  /p' $(MAKEFILE_LIST) | awk '{n=$$1; $$1=""; printf "  make %-20s%s\n", n, $$0}'
@@ -67,6 +68,10 @@ simulate: $(VENV)/dev.done  ## SEEDS whole crawls on a virtual clock, with injec
 
 simulate-leases: $(VENV)/dev.done  ## SEEDS shared crawls on PostgreSQL, with frozen and killed crawlers and lost messages
 	$(BIN)/python -m tests.simulation.leases --seeds $(SEEDS)
+
+cluster: PAGES = 3000
+cluster: system $(VENV)/dev.done  ## four real services, NODES nodes and the search page on this machine (PAGES=; EXIT=1: check and end; FAULT=)
+	$(BIN)/python -m tests.cluster --nodes $(NODES) --pages $(PAGES) $(if $(EXIT),--exit) $(if $(FAULT),--fault $(FAULT))
 
 powerloss: $(VENV)/dev.done  ## power cuts at every sync of a crawl of 300 pages and of its compaction
 	POWERLOSS_STEP=1 $(BIN)/pytest tests/journey/test_power_loss.py -s --timeout=3600

@@ -54,9 +54,10 @@ def main() -> int:
         begin(running, given.nodes, given.fault, opened)
         if given.exit or given.fault:
             return judged(running, given.fault, given.json, random.Random(given.seed))
-        say(f"the cluster: {running.address}")
-        say(running.logs())
-        threading.Event().wait()
+        link = running.search_page()
+        say(f"the cluster: {running.address}\nsearch page: {link}  (Ctrl-C ends everything)")
+        with suppress(KeyboardInterrupt):
+            threading.Event().wait()
     return 0
 
 
@@ -73,7 +74,8 @@ def begin(running: TestCluster, nodes: int, fault: str | None, opened: ExitStack
             if not faults.small_disk(disk):
                 sys.exit("this fault needs the right to mount a file system")
             opened.callback(faults.unmount, disk)
-        running.add(address=address, clock="+1h" if fault == "clocks" and is_last else "")
+        serves = ("--roles", "crawl,index,serve", "--port", "0") if number == 0 and fault is None else ()
+        running.add(*serves, address=address, clock="+1h" if fault == "clocks" and is_last else "")
     running.seed()
 
 

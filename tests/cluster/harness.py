@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -249,6 +250,17 @@ class TestCluster:
                     times = one.cpu_times()
                     used += times.user + times.system + times.children_user + times.children_system
         return round(used, 2)
+
+    def search_page(self) -> str:
+        """The link that the first node prints, with its token."""
+        found: list[str] = []
+
+        def is_there() -> bool:
+            found[:] = re.findall(r"search page: (\S+)", self.nodes[0].printed())
+            return bool(found)
+
+        self.wait_until(is_there, "a search page")
+        return found[0]
 
     def is_over(self) -> bool:
         try:
