@@ -242,7 +242,9 @@ class RoleKeeper:
     def _heard(self, line: str) -> None:
         """One line that its process has printed: an event as JSON, or words for people."""
         if not line.startswith('{"'):
-            self._last.append(words := harmless(line))
+            words = harmless(line)
+            if any(letter.isalpha() for letter in words):  # not a line of dashes
+                self._last.append(words)
             self.says(f"{self.role}: {words}")
             return
         if any(f'"{event}"' in line for event in REPORTED):

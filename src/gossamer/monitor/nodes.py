@@ -14,6 +14,7 @@ from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.errors import GossamerError
 from gossamer.monitor.control import Figures, Life
 from gossamer.store.statements import load
+from gossamer.store.work import VIEWS
 
 T = TypeVar("T")
 SQL = load("gossamer.monitor", "nodes.sql")
@@ -247,7 +248,8 @@ class NodeRegistry:
 
     def backlog(self) -> list[ViewQueue]:
         rows = self.line.run(lambda connection: connection.execute(SQL["backlog"]).fetchall())
-        return [ViewQueue(*row) for row in sorted(rows)]
+        found = {view: ViewQueue(view, *rest) for view, *rest in rows}
+        return [found.get(view, ViewQueue(view, 0, None, 0)) for view in VIEWS]
 
     def services(self) -> list[ServiceHealth]:
         """The database from here, and the others as the nodes see them."""
