@@ -11,29 +11,33 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from tests.postgres_server import Server
 from tests.postgres_server import server as postgres
 from tests.services import fuseki, opensearch
 
-from gossamer.archive.record import warcinfo_record
+from gossamer.archive.directories import with_disks
+from gossamer.archive.segments.files import ClusterFiles
+from gossamer.archive.segments.writer import SegmentWriter
 from gossamer.base.clock import SystemClock
+from gossamer.base.environment import Outside, real_outside
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.monitor.supervisor import MODULE
 from gossamer.reader.reading import done
 from gossamer.spool.codec import encode
-from gossamer.spool.frames import SUFFIX, frame
+from gossamer.spool.frames import SUFFIX
 from gossamer.store import captures
 from gossamer.store.directory import Directory
+from gossamer.store.options import config_of, put_options
 from gossamer.store.postgres.state import PostgresState, connected, prepare
+from gossamer.store.segments import settle_segments
 from gossamer.store.service import Service
 from gossamer.store.state import enter_cluster
 from gossamer.store.statements import State
-from gossamer.store.work import VIEWS
-from gossamer.values.capture import Capture, Kept, Place
+from gossamer.values.capture import Capture
 from gossamer.values.messages import ReadJob, kept_at
 from gossamer.values.page import empty_reading
 from gossamer.values.url import Url
@@ -62,24 +66,31 @@ def of_url(url: str, at: int, body: bytes, status: int = 200) -> Capture:
 
 @dataclass
 class Cluster:
-    """`root` has the archive and the readings, which are in object storage elsewhere."""
+    """Its archive is in the folder `disk`."""
 
     root: Path
     conninfo: str
     words: str
     facts: str
-    segments: int = 0
     started: list["Process"] = field(default_factory=list)
 
     def folder(self, name: str) -> Directory:
-        """The scratch folder of a node, which sees the same archive and readings."""
+        """The scratch folder of a node."""
         directory = Directory(self.root / name)
         enter_cluster(directory, self.conninfo, DiskFiles(), name)
-        for shared in (directory.archive, directory.spool):
-            (self.root / shared.name).mkdir(exist_ok=True)
-            if not shared.exists():
-                shared.symlink_to(self.root / shared.name)
         return directory
+
+    def outside(self, name: str = "reader") -> Outside:
+        directory = self.folder(name)
+        return with_disks(directory, config_of(directory.root).settings, real_outside())
+
+    def stored(self, volume: str) -> list[Path]:
+        """The files of a segment: its captures, then its readings; without those that are deleted."""
+        found = [path for path in (self.root / "disk").rglob("*") if path.name in (volume, volume + SUFFIX)]
+        return sorted(found, key=lambda path: len(path.name))
+
+    def readings(self) -> list[str]:
+        return [path.name for path in (self.root / "disk").rglob("*" + SUFFIX)]
 
     def write(self, work: Callable[[State], Any]) -> Any:
         async def run() -> Any:
@@ -99,35 +110,29 @@ class Cluster:
     def add_segment(self, given: Sequence[Capture], uncatalogued: Sequence[int] = ()) -> str:
         """As a crawler does: objects first, then one transaction. `uncatalogued`: places in the list of captures that
         the catalogue does not get."""
-        self.segments += 1
-        volume = f"gossamer-{self.segments:08d}-20260101000000.warc.gz"
-        parts, frames, kept = [warcinfo_record(volume, START, {})], [], list[Kept]()
-        for number, capture in enumerate(given, 1):
-            read = done(ReadJob(capture, "read", "all", "gossamer"))
-            place = Place(volume, number, sum(map(len, parts)), len(read.record))
-            parts.append(read.record)
-            reading = encode(empty_reading(capture)) if capture.status == 404 else read.reading
-            frames.append(frame(number, place.offset, place.length, reading))
-            kept.append(kept_at(place, capture, read))
-        (self.root / "archive").mkdir(exist_ok=True)
-        (self.root / "spool").mkdir(exist_ok=True)
-        (self.root / "archive" / volume).write_bytes(b"".join(parts))
-        (self.root / "spool" / (volume + SUFFIX)).write_bytes(b"".join(frames))
-        known = [one for place, one in enumerate(kept) if place not in uncatalogued]
+        read = [done(ReadJob(capture, "read", "all", "gossamer")) for capture in given]
+        gone = [encode(empty_reading(capture)) if capture.status == 404 else b"" for capture in given]
+        storage = cast(ClusterFiles, self.outside().files).storage
 
-        def settle(state: State) -> None:
-            for one in known:  # one at a time: the versions are in this order
-                captures.insert(state, [one])
-            for view in VIEWS:
-                state.execute(
-                    "INSERT INTO work (volume_id, view, first, beyond, added_at) SELECT id, ?, 1, ?, "
-                    "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint FROM volumes WHERE name = ?",
-                    (view, len(given) + 1, volume),
+        async def run() -> str:
+            async with PostgresState(self.conninfo, "cluster", SystemClock(), silent) as database:
+                writer = SegmentWriter(database, storage, SystemClock(), silent)
+                places = await writer.write(
+                    [(one.record, empty or one.reading) for one, empty in zip(read, gone, strict=True)]
                 )
+                found = [place for place in places if place is not None]
+                kept = [kept_at(*one) for one in zip(found, given, read, strict=True)]
+                known = [one for place, one in enumerate(kept) if place not in uncatalogued]
 
-        self.write(settle)
-        self.change("UPDATE volumes SET records = %s WHERE name = %s", len(given) + 1, volume)
-        return volume
+                def settle(state: State) -> None:
+                    settle_segments(state, [found[0].volume])
+                    for one in known:  # one at a time: the versions are in this order
+                        captures.insert(state, [one])
+
+                await database.run(settle)
+                return found[0].volume
+
+        return asyncio.run(run())
 
     def start(self, name: str) -> "Process":
         process = Process(self.folder(name))
@@ -207,9 +212,9 @@ def cluster(root: Path, words: str = "", database: Server | None = None) -> Iter
     made = Cluster(
         root, conninfo, f"{words or opensearch.server()}/{opensearch.index_for(root)}", fuseki.server().query
     )
-    given = {"views.words": made.words, "views.facts": made.facts}
-    for name, value in given.items():
-        made.change("INSERT INTO options VALUES (%s, %s, 0)", name, msgspec.json.encode(value).decode())
+    disk = [str(root / "disk")]
+    given = {"views.words": made.words, "views.facts": made.facts, "archive.directories": disk}
+    made.write(lambda state: put_options(state, given, 1))
     try:
         yield made
     finally:

@@ -18,7 +18,6 @@ if why := why_absent():
     pytest.skip(why, allow_module_level=True)
 
 from gossamer.base.clock import SystemClock
-from gossamer.base.environment import real_outside
 from gossamer.base.tell import silent, unheard
 from gossamer.collection.collection import Collection
 from gossamer.collection.maintenance.cluster_views import make_again
@@ -26,7 +25,7 @@ from gossamer.collection.maintenance.view_check import ViewCheck
 from gossamer.collection.views import fact_queries
 from gossamer.indexer.cluster import ClusterTuning
 from gossamer.indexer.process import PublishedState, open_cluster_views
-from gossamer.monitor.control import Control
+from gossamer.monitor.choice import control_of
 from gossamer.search.query import parse
 from gossamer.store import captures
 from gossamer.store.directory import Directory
@@ -64,7 +63,7 @@ def test_two_indexers_share_200_segments_and_one_is_killed_in_the_middle(shared)
     assert shared.read("SELECT count(*) FROM origins") == [(800,)]
     assert links_reader(shared.folder("reader"), SystemClock()).about(Url("http://t.test/"))[0].count == 800
     assert shared.read("SELECT count(*) FROM work") == [(0,)]
-    assert not list((shared.root / "spool").iterdir()), "their readings are not needed any more"
+    assert shared.readings() == [], "their readings are not needed any more"
 
 
 def test_the_version_decides_though_clocks_are_an_hour_apart(shared):
@@ -96,11 +95,9 @@ def test_what_is_not_in_the_catalogue_and_what_was_forgotten_is_never_indexed(sh
 
 def test_a_poisoned_segment_is_set_aside_and_can_be_tried_again(shared):
     good, bad = shared.add_segment([page(1, START)]), shared.add_segment([page(2, START), page(3, START)])
-    for folder, suffix in (("archive", ""), ("spool", ".spool")):
-        path = shared.root / folder / (bad + suffix)
-        whole = path.read_bytes()
-        path.write_bytes(whole[:-300] + bytes(300))
-        (shared.root / f"{folder}.whole").write_bytes(whole)
+    whole = {path: path.read_bytes() for path in shared.stored(bad)}
+    for path, content in whole.items():
+        path.write_bytes(content[:-300] + bytes(300))
     shared.start("one")
 
     def hurry() -> bool:
@@ -117,8 +114,9 @@ def test_a_poisoned_segment_is_set_aside_and_can_be_tried_again(shared):
         assert [one.set_aside for one in backlog(state)] == [1, 1, 1]
     assert shared.read("SELECT DISTINCT tries FROM work") == [(MOST_TRIES,)]
     assert (shared.documents(), len(shared.pages_with_facts())) == (2, 2), "the rest of it is indexed"
-    assert not (shared.root / "spool" / (good + ".spool")).exists()
-    (shared.root / "archive" / bad).write_bytes((shared.root / "archive.whole").read_bytes())
+    assert shared.readings() == [bad + ".spool"], f"{good} is done"
+    for path, content in whole.items():
+        path.write_bytes(content)
     shared.write(retry_set_aside)
     shared.wait_until_done()
     assert (shared.documents(), len(shared.pages_with_facts())) == (3, 3)
@@ -132,12 +130,12 @@ def test_a_rebuild_by_several_indexers_makes_the_views_again_and_buries_what_the
     shared.start("one")
     shared.start("two")
     shared.wait_until_done()
-    assert not list((shared.root / "spool").iterdir())
+    assert shared.readings() == []
     assert found(shared, "t7x") == {"http://s0.test/7"}
     before = shared.read("SELECT * FROM origins ORDER BY id")
     shared.change("DELETE FROM captures WHERE url = 'http://s0.test/7'")
     directory = shared.folder("reader")
-    assert asyncio.run(make_again(directory, real_outside())) == 63
+    assert asyncio.run(make_again(directory, shared.outside())) == 63
     assert shared.left() == 0
     assert shared.read("SELECT * FROM origins ORDER BY id") == before
     assert found(shared, "changed") == {"http://s0.test/0"}
@@ -145,7 +143,7 @@ def test_a_rebuild_by_several_indexers_makes_the_views_again_and_buries_what_the
     assert shared.pages_with_facts() == {f"http://s{n % 7}.test/{n}" for n in range(40) if n != 7}
     links = links_reader(directory, SystemClock())
     assert links.about(Url("http://t.test/"))[0].count == 39
-    states = asyncio.run(ViewCheck(directory, real_outside(), never, True).run(unheard))
+    states = asyncio.run(ViewCheck(directory, shared.outside(), never, True).run(unheard))
     assert [(one.name, one.error, one.says) for one in states] == [
         (name, "", "39 of 39 pages") for name in ("words", "links", "facts")
     ]
@@ -207,8 +205,8 @@ def test_a_view_whose_service_is_away_takes_only_so_many_pages(tmp_path, monkeyp
     monkeypatch.setattr("gossamer.indexer.process.ClusterTuning", limits)
 
     async def index(directory: Directory) -> None:
-        outside, stop, state = real_outside(), asyncio.Event(), PublishedState()
-        with Control(directory.control, outside.clock) as control:
+        outside, stop, state = shared.outside("one"), asyncio.Event(), PublishedState()
+        with control_of(directory, outside.clock) as control:
             async with AsyncExitStack() as opened:
                 views = await open_cluster_views(
                     opened, directory, never, control=control, outside=outside, tell=silent, state=state, stop=stop
@@ -266,11 +264,11 @@ def test_queries_know_where_facts_are_on_their_pages(shared):
     )
 
     async def ask():
-        async with fact_queries(directory, real_outside(), QueryLimits()) as queries:
+        async with fact_queries(directory, shared.outside(), QueryLimits()) as queries:
             return await queries.ask(query, "text/csv")
 
     assert asyncio.run(ask()).body.decode().splitlines() == ["name,path", "somewhere,/html/body/b"]
     with closing(open_state(directory)) as state:
         (kept,) = captures.versions(state, Url("http://s1.test/1"))
-    with Collection(directory, real_outside()) as collection:
+    with Collection(directory, shared.outside()) as collection:
         assert "/html/body/b" in collection.fact_places(kept)
