@@ -33,6 +33,9 @@ class ClusterServices:
         with psycopg.connect(self.address) as connection:
             return connection.execute(statement.encode()).fetchall()
 
+    def count(self, table: str) -> int:
+        return int(str(self.rows(f"SELECT count(*) FROM {table}")[0][0]))
+
     def settings(self) -> dict[str, object]:
         return {str(name): json.loads(str(value)) for name, value in self.rows("SELECT name, value FROM options")}
 

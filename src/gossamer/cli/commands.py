@@ -68,7 +68,7 @@ COMMANDS = tuple(
     )
 )
 CLUSTER = tuple(
-    CliCommand(path, *_HELP[f"cluster {path.rpartition(':')[2]}"])
+    CliCommand(path, *_HELP[f"cluster {path.rpartition(':')[2].removesuffix('_')}"])
     for path in (
         "gossamer.cli.cluster.init:init",
         "gossamer.cli.cluster.settings:settings",
@@ -79,6 +79,8 @@ CLUSTER = tuple(
         "gossamer.cli.cluster.members:upgrade",
         "gossamer.cli.cluster.log:log",
         "gossamer.cli.cluster.files:files",
+        "gossamer.cli.cluster.import_:import_",
+        "gossamer.cli.cluster.export:export",
     )
 )
 """`gossamer cluster ...`, in the order of its list."""

@@ -74,6 +74,12 @@ def withdraw_vanished(connection: State) -> None:
     tallies.add(connection, {tallies.PAGES: -max(0, connection.execute(_SQL["vanished"]).rowcount)})
 
 
+def withdraw(connection: State, rows: Sequence[tuple[int, int, str, Instant]]) -> None:
+    """Pages that could not be found where they come from: host id, URL id, URL, and since when."""
+    withdrawn = connection.executemany(_SQL["withdrawn"], rows).rowcount
+    tallies.add(connection, {tallies.PAGES: -max(0, withdrawn)})
+
+
 def latest(connection: State, url: Url) -> Kept | None:
     return next(_versions(connection, url), None)
 

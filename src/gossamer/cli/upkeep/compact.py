@@ -6,18 +6,19 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from gossamer.archive.directories import with_archive
-from gossamer.base.environment import real_outside
+from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import silent
 from gossamer.cli.flags import Dir, Json
 from gossamer.cli.output import Progress, note, report_damage
 from gossamer.collection.directory import existing
 from gossamer.collection.maintenance import compact as compaction
+from gossamer.collection.maintenance.cluster.erasure import compact_on_cluster
 from gossamer.collection.maintenance.compact import Compacted
-from gossamer.config.slices import retain_of
-from gossamer.store.directory import DEFAULT
+from gossamer.config.slices import Retain, retain_of
+from gossamer.store.directory import DEFAULT, Directory
 from gossamer.store.options import config_of
-from gossamer.store.state import refuse_on_cluster
+from gossamer.store.state import is_cluster
 from gossamer.values.format import as_json, counted
 
 
@@ -31,7 +32,6 @@ def compact(
     json: Json = False,
 ) -> int:
     directory = existing(dir)
-    refuse_on_cluster(directory, "compact", "its archive keeps every version of a page")
     outside = with_archive(directory, real_outside())
     settings = config_of(dir).settings
     words = keep or settings.archive.retain
@@ -39,7 +39,9 @@ def compact(
         retain = retain_of(words)
     except ValueError as trouble:
         raise ConfigError(f"--keep: {trouble}") from None
-    if dry_run:
+    if is_cluster(directory):
+        done = compacted_shared(directory, retain, dry_run, outside)
+    elif dry_run:
         done = compaction.compaction_plan(directory, retain, outside)
     else:
         with Progress("reading the catalogue", outside.clock) as progress:
@@ -49,6 +51,14 @@ def compact(
     else:
         note(in_words(done, retain.kind == "all", dry_run))
     return report_damage(done.damaged, dir)
+
+
+def compacted_shared(directory: Directory, retain: Retain, is_dry_run: bool, outside: Outside) -> Compacted:
+    """On a cluster."""
+    if is_dry_run:
+        return compaction.compaction_plan(directory, retain, outside)
+    with Progress("reading the catalogue", outside.clock) as progress:
+        return asyncio.run(compact_on_cluster(directory, retain, outside, silent, progress.show))
 
 
 def figures_of(done: Compacted) -> dict[str, object]:

@@ -1,6 +1,7 @@
 """`gossamer forget`: erases pages or hosts from a collection permanently, and keeps them out."""
 
 import asyncio
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -10,19 +11,20 @@ from cyclopts import Parameter
 
 from gossamer.archive.directories import unerased, with_archive
 from gossamer.base.clock import Instant
-from gossamer.base.environment import real_outside
+from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError
-from gossamer.base.tell import silent
+from gossamer.base.tell import CRASH_VARIABLE, crashing, silent
 from gossamer.cli.flags import Dir, Json
 from gossamer.cli.output import Progress, note, report_damage
 from gossamer.collection.directory import existing
 from gossamer.collection.maintenance import forget as erasure
+from gossamer.collection.maintenance.cluster.erasure import IN_SERVICES, cluster_erasure_plan, forget_on_cluster
 from gossamer.collection.maintenance.forget import IN_DELETED_PARTS, NOT_REACHED, Erased, entries_of, listed
 from gossamer.crawler.damage import DAMAGED
 from gossamer.store.directory import DEFAULT, Directory
 from gossamer.store.forgotten import ForgottenEntry
 from gossamer.store.options import config_of
-from gossamer.store.state import refuse_on_cluster
+from gossamer.store.state import is_cluster
 from gossamer.values.format import as_json, counted, harmless, moment
 
 
@@ -39,9 +41,6 @@ def forget(
     json: Json = False,
 ) -> int:
     directory = existing(dir)
-    refuse_on_cluster(
-        directory, "forget", "nothing was erased. To stop fetching a host: gossamer hosts retire HOST --dir ADDRESS"
-    )
     outside = with_archive(directory, real_outside())
     if list:
         found = listed(directory)
@@ -53,17 +52,31 @@ def forget(
     if not entries and all(one.done_at is not None for one in listed(directory)):
         raise ConfigError("name what to forget: gossamer forget https://example.org/page, or example.org")
     if entries:
-        expected = erasure.erasure_plan(directory, entries, outside)
+        if is_cluster(directory):
+            expected = cluster_erasure_plan(directory, entries)
+        else:
+            expected = erasure.erasure_plan(directory, entries, outside)
         if dry_run:
             show(expected, json, is_dry_run=True)
             return report_damage(expected.archive.damaged, dir)
         if not yes and not is_confirmed(expected):
             return 1
+    if is_cluster(directory):
+        return forget_shared(directory, entries, outside, json)
     agent = config_of(dir).settings.agent
     with Progress("forgetting", outside.clock) as progress:
         done = asyncio.run(erasure.forget(directory, entries, agent, outside, silent, progress.show, quick))
     show(done, json, is_quick=quick)
     return report_unerased(unerased(outside.files), dir) or report_damage(done.archive.damaged, dir)
+
+
+def forget_shared(directory: Directory, entries: Sequence[ForgottenEntry], outside: Outside, json: bool) -> int:
+    """On a cluster, whose nodes go on."""
+    tell = crashing(silent, os.environ.get(CRASH_VARIABLE))
+    with Progress("forgetting", outside.clock) as progress:
+        done = asyncio.run(forget_on_cluster(directory, entries, outside, tell, progress.show))
+    show(done, json, more=IN_SERVICES)
+    return report_unerased(unerased(outside.files), directory.root)
 
 
 def report_unerased(left: Mapping[str, int], dir: Path) -> int:
@@ -81,16 +94,18 @@ def is_confirmed(expected: Erased) -> bool:
     if not sys.stdin.isatty():
         raise ConfigError("this erases permanently: add --yes, or check first with --dry-run")
     note(
-        f"{in_names(expected)}: {counted(expected.archive.records, 'record')} of the archive will be erased,",
-        "search and facts are rebuilt from the rest, and it is not crawled or imported again.",
+        f"{in_names(expected)}: {counted(expected.archive.records, 'record')} of the archive will be erased, with all "
+        "that search and facts have of it, and it is not crawled or imported again.",
         *not_included(expected),
         "Type yes to continue:",
     )
     return input().strip().lower() == "yes"
 
 
-def show(erased: Erased, json: bool, *, is_dry_run: bool = False, is_quick: bool = False) -> None:
-    not_reached = (*NOT_REACHED, IN_DELETED_PARTS) if is_quick else NOT_REACHED
+def show(
+    erased: Erased, json: bool, *, is_dry_run: bool = False, is_quick: bool = False, more: Sequence[str] = ()
+) -> None:
+    not_reached = (*NOT_REACHED, *((IN_DELETED_PARTS,) if is_quick else ()), *more)
     if json:
         print(as_json({"is_dry_run": is_dry_run, "erased": erased, "not_reached": not_reached}))
         return

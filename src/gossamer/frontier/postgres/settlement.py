@@ -76,11 +76,12 @@ class SharedSettle:
         self._hosts = {row[0]: SharedHostRow._make(row) for row in self.connection.execute(_SQL["hosts_held"], given)}
         lost, done = [], 0
         for lease in leases:
-            row = self._hosts[lease.host_id]
-            is_ours = row.worker_id == self.worker_id and row.lease == lease.token
-            if is_ours and not row.is_leased and self.moment.may_be_done:
+            row = self._hosts.get(lease.host_id)  # None: it was forgotten
+            is_ours = row is not None and row.worker_id == self.worker_id and row.lease == lease.token
+            is_leased = row is not None and row.is_leased
+            if is_ours and not is_leased and self.moment.may_be_done:
                 done += 1
-            elif not is_ours or not row.is_leased:
+            elif not is_ours or not is_leased:
                 lost.append(lease.visit.url)
         if lost:
             raise LeaseLost(lost)

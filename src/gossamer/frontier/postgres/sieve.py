@@ -14,6 +14,7 @@ from gossamer.frontier.postgres.hosts import count_held, quarantined_at
 from gossamer.frontier.priority import HEAD, MOST_RAISED, band_of, linked_by, priority_of, raised
 from gossamer.frontier.rows import HELD, UrlKeys, name_in, next_id
 from gossamer.store import tallies
+from gossamer.store.forgotten import forgotten_of
 from gossamer.store.postgres.database import Connection, columns, numbers, texts
 from gossamer.store.statements import load
 from gossamer.values.link import How, Offer
@@ -63,7 +64,7 @@ class Entering:
         nearest = nearest_of(offers, self._rules.keys)
         host_ids, new_hosts = self.host_ids({host_of(one.offer.url.text) for one, _, _ in nearest.values()})
         rows = self._laid_out(nearest, host_ids)
-        fresh = self._entered(rows)
+        fresh = self._without_forgotten(self._entered(rows))
         self.new = [row.found for row in fresh]
         if len(fresh) < len(rows):
             entered = {row.found for row in fresh}
@@ -99,6 +100,22 @@ class Entering:
 
     def _names_at(self, wanted: Iterable[int]) -> dict[int, str]:
         return dict(self._connection.execute(_SQL["host_names"], {"ids": numbers(wanted)}).fetchall())
+
+    def _without_forgotten(self, fresh: list[_Row]) -> list[_Row]:
+        """What was forgotten is taken out again. The look comes after the insert: see `maintenance.block`."""
+        if not fresh:
+            return fresh
+        hosts = sorted({host_of(row.found.offer.url.text) for row in fresh})
+        entries = self._connection.execute(_SQL["forgotten_at"], {"hosts": hosts}).fetchall()
+        if not entries:
+            return fresh
+        gone = forgotten_of(
+            [name for name, is_host in entries if is_host], [name for name, is_host in entries if not is_host]
+        )
+        out = [row[:2] for row in fresh if gone.has(row.found.offer.url)]
+        if out:
+            self._connection.execute(_SQL["taken_out"], columns("host_ids ids", out))
+        return [row for row in fresh if row[:2] not in set(out)]
 
     def _laid_out(
         self, nearest: Mapping[str, tuple[SourcedOffer, int, set[str]]], host_ids: Mapping[str, int]

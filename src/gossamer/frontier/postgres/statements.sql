@@ -180,6 +180,15 @@ SELECT 0, host_id, id, NULL FROM fresh
 UNION ALL SELECT 1, place, NULL, known_url FROM looked WHERE known_url <> url
 UNION ALL SELECT 2, count(known_url), NULL, NULL FROM looked;
 
+-- forgotten_at: What was forgotten at these hosts, or of them.
+SELECT name, is_host FROM forgotten
+WHERE CASE WHEN is_host THEN name WHEN name LIKE 'http%%' THEN split_part(name, '/', 3)
+    ELSE rtrim(split_part(name, '/', 1), ':') || '|' || split_part(name, '/', 3) END = ANY(%(hosts)s::text[]);
+
+-- taken_out: URLs that were added by mistake.
+DELETE FROM addresses USING unnest(%(host_ids)s::bigint[], %(ids)s::bigint[]) AS o (host_id, id)
+WHERE addresses.host_id = o.host_id AND addresses.id = o.id;
+
 -- others: Which of these ids belong to another URL.
 SELECT given.place, a.url
 FROM unnest(%(places)s::bigint[], %(host_ids)s::bigint[], %(ids)s::bigint[], %(urls)s::text[])

@@ -1,4 +1,4 @@
-"""Changes to the SQLite frontier outside a crawl: URLs and hosts are forgotten, or restored from the archive."""
+"""Changes to the SQLite frontier outside a crawl: URLs and hosts are forgotten, restored, or come from elsewhere."""
 
 import zlib
 from collections import Counter
@@ -10,6 +10,7 @@ from gossamer.base.clock import Instant
 from gossamer.frontier.known import find_host_id
 from gossamer.frontier.rows import HELD, REASON_CODES, REASONS, text_of
 from gossamer.frontier.sqlite.sieve import BUCKET_BITS, IncomingKeys, PageOffers, Row, merge_offers
+from gossamer.frontier.transfer import FailureCopy, HostCopy, QueueCopy, RobotsCopy, TemplateCopy, UrlCopy
 from gossamer.store import tallies
 from gossamer.store.forgotten import Forgotten
 from gossamer.store.statements import State, load
@@ -149,3 +150,66 @@ def settle_restored(connection: State, rest_until: Instant) -> None:
     reasons = {f"{tallies.REASON}{REASONS[code].value}": n for code, n in connection.execute(_SQL["reasons"])}
     tallies.add(connection, {tallies.QUEUED: -over, tallies.SETTLED: over, **reasons})
     connection.execute(_SQL["hosts_rest"], (rest_until,))
+
+
+# What another frontier knew.
+
+
+class FrontierIntake:
+    """Fills a database that has no hosts yet. Each call is inside a transaction of the caller; hosts come first."""
+
+    def __init__(self) -> None:
+        self._ids: dict[str, int] = {}
+
+    def hosts(self, connection: State, some: Sequence[HostCopy]) -> None:
+        connection.executemany(_SQL["host"], [(*one, max(0, one.visits - 1)) for one in some])
+
+    def read_ids(self, connection: State) -> None:
+        """Call it after the last host."""
+        self._ids = dict(connection.execute(_SQL["host_ids"]).fetchall())
+
+    def urls(self, connection: State, some: Sequence[UrlCopy]) -> None:
+        keyed = [((self._ids[one.host], one.id), one) for one in some]
+        rows = [
+            (*key, *one[2:5], self._ids.get(one.source_host or ""), one.source_id, one.depth, one.hops)
+            for key, one in keyed
+        ]
+        connection.executemany(_SQL["address"], rows)
+        ended = [(*key, *one[9:14]) for key, one in keyed if one.reason is not None]
+        connection.executemany(_SQL["ended"], ended)
+        connection.executemany(_SQL["past"], [(*key, one.past) for key, one in keyed if one.past is not None])
+        said = [(*key, one.changed_at, one.every_s) for key, one in keyed if one.changed_at or one.every_s]
+        connection.executemany(_SQL["said"], said)
+
+    def queue(self, connection: State, some: Sequence[QueueCopy]) -> None:
+        rows = [(self._ids[one.host], one.lane, one.later_at, one.priority, one.sequence, one.id) for one in some]
+        connection.executemany(_SQL["waits"], rows)
+
+    def failures(self, connection: State, some: Sequence[FailureCopy]) -> None:
+        connection.executemany(_SQL["failure"], [(self._ids[one.host], *one[1:]) for one in some])
+
+    def templates(self, connection: State, some: Sequence[TemplateCopy]) -> None:
+        connection.executemany(_SQL["template"], [(self._ids[one.host], *one[1:]) for one in some])
+
+    def robots(self, connection: State, some: Sequence[RobotsCopy]) -> None:
+        rows = [(self._ids[one.host], one.lane, one.robots.expires_at, _ENCODER.encode(one.robots)) for one in some]
+        connection.executemany(_SQL["robots"], rows)
+        delays = [(one.robots.crawl_delay_s, self._ids[one.host]) for one in some if one.robots.crawl_delay_s]
+        connection.executemany(_SQL["delay"], delays)
+
+    def finish(self, connection: State, rest_until: Instant) -> None:
+        """Nothing is sent to any host before that instant, and the counters agree."""
+        connection.execute(_SQL["hosts_counted"], (rest_until,))
+        connection.execute(_SQL["buckets"], (BUCKET_BITS,))
+        connection.execute(_SQL["sequence"])
+        known, queued, held, hosts, retired = connection.execute(_SQL["counted"]).fetchone()
+        reasons = {f"{tallies.REASON}{REASONS[code].value}": n for code, n in connection.execute(_SQL["reasons"])}
+        moves = {
+            tallies.KNOWN: known,
+            tallies.QUEUED: queued,
+            tallies.QUARANTINED: held,
+            tallies.SETTLED: known - queued - held,
+            tallies.HOSTS: hosts,
+            tallies.RETIRED: retired,
+        }
+        tallies.add(connection, moves | reasons)

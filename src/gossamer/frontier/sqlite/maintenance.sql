@@ -81,3 +81,60 @@ SELECT reason, count(*) FROM ends GROUP BY reason;
 -- hosts_rest: What waits at each host; nothing is sent to any before ?1.
 UPDATE hosts SET queued = (SELECT count(*) FROM queue q WHERE q.host_id = hosts.id AND q.lane < 2), next_at = ?1,
     ready_at = CASE WHEN EXISTS (SELECT 1 FROM queue q WHERE q.host_id = hosts.id AND q.lane < 2) THEN ?1 END;
+
+-- host: A host with what is remembered of it.
+INSERT INTO hosts (name, band, next_at, gap, troubles, failing, failing_since, retired_at, retired_why, visits, left_at,
+    least_gap, rested, broken, spent, linked_from, rests)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- host_ids: Every host.
+SELECT name, id FROM hosts;
+
+-- address: A known URL.
+INSERT INTO addresses (host_id, id, lane, text, how, source_host_id, source_id, depth, hops)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- ended: Its last result.
+INSERT INTO ends (host_id, id, reason, failures, settled_at, due_at, detail) VALUES (?, ?, ?, ?, ?, ?, ?);
+
+-- past: What is remembered about it.
+INSERT INTO revisits (host_id, id, past) VALUES (?, ?, ?);
+
+-- said: What sitemaps and feeds say about it.
+INSERT INTO said (host_id, id, changed_at, every_s) VALUES (?, ?, ?, ?);
+
+-- waits: It waits.
+INSERT INTO queue (host_id, lane, later_at, priority, sequence, id) VALUES (?, ?, ?, ?, ?, ?);
+
+-- failure: An earlier failure.
+INSERT INTO failures (host_id, id, at, reason, detail) VALUES (?, ?, ?, ?, ?);
+
+-- template: What the URLs of a template have brought.
+INSERT INTO templates (host_id, id, template, fetched, fruitful, held, quarantined_at) VALUES (?, ?, ?, ?, ?, ?, ?);
+
+-- robots: The robots.txt of an origin.
+INSERT INTO robots (host_id, lane, expires_at, entry) VALUES (?, ?, ?, ?);
+
+-- hosts_counted: What waits at each host; nothing is sent to any before ?1.
+UPDATE hosts SET next_at = max(next_at, ?1),
+    lanes = coalesce((SELECT sum(DISTINCT 1 << lane) FROM addresses a WHERE a.host_id = hosts.id), 0),
+    queued = (SELECT count(*) FROM queue q WHERE q.host_id = hosts.id AND q.lane < 2),
+    held = (SELECT count(*) FROM queue q WHERE q.host_id = hosts.id AND q.lane >= 2),
+    later_at = (SELECT min(later_at) FROM queue q WHERE q.host_id = hosts.id AND q.lane < 2 AND q.later_at > 0),
+    ready_at = CASE WHEN retired_at IS NULL AND EXISTS (SELECT 1 FROM queue q WHERE q.host_id = hosts.id AND q.lane < 2)
+        THEN max(next_at, ?1) END;
+
+-- delay: The longest crawl delay of its origins.
+UPDATE hosts SET crawl_delay_s = max(coalesce(crawl_delay_s, 0), ?) WHERE id = ?;
+
+-- buckets: How many URLs are known in each range of hosts.
+INSERT INTO buckets (id, known) SELECT host_id >> ?, count(*) FROM addresses GROUP BY 1;
+
+-- sequence: The next place in the queue.
+INSERT INTO meta (name, number) SELECT 'sequence', coalesce(max(sequence), 0) + 1 FROM queue WHERE TRUE
+ON CONFLICT (name) DO UPDATE SET number = excluded.number;
+
+-- counted: What the counters say.
+SELECT (SELECT count(*) FROM addresses), (SELECT count(*) FROM queue WHERE lane < 2),
+    (SELECT count(*) FROM queue WHERE lane >= 2), (SELECT count(*) FROM hosts),
+    (SELECT count(*) FROM hosts WHERE retired_at IS NOT NULL);

@@ -1,0 +1,1 @@
+"""Maintenance of a cluster: collections that move in and out, erasure, retention."""
