@@ -137,9 +137,7 @@ async def open_crawl(
         cluster = ClusterBacklog(database, outside.clock, settings.views.backlog) if is_shared else None
         control = opened.enter_context(control_of(directory, outside.clock, repairs=True))
         control.discard_pending(CRAWLER)
-        indexer = Indexer(directory, outside, tell, settings.agent)
-        if not is_shared:
-            indexer = await opened.enter_async_context(indexer_running(directory, outside, tell, settings.agent, stop))
+        indexer = await indexer_beside(opened, directory, settings, outside, tell, stop)
         writer = await open_archive(opened, directory, settings, database, outside, tell)
         ruling = await open_admission(directory, settings, starts, database, outside, tell)
         plugged, protocols = plug_ins(directory, settings, outside)
@@ -156,8 +154,9 @@ async def open_crawl(
         rejudged = Rejudgement(frontier, database, directory, present, outside.clock, tell)
         await opened.enter_async_context(rejudged)
         measuring = measures(settings, outside, ruling.nudge_visit)
-        revisits = revisit_sweeps(measuring.revisits, settings, frontier, directory, outside, tell)
-        await opened.enter_async_context(revisits)
+        await opened.enter_async_context(
+            revisit_sweeps(measuring.revisits, settings, frontier, directory, outside, tell)
+        )
         steering = Steering(frontier, control, ruling, stop, partial(store_seeds, database), rejudged.soon)
         rooms = Rooms(
             frontier=frontier,
@@ -179,11 +178,19 @@ async def open_crawl(
             missed=ruling.learning.missed,
         )
         crawl = Crawl(rooms)
-        if cluster is not None:
-            await opened.enter_async_context(followed_backlog(cluster, outside.clock, crawl.wake))
+        await opened.enter_async_context(followed_backlog(cluster, outside.clock, crawl.wake))
         yield Crawling(
             crawl, frontier, words, facts, control, steering, indexer, readers, database=database, cluster=cluster
         )
+
+
+async def indexer_beside(
+    opened: AsyncExitStack, directory: Directory, settings: Settings, outside: Outside, tell: Tell, stop: asyncio.Event
+) -> Indexer:
+    """The indexer of this crawl, started; on a cluster, where indexers are a role of nodes, one that never is."""
+    if is_cluster(directory):
+        return Indexer(directory, outside, tell, settings.agent)
+    return await opened.enter_async_context(indexer_running(directory, outside, tell, settings.agent, stop))
 
 
 async def offer_seeds(frontier: Frontier, starts: Sequence[Url]) -> None:

@@ -104,8 +104,7 @@ def crawl(
         "frontier.database": database,
     }
     directory = Directory(dir)
-    if is_cluster(directory):
-        refuse_beside_cluster(existing(dir), config, database)
+    refuse_beside_cluster(directory, config, database)
     loaded = config_of(dir, config, flags)
     settings = loaded.settings
     refuse_other_views(config, settings, directory)
@@ -116,19 +115,17 @@ def crawl(
     if not urls and not directory.is_begun:
         raise ConfigError("give at least one seed URL: gossamer crawl https://example.org/")
     is_for_nodes = is_cluster(directory) and not is_node(directory)
-    if (
-        again
-        and fetch_again(existing(dir), real_outside(), again, note) is FetchedBy.RUNNING_CRAWL
-        and not is_for_nodes
-    ):
-        return 0
+    is_queued = again and fetch_again(existing(dir), real_outside(), again, note) is FetchedBy.RUNNING_CRAWL
     if is_for_nodes:
         return add_to_cluster(directory, settings, urls, flags, real_outside(), is_done=bool(again), json=json)
-    return uvloop.run(crawl_and_report(directory, settings, urls, real_outside(), json, flags))
+    return 0 if is_queued else uvloop.run(crawl_and_report(directory, settings, urls, real_outside(), json, flags))
 
 
 def refuse_beside_cluster(directory: Directory, config: Path | None, database: str | None) -> None:
-    """Raises ConfigError for settings that a cluster has in its database alone."""
+    """Raises ConfigError for settings that a cluster has in its database alone; DirectoryUnusable if there is none."""
+    if not is_cluster(directory):
+        return
+    existing(directory.root)
     if config is not None:
         raise ConfigError(
             "a cluster has its settings in its database, and --config has no effect there: "

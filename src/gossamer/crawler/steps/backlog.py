@@ -48,8 +48,13 @@ class ClusterBacklog:
 
 
 @asynccontextmanager
-async def followed_backlog(backlog: ClusterBacklog, clock: Clock, wake: Callable[[], None]) -> AsyncIterator[None]:
-    """During the block it is kept up to date. `wake` is called when the crawl may continue."""
+async def followed_backlog(
+    backlog: ClusterBacklog | None, clock: Clock, wake: Callable[[], None]
+) -> AsyncIterator[None]:
+    """During the block it is kept up to date. `wake` is called when the crawl may continue. None: there is no cluster."""
+    if backlog is None:
+        yield
+        return
 
     async def follow() -> None:
         while True:
