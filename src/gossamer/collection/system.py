@@ -26,7 +26,8 @@ from gossamer.monitor.system import System, averages_of, listed, most, state_of,
 from gossamer.store import captures, forgotten, tallies
 from gossamer.store.captures import MarkCounts
 from gossamer.store.directory import Directory
-from gossamer.store.state import open_state
+from gossamer.store.segments import stored_bytes
+from gossamer.store.state import is_cluster, open_state
 from gossamer.values.visit import Counts
 from gossamer.views.facts.sparql import FactQueries
 from gossamer.workers.pool import Pool
@@ -118,7 +119,8 @@ class Watch:
                 self._looked_s = now_s
                 found = survey(state, self.outside.dates.now())
                 self._survey = msgspec.structs.replace(found, mean_gap_s=self.outside.lasting_s(found.mean_gap_s))
-                self._sizes = self._on_disk()
+                is_shared = is_cluster(self.directory)
+                self._sizes = {"archive_bytes": stored_bytes(state)} if is_shared else self._on_disk()
                 self.archive = archive_status(self.directory, self.outside.files)
                 if self.archive.disks:
                     self._sizes["archive_free_bytes"] = self.archive.room

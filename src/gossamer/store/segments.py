@@ -90,6 +90,11 @@ def backlog(state: State) -> dict[str, ViewBacklog]:
     return {view: ViewBacklog(pages, at) for view, pages, at in state.execute(_SQL["backlog"]).fetchall()}
 
 
+def stored_bytes(state: State) -> int:
+    """In the objects of the archive, each counted once however many copies it has."""
+    return int(state.execute(_SQL["stored_bytes"]).fetchone()[0])
+
+
 def is_awaited(state: State, name: str) -> bool:
     """Whether a view still waits for this segment."""
     return state.execute(_SQL["is_indexed"], (name,)).fetchone() is not None

@@ -100,3 +100,6 @@ WHERE name = ?;
 -- work_added: A view has to take them.
 INSERT INTO work (volume_id, view, first, beyond, added_at)
 SELECT id, ?2, 1, records, settled_at FROM segments WHERE name = ?1;
+
+-- stored_bytes: The size of all objects that hold segments.
+SELECT coalesce(sum(bytes), 0)::bigint FROM objects WHERE retired_at IS NULL;
