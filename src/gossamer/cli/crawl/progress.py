@@ -24,10 +24,11 @@ NOTICES = {
     "disks.shared": "directories of the archive are on one file system: copies there do not survive its loss",
     "views.restarted": "the indexer was restarted",
     "database.back": "the database answers again: the crawl continues",
+    "storage.back": "the storage of the archive answers again: the crawl continues",
 }
 FILTER_FAILED = "filter.failed"
 REJUDGING = "options.rejudging"
-SUSPENDED = "database.suspended"
+SUSPENDED = ("database.suspended", "storage.suspended")
 JSON_EVENTS = {
     "visit.settled",
     FILTER_FAILED,
@@ -41,12 +42,13 @@ JSON_EVENTS = {
     "reader.lost",
     "views.restarted",
     "volume.damaged",
-    SUSPENDED,
+    *SUSPENDED,
     "database.back",
     "service.lost",
     "service.back",
     "frontier.leases_lost",
     "frontier.inherited",
+    "storage.back",
     "crawl.ended",
 }
 FIRST_LINE_S = 2.0
@@ -92,7 +94,7 @@ def _warning(event: str, facts: dict[str, object]) -> str:
     if event == DAMAGE:
         words = harmless(damage_in_words(facts))
         return f"the archive is damaged: {words}. The crawl continues; `gossamer verify` says what to do"
-    if event == SUSPENDED:
+    if event in SUSPENDED:
         return harmless(f"the crawl is suspended, and continues by itself: {facts['says']}")
     if event == FILTER_FAILED:
         times = f" ({facts['times']:,} times so far)" if facts["times"] != 1 else ""

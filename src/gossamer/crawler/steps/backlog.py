@@ -51,7 +51,7 @@ class ClusterBacklog:
 async def followed_backlog(
     backlog: ClusterBacklog | None, clock: Clock, wake: Callable[[], None]
 ) -> AsyncIterator[None]:
-    """During the block it is kept up to date. `wake` is called when the crawl may continue. None: there is no cluster."""
+    """During the block it is kept up to date. `wake` is called when the crawl may continue. None: it is no cluster."""
     if backlog is None:
         yield
         return
