@@ -33,7 +33,7 @@ def conninfo(tmp_path: Path) -> str:
             )
         connection.execute("INSERT INTO volumes (name, object, records) VALUES ('not settled', 'x', 11)")
         connection.execute(
-            "INSERT INTO volumes (name, object, records, settled_at, owner) VALUES ('of another', 'y', 11, 1, 'directory')"
+            "INSERT INTO volumes (name, object, records, settled_at, owner) VALUES ('another', 'y', 11, 1, 'other')"
         )
     return found
 
