@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -31,10 +31,11 @@ from gossamer.spool.codec import encode
 from gossamer.spool.frames import SUFFIX
 from gossamer.store import captures
 from gossamer.store.directory import Directory
+from gossamer.store.documents import IDENTITY, new_document
 from gossamer.store.options import config_of, put_options
 from gossamer.store.postgres.state import PostgresState, connected, prepare
 from gossamer.store.segments import settle_segments
-from gossamer.store.service import Service
+from gossamer.store.service import Service, ServiceLost
 from gossamer.store.state import enter_cluster
 from gossamer.store.statements import State
 from gossamer.values.capture import Capture
@@ -42,6 +43,7 @@ from gossamer.values.messages import ReadJob, kept_at
 from gossamer.values.page import empty_reading
 from gossamer.values.url import Url
 from gossamer.views.facts.server.endpoint import SparqlServer
+from gossamer.views.facts.server.fitness import HOST
 from gossamer.views.words.opensearch.index import remove
 
 HOUR = 3_600_000_000
@@ -166,13 +168,13 @@ class Cluster:
 
     def pages_with_facts(self) -> set[str]:
         with closing(SparqlServer(self.facts, "", SystemClock(), silent)) as server:
-            return set(server.pages())
+            return {one for one in server.pages() if not one.startswith(f"http://{HOST}/")}
 
     def close(self) -> None:
         for one in self.started:
             one.stop()
         service = Service("views.words", self.words.rpartition("/")[0], SystemClock(), silent)
-        with closing(service):
+        with closing(service), suppress(ServiceLost):
             for suffix in ("", "-links"):
                 remove(service, self.words.rpartition("/")[2] + suffix)
 
@@ -214,7 +216,7 @@ def cluster(root: Path, words: str = "", database: Server | None = None) -> Iter
     )
     disk = [str(root / "disk")]
     given = {"views.words": made.words, "views.facts": made.facts, "archive.directories": disk}
-    made.write(lambda state: put_options(state, given, 1))
+    made.write(lambda state: (put_options(state, given, 1), new_document(state, IDENTITY, b"tests", 1)))
     try:
         yield made
     finally:

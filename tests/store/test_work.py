@@ -28,9 +28,13 @@ def conninfo(tmp_path: Path) -> str:
     asyncio.run(make())
     with closing(connected(found, "cluster")) as connection:
         for number in (1, 2):
-            connection.execute("INSERT INTO volumes (name, records) VALUES (%s, 11)", [f"v-{number}"])
-        connection.execute("INSERT INTO volumes (name) VALUES ('not settled')")
-        connection.execute("INSERT INTO volumes (name, records, owner) VALUES ('of another', 11, 'directory')")
+            connection.execute(
+                "INSERT INTO volumes (name, object, records, settled_at) VALUES (%s, %s, 11, 1)", [f"v-{number}"] * 2
+            )
+        connection.execute("INSERT INTO volumes (name, object, records) VALUES ('not settled', 'x', 11)")
+        connection.execute(
+            "INSERT INTO volumes (name, object, records, settled_at, owner) VALUES ('another', 'y', 11, 1, 'other')"
+        )
     return found
 
 

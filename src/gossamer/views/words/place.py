@@ -17,10 +17,10 @@ from gossamer.base.files import Files
 from gossamer.base.tell import Tell, silent
 from gossamer.extract.vocabularies import Vocabularies, bundled
 from gossamer.store.directory import GENERATION, INDEX, UNFINISHED, Directory
+from gossamer.store.documents import IDENTITY, document
 from gossamer.store.options import config_of
 from gossamer.store.service import Service, ServiceLost
 from gossamer.store.state import is_cluster, open_state
-from gossamer.store.statements import load
 from gossamer.views.words.opensearch.index import divided, meta_of, remove
 from gossamer.views.words.opensearch.searcher import ServiceSearcher
 from gossamer.views.words.opensearch.writer import ServiceWriter, WriterIdentity
@@ -31,8 +31,7 @@ from gossamer.views.words.writer import IndexWriter
 
 SETTING = "views.words"
 MARK, REMEMBERED = "service", "service-position"
-_SQL = load("gossamer.views.words", "place.sql")
-OWNER = "collection.id"
+OWNER = IDENTITY
 """In the directory of the collection: a random name, by which the index knows whose pages it has."""
 
 
@@ -73,10 +72,10 @@ def service_place(directory: Directory) -> WordsPlace:
 def cluster_owner(directory: Directory) -> str:
     """The name by which the indexes of a cluster know whose pages they have."""
     with closing(open_state(directory)) as state:
-        row = state.execute(_SQL["owner"]).fetchone()
-    if row is None:
+        found = document(state, IDENTITY)
+    if found is None:
         raise ConfigError("this is no cluster yet: make it with `gossamer cluster init`")
-    return bytes(row[0]).decode("ascii", "replace")
+    return found.decode("ascii", "replace")
 
 
 def words_reader(directory: Directory, clock: Clock, vocabularies: Callable[[], Vocabularies] = bundled) -> WordsReader:
