@@ -1,4 +1,7 @@
-"""Changes to the SQLite frontier outside a crawl: URLs and hosts are forgotten, or restored from the archive."""
+"""Changes to the SQLite frontier outside a crawl.
+
+URLs and hosts are forgotten, or restored from the archive.
+"""
 
 import zlib
 from collections import Counter
