@@ -1,4 +1,6 @@
-"""A collection opened from Python: words, facts, links and explanations, read-only, also while a crawl runs.
+"""A collection opened from Python.
+
+Words, facts, links and explanations, read-only, also while a crawl runs.
 
 >>> with gossamer.open("gossamer-data") as collection:
 ...     for hit in collection.search("harbour", types="Place", limit=3).hits:

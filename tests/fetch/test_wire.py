@@ -70,7 +70,7 @@ def received(answer: bytes, end: Exception | bool | None = False) -> tuple[Messa
         (b"", ConnectionResetError(), Reason.DISCONNECTED, "the server closed the connection"),
         (b"", TimeoutError(), Reason.DISCONNECTED, "the server stopped sending"),
         (b"", OSError(), Reason.DISCONNECTED, "the connection was lost"),
-        (OK[:-1], None, Reason.DISCONNECTED, "the body is shorter than its Content-Length says"),
+        (OK[:-1], None, Reason.DISCONNECTED, "the body is shorter than its Content-Length"),
         (CHUNKED + b"2\r\nab\r\n", None, Reason.DISCONNECTED, CHUNKS),
         (CHUNKED + b"zz\r\n", False, Reason.PROTOCOL, INVALID),
         (CHUNKED + b"1;" + b"x" * 100_000, False, Reason.PROTOCOL, CHUNKS),

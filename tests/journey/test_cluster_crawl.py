@@ -73,8 +73,8 @@ def stop(crawl: "subprocess.Popen[str]") -> tuple[list[dict[str, Any]], str]:
 def crawler_of(found: Cluster, name: str) -> tuple[str, str]:
     """Its state, and what it waits for."""
     with control_of(found.node(name), SystemClock()) as control:
-        state = next((one.state for one in control.vitals() if one.process == "crawler"), "")
-        beat = next((one for one in control.beats() if one.name == "crawler"), None)
+        state = next((one.state for one in control.vitals() if one.process == "crawler" and one.node == name), "")
+        beat = next((one for one in control.beats() if one.name == "crawler" and one.node == name), None)
     return state, str(beat.facts.get("waits")) if beat is not None else ""
 
 

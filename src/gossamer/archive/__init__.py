@@ -1,1 +1,1 @@
-"""Keep it: WARC volumes and their catalogue."""
+"""The archive: WARC volumes and their catalogue."""

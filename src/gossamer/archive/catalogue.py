@@ -1,4 +1,6 @@
-"""The catalogue: which capture of a URL is where in the archive, and records that a crash left out of it.
+"""The catalogue of the archive: where each capture of a URL is.
+
+Also adds records that a crash left out of it.
 
 Catalogued records keep their number and offset, no matter what happens to their bytes. Damage between them takes one
 number. Reading a damaged place raises ArchiveDamaged, so a reader of all places sees every damaged record once.

@@ -1,4 +1,6 @@
-"""Rewrites volumes without unwanted records: the others are copied byte by byte, and the new volume replaces the old.
+"""Rewrites volumes without unwanted records.
+
+The others are copied byte by byte, and the new volume replaces the old.
 
 Four durable steps a volume; a crash after any of them is safe:
 

@@ -1,4 +1,6 @@
-"""The settings `archive.directories` and `archive.copies`, applied to a collection by the process that writes it.
+"""Applies the settings `archive.directories` and `archive.copies` to a collection.
+
+Called by the process that writes it.
 
 They stay with the collection: a command without them, or to which they are withheld, uses what the record says.
 `archive.directories = ["archive"]` goes back to the one folder.

@@ -1,4 +1,6 @@
-"""Record frames of WARC 0.17 to 1.1 and ARC files of other tools: gzipped by record, gzipped as a whole, or plain.
+"""Record frames of WARC 0.17 to 1.1 and ARC files of other tools.
+
+The files are gzipped by record, gzipped as a whole, or plain.
 
 Nothing in such a file is trusted. Lines, headers and inflated bytes are limited while they are read, so memory does not
 depend on the input. Unreadable parts are reported with their place and a reason, and reading continues after them.

@@ -1,4 +1,6 @@
-"""Reads our own volumes: their gzip members, one for each record, also past damage; and the captures in them.
+"""Reads our own volumes, also past damage: their gzip members and the captures in them.
+
+Each record is a gzip member of its own.
 
 Finding the next record after damage takes time in proportion to the bytes skipped, no matter what they are: a volume
 may be all zeros, and a page may contain thousands of bytes that look like the start of a member.

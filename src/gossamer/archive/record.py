@@ -1,4 +1,6 @@
-"""Captures as WARC 1.1 records (ISO 28500:2017), each a gzip member of its own. Pure: called in reader processes.
+"""Captures as WARC 1.1 records (ISO 28500:2017), each a gzip member of its own.
+
+Pure: called in reader processes.
 
 Writing one takes four lines of code. A library would hash every body twice, and change HTTP headers that are not ASCII.
 The tests read these records with two libraries.

@@ -1,4 +1,6 @@
-"""The archive on several disks, for code that sees one folder: a `Files` that maps its volumes to their copies.
+"""The archive on several disks, for code that sees one folder.
+
+It is a `Files` that maps its volumes to their copies.
 
 Everything that reads or writes volumes takes a `Files` and the folder `archive`. Here a path below that folder stands
 for all copies of the volume, in the directories of the record (`store/disks.py`) and in the folder itself. Other paths

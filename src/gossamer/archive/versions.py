@@ -1,4 +1,4 @@
-"""Versions of pages: which captures were in effect at a time, and how two versions differ in text and facts."""
+"""Versions of pages: which was current at a time, and how two differ in text and facts."""
 
 import hashlib
 import re

@@ -1,1 +1,4 @@
-"""The machine, as dependencies that are passed in: clock, randomness, files, processes, network. The lowest room."""
+"""The machine, as dependencies that are passed in: clock, randomness, files, processes, network.
+
+The lowest room.
+"""

@@ -1,4 +1,7 @@
-"""Clocks and instants: the only place that reads the time. An instant is microseconds since 1970, UTC."""
+"""Clocks and instants: the only place that reads the time.
+
+An instant is microseconds since 1970, UTC.
+"""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""Secrets in the addresses of services: references to environment variables and to files.
+"""Secrets in the URLs of services: references to environment variables and to files.
 
 `https://spider:${WORDS_PASSWORD}@search.example/` takes the password from a variable, `${file:/run/secrets/words}` from
 a file. References are replaced right before a connection is opened, so that settings, databases, logs and messages

@@ -1,4 +1,7 @@
-"""Background tasks with an owner: no exception goes unnoticed, and no task outlives its block or object."""
+"""Background tasks with an owner.
+
+No exception goes unnoticed, and no task outlives its block or object.
+"""
 
 import asyncio
 import sys

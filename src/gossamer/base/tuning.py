@@ -1,4 +1,7 @@
-"""Process tuning: garbage collection, memory, open files and priorities, each figure with its measured effect."""
+"""Process tuning: garbage collection, memory, open files and priorities.
+
+Each figure has its measured effect.
+"""
 
 import contextlib
 import ctypes

@@ -1,1 +1,1 @@
-"""For terminals: one file a command."""
+"""The command line: one module for each command."""

@@ -1,4 +1,7 @@
-"""All commands, in the order of the list. Their help is in `help.md`; their code is imported when they are called."""
+"""All commands, in the order of the list.
+
+Their help is in `help.md`; their code is imported when they are called.
+"""
 
 from importlib.resources import files as packaged
 from typing import NamedTuple

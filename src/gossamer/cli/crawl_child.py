@@ -1,4 +1,6 @@
-"""The crawl that the web pages start: `gossamer crawl` without arguments, with a log file for its output.
+"""The crawl that the web pages start.
+
+`gossamer crawl` without arguments, with a log file for its output.
 
 It is a child process of `gossamer serve`, and reports its state through the control database like any crawl.
 """

@@ -16,7 +16,7 @@ EXIT_CODES = {
     0: "success",
     1: "failure, or nothing found, errors in a page, a disallowed URL",
     2: "the command line or a setting is wrong, or inspect could not read a page",
-    3: "the data directory, its database, or a file in it, is missing, damaged, in use or unreachable",
+    3: "the collection, or a part of it, is missing, damaged, in use or unreachable",
     4: "a check failed, stored data is damaged, or import set records aside",
     130: "stopped with Ctrl-C",
     141: "the output was closed by its reader",

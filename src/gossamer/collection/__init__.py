@@ -1,1 +1,1 @@
-"""All we know: one directory, opened to read, to steer and to maintain."""
+"""One collection, opened to read, to steer and to maintain."""

@@ -1,4 +1,7 @@
-"""Changes to a collection: made directly if no process writes to it, else requested from the running crawl."""
+"""Changes to a collection: made directly, or requested from the running crawl.
+
+They are made directly if no process writes to the collection.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence

@@ -1,4 +1,7 @@
-"""Everything known of one collection: its state, its words and links, its facts, its history, and its crawl."""
+"""Everything known of one collection.
+
+Its state, its words and links, its facts, its history, and its crawl.
+"""
 
 import os
 from collections.abc import Coroutine, Iterator, Sequence

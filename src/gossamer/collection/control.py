@@ -1,4 +1,7 @@
-"""Control of a crawl: started as a child process, paused, stopped; its seeds, rules and hosts changed."""
+"""Control of a crawl: start, pause, stop; changes of its seeds, rules and hosts.
+
+The crawl runs as a child process.
+"""
 
 import asyncio
 import hashlib

@@ -1,4 +1,7 @@
-"""A collection's data directory: opened if it exists, upgraded to the present schema, with its own calendar."""
+"""A collection's data directory.
+
+Opened if it exists, upgraded to the present schema, with its own calendar.
+"""
 
 import os
 from collections.abc import Callable, Iterator

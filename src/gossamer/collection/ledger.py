@@ -1,4 +1,4 @@
-"""The check of politeness: the gaps that the frontier's ledger claims, compared with those the archive shows."""
+"""The check of politeness: the frontier's ledger of gaps, compared with the archive."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing

@@ -1,4 +1,7 @@
-"""What the state of a collection knows: its pages, fetches, hosts and seeds, without loading the views."""
+"""What the state of a collection knows: no view is loaded.
+
+Its pages, fetches, hosts and seeds, without loading the views.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing

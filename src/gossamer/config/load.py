@@ -1,4 +1,6 @@
-"""Loads settings from defaults, `gossamer.toml`, a collection's options, `GOSSAMER_*` variables and flags.
+"""Loads settings and says where each comes from.
+
+From defaults, `gossamer.toml`, a collection's options, `GOSSAMER_*` variables and flags.
 
 The origin of each value is recorded.
 """

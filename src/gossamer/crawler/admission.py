@@ -1,4 +1,7 @@
-"""What may enter the frontier: the scope of the seeds, the user's rules and filters, what was forgotten and learned."""
+"""What may enter the frontier.
+
+Decided by the scope of the seeds, the user's rules and filters, what was forgotten and learned.
+"""
 
 import asyncio
 from collections.abc import Sequence

@@ -1,4 +1,6 @@
-"""The disks of the archive during a crawl: whether there is room, and copies of volumes that are missing.
+"""The disks of the archive during a crawl.
+
+Whether there is room, and copies of volumes that are missing.
 
 Copies are made again in a thread of its own, at a bounded rate. Nothing waits for it.
 """

@@ -1,4 +1,6 @@
-"""The file `learned`: what a crawl has learned of hosts, saved at intervals and read by the next crawl.
+"""The file `learned`: what a crawl has learned of hosts, for the next crawl.
+
+It is saved at intervals.
 
     learned     a line that names the format, 16 bytes of xxh3 over the rest, and the rest: a zlib stream of parts, each
                 four bytes of length and a `rules.learned.model.Part` as msgpack

@@ -1,4 +1,7 @@
-"""`rules.txt` in the data directory: edited by `gossamer rules` or by hand; the running crawl notices changes."""
+"""`rules.txt` in the data directory, edited by `gossamer rules` or by hand.
+
+The running crawl notices changes.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,7 @@
-"""The outcome of a fetch as the frontier stores it: how it ended, when it is due again, where it led. Pure."""
+"""The outcome of a fetch as the frontier stores it. Pure.
+
+How it ended, when it is due again, where it led.
+"""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Background tasks of a crawl: judge refused URLs again, and bring revisits forward (MISSION B3).
+"""Background tasks of a crawl: judge refused URLs again, and bring revisits forward.
 
 A refusal by an option, a seed's scope, rules.txt or a filter is not final. Digests of all of these are stored with the
 collection. When a digest differs at the start of a crawl, or because rules or seeds change while it runs, the URLs

@@ -1,4 +1,7 @@
-"""The sites of the demonstration web: twelve kinds of site (`sites.toml`), their items, and what these state."""
+"""The sites of the demonstration web.
+
+There are twelve kinds of site (`sites.toml`), their items, and what these state.
+"""
 
 import re
 import unicodedata

@@ -1,4 +1,6 @@
-"""The odd pages of the demonstration web, as a table: the behaviour of each, and how a fetch of it must end.
+"""The odd pages of the demonstration web, as a table.
+
+The behaviour of each, and how a fetch of it must end.
 
 They have four hosts of their own; robots rules, dead links and sitemaps of the ordinary hosts come on top.
 """

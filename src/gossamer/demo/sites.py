@@ -1,4 +1,7 @@
-"""The pages of ordinary sites: start pages, listings, items, robots.txt, sitemaps, feeds and pictures."""
+"""The pages of ordinary sites.
+
+Start pages, listings, items, robots.txt, sitemaps, feeds and pictures.
+"""
 
 import re
 from collections.abc import Iterable

@@ -1,4 +1,7 @@
-"""Crawler traps, as a table: each site has real pages, and around them a trap that a crawler must leave in time."""
+"""Crawler traps, as a table.
+
+Each site has real pages, and around them a trap that a crawler must leave in time.
+"""
 
 import re
 from calendar import monthrange

@@ -1,4 +1,7 @@
-"""Compares a crawl of the demonstration web with its manifest, and the server's log with the rules of politeness."""
+"""Compares a crawl of the demonstration web with its manifest.
+
+Also the server's log with the rules of politeness.
+"""
 
 import re
 from collections import Counter, defaultdict

@@ -1,1 +1,1 @@
-"""What does it mean? Structured data in a page, as triples."""
+"""Structured data in a page, as triples."""

@@ -1,4 +1,7 @@
-"""What every syntax's reader takes (`Source`) and returns (`FoundFacts`), and the merged result (`Extraction`)."""
+"""What the reader of a syntax takes (`Source`) and returns (`FoundFacts`).
+
+Also the merged result (`Extraction`).
+"""
 
 from collections.abc import Callable
 from enum import Enum

@@ -1,4 +1,6 @@
-"""N-Triples terms as text: valid IRIs, literals, and blank node labels that are unique across captures.
+"""N-Triples terms as text: valid IRIs, literals, and blank node labels.
+
+Labels are unique across captures.
 
 Every term is accepted by RDF stores (RFC 3987 for IRIs, BCP 47 for language tags); what cannot be repaired becomes
 None, and its fact is not stated.

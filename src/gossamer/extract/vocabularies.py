@@ -1,4 +1,4 @@
-"""Widespread vocabularies: the hierarchy of their classes and properties, and canonical names of IRIs.
+"""Widespread vocabularies: their classes and properties, and canonical names of IRIs.
 
 The facts are in a file next to this module (`vocabularies.txt`, its sources in `NOTICE.md`), which is read when first
 used. `with_own` adds relations of the user. Only RDFS is understood: rdfs:subClassOf and rdfs:subPropertyOf.

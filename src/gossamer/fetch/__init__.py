@@ -1,1 +1,1 @@
-"""Get it: the guarded client."""
+"""The HTTP client, guarded against private IP addresses."""

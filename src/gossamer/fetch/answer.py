@@ -1,4 +1,4 @@
-"""What a response means: its fields for what to do, a capture for the outcome, a robots.txt for its entry. Pure."""
+"""What a response means for the crawl: what to do, a capture, a robots.txt entry. Pure."""
 
 import re
 from collections.abc import Callable, Sequence

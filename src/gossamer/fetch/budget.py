@@ -1,4 +1,6 @@
-"""The memory budget of a crawler process: every body from the first byte received until its group is settled.
+"""The memory budget of a crawler process.
+
+It counts every body from the first byte received until its group is settled.
 
     own share -> medium -> large -> answers
 

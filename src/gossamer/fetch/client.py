@@ -1,4 +1,7 @@
-"""The HTTP client: a GET, a response within limits, a typed outcome. Nothing else in the program makes requests."""
+"""The HTTP client: a GET, a response within limits, a typed outcome.
+
+Nothing else in the program makes requests.
+"""
 
 import asyncio
 import re

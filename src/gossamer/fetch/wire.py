@@ -247,7 +247,7 @@ class Protocol(asyncio.Protocol):
         if "transfer-encoding" in names:
             return Broken(Reason.DISCONNECTED, CHUNKS)
         if "content-length" in names:
-            return Broken(Reason.DISCONNECTED, "the body is shorter than its Content-Length says")
+            return Broken(Reason.DISCONNECTED, "the body is shorter than its Content-Length")
         return None
 
     def _give_up(self, reason: Reason, words: str) -> None:

@@ -1,4 +1,6 @@
-"""Back queues: the hosts that are being visited, each with the earliest instant of its next visit. In memory, no IO.
+"""Back queues: the hosts that are being crawled, each with the earliest time of its next fetch.
+
+In memory, no IO.
 
 The second half of Mercator's frontier. A host has at most one back queue, so it is never visited twice at once. Hosts
 with the same IP address share its limits: visits at once, and time between two starts. A host whose IP address is

@@ -1,4 +1,4 @@
-"""Which waiting page of a host is visited next, given its robots.txt entries. Pure."""
+"""Which waiting page of a host is fetched next, given its robots.txt entries. Pure."""
 
 from collections.abc import Iterable
 from typing import Any, Generic, NamedTuple, TypeVar

@@ -1,4 +1,4 @@
-"""How long a host is left alone, also when the wall clock is set. Pure."""
+"""How long to wait between two fetches from a host, also when the wall clock is changed. Pure."""
 
 import math
 

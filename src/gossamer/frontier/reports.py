@@ -1,5 +1,7 @@
-"""What the frontier knows, for reports, lists and exports: functions on either database, also on a reader's
-connection."""
+"""What the frontier knows, for reports, lists and exports.
+
+Functions on either database, also on a reader's connection.
+"""
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""What is queued again of visited URLs, and until when it waits. Pure; shared by both stores."""
+"""What is queued again of fetched URLs, and until when it waits. Pure; shared by both stores."""
 
 import math
 from typing import NamedTuple

@@ -1,4 +1,6 @@
-"""Which offered URLs may enter: seen before, excluded by a rule, or listed by a sitemap of another host. No IO.
+"""Which offered URLs may enter.
+
+Not those seen before, excluded by a rule, or listed by a sitemap of another host. No IO.
 
 Sitemaps count for another host only as far as the robots.txt of that host names them.
 """

@@ -1,5 +1,7 @@
-"""Which visited URLs are queued again, found in either database: an option has changed, a user asks for a retry, or
-pages are to be revisited. The stores only move them."""
+"""Which fetched URLs are queued again, found in either database.
+
+Because an option has changed, a user asks for a retry, or pages are to be revisited. The stores only move them.
+"""
 
 from collections.abc import Iterable, Sequence
 from functools import cache

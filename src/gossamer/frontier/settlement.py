@@ -1,4 +1,7 @@
-"""What the end of a visit means for its URL, its host and the counters. Pure: the stores only load and save."""
+"""What the end of a fetch means for its URL, its host and the counters. Pure.
+
+The stores only load and save.
+"""
 
 import math
 from collections import Counter

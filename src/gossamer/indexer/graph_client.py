@@ -1,4 +1,6 @@
-"""The graph process, a child of the indexer, as the indexer sees it; and the messages between the two.
+"""The graph process, a child of the indexer, as the indexer sees it.
+
+Also the messages between the two.
 
 Oxigraph takes many pages in one step at half the cost, but blocks all other threads of its process meanwhile. Words
 must not wait for that, so facts have a process of their own, and go there in larger steps.

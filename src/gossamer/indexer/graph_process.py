@@ -1,4 +1,6 @@
-"""The graph process, a child of the indexer: `python -m gossamer.indexer.graph_process DIR VIEWS INDEXER CHANNEL`.
+"""The graph process, a child of the indexer.
+
+`python -m gossamer.indexer.graph_process DIR VIEWS INDEXER CHANNEL`
 
 It owns the graph and its checkpoints, carries out orders in sequence, and dies with the indexer: what it had not
 committed by then is sent to the next one again.

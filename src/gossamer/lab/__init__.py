@@ -1,1 +1,1 @@
-"""Crawls on paper: plan, simulation, plots."""
+"""Estimates and simulations of crawls."""

@@ -19,6 +19,7 @@ from gossamer.frontier.politeness import gap_s
 from gossamer.store import captures, tallies
 from gossamer.store.directory import Directory
 from gossamer.store.state import open_state
+from gossamer.values.format import counted
 
 KB = 1_000
 MIB = 1 << 20
@@ -186,7 +187,7 @@ def _limits(wish: Wish) -> list[Limit]:
         Limit(
             "politeness",
             (largest + ROBOTS_VISITS) * wish.every_s,
-            f"the largest host has {largest:,} pages, one every {wish.every_s:.3g} s "
+            f"the largest host has {counted(largest, 'page')}, one every {wish.every_s:.3g} s "
             f"(a gap of {wish.gap_s:.3g} s after a response of {wish.response_s:.2g} s)",
         ),
         Limit(

@@ -1,4 +1,7 @@
-"""Revisit policies on a virtual clock, against a web that changes, and how fresh their copies of it are. In days."""
+"""Revisit policies on a virtual clock, against a web that changes. In days.
+
+The result is how fresh their copies of it are.
+"""
 
 import math
 from bisect import bisect_right

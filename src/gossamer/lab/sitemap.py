@@ -1,4 +1,7 @@
-"""Sitemaps for a folder of files: which files are listed, how often each seems to change, and the files written."""
+"""Sitemaps for a folder of files.
+
+Which files are listed, how often each seems to change, and the files written.
+"""
 
 import gzip
 import os

@@ -1,1 +1,1 @@
-"""How are we? Beats, counters and the control database."""
+"""The state of all processes: heartbeats, figures, hints and commands."""

@@ -1,4 +1,6 @@
-"""The history of a collection: when it was crawled, how fresh it was then, and the report of that over time.
+"""The history of a collection over time.
+
+When it was crawled, how fresh it was then, and the report of that over time.
 
     chronicle   a line that names the format, 16 bytes of xxh3 over the rest, and the rest: MessagePack, compressed
 

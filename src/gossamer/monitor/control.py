@@ -1,4 +1,6 @@
-"""Heartbeats and commands, through which the processes of a collection communicate: what they are, in either form.
+"""Heartbeats and commands, through which the processes of a collection communicate.
+
+What they are, in either form.
 
 `monitor.choice` picks the form: the file `control.db` of a directory, or the database of a cluster.
 """

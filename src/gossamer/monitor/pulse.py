@@ -1,4 +1,7 @@
-"""Heartbeats: once a second a process records its own figures, those of its workers and those of its machine."""
+"""Heartbeats: once a second a process records its own figures.
+
+Also those of its workers and of its machine.
+"""
 
 import contextlib
 import os

@@ -1,4 +1,6 @@
-"""Samples of the freshness of a collection, and the task that writes them to its chronicle during a crawl.
+"""Samples of the freshness of a collection.
+
+Also the task that writes them to its chronicle during a crawl.
 
 Taking one only reads, through any connection to the state. Of very many pages it takes a random part, chosen by their
 ids, which are hashes: it needs about a second of CPU however large the collection is.

@@ -1,4 +1,7 @@
-"""The indexer as a child of the process that writes: started, restarted when it dies, and finished at the end."""
+"""The indexer as a child of the process that writes.
+
+Started, restarted when it dies, and finished at the end.
+"""
 
 import asyncio
 import socket

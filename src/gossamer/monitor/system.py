@@ -1,4 +1,7 @@
-"""All machines and processes of a collection, their totals, and the texts and curves of the nodes page."""
+"""All machines and processes of a collection, and their totals.
+
+Also the texts and curves of the nodes page.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby

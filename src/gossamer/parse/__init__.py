@@ -1,1 +1,4 @@
-"""What a document says: type, encoding, tree, links, main text, language, fingerprints; sitemaps and feeds."""
+"""What a document says: type, encoding, tree, links, main text, language, fingerprints.
+
+Also sitemaps and feeds.
+"""

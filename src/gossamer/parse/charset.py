@@ -1,4 +1,6 @@
-"""The encoding of a page, detected as browsers do (WHATWG HTML, "determining the character encoding"), and decoding.
+"""The encoding of a page, detected as browsers do, and decoding.
+
+WHATWG HTML, "determining the character encoding".
 
 In order: byte order mark, Content-Type header, declaration in the first 1,024 bytes, the zeros of UTF-16 and UTF-32,
 the escapes of ISO-2022-JP, valid UTF-8, and finally a guess. Labels are those of WHATWG Encoding, 4.2, and IBM code

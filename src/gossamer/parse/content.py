@@ -1,4 +1,6 @@
-"""The main text of a page and the rest; also text out of plain text and unknown XML, and fingerprints of texts.
+"""The main text of a page and the rest.
+
+Also text out of plain text and unknown XML, and fingerprints of texts.
 
 `content_of` takes the tree apart (it removes what is not read, and dissolves inline elements so that words stay whole),
 because cutting and reading are then single calls to the parser, many times faster than walking the tree. Call it last.

@@ -1,4 +1,6 @@
-"""Sitemaps (sitemaps.org 0.9) with index files and gzip, and what sitemaps and feeds mean for a crawl.
+"""Sitemaps (sitemaps.org 0.9) with index files and gzip.
+
+Also what sitemaps and feeds mean for a crawl.
 
 Namespaces are often missing or wrong, so elements are recognised by local name; broken XML is read as far as possible.
 `parse_sitemap` reads what is written. `listing_of` limits what is believed: dates in the future are ignored, a priority

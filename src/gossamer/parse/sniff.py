@@ -1,4 +1,7 @@
-"""The type of a document from its bytes, not its label (WHATWG MIME Sniffing, as far as a reader needs it)."""
+"""The type of a document from its bytes, not its label.
+
+WHATWG MIME Sniffing, as far as a reader needs it.
+"""
 
 import re
 from functools import lru_cache

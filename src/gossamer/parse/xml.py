@@ -1,4 +1,6 @@
-"""XML to a tree, for pages that are XML (XHTML, SVG), and a lenient reader for sitemaps and feeds; over lxml.
+"""XML to a tree, and a lenient reader for sitemaps and feeds; over lxml.
+
+For pages that are XML (XHTML, SVG).
 
 Nothing is loaded, and libxml2 expands no entity: the document type is removed first, and the few entities that are
 plain words are replaced. A page that is not well-formed then is not XML (None), and the caller reads it as HTML.

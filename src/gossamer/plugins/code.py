@@ -1,4 +1,6 @@
-"""Plug-ins: loading the user's code by name, the folder of JSON-LD contexts, the record of what a collection uses.
+"""Plug-ins: the user's code loaded by name, and the record of what a collection uses.
+
+Also the folder of JSON-LD contexts.
 
 Code is `file.py:function` in a folder, or an entry point of an installed package; it runs only where the user has
 allowed it (`gossamer trust`). `contexts/` in a collection, or what --contexts names, has an `index.toml` that maps

@@ -1,4 +1,6 @@
-"""The user's own filters: a function `(url, depth)`, or a class with a method `crawl(url)`, named in the settings.
+"""The user's own filters, named in the settings.
+
+Each is a function `(url, depth)`, or a class with a method `crawl(url)`.
 
     crawl.filters = ["filters.py:is_news"]     a function in a file, relative to the data directory
     crawl.filters = ["filters.py:News"]        a class: made once, without arguments, when the crawl starts

@@ -1,4 +1,7 @@
-"""Worker jobs on one document that need no full reading: a safe copy of a page, the survey of a robots.txt."""
+"""Worker jobs on one document that need no full reading.
+
+A safe copy of a page, the survey of a robots.txt.
+"""
 
 from urllib.parse import quote
 

@@ -1,4 +1,6 @@
-"""The structured data of one page (`gossamer.extract`): bytes in, facts out, and remarks for the page's author.
+"""The structured data of one page (`gossamer.extract`).
+
+Bytes in, facts out, and remarks for the page's author.
 
 Nothing is fetched, and no content of a page makes this raise; problems are in `flags` and `notices`. For the readings
 of a crawl see `reader/reading.py`.

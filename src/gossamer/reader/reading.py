@@ -1,4 +1,7 @@
-"""The work of reader processes: a capture's text, links and facts, its archive record, and comparisons of captures."""
+"""The work of reader processes.
+
+A capture's text, links and facts, its archive record, and comparisons of captures.
+"""
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping

@@ -1,4 +1,7 @@
-"""Whether and how a page has changed, hints from elsewhere, and what a change means for the pages around it."""
+"""Whether and how a page has changed, and what that means for the pages around it.
+
+Also hints from elsewhere.
+"""
 
 import hashlib
 import math

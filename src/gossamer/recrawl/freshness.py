@@ -1,4 +1,7 @@
-"""How fresh a collection is, by what visits have shown of its pages, and how fresh it could be. In days throughout."""
+"""How fresh a collection is, by what fetches have shown of its pages, and how fresh it could be.
+
+In days throughout.
+"""
 
 import math
 from collections.abc import Callable, Sequence

@@ -1,4 +1,6 @@
-"""How often a page changes: a posterior over a grid of rates, from irregular and censored observations.
+"""How often a page changes: a posterior over a grid of rates.
+
+From irregular and censored observations.
 
 A visit only shows whether there was at least one change since the previous one. If changes are random (Poisson) with r
 a day, an interval of t days without one has likelihood `e^(-rt)`, one with some `1 - e^(-rt)`, and a change known to be

@@ -1,1 +1,4 @@
-"""Which URLs may be fetched, and what may be kept: robots.txt, scope, the user's rules, traps, retention."""
+"""Which URLs may be fetched, and what may be kept.
+
+By robots.txt, scope, the user's rules, traps, retention.
+"""

@@ -1,4 +1,6 @@
-"""What sites ask of robots: robots.txt (RFC 9309), and the directives of a page (meta robots, X-Robots-Tag).
+"""What sites ask of robots: robots.txt (RFC 9309), and the directives of a page.
+
+Those are meta robots and X-Robots-Tag.
 
 robots.txt is parsed in a worker, since the bytes are untrusted; the crawler only judges URLs. Patterns are normalised
 when parsed and URLs when judged, so that `judge` only compares text.

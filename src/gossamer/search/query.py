@@ -1,4 +1,6 @@
-"""The query language: from text to a `Query` and back. No text is an error, unless it is far too long.
+"""The query language: from text to a `Query` and back.
+
+No text is an error, unless it is far too long.
 
 tropical fish            pages with both words, in any of their forms (`fishes`)
 "tropical fish"          the exact phrase; "fish" is exactly that word, in no other form

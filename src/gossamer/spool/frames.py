@@ -1,4 +1,6 @@
-"""The spool: readings on their way to the views, one file for each volume; its single writer, and its followers.
+"""The spool: readings on their way to the views, one file for each volume.
+
+Its single writer, and its followers.
 
 A file is a sequence of frames, little-endian, with two checksums each:
 

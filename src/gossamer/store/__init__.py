@@ -1,1 +1,4 @@
-"""One database: connection, migrations, unit of work, the writer's lock."""
+"""The state of a collection.
+
+Connection, migrations, the tables several rooms share, the writer's lock.
+"""

@@ -1,4 +1,7 @@
-"""The data directory of a collection: its paths, its lock and its file modes; docs/formats.md describes each file."""
+"""The data directory of a collection.
+
+Its paths, its lock and its file modes; docs/formats.md describes each file.
+"""
 
 import os
 import re

@@ -1,4 +1,6 @@
-"""The directories of an archive on several disks: their record in the collection, and the marker in each.
+"""The directories of an archive on several disks.
+
+Their record in the collection, and the marker in each.
 
 An empty mount point looks like an empty disk. So a directory counts only while it holds a marker with the collection's
 random id; the record remembers it meanwhile. A collection that came from another user cannot name our directories:

@@ -1,4 +1,6 @@
-"""What a collection was given: seeds, and the settings from defaults, gossamer.toml, stored options, variables, flags.
+"""What a collection was given.
+
+Seeds, and the settings from defaults, gossamer.toml, stored options, variables, flags.
 
 A collection may come from another person. So settings in its files that lower security (`config.GUARDED`) count only if
 the user of this machine has given them for this directory, as a flag or with `gossamer trust`. A settings file named

@@ -1,4 +1,7 @@
-"""Counters that move in the transaction that changes what they count, so that ten million rows are never counted."""
+"""Counters that change in the transaction that changes what they count.
+
+So ten million rows are never counted.
+"""
 
 from collections.abc import Mapping
 

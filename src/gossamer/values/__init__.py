@@ -1,1 +1,1 @@
-"""The currency of the house: frozen values without IO. Import each from its own module."""
+"""Frozen values without IO, shared by all rooms. Import each from its own module."""

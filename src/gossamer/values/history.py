@@ -1,4 +1,7 @@
-"""What is remembered of a page between fetches: how often it changes, its validators, and when it is due again."""
+"""What is remembered of a page between fetches.
+
+How often it changes, its validators, and when it is due again.
+"""
 
 import struct
 from enum import IntFlag, StrEnum

@@ -1,4 +1,6 @@
-"""Messages between processes: jobs for workers and their answers, and facts on their way to the graph.
+"""Messages between processes.
+
+Jobs for workers and their answers, and facts on their way to the graph.
 
 Apart from the code that does the work, so that the process that asks need not load what parses pages.
 """

@@ -1,4 +1,4 @@
-"""How a visit ended (`Outcome`), with a stable reason code and words for it, and what a rule decided."""
+"""How a fetch ended (`Outcome`), with a stable reason code and words for it, and what a rule decided."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -55,7 +55,7 @@ HELD = frozenset({Reason.ADDRESS, Reason.CONTACT})
 """Refusals because an option is missing, not because of page or site: the URL waits until the option is given."""
 
 IN_WORDS: dict[Reason, str] = {
-    Reason.FETCHED: "fetched and stored: pages, and other content (sitemaps, images, noindex pages)",
+    Reason.FETCHED: "stored: a page or other content (sitemap, image, noindex page)",
     Reason.UNCHANGED: "the server says it has not changed",
     Reason.MOVED: "redirected; the rules apply to the new URL separately",
     Reason.GONE: "the server says there is no such page (404 or 410)",

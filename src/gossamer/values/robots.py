@@ -1,4 +1,7 @@
-"""A parsed robots.txt, and the entry of an origin; `rules.robots_parser` parses, `rules.robots` matches."""
+"""A parsed robots.txt, and the entry of an origin.
+
+`rules.robots_parser` parses, `rules.robots` matches.
+"""
 
 from enum import StrEnum
 from typing import Literal

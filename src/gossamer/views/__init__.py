@@ -1,1 +1,1 @@
-"""Ask it: words, facts and links, each a writer and a reader."""
+"""The views: words, facts and links, each with a writer and a reader."""

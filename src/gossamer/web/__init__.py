@@ -1,1 +1,1 @@
-"""For people and programs: pages and endpoints."""
+"""The web site: pages for people, endpoints for programs."""

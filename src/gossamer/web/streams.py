@@ -1,4 +1,7 @@
-"""Long responses, made while they are sent: few at a time, bounded in memory, dropped when the client leaves."""
+"""Long responses, made while they are sent.
+
+Few at a time, bounded in memory, dropped when the client leaves.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Generator

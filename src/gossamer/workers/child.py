@@ -1,4 +1,6 @@
-"""The worker process, `python -m gossamer.workers.child module:function limits descriptor`, and its sandbox.
+"""The worker process, and its sandbox.
+
+It is started as `python -m gossamer.workers.child module:function limits descriptor`.
 
 It does jobs one after the other until the channel ends, and imports nothing but the job's module. Hostile bytes are
 parsed here, so it has resource limits, no network, and may neither write nor start processes. What the kernel enforces

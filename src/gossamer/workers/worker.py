@@ -1,4 +1,7 @@
-"""One worker process as the pool sees it: its jobs, answers and deadline; and the queues of jobs, by likely cost."""
+"""One worker process as the pool sees it.
+
+Its jobs, answers and deadline; and the queues of jobs, by likely cost.
+"""
 
 import asyncio
 import signal

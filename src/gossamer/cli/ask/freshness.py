@@ -1,4 +1,7 @@
-"""`gossamer freshness`: how fresh the copies are, were and could be, estimated from what fetches found."""
+"""`gossamer freshness`: how fresh the copies are, were and could be.
+
+Estimated from what fetches found.
+"""
 
 from pathlib import Path
 from typing import Annotated

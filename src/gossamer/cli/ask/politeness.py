@@ -46,7 +46,7 @@ def show(report: Report, limit: int, out: Console) -> None:
         hosts.add_row(row.host, f"{row.visits:,}", *spans, f"{row.broken:,}", style=style)
     out.print(hosts)
     if len(shown) < report.hosts:
-        out.print(f"... and {counted(report.hosts - len(shown), 'host')} more: --limit 0", style="dim")
+        out.print(f"... and {counted(report.hosts - len(shown), 'more host')}: --limit 0", style="dim")
     for row in report.rows:
         if row.contradiction:
             out.print(f"{row.host}: {row.contradiction}", style="bold red", soft_wrap=True)

@@ -1,4 +1,7 @@
-"""`gossamer config show` and `config unset`: the settings, where each comes from, and a collection's options."""
+"""`gossamer config show` and `config unset`: the settings, and where each comes from.
+
+Also a collection's options.
+"""
 
 import asyncio
 from collections.abc import Sequence

@@ -251,7 +251,7 @@ def report(verdict: Verdict | ChangingVerdict, as_json: bool, console: Console) 
     title = "Compared with what the changing web sent" if is_changing else "Compared with the demo web's manifest"
     table = Table("checked", "found", "wrong" if is_changing else "of", "verdict", title=title)
     for name, found, of, is_right in changing_rows(verdict) if isinstance(verdict, ChangingVerdict) else rows(verdict):
-        table.add_row(name, found, of, "right" if is_right else "[red]MISSED[/red]")
+        table.add_row(name, found, of, "correct" if is_right else "[red]MISSED[/red]")
     console.print(table)
     for line in complaints(verdict):
         console.print(line, style="red", highlight=False, markup=False)

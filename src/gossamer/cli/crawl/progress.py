@@ -1,4 +1,7 @@
-"""Progress of a running crawl: a live table on a terminal, plain lines elsewhere, JSON lines for programs."""
+"""Progress of a running crawl.
+
+A live table on a terminal, plain lines elsewhere, JSON lines for programs.
+"""
 
 import json
 import sys

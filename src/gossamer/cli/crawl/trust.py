@@ -1,4 +1,4 @@
-"""`gossamer trust`: lists or allows the code that a collection wants to run and the access it wants to open."""
+"""`gossamer trust`: lists or allows the code and the access that a collection asks for."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""`gossamer robots`: what a robots.txt says to an agent, and which URLs it allows, each with the line that decides."""
+"""`gossamer robots`: what a robots.txt says to an agent, and which URLs it allows.
+
+Each verdict names the line that decides.
+"""
 
 import asyncio
 import sys

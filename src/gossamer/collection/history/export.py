@@ -1,4 +1,6 @@
-"""`gossamer history export`: every page as it was at every visit, in folders by date and time, domain and path.
+"""`gossamer history export`: every page as it was at every fetch, in dated folders.
+
+Below the dates, folders are by domain and path.
 
 A crawl is a folder, named by its start. One that revisits pages never ends: each of its days (UTC) is a folder, and so
 is each day of captures of unknown crawls (imported, or older than the collection's chronicle). Such a folder is named

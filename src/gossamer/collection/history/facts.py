@@ -1,4 +1,7 @@
-"""SPARQL over a site as it was at a moment: the captures in force then are read into a store of their own."""
+"""SPARQL over a site as it was at a given time.
+
+The captures that were current then are read into a store of their own.
+"""
 
 import asyncio
 import tempfile

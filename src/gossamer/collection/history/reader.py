@@ -1,4 +1,7 @@
-"""The captures of a collection read again in worker processes: timelines, differences, pages at a moment."""
+"""The captures of a collection read again in worker processes.
+
+Timelines, differences, pages at a moment.
+"""
 
 import asyncio
 import hashlib

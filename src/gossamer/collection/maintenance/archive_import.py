@@ -1,4 +1,7 @@
-"""Archives made by other programs, imported into a collection: archived, read and searchable like crawled pages."""
+"""Archives made by other programs, imported into a collection.
+
+Archived, read and searchable like crawled pages.
+"""
 
 import asyncio
 import contextlib

@@ -1,4 +1,7 @@
-"""Compaction of the archive: volumes are rewritten without the records to drop, under the directory's lock."""
+"""Compaction of the archive.
+
+Volumes are rewritten without the records to drop, under the directory's lock.
+"""
 
 import asyncio
 from contextlib import closing

@@ -1,4 +1,7 @@
-"""The copies of volumes on several disks: what is damaged or missing, by disk, and its repair from good copies."""
+"""The copies of volumes on several disks.
+
+What is damaged or missing, by disk, and its repair from good copies.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path

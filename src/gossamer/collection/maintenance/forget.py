@@ -1,4 +1,6 @@
-"""Removal of pages and hosts from a collection for good: frontier, archive, views, and what was learned of them.
+"""Removal of pages and hosts from a collection for good.
+
+Frontier, archive, views, and what was learned of them.
 
 It can be interrupted after every step. The request is stored first, and from then on nothing accepts these URLs; then
 they are deleted from the views, so that they are no longer found; then the volumes are rewritten; then new views are

@@ -1,4 +1,6 @@
-"""`gossamer rebuild --state`: a new state.db, made from the archive, for one that was lost or damaged.
+"""`gossamer rebuild --state`: a new state.db, made from the archive.
+
+For one that was lost or damaged.
 
 The damaged file is renamed, never deleted. The new one is made as `state.db.new` and renamed once it is complete, so
 that a kill leaves either no state, which every command reports, or a complete one.

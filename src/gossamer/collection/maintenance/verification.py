@@ -1,4 +1,7 @@
-"""Verification of every record of the archive, of the databases and the views; repair of records from a backup."""
+"""Verification of every record of the archive, of the databases and the views.
+
+Also the repair of records from a backup.
+"""
 
 from collections.abc import Sequence
 from contextlib import closing

@@ -1,5 +1,7 @@
-"""Checks of the databases and views: whether they can be opened, how far they are, and whether they hold every page
-up to there."""
+"""Checks of the databases and views.
+
+Whether they can be opened, how far they are, and whether they hold every page up to there.
+"""
 
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -119,7 +121,7 @@ def checked_databases(directory: Directory) -> list[ViewState]:
     except GossamerError as trouble:
         return [ViewState(path.name, error=str(trouble))]  # its message says what to do
     error = quick_check(path)
-    return [ViewState(path.name, error=error, fix=fix) if error else ViewState(path.name, says="whole")]
+    return [ViewState(path.name, error=error, fix=fix) if error else ViewState(path.name, says="intact")]
 
 
 def quick_check(path: Path) -> str:

@@ -239,7 +239,7 @@ def _address(trail: Trail) -> list[str]:
 
 def _found(trail: Trail) -> list[str]:
     if not trail.way:
-        return ["it was never found, or was rejected when it was (a new link is added within seconds)"]
+        return ["it was never found, or it was rejected when it was found (new links are added within seconds)"]
     lines = []
     for step, source in zip(trail.way, [*trail.way[1:], None], strict=True):
         words = FOUND[step.how]

@@ -1,4 +1,7 @@
-"""What a URL or a host waits for: from the stored state and the time, the reasons, the decisive one first. Pure."""
+"""What a URL or a host waits for.
+
+The reasons follow from the stored state and the time; the decisive one comes first. Pure.
+"""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,6 @@
-"""A JSON-LD script prepared for the parser: contexts made local, bad IRIs repaired, misused keywords removed.
+"""A JSON-LD script prepared for the parser.
+
+Contexts made local, bad IRIs repaired, misused keywords removed.
 
 Nothing is ever fetched. A reference to a bundled context (schema.org, Activity Streams) is replaced by the few of its
 terms that the script uses: reading the whole context costs a hundred times as much. References to others are removed.

@@ -1,4 +1,6 @@
-"""Microformats, first and second generation, as items with properties (microformats.org/wiki/microformats2-parsing).
+"""Microformats, first and second generation, as items with properties.
+
+See microformats.org/wiki/microformats2-parsing.
 
 Roots are found in one pass over all elements; the elements of each are put in a flat list (`Region`) and visited once.
 Items are gathered from the outside in and read from the inside out, because the value of a property may be the name of

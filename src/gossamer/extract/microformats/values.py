@@ -1,4 +1,4 @@
-"""The value of a property: its own element read by its prefix, the value class pattern, dates, and implied values.
+"""The value of a property: by its prefix, by the value class pattern, dates, implied values.
 
 After microformats.org/wiki/microformats2-parsing and /value-class-pattern.
 """

@@ -1,4 +1,6 @@
-"""RDFa vocabulary expansion (RDFa Core 1.1, 10): the facts of a page in the wider terms of the vocabularies it uses.
+"""RDFa vocabulary expansion (RDFa Core 1.1, 10).
+
+The facts of a page in the wider terms of the vocabularies it uses.
 
 Nothing is fetched: the relations are given, as `relations_in` reads them from documents. Only facts about entities are
 inferred, not relations among classes and properties (10.1.1).

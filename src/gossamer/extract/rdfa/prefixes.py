@@ -1,4 +1,6 @@
-"""The RDFa initial context (prefixes and terms that need no declaration), and the rules of each host language.
+"""The RDFa initial context, and the rules of each host language.
+
+The initial context has the prefixes and terms that need no declaration.
 
 Facts from https://www.w3.org/2011/rdfa-context/rdfa-1.1 and its neighbour xhtml-rdfa-1.1 (W3C). Prefixes are only ever
 added there; when they are, add them here too.

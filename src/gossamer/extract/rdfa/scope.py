@@ -1,4 +1,6 @@
-"""The RDFa evaluation context (RDFa Core 1.1, 7.2): subjects, language, vocabulary and prefixes at an element.
+"""The RDFa evaluation context (RDFa Core 1.1, 7.2).
+
+Subjects, language, vocabulary and prefixes at an element.
 
 It is frozen, and shared by all elements that change nothing. Also: the rules of each host language and version, and how
 attributes become terms, subjects and objects.

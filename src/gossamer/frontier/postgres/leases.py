@@ -1,4 +1,7 @@
-"""Leasing from a shared database: which visits are due and polite, and the locks that keep other crawlers off."""
+"""Leases in a shared database: which visits are due and polite.
+
+Also the locks that keep other crawlers off.
+"""
 
 import math
 from collections import Counter, defaultdict

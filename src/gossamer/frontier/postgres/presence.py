@@ -1,4 +1,7 @@
-"""A crawler's membership of a shared crawl: its lease renewals, the hosts of dead crawlers, and the shared clock."""
+"""A crawler's membership of a shared crawl.
+
+Its lease renewals, the hosts of dead crawlers, and the shared clock.
+"""
 
 import math
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Requeueing and rescheduling in the shared frontier: visited URLs wait again."""
+"""Requeueing and rescheduling in the shared frontier: fetched URLs wait again."""
 
 from collections.abc import Iterable, Mapping, Sequence
 

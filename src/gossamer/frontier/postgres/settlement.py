@@ -1,4 +1,7 @@
-"""Settling in a shared database: the results of visits, stored in one transaction if they are still held."""
+"""Settling in a shared database.
+
+The results of visits, stored in one transaction if they are still held.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence

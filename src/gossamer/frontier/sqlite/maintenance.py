@@ -1,4 +1,7 @@
-"""Changes to the SQLite frontier outside a crawl: URLs and hosts are forgotten, restored, or come from elsewhere."""
+"""Changes to the SQLite frontier outside a crawl.
+
+URLs and hosts are forgotten, restored from the archive, or come from a cluster.
+"""
 
 import zlib
 from collections import Counter

@@ -1,4 +1,7 @@
-"""Visited URLs wait again in the SQLite frontier. Politeness and the order within a host are not changed."""
+"""Fetched URLs wait again in the SQLite frontier.
+
+Politeness and the order within a host are not changed.
+"""
 
 from collections.abc import Sequence
 

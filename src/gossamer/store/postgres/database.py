@@ -1,4 +1,6 @@
-"""A PostgreSQL database that many crawlers share: a connection on a thread of its own, transactions, migrations.
+"""A PostgreSQL database that many crawlers share.
+
+A connection on a thread of its own, transactions, migrations.
 
 A commit is on the server's disk when `run` returns: it may be called an acknowledgement. A transaction that was aborted
 (deadlock, serialization) or lost its connection is repeated, so it must be safe to repeat.

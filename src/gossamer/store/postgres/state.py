@@ -1,4 +1,7 @@
-"""The shared database as a `State`: PostgreSQL runs SQLite's statements on views in the shape of state.db."""
+"""The shared database as a `State`.
+
+PostgreSQL runs SQLite's statements on views in the shape of state.db.
+"""
 
 import os
 import re

@@ -1,4 +1,6 @@
-"""`state.db`: one SQLite file in WAL mode, written by one process on a thread of its own, read by any.
+"""`state.db`: one SQLite file in WAL mode.
+
+Written by one process on a thread of its own, read by any.
 
 A commit is on disk when `run` returns (`synchronous=FULL`): it may be called an acknowledgement.
 """

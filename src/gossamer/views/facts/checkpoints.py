@@ -1,4 +1,6 @@
-"""Checkpoints: the last two copies of the live store, for other processes to read; and digests to verify both.
+"""Checkpoints: the last two copies of the live store, for other processes to read.
+
+Also digests to verify both.
 
 Only the owner of the live store makes them: reading while another process writes is undefined (pyoxigraph,
 `Store.read_only`). A copy consists of hard links, so its cost grows with what has changed, not with what there is.

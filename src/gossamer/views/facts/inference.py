@@ -1,4 +1,6 @@
-"""RDFS inference by rewriting the query: `?x a schema:Organization` also matches entities stated to be a Restaurant.
+"""RDFS inference by rewriting the query.
+
+`?x a schema:Organization` also matches entities stated to be a Restaurant.
 
 Nothing is written, and nothing inferred is ever stored. Inferred facts (RDF 1.1 Semantics, section 9, rules rdfs5, 7,
 9 and 11) match where the query has

@@ -1,4 +1,6 @@
-"""The text of a SPARQL query: its tokens, its names in canonical form, checks, and explanations of errors.
+"""The text of a SPARQL query.
+
+Its tokens, its names in canonical form, checks, and explanations of errors.
 
 The engine has no lexer: its parser reads characters, so `1e5SERVICE` is a number and a keyword, and whether `<` starts
 an IRI or compares two values depends on the context. A check of the text is worth something only if it sees the same

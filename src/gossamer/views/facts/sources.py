@@ -1,4 +1,6 @@
-"""Our own IRIs in the graph; and where on its page each fact comes from: a small record a page (docs/formats.md).
+"""Where on its page each fact comes from, and our own IRIs in the graph.
+
+A small record a page (docs/formats.md).
 
 As facts in the graph these records would cost four times the work and disk. Their database is in the graph's folder and
 is lost with it. It has no write-ahead log, so that query workers, which may not write, can read it.

@@ -1,4 +1,7 @@
-"""SPARQL over the newest checkpoint: read only, on this collection alone, with limits on time, memory and size."""
+"""SPARQL over the newest checkpoint.
+
+Read only, on this collection alone, with limits on time, memory and size.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping

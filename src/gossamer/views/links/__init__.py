@@ -1,1 +1,1 @@
-"""Who points here? Targets, sources and anchor text."""
+"""The links between pages: targets, sources and anchor text."""

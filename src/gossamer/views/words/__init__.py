@@ -1,1 +1,1 @@
-"""Words one can ask: tantivy."""
+"""The words of pages: an index in tantivy or OpenSearch."""

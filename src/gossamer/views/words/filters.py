@@ -1,4 +1,7 @@
-"""The filters of a `Query` as terms of the index: any value of a filter may match, and all filters must."""
+"""The filters of a `Query` as terms of the index.
+
+Any value of a filter may match, and all filters must.
+"""
 
 from collections.abc import Callable
 

@@ -1,4 +1,6 @@
-"""Where the words of a collection are, by its settings: in the folder `index`, or in an index of an OpenSearch service.
+"""Where the words of a collection are, by its settings.
+
+In the folder `index`, or in an index of an OpenSearch service.
 
 With a service the folder has two small files: `service` names the index, and `service-position` is the writer's last
 position, for a start while the service is gone. Without them an index at the service is made again from the archive.

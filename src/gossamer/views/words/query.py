@@ -1,4 +1,7 @@
-"""A user's `Query` as a tantivy query, built from parts and never from text, so no input can be bad syntax."""
+"""A user's `Query` as a tantivy query.
+
+Built from parts and never from text, so no input can be bad syntax.
+"""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -1,4 +1,6 @@
-"""The index: its fields, how text and IRIs become terms, block size and checksums; a snapshot of it, and its cards.
+"""The index: its fields, how text and IRIs become terms, block size and checksums.
+
+A snapshot of it, and its cards.
 
 A snapshot is immutable and serves any number of threads. It has the types that tantivy's stubs lack.
 

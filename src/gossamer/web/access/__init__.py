@@ -1,1 +1,1 @@
-"""Who may come in: tokens, sessions, origins, slow connections."""
+"""Access to the web site: tokens, sessions, origins, slow connections."""

@@ -1,4 +1,6 @@
-"""Time and memory limits for connections: slow clients are cut off, and idle ones make room (FAULTS W16, X10).
+"""Time and memory limits for connections.
+
+Slow clients are cut off, and idle ones make room (FAULTS W16, X10).
 
 uvicorn limits the time between two requests of a connection, but not the time that a request's head may take, and it
 counts idle connections against the busy ones. It waits forever for a client to read its response. Here a client that

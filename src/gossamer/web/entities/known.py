@@ -1,4 +1,7 @@
-"""Everything known about one entity, class or property, from the graph, the index and the vocabularies."""
+"""Everything known about one entity, class or property.
+
+From the graph, the index and the vocabularies.
+"""
 
 import asyncio
 from collections.abc import Mapping, Sequence

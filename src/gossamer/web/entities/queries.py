@@ -1,4 +1,6 @@
-"""The SPARQL queries of the entity pages. Only a valid IRI can be put into one, which rules out injection.
+"""The SPARQL queries of the entity pages.
+
+Only a valid IRI can be put into one, which rules out injection.
 
 Each limits its inner patterns, as a class may have a million instances. Counts cover the first `WINDOW` facts in the
 order of the store, and the pages say so if there are more.

@@ -1,4 +1,7 @@
-"""The page of an entity, class or property: its facts and their sources, what refers to it, and its files."""
+"""The page of an entity, class or property.
+
+Its facts and their sources, what refers to it, and its files.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""The page view: the facts, copy, text, links, words and versions of one URL, and why it is in its state."""
+"""The page view of one URL: facts, copy, text, links, words, versions, and why."""
 
 from functools import partial
 from typing import Annotated, Any
@@ -40,7 +40,7 @@ MOST_WORDS = 300
 NO_URL = "Which page? Put its URL after /page?url= or open it from the search results."
 UNKNOWN = (
     "No page with that URL is in the collection. It may still be waiting, be outside the scope of the crawl, "
-    "or be disallowed by the site's robots.txt. To add it: gossamer crawl with that URL and this collection's --dir."
+    "or be disallowed by the site's robots.txt. To add it, make it a seed, on the Crawl page or with gossamer crawl."
 )
 NO_HOST_NAME = "Which host? Put its name after /host?name= or open it from a page on that host."
 UNKNOWN_HOST = "No URL on that host is known. Hosts are found through seeds, links, sitemaps and feeds."

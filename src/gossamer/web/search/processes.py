@@ -1,4 +1,7 @@
-"""Search processes, one per core: the web process only receives and sends, as one interpreter uses one core."""
+"""Search processes, one per core.
+
+The web process only receives and sends, as one interpreter uses one core.
+"""
 
 import asyncio
 import contextlib

@@ -1,4 +1,7 @@
-"""Descriptions of the SPARQL endpoint and its data: Service Description, VoID, classes and properties in use."""
+"""Descriptions of the SPARQL endpoint and its data.
+
+Service Description, VoID, classes and properties in use.
+"""
 
 import asyncio
 import json

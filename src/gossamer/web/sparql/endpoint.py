@@ -1,4 +1,7 @@
-"""The SPARQL endpoint: every kind of request in the protocol, every result format, with limits in the headers."""
+"""The SPARQL endpoint: every request of the protocol, every result format.
+
+Limits are in the headers.
+"""
 
 from typing import Any
 

@@ -1,4 +1,7 @@
-"""The query operation of the SPARQL 1.1 Protocol (section 2.1), from HTTP requests. There is no update operation."""
+"""The query operation of the SPARQL 1.1 Protocol (section 2.1), from HTTP requests.
+
+There is no update operation.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

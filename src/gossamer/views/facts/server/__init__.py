@@ -1,1 +1,4 @@
-"""Facts on a SPARQL 1.1 server, with the same graphs as the embedded store: one a page, and their provenance."""
+"""Facts on a SPARQL 1.1 server, with the same graphs as the embedded store.
+
+One a page, and their provenance.
+"""

@@ -1,4 +1,6 @@
-"""SPARQL over the facts on a server: checked and written in workers, sent by this process, with the same limits.
+"""SPARQL over the facts on a server.
+
+Checked and written in workers, sent by this process, with the same limits.
 
 Only what a worker wrote from a parsed SELECT, ASK, CONSTRUCT or DESCRIBE is sent, and only to the query endpoint.
 """

@@ -1,4 +1,6 @@
-"""The texts of updates. Every term in them was serialised by pyoxigraph, or is an IRI of our own making.
+"""The texts of SPARQL updates.
+
+Every term in them was serialised by pyoxigraph, or is an IRI of our own making.
 
 Pages are replaced by one request of three operations and more, which the server carries out in order and as a whole:
 two delete what is stored of the pages, if it is older; one a page inserts the new facts, if nothing is stored. So

@@ -1,4 +1,6 @@
-"""Anchor texts: find pages by the words of other sites' links to them, which are in the documents of their pages.
+"""Anchor texts in OpenSearch: find pages by the words of other sites' links to them.
+
+They are in the documents of their pages.
 
 As in the embedded index (`views.words.anchors`), a limited number of pages is scanned; here for all words of a query at
 once.

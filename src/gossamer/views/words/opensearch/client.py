@@ -1,4 +1,7 @@
-"""Requests to one index in OpenSearch, with answers of bounded size; and what they say of the whole index."""
+"""Requests to one index in OpenSearch, with answers of bounded size.
+
+Also what they say of the whole index.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial

@@ -1,4 +1,7 @@
-"""Facets in OpenSearch: counts of matching pages by type, ontology, property, site, language, syntax and date."""
+"""Facets in OpenSearch: counts of matching pages.
+
+By type, ontology, property, site, language, syntax and date.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any

@@ -1,4 +1,7 @@
-"""A user's `Query` in the query language of OpenSearch: structures built from parts, never text that it would parse."""
+"""A user's `Query` in the query language of OpenSearch.
+
+Structures built from parts, never text that it would parse.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
