@@ -13,6 +13,7 @@ from tests.services import fuseki, opensearch
 
 from gossamer.base.clock import SystemClock
 from gossamer.base.tell import silent
+from gossamer.store.address import folder_named
 from gossamer.store.service import Service
 from gossamer.views.words.opensearch.index import remove
 
@@ -28,6 +29,11 @@ class ClusterServices:
 
     def flags(self) -> tuple[str, ...]:
         return ("--archive", str(self.archive), "--words", self.words, "--facts", self.facts)
+
+    @property
+    def folder(self) -> Path:
+        """The scratch folder of commands."""
+        return folder_named(self.address)
 
     def rows(self, statement: str) -> list[tuple[object, ...]]:
         with psycopg.connect(self.address) as connection:

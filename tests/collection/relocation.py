@@ -68,6 +68,12 @@ def indexed(services: ClusterServices) -> None:
         wait_until(lambda: waiting(services) == 0 or child.poll() is not None, "the indexer takes everything")
 
 
+def emptied(services: ClusterServices) -> None:
+    """The SPARQL server, which all clusters of a test run share, has nothing of this one."""
+    with closing(SparqlServer(services.facts, "", SystemClock(), silent)) as server:
+        server.update("DROP ALL")
+
+
 def outcomes(root: Path) -> list[tuple[str, str]]:
     with closing(open_state(Directory(root))) as state:
         return sorted(every_end(state))

@@ -1,14 +1,13 @@
 """`gossamer cluster import`: a collection in a directory grows into a cluster."""
 
 import asyncio
-import os
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from gossamer.base.environment import real_outside
-from gossamer.base.tell import CRASH_VARIABLE, crashing, silent
+from gossamer.base.tell import silent
 from gossamer.cli.flags import ClusterAddress, Json
 from gossamer.cli.output import Progress, note
 from gossamer.collection.directory import existing
@@ -24,9 +23,8 @@ def import_(
     json: Json = False,
 ) -> int:
     source, target, outside = existing(directory), existing(address), real_outside()
-    tell = crashing(silent, os.environ.get(CRASH_VARIABLE))
     with Progress("reading the directory", outside.clock) as progress:
-        done = asyncio.run(import_directory(source, target, outside, tell, progress.show))
+        done = asyncio.run(import_directory(source, target, outside, silent, progress.show))
     print(as_json(done)) if json else note(*in_words(done, shown(address)))
     return 0
 

@@ -1,7 +1,6 @@
 """`gossamer forget`: erases pages or hosts from a collection permanently, and keeps them out."""
 
 import asyncio
-import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ from gossamer.archive.directories import unerased, with_archive
 from gossamer.base.clock import Instant
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError
-from gossamer.base.tell import CRASH_VARIABLE, crashing, silent
+from gossamer.base.tell import silent
 from gossamer.cli.flags import Dir, Json
 from gossamer.cli.output import Progress, note, report_damage
 from gossamer.collection.directory import existing
@@ -72,9 +71,8 @@ def forget(
 
 def forget_shared(directory: Directory, entries: Sequence[ForgottenEntry], outside: Outside, json: bool) -> int:
     """On a cluster, whose nodes go on."""
-    tell = crashing(silent, os.environ.get(CRASH_VARIABLE))
     with Progress("forgetting", outside.clock) as progress:
-        done = asyncio.run(forget_on_cluster(directory, entries, outside, tell, progress.show))
+        done = asyncio.run(forget_on_cluster(directory, entries, outside, silent, progress.show))
     show(done, json, more=IN_SERVICES)
     return report_unerased(unerased(outside.files), directory.root)
 
