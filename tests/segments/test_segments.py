@@ -1,13 +1,16 @@
 """Segments of a cluster's archive: written, read by other processes, joined, checked, and removed when not settled."""
 
 import hashlib
+import json
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 from tests.archive.samples import body_of, capture, warcio_count
+from tests.cli.site import gossamer
 from tests.segments.cluster import AT_ONCE, LONG_AGO, Cluster, in_cloud, on_disks
 from tests.services import s3
 
@@ -17,7 +20,7 @@ from gossamer.archive.segments.upkeep import Graces
 from gossamer.base.errors import ArchiveDamaged, DirectoryUnusable
 from gossamer.base.tell import Tell
 from gossamer.spool.frames import SUFFIX
-from gossamer.store.segments import SegmentLost, settle_segments
+from gossamer.store.segments import SegmentLost, alone, settle_segments
 from gossamer.store.state import open_state
 from gossamer.values.capture import Capture, Place
 
@@ -197,13 +200,10 @@ def test_a_join_that_was_interrupted_is_done_again(found: Cluster) -> None:
 def test_only_one_node_joins(found: Cluster) -> None:
     for first in (0, 10):
         found.write(*some(first))
-    with closing(open_state(found.node("b"))) as state:
-        from gossamer.store.segments import alone
-
-        with alone(state, "change") as is_ours:
-            assert is_ours
-            found.upkeep().run()
-            assert len(objects(found)) == 2
+    with closing(open_state(found.node("b"))) as state, alone(state, "change") as is_ours:
+        assert is_ours
+        found.upkeep().run()
+        assert len(objects(found)) == 2
     found.upkeep(NEVER).run()
     assert len(objects(found)) == 3
 
@@ -275,3 +275,51 @@ def test_small_lasting_files_are_the_same_on_every_node(found: Cluster) -> None:
     assert one.size(here / "rules.txt") is None
     with pytest.raises(FileNotFoundError):
         one.read(here / "rules.txt")
+
+
+@pytest.mark.parametrize("at", ["record", "first record"])
+def test_verify_names_the_damage_of_a_segment(at: str, tmp_path: Path) -> None:
+    found = in_cloud(tmp_path)
+    places = [found.write(*some(first)) for first in (0, 10)]
+    root = found.node().root
+    whole = gossamer("verify", "--dir", root, "--json")
+    report = json.loads(whole.stdout)
+    assert whole.returncode == 0 and report["is_whole"] and (report["volumes"], report["records"]) == (2, 10)
+    assert {one["name"]: one["says"] for one in report["views"]}["words"] == "10 pages still to take"
+    (path,) = s3.server().objects.glob(f"*/archive/{places[0][0].volume}")
+    content = bytearray(path.read_bytes())
+    content[places[0][2].offset + 60 if at == "record" else 5] ^= 0xFF  # 5: the time in the gzip header
+    path.write_bytes(content)
+    damaged = gossamer("verify", "--dir", root, "--json")
+    report = json.loads(damaged.stdout)
+    assert damaged.returncode == 4 and not report["is_whole"]
+    (one,) = report["damaged"]
+    assert one["volume"] == places[0][0].volume and (one["number"], bool(one.get("url"))) == (
+        (3, True) if at == "record" else (0, False)
+    )
+
+
+def test_a_reader_in_the_middle_of_a_join_reads_every_capture(found: Cluster) -> None:
+    """Objects are joined and the old ones deleted at once, again and again, while a process reads."""
+    given = {place: one for n in range(6) for place, one in zip(found.write(*some(10 * n)), some(10 * n), strict=True)}
+    files, folder, is_over = found.files("reader"), found.node("reader").archive, threading.Event()
+    wrong = list[object]()
+
+    def read_on() -> None:
+        rounds = 0
+        while not is_over.is_set() or rounds < 2:
+            rounds += 1
+            for place, expected in given.items():
+                if (seen := read_capture(files, folder, place)) != expected:
+                    wrong.append(seen)
+
+    with ThreadPoolExecutor(2) as threads:
+        reading = [threads.submit(read_on) for _ in range(2)]
+        try:
+            for most_objects in (2, 3, 6, 2):
+                found.upkeep(AT_ONCE, most_objects=most_objects).run()
+        finally:
+            is_over.set()
+        for one in reading:
+            one.result(60)
+    assert wrong == [] and len(objects(found)) < 6

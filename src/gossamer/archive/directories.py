@@ -8,7 +8,7 @@ They stay with the collection: a command without them, or to which they are with
 
 import shutil
 from collections.abc import Iterable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote
@@ -297,9 +297,19 @@ class ArchiveStatus(msgspec.Struct, frozen=True):
         return sum(one.free_bytes for one in self.disks if one.state == "there" and one.is_used)
 
 
+def disk_files(files: Files) -> ArchiveFiles | None:
+    """The files of an archive in several directories, also in those of a cluster; None: it is elsewhere."""
+    if isinstance(files, ArchiveFiles):
+        return files
+    with suppress(ConfigError):  # of a cluster without an archive
+        if isinstance(files, ClusterFiles) and isinstance(files.storage, DirectoryObjects):
+            return files.storage.files
+    return None
+
+
 def archive_status(directory: Directory, files: Files) -> ArchiveStatus:
     """From the folders alone: no volume is read."""
-    found = files if isinstance(files, ArchiveFiles) else None
+    found = disk_files(files)
     if found is not None:
         found.refresh()
     if found is None or found.record is None:

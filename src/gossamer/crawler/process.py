@@ -26,8 +26,7 @@ from gossamer.crawler.pace import Backlog, Pace, cluster_pace
 from gossamer.crawler.revisit import revisits_for
 from gossamer.crawler.seeds import store_seeds
 from gossamer.crawler.settlement import ListPolicy, Measures
-from gossamer.crawler.steps.archive import open_archive, wait_for_storage
-from gossamer.crawler.steps.backlog import ClusterBacklog, followed_backlog
+from gossamer.crawler.steps.archive import ClusterBacklog, followed_backlog, open_archive, wait_for_storage
 from gossamer.crawler.steps.rooms import Rooms
 from gossamer.crawler.sweeps import Rejudgement, digests, revisit_sweeps
 from gossamer.fetch.budget import Budget

@@ -14,7 +14,7 @@ from gossamer.base.clock import Instant
 from gossamer.base.errors import GossamerError
 from gossamer.store import tallies
 from gossamer.store.captures import MovedRecord
-from gossamer.store.segments import Segment
+from gossamer.store.segments import StoredSegment
 from gossamer.store.statements import State, load
 from gossamer.values.capture import Kept
 from gossamer.values.url import Url
@@ -46,7 +46,7 @@ def unknown_of(state: State, kept: Sequence[Kept]) -> list[Kept]:
     return [one for place, one in enumerate(kept) if place not in known]
 
 
-def add_object(state: State, name: str, size: int, added: Sequence[Segment]) -> None:
+def add_object(state: State, name: str, size: int, added: Sequence[StoredSegment]) -> None:
     """A new object with new segments. Their captures are added, and they are settled, next, in the same
     transaction."""
     if state.execute(_SQL["object_new"], (name, size)).rowcount != 1:
@@ -152,9 +152,9 @@ class Replacement(msgspec.Struct, frozen=True):
     new: str
     """Empty: nothing of it is kept."""
     size: int
-    whole: Sequence[Segment]
+    whole: Sequence[StoredSegment]
     """Segments that are copied as they were, where they are now."""
-    rewritten: Sequence[tuple[str, Segment, Sequence[MovedRecord]]]
+    rewritten: Sequence[tuple[str, StoredSegment, Sequence[MovedRecord]]]
     """The old name of each, the new segment, and where its captures are now."""
     emptied: Sequence[str]
     """Segments of which nothing is kept."""
@@ -179,7 +179,7 @@ def replace_object(state: State, made: Replacement) -> bool:
     return True
 
 
-def _replace_segment(state: State, old: str, new: Segment, moved: Sequence[MovedRecord]) -> bool:
+def _replace_segment(state: State, old: str, new: StoredSegment, moved: Sequence[MovedRecord]) -> bool:
     (old_id, _) = state.execute(_SQL["volume_number"], (old,)).fetchone()
     given = (new.name, new.object, new.base, new.size, new.records, new.digest)
     (new_id,) = state.execute(_SQL["segment_new"], given).fetchone()

@@ -4,7 +4,7 @@ A segment is one group of captures: a volume of the catalogue that is never chan
 holds one segment, or many that were joined. All times here are by the clock of the database.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,7 +19,7 @@ VIEWS = ("words", "facts", "links")
 _SQL = load("gossamer.store", "segments.sql")
 
 
-class Segment(msgspec.Struct, frozen=True):
+class StoredSegment(msgspec.Struct, frozen=True):
     """A segment, and where it is."""
 
     name: str
@@ -51,7 +51,7 @@ def next_number(state: State) -> int:
     return int(state.execute(_SQL["next_number"]).fetchone()[0])
 
 
-def add_segment(state: State, segment: Segment) -> None:
+def add_segment(state: State, segment: StoredSegment) -> None:
     """Its object is stored. Inside the caller's transaction, which may be repeated. Raises SegmentLost."""
     state.execute(_SQL["object_added"], (segment.object, segment.size))
     state.execute(_SQL["segment_added"], (segment.name, segment.size, segment.records, segment.digest))
@@ -70,12 +70,12 @@ def settle_segments(state: State, names: Iterable[str]) -> None:
         state.executemany(_SQL["work_added"], [{"1": name, "2": view} for view in VIEWS])
 
 
-def find_segment(state: State, name: str) -> Segment | None:
+def find_segment(state: State, name: str) -> StoredSegment | None:
     row = state.execute(_SQL["segment"], (name,)).fetchone()
     return _segment(row) if row is not None else None
 
 
-def segments_in(state: State, name: str) -> list[Segment]:
+def segments_in(state: State, name: str) -> list[StoredSegment]:
     """Those in an object, in order."""
     return [_segment(row) for row in state.execute(_SQL["segments_in"], (name,)).fetchall()]
 
@@ -125,22 +125,18 @@ def small_objects(state: State, below: int, after: str, older_s: float, most: in
     return [(name, size) for name, size in state.execute(_SQL["to_join"], given).fetchall()]
 
 
-def join_segments(state: State, name: str, size: int, moved: Sequence[Segment], bases: Sequence[int]) -> bool:
+def join_segments(state: State, name: str, size: int, moved: Sequence[StoredSegment], bases: Sequence[int]) -> bool:
     """Segments are in this new object from now on, and nothing is left in their old ones. False, and nothing changed:
     one of them was moved meanwhile. REQUIRES: a reader's connection."""
-    state.execute("BEGIN")
-    try:
+    with _transaction(state) as commit:
         is_done = state.execute(_SQL["object_added"], (name, size)).rowcount == 1
         for one, base in zip(moved, bases, strict=True):
-            is_done = (
-                is_done and state.execute(_SQL["moved"], (name, base, one.name, one.object, one.base)).rowcount == 1
-            )
+            given = (name, base, one.name, one.object, one.base)
+            is_done = is_done and state.execute(_SQL["moved"], given).rowcount == 1
         for old in sorted({one.object for one in moved}):
             state.execute(_SQL["retired"], (old,))
-    except BaseException:
-        state.execute("ROLLBACK")
-        raise
-    state.execute("COMMIT" if is_done else "ROLLBACK")
+        if is_done:
+            commit()
     return is_done
 
 
@@ -156,15 +152,11 @@ def drop_object(state: State, name: str) -> None:
 
 def drop_unsettled(state: State, since_s: float) -> list[str]:
     """Give up segments that were stored so long ago and never acknowledged; returns their objects."""
-    state.execute("BEGIN")
-    try:
+    with _transaction(state) as commit:
         names = [name for (name,) in state.execute(_SQL["unsettled_dropped"], (int(since_s * SECOND),))]
         for name in names:
             state.execute(_SQL["given_up"], (name,))
-    except BaseException:
-        state.execute("ROLLBACK")
-        raise
-    state.execute("COMMIT")
+        commit()
     return names
 
 
@@ -189,11 +181,24 @@ def note_checked(state: State, name: str, damage: str) -> None:
     state.execute(_SQL["checked"], (name, damage or None))
 
 
-def damaged_objects(state: State) -> dict[str, str]:
-    """What was found in each, in words."""
-    return dict(state.execute(_SQL["damages"]).fetchall())
+@contextmanager
+def _transaction(state: State) -> Iterator[Callable[[], None]]:
+    """On a reader's connection. It is undone unless `commit` is called in the block."""
+    is_done = False
+
+    def commit() -> None:
+        nonlocal is_done
+        state.execute("COMMIT")
+        is_done = True
+
+    state.execute("BEGIN")
+    try:
+        yield commit
+    finally:
+        if not is_done:
+            state.execute("ROLLBACK")
 
 
-def _segment(row: Any) -> Segment:
+def _segment(row: Any) -> StoredSegment:
     name, held_by, base, size, records, digest = row
-    return Segment(name, held_by, base, size, records, bytes(digest))
+    return StoredSegment(name, held_by, base, size, records, bytes(digest))

@@ -107,7 +107,7 @@ class CloudObjects:
                 upload.write(piece)
             size += len(piece)
         with self._translated(key):
-            upload.close()  # until then nobody sees it; an upload that was given up is never completed
+            upload.close()  # until then it is not there; an upload that was given up is never completed
         self._reach.note_answer()
         return size
 

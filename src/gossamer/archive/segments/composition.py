@@ -17,7 +17,7 @@ from gossamer.archive.volumes import ABOUT
 from gossamer.base.clock import Instant
 from gossamer.base.errors import GossamerError
 from gossamer.store.captures import CataloguedRecord, MovedRecord
-from gossamer.store.segments import Segment
+from gossamer.store.segments import StoredSegment
 
 MOST_RECORDS = 1_000
 MOST_BYTES = 16 << 20
@@ -37,7 +37,7 @@ class PickedRecords(msgspec.Struct, frozen=True):
 class LaidSegment(msgspec.Struct, frozen=True):
     """A segment in a new object."""
 
-    segment: Segment
+    segment: StoredSegment
     volume: str
     """Where its records were; its own name if it was copied as a whole."""
     moved: Sequence[MovedRecord] = ()
@@ -64,7 +64,7 @@ class Composition:
         self.laid: list[LaidSegment] = []
         self.size = 0
 
-    def put(self, name: str, parts: Sequence[Segment | PickedRecords]) -> None:
+    def put(self, name: str, parts: Sequence[StoredSegment | PickedRecords]) -> None:
         """Store the object. Raises ObjectExists if the name is used, and GossamerError if it is not what was written;
         then nothing is left of it."""
         self.laid, self.size = [], 0
@@ -76,10 +76,10 @@ class Composition:
             self._storage.remove(segment_key(name))
             raise GossamerError(f"{self._storage.name} does not return what was written to it ({damage}); try again")
 
-    def _content(self, name: str, parts: Sequence[Segment | PickedRecords]) -> Iterator[bytes]:
+    def _content(self, name: str, parts: Sequence[StoredSegment | PickedRecords]) -> Iterator[bytes]:
         self.laid, self.size = [], 0
         for part in parts:
-            if isinstance(part, Segment):
+            if isinstance(part, StoredSegment):
                 yield from verified_pieces(self._storage, part, lambda _: None)
                 moved = msgspec.structs.replace(part, object=name, base=self.size)
                 self.laid.append(LaidSegment(moved, part.name))
@@ -105,6 +105,6 @@ class Composition:
                 raise GossamerError(
                     f"{part.volume} ends {expected - end:,} bytes too early: `gossamer verify` says more"
                 )
-        segment = Segment(part.name, name, self.size, end, len(moved) + 1, digest.digest())
+        segment = StoredSegment(part.name, name, self.size, end, len(moved) + 1, digest.digest())
         self.laid.append(LaidSegment(segment, part.volume, moved))
         self.size += end

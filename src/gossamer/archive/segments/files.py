@@ -16,7 +16,7 @@ from gossamer.base.files import Appender, Files, Lock
 from gossamer.spool.frames import SUFFIX
 from gossamer.store.directory import Directory
 from gossamer.store.document_files import SharedReader
-from gossamer.store.segments import Segment, find_segment, segment_names
+from gossamer.store.segments import StoredSegment, find_segment, segment_names
 
 KNOWN = 10_000
 """Segments whose places are remembered."""
@@ -37,7 +37,7 @@ class ClusterFiles:
         self._archive, self._spool = directory.archive, directory.spool
         self._open_storage = open_storage
         self._storage: ObjectStorage | None = None
-        self._known: OrderedDict[str, Segment] = OrderedDict()
+        self._known: OrderedDict[str, StoredSegment] = OrderedDict()
         self._turn = threading.Lock()
         self._last = threading.local()
         """Of each thread: the path and end of its last read, and bytes read ahead from there."""
@@ -49,7 +49,7 @@ class ClusterFiles:
                 self._storage = self._open_storage()
             return self._storage
 
-    def segment(self, name: str, is_fresh: bool = False) -> Segment | None:
+    def segment(self, name: str, is_fresh: bool = False) -> StoredSegment | None:
         """Where a segment is; None: there is none of that name."""
         with self._turn:
             found = self._known.get(name) if not is_fresh else None
@@ -163,13 +163,19 @@ class ClusterFiles:
             return self.storage.read(_readings(path), offset, length)
         found = self.segment(path.name)
         while found is not None:
+            content, trouble = b"", None
             try:
-                return self.storage.read(segment_key(found.object), found.base + offset, length)
-            except FileNotFoundError:
-                now = self.segment(path.name, is_fresh=True)
-                if now == found:
-                    raise
-                found = now
+                content = self.storage.read(segment_key(found.object), found.base + offset, length)
+            except OSError as error:
+                trouble = error
+            if len(content) == length:
+                return content
+            now = self.segment(path.name, is_fresh=True)  # it may have been joined with others
+            if now == found:
+                if trouble is not None:
+                    raise trouble
+                return content
+            found = now
         raise FileNotFoundError(2, "the cluster has no such segment", str(path))
 
     def _pieces(self, path: Path, length: int | None) -> Iterator[bytes]:

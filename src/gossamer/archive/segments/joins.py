@@ -16,7 +16,7 @@ from gossamer.archive.segments.storage import ObjectExists, ObjectStorage, piece
 from gossamer.base.errors import GossamerError
 from gossamer.base.tell import Tell
 from gossamer.store.segments import (
-    Segment,
+    StoredSegment,
     join_segments,
     note_checked,
     segments_in,
@@ -39,7 +39,7 @@ Paced = Callable[[int], None]
 class SegmentDamaged(GossamerError):
     """A segment is not what its digest says."""
 
-    def __init__(self, segment: Segment, why: str) -> None:
+    def __init__(self, segment: StoredSegment, why: str) -> None:
         super().__init__(f"{segment.name} in {segment.object}: {why}")
         self.segment, self.why = segment, why
 
@@ -100,7 +100,7 @@ class Join:
             self._storage.remove(segment_key(new))
         return is_done
 
-    def _stored(self, moved: Sequence[Segment]) -> tuple[str, int]:
+    def _stored(self, moved: Sequence[StoredSegment]) -> tuple[str, int]:
         """Under a name that sorts with those of its segments."""
         first = moved[0].object
         generation = generation_of(first) + 1
@@ -112,12 +112,12 @@ class Join:
             generation += 1
         raise GossamerError(f"{stem_of(first)} was joined too often")
 
-    def _content(self, moved: Sequence[Segment]) -> Iterator[bytes]:
+    def _content(self, moved: Sequence[StoredSegment]) -> Iterator[bytes]:
         for one in moved:
             yield from verified_pieces(self._storage, one, self._paced)
 
 
-def verified_pieces(storage: ObjectStorage, segment: Segment, paced: Paced) -> Iterator[bytes]:
+def verified_pieces(storage: ObjectStorage, segment: StoredSegment, paced: Paced) -> Iterator[bytes]:
     """The content of a segment. Raises SegmentDamaged after its last piece if it does not have the digest."""
     digest, size = hashlib.sha256(), 0
     try:
@@ -136,7 +136,7 @@ def verified_pieces(storage: ObjectStorage, segment: Segment, paced: Paced) -> I
         raise SegmentDamaged(segment, "its content does not have the digest with which it was stored")
 
 
-def damage_of(storage: ObjectStorage, segment: Segment, paced: Paced = lambda _: None) -> str:
+def damage_of(storage: ObjectStorage, segment: StoredSegment, paced: Paced = lambda _: None) -> str:
     """Why a segment is not what it was; empty: it is."""
     try:
         for _ in verified_pieces(storage, segment, paced):

@@ -52,7 +52,7 @@ LOCKS = {"change": ("remove", "join"), "check": ("check",)}
 
 
 class Graces(msgspec.Struct, frozen=True):
-    """How long things may be needed although nothing says so."""
+    """How long objects may be needed although nothing says so."""
 
     retired_s: float = HOUR_S
     """Objects that were joined: a reader may hold their place."""
@@ -147,8 +147,8 @@ class Upkeep:
                 self._tell("readings.removed", volume=volume)
 
     def _age_s(self, name: str) -> float:
-        """By the clock of the node that chose the name: a wrong one only means that a name is given up too early, which
-        its writer is told."""
+        """By the clock of the node that chose the name: with a wrong one a name is given up too early, and its
+        writer takes another."""
         moment = _MOMENT.fullmatch(name.removesuffix(PART))
         if moment is None:
             return 0.0

@@ -19,7 +19,7 @@ from gossamer.archive.volumes import ABOUT, volume_name
 from gossamer.base.clock import Clock, Instant, in_words
 from gossamer.base.tell import Tell
 from gossamer.spool.frames import END, frame
-from gossamer.store.segments import Segment, SegmentLost, add_segment, next_number
+from gossamer.store.segments import SegmentLost, StoredSegment, add_segment, next_number
 from gossamer.store.statements import StateWriter
 from gossamer.values.capture import Place
 
@@ -27,7 +27,7 @@ from gossamer.values.capture import Place
 class BuiltSegment(msgspec.Struct, frozen=True):
     """A segment before it is stored."""
 
-    segment: Segment
+    segment: StoredSegment
     content: bytes
     readings: bytes
     places: list[Place]
@@ -45,7 +45,7 @@ def build_segment(
         places.append(Place(name, number, offset, len(record)))
         offset += len(record)
     content = b"".join(parts)
-    segment = Segment(name, name, 0, len(content), len(records) + 1, hashlib.sha256(content).digest())
+    segment = StoredSegment(name, name, 0, len(content), len(records) + 1, hashlib.sha256(content).digest())
     return BuiltSegment(segment, content, b"".join((*frames, END)), places)
 
 

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.archive.directories import archive_status, reconcile_ends, renew, retire, with_disks
+from gossamer.archive.directories import archive_status, disk_files, reconcile_ends, renew, retire, with_disks
 from gossamer.archive.repair import CopyRepair, DamagedCopy, copies_in, scrubbed, shortage
-from gossamer.archive.storage import ArchiveFiles
 from gossamer.archive.verify import MISSING, Finding
 from gossamer.base.environment import Outside
 from gossamer.base.files import Files
 from gossamer.base.tell import Says, silent
 from gossamer.config.settings import Settings
 from gossamer.store.directory import Directory
+from gossamer.store.state import is_cluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +35,15 @@ class CopyReport(msgspec.Struct, frozen=True):
 
 def checked_copies(directory: Directory, files: Files, volume: str | None, says: Says) -> CopyReport:
     """Reads every copy of every sealed volume. It only reads."""
-    if not isinstance(files, ArchiveFiles) or files.record is None:
+    copied = disk_files(files)
+    if copied is None or copied.record is None:
         return CopyReport()
-    found, every = unusable_disks(directory, files), copies_in(files)
+    found, every = unusable_disks(directory, files), copies_in(copied)
     wanted = [at for at in every if volume in (None, at.volume)]
     for number, at in enumerate(wanted, 1):
         says(f"checking the copies of volume {number} of {len(wanted)}")
-        found += scrubbed(files, at)
-        if (at.sealed or at != every[-1]) and (short := shortage(at, files.wanted)) is not None:
+        found += scrubbed(copied, at)
+        if (at.sealed or at != every[-1]) and (short := shortage(at, copied.wanted)) is not None:
             found.append(short)
     return CopyReport(tuple(found))
 
@@ -67,12 +68,13 @@ def repaired_copies(
         made += event == "copy.made"
 
     outside = with_disks(directory, repairs.settings, outside, tell)
-    files = outside.files
-    if not isinstance(files, ArchiveFiles):
+    files = disk_files(outside.files)
+    if files is None:
         return outside, CopyReport()
     if repairs.new_disk is not None:
         renew(directory, files, repairs.new_disk)
-    reconcile_ends(files, None, silent)
+    if not is_cluster(directory):  # whose segments are whole or not there
+        reconcile_ends(files, None, silent)
     repair, left = CopyRepair(files, tell), list[DamagedCopy]()
     files.erase()
     wanted = [at for at in copies_in(files) if volume in (None, at.volume)]

@@ -12,6 +12,8 @@ import msgspec
 
 from gossamer.archive.catalogue import ArchivePlaces
 from gossamer.archive.repair import DamagedCopy
+from gossamer.archive.segments.files import ClusterFiles
+from gossamer.archive.segments.joins import damage_of
 from gossamer.archive.verify import Finding, repair, verified
 from gossamer.base.clock import Instant, in_words
 from gossamer.base.environment import Outside
@@ -27,7 +29,8 @@ from gossamer.indexer.process import rereading
 from gossamer.store import captures
 from gossamer.store.directory import Directory, lock_directory
 from gossamer.store.options import config_of
-from gossamer.store.state import open_database, open_state
+from gossamer.store.segments import VIEWS, backlog
+from gossamer.store.state import is_cluster, open_database, open_state
 from gossamer.store.statements import State
 from gossamer.values.format import counted, harmless
 
@@ -128,6 +131,8 @@ class Verification:
         return done
 
     async def _views(self, is_alone: bool) -> list[ViewState]:
+        if is_cluster(self._directory):
+            return waiting_views(self._directory)
         async with rereading(self._directory, self._agent, self._outside, silent) as reread:
             return await ViewCheck(self._directory, self._outside, reread, is_alone).run(self._says)
 
@@ -191,6 +196,7 @@ def checked_volumes(directory: Directory, outside: Outside, volume: str | None, 
     records, unknown, findings = 0, 0, list[Finding]()
     with closing(open_state(directory)) as state:
         for number, name in enumerate(wanted, 1):
+            before = len(findings)
             for one in verified(outside.files, directory.archive, state, name):
                 if isinstance(one, Finding):
                     findings.append(one)
@@ -200,7 +206,24 @@ def checked_volumes(directory: Directory, outside: Outside, volume: str | None, 
                     f"verifying volume {number} of {len(wanted)}: {counted(records, 'record')} whole, "
                     f"{len(findings):,} damaged"
                 )
+            if len(findings) == before and isinstance(outside.files, ClusterFiles):
+                findings += changed_segment(outside.files, name)
     return Checked(wanted, records, unknown, findings)
+
+
+def changed_segment(files: ClusterFiles, name: str) -> list[Finding]:
+    """A segment whose records can be read, and whose bytes are not those that were stored."""
+    segment = files.segment(name, is_fresh=True)
+    why = damage_of(files.storage, segment) if segment is not None else ""
+    return [Finding(name, 0, 0, segment.size, why)] if segment is not None and why else []
+
+
+def waiting_views(directory: Directory) -> list[ViewState]:
+    """On a cluster: what each view still has to take."""
+    with closing(open_state(directory)) as state:
+        found = backlog(state)
+    pages = {view: found[view].pages if view in found else 0 for view in VIEWS}
+    return [ViewState(view, says=f"{counted(pages[view], 'page')} still to take") for view in VIEWS]
 
 
 def record_of(one: Finding, is_acknowledged: bool) -> DamagedRecord:

@@ -17,7 +17,7 @@ from gossamer.store import forgotten, rewrites, tallies
 from gossamer.store.forgotten import Forgotten, ForgottenEntry
 from gossamer.store.postgres.database import Connection, columns, numbers, storable
 from gossamer.store.postgres.state import viewed
-from gossamer.store.segments import Segment
+from gossamer.store.segments import StoredSegment
 from gossamer.store.statements import load
 from gossamer.values.capture import Kept
 from gossamer.values.url import Url, id_of
@@ -97,7 +97,9 @@ def _forget_templates(
     connection.execute(_SQL["templates_forgotten"], {"host_id": host_id, "ids": ids})
 
 
-def add_object(connection: Connection, name: str, size: int, added: Sequence[Segment], kept: Sequence[Kept]) -> None:
+def add_object(
+    connection: Connection, name: str, size: int, added: Sequence[StoredSegment], kept: Sequence[Kept]
+) -> None:
     """A new object of the archive, with segments that were captured elsewhere, and earlier than now."""
     with viewed(connection) as state:
         rewrites.add_object(state, name, size, added)

@@ -35,7 +35,7 @@ from gossamer.store.rewrites import (
     replace_object,
     rewrites_left,
 )
-from gossamer.store.segments import Segment, alone, next_number, segments_in
+from gossamer.store.segments import StoredSegment, alone, next_number, segments_in
 from gossamer.store.state import open_state
 from gossamer.store.statements import State, StateWriter
 
@@ -52,7 +52,7 @@ class _Plan(msgspec.Struct, frozen=True):
     """How one object is rewritten."""
 
     old: str
-    parts: list[Segment | PickedRecords]
+    parts: list[StoredSegment | PickedRecords]
     emptied: list[str]
     stale: set[str]
     dropped: int
@@ -131,7 +131,7 @@ class ObjectRewriting:
                 continue
 
     def _planned(self, old: str, stale: set[str], state: State) -> _Plan:
-        parts, emptied, dropped, size = list[Segment | PickedRecords](), list[str](), 0, 0
+        parts, emptied, dropped, size = list[StoredSegment | PickedRecords](), list[str](), 0, 0
         for segment in segments_in(state, old):
             size += segment.size
             if segment.name not in stale and segment.name not in self._unsound:
