@@ -1,4 +1,7 @@
-"""A role's process: `python -m gossamer.cluster.child PARENT MODULE ARGUMENTS`. It stops cleanly when its node dies."""
+"""The process of a role. It stops cleanly when its node dies.
+
+`python -m gossamer.cluster.child PARENT MODULE ARGUMENTS`
+"""
 
 import os
 import runpy

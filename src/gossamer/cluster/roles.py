@@ -1,4 +1,4 @@
-"""The roles of a node: which program does each, which settings it reads when it starts, and how it is kept alive."""
+"""The roles of a node: their programs, the settings they read at start, and how they are kept alive."""
 
 import asyncio
 import json

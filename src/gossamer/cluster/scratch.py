@@ -1,4 +1,4 @@
-"""The scratch folder of a node, and its name: stable for the folder, so that a node that starts again is the same."""
+"""The scratch folder of a node, and the node's name, which is stable for the folder."""
 
 import hashlib
 import os

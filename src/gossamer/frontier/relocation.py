@@ -1,4 +1,4 @@
-"""A frontier that moves to another database: everything it knows, from `state.db` to PostgreSQL or back."""
+"""Moves everything that a frontier knows from `state.db` to PostgreSQL, or back."""
 
 from collections.abc import Callable, Iterator
 from functools import partial

@@ -1,4 +1,4 @@
-"""All that a frontier knows, in rows that either store can write: for collections that move to another database.
+"""All that a frontier knows, in rows that either store can write.
 
 Hosts are named, since each store numbers them in its own way; ids of URLs are the same in both.
 """

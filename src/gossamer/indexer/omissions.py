@@ -1,4 +1,4 @@
-"""Captures that a rebuild could not read, in a file of the new views: known after an interruption too."""
+"""Captures that a rebuild could not read, in a file of the new views."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

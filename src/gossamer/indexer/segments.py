@@ -1,4 +1,4 @@
-"""The readings of a segment, as the indexers of a cluster get them: from its object, or again from the archive.
+"""The readings of a segment for an indexer: from its object, or again from the archive.
 
 What is returned has the versions of the catalogue. Records that are not in it were never acknowledged, and are left
 out; so are URLs that were forgotten.

@@ -1,4 +1,4 @@
-"""Which form the heartbeats and commands of a collection have: those of a directory, or those of a cluster."""
+"""Picks the form of heartbeats and commands: that of a directory, or that of a cluster."""
 
 import os
 from typing import Any, cast

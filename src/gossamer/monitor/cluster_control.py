@@ -1,4 +1,7 @@
-"""Heartbeats and commands of a cluster, in its database. Processes and instants are judged by the database's clock."""
+"""Heartbeats and commands of a cluster, in its database.
+
+Processes and instants are judged by the clock of the database.
+"""
 
 import contextlib
 import json

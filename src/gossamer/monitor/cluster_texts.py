@@ -1,4 +1,4 @@
-"""A cluster in words: each node with the figures of its processes, the services, what waits, and what has happened."""
+"""A cluster in words: its nodes, its services, what waits, and what has happened."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The nodes of a cluster: who has joined, what each is asked to do, the services they see, and the log of events.
+"""The nodes of a cluster: members, orders, the services they see, and the log of events.
 
 Instants are by the clock of the database, and are translated to ours when they are read.
 """

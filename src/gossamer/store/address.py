@@ -1,4 +1,4 @@
-"""The address of a cluster, that of its PostgreSQL database, and the scratch folder it leads to on this machine.
+"""The address of a cluster, and the scratch folder it leads to on this machine.
 
 References to secrets (`${NAME}`, `${file:PATH}`) stay references. A password in clear is replaced by a reference to a
 variable of this process and its children, so no file has it; in the command line, which every user of the machine can

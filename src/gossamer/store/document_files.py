@@ -1,4 +1,4 @@
-"""The small lasting files of a cluster, which are rows of its database, for code that reads and writes files.
+"""The small lasting files of a cluster, for code that reads and writes files.
 
 In a single collection they are in its directory: rules, tokens, vocabularies, contexts, plug-ins. All nodes see them at
 once. Other files are on the disk of this machine.

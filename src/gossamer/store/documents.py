@@ -1,4 +1,4 @@
-"""The small lasting files of a cluster, in the table `documents`; and copies of them in the scratch folder.
+"""The small lasting files of a cluster, in the table `documents`, and local copies of them.
 
 Most are read and written through `Files`, as in a directory. Code of plug-ins, JSON-LD contexts and the vocabulary are
 also copied to the scratch folder, where sandboxed workers and the import of code find them.

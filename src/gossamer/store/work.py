@@ -1,4 +1,4 @@
-"""The work of a cluster's indexers: which records of which segments a view does not have yet (decision 31).
+"""The work of a cluster's indexers: which records a view does not have yet (decision 31).
 
 A row is a segment and a view. The transaction that settles a segment adds its rows; they are deleted once the view has
 the pages. All instants are by the clock of the database.

@@ -1,4 +1,4 @@
-"""Whether the storage of a cluster's archive does what segments need, tried with an object that is removed again."""
+"""Whether a storage does what segments need, tried with an object that is removed again."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Object storage of a provider or of our own: S3 and what speaks its protocol, Google Cloud Storage, Azure.
+"""Object storage of a provider or of our own: S3 and the like, Google Cloud Storage, Azure.
 
     s3://bucket/prefix?region=eu-central-1
     s3://bucket/prefix?endpoint=http://127.0.0.1:9000&region=us-east-1&access_key_id=${KEY}&secret_access_key=${SECRET}

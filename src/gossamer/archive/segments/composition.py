@@ -1,4 +1,4 @@
-"""New objects of a cluster's archive, made of records that are stored already: imported, or rewritten without others.
+"""New objects of a cluster's archive, made of records that are stored already.
 
 An object has one or many segments, each with a warcinfo record of its own. Its content is streamed, and afterwards
 read back and compared: what the records come from may be deleted next.

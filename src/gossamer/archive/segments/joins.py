@@ -1,4 +1,4 @@
-"""Small objects of a cluster's archive joined to large ones: a listing stays short, and each read as cheap.
+"""Small objects of a cluster's archive are joined to large ones, which are cheaper to list and read.
 
 WARC members that follow one another are a WARC file again, so a segment is copied as it is, and compared with its
 digest on the way. The catalogue switches in one transaction; who holds the old place finds nothing there one day and

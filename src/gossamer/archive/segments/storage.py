@@ -1,4 +1,4 @@
-"""What a cluster's archive asks of object storage; and the form of it on directories that all nodes reach.
+"""What a cluster's archive asks of object storage, and its form on shared directories.
 
 An object is stored whole or not at all, and never changed. Its key is `archive/` or `readings/`, and a name.
 """

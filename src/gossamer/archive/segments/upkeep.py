@@ -1,4 +1,4 @@
-"""The background work on a cluster's archive, by whichever node comes first: one node at a time does each job.
+"""The background work on a cluster's archive: one node at a time does each job.
 
 joining    small objects become large ones
 removal    what was stored and never acknowledged, what was joined, and readings that no view waits for

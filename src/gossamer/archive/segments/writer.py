@@ -1,4 +1,4 @@
-"""The writer of a cluster's archive: each group of captures becomes one segment, stored before it is settled.
+"""The writer of a cluster's archive: each group becomes a segment, stored before it is settled.
 
     segment.stored   the object of the segment, and the one of its readings, are in the storage
     segment.added    the database knows the segment: it may be settled

@@ -1,4 +1,4 @@
-"""`gossamer cluster files`: the small files of a cluster: rules, vocabulary, JSON-LD contexts, code of plug-ins."""
+"""`gossamer cluster files`: rules, vocabulary, JSON-LD contexts and plug-ins of a cluster."""
 
 import asyncio
 import sys

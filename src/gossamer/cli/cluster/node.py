@@ -1,4 +1,4 @@
-"""`gossamer node`: this machine joins a cluster and does the work of its roles, until it is stopped or drained."""
+"""`gossamer node`: joins a cluster and does the work of its roles, until stopped or drained."""
 
 import asyncio
 import os

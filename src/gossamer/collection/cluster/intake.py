@@ -1,4 +1,4 @@
-"""New seeds and options: of a directory that is not being crawled, or of a cluster while its nodes crawl."""
+"""New seeds and options for a directory that is not being crawled, or for a running cluster."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial

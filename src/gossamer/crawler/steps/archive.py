@@ -1,4 +1,4 @@
-"""The archive that a crawl writes to: volumes on this machine, or segments in the storage of a cluster.
+"""The archive that a crawl writes to: volumes on this machine, or segments of a cluster.
 
 A crawl on a cluster waits for that storage, and for the indexers of all nodes.
 """

@@ -1,4 +1,4 @@
-"""Changes to the shared frontier beside its crawlers: URLs and hosts are forgotten, or come from another frontier."""
+"""Changes to the shared frontier beside its crawlers: URLs are forgotten, or come from elsewhere."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""A connection to the shared database for short transactions on any thread, opened again whenever it breaks."""
+"""A connection to the shared database for short transactions on any thread."""
 
 import contextlib
 import threading

@@ -1,4 +1,4 @@
-"""Where the facts of pages are in their markup, for a cluster: the records of `sources.db` as rows of its database.
+"""Where the facts of pages are in their markup, as rows of a cluster's database.
 
 A record counts only together with the capture that the stored facts are from. So it does not matter whether the facts
 or the record of a page are written first, and a record that is a little older or newer is merely unknown.

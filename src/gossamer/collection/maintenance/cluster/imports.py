@@ -1,4 +1,4 @@
-"""`gossamer cluster import`: a collection in a directory grows into a cluster, or into one that has others already.
+"""`gossamer cluster import`: a collection in a directory is added to a cluster.
 
 Its volumes become objects of the archive storage, each with segments of up to 1,000 records; a record that the cluster
 has is left out. So all of it may be interrupted and repeated, also after the directory was crawled on. The views are
