@@ -30,7 +30,7 @@ PAGES = [
 ]
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
-COMMANDS = {one.name for one in commands.COMMANDS} | {"config"}
+COMMANDS = {one.name for one in commands.COMMANDS} | {"config", "cluster"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -74,10 +74,11 @@ def test_every_complete_command_line_of_the_readme_can_be_parsed() -> None:
 
 def test_flags_named_in_the_readme_exist(capsys: pytest.CaptureFixture[str]) -> None:
     helps = []
-    for name in [*COMMANDS - {"config"}]:
+    for name in [*COMMANDS - {"config", "cluster"}]:
         cli.app([name, "--help"], result_action="return_value")
         helps.append(capsys.readouterr().out)
-    cli.app(["config", "show", "--help"], result_action="return_value")
+    for words in (["config", "show"], *(["cluster", one.name] for one in commands.CLUSTER)):
+        cli.app([*words, "--help"], result_action="return_value")
     known = " ".join([*helps, capsys.readouterr().out])
     flags = {flag for line in in_code(ROOT / "README.md") for flag in re.findall(r"(?<![\w-])--[a-z-]+", line)}
     assert sorted(flag for flag in flags - {"--help"} if flag not in known) == []

@@ -1,4 +1,4 @@
-"""The catalogue of a cluster when objects of its archive are made anew.
+"""The catalogue of a cluster when objects of its archive are made again.
 
 What is to leave the archive leaves the catalogue first, in the transaction that notes which segments are to be
 rewritten and which pages are to be removed from the views. So all of it can be interrupted, and continued.
