@@ -33,7 +33,7 @@ from gossamer.store.directory import Directory
 from gossamer.store.documents import archive_bytes
 from gossamer.store.state import is_cluster, open_state
 from gossamer.store.statements import State
-from gossamer.store.work import SetAside, ViewBacklog
+from gossamer.store.work import SetAside, ViewWork
 from gossamer.values.visit import Counts
 from gossamer.views.facts.sparql import FactQueries
 from gossamer.workers.pool import Pool
@@ -209,7 +209,7 @@ class CollectionStatus:
     """The directories of an archive on several disks."""
     sandbox: Barriers | None
     """The barriers of a worker started now; None: none could be started."""
-    backlog: tuple[ViewBacklog, ...] = ()
+    backlog: tuple[ViewWork, ...] = ()
     """On a cluster: what each view does not have yet."""
     set_aside: tuple[SetAside, ...] = ()
     """On a cluster: the latest records that a view could not take."""

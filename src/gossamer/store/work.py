@@ -24,7 +24,7 @@ RETRY_S = 20.0
 ENDED = "the indexers that had it ended before they were done, {} times"
 
 
-class ViewBacklog(NamedTuple):
+class ViewWork(NamedTuple):
     """What waits for one view."""
 
     view: str
@@ -51,13 +51,13 @@ class SetAside(NamedTuple):
     why: str
 
 
-def backlog(state: State) -> list[ViewBacklog]:
+def backlog(state: State) -> list[ViewWork]:
     """For each view, also for those without any. REQUIRES: the state of a cluster."""
     found = {
-        view: ViewBacklog(view, records, rebuild, oldest_at, (age or 0) / SECOND, set_aside)
+        view: ViewWork(view, records, rebuild, oldest_at, (age or 0) / SECOND, set_aside)
         for view, records, rebuild, oldest_at, age, set_aside in state.execute(SQL["backlog"]).fetchall()
     }
-    return [found.get(view, ViewBacklog(view, 0, 0, None, 0.0, 0)) for view in VIEWS]
+    return [found.get(view, ViewWork(view, 0, 0, None, 0.0, 0)) for view in VIEWS]
 
 
 def set_aside(state: State, at_most: int = 100) -> list[SetAside]:

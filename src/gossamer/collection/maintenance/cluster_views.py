@@ -18,7 +18,7 @@ from gossamer.store.state import open_database, open_state
 from gossamer.store.work import (
     SQL,
     SetAside,
-    ViewBacklog,
+    ViewWork,
     add_all,
     backlog,
     last_version,
@@ -107,7 +107,7 @@ async def retry(directory: Directory, outside: Outside, tell: Tell = silent) -> 
         return await database.run(retry_set_aside)
 
 
-def waiting(directory: Directory) -> tuple[list[ViewBacklog], list[SetAside]]:
+def waiting(directory: Directory) -> tuple[list[ViewWork], list[SetAside]]:
     """What each view does not have yet, and what it could not take."""
     with closing(open_state(directory)) as state:
         return backlog(state), set_aside(state, MOST_NAMED)
