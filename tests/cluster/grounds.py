@@ -23,6 +23,11 @@ from gossamer.store.state import enter_cluster
 
 T = TypeVar("T")
 LONG_S = 60.0
+IDENTITY = """INSERT INTO documents (name, content, changed_at) VALUES ('collection.id', 'test', 1)
+ON CONFLICT DO NOTHING"""
+AWAY = """INSERT INTO options (name, value, given_at) VALUES
+('views.words', '"http://127.0.0.1:9/none"', 1), ('views.facts', '"http://127.0.0.1:9/none/query"', 1)"""
+"""No service answers there: nodes and pages run all the same."""
 
 
 async def until(condition: Callable[[], object]) -> None:
@@ -75,10 +80,8 @@ class Grounds:
         from gossamer.store.postgres.state import prepare
 
         prepare(self.conninfo)
-        self.run(
-            "INSERT INTO documents (name, content, changed_at) "
-            "VALUES ('collection.id', 'test', 1) ON CONFLICT DO NOTHING"
-        )
+        self.run(IDENTITY)
+        self.run(AWAY)
 
     def asked(self, ask: Callable[[NodeRegistry], T]) -> T:
         """What the registry answers."""
