@@ -53,8 +53,8 @@ def test_what_was_interrupted_is_completed_while_an_indexer_works(tmp_path: Path
         outside = with_archive(directory, real_outside())
         with indexing(services):
             for point, path in zip(POINTS, pages, strict=True):
+                entries = entries_of([f"{site.root}{path[1:]}"], outside.clock.now())
                 with pytest.raises(Stopped):
-                    entries = entries_of([f"{site.root}{path[1:]}"], outside.clock.now())
                     asyncio.run(forget_on_cluster(directory, entries, outside, stopping_at(point)))
             assert "not finished" in run("forget", "--list", "--dir", services.address)
             run("forget", "--dir", services.address)

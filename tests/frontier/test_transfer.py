@@ -31,21 +31,14 @@ from gossamer.values.url import Url
 from gossamer.values.visit import Settled, Visit, VisitKind
 
 RULES = FrontierRules(Politeness(delay_s=1.0), lambda _: True, keys=UrlKeys(identity_of), template_of=template)
-PARTS = {
-    "hosts": transfer.hosts_of,
-    "urls": transfer.urls_of,
-    "queue": transfer.queue_of,
-    "failures": transfer.failures_of,
-    "templates": transfer.templates_of,
-    "robots": transfer.robots_of,
-}
+PARTS = {part.name: part.read for part in transfer.PARTS}
 
 
 def known(state: State, without: tuple[str, ...] = ("sequence", "next_at")) -> dict[str, list[Any]]:
     """Everything, without places in the queue, which each store counts for itself."""
     found: dict[str, list[Any]] = {}
     for name, read in PARTS.items():
-        rows = [one._asdict() for one in read(state)]  # type: ignore[attr-defined, operator]
+        rows = [one._asdict() for one in read(state)]
         found[name] = sorted([str({k: v for k, v in row.items() if k not in without}) for row in rows])
     return found
 
@@ -56,7 +49,7 @@ async def copied_to_postgres(source: Path, conninfo: str, clock: FakeClock) -> N
         with closing(read_only(source)) as state:
             for name, read in PARTS.items():
                 write = getattr(intake, name)
-                for some in transfer.some(read(state)):  # type: ignore[operator]
+                for some in transfer.some(read(state)):
                     await target.shared.run(lambda connection, _, write=write, some=some: write(connection, some))
 
 
@@ -65,7 +58,7 @@ async def copied_to_sqlite(conninfo: str, path: Path, clock: FakeClock) -> None:
     async with Database(path, clock, silent) as target:
         with closing(open_reader(conninfo, "cluster")) as state:
             for name, read in PARTS.items():
-                for some in transfer.some(read(state)):  # type: ignore[operator]
+                for some in transfer.some(read(state)):
                     await target.run(partial(getattr(intake, name), some=some))
                 if name == "hosts":
                     await target.run(intake.read_ids)

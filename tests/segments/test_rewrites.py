@@ -110,7 +110,6 @@ def test_it_is_continued_after_it_was_stopped(tmp_path: Path, point: str) -> Non
     left = [one for one in given if one is not given[1]]
     assert read_all(found) == left
     rewrite(found)
-    found.upkeep(Graces(LONG_AGO, 1e9, LONG_AGO, 1e9)).run()  # it deletes what nobody knows
     assert read_all(found) == left and len(objects(found)) == 1
     assert given[1].body not in bytes_of(found)
 

@@ -3,9 +3,9 @@
 Hosts are named, since each store numbers them in its own way; ids of URLs are the same in both.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -141,3 +141,23 @@ def some(rows: Iterator[T]) -> Iterator[list[T]]:
     """In groups for one transaction each."""
     while group := list(islice(rows, AT_ONCE)):
         yield group
+
+
+class FrontierPart(NamedTuple):
+    """One kind of rows."""
+
+    name: str
+    """Of the method of an intake that writes it."""
+    says: str
+    read: Callable[[State], Iterator[Any]]
+
+
+PARTS = (
+    FrontierPart("hosts", "hosts", hosts_of),
+    FrontierPart("urls", "known URLs", urls_of),
+    FrontierPart("queue", "waiting URLs", queue_of),
+    FrontierPart("failures", "earlier failures", failures_of),
+    FrontierPart("templates", "templates of URLs", templates_of),
+    FrontierPart("robots", "robots.txt files", robots_of),
+)
+"""In the order in which they are written."""

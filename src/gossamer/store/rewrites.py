@@ -165,7 +165,7 @@ def replace_object(state: State, made: Replacement) -> bool:
     expected = {one.name for one in made.whole} | {old for old, _, _ in made.rewritten} | set(made.emptied)
     if {name for (name,) in state.execute(_SQL["locked"], (made.old,)).fetchall()} != expected:
         return False
-    if made.new and state.execute(_SQL["object_new"], (made.new, made.size)).rowcount != 1:
+    if made.new and state.execute(_SQL["object_used"], (made.new, made.size)).rowcount != 1:
         return False
     for one in made.whole:
         state.execute(_SQL["moved_whole"], (made.new, one.base, one.name, made.old))
@@ -196,6 +196,11 @@ def _drop_segment(state: State, name: str) -> bool:
     (left,) = state.execute(_SQL["left_over"], (number,)).fetchone()
     state.execute(_SQL["segment_dropped"], (number,))
     return not left
+
+
+def begin_object(state: State, name: str) -> None:
+    """A new object is about to be written. If it is never used, the next run deletes it."""
+    state.execute(_SQL["object_begun"], (name,))
 
 
 def condemned_objects(state: State) -> list[str]:

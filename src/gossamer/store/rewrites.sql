@@ -115,6 +115,14 @@ SELECT id, records FROM segments WHERE name = ?;
 -- object_condemned: Nothing is left in an object: it is deleted at once, and its name is not used again.
 UPDATE objects SET retired_at = 0 WHERE name = ?;
 
+-- object_begun: A new object is being written: until it is in use, it is one to delete at once.
+INSERT INTO objects (name, bytes, made_at, retired_at)
+VALUES (?, 0, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, 0);
+
+-- object_used: It is in use.
+UPDATE objects SET bytes = ?2, made_at = (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, retired_at = NULL
+WHERE name = ?1 AND retired_at = 0;
+
 -- condemned: Objects to delete at once.
 SELECT name FROM objects WHERE retired_at = 0;
 

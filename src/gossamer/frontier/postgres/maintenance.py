@@ -2,9 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, cast
 
 import msgspec
 
+from gossamer.base.tell import Says
 from gossamer.frontier.api import FrontierRules
 from gossamer.frontier.postgres.hosts import find_host_id
 from gossamer.frontier.postgres.presence import tally
@@ -12,13 +15,23 @@ from gossamer.frontier.postgres.settlement import MOST_COUNTED, insert_captures
 from gossamer.frontier.postgres.sieve import MOST_AT_ONCE, Entering
 from gossamer.frontier.priority import LAST, band_of
 from gossamer.frontier.rows import HELD, HOWS, REASONS, text_of
-from gossamer.frontier.transfer import FailureCopy, HostCopy, QueueCopy, RobotsCopy, TemplateCopy, UrlCopy
+from gossamer.frontier.transfer import (
+    PARTS,
+    FailureCopy,
+    FrontierPart,
+    HostCopy,
+    QueueCopy,
+    RobotsCopy,
+    TemplateCopy,
+    UrlCopy,
+)
+from gossamer.frontier.transfer import some as some_of
 from gossamer.store import forgotten, rewrites, tallies
 from gossamer.store.forgotten import Forgotten, ForgottenEntry
 from gossamer.store.postgres.database import Connection, columns, numbers, storable
-from gossamer.store.postgres.state import viewed
+from gossamer.store.postgres.state import PostgresState, viewed
 from gossamer.store.segments import StoredSegment
-from gossamer.store.statements import load
+from gossamer.store.statements import State, StateWriter, load
 from gossamer.values.capture import Kept
 from gossamer.values.url import Url, id_of
 
@@ -235,3 +248,31 @@ def _address(key: tuple[int, int], one: UrlCopy, ids: dict[str, int]) -> tuple[o
 def _execute(connection: Connection, statement: str, names: str, rows: Sequence[Iterable[object]]) -> None:
     if rows:
         connection.execute(_SQL[statement], columns(names, rows))
+
+
+async def copy_to_shared(
+    source: State, target: StateWriter, rules: FrontierRules, without: Forgotten, says: Says
+) -> None:
+    """Everything in `source` is known to the shared frontier of `target` too; what that knows from later visits stays.
+    It may be done again, and crawlers may run. REQUIRES: nothing in `source` waits to be merged."""
+    database, intake = cast(PostgresState, target).shared, SharedIntake(rules)
+    gone: set[tuple[str, int]] = set()
+
+    def is_wanted(part: FrontierPart, row: Any) -> bool:
+        host = row.name if part.name == "hosts" else row.host
+        if host not in without.at:
+            return True
+        if part.name == "urls" and without.has(Url(text_of(row.lane % HELD, row.host, row.text))):
+            gone.add((row.host, row.id))
+        return host not in without.hosts and (part.name == "hosts" or (row.host, getattr(row, "id", 0)) not in gone)
+
+    for part in PARTS:
+        done, write = 0, getattr(intake, part.name)
+        for some in some_of(row for row in part.read(source) if is_wanted(part, row)):
+            await database.run(partial(_write, write, some))
+            done += len(some)
+            says(f"copying {part.says}: {done:,}")
+
+
+def _write(write: Callable[..., None], some: Sequence[object], connection: Connection, _: bool) -> None:
+    write(connection, some)

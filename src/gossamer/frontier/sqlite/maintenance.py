@@ -6,17 +6,30 @@ URLs and hosts are forgotten, restored from the archive, or come from a cluster.
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 import msgspec
 
 from gossamer.base.clock import Instant
+from gossamer.base.tell import Says
+from gossamer.frontier.api import FrontierRules
 from gossamer.frontier.known import find_host_id
 from gossamer.frontier.rows import HELD, REASON_CODES, REASONS, text_of
-from gossamer.frontier.sqlite.sieve import BUCKET_BITS, IncomingKeys, PageOffers, Row, merge_offers
-from gossamer.frontier.transfer import FailureCopy, HostCopy, QueueCopy, RobotsCopy, TemplateCopy, UrlCopy
+from gossamer.frontier.sqlite.hosts import Quarantine
+from gossamer.frontier.sqlite.sieve import (
+    BUCKET_BITS,
+    IncomingKeys,
+    PageOffers,
+    Row,
+    merge_offers,
+    merge_some,
+    waiting_in,
+)
+from gossamer.frontier.transfer import PARTS, FailureCopy, HostCopy, QueueCopy, RobotsCopy, TemplateCopy, UrlCopy
+from gossamer.frontier.transfer import some as some_of
 from gossamer.store import tallies
 from gossamer.store.forgotten import Forgotten
-from gossamer.store.statements import State, load
+from gossamer.store.statements import State, StateWriter, load
 from gossamer.values.capture import Kept
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
@@ -216,3 +229,39 @@ class FrontierIntake:
             tallies.RETIRED: retired,
         }
         tallies.add(connection, moves | reasons)
+
+
+async def copy_to_single(source: State, target: StateWriter, rest_until: Instant, says: Says) -> None:
+    """Everything in `source` is written to a `state.db` without hosts. Nothing is sent to any host before that
+    instant."""
+    intake = FrontierIntake()
+    for part in PARTS:
+        done, write = 0, getattr(intake, part.name)
+        for some in some_of(part.read(source)):
+            await target.run(partial(write, some=some))
+            done += len(some)
+            says(f"copying {part.says}: {done:,}")
+        if part.name == "hosts":
+            await target.run(intake.read_ids)
+    await target.run(partial(intake.finish, rest_until=rest_until))
+
+
+async def merge_waiting(database: StateWriter, rules: FrontierRules) -> int:
+    """Make known what was found and not merged yet, in a `state.db`; returns how many URLs were new. REQUIRES: the
+    directory's lock."""
+    new, is_left = 0, True
+    while is_left:
+        merged, is_left = await database.run(partial(_merge, rules=rules))
+        new += merged
+    return new
+
+
+def _merge(connection: State, rules: FrontierRules) -> tuple[int, bool]:
+    quarantine = Quarantine(rules.template_of) if rules.template_of is not None else None
+    if quarantine is not None:
+        quarantine.load(connection)
+    waiting = waiting_in(connection)
+    if not waiting.offers:
+        return 0, False
+    new, left = merge_some(connection, waiting, IncomingKeys(rules.keys, rules.nudge, quarantine))
+    return new, left.offers > 0

@@ -43,6 +43,7 @@ IN_SERVICES = (
     "the bytes of deleted rows, documents and facts in the services' own files, until they reuse the space: PostgreSQL "
     "by VACUUM, OpenSearch when it merges, Fuseki when it is compacted",
     "backups and older versions of objects that the services keep",
+    "objects that a node or an import had begun and not finished: nodes delete them within some hours",
 )
 
 

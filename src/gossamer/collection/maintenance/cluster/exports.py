@@ -24,7 +24,7 @@ from gossamer.base.tell import Says, Tell, silent, unheard
 from gossamer.collection.cluster.settings import PLACES
 from gossamer.collection.maintenance.backup import PART
 from gossamer.config.settings import Settings
-from gossamer.frontier.relocation import copy_to_single
+from gossamer.frontier.sqlite.maintenance import copy_to_single
 from gossamer.plugins import code as plugged
 from gossamer.store import captures, forgotten, rewrites
 from gossamer.store.directory import USERS, Directory, is_ours, keep_private

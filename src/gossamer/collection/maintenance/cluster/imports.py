@@ -2,7 +2,7 @@
 
 Its volumes become objects of the archive storage, each with segments of up to 1,000 records; a record that the cluster
 has is left out. So all of it may be interrupted and repeated, also after the directory was crawled on. The views are
-made by the indexers of the cluster. What the directory knows of each URL is copied last: see `frontier/relocation.py`.
+made by the indexers of the cluster. What the directory knows of each URL is copied last: see `frontier/transfer.py`.
 
     import.stored   the object of a volume is complete; nobody knows it yet
     import.added    one transaction: segments, captures, work for the indexers
@@ -32,7 +32,7 @@ from gossamer.collection.maintenance.compact import repair_archive
 from gossamer.config.load import has_clear_secret
 from gossamer.crawler.commands import idle_rules
 from gossamer.frontier.choice import run_shared, shared_maintenance
-from gossamer.frontier.relocation import copy_to_shared, merge_waiting
+from gossamer.frontier.sqlite.maintenance import merge_waiting
 from gossamer.plugins.code import FOLDER
 from gossamer.store import captures, forgotten, rewrites
 from gossamer.store.captures import CataloguedRecord, MovedRecord
@@ -99,7 +99,7 @@ async def import_directory(
                 importing = _ArchiveImport(source, target, here, outside, database, tell)
                 await importing.run(state, says)
                 await _marks_of(state, database)
-                await copy_to_shared(state, database, rules, block, says)
+                await shared_maintenance().copy_to_shared(state, database, rules, block, says)
     return ClusterImport(
         importing.captures,
         importing.already_here,
@@ -198,7 +198,7 @@ async def _settings_of(
     that were taken over, those that were not with the reason, and files."""
     loaded, known = config_of(source.root), {name: one.value for name, one in stored_in(target.root).items()}
     given: dict[str, object] = {}
-    left_out = []
+    left_out = [f"{one.name}: it is not allowed for this directory (gossamer trust)" for one in loaded.withheld]
     for name, origin in origins.items():
         value = loaded.value(name)
         if name in WITHOUT or not origin.startswith((source.config.name, GIVEN)):

@@ -4,8 +4,7 @@
     rewrite.switched   one transaction: its segments are in the catalogue instead of the old ones
     rewrite.removed    the old object is deleted, without a grace period
 
-What a crash leaves is continued by the next run (`store/rewrites.py`); an object that nobody knows is deleted by the
-upkeep of a node.
+What a crash leaves is continued by the next run (`store/rewrites.py`), which first deletes what is in no use.
 """
 
 import asyncio
@@ -18,7 +17,7 @@ import msgspec
 from gossamer.archive.segments.composition import Composition, LaidSegment, PickedRecords
 from gossamer.archive.segments.files import ClusterFiles
 from gossamer.archive.segments.joins import SegmentDamaged
-from gossamer.archive.segments.storage import ObjectExists, ObjectStorage, pieces_of, readings_key, segment_key
+from gossamer.archive.segments.storage import ObjectStorage, pieces_of, readings_key, segment_key
 from gossamer.archive.volumes import volume_name
 from gossamer.base.clock import in_words
 from gossamer.base.environment import Outside
@@ -29,6 +28,7 @@ from gossamer.store import captures
 from gossamer.store.directory import Directory
 from gossamer.store.rewrites import (
     Replacement,
+    begin_object,
     condemned_objects,
     drop_condemned,
     next_rewrite,
@@ -113,22 +113,17 @@ class ObjectRewriting:
         try:
             await self._database.run(partial(_switched, made=replacement))
         except _MovedMeanwhile:
-            if name:
-                await asyncio.to_thread(self._storage.remove, segment_key(name))
             return None
         self._tell("rewrite.switched", object=name)
         kept = sum(len(moved) for _, _, moved in replacement.rewritten)
         return Compacted(plan.dropped, plan.size - making.size, len(stale), kept)
 
     async def _stored(self, making: Composition, plan: _Plan) -> str:
-        while True:
-            number = await self._database.run(next_number)
-            name = volume_name(number, in_words(self._outside.clock.now()))
-            try:
-                await asyncio.to_thread(making.put, name, plan.parts)
-                return name
-            except ObjectExists:
-                continue
+        number = await self._database.run(next_number)
+        name = volume_name(number, in_words(self._outside.clock.now()))
+        await self._database.run(partial(begin_object, name=name))
+        await asyncio.to_thread(making.put, name, plan.parts)
+        return name
 
     def _planned(self, old: str, stale: set[str], state: State) -> _Plan:
         parts, emptied, dropped, size = list[StoredSegment | PickedRecords](), list[str](), 0, 0
