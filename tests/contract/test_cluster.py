@@ -103,6 +103,11 @@ def test_plans_and_measurements_have_the_same_shape(words: tuple[str, ...], form
     assert shape(one) == shape(two)
 
 
+def test_nothing_is_damaged_or_missing(forms: Forms) -> None:
+    done = gossamer("verify", "--dir", forms[2])
+    assert done.returncode == 0 and "0 damaged" in done.stdout, done.stdout + done.stderr
+
+
 def test_python_programs_read_the_same(forms: Forms) -> None:
     def seen(where: str) -> object:
         with face.open(where) as collection:

@@ -45,7 +45,7 @@ def files(
     match action:
         case "put":
             kept = asyncio.run(put_file(directory, Path(file), name, outside))
-            print(as_json({"put": kept}) if json else f"{kept} is stored; nodes use it when their processes start next")
+            print(as_json({"put": kept}) if json else f"{kept} is stored; nodes follow within seconds")
         case "get":
             sys.stdout.buffer.write(get_file(directory, file))
             sys.stdout.buffer.flush()

@@ -15,7 +15,7 @@ from gossamer.config.load import without_password
 from gossamer.store.options import config_of
 from gossamer.values.format import as_json
 
-LATER = "Nodes use it from the next start of their processes."
+LATER = "Nodes follow within seconds."
 
 
 def settings(

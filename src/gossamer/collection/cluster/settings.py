@@ -96,7 +96,7 @@ def get_file(directory: Directory, name: str) -> bytes:
 
 
 async def put_file(directory: Directory, file: Path, name: str | None, outside: Outside) -> str:
-    """The name under which it is stored. Raises ConfigError for one that nothing would read, or that is invalid."""
+    """The name under which it is stored. Raises ConfigError for a name that is not read, and for an invalid file."""
     if not file.is_file():
         raise ConfigError(f"there is no file {file}")
     if (outside.files.size(file) or 0) > LARGEST:
