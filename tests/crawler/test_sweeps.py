@@ -248,13 +248,13 @@ class Watched(Calendar):
         super().__init__(VisitBudget(in_all=10.0))
         self.is_called, self.has_overlap = threading.Event(), threading.Event()
 
-    def room(self, due_at: Instant, site: str, now: Instant, delay_s: float | None = None) -> Instant:
+    def reserve(self, due_at: Instant, site: str, now: Instant, delay_s: float | None = None) -> Instant:
         if self.is_called.is_set():
             self.has_overlap.set()
         self.is_called.set()
         self.has_overlap.wait(0.5)
         self.is_called.clear()
-        return super().room(due_at, site, now, delay_s)
+        return super().reserve(due_at, site, now, delay_s)
 
 
 def test_a_sweep_uses_the_calendar_only_while_no_group_is_being_settled(tmp_path: Path) -> None:
@@ -278,7 +278,7 @@ def test_a_sweep_uses_the_calendar_only_while_no_group_is_being_settled(tmp_path
             followed = Followed(visit, outcome, crawl.clock.now())
             sweeps = crawl.sweeping(Neighbours(partial(LinksReader, linked(tmp_path))))
             settling = asyncio.ensure_future(Crawl(rooms)._settle([followed]))
-            await asyncio.to_thread(calendar.is_called.wait, 60.0)
+            assert await asyncio.to_thread(calendar.is_called.wait, 60.0), "the group was never settled"
             assert (await sweeps.sweep()).brought_forward == 1
             await settling
             return calendar.has_overlap.is_set()

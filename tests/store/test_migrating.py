@@ -98,3 +98,19 @@ def test_F_P11_after_a_kill_during_a_migration_the_old_schema_is_intact_and_the_
             assert not state.execute("SELECT 1 FROM sqlite_master WHERE name = 'forgotten'").fetchone()
     assert subprocess.run([*program, "1000000000"], env=os.environ, check=False).returncode == 0
     assert version_of(path) == len(migrations()) and rows(path) == expected
+
+
+def test_the_migrations_are_read_once_in_a_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every reading command opens the state, some several times."""
+    read = list[str]()
+    original = Path.read_text
+
+    def counting(path: Path, *args: object, **kwargs: object) -> str:
+        read.append(path.name)
+        return original(path, *args, **kwargs)  # type: ignore[arg-type]
+
+    filled(tmp_path / "state.db", len(migrations()))
+    monkeypatch.setattr(Path, "read_text", counting)
+    for _ in range(3):
+        read_only(tmp_path / "state.db").close()
+    assert [name for name in read if name.endswith(".sql")] == []

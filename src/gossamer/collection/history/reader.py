@@ -176,7 +176,7 @@ class HistoryReader:
         except ArchiveDamaged:
             return DAMAGED
         except WorkerLost as lost:
-            return f"reading it failed twice ({lost.why})"
+            return f"reading it failed ({lost.why})"
 
     async def _all_gists(self, shown: Sequence[Kept]) -> list[Gist]:
         found: list[Gist] = []
