@@ -106,6 +106,8 @@ def importers() -> dict[str, set[str]]:
 
 
 SINGLE_IMPORTERS = {
+    "archive/segments/check.py": "what `cluster init` tries of a storage; collection/cluster/services.py tries all four",
+    "archive/segments/writer.py": "writes segments; crawler/steps/archive.py chooses between them and volumes",
     "cli/commands.py": "the list of commands: the one place to edit for a new one",
     "collection/maintenance/backup.py": "makes a backup; cli/upkeep/backup.py prints how it went",
     "extract/rdfa/notices.py": "what is wrong with the markup, on request; the reader states facts",
@@ -226,6 +228,7 @@ OUTSIDE_USE = {
     "gossamer.api:open": "the public name `gossamer.open`, imported on first use",
     "gossamer.store.postgres.state:open_reader": "called on a module imported on first use: psycopg is an extra",
     "gossamer.store.postgres.state:prepare": "likewise",
+    "gossamer.frontier.postgres.maintenance": "likewise, by `frontier.choice.shared_maintenance`",
     "gossamer.demo.server:read_log": "reads the log of a server that runs as its own process, for the crash harness",
 }
 """Public symbols that seem unused in src, by name, module or `module:symbol`, with the reason."""

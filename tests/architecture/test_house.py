@@ -18,11 +18,11 @@ from tests.architecture.figures import (
 
 LIMITS = {
     "files": 470,
-    "lines": 82_000,
-    "modules in the fullest folder": 14,
+    "lines": 83_500,
+    "modules in the fullest folder": 16,
     "module names ending in -ing": 0,
     "public class names with two meanings": 0,
-    "modules below 100 lines with a single importer": 6,
+    "modules below 100 lines with a single importer": 8,
     "upward or sideways imports": 0,
     "modules that name state.db": 0,
     "modules that import a database": 0,

@@ -111,14 +111,19 @@ def crawl(
     note(*withheld_in_words(loaded.withheld, dir))
     protocols_of(settings.crawl.protocols, dir)  # their schemes must be known before seeds are checked
     urls = checked_seeds(seeds)
-    refuse_lost_state(directory)
-    if not urls and not directory.is_begun:
-        raise ConfigError("give at least one seed URL: gossamer crawl https://example.org/")
+    refuse_no_seeds(directory, urls)
     is_for_nodes = is_cluster(directory) and not is_node(directory)
     is_queued = again and fetch_again(existing(dir), real_outside(), again, note) is FetchedBy.RUNNING_CRAWL
     if is_for_nodes:
         return add_to_cluster(directory, settings, urls, flags, real_outside(), is_done=bool(again), json=json)
     return 0 if is_queued else uvloop.run(crawl_and_report(directory, settings, urls, real_outside(), json, flags))
+
+
+def refuse_no_seeds(directory: Directory, seeds: Sequence[Url]) -> None:
+    """Raises ConfigError for a first crawl without seeds; DirectoryUnusable for one that has lost its state."""
+    refuse_lost_state(directory)
+    if not seeds and not directory.is_begun:
+        raise ConfigError("give at least one seed URL: gossamer crawl https://example.org/")
 
 
 def refuse_beside_cluster(directory: Directory, config: Path | None, database: str | None) -> None:
