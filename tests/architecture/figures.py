@@ -106,10 +106,9 @@ def importers() -> dict[str, set[str]]:
 
 
 SINGLE_IMPORTERS = {
-    "archive/segments/check.py": "what `cluster init` tries of a storage; collection/cluster/services.py tries all four",
+    "archive/segments/check.py": "what `cluster init` tries of a storage; services.py there tries all four",
     "archive/segments/writer.py": "writes segments; crawler/steps/archive.py chooses between them and volumes",
     "cli/commands.py": "the list of commands: the one place to edit for a new one",
-    "collection/maintenance/backup.py": "makes a backup; cli/upkeep/backup.py prints how it went",
     "extract/rdfa/notices.py": "what is wrong with the markup, on request; the reader states facts",
     "frontier/sqlite/requeue.py": "the statements of one store; the decisions are in frontier/requeue.py for both",
     "parse/language.py": "the language of a text; the reader uses it like every other part of `parse`",
