@@ -38,6 +38,7 @@ DELAY_S = 0.1
 SETTINGS = {
     "contact": "https://demo.test/about-the-crawler",
     "crawl.scope": "any",
+    "archive.segment_s": "0.25",  # a web of few hosts would wait for its segments
     "politeness.delay_s": str(DELAY_S),
     "politeness.times_took": "1.0",
     "politeness.robots_retry_s": "1.0",

@@ -194,7 +194,13 @@ class ArchiveSettings:
     segment_mib: int = _setting(
         8, "in a cluster, fetched pages are stored in segments of at most this size ...", least=1, most=1024
     )
-    segment_s: float = _setting(2.0, "... or of what arrived within so many seconds", least=0.05, most=60)
+    segment_s: float = _setting(
+        1.0,
+        "... or of what arrived within so many seconds; a host gets no further fetch before its last one is stored, so "
+        "more than politeness.delay_s slows down a crawl of few hosts",
+        least=0.05,
+        most=60,
+    )
     retain: str = _setting(
         "all",
         "which versions of a page `gossamer compact` keeps: all, last:N, or thinned (all for 30 days, one a week to a "
