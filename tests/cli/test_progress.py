@@ -205,3 +205,9 @@ def test_a_seed_is_asked_for_only_if_none_was_given() -> None:
 
 def test_a_stopped_crawl_ends_with_the_code_of_ctrl_c() -> None:
     assert CrawlEnd(True, Counts(pages=3)).exit_code(Tally(FakeClock())) == 130
+
+
+def test_a_later_run_that_fetched_nothing_names_the_outcomes_of_the_runs_before() -> None:
+    counts = Counts(known=2, by_reason={"client-error": 1, "read-timeout": 1})
+    steps = next_steps(Tally(FakeClock()), counts)
+    assert [step.partition(":")[0].strip() for step in steps] == ["client-error", "read-timeout"]
