@@ -1,4 +1,4 @@
-"""Changes to the shared frontier beside its crawlers: URLs are forgotten, or come from elsewhere."""
+"""Changes to the shared frontier outside its crawlers: URLs are forgotten, or come from elsewhere."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
