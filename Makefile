@@ -16,7 +16,7 @@ ROUNDS ?= 3
 NODES  ?= 3
 APT    := $(shell [ "$$(id -u)" = 0 ] && command -v apt-get)
 
-.PHONY: demo test check unit setup setup-dev setup-bench system setup-fuzz crash bench-crawl bench-quick bench-extract bench-frontier bench-search bench-search-speed bench-recrawl bench-memory attack simulate simulate-leases powerloss soak long-crawl addresses passage xss damage cluster mutants fuzz lock clean help
+.PHONY: demo test check unit services setup setup-dev setup-bench system setup-fuzz crash bench-crawl bench-quick bench-extract bench-frontier bench-search bench-search-speed bench-recrawl bench-memory attack simulate simulate-leases powerloss soak long-crawl addresses passage xss damage cluster mutants fuzz lock clean help
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1  /p' $(MAKEFILE_LIST) | awk '{n=$$1; $$1=""; printf "  make %-20s%s\n", n, $$0}'
@@ -33,8 +33,11 @@ check: $(VENV)/dev.done  ## style and types
 
 # A test that fails while others run and passes alone measures the machine. So failed tests are shown, and run once more
 # one at a time; three further failures end the run. Tests of data loss are never run a second time.
-unit: $(VENV)/dev.done  ## only the tests, JOBS at a time; a failed test is run once more by itself
+unit: $(VENV)/dev.done services  ## only the tests, JOBS at a time; a failed test is run once more by itself
 	$(BIN)/pytest -n $(JOBS) --dist loadfile || { [ $$? = 1 ] && ! grep -qE "tests/(crash/|simulation/|indexer/test_updates)" .pytest_cache/v/cache/lastfailed && echo "Failed tests once more, one at a time:" && $(BIN)/pytest --last-failed --maxfail=3; }
+
+services: $(VENV)/dev.done  ## fetch and build the servers that the tests of services need (Java, Maven and Go; some minutes, once)
+	$(BIN)/python -m tests.services
 
 passage: $(VENV)/base.done  ## count the modules that one page passes in all processes, and those that `gossamer why` runs
 	$(BIN)/python tools/passage.py

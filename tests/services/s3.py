@@ -95,20 +95,26 @@ def _place() -> Path:
     return java.JARS / "versitygw"
 
 
-@lru_cache(maxsize=1)
 def _program() -> Path:
-    """Built by the first test process that needs it; that takes some minutes once."""
+    if why := why_not_built():
+        pytest.skip(f"no S3 server: {why}")
+    return _place() / "versitygw"
+
+
+@lru_cache(maxsize=1)
+def why_not_built() -> str:
+    """Builds it, which takes some minutes once; empty when it is there."""
     folder = _place()
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "versitygw").is_file():
-            environment = os.environ | {"GOBIN": str(folder)}
-            command = ["go", "install", MODULE]
-            done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=BUILD_S)
-            if done.returncode:
-                pytest.skip(f"no S3 server: Go could not build it: {done.stderr[-300:]}")
-    return folder / "versitygw"
+        if (folder / "versitygw").is_file():
+            return ""
+        environment = os.environ | {"GOBIN": str(folder)}
+        done = subprocess.run(
+            ["go", "install", MODULE], env=environment, capture_output=True, text=True, timeout=BUILD_S
+        )
+        return f"Go could not build it: {done.stderr[-300:]}" if done.returncode else ""
 
 
 @lru_cache(maxsize=1)
