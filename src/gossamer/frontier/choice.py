@@ -1,14 +1,14 @@
 """Which frontier a crawl has: the one that goes with the database of its state."""
 
-from collections.abc import Callable
-from types import ModuleType
-from typing import Any, TypeVar, cast
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple, TypeVar, cast
 
 from gossamer.base.clock import Clock
 from gossamer.base.errors import GossamerError
 from gossamer.base.tell import Tell
 from gossamer.frontier.api import Frontier, FrontierRules
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
+from gossamer.store.forgotten import Forgotten
 from gossamer.store.sqlite.database import Database
 from gossamer.store.state import NO_DRIVER
 from gossamer.store.statements import StateWriter
@@ -29,13 +29,21 @@ def frontier_on(database: StateWriter, rules: FrontierRules, clock: Clock, tell:
     return PostgresFrontier(state.shared, rules, clock, tell, Stay(state.member, is_passing=state.is_passing))
 
 
-def shared_maintenance() -> ModuleType:
-    """`frontier.postgres.maintenance`, whose driver is an optional dependency."""
+class SharedMaintenance(NamedTuple):
+    """What `frontier.postgres.maintenance` does, whose driver is an optional dependency."""
+
+    block: Callable[..., Forgotten]
+    forget: Callable[..., int]
+    add_object: Callable[..., None]
+    copy_to_shared: Callable[..., Awaitable[None]]
+
+
+def shared_maintenance() -> SharedMaintenance:
     try:
-        from gossamer.frontier.postgres import maintenance
+        from gossamer.frontier.postgres.maintenance import add_object, block, copy_to_shared, forget
     except ImportError as missing:
         raise GossamerError(NO_DRIVER) from missing
-    return maintenance
+    return SharedMaintenance(block, forget, add_object, copy_to_shared)
 
 
 async def run_shared(database: StateWriter, work: Callable[[Any], T]) -> T:

@@ -70,7 +70,7 @@ def forget(
 
 
 def forget_shared(directory: Directory, entries: Sequence[ForgottenEntry], outside: Outside, json: bool) -> int:
-    """On a cluster, whose nodes go on."""
+    """On a cluster; its nodes continue."""
     with Progress("forgetting", outside.clock) as progress:
         done = asyncio.run(forget_on_cluster(directory, entries, outside, silent, progress.show))
     show(done, json, more=IN_SERVICES)

@@ -197,8 +197,7 @@ def _remaining(state: State, block: Forgotten) -> NotForgotten:
 
 
 async def _blocked(database: StateWriter, entries: Sequence[ForgottenEntry]) -> Forgotten:
-    block: Forgotten = await run_shared(database, partial(shared_maintenance().block, entries=entries))
-    return block
+    return await run_shared(database, partial(shared_maintenance().block, entries=entries))
 
 
 def _batches(groups: Iterable[list[tuple[Key, bool]]]) -> Iterator[list[list[tuple[Key, bool]]]]:

@@ -4,7 +4,7 @@ Its volumes become objects of the archive storage, each with segments of up to 1
 has is left out. So all of it may be interrupted and repeated, also after the directory was crawled on. The views are
 made by the indexers of the cluster. What the directory knows of each URL is copied last: see `frontier/transfer.py`.
 
-    import.stored   the object of a volume is complete; nobody knows it yet
+    import.stored   the object of a volume is complete, and not in the catalogue yet
     import.added    one transaction: segments, captures, work for the indexers
 """
 

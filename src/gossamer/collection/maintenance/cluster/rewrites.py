@@ -1,6 +1,6 @@
 """Objects of a cluster's archive, rewritten without records that have left the catalogue.
 
-    rewrite.stored     the new object is complete; nobody knows it yet
+    rewrite.stored     the new object is complete, and not in the catalogue yet
     rewrite.switched   one transaction: its segments are in the catalogue instead of the old ones
     rewrite.removed    the old object is deleted, without a grace period
 
