@@ -17,13 +17,14 @@ from gossamer.base.environment import real_outside
 from gossamer.base.errors import DirectoryBusy, DirectoryUnusable
 from gossamer.base.tell import Tell, silent
 from gossamer.collection.directory import locked
+from gossamer.collection.maintenance.archive_import import import_archives
 from gossamer.collection.maintenance.cluster.exports import export_cluster
 from gossamer.collection.maintenance.cluster.imports import ClusterImport, import_directory
 from gossamer.collection.maintenance.forget import entries_of
 from gossamer.config.load import GUARDED
 from gossamer.store import captures, forgotten, rewrites, tallies
 from gossamer.store.directory import Directory
-from gossamer.store.options import put_options, put_seeds, stored_options, stored_seeds
+from gossamer.store.options import config_of, put_options, put_seeds, stored_options, stored_seeds
 from gossamer.store.sqlite.database import read_only
 from gossamer.store.state import open_state
 from gossamer.values.capture import Kept
@@ -148,6 +149,19 @@ def test_what_the_cluster_has_of_later_stays_the_newest(source: Directory, found
     sql = f"SELECT fetched_at FROM captures WHERE url = '{page.url.text}' ORDER BY version"
     instants = [at for (at,) in found.rows(sql)]
     assert len(instants) == 3 and instants == sorted(instants)
+
+
+def test_an_older_archive_of_another_program_does_not_replace_newer_pages(source: Directory, found: Cluster) -> None:
+    here = catalogue(source)
+    page = next(one for one in here if one.url.path == "/people/1")
+    body = read_capture(real_outside().files, source.archive, page.place)
+    assert body is not None
+    found.write(type(body)(body.url, here[-1].fetched_at + 10**9, 200, "OK", body.headers, b"<p>newer</p>"))
+    archives = tuple(source.archive / name for name in real_outside().files.names(source.archive))
+    done = asyncio.run(import_archives(found.node(), archives, config_of(found.node().root).settings, real_outside()))
+    assert done.captures > 5 and done.pages > 5
+    sql = f"SELECT fetched_at FROM captures WHERE url = '{page.url.text}' ORDER BY version"
+    assert [at for (at,) in found.rows(sql)][-1] == here[-1].fetched_at + 10**9
 
 
 def test_settings_of_the_cluster_stay_and_the_others_are_taken_over(source: Directory, found: Cluster) -> None:

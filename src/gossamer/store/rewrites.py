@@ -55,10 +55,12 @@ def add_object(state: State, name: str, size: int, added: Sequence[StoredSegment
         state.execute(_SQL["segment_new"], (one.name, one.object, one.base, one.size, one.records, one.digest))
 
 
-def order_versions(state: State, names: Sequence[str]) -> None:
-    """After their captures were added: older captures than others in the catalogue come before those."""
+def order_versions(state: State, names: Sequence[str], is_news: bool = False) -> None:
+    """After the captures of these segments were added: those that are older than others in the catalogue come before
+    them. `is_news`: crawls wait for the views of them."""
     state.execute(_SQL["versions_before"], (list(names),))
-    state.execute(_SQL["work_is_old"], (list(names),))
+    if not is_news:
+        state.execute(_SQL["work_is_old"], (list(names),))
 
 
 # What is to be erased.

@@ -33,6 +33,7 @@ from gossamer.monitor.supervisor import indexer_running
 from gossamer.store import captures, forgotten
 from gossamer.store.directory import Directory
 from gossamer.store.forgotten import NOTHING, Forgotten
+from gossamer.store.rewrites import order_versions
 from gossamer.store.segments import settle_segments
 from gossamer.store.state import is_cluster, open_database
 from gossamer.store.statements import State
@@ -177,9 +178,12 @@ async def keep(
 
 def catalogue(state: State, directory: Directory, kept: Sequence[Kept], withdrawing: Sequence[Kept]) -> None:
     """Add them to the catalogue, inside a transaction."""
+    names = sorted({one.place.volume for one in kept})
     if is_cluster(directory):
-        settle_segments(state, sorted({one.place.volume for one in kept}))
+        settle_segments(state, names)
     captures.insert(state, kept, withdrawing)
+    if is_cluster(directory):
+        order_versions(state, names, is_news=True)
 
 
 async def read(capture: Capture, settings: Settings, readers: Pool) -> ReadDone:
