@@ -26,7 +26,7 @@ from gossamer.spool.frames import SpoolWriter
 from gossamer.store import work
 from gossamer.store.directory import Directory
 from gossamer.store.statements import StateWriter
-from gossamer.store.work import ViewBacklog
+from gossamer.store.work import ViewWork
 from gossamer.values.format import counted
 from gossamer.workers.protocol import MIB
 
@@ -71,7 +71,7 @@ class ClusterBacklog:
     def __init__(self, database: StateWriter, clock: Clock, most_pages: int) -> None:
         """`most_pages`: fetching pauses while a view has more."""
         self._database, self._clock, self._most = database, clock, most_pages
-        self._views: dict[str, ViewBacklog] = {}
+        self._views: dict[str, ViewWork] = {}
         self._looked_s = 0.0
 
     async def look(self) -> None:
