@@ -105,7 +105,9 @@ def settle(state: State, kept: list[Kept]) -> None:
 
 def cluster(folder: Path) -> Cluster:
     """Without an archive."""
-    return Cluster(folder / "nodes", server().conninfo_for(folder))
+    found = Cluster(folder / "nodes", server().conninfo_for(folder)).set(contact="tests@example.org")
+    found.files().write(found.node().root / "collection.id", b"a test\n")
+    return found
 
 
 def on_disks(folder: Path, disks: int = 2, copies: int = 2) -> Cluster:

@@ -1,7 +1,6 @@
 """Segments of a cluster's archive: written, read by other processes, joined, checked, and removed when not settled."""
 
 import hashlib
-import json
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from tests.archive.samples import body_of, capture, warcio_count
-from tests.cli.site import gossamer
 from tests.segments.cluster import AT_ONCE, LONG_AGO, Cluster, in_cloud, on_disks
 from tests.services import s3
 
@@ -18,7 +16,8 @@ from gossamer.archive.catalogue import ArchivePlaces
 from gossamer.archive.reader import read_capture
 from gossamer.archive.segments.upkeep import Graces
 from gossamer.base.errors import ArchiveDamaged, DirectoryUnusable
-from gossamer.base.tell import Tell
+from gossamer.base.tell import Tell, unheard
+from gossamer.collection.maintenance.verification import checked_volumes
 from gossamer.spool.frames import SUFFIX
 from gossamer.store.segments import SegmentLost, alone, settle_segments
 from gossamer.store.state import open_state
@@ -281,22 +280,15 @@ def test_small_lasting_files_are_the_same_on_every_node(found: Cluster) -> None:
 def test_verify_names_the_damage_of_a_segment(at: str, tmp_path: Path) -> None:
     found = in_cloud(tmp_path)
     places = [found.write(*some(first)) for first in (0, 10)]
-    root = found.node().root
-    whole = gossamer("verify", "--dir", root, "--json")
-    report = json.loads(whole.stdout)
-    assert whole.returncode == 0 and report["is_whole"] and (report["volumes"], report["records"]) == (2, 10)
-    assert {one["name"]: one["says"] for one in report["views"]}["words"] == "10 pages still to take"
+    checked = checked_volumes(found.node(), found.outside(), None, unheard)
+    assert (len(checked.volumes), checked.records, checked.findings) == (2, 10, [])
     (path,) = s3.server().objects.glob(f"*/archive/{places[0][0].volume}")
     content = bytearray(path.read_bytes())
     content[places[0][2].offset + 60 if at == "record" else 5] ^= 0xFF  # 5: the time in the gzip header
     path.write_bytes(content)
-    damaged = gossamer("verify", "--dir", root, "--json")
-    report = json.loads(damaged.stdout)
-    assert damaged.returncode == 4 and not report["is_whole"]
-    (one,) = report["damaged"]
-    assert one["volume"] == places[0][0].volume and (one["number"], bool(one.get("url"))) == (
-        (3, True) if at == "record" else (0, False)
-    )
+    (one,) = checked_volumes(found.node(), found.outside(), None, unheard).findings
+    assert one.volume == places[0][0].volume
+    assert (one.number, bool(one.url)) == ((3, True) if at == "record" else (0, False))
 
 
 def test_a_reader_in_the_middle_of_a_join_reads_every_capture(found: Cluster) -> None:

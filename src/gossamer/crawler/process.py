@@ -1,8 +1,8 @@
 """The one place that picks implementations and puts the rooms together."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -10,6 +10,7 @@ import msgspec
 
 from gossamer.archive.directories import with_disks
 from gossamer.archive.segments.files import ClusterFiles
+from gossamer.archive.segments.writer import wait_for_storage
 from gossamer.base.clock import CalendarClock
 from gossamer.base.environment import Network, Outside
 from gossamer.base.errors import ConfigError
@@ -26,7 +27,7 @@ from gossamer.crawler.pace import Backlog, Pace, cluster_pace
 from gossamer.crawler.revisit import revisits_for
 from gossamer.crawler.seeds import store_seeds
 from gossamer.crawler.settlement import ListPolicy, Measures
-from gossamer.crawler.steps.archive import ClusterBacklog, followed_backlog, open_archive, wait_for_storage
+from gossamer.crawler.steps.archive import ClusterBacklog, followed_backlog, open_archive
 from gossamer.crawler.steps.rooms import Rooms
 from gossamer.crawler.sweeps import Rejudgement, digests, revisit_sweeps
 from gossamer.fetch.budget import Budget
@@ -121,41 +122,33 @@ async def open_crawl(
     tell: Tell,
     stop: asyncio.Event,
 ) -> AsyncIterator[Crawling]:
-    """Open every room of a crawl, recovering from the end of the last one, and offer the seeds.
-
-    REQUIRES: the directory is locked. The archive closes first, so that the indexer sees the end of the last volume."""
+    """Open every room of a crawl, recovering from the end of the last one, and offer the seeds. The archive closes
+    first, so that the indexer sees the end of the last volume. REQUIRES: the directory is locked."""
     words, facts = Backlog(outside.clock), Backlog(outside.clock)
-    is_shared = is_cluster(directory)
-    tell = tell if is_shared else noting((words, facts), tell)
+    tell = noting(() if is_cluster(directory) else (words, facts), tell)
     async with AsyncExitStack() as opened:
         opening = open_database(directory, outside.clock, tell, stop.is_set, member_of(directory))
         database = await opened.enter_async_context(opening)
-        outside = with_disks(directory, settings, outside, tell)
-        if isinstance(outside.files, ClusterFiles):
-            await wait_for_storage(outside.files, stop, outside, tell)
-        cluster = ClusterBacklog(database, outside.clock, settings.views.backlog) if is_shared else None
-        control = opened.enter_context(control_of(directory, outside.clock, repairs=True))
-        control.discard_pending(CRAWLER)
+        outside = await with_storage(directory, settings, outside, tell, stop)
+        cluster = backlog_of(directory, settings, database, outside)
+        control = opened.enter_context(fresh_control(directory, outside))
         indexer = await indexer_beside(opened, directory, settings, outside, tell, stop)
         writer = await open_archive(opened, directory, settings, database, outside, tell)
         ruling = await open_admission(directory, settings, starts, database, outside, tell)
         plugged, protocols = plug_ins(directory, settings, outside)
         memory = Budget(settings.fetch.memory_mib * MIB, settings.crawl.at_once)
-        asking = fetch_settings(settings, [media_type for media_type, _ in plugged.readers])
-        connections = Connections(asking, network, outside.dates, tell)
+        connections = connections_for(settings, plugged, network, outside, tell)
         client = await opened.enter_async_context(Client(connections, ruling.judge_type, protocols, memory))
         frontier = await opened.enter_async_context(the_frontier(settings, database, ruling, client, outside, tell))
         readers = await opened.enter_async_context(reader_pool(settings, outside, tell, job_for(plugged)))
         await opened.enter_async_context(saving_learned(ruling.learning, directory.root, outside, tell))
         await opened.enter_async_context(chronicling(directory, outside, settings.crawl.revisit != "no", tell))
         await offer_seeds(frontier, starts)
-        present = partial(present_digests, directory, settings, ruling)
-        rejudged = Rejudgement(frontier, database, directory, present, outside.clock, tell)
+        rejudged = rejudgement(directory, settings, ruling, frontier, database, outside, tell)
         await opened.enter_async_context(rejudged)
         measuring = measures(settings, outside, ruling.nudge_visit)
-        await opened.enter_async_context(
-            revisit_sweeps(measuring.revisits, settings, frontier, directory, outside, tell)
-        )
+        sweeps = revisit_sweeps(measuring.revisits, settings, frontier, directory, outside, tell)
+        await opened.enter_async_context(sweeps)
         steering = Steering(frontier, control, ruling, stop, partial(store_seeds, database), rejudged.soon)
         rooms = Rooms(
             frontier=frontier,
@@ -169,7 +162,7 @@ async def open_crawl(
             lag_s=cluster.hold_s if cluster is not None else words.lag_s,
             has_room=partial(has_room, directory, settings, outside.files),
             agent=settings.agent,
-            pace=pace_on_cluster(settings) if is_shared else pace(settings),
+            pace=pace(settings) if cluster is None else pace_on_cluster(settings),
             is_paused=steering.is_paused,
             do_pages_wait=lambda: readers.is_behind,
             judge=ruling.judge,
@@ -178,9 +171,40 @@ async def open_crawl(
         )
         crawl = Crawl(rooms)
         await opened.enter_async_context(followed_backlog(cluster, outside.clock, crawl.wake))
-        yield Crawling(
-            crawl, frontier, words, facts, control, steering, indexer, readers, database=database, cluster=cluster
-        )
+        found = (frontier, words, facts, control, steering, indexer, readers)
+        yield Crawling(crawl, *found, database=database, cluster=cluster)
+
+
+@contextmanager
+def fresh_control(directory: Directory, outside: Outside) -> Iterator[Control]:
+    """Without the commands that an earlier crawler has not received."""
+    with control_of(directory, outside.clock, repairs=True) as control:
+        control.discard_pending(CRAWLER)
+        yield control
+
+
+async def with_storage(
+    directory: Directory, settings: Settings, outside: Outside, tell: Tell, stop: asyncio.Event
+) -> Outside:
+    """The same, with the files of the archive; of a cluster, once its storage answers."""
+    outside = with_disks(directory, settings, outside, tell)
+    if isinstance(outside.files, ClusterFiles):
+        await wait_for_storage(outside.files.storage, stop, outside.clock, tell)
+    return outside
+
+
+def backlog_of(
+    directory: Directory, settings: Settings, database: StateWriter, outside: Outside
+) -> ClusterBacklog | None:
+    """How far the views of a cluster are behind; None: this crawl has views of its own."""
+    return ClusterBacklog(database, outside.clock, settings.views.backlog) if is_cluster(directory) else None
+
+
+def connections_for(
+    settings: Settings, plugged: Plugged, network: Network, outside: Outside, tell: Tell
+) -> Connections:
+    asking = fetch_settings(settings, [media_type for media_type, _ in plugged.readers])
+    return Connections(asking, network, outside.dates, tell)
 
 
 async def indexer_beside(
@@ -190,6 +214,19 @@ async def indexer_beside(
     if is_cluster(directory):
         return Indexer(directory, outside, tell, settings.agent)
     return await opened.enter_async_context(indexer_running(directory, outside, tell, settings.agent, stop))
+
+
+def rejudgement(
+    directory: Directory,
+    settings: Settings,
+    ruling: Admission,
+    frontier: Frontier,
+    database: StateWriter,
+    outside: Outside,
+    tell: Tell,
+) -> Rejudgement:
+    present = partial(present_digests, directory, settings, ruling)
+    return Rejudgement(frontier, database, directory, present, outside.clock, tell)
 
 
 async def offer_seeds(frontier: Frontier, starts: Sequence[Url]) -> None:

@@ -13,8 +13,8 @@ import msgspec
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.errors import GossamerError
 from gossamer.monitor.control import Figures, Life
+from gossamer.store.segments import VIEWS
 from gossamer.store.statements import load
-from gossamer.store.work import VIEWS
 
 T = TypeVar("T")
 SQL = load("gossamer.monitor", "nodes.sql")

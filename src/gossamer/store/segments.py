@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from gossamer.base.clock import SECOND, Instant
+from gossamer.base.clock import SECOND
 from gossamer.base.errors import GossamerError
 from gossamer.store.statements import State, load
 
@@ -38,13 +38,6 @@ class SegmentLost(GossamerError):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"the segment {name} was removed before its captures were acknowledged")
-
-
-class ViewBacklog(msgspec.Struct, frozen=True):
-    """What a view does not have yet."""
-
-    pages: int
-    oldest_at: Instant
 
 
 def next_number(state: State) -> int:
@@ -83,11 +76,6 @@ def segments_in(state: State, name: str) -> list[StoredSegment]:
 def segment_names(state: State) -> list[str]:
     """Of segments whose captures are acknowledged."""
     return [name for (name,) in state.execute(_SQL["segments"]).fetchall()]
-
-
-def backlog(state: State) -> dict[str, ViewBacklog]:
-    """By view; rebuilds and records that were set aside do not count."""
-    return {view: ViewBacklog(pages, at) for view, pages, at in state.execute(_SQL["backlog"]).fetchall()}
 
 
 def is_awaited(state: State, name: str) -> bool:

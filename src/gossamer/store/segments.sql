@@ -18,10 +18,6 @@ SELECT name, object, base, bytes, records, digest FROM segments WHERE object = ?
 -- segments: The names of all segments that were settled, in order.
 SELECT name FROM segments WHERE settled_at IS NOT NULL ORDER BY name;
 
--- backlog: For each view how many fetched pages it does not have yet, and since when the oldest waits.
-SELECT view, sum(beyond - first)::bigint, min(added_at) FROM work
-WHERE set_aside_at IS NULL AND NOT is_rebuild GROUP BY view;
-
 -- is_indexed: Whether no view waits for a segment.
 SELECT 1 FROM segments v WHERE v.name = ? AND EXISTS (SELECT 1 FROM work w WHERE w.volume_id = v.id);
 

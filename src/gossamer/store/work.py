@@ -8,13 +8,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from gossamer.base.clock import SECOND, Instant
+from gossamer.store.segments import VIEWS
 from gossamer.store.statements import State, load
 from gossamer.values.capture import Place
 from gossamer.values.url import Url
 
 SQL = load("gossamer.store", "work.sql")
-VIEWS = ("words", "facts", "links")
-"""The views that have rows for each segment."""
 LEASE_S = 60.0
 """How long an indexer that has died keeps its rows."""
 MOST_TRIES = 3

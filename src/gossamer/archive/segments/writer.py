@@ -20,8 +20,11 @@ from gossamer.base.clock import Clock, Instant, in_words
 from gossamer.base.tell import Tell
 from gossamer.spool.frames import END, frame
 from gossamer.store.segments import SegmentLost, StoredSegment, add_segment, next_number
+from gossamer.store.service import ServiceLost
 from gossamer.store.statements import StateWriter
 from gossamer.values.capture import Place
+
+AGAIN_S = 1.0
 
 
 class BuiltSegment(msgspec.Struct, frozen=True):
@@ -88,3 +91,23 @@ class SegmentWriter:
             if done is not None:
                 raise done
         self._tell("segment.stored", volume=name, bytes=len(built.content))
+
+
+async def wait_for_storage(storage: ObjectStorage, stop: asyncio.Event, clock: Clock, tell: Tell) -> None:
+    """Until the storage of the archive answers. Raises when it refuses us, or when it does not answer and the crawl is
+    to stop."""
+    is_away = False
+    while True:
+        try:
+            await asyncio.to_thread(storage.check)
+        except ServiceLost as lost:
+            if stop.is_set():
+                raise
+            if not is_away:
+                tell("storage.suspended", says=str(lost))
+            is_away = True
+            await clock.sleep(AGAIN_S)
+        else:
+            if is_away:
+                tell("storage.back", says="")
+            return

@@ -29,8 +29,7 @@ from gossamer.indexer.process import rereading
 from gossamer.store import captures
 from gossamer.store.directory import Directory, lock_directory
 from gossamer.store.options import config_of
-from gossamer.store.segments import VIEWS, backlog
-from gossamer.store.state import is_cluster, open_database, open_state
+from gossamer.store.state import open_database, open_state
 from gossamer.store.statements import State
 from gossamer.values.format import counted, harmless
 
@@ -131,8 +130,6 @@ class Verification:
         return done
 
     async def _views(self, is_alone: bool) -> list[ViewState]:
-        if is_cluster(self._directory):
-            return waiting_views(self._directory)
         async with rereading(self._directory, self._agent, self._outside, silent) as reread:
             return await ViewCheck(self._directory, self._outside, reread, is_alone).run(self._says)
 
@@ -216,14 +213,6 @@ def changed_segment(files: ClusterFiles, name: str) -> list[Finding]:
     segment = files.segment(name, is_fresh=True)
     why = damage_of(files.storage, segment) if segment is not None else ""
     return [Finding(name, 0, 0, segment.size, why)] if segment is not None and why else []
-
-
-def waiting_views(directory: Directory) -> list[ViewState]:
-    """On a cluster: what each view still has to take."""
-    with closing(open_state(directory)) as state:
-        found = backlog(state)
-    pages = {view: found[view].pages if view in found else 0 for view in VIEWS}
-    return [ViewState(view, says=f"{counted(pages[view], 'page')} still to take") for view in VIEWS]
 
 
 def record_of(one: Finding, is_acknowledged: bool) -> DamagedRecord:

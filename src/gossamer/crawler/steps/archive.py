@@ -13,7 +13,7 @@ from gossamer.archive.directories import reconcile_ends
 from gossamer.archive.segments.files import ClusterFiles
 from gossamer.archive.segments.writer import SegmentWriter
 from gossamer.archive.volumes import Volumes
-from gossamer.base.clock import SECOND, Clock
+from gossamer.base.clock import Clock
 from gossamer.base.environment import Outside
 from gossamer.base.tasks import background
 from gossamer.base.tell import Tell
@@ -23,15 +23,13 @@ from gossamer.crawler.copies import copies_kept
 from gossamer.crawler.damage import refetch_lost_end
 from gossamer.crawler.steps.group import GroupWriter, VolumeWriter
 from gossamer.spool.frames import SpoolWriter
-from gossamer.store import segments
+from gossamer.store import work
 from gossamer.store.directory import Directory
-from gossamer.store.segments import ViewBacklog
-from gossamer.store.service import ServiceLost
 from gossamer.store.statements import StateWriter
+from gossamer.store.work import ViewWork
 from gossamer.values.format import counted
 from gossamer.workers.protocol import MIB
 
-AGAIN_S = 1.0
 LOOK_S = 2.0
 TOO_FAR = float("inf")
 
@@ -67,41 +65,23 @@ async def open_archive(
     return VolumeWriter(volumes, spool)
 
 
-async def wait_for_storage(files: ClusterFiles, stop: asyncio.Event, outside: Outside, tell: Tell) -> None:
-    """Until the storage of the archive answers. Raises when it refuses us, or when it does not answer and the crawl is
-    to stop."""
-    is_away = False
-    while True:
-        try:
-            await asyncio.to_thread(files.storage.check)
-        except ServiceLost as lost:
-            if stop.is_set():
-                raise
-            if not is_away:
-                tell("storage.suspended", says=str(lost))
-            is_away = True
-            await outside.clock.sleep(AGAIN_S)
-        else:
-            if is_away:
-                tell("storage.back", says="")
-            return
-
-
 class ClusterBacklog:
     """What each view still has to take, looked up every few seconds."""
 
     def __init__(self, database: StateWriter, clock: Clock, most_pages: int) -> None:
         """`most_pages`: fetching pauses while a view has more."""
         self._database, self._clock, self._most = database, clock, most_pages
-        self.views: dict[str, ViewBacklog] = {}
+        self._views: dict[str, ViewWork] = {}
+        self._looked_s = 0.0
 
     async def look(self) -> None:
-        self.views = await self._database.read(segments.backlog)
+        found = await self._database.read(work.backlog)
+        self._views, self._looked_s = {one.view: one for one in found}, self._clock.elapsed_s()
 
     def lag_s(self, view: str) -> float:
-        """How long its oldest page has been waiting, by this machine's clock."""
-        found = self.views.get(view)
-        return max(0.0, (self._clock.now() - found.oldest_at) / SECOND) if found is not None else 0.0
+        """How long its oldest page has been waiting."""
+        found = self._views.get(view)
+        return found.age_s + self._clock.elapsed_s() - self._looked_s if found is not None and found.records else 0.0
 
     def hold_s(self) -> float:
         """For the pace of the crawl: infinite while a view is too far behind."""
@@ -110,10 +90,10 @@ class ClusterBacklog:
     @property
     def says(self) -> str:
         """What the crawl waits for, in words; empty: for nothing."""
-        for view, found in sorted(self.views.items()):
-            if found.pages > self._most:
+        for view, found in self._views.items():
+            if found.records > self._most:
                 return (
-                    f"waiting for the indexers: the view {view} has {counted(found.pages, 'page')} still to take "
+                    f"waiting for the indexers: the view {view} has {counted(found.records, 'page')} still to take "
                     f"(views.backlog = {self._most:,})"
                 )
         return ""

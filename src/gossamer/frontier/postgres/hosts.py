@@ -1,4 +1,4 @@
-"""Hosts in the shared frontier: ids, retirement, robots.txt entries, quarantine, and forgetting."""
+"""Hosts in the shared frontier: ids, retirement, robots.txt entries and quarantine."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
