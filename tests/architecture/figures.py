@@ -107,8 +107,8 @@ def importers() -> dict[str, set[str]]:
 
 SINGLE_IMPORTERS = {
     "archive/segments/check.py": "what `cluster init` tries of a storage; services.py there tries all four",
-    "archive/segments/writer.py": "writes segments; crawler/steps/archive.py chooses between them and volumes",
     "cli/commands.py": "the list of commands: the one place to edit for a new one",
+    "collection/cluster/files.py": "what users may store in a cluster; cli/cluster/files.py prints it",
     "extract/rdfa/notices.py": "what is wrong with the markup, on request; the reader states facts",
     "frontier/sqlite/requeue.py": "the statements of one store; the decisions are in frontier/requeue.py for both",
     "parse/language.py": "the language of a text; the reader uses it like every other part of `parse`",
@@ -227,6 +227,7 @@ OUTSIDE_USE = {
     "gossamer.api:open": "the public name `gossamer.open`, imported on first use",
     "gossamer.store.postgres.state:open_reader": "called on a module imported on first use: psycopg is an extra",
     "gossamer.store.postgres.state:prepare": "likewise",
+    "gossamer.views.links.service:service_reader": "likewise, by `views.links.place`",
     "gossamer.frontier.postgres.maintenance": "likewise, by `frontier.choice.shared_maintenance`",
     "gossamer.demo.server:read_log": "reads the log of a server that runs as its own process, for the crash harness",
 }

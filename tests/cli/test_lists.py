@@ -58,7 +58,7 @@ def test_M_C5_orphans_are_fetched_from_every_kind_of_sitemap_that_robots_txt_nam
             ("robots", root + "index.xml"),
         ]
         assert "stored, not searchable" in why(tmp_path / "c", root + "plain.xml")
-        assert "it was never found, or was rejected" in why(tmp_path / "c", "http://127.0.0.9:1/else")
+        assert "it was never found, or it was rejected" in why(tmp_path / "c", "http://127.0.0.9:1/else")
 
 
 @pytest.mark.parametrize("is_named", [False, True])

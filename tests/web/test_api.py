@@ -123,7 +123,7 @@ def test_numbers_in_json_are_safe_for_every_parser(site: Site) -> None:
 
 CHANGING = {
     "/crawl/start", "/crawl/pause", "/crawl/resume", "/crawl/stop", "/crawl/seeds", "/crawl/hosts/change",
-    "/crawl/rules/save", "/crawl/rules/undo", "/page/again",
+    "/crawl/rules/save", "/crawl/rules/undo", "/nodes/drain", "/nodes/remove", "/page/again",
 }  # fmt: skip
 
 

@@ -57,7 +57,8 @@ from gossamer.views.facts.checkpoints import Checkpoints
 from gossamer.views.facts.server.endpoint import SparqlServer
 from gossamer.views.facts.server.writer import ServerFacts, prepare_folder
 from gossamer.views.facts.sources import OURS, Sources
-from gossamer.views.links.place import links_writer
+from gossamer.views.links.service import service_writer
+from gossamer.views.links.store import LinksWriter
 from gossamer.views.words.place import words_writer
 from gossamer.workers.child import die_with_parent
 from gossamer.workers.jobs import asked_twice, job_for, lazy_readers
@@ -196,7 +197,7 @@ def open_views(
     state: "PublishedState",
     is_stopping: Callable[[], bool] = lambda: False,
 ) -> updates.Views:
-    links = links_writer(directory, outside.files, outside.clock, tell)
+    links = LinksWriter(directory.links, outside.files, tell)
     words = words_writer(directory, outside.files, outside.clock, tell, is_stopping)
     for view in (links, words):
         opened.callback(view.close)
@@ -244,7 +245,7 @@ async def open_cluster_views(
         raise ConfigError("this cluster has no service for its facts: set views.facts")
     by = f"{place.member or NAME} {random_token(6)}"
     database = await opened.enter_async_context(open_database(directory, outside.clock, tell, stop.is_set))
-    links = links_writer(directory, outside.files, outside.clock, tell, stop.is_set)
+    links = service_writer(directory, outside.clock, tell, stop.is_set)
     words = words_writer(directory, outside.files, outside.clock, tell, stop.is_set)
     server = SparqlServer(settings.facts, settings.facts_update, outside.clock, tell)
     facts = ServerFacts(server, f"{OURS}writer:{random_token(16)}", None, tell, stop.is_set, replaces_same=True)

@@ -12,7 +12,7 @@ from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.cli.flags import ClusterAddress, Json
 from gossamer.cli.output import console, table
-from gossamer.collection.cluster.settings import get_file, list_files, put_file, remove_file
+from gossamer.collection.cluster.files import get_file, list_files, put_file, remove_file
 from gossamer.collection.directory import existing
 from gossamer.values.format import as_json
 

@@ -29,7 +29,7 @@ from gossamer.store.work import (
 from gossamer.values.format import counted, harmless
 from gossamer.values.url import url_of
 from gossamer.views.facts.server.updates import burial
-from gossamer.views.links.place import links_writer
+from gossamer.views.links.service import service_writer
 from gossamer.views.words.opensearch.writer import ServiceWriter
 from gossamer.views.words.place import words_writer
 
@@ -57,7 +57,7 @@ def bury_lost(directory: Directory, version: int, outside: Outside, tell: Tell) 
     """Pages in the views of which the catalogue has no capture, not even after this version; returns how many."""
     files, clock = outside.files, outside.clock
     found = 0
-    for writer in (words_writer(directory, files, clock, tell), links_writer(directory, files, clock, tell)):
+    for writer in (words_writer(directory, files, clock, tell), service_writer(directory, clock, tell)):
         assert isinstance(writer, ServiceWriter)
         with closing(writer), closing(open_state(directory)) as state:
             writer.open()

@@ -32,7 +32,7 @@ from gossamer.store.statements import State, StateWriter
 from gossamer.values.page import empty_page_reading
 from gossamer.values.url import Host, Url, id_of
 from gossamer.views.facts.sources import graph_name
-from gossamer.views.links.place import links_writer
+from gossamer.views.links.service import service_writer
 from gossamer.views.words.place import words_writer
 
 AT_ONCE = 5_000
@@ -175,8 +175,8 @@ def remove_from_services(directory: Directory, urls: Sequence[Url], version: int
     """What is left keeps captures of an earlier version out, and has no more than the ids of the pages."""
     now = outside.clock.now()
     empty = [msgspec.structs.replace(empty_page_reading(url, 0, now), version=version) for url in urls]
-    for writer in (words_writer, links_writer):
-        view = writer(directory, outside.files, outside.clock, tell)
+    words = words_writer(directory, outside.files, outside.clock, tell)
+    for view in (words, service_writer(directory, outside.clock, tell)):
         view.open()
         try:
             view.replace(empty)
