@@ -107,7 +107,6 @@ def importers() -> dict[str, set[str]]:
 
 SINGLE_IMPORTERS = {
     "archive/segments/check.py": "what `cluster init` tries of a storage; services.py there tries all four",
-    "archive/segments/writer.py": "writes segments; crawler/steps/archive.py chooses between them and volumes",
     "cli/commands.py": "the list of commands: the one place to edit for a new one",
     "extract/rdfa/notices.py": "what is wrong with the markup, on request; the reader states facts",
     "frontier/sqlite/requeue.py": "the statements of one store; the decisions are in frontier/requeue.py for both",
