@@ -136,7 +136,7 @@ def written_place(directory: Directory) -> SharedPlace | None:
     try:
         url, owner, *member = directory.database.read_text("utf-8").splitlines()
         return SharedPlace(url, owner, *member)
-    except (FileNotFoundError, NotADirectoryError):
+    except (FileNotFoundError, NotADirectoryError):  # the latter is reported when the directory is locked
         return None
     except (TypeError, ValueError):
         raise ConfigError(
