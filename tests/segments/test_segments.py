@@ -241,7 +241,7 @@ def test_damage_in_every_copy_is_named_and_not_joined(tmp_path: Path) -> None:
     store = s3.server()
     found = in_cloud(tmp_path)
     places = [found.write(*some(first)) for first in (0, 10)]
-    (path,) = store.objects.glob(f"*/archive/{places[0][0].volume}")
+    path = store.objects_for(tmp_path) / "archive" / places[0][0].volume
     damage(path)
     events = list[tuple[str, dict[str, object]]]()
     found.upkeep(Graces(1e9, 1e9, 1e9, LONG_AGO), tell=noting(events)).run()
@@ -282,7 +282,7 @@ def test_verify_names_the_damage_of_a_segment(at: str, tmp_path: Path) -> None:
     places = [found.write(*some(first)) for first in (0, 10)]
     checked = checked_volumes(found.node(), found.outside(), None, unheard)
     assert (len(checked.volumes), checked.records, checked.findings) == (2, 10, [])
-    (path,) = s3.server().objects.glob(f"*/archive/{places[0][0].volume}")
+    path = s3.server().objects_for(tmp_path) / "archive" / places[0][0].volume
     content = bytearray(path.read_bytes())
     content[places[0][2].offset + 60 if at == "record" else 5] ^= 0xFF  # 5: the time in the gzip header
     path.write_bytes(content)

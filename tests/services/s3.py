@@ -56,7 +56,11 @@ class S3:
 
     def address_for(self, folder: Path) -> str:
         """With a prefix for this folder alone."""
-        return self.address("t" + hashlib.sha256(str(folder).encode()).hexdigest()[:16])
+        return self.address(prefix_for(folder))
+
+    def objects_for(self, folder: Path) -> Path:
+        """The objects under that prefix."""
+        return self.objects / prefix_for(folder)
 
     def _answers(self) -> bool:
         try:
@@ -78,6 +82,10 @@ def own_server(folder: Path) -> S3:
     running = S3(folder)
     running.start()
     return running
+
+
+def prefix_for(folder: Path) -> str:
+    return "t" + hashlib.sha256(str(folder).encode()).hexdigest()[:16]
 
 
 def free_port() -> int:
