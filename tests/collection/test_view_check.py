@@ -15,11 +15,13 @@ from tests.collection.test_verify import damage
 from tests.views.words.damaged import damage_entry
 
 from gossamer.archive.catalogue import Catalogue
+from gossamer.base.clock import SECOND
 from gossamer.base.environment import real_outside
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import CRASH_VARIABLE, silent
 from gossamer.cli.upkeep.backup import back_up
 from gossamer.indexer.updates import position_in
+from gossamer.monitor.control import Vitals
 from gossamer.monitor.sqlite_control import SqliteControl
 from gossamer.spool.frames import SpoolPosition
 from gossamer.store.directory import Directory, lock_directory
@@ -208,3 +210,18 @@ def test_status_calls_no_view_damaged_that_an_indexer_is_about_to_make(directory
     with SqliteControl(directory.control, real_outside().clock) as control:
         control.beat("indexer", os.getpid(), {})
     assert "it is missing" not in gossamer("status", "--dir", directory.root).stdout
+
+
+@pytest.mark.parametrize("began_s", [1, 300])
+def test_a_search_calls_no_view_damaged_that_the_first_indexer_is_about_to_make(
+    directory: Directory, began_s: int
+) -> None:
+    """Its process may still be starting when the first pages of a crawl are stored."""
+    shutil.rmtree(directory.index)
+    clock = real_outside().clock
+    assert gossamer("search", "fish", "--dir", directory.root).returncode == 3
+    with SqliteControl(directory.control, clock) as control:
+        began_at = clock.now() - began_s * SECOND
+        control.note([Vitals("here", "crawler", os.getpid(), clock.now(), began_at, {})])
+    done = gossamer("search", "fish", "--dir", directory.root)
+    assert done.returncode == (1 if began_s == 1 else 3) and ("damaged" in done.stderr) is (began_s == 300), done.stderr

@@ -32,6 +32,7 @@ from gossamer.views.words.reader import WordsReader
 
 FRESH_S = 30.0
 WAIT_S = 5.0
+STARTING_S = 60.0
 ELSEWHERE = (
     "the facts of {path} are on a SPARQL server, and the setting views.facts names none: set it as for the crawl (see "
     "`gossamer config show`), or crawl without it to have an embedded store made from the archive"
@@ -47,7 +48,7 @@ def refuse_missing(directory: Directory, outside: Outside, *views: Path) -> None
     if not missing or not directory.is_begun:
         return
     with closing(open_state(directory)) as state, control_of(directory, outside.clock) as control:
-        if not tallies.counts(state).pages or is_indexing(control, outside):
+        if not tallies.counts(state).pages or is_indexing(control, outside) or is_starting(control, outside.clock):
             return
     raise ViewDamaged(missing[0], "it is missing")
 
@@ -106,6 +107,15 @@ def is_indexing(control: Control, outside: Outside) -> bool:
     return any(beat.name == "indexer" and is_running(beat, outside) for beat in control.beats())
 
 
+def is_starting(control: Control, clock: Clock) -> bool:
+    """Whether a crawl has begun so recently that its first pages may be stored before its indexer has made a view."""
+    now = clock.now()
+    return any(
+        one.process in ("crawler", "indexer") and one.state != "ended" and now - one.since_at < STARTING_S * SECOND
+        for one in control.vitals()
+    )
+
+
 def search_of(directory: Directory, clock: Clock, refresh_s: float = REFRESH_S) -> Search:
     """Words and links of a collection; once `rebuild` has replaced them, the next refresh opens the new ones."""
     at, documents = directory.views_folder, DocumentCopies(directory, clock)
@@ -135,19 +145,18 @@ def search_of(directory: Directory, clock: Clock, refresh_s: float = REFRESH_S) 
         clock,
         refresh_s,
         moved,
-        lambda: refuse_lost_views(directory),
+        lambda: refuse_lost_views(directory, clock),
     )
 
 
-def refuse_lost_views(directory: Directory) -> None:
+def refuse_lost_views(directory: Directory, clock: Clock) -> None:
     """Raises ViewDamaged if there are pages but no folder for an index, which every writer makes first, or no links
     next to the index. Those of a cluster are in services."""
-    if is_cluster(directory):
+    if is_cluster(directory) or not directory.is_begun:
         return
     lost = next((path for path in (directory.index, directory.links) if not path.exists()), None)
-    is_begun = lost == directory.links and not any(directory.index.iterdir())
-    if lost is None or is_begun or not directory.is_begun:
+    if lost is None or (lost == directory.links and not any(directory.index.iterdir())):
         return
-    with closing(open_state(directory)) as state:
-        if tallies.counts(state).pages:
+    with closing(open_state(directory)) as state, control_of(directory, clock) as control:
+        if tallies.counts(state).pages and not is_starting(control, clock):
             raise ViewDamaged(lost, "it is missing")

@@ -77,7 +77,7 @@ class TermCounter:
         except ViewDamaged:
             raise
         except DirectoryUnusable:
-            refuse_lost_views(self._directory)
+            refuse_lost_views(self._directory, self._clock)
             return TermsInUse(as_of=now)
         found = searcher.in_use(MOST_TERMS)
         classes, properties, vocabularies = found["types"], found["properties"], found["ontologies"]
