@@ -1,4 +1,4 @@
-"""The small files of a cluster that users write: rules, vocabulary, JSON-LD contexts, code of plug-ins."""
+"""The small files of a cluster that users write: rules, vocabulary, contexts, plug-ins."""
 
 from contextlib import closing
 from pathlib import Path
