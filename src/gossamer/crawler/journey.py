@@ -41,6 +41,8 @@ SLOW_S = 2.0
 """A fetch that takes longer no longer counts against `crawl.at_once`."""
 GROUP_LOOK_S = 0.25
 """How often a group that waits for more looks whether others wait for it."""
+SHORTEST_S = 0.001
+"""Not worth a wait; by a clock that only moves when all wait, a rest of rounding errors would never end."""
 REST_S = 0.004
 """Shorter than a reader needs for the jobs it was given in advance, so that none idles meanwhile."""
 
@@ -334,7 +336,7 @@ class Crawl:
             while self._unsettled and not self._is_full() and not self._ended:
                 patience_s = pace.hungry_wait_s if self._is_hungry else pace.group_wait_s
                 left = patience_s - (self.rooms.clock.elapsed_s() - opened)
-                if left <= 0:
+                if left < SHORTEST_S:
                     break
                 await self._changes(min(left, GROUP_LOOK_S))
             if group := first_group(self._unsettled, pace):
