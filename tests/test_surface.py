@@ -84,7 +84,7 @@ def test_a_page_has_facts_links_and_an_explanation(collection: gossamer.Collecti
     assert collection.page("http://nowhere.test/") is None and collection.facts("http://nowhere.test/") == []
     seed = next(iter(collection)).url
     assert collection.why(seed).url and not collection.why("http://nowhere.test/").is_known
-    with pytest.raises(ConfigError, match="no URL"):
+    with pytest.raises(ConfigError, match="not the URL"):
         collection.page("javascript:alert(1)")
 
 

@@ -140,7 +140,7 @@ def test_F_P12_three_replays_of_the_same_time_are_equal(tmp_path: Path) -> None:
 def test_too_many_pages_are_refused_before_any_is_read(tmp_path: Path) -> None:
     taken = [captured(url, START_AT, kettle()) for url in URLS]
     directory = collection(tmp_path / "collection", taken)
-    with pytest.raises(QueryRefused, match=r"6 pages were in force .* --site"):
+    with pytest.raises(QueryRefused, match=r"6 pages were current .* --site"):
         asyncio.run(replay(past(directory), real_outside(), tmp_path, START_AT, None, 5, unheard))
 
 

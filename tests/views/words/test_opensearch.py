@@ -164,9 +164,9 @@ def made(form, folder, meta: dict[str, object] | None) -> None:
 @pytest.mark.parametrize(
     ("meta", "says"),
     [
-        (None, "not of Gossamer"),
-        ({"what": "logs", "format": 1}, "not of Gossamer"),
-        ({"what": "gossamer-words", "format": "one"}, "not of Gossamer"),
+        (None, "not made by Gossamer"),
+        ({"what": "logs", "format": 1}, "not made by Gossamer"),
+        ({"what": "gossamer-words", "format": "one"}, "not made by Gossamer"),
         ({"what": "gossamer-words", "format": VERSION + 1, "owner": "tests"}, "newer Gossamer"),
         ({"what": "gossamer-words", "format": VERSION, "owner": "another"}, "another collection"),
     ],
@@ -261,7 +261,7 @@ def test_a_page_that_opensearch_refuses_is_reported_and_the_others_are_kept(form
         made = document_of(one)
         return made.replace(b'"url_id"', b'"unknown"', 1) if one.page.title == "bad" else made
 
-    monkeypatch.setattr(writers, "document_of", document)
+    monkeypatch.setattr(writer, "_form", writers.WORDS_FORM._replace(of=document))
     pages = [reading(f"http://a.test/{n}", "fish", title="bad" if n == 3 else "") for n in range(6)]
     writer.replace(pages)
     writer.commit()
