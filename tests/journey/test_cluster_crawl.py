@@ -14,7 +14,7 @@ from tests.segments.cluster import AT_ONCE, Cluster, in_cloud, on_disks
 from tests.services import s3
 
 from gossamer.archive.reader import read_capture
-from gossamer.base.clock import SystemClock
+from gossamer.base.clock import SECOND, Instant, SystemClock
 from gossamer.monitor.choice import control_of
 from gossamer.spool.codec import decode
 from gossamer.spool.frames import SUFFIX, frames_from
@@ -78,6 +78,12 @@ def crawler_of(found: Cluster, name: str) -> tuple[str, str]:
     return state, str(beat.facts.get("waits")) if beat is not None else ""
 
 
+def heard_at(found: Cluster, name: str) -> Instant:
+    """When its crawler last sent a heartbeat."""
+    with control_of(found.node(name), SystemClock()) as control:
+        return max((one.at for one in control.beats() if one.name == "crawler" and one.node == name), default=0)
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_a_crawl_on_a_cluster_waits_for_more_and_every_capture_can_be_read(form: str, tmp_path: Path) -> None:
     site, found = Site(harbour()), FORMS[form](tmp_path).set(**SETTINGS)
@@ -137,8 +143,11 @@ def test_a_crawl_waits_for_storage_that_is_away_and_continues(tmp_path: Path) ->
             own.stop()
             wait_for(crawl, lambda: crawler_of(found, "a")[0] == "suspended", "it says so")
             assert "does not answer (connection refused)" in crawler_of(found, "a")[1]
-            hits = len(site.hits)
-            assert len(site.hits) <= hits + 1, "nothing new is taken"
+            since = heard_at(found, "a")
+            wait_for(crawl, lambda: heard_at(found, "a") > since + SECOND, "the fetch in progress ends")
+            hits, since = list(site.hits), heard_at(found, "a")
+            wait_for(crawl, lambda: heard_at(found, "a") > since + 2 * SECOND, "two seconds pass")
+            assert site.hits == hits, "nothing new is taken"
             own.start()
             wait_for(crawl, lambda: pages_of(site).keys() <= settled(found), "it continues by itself")
             events, _ = stop(crawl)
@@ -158,7 +167,9 @@ def test_a_crawl_that_is_stopped_while_its_storage_is_away_ends(tmp_path: Path) 
             wait_for(crawl, lambda: len(settled(found)) >= 4, "it has begun")
             own.stop()
             wait_for(crawl, lambda: crawler_of(found, "a")[0] == "suspended", "it says so")
-            stop(crawl)
+            events, _ = stop(crawl)
+        names = [one["event"] for one in events]
+        assert "storage.suspended" in names and "storage.back" not in names
     finally:
         own.stop()
 
@@ -197,3 +208,4 @@ def test_fetching_pauses_while_a_view_is_too_far_behind(tmp_path: Path) -> None:
         found.run(lambda state: state.execute("UPDATE work SET set_aside_at = 1"))
         wait_for(crawl, lambda: "indexers" not in crawler_of(found, "a")[1], "rows that were set aside do not count")
         stop(crawl)
+    assert pages_of(site).items() <= read_back(found).items()

@@ -82,7 +82,7 @@ RETURNING set_aside_at IS NOT NULL;
 -- locked: Of these segments, one indexer at a time finishes work.
 SELECT id FROM volumes WHERE id = ANY(:volumes) ORDER BY id FOR NO KEY UPDATE;
 
--- done: A view has these pages for good, whoever leased the rows meanwhile.
+-- done: A view has these pages for good, no matter which indexer leased the rows meanwhile.
 DELETE FROM work WHERE id = ANY(:ids);
 
 -- finished: Those of these segments that no view waits for any more.
