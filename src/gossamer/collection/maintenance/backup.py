@@ -9,6 +9,7 @@ import msgspec
 from gossamer.archive.verify import Finding, write_spans
 from gossamer.base.environment import Outside
 from gossamer.base.errors import DirectoryBusy, DirectoryUnusable
+from gossamer.base.files import Files
 from gossamer.base.tell import Says, unheard
 from gossamer.collection.maintenance.verification import checked_volumes
 from gossamer.crawler import learned
@@ -38,17 +39,7 @@ def back_up(source: Directory, target: Directory, outside: Outside, says: Says =
     """
     refuse_shared_state(source, "backup", f"copy the database with pg_dump, and the folder {source.archive.name}")
     files = outside.files
-    if files.names(target.root):
-        raise DirectoryUnusable(f"{target.root} is not empty; name a new directory for the backup")
-    making = Directory(target.root.with_name(target.root.name + PART))
-    if foreign := [name for name in files.names(making.root) if not is_ours(name) and name not in USERS]:
-        raise DirectoryUnusable(
-            f"{making.root} already exists, with {foreign[0]} not made by gossamer; move it, or name another directory"
-        )
-    keep_private()
-    files.remove(making.root)
-    for folder in (making.root, making.archive, making.spool):
-        files.make_folder(folder)
+    making = begun_copy(target, files, "backup")
     tries = (_copied(source, making, outside, says) for _ in range(TRIES))
     copied = next((volumes for volumes in tries if volumes is not None), None)
     if copied is None:
@@ -60,6 +51,23 @@ def back_up(source: Directory, target: Directory, outside: Outside, says: Says =
     damaged = checked_volumes(making, outside, None, lambda words: says(f"the copy: {words}")).findings
     files.rename(making.root, target.root)
     return BackedUp(copied, damaged)
+
+
+def begun_copy(target: Directory, files: Files, what: str) -> Directory:
+    """The empty folder in which a copy is made, until it is complete and gets the name of its target. `what` is made,
+    for people. Raises DirectoryUnusable if there is something else."""
+    if files.names(target.root):
+        raise DirectoryUnusable(f"{target.root} is not empty; name a new directory for the {what}")
+    making = Directory(target.root.with_name(target.root.name + PART))
+    if foreign := [name for name in files.names(making.root) if not is_ours(name) and name not in USERS]:
+        raise DirectoryUnusable(
+            f"{making.root} already exists, with {foreign[0]} not made by gossamer; move it, or name another directory"
+        )
+    keep_private()
+    files.remove(making.root)
+    for folder in (making.root, making.archive, making.spool):
+        files.make_folder(folder)
+    return making
 
 
 def _copied(source: Directory, target: Directory, outside: Outside, says: Says) -> int | None:

@@ -22,12 +22,12 @@ from gossamer.base.errors import DirectoryUnusable
 from gossamer.base.files import Files
 from gossamer.base.tell import Says, Tell, silent, unheard
 from gossamer.collection.cluster.settings import PLACES
-from gossamer.collection.maintenance.backup import PART
+from gossamer.collection.maintenance.backup import begun_copy
 from gossamer.config.settings import Settings
 from gossamer.frontier.sqlite.maintenance import copy_to_single
 from gossamer.plugins import code as plugged
 from gossamer.store import captures, forgotten, rewrites
-from gossamer.store.directory import USERS, Directory, is_ours, keep_private
+from gossamer.store.directory import Directory
 from gossamer.store.documents import COPIED, document, documents
 from gossamer.store.options import (
     config_of,
@@ -66,7 +66,7 @@ async def export_cluster(
     source: Directory, target: Directory, outside: Outside, tell: Tell, says: Says = unheard
 ) -> ClusterExport:
     """Without views. Raises DirectoryUnusable if the directory is not empty."""
-    making = _prepared(target, outside.files)
+    making = begun_copy(target, outside.files, "export")
     settings = config_of(source.root).settings
     with closing(open_snapshot(source)) as state:
         archive = _ArchiveExport(source, making, settings, with_archive(source, outside).files, outside, tell)
@@ -87,21 +87,6 @@ async def export_cluster(
             raise DirectoryUnusable(CHANGED)
     outside.files.rename(making.root, target.root)
     return ClusterExport(archive.captures, archive.pages, archive.volumes, tuple(archive.damaged))
-
-
-def _prepared(target: Directory, files: Files) -> Directory:
-    if files.names(target.root):
-        raise DirectoryUnusable(f"{target.root} is not empty; name a new directory for the export")
-    making = Directory(target.root.with_name(target.root.name + PART))
-    if foreign := [name for name in files.names(making.root) if not is_ours(name) and name not in USERS]:
-        raise DirectoryUnusable(
-            f"{making.root} already exists, with {foreign[0]} not made by gossamer; move it, or name another directory"
-        )
-    keep_private()
-    files.remove(making.root)
-    for folder in (making.root, making.archive, making.spool):
-        files.make_folder(folder)
-    return making
 
 
 class _ArchiveExport:
