@@ -218,14 +218,9 @@ def make(services: ClusterServices) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_commands_that_do_not_work_on_a_cluster_say_so_in_one_line(cluster: ClusterServices, tmp_path: Path) -> None:
-    (tmp_path / "a.warc").write_bytes(b"")
-    for words in (
-        ("import", tmp_path / "a.warc"),
-        ("demo", "--exit"),
-    ):
-        said = refused(*words, "--dir", cluster.address, code=3)
-        assert f"`gossamer {words[0]}` does not work on a cluster yet: " in said and said.count("\n") == 1
+def test_a_demonstration_on_a_cluster_is_refused_in_one_line(cluster: ClusterServices) -> None:
+    said = refused("demo", "--exit", "--dir", cluster.address, code=3)
+    assert "`gossamer demo` does not work on a cluster" in said and said.count("\n") == 1
 
 
 @pytest.fixture

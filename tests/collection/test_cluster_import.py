@@ -105,6 +105,17 @@ def test_a_collection_grows_into_a_cluster_is_backed_up_and_restored_in_another(
     assert "is whole" in run("verify", "--dir", back) or run("verify", "--dir", back)
 
 
+def test_the_command_imports_archives_into_a_cluster_and_nodes_index_them(made: Path, tmp_path: Path) -> None:
+    with made_cluster(tmp_path / "services") as services:
+        volumes = sorted((made / "archive").glob("*.warc.gz"))
+        said = run("import", *volumes, "--dir", services.address)
+        assert "captures imported" in said
+        indexed(services)
+        assert "Keeper 1" in run("search", "lamps", "--dir", services.address)
+        assert "0 captures imported" in run("import", *volumes, "--dir", services.address)
+        emptied(services)
+
+
 def test_records_are_the_same_and_a_second_import_adds_nothing(source: Directory, found: Cluster) -> None:
     done = imported(source, found)
     here, there = catalogue(source), catalogue(found.node())

@@ -128,7 +128,7 @@ def refuse_shared_state(directory: Directory, command: str, instead: str) -> Non
 def refuse_on_cluster(directory: Directory, command: str, instead: str) -> None:
     """Raises DirectoryUnusable for a command that does not work on a cluster. `instead`: what the user can do."""
     if is_cluster(directory):
-        raise DirectoryUnusable(f"`gossamer {command}` does not work on a cluster yet: {instead}")
+        raise DirectoryUnusable(f"`gossamer {command}` does not work on a cluster: {instead}")
 
 
 def written_place(directory: Directory) -> SharedPlace | None:

@@ -14,7 +14,6 @@ from gossamer.collection.maintenance.archive_import import import_archives
 from gossamer.crawler.damage import DAMAGED
 from gossamer.store.directory import DEFAULT, Directory, refuse_lost_state
 from gossamer.store.options import config_of
-from gossamer.store.state import refuse_on_cluster
 from gossamer.values.format import json_bytes
 
 
@@ -27,7 +26,6 @@ def import_(
         raise ConfigError("give at least one archive: gossamer import FILE.warc.gz")
     if missing := next((archive for archive in archives if not archive.is_file()), None):
         raise ConfigError(f"there is no file {missing}")
-    refuse_on_cluster(Directory(dir), "import", "import into a directory, with --dir DIRECTORY")
     refuse_lost_state(Directory(dir))
     outside = real_outside()
     with Progress("importing", outside.clock) as progress:
