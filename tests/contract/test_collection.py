@@ -17,6 +17,16 @@ BLANK_NODE = r"_:c[0-9a-f]{16}"
 DISTANCE = rf"\((now|({DURATION}) ago|in ({DURATION}))\)"
 VARIES = re.compile(f"{DISTANCE}|{INSTANT}|{DURATION}|{BLANK_NODE}")
 """What differs between two successive crawls of the same pages."""
+SAME_ANSWERS: tuple[tuple[str, ...], ...] = (
+    ("rules", "preview", 'exclude path ~ "^/docs/"', "--json"),
+    ("links", "/", "--json"),
+    ("history", "/", "--json"),
+    ("retry", "--reason", "gone", "--json"),
+    ("search", "lamps", "--json"),
+    ("sparql", "SELECT ?name { ?one <https://schema.org/name> ?name } ORDER BY ?name"),
+    *(("export", what) for what in ("pages", "captures", "urls", "text", "jsonl", "nquads")),
+)
+"""Commands whose answers do not depend on the form."""
 Forms = tuple[str, Path, Path]
 """The URL of the site, and the two collections."""
 
@@ -57,13 +67,7 @@ def shape(value: object) -> object:
         ("why", "/never-seen", "--json"),
         ("status", "--json"),
         ("hosts", "--json"),
-        ("rules", "preview", 'exclude path ~ "^/docs/"', "--json"),
-        ("links", "/", "--json"),
-        ("history", "/", "--json"),
-        ("retry", "--reason", "gone", "--json"),
-        ("search", "lamps", "--json"),
-        ("sparql", "SELECT ?name { ?one <https://schema.org/name> ?name } ORDER BY ?name"),
-        *(("export", what) for what in ("pages", "captures", "urls", "text", "jsonl", "nquads")),
+        *SAME_ANSWERS,
     ],
     ids=" ".join,
 )

@@ -18,7 +18,7 @@ from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.errors import DatabaseLost, GossamerError
 from gossamer.base.tell import Tell
 from gossamer.indexer.segments import SegmentReader
-from gossamer.indexer.updates import AWAY_S, IndexerProcess, View
+from gossamer.indexer.updates import IndexerProcess, View, turn_if_known
 from gossamer.store import forgotten
 from gossamer.store.forgotten import NOTHING, Forgotten
 from gossamer.store.statements import State, StateWriter
@@ -127,7 +127,7 @@ class ClusterViews:
         """Run until `stop`; then wait a moment for what was committed, and give the other rows back."""
         try:
             while not stop.is_set():
-                has_found = await self._turn_if_known()
+                has_found = await turn_if_known(self.turn, self._clock, self._tell)
                 if self._clock.now() - self._published_at >= self._settings.publish_s * SECOND:
                     self._publish_state()
                     if self._process.is_checkpoint_wanted():
@@ -155,14 +155,6 @@ class ClusterViews:
         if not found:
             self._looked_at = now + int(self._settings.poll_s * SECOND)
         return found
-
-    async def _turn_if_known(self) -> bool:
-        try:
-            return await self.turn()
-        except DatabaseLost as lost:
-            self._tell("views.suspended", because=str(lost))
-            await self._clock.sleep(AWAY_S)
-            return False
 
     # Commits.
 

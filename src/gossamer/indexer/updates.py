@@ -223,7 +223,8 @@ class Views:
         async with asyncio.TaskGroup() as tasks:
             checkpoint: asyncio.Task[object] | None = None
             while not stop.is_set():
-                if not (await self._turn_if_known() and any(group.behind_since is not None for group in self._groups)):
+                has_found = await turn_if_known(self.turn, self._clock, self._tell)
+                if not (has_found and any(group.behind_since is not None for group in self._groups)):
                     await self._clock.sleep(self._settings.poll_s)
                 if self._clock.now() - self._published_at < self._settings.publish_s * SECOND:
                     continue
@@ -255,15 +256,6 @@ class Views:
             if self._clock.now() - group.committed_at >= self._settings.commit_s * SECOND:
                 self._commit(group)
         return any(found)
-
-    async def _turn_if_known(self) -> bool:
-        """A turn; while the database that knows the archive is away, nothing is read, and the next turn tries again."""
-        try:
-            return await self.turn()
-        except DatabaseLost as lost:
-            self._tell("views.suspended", because=str(lost))
-            await self._clock.sleep(AWAY_S)
-            return False
 
     def commit(self) -> None:
         """Commit everything that was taken, and wait until it is on disk."""
@@ -421,6 +413,16 @@ class Views:
                 "rebuilding": sorted(name for group in self._groups if group.position < front for name in group.views),
             }
         )
+
+
+async def turn_if_known(turn: Callable[[], Awaitable[bool]], clock: Clock, tell: Tell) -> bool:
+    """A turn; while the database that knows the archive is away, nothing is read, and the next turn tries again."""
+    try:
+        return await turn()
+    except DatabaseLost as lost:
+        tell("views.suspended", because=str(lost))
+        await clock.sleep(AWAY_S)
+        return False
 
 
 def _is_apart(view: View) -> bool:
