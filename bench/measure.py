@@ -87,18 +87,22 @@ class _Watch(threading.Thread):
     def _look(self, process: psutil.Process) -> int:
         try:
             times = process.cpu_times()
-            self.cpu[f"{_part_of(process)} {process.pid}"] = times.user + times.system
+            self.cpu[f"{part_of(process)} {process.pid}"] = times.user + times.system
             return int(process.memory_full_info().pss)
         except (psutil.NoSuchProcess, psutil.AccessDenied):
             return 0
 
 
-def _part_of(process: psutil.Process) -> str:
+def part_of(process: psutil.Process) -> str:
     line = process.cmdline()
     module = line[line.index("-m") + 1] if "-m" in line else "process"
+    if module == "gossamer.cluster.child":  # PARENT MODULE
+        module = line[line.index("-m") + 3]
     parts = {
+        "tests.cluster.node": "node",
+        "tests.cluster.crawler": "crawler",
         "gossamer.workers.child": "reader",
         "gossamer.indexer.process": "indexer",
-        "gossamer.indexer.graph_process": "facts",
+        "gossamer.indexer.graph_process": "graph",
     }
     return parts.get(module, "crawler")

@@ -1,7 +1,8 @@
 """The crawler of a node in tests: as a node starts it, but every name of the demonstration web leads to loopback.
 
 `python -m tests.cluster.crawler WEB_FILE SCRATCH`; its acknowledgements go to SCRATCH/acknowledged, a JSON line each,
-with `read_at`: what a line acknowledges was safe before that moment.
+with `read_at`: what a line acknowledges was safe before that moment. In a directory that is no cluster's it crawls the
+whole web alone, for comparison.
 """
 
 import asyncio
@@ -17,6 +18,8 @@ from gossamer.cli.crawl.crawl import crawl_to_end
 from gossamer.cli.crawl.progress import JsonLines
 from gossamer.store.directory import Directory
 from gossamer.store.options import config_of
+from gossamer.store.state import is_cluster
+from gossamer.values.url import Url
 
 
 class Acknowledging(JsonLines):
@@ -31,12 +34,14 @@ class Acknowledging(JsonLines):
 
 def main() -> None:
     web_file, root = Path(sys.argv[1]), Path(sys.argv[2])
-    plan = plan_in(web_file).addresses()
+    web, directory = plan_in(web_file), Directory(root)
+    plan = web.addresses()
+    seeds = [] if is_cluster(directory) else [Url(text) for text in web.web.seeds]
     with (root / "acknowledged").open("a") as out:
         crawling = crawl_to_end(
-            Directory(root),
+            directory,
             config_of(root).settings,
-            [],
+            seeds,
             Network(plan, plan),
             real_outside(),
             Acknowledging(out),

@@ -25,11 +25,11 @@ def why_absent() -> str | None:
 
 
 class Services:
-    """`has_standbys`: the database has two, and can fail over."""
+    """`has_standbys`: the database has two, and can fail over. `counts`: it measures each statement."""
 
-    def __init__(self, has_standbys: bool = False) -> None:
+    def __init__(self, has_standbys: bool = False, counts: bool = False) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="gossamer-services-"))
-        self.database = Group(STANDBYS if has_standbys else ())
+        self.database = Group(STANDBYS if has_standbys else (), counts)
         self.storage = s3.S3(self.folder / "storage")
         self.words = opensearch.Server(self.folder / "words")
         self.facts = fuseki.Server(self.folder / "facts", heap="1024m")

@@ -20,11 +20,11 @@ ANY = "ANY 1 (a, b)"
 class Member(Server):
     """One server of the group, on a TCP port of its own."""
 
-    def __init__(self, folder: Path, name: str, confirmed_by: str = "") -> None:
+    def __init__(self, folder: Path, name: str, confirmed_by: str = "", counts: bool = False) -> None:
         found = programs()
         assert found is not None
         super().__init__(folder, found)
-        self.name, self._confirmed_by = name, confirmed_by
+        self.name, self._confirmed_by, self._counts = name, confirmed_by, counts
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port: int = free.getsockname()[1]
 
@@ -34,6 +34,8 @@ class Member(Server):
 
     def options(self) -> dict[str, str]:
         options = {"listen_addresses": "127.0.0.1", "port": str(self.port), "max_connections": "80"}
+        if self._counts:
+            options["shared_preload_libraries"] = "pg_stat_statements"
         return super().options() | options | {"synchronous_standby_names": self._confirmed_by}
 
     def run(self, sql: str) -> None:
@@ -65,9 +67,9 @@ class Member(Server):
 class Group:
     """`address` names all members; the driver uses whichever takes writes."""
 
-    def __init__(self, standbys: Sequence[str] = STANDBYS) -> None:
+    def __init__(self, standbys: Sequence[str] = STANDBYS, counts: bool = False) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="gossamer-pg-"))  # where its user, which is not root, may enter
-        self.primary = Member(self.folder / "first", "first", ANY if standbys else "")
+        self.primary = Member(self.folder / "first", "first", ANY if standbys else "", counts)
         self.standbys = [Member(self.folder / name, name) for name in standbys]
         self.members = [self.primary, *self.standbys]
 
