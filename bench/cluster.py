@@ -19,7 +19,7 @@ from typing import Any
 
 import psutil
 import psycopg
-from tests.cluster.harness import SETTINGS, NodeProcess, cluster
+from tests.cluster.harness import SETTINGS, TestCluster, cluster
 from tests.cluster.services import Services, why_absent
 from tests.cluster.web import ServedWeb, WebPlan, served
 
@@ -99,26 +99,28 @@ def clustered(plan: WebPlan, nodes: int, has_statements: bool) -> Costs:
                 watch_statements(services)
             for _ in range(nodes):
                 running.add("--roles", "crawl,index")
-            running.wait_until(lambda: all(node.of("index") for node in running.nodes), "nodes with their processes")
+            running.wait_until(lambda: all(node.of("tests.cluster.crawler") for node in running.nodes), "crawlers")
+            started = used(running)
             before, served_before = services.cpu_s(), passed(services)
             running.seed()
             running.wait_until_over()
             pages, hits = fetched(web), web.hits()
-            parts = sum((parts_of(node) for node in running.nodes), Counter())
-            costs = per_page(parts, pages)
-            costs |= per_page({name: used - before[name] for name, used in services.cpu_s().items()}, pages)
+            costs = per_page(used(running) - started, pages)
+            costs |= per_page({name: spent - before[name] for name, spent in services.cpu_s().items()}, pages)
             costs |= {f"{name}, bytes": (n - served_before[name]) / pages for name, n in passed(services).items()}
             if has_statements:
                 print_statements(services, pages)
             return costs | {"pages/s": pages * SECOND / (hits[-1].asked_at - hits[0].asked_at)}
 
 
-def parts_of(node: NodeProcess) -> "Counter[str]":
+def used(running: TestCluster) -> "Counter[str]":
+    """CPU seconds of the processes of all nodes, by part."""
     found: Counter[str] = Counter()
-    for one in node.tree():
-        with suppress(psutil.NoSuchProcess):
-            times = one.cpu_times()
-            found[part_of(one)] += times.user + times.system  # type: ignore[assignment]
+    for node in running.nodes:
+        for one in node.tree():
+            with suppress(psutil.NoSuchProcess):
+                times = one.cpu_times()
+                found[part_of(one)] += times.user + times.system
     return found
 
 

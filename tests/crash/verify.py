@@ -17,7 +17,7 @@ from warcio.archiveiterator import ArchiveIterator
 from gossamer.archive.catalogue import Catalogue
 from gossamer.base.environment import real_outside
 from gossamer.base.files import DiskFiles
-from gossamer.cli.upkeep.backup import back_up
+from gossamer.collection.maintenance.backup import back_up
 from gossamer.collection.maintenance.rebuild import build_again
 from gossamer.demo.server import Logged
 from gossamer.demo.verdict import CrawledPage, check, manifest_of
@@ -28,8 +28,8 @@ from gossamer.values.url import Url
 from gossamer.views.facts.store import opened
 from gossamer.views.words.searcher import Searcher
 
-LISTS = ("lost", "fetched_after", "duplicates", "unreadable", "too_early", "disallowed", "missing", "not_searchable")
-LISTS += ("differing",)
+LISTS: tuple[str, ...] = ("lost", "fetched_after", "duplicates", "unreadable", "too_early", "disallowed", "missing")
+LISTS += ("not_searchable", "differing")
 SKEW_S = 0.005
 """Two processes read one clock; this allows for the time between reading and recording it."""
 MOST_SHOWN = 20

@@ -65,7 +65,8 @@ class Server:
         headers = {"Content-Type": "application/json"}
         request = urllib.request.Request(f"{self.address}{path}", data, headers, method=method)
         with urllib.request.urlopen(request, timeout=30) as answer:
-            return json.loads(answer.read() or b"{}")
+            found: dict[str, object] = json.loads(answer.read() or b"{}")
+            return found
 
     def _answers(self) -> bool:
         port = re.search(rb"HTTP Port: +(\d+)", (self.folder / "log").read_bytes())

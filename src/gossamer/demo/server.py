@@ -88,7 +88,7 @@ class DemoServer:
         self._clock = clock
         self.log = log if log is not None else AccessLog()
         self._asked: Counter[tuple[str, str]] = Counter()
-        self._open: set[asyncio.StreamWriter] = set()
+        self._open: dict[asyncio.StreamWriter, asyncio.Task[object] | None] = {}
         self._server: asyncio.Server | None = None
         self.port = 0
 
@@ -100,19 +100,21 @@ class DemoServer:
     async def __aexit__(self, *_: object) -> None:
         if self._server is not None:
             self._server.close()
+            serving = [task for task in self._open.values() if task is not None]
             for writer in list(self._open):
                 writer.close()
             await self._server.wait_closed()
+            await asyncio.gather(*serving)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._open.add(writer)
+        self._open[writer] = asyncio.current_task()
         try:
             while await self._exchange(reader, writer):
                 pass
         except _HUNG_UP:
             pass  # the client hung up; its request is in the log
         finally:
-            self._open.discard(writer)
+            self._open.pop(writer, None)
             writer.close()
             with contextlib.suppress(*_HUNG_UP):
                 await writer.wait_closed()

@@ -1,7 +1,7 @@
 """Hosts in the shared frontier: ids, retirement, robots.txt entries and quarantine."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -110,11 +110,21 @@ def quarantine(
 ) -> int:
     """Hold the URLs of a template from now on; returns how many waiting ones were held at once."""
     visiting = locked(connection, host_id)[2]
-    key = {"host_id": host_id, "id": id_of(template)}
-    connection.execute(_SQL["template_seen"], {**key, "template": template, "fetched": 0, "fruitful": 0})
+    templates_seen(connection, [(host_id, id_of(template), template, 0, 0)])
     held, moves = hold_back(connection, host_id, visiting, template, template_of, now)
     tally(connection, worker_id, moves)
     return held
+
+
+def templates_seen(
+    connection: Connection, rows: Sequence[tuple[int, int, str, int, int]]
+) -> list[tuple[int, str, int, int, Instant | None]]:
+    """Count by host and template what visits brought: host, id, template, pages fetched, those that brought something.
+    Returns (host, template, fetched, fruitful, quarantined since) with the sums."""
+    if not rows:
+        return []
+    names = "host_ids ids templates fetched fruitful"
+    return connection.execute(_SQL["templates_seen"], columns(names, rows)).fetchall()
 
 
 def hold_back(

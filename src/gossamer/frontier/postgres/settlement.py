@@ -13,7 +13,7 @@ import msgspec
 from gossamer.base.clock import SECOND, Instant
 from gossamer.frontier.api import FrontierRules, LeaseLost
 from gossamer.frontier.politeness import MOST_FAILURES
-from gossamer.frontier.postgres.hosts import SharedRulebook, hold_back
+from gossamer.frontier.postgres.hosts import SharedRulebook, hold_back, templates_seen
 from gossamer.frontier.postgres.leases import SharedLease, give_up
 from gossamer.frontier.postgres.presence import SharedMoment, tally
 from gossamer.frontier.postgres.sieve import MOST_AT_ONCE, Entering, SourcedOffer
@@ -31,7 +31,7 @@ from gossamer.values.capture import Kept
 from gossamer.values.link import LISTS
 from gossamer.values.robots import RobotsState
 from gossamer.values.url import id_of
-from gossamer.values.visit import Settled, VisitKind, Yield
+from gossamer.values.visit import Settled, VisitKind
 
 _SQL = load("gossamer.frontier.postgres")
 _CAPTURES = load("gossamer.frontier.postgres", "captures.sql")
@@ -97,8 +97,7 @@ class SharedSettle:
         for settled, lease in done:
             if settled.visit.kind is VisitKind.ROBOTS:
                 moves.update(self._settle_robots(settled, lease, entering))
-            elif settled.yielded is not None:
-                moves.update(self._learn(lease, settled.yielded))
+        moves.update(self._learn([pair for pair in done if pair[0].visit.kind is not VisitKind.ROBOTS]))
         moves.update(self._settle_hosts(done))
         moves.update(insert_captures(self.connection, *captures_of(done)))
         tally(self.connection, self.worker_id, moves)
@@ -150,16 +149,17 @@ class SharedSettle:
         entering.mail(mailed - {lease.host_id})
         return {tallies.HOSTS: new_hosts}
 
-    def _learn(self, lease: SharedLease, yielded: Yield) -> dict[str, int]:
-        """Count what a page brought for its template; a template found barren is quarantined."""
-        key = {"host_id": lease.host_id, "id": id_of(yielded.template)}
-        given = {**key, "template": yielded.template, "fetched": 1, "fruitful": int(yielded.is_fruitful)}
-        row = self.connection.execute(_SQL["template_seen"], given).fetchone()
-        assert row is not None
-        template_of, host = self.rules.template_of, self._hosts[lease.host_id]
-        if template_of is None or not is_trap(self.rules.judge_template, host.name, yielded.template, row):
-            return {}
-        return hold_back(self.connection, host.id, None, yielded.template, template_of, self.moment.at)[1]
+    def _learn(self, done: Sequence[Pair]) -> Counter[str]:
+        """Count what pages brought for their templates; a template found barren is quarantined."""
+        moves = Counter[str]()
+        brought = [(lease.host_id, one.yielded) for one, lease in done if one.yielded is not None]
+        rows = [(host_id, id_of(one.template), one.template, 1, int(one.is_fruitful)) for host_id, one in brought]
+        template_of = self.rules.template_of
+        for host_id, template, fetched, fruitful, since in templates_seen(self.connection, rows):
+            name, learned = self._hosts[host_id].name, (fetched, fruitful, since)
+            if template_of is not None and is_trap(self.rules.judge_template, name, template, learned):
+                moves.update(hold_back(self.connection, host_id, None, template, template_of, self.moment.at)[1])
+        return moves
 
     def _settle_hosts(self, done: Sequence[Pair]) -> dict[str, int]:
         given = {"hosts": [lease.host_id for _, lease in done]}

@@ -106,11 +106,12 @@ WHERE host_id = %(host_id)s AND lane = ANY(%(lanes)s::smallint[]) AND id = ANY(%
 -- host_holds: A host has more URLs in quarantine, or fewer.
 UPDATE hosts SET held = held + %(more)s WHERE id = %(host_id)s;
 
--- template_seen: What a visit brought for its template.
+-- templates_seen: What visits brought for their templates, at most one visit a host.
 INSERT INTO templates AS t (host_id, id, template, fetched, fruitful)
-VALUES (%(host_id)s, %(id)s, %(template)s, %(fetched)s, %(fruitful)s)
+SELECT * FROM unnest(%(host_ids)s::bigint[], %(ids)s::bigint[], %(templates)s::text[], %(fetched)s::integer[],
+    %(fruitful)s::integer[])
 ON CONFLICT (host_id, id) DO UPDATE SET fetched = t.fetched + excluded.fetched, fruitful = t.fruitful + excluded.fruitful
-RETURNING fetched, fruitful, quarantined_at;
+RETURNING host_id, template, fetched, fruitful, quarantined_at;
 
 -- template_quarantined: A template goes into quarantine, unless it is there.
 UPDATE templates SET quarantined_at = coalesce(quarantined_at, %(at)s), held = held + %(held)s
