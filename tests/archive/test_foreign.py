@@ -10,8 +10,8 @@ from tests.archive.samples import capture
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from gossamer.archive.foreign import foreign
-from gossamer.archive.foreign_records import ImportReport
+from gossamer.archive.foreign.captures import foreign
+from gossamer.archive.foreign.records import ImportReport
 from gossamer.archive.record import response_record
 from gossamer.base.clock import from_words
 from gossamer.values.capture import Truncated

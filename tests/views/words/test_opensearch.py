@@ -7,17 +7,20 @@ import threading
 import msgspec
 import pytest
 from tests.services import opensearch
+from tests.services.proxy import Proxy
 from tests.views.words.forms import OpenSearchForm, SettledWriter
 
 from gossamer.base.clock import SystemClock
 from gossamer.base.errors import ConfigError, DirectoryUnusable, GossamerError
 from gossamer.base.tell import silent
+from gossamer.extract.vocabularies import bundled
 from gossamer.search.find import FACETS, Search
 from gossamer.search.query import parse
 from gossamer.store.service import Service, ServiceAnswer, ServiceLost, ServiceRefused
 from gossamer.values.page import Directives, NamedEntity, Page, Reading
 from gossamer.values.query import Query, Word
 from gossamer.values.url import Url
+from gossamer.views.words.opensearch import pages
 from gossamer.views.words.opensearch import writer as writers
 from gossamer.views.words.opensearch.documents import document_of
 from gossamer.views.words.opensearch.index import VERSION, divided, meta_of, remove
@@ -440,3 +443,23 @@ def test_a_refusal_for_lack_of_rights_is_an_error_that_names_no_password():
     with pytest.raises(GossamerError, match="401"):
         writer.open()
     writer.close()
+
+
+def test_reading_every_page_goes_on_after_the_service_was_away(form, folder, writer, monkeypatch):
+    monkeypatch.setattr(pages, "STEP", 2)
+    for number in range(6):
+        writer.replace([reading(f"http://a.test/{number}", "lamps", at=1)])
+    writer.commit()
+    with Proxy(int(form.address.rpartition(":")[2])) as way:
+        service = Service("views.words", f"http://127.0.0.1:{way.port}", SystemClock(), silent)
+        searcher = ServiceSearcher(service, opensearch.index_for(folder), bundled)
+        searcher.open()
+        cards = searcher.cards()
+        seen = [next(cards)]
+        way.cut()
+        returning = threading.Timer(0.5, way.mend)
+        returning.start()
+        seen += cards
+        returning.join()
+        service.close()
+    assert sorted(card.url.path for card in seen) == [f"/{number}" for number in range(6)]

@@ -1,4 +1,4 @@
-"""`gossamer import`: adds pages from WARC and ARC files of other programs to a collection."""
+"""`gossamer import`: adds pages from WARC, ARC and TREC files of other programs to a collection."""
 
 import asyncio
 from pathlib import Path
@@ -18,7 +18,7 @@ from gossamer.values.format import json_bytes
 
 
 def import_(
-    *archives: Annotated[Path, Parameter(help="WARC or ARC files, compressed or not.")],
+    *archives: Annotated[Path, Parameter(help="WARC, ARC, TREC Web or TREC Text files, compressed or not.")],
     dir: NewDir = DEFAULT,
     json: Annotated[bool, Parameter(help="The summary as one JSON object: counts, and each record set aside.")] = False,
 ) -> int:
@@ -35,5 +35,5 @@ def import_(
     else:
         note(done.in_words())
     if not done.captures and not done.already_here:
-        raise GossamerError("nothing was imported: no usable record was found. Are these WARC or ARC files?")
+        raise GossamerError("nothing was imported: no usable record was found. Are these WARC, ARC or TREC files?")
     return report_damage(done.damaged, dir) or (DAMAGED if done.set_aside else 0)

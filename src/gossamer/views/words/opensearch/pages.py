@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import count
 from typing import NamedTuple
 
 import msgspec
@@ -69,6 +70,8 @@ def ordered(query: Query) -> list[Json]:
 
 STEP = 100
 """Pages in one answer; each may have 400,000 characters of text."""
+TRIES = 8
+"""How often one answer is asked for: over about 13 seconds."""
 KEEP_ALIVE = "5m"
 """How long OpenSearch keeps the point in time after each request."""
 BY_ID: list[Json] = [{"url_id": "asc"}]
@@ -116,7 +119,9 @@ def every_page(
                 "query": query, "size": STEP, "sort": [*order], "_source": [*stored],
                 "pit": {"id": pit, "keep_alive": KEEP_ALIVE},
             }  # fmt: skip
-            hits = client.search(body | ({"search_after": after} if after else {})).hits.hits
+            if after:
+                body["search_after"] = after
+            hits = patiently(client, body)
             yield from _pages(hits)
             if len(hits) < STEP:
                 return
@@ -129,6 +134,13 @@ def every_page(
                 msgspec.json.encode({"pit_id": [pit]}),
                 headers={"Content-Type": "application/json"},
             )
+
+
+def patiently(client: IndexClient, body: Json) -> Sequence[Document]:
+    """Hits of a search that is one of many: a service that is busy (status 429) or away for seconds does not end it."""
+    failures = count(1)
+    found = client.service.until_done(lambda: client.search(body), lambda: next(failures) >= TRIES)
+    return found.hits.hits
 
 
 def _pages(hits: Sequence[Document]) -> Iterator[tuple[Card, str]]:

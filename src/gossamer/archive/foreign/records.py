@@ -11,7 +11,6 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator
 from io import BytesIO
-from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
@@ -70,9 +69,8 @@ class ForeignRecord(msgspec.Struct, frozen=True):
 class FrameReader:
     """The frames of one file, in order."""
 
-    def __init__(self, file: BinaryIO, report: ImportReport) -> None:
-        self._stream = GzipStream(file, report) if _starts_gzip(file) else PlainStream(file, report)
-        self._report = report
+    def __init__(self, stream: "PlainStream | GzipStream", report: ImportReport) -> None:
+        self._stream, self._report = stream, report
         self._ahead, self._next = b"", 0
         """Bytes read ahead, and how many of them were used."""
         self._at = 0
@@ -297,13 +295,9 @@ class GzipStream:
         return bool(self._raw)
 
 
-def frames(path: Path, report: ImportReport) -> Iterator[tuple[ForeignRecord, FrameReader]]:
-    """Every record with a usable header, and the reader for its block."""
-    report.archive, report.read_bytes, report.size_bytes = path.name, 0, path.stat().st_size
-    with path.open("rb") as file:
-        reader = FrameReader(file, report)
-        for frame in reader:
-            yield frame, reader
+def byte_stream(file: BinaryIO, report: ImportReport) -> PlainStream | GzipStream:
+    """The plain bytes of a file, compressed or not."""
+    return GzipStream(file, report) if _starts_gzip(file) else PlainStream(file, report)
 
 
 def first(head: dict[str, list[str]], name: str) -> str:

@@ -1,18 +1,24 @@
-"""Captures from the archives of other tools: WARC 0.17 to 1.1 and ARC.
+"""Captures from WARC 0.17 to 1.1 and ARC files of other tools.
 
-`frames` reads the records; each becomes a capture or is counted under a reason. One bad record in a million must not
-stop an import, and none is skipped silently.
+A `FrameReader` reads the records; each becomes a capture or is counted under a reason. One bad record in a million must
+not stop an import, and none is skipped silently.
 """
 
 import re
 from collections.abc import Iterator
 from datetime import date, timedelta
 from ipaddress import ip_address
-from pathlib import Path
 
 import msgspec
 
-from gossamer.archive.foreign_records import MOST_HEAD_BYTES, ForeignRecord, FrameReader, ImportReport, frames
+from gossamer.archive.foreign.records import (
+    MOST_HEAD_BYTES,
+    ForeignRecord,
+    FrameReader,
+    GzipStream,
+    ImportReport,
+    PlainStream,
+)
 from gossamer.archive.record import Field, original_fields
 from gossamer.base.clock import Instant, from_words
 from gossamer.values.capture import Capture, Truncated
@@ -32,21 +38,19 @@ WITHOUT_PAGE = frozenset(
 """Records without a received or wanted page, counted by kind. All other reasons mean a loss."""
 
 
-class _Skip(Exception):
+class Unusable(Exception):
     """This record gives no capture; the message is the reason."""
 
 
-def foreign(
-    path: Path, report: ImportReport, most_body_bytes: int = MOST_BODY_BYTES, latest: Instant = LAST_DATE
+def warc_captures(
+    stream: PlainStream | GzipStream, report: ImportReport, most_body_bytes: int, latest: Instant
 ) -> Iterator[Capture]:
-    """The captures of a file, in order, one in memory at a time; a body beyond the limit is marked as truncated.
-
-    Skipped records are counted in `report`; those set aside, as unreadable or dated after `latest`, are listed too.
-    """
-    for frame, reader in frames(path, report):
+    """As `captures.foreign`."""
+    reader = FrameReader(stream, report)
+    for frame in reader:
         try:
             yield _capture_of(frame, reader, most_body_bytes, latest)
-        except _Skip as reason:
+        except Unusable as reason:
             if str(reason) in WITHOUT_PAGE:
                 report.counts[str(reason)] += 1
             else:
@@ -56,11 +60,11 @@ def foreign(
 def _capture_of(frame: ForeignRecord, reader: FrameReader, most_body_bytes: int, latest: Instant) -> Capture:
     kind = _kind_of(frame)
     if kind in WITHOUT_PAGE:
-        raise _Skip(kind)
+        raise Unusable(kind)
     if kind not in ("response", "resource"):
-        raise _Skip("unknown kind" if kind else "no kind")
+        raise Unusable("unknown kind" if kind else "no kind")
     if "warc-segment-number" in frame.fields:
-        raise _Skip("in segments")
+        raise Unusable("in segments")
     shell = _shell(frame, latest)
     return (_response if kind == "response" else _resource)(frame, reader, shell, most_body_bytes)
 
@@ -74,11 +78,11 @@ def _kind_of(frame: ForeignRecord) -> str:
 def _response(frame: ForeignRecord, reader: FrameReader, shell: Capture, most_body_bytes: int) -> Capture:
     start = reader.block(MOST_HEAD_BYTES)
     head, first = _split(start)
-    status, reason, headers = _http_head(head)
+    status, reason, headers = http_head(head)
     is_chunked = any(name.lower() == "transfer-encoding" and "chunked" in value.lower() for name, value in headers)
     body = first + reader.block(most_body_bytes + 1 - len(first))
     if reader.is_short() and (is_chunked or not _is_as_long_as_declared(headers, body)):
-        raise _Skip("cut short")
+        raise Unusable("cut short")
     if is_chunked:
         body = _without_chunks(body)
     is_cut = len(body) > most_body_bytes or frame.length > most_body_bytes + MOST_HEAD_BYTES
@@ -95,7 +99,7 @@ def _response(frame: ForeignRecord, reader: FrameReader, shell: Capture, most_bo
 def _resource(frame: ForeignRecord, reader: FrameReader, shell: Capture, most_body_bytes: int) -> Capture:
     body = reader.block(most_body_bytes + 1)
     if reader.is_short():
-        raise _Skip("cut short")
+        raise Unusable("cut short")
     media_type = frame.fields.get("content-type", "")
     return msgspec.structs.replace(
         shell,
@@ -115,13 +119,13 @@ def _shell(frame: ForeignRecord, latest: Instant) -> Capture:
     url = url_of(target) if target else None
     if url is None:
         is_other = SCHEME.match(target) and not target.lower().startswith(("http:", "https:"))
-        raise _Skip(OTHER_SCHEME if is_other else "no URL")
+        raise Unusable(OTHER_SCHEME if is_other else "no URL")
     try:
-        fetched_at = _arc_instant(fields["archive-date"]) if frame.is_arc else _warc_instant(fields["warc-date"])
+        fetched_at = arc_instant(fields["archive-date"]) if frame.is_arc else _warc_instant(fields["warc-date"])
     except (KeyError, ValueError, OverflowError):
-        raise _Skip("no date") from None
+        raise Unusable("no date") from None
     if not FIRST_DATE <= fetched_at <= latest:
-        raise _Skip("date before the web" if fetched_at < FIRST_DATE else "date in the future")
+        raise Unusable("date before the web" if fetched_at < FIRST_DATE else "date in the future")
     return Capture(
         url=url,
         fetched_at=fetched_at,
@@ -129,12 +133,12 @@ def _shell(frame: ForeignRecord, latest: Instant) -> Capture:
         reason="OK",
         headers=(),
         body=b"",
-        address=_ip_address(fields.get("ip-address" if frame.is_arc else "warc-ip-address", "")),
+        address=ip_of(fields.get("ip-address" if frame.is_arc else "warc-ip-address", "")),
         truncated=_truncation(fields.get("warc-truncated")),
     )
 
 
-def _ip_address(text: str) -> str:
+def ip_of(text: str) -> str:
     """Empty if it is not valid."""
     try:
         ip_address(text)
@@ -155,7 +159,7 @@ def _warc_instant(text: str) -> Instant:
         return from_words(f"{date(int(year), 1, 1) + timedelta(days=int(day) - 1)}{rest}")
 
 
-def _arc_instant(digits: str) -> Instant:
+def arc_instant(digits: str) -> Instant:
     """ARC writes `20260102030405`; the shorter dates of old crawls are padded to the start of their period."""
     full = (digits + "00000101000000"[len(digits) :])[:14]
     if len(digits) < 4:
@@ -185,13 +189,13 @@ def _split(block: bytes) -> tuple[bytes, bytes]:
     return block[:at], block[at + width :]
 
 
-def _http_head(head: bytes) -> tuple[int, str, list[Field]]:
+def http_head(head: bytes) -> tuple[int, str, list[Field]]:
     status_line, *lines = head.decode("latin-1").split("\n")
     version, _, rest = status_line.strip().partition(" ")
     status, _, reason = rest.strip().partition(" ")
     is_status = status.isascii() and status.isdigit() and len(status) == 3 and status[0] != "0"
     if not version.upper().startswith("HTTP/") or not is_status:
-        raise _Skip("no HTTP status")
+        raise Unusable("no HTTP status")
     headers: list[Field] = []
     for line in lines:
         if line[:1] in (" ", "\t") and headers:
