@@ -88,7 +88,7 @@ def test_importing_a_file_that_is_not_an_archive_is_an_error(
     file = tmp_path / "page.html"
     file.write_text("<html>")
     assert exit_code(monkeypatch, "import", file, "--dir", tmp_path / "c") == 1
-    assert "Are these WARC or ARC files?" in capsys.readouterr().err
+    assert "Are these WARC, ARC or TREC files?" in capsys.readouterr().err
 
 
 def test_exporting_to_a_missing_folder_is_an_error(
