@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.archive.foreign.captures import foreign
-from gossamer.archive.foreign.records import ImportReport
-from gossamer.archive.foreign.warc import FIRST_DATE
+from gossamer.archive.foreign.records import FIRST_DATE, ImportReport
 from gossamer.base.clock import from_words, in_words
 from gossamer.values.capture import Capture, Truncated
 

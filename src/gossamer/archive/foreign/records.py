@@ -11,9 +11,13 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator
 from io import BytesIO
+from ipaddress import ip_address
 from typing import BinaryIO
 
 import msgspec
+
+from gossamer.archive.record import Field
+from gossamer.base.clock import Instant, from_words
 
 PIECE_BYTES = 64 * 1024
 MOST_HEAD_BYTES = 64 * 1024
@@ -27,7 +31,13 @@ WARC_START = (b"WARC/0.", b"WARC/1.")
 ARC_START = b"filedesc://"
 ARC_LINE = re.compile(rb"[a-z]+:\S[^\r\n]* [0-9a-fA-F.:-]+ \d{4,18} [^\r\n]*\S+\s*")
 """URL, IP address, date, media type, length: how a record of an ARC file begins."""
+FIRST_DATE: Instant = from_words("1990-01-01T00:00:00Z")
+"""Earlier dates are before the web. Captures from the future are refused: they would stay the newest forever."""
 ARC_FIELDS = ("uri", "ip-address", "archive-date", "content-type", "content-length")
+
+
+class Unusable(Exception):
+    """This record gives no capture; the message is the reason."""
 
 
 class Aside(msgspec.Struct, frozen=True):
@@ -349,3 +359,41 @@ def _find(file: BinaryIO, mark: bytes, at: int) -> int:
         at += len(piece)
         ahead = text[1 - len(mark) :]
     return -1
+
+
+# What both kinds of files say in the same words.
+
+
+def arc_instant(digits: str) -> Instant:
+    """ARC writes `20260102030405`; the shorter dates of old crawls are padded to the start of their period."""
+    full = (digits + "00000101000000"[len(digits) :])[:14]
+    if len(digits) < 4:
+        raise ValueError(f"{digits!r} is not an ARC date")
+    return from_words(f"{full[:4]}-{full[4:6]}-{full[6:8]}T{full[8:10]}:{full[10:12]}:{full[12:]}Z")
+
+
+def ip_of(text: str) -> str:
+    """Empty if it is not valid."""
+    try:
+        ip_address(text)
+    except ValueError:
+        return ""
+    return text
+
+
+def http_head(head: bytes) -> tuple[int, str, list[Field]]:
+    status_line, *lines = head.decode("latin-1").split("\n")
+    version, _, rest = status_line.strip().partition(" ")
+    status, _, reason = rest.strip().partition(" ")
+    is_status = status.isascii() and status.isdigit() and len(status) == 3 and status[0] != "0"
+    if not version.upper().startswith("HTTP/") or not is_status:
+        raise Unusable("no HTTP status")
+    headers: list[Field] = []
+    for line in lines:
+        if line[:1] in (" ", "\t") and headers:
+            name, value = headers[-1]
+            headers[-1] = (name, f"{value} {line.strip()}")
+        elif ":" in line:
+            name, _, value = line.partition(":")
+            headers.append((name.strip(), value.strip()))
+    return int(status), reason.strip(), headers

@@ -12,8 +12,18 @@ from collections.abc import Iterator
 from typing import BinaryIO
 from urllib.parse import quote
 
-from gossamer.archive.foreign.records import MOST_HEAD_BYTES, PIECE_BYTES, GzipStream, ImportReport, PlainStream
-from gossamer.archive.foreign.warc import FIRST_DATE, Unusable, arc_instant, http_head, ip_of
+from gossamer.archive.foreign.records import (
+    FIRST_DATE,
+    MOST_HEAD_BYTES,
+    PIECE_BYTES,
+    GzipStream,
+    ImportReport,
+    PlainStream,
+    Unusable,
+    arc_instant,
+    http_head,
+    ip_of,
+)
 from gossamer.archive.record import Field, original_fields
 from gossamer.base.clock import Instant
 from gossamer.parse.dates import instant_of

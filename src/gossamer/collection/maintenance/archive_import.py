@@ -15,9 +15,8 @@ from typing import TypeVar
 import msgspec
 
 from gossamer.archive.directories import with_disks
-from gossamer.archive.foreign.captures import foreign
+from gossamer.archive.foreign.captures import WITHOUT_PAGE, foreign
 from gossamer.archive.foreign.records import Aside, ImportReport
-from gossamer.archive.foreign.warc import WITHOUT_PAGE
 from gossamer.archive.record import stored
 from gossamer.base.clock import DAY, Instant
 from gossamer.base.environment import Outside
