@@ -238,6 +238,11 @@ def create_private(path: Path) -> None:
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE))
 
 
+def sync_disks() -> None:
+    """On return, what every program has written so far survives a power cut: for files that others have made."""
+    os.sync()
+
+
 def make_private(path: Path, mode: int) -> bool:
     """Set the mode; returns whether it could be. Another user's file keeps its own. Symbolic links are not followed."""
     try:

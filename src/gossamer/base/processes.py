@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 
 class Child(Protocol):
@@ -39,9 +39,14 @@ class Processes(Protocol):
         arguments: Sequence[str],
         channel: socket.socket | None = None,
         output: int | None = None,
+        python: str = "",
     ) -> Child:
         """`python -m module arguments`; `channel` is inherited and its descriptor number appended to the arguments.
-        `output`: the descriptor for all that it prints; None: where our own output goes."""
+        `output`: the descriptor for all that it prints; None: where our own output goes. `python`: another interpreter
+        than our own."""
+
+    def become(self, python: str, module: str, arguments: Sequence[str]) -> NoReturn:
+        """Go on as `python -m module arguments`, under the same process id. REQUIRES: nothing is left to be closed."""
 
     def own_pid(self) -> int: ...
 
@@ -86,9 +91,9 @@ class SystemProcesses:
         arguments: Sequence[str],
         channel: socket.socket | None = None,
         output: int | None = None,
+        python: str = "",
     ) -> Child:
-        # -P: the working directory may be a collection from an untrusted source; no module is imported from there.
-        command = [sys.executable, "-P", "-m", module, *arguments]
+        command = _python_command(python or sys.executable, module, arguments)
         inherited: tuple[int, ...] = ()
         if channel is not None:
             inherited = (channel.fileno(),)
@@ -103,6 +108,11 @@ class SystemProcesses:
                 start_new_session=True,
             )
         )
+
+    def become(self, python: str, module: str, arguments: Sequence[str]) -> NoReturn:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os.execv(python, _python_command(python, module, arguments))
 
     def own_pid(self) -> int:
         return os.getpid()
@@ -124,6 +134,11 @@ class SystemProcesses:
                 if os.getpriority(os.PRIO_PROCESS, thread) < niceness:  # never raise a priority
                     os.setpriority(os.PRIO_PROCESS, thread, niceness)
         return len(found)
+
+
+def _python_command(python: str, module: str, arguments: Sequence[str]) -> list[str]:
+    """-P: the working directory may be a collection from an untrusted source; no module is imported from there."""
+    return [python, "-P", "-m", module, *arguments]
 
 
 def _own_threads() -> list[tuple[int, str]]:

@@ -36,6 +36,7 @@ from gossamer.monitor.pulse import ProcessReport, Pulse, ThisMachine
 from gossamer.store.address import shown
 from gossamer.store.directory import Directory
 from gossamer.store.documents import refuse_no_cluster
+from gossamer.store.state import prepare_cluster
 
 T = TypeVar("T")
 NAME = "node"
@@ -44,9 +45,13 @@ OPTIONS_S, FORGET_S = 2.0, 600.0
 UPKEEP_END_S = 10.0
 UPKEEP_REPORTED = frozenset({"object.damaged", "upkeep.failed"})
 OTHER_VERSION = (
-    "the nodes of this cluster have agreed on gossamer {agreed}, and this is {own}. Install {agreed} here; or, if all "
-    "nodes are to have {own} from now on: gossamer cluster upgrade ADDRESS"
+    "the nodes of this cluster have agreed on gossamer {agreed}, and this is {own}. Install {agreed} here; or, if its "
+    "wheels are stored, start this node with --adopt-version; or, if all nodes are to have {own} from now on: gossamer "
+    "cluster upgrade ADDRESS"
 )
+ADOPTS = "the nodes of this cluster have agreed on gossamer {agreed}, and this is {own}: it goes on with {agreed}"
+OTHERS_S = 30.0
+"""How long a node waits for those of another version to stop before it brings the tables up to date."""
 
 
 def storage_of(cluster: Outside) -> ObjectStorage:
@@ -78,6 +83,10 @@ class ClusterNode:
     settings: Callable[[], Settings]
     outside: Outside
     says: Says
+    adopts: bool = False
+    """It goes on with another version of the cluster, so that it need not be installed."""
+    is_outdated: bool = False
+    """It has ended because the cluster has another version."""
     keepers: list[RoleKeeper] = field(default_factory=list)
 
     async def run(self, stop: asyncio.Event) -> int:
@@ -85,11 +94,16 @@ class ClusterNode:
         own, clock = self.card.version, self.outside.clock
         with closing(line_of(self.directory, clock, self._tell)) as line:
             registry = NodeRegistry(line, clock)
-            await self._answered(registry.version, stop)  # while the database is away, says so
-            await self._answered(partial(refuse_no_cluster, self.directory, shown(self.directory.root)), stop)
-            agreed = await self._answered(partial(registry.agree, own), stop)
+            # While the database is away, says so. Nothing else is read before: the tables may be of another version.
+            agreed = await self._answered(registry.version, stop)
+            if agreed in ("", own):
+                if agreed:
+                    await self._prepare_tables(registry, stop)
+                await self._answered(partial(refuse_no_cluster, self.directory, shown(self.directory.root)), stop)
+                agreed = await self._answered(partial(registry.agree, own), stop)
             if agreed is not None and agreed != own:
-                self.says(OTHER_VERSION.format(agreed=agreed, own=own))
+                self.says((ADOPTS if self.adopts else OTHER_VERSION).format(agreed=agreed, own=own))
+                self.is_outdated = True
                 return EXIT_CODES[NodeEnd.OUTDATED]
             options = await self._answered(registry.options, stop)
             life = await self._answered(partial(registry.join, self.card), stop)
@@ -100,6 +114,7 @@ class ClusterNode:
             ended = await self._stay(membership, registry, options, stop)
             if ended is not NodeEnd.REPLACED:
                 await asyncio.to_thread(membership.leave, line, ended)
+        self.is_outdated = ended is NodeEnd.OUTDATED
         self.says(f"{self.card.name} ends: {ended}")
         return EXIT_CODES[ended]
 
@@ -116,6 +131,18 @@ class ClusterNode:
             with suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), TRY_S)
         return None
+
+    async def _prepare_tables(self, registry: NodeRegistry, stop: asyncio.Event) -> None:
+        """Bring them up to date, once nobody works on them who does not know their new form."""
+        has_said, until_s = False, self.outside.clock.elapsed_s() + OTHERS_S
+        while others := await self._answered(partial(registry.others, self.card.version), stop):
+            if stop.is_set() or self.outside.clock.elapsed_s() > until_s:
+                break
+            if not has_said:
+                self.says(f"waiting for nodes of another version to stop: {', '.join(others)}")
+                has_said = True
+            await self.outside.clock.sleep(LOOK_S)
+        await self._answered(partial(prepare_cluster, self.directory), stop)
 
     async def _stay(
         self, membership: Membership, registry: NodeRegistry, options: dict[str, str], stop: asyncio.Event

@@ -233,6 +233,12 @@ class NodeRegistry:
 
         return self.line.run(agree, is_lasting=True)
 
+    def others(self, version: str) -> list[str]:
+        """The names of living nodes that have another version."""
+        given = {"version": version, "silent_us": _micros(SILENT_S)}
+        rows = self.line.run(lambda connection: connection.execute(SQL["others"], given).fetchall())
+        return [name for (name,) in rows]
+
     def upgrade(self, version: str) -> None:
         def upgrade(connection: Any) -> None:
             connection.execute(SQL["upgrade"], {"version": version})

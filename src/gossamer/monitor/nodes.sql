@@ -64,6 +64,10 @@ INSERT INTO agreed (name, value) VALUES ('version', %(version)s) ON CONFLICT (na
 INSERT INTO agreed (name, value) VALUES ('version', %(version)s)
 ON CONFLICT (name) DO UPDATE SET value = excluded.value;
 
+-- others: Living nodes of other versions.
+SELECT name FROM nodes WHERE version <> %(version)s AND state <> 'left' AND beat_at > micros_now() - %(silent_us)s
+ORDER BY name;
+
 -- put_service: What a node has found of a service.
 INSERT INTO services (node, name, at, away_since, latency_ms, says)
 VALUES (%(node)s, %(name)s, micros_now(), CASE WHEN %(is_away)s THEN micros_now() END, %(latency_ms)s, %(says)s)

@@ -29,8 +29,9 @@ DOCUMENT = re.compile(
 class SharedReader:
     """A connection for short questions to the state, from any thread; made again when it was lost."""
 
-    def __init__(self, directory: Directory) -> None:
-        self._directory = directory
+    def __init__(self, directory: Directory, is_any_version: bool = False) -> None:
+        """`is_any_version`: as in `open_state`."""
+        self._directory, self._is_any_version = directory, is_any_version
         self._state: State | None = None
         self._turn = Turn()
 
@@ -42,7 +43,7 @@ class SharedReader:
                     return question(self._state)
                 except DatabaseLost:
                     self._close()
-            self._state = open_state(self._directory)
+            self._state = open_state(self._directory, self._is_any_version)
             try:
                 return question(self._state)
             except DatabaseLost:

@@ -84,12 +84,14 @@ def archive_bytes(state: State) -> int:
 # In the scratch folder.
 
 
-def refuse_no_cluster(directory: Directory, address: str) -> None:
-    """Raises DirectoryUnusable, saying what to do, if the database that a scratch folder names has no cluster."""
+def refuse_no_cluster(directory: Directory, address: str, is_any_version: bool = False) -> None:
+    """Raises DirectoryUnusable, saying what to do, if the database that a scratch folder names has no cluster.
+
+    `is_any_version`: its tables may be those of another version."""
     place = shared_place(directory)
     assert place is not None, directory.root
     try:
-        with closing(open_state(directory)) as state:
+        with closing(open_state(directory, is_any_version)) as state:
             if document(state, IDENTITY) is not None:
                 return
     except DatabaseEmpty:

@@ -34,11 +34,31 @@ class SharedPlace(NamedTuple):
     """On a cluster: the name under which this directory's crawler leases hosts; empty: each command takes another."""
 
 
-def open_state(directory: Directory) -> State:
-    """A reader's connection, from any process, while a crawl writes. Each statement sees what is committed so far."""
+def open_state(directory: Directory, is_any_version: bool = False) -> State:
+    """A reader's connection, from any process, while a crawl writes. Each statement sees what is committed so far.
+
+    `is_any_version`: the shared database may have tables of another version, for those that never change."""
     if (place := shared_place(directory)) is None:
         return read_only(directory.state)
-    return cast(State, postgres().open_reader(place.url, place.owner))
+    return cast(State, postgres().open_reader(place.url, place.owner, is_any_version))
+
+
+def prepare_cluster(directory: Directory) -> None:
+    """Bring the tables of a cluster up to date. REQUIRES: no other version works on them.
+
+    Raises DatabaseLost, and DirectoryUnusable if they are those of a newer version."""
+    postgres().prepare(_cluster_place(directory).url)
+
+
+def refuse_newer(directory: Directory) -> None:
+    """Raises DirectoryUnusable if the database of a cluster is that of a newer version, or has no tables."""
+    postgres().refuse_newer(_cluster_place(directory).url)
+
+
+def _cluster_place(directory: Directory) -> SharedPlace:
+    place = shared_place(directory)
+    assert place is not None, directory.root
+    return place
 
 
 def open_snapshot(directory: Directory) -> State:

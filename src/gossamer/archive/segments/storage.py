@@ -1,6 +1,7 @@
 """What a cluster's archive asks of object storage, and its form on shared directories.
 
-An object is stored whole or not at all, and never changed. Its key is `archive/` or `readings/`, and a name.
+An object is stored whole or not at all, and never changed. Its key is `archive/` or `readings/`, and a name; that of a
+wheel (`cluster/wheels.py`) is `versions/`, the version, and a name.
 """
 
 import errno
@@ -20,7 +21,7 @@ from gossamer.spool.frames import SUFFIX
 from gossamer.store.disks import located
 from gossamer.store.service import Reachability
 
-SEGMENTS, READINGS = "archive/", "readings/"
+SEGMENTS, READINGS, VERSIONS = "archive/", "readings/", "versions/"
 PIECE_BYTES = 8 << 20
 """How much of an object is in memory while it is copied."""
 
@@ -109,9 +110,9 @@ class DirectoryObjects:
 
     def put_pieces(self, key: str, pieces: Iterable[bytes]) -> int:
         folders = self._there()
-        if key.startswith(READINGS):
+        if not key.startswith(SEGMENTS):
             content = b"".join(pieces)
-            self._put_readings(key, content, folders)
+            self._put_file(key, content, folders)
             return len(content)
         with self._turn:
             return self._put_segment(self.files.folder / key.removeprefix(SEGMENTS), pieces)
@@ -182,8 +183,9 @@ class DirectoryObjects:
         self._reach.note_answer()
         return size
 
-    def _put_readings(self, key: str, content: bytes, folders: Sequence[Path]) -> None:
-        """In as many directories as segments; one is enough, since readings can be made again."""
+    def _put_file(self, key: str, content: bytes, folders: Sequence[Path]) -> None:
+        """In as many directories as segments; one is enough, since readings can be made again, and wheels are
+        somewhere else too."""
         trouble: OSError | None = None
         done = 0
         rooms = {one.folder: one.free_bytes for one in self.files.rooms() if not one.failed}

@@ -15,6 +15,8 @@ from gossamer.base.clock import in_words
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError, DatabaseLost
 from gossamer.cli.flags import ClusterAddress
+from gossamer.cluster.adoption import FOLDER as VERSIONS
+from gossamer.cluster.adoption import Adoption
 from gossamer.cluster.node import ClusterNode
 from gossamer.cluster.roles import READ, programs_of, roles_named
 from gossamer.cluster.scratch import checked_labels, enter_as_node, name_of_node, node_folder
@@ -38,6 +40,9 @@ def node(
     name: Annotated[str, Parameter(help="Its name; by default the host name with a suffix.")] = "",
     dir: Annotated[Path | None, Parameter(help="Its scratch folder; by default one in the cache folder.")] = None,
     port: Annotated[int | None, Parameter(help="The port of its web site, with the role serve.")] = None,
+    adopt_version: Annotated[
+        bool, Parameter(help="If the cluster has another version of gossamer, install its stored wheels and go on.")
+    ] = False,
 ) -> int:
     keep_private()
     wanted, labels = roles_named([roles]), checked_labels(label)
@@ -51,7 +56,7 @@ def node(
     if place is None:
         raise ConfigError(f"{address} is no address of a cluster; that begins with postgresql://")
     with suppress(DatabaseLost):  # it is waited for
-        refuse_no_cluster(Directory(address), shown(address))
+        refuse_no_cluster(Directory(address), shown(address), is_any_version=True)
     directory = enter_as_node(folder, place.url, own_name, outside)
     card = NodeCard(own_name, os.uname().nodename, wanted, labels, __version__)
 
@@ -65,12 +70,22 @@ def node(
         settings,
         outside,
         say,
+        adopts=adopt_version,
     )
-    return asyncio.run(until_ended(running))
+    adoption = Adoption(own_name, directory, address / VERSIONS, outside, say) if adopt_version else None
+    code, python = asyncio.run(until_ended(running, adoption))
+    if python is not None:
+        flags = [part for one in labels for part in ("--label", one)] + ([] if port is None else ["--port", str(port)])
+        # The address as it is stored: a password that it had in clear is in a variable, which is inherited.
+        words = ["node", place.url, "--roles", roles, "--name", own_name, "--dir", str(folder.absolute()), *flags]
+        outside.processes.become(python, "gossamer", [*words, "--adopt-version"])
+    return code
 
 
-async def until_ended(running: ClusterNode) -> int:
-    """The first signal requests a clean stop; the second ends everything at once, which loses nothing acknowledged."""
+async def until_ended(running: ClusterNode, adoption: Adoption | None) -> tuple[int, str | None]:
+    """The exit code; and the interpreter to go on with, if the cluster has another version.
+
+    The first signal requests a clean stop; the second ends everything at once, which loses nothing acknowledged."""
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
 
     def stop_or_exit() -> None:
@@ -82,7 +97,11 @@ async def until_ended(running: ClusterNode) -> int:
 
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop_or_exit)
-    return await running.run(stop)
+    code = await running.run(stop)
+    if adoption is None or not running.is_outdated:
+        return code, None
+    python = await adoption.python(stop)
+    return (STOPPED, None) if stop.is_set() else (code, python)
 
 
 def say(words: str) -> None:

@@ -288,14 +288,19 @@ def check_schema(schema: str | None, encoding: str, name: str) -> None:
         raise DirectoryUnusable(f"{name} stores texts in {encoding}: use a database with the encoding UTF8")
 
 
-def check_version(connection: Connection, name: str) -> None:
-    """Raises DirectoryUnusable if the schema is not the one that readers of this version know."""
+def schema_version(connection: Connection, name: str) -> int:
+    """Of the tables. Raises DatabaseEmpty if there are none."""
     try:
         row = connection.execute(_SQL["version"]).fetchone()
     except psycopg.errors.UndefinedTable:
         raise DatabaseEmpty(f"nothing has been crawled into {name} yet") from None
-    found, known = int(row[0]) if row else 0, len(migrations())
-    if found != known:
+    return int(row[0]) if row else 0
+
+
+def check_version(connection: Connection, name: str, may_be_older: bool = False) -> None:
+    """Raises DirectoryUnusable if the schema is not the one that readers of this version know."""
+    found, known = schema_version(connection, name), len(migrations())
+    if found > known or (found < known and not may_be_older):
         what = "upgrade gossamer" if found > known else "`gossamer crawl` brings it up to date"
         raise DirectoryUnusable(f"{name} has schema {found}, and this gossamer knows {known}: {what}")
 

@@ -31,6 +31,7 @@ from gossamer.store.postgres.database import (
     migrate,
     migrations,
     name_of,
+    schema_version,
     storable,
 )
 from gossamer.store.statements import Rows, State, Values, load
@@ -210,12 +211,18 @@ def prepare(conninfo: str) -> None:
         raise DatabaseLost(f"{name} cannot be opened: {in_line(trouble)}") from trouble
 
 
-def open_reader(conninfo: str, owner: str) -> SharedState:
+def refuse_newer(conninfo: str) -> None:
+    """Raises DirectoryUnusable if the tables are those of a newer version, and DatabaseEmpty if there are none."""
+    with connected(conninfo) as connection:
+        check_version(connection, name_of(conninfo), may_be_older=True)
+
+
+def open_reader(conninfo: str, owner: str, is_any_version: bool = False) -> SharedState:
     """A reader's connection. The caller closes it."""
     name, connection = name_of(conninfo), connected(conninfo, owner)
     with ExitStack() as undo:
         undo.callback(connection.close)
-        check_version(connection, name)
+        (schema_version if is_any_version else check_version)(connection, name)
         connection.execute(_SQL["views_first"], {"is_local": False})
         undo.pop_all()
     return SharedState(connection, name, is_writer=False)
