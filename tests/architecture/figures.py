@@ -227,6 +227,7 @@ OUTSIDE_USE = {
     "gossamer.api:open": "the public name `gossamer.open`, imported on first use",
     "gossamer.store.postgres.state:open_reader": "called on a module imported on first use: psycopg is an extra",
     "gossamer.store.postgres.state:prepare": "likewise",
+    "gossamer.store.postgres.state:refuse_newer_tables": "likewise",
     "gossamer.views.links.service:service_reader": "likewise, by `views.links.place`",
     "gossamer.frontier.postgres.maintenance": "likewise, by `frontier.choice.shared_maintenance`",
     "gossamer.demo.server:read_log": "reads the log of a server that runs as its own process, for the crash harness",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.site import QUICK, Site, command, gossamer, harbour, plain_environment
+from tests.cluster.wheelhouse import wheel_of
 from tests.cluster_services import ClusterServices, cluster_services, made_cluster
 from tests.postgres_server import server
 
@@ -70,6 +71,21 @@ def test_init_takes_an_object_storage(services: ClusterServices) -> None:
     assert done.returncode == 0, done.stderr
     assert services.settings()["archive.storage"] == f"file://{services.archive}"
     assert list(services.archive.iterdir()) == []
+
+
+def test_init_stores_wheels_for_nodes(services: ClusterServices, tmp_path: Path) -> None:
+    init = ("cluster", "init", services.address, "--archive", f"file://{services.archive}", *services.flags()[2:])
+    assert "has no wheel of gossamer" in refused(*init, "--wheels", tmp_path)
+    assert services.rows("SELECT to_regclass('wheels') IS NULL") == [(True,)], "nothing was made"
+    wheel = wheel_of(face.__version__)
+    done = gossamer(*init, "--wheels", wheel.parent)
+    assert done.returncode == 0, done.stderr
+    assert services.rows("SELECT version, name, bytes FROM wheels") == [
+        (face.__version__, wheel.name, wheel.stat().st_size)
+    ]
+    assert services.rows("SELECT value FROM agreed WHERE name = 'version'") == [(face.__version__,)]
+    (stored,) = services.archive.glob("versions/*/*.whl")
+    assert stored.read_bytes() == wheel.read_bytes()
 
 
 def test_init_refuses_what_a_cluster_cannot_use_and_stores_nothing(services: ClusterServices, tmp_path: Path) -> None:

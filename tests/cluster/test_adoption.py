@@ -1,4 +1,4 @@
-"""Nodes that go on with the cluster's version: real wheels, real environments, a real database and storage."""
+"""Nodes that continue with the cluster's version: real wheels, real environments, a real database and storage."""
 
 import asyncio
 import json
@@ -7,20 +7,30 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import msgspec
 import psutil
 import pytest
 from tests.cluster.grounds import Grounds, grounds, until
 from tests.cluster.wheelhouse import wheel_of
+from tests.services import s3
 
 import gossamer
 from gossamer.base.errors import ConfigError
-from gossamer.cluster.environments import READY, Environments, needed_bytes
-from gossamer.cluster.wheels import Wheel, WheelRefused, store_wheels, stored_wheels, wheels_in
+from gossamer.cluster.adoption import READY, Environments, ReadyEnvironment, needed_bytes
+from gossamer.cluster.wheels import (
+    Wheel,
+    WheelRefused,
+    fetch_wheels,
+    store_wheels,
+    stored_wheels,
+    wheel_storage,
+    wheels_in,
+)
 from gossamer.monitor.choice import line_of
 from gossamer.monitor.nodes import NodeRegistry
 from gossamer.testing import FaultyFiles
@@ -46,13 +56,11 @@ class CommandNode:
 
 @dataclass
 class VersionedCluster:
-    """A cluster whose archive is in a directory, and nodes of it."""
+    """A cluster and its nodes."""
 
     grounds: Grounds
-
-    @property
-    def archive(self) -> Path:
-        return self.grounds.folder / "archive"
+    archive: Path
+    """Where the objects of its storage are files."""
 
     @property
     def variables(self) -> dict[str, str]:
@@ -109,17 +117,36 @@ async def long_until(condition: object, node: CommandNode) -> None:
             await asyncio.sleep(0.1)
 
 
-@pytest.fixture
-def cluster(grounds: Grounds) -> VersionedCluster:
-    found = VersionedCluster(grounds)
-    found.archive.mkdir()
-    directories = json.dumps([str(found.archive)])
+def on_disks(grounds: Grounds) -> VersionedCluster:
+    archive = grounds.folder / "archive"
+    archive.mkdir()
+    directories = json.dumps([str(archive)])
     grounds.run(f"INSERT INTO options (name, value, given_at) VALUES ('archive.directories', '{directories}', 1)")
     grounds.run("INSERT INTO options (name, value, given_at) VALUES ('archive.copies', '1', 1)")
-    return found
+    return VersionedCluster(grounds, archive)
 
 
-def test_nodes_go_on_with_the_version_of_the_cluster_and_its_tables(cluster: VersionedCluster) -> None:
+def in_cloud(grounds: Grounds) -> VersionedCluster:
+    server = s3.server()
+    address = json.dumps(server.address_for(grounds.folder))
+    grounds.run(f"INSERT INTO options (name, value, given_at) VALUES ('archive.storage', '{address}', 1)")
+    return VersionedCluster(grounds, server.objects / s3.prefix_for(grounds.folder))
+
+
+FORMS: dict[str, Callable[[Grounds], VersionedCluster]] = {"disks": on_disks, "cloud": in_cloud}
+
+
+@pytest.fixture
+def cluster(grounds: Grounds) -> VersionedCluster:
+    return on_disks(grounds)
+
+
+@pytest.fixture(params=FORMS)
+def any_cluster(request: pytest.FixtureRequest, grounds: Grounds) -> VersionedCluster:
+    return FORMS[request.param](grounds)
+
+
+def test_nodes_continue_with_the_version_of_the_cluster_and_its_tables(cluster: VersionedCluster) -> None:
     wheel = wheel_of(NEXT, has_migration=True)
 
     async def scenario() -> None:
@@ -153,7 +180,8 @@ def test_nodes_go_on_with_the_version_of_the_cluster_and_its_tables(cluster: Ver
     asyncio.run(scenario())
 
 
-def test_a_wheel_of_which_a_byte_was_flipped_is_refused_and_stored_again(cluster: VersionedCluster) -> None:
+def test_a_wheel_of_which_a_byte_was_flipped_is_refused_and_stored_again(any_cluster: VersionedCluster) -> None:
+    cluster = any_cluster
     cluster.store(wheel_of(NEXT), NEXT)
     (stored,) = cluster.objects()
     whole = stored.read_bytes()
@@ -170,6 +198,46 @@ def test_a_wheel_of_which_a_byte_was_flipped_is_refused_and_stored_again(cluster
     stored.write_bytes(b"another")
     cluster.store(wheel_of(NEXT), NEXT)
     assert stored.read_bytes() == whole
+    target = cluster.grounds.folder / "fetched"
+    target.mkdir()
+
+    def fetch(registry: NodeRegistry) -> None:
+        found, outside = cluster.grounds, cluster.grounds.outside
+        storage = wheel_storage(registry, found.directory, outside)
+        fetch_wheels(storage, NEXT, stored_wheels(registry, NEXT), target, outside.files)
+
+    cluster.grounds.asked(fetch)
+    assert [path.read_bytes() for path in target.iterdir()] == [whole]
+
+
+def test_an_environment_that_a_killed_node_has_begun_is_not_used(cluster: VersionedCluster) -> None:
+    cluster.store(wheel_of(NEXT), NEXT)
+
+    async def scenario() -> None:
+        with cluster.node("a", "--adopt-version") as running:
+            await long_until(cluster.environments, running)
+            running.process.kill()
+            assert running.ended() == -signal.SIGKILL
+        (half,) = cluster.leftovers()
+        with cluster.node("a", "--adopt-version") as running:
+            await long_until(lambda: cluster.version_of("a") == NEXT, running)
+            (python,) = cluster.environments()
+            assert half not in python.parents and not half.exists() and cluster.leftovers() == []
+
+    asyncio.run(scenario())
+
+
+def test_a_stop_while_the_environment_is_made_ends_the_node_and_leaves_nothing(cluster: VersionedCluster) -> None:
+    cluster.store(wheel_of(NEXT), NEXT)
+
+    async def scenario() -> None:
+        with cluster.node("a", "--adopt-version") as running:
+            await long_until(cluster.environments, running)
+            running.process.send_signal(signal.SIGTERM)
+            assert running.ended() == 130
+            assert cluster.leftovers() == [] and cluster.environments() == []
+
+    asyncio.run(scenario())
 
 
 def test_a_version_without_wheels_is_named_and_so_is_what_to_do(cluster: VersionedCluster) -> None:
@@ -296,6 +364,21 @@ def test_what_a_crash_left_is_removed_and_the_last_two_environments_are_kept(gro
         assert await python("1") != first and not Path(first).exists() and made[-1] == "1"
 
     asyncio.run(scenario())
+
+
+def test_an_adopted_version_finds_the_packages_of_the_installation(
+    grounds: Grounds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = grounds.folder / "versions"
+    place, packages = folder / "98-x", ("/installed/site-packages",)
+    (place / "env").mkdir(parents=True)
+    (place / READY).write_bytes(msgspec.json.encode(ReadyEnvironment("aa", packages, 1)))
+    environments = Environments(folder, grounds.outside, lambda _: None)
+    monkeypatch.setattr(sys, "path", ["/code", *packages])
+    assert environments._present_packages() == packages
+    monkeypatch.setattr(sys, "path", [str(place / "env" / "lib" / "site-packages")])
+    monkeypatch.setattr(sys, "prefix", str(place / "env"))
+    assert environments._present_packages() == packages
 
 
 def test_a_full_disk_is_one_message(grounds: Grounds) -> None:

@@ -126,6 +126,28 @@ def test_a_node_of_another_version_refuses_to_join_and_one_that_runs_stops(groun
     asyncio.run(scenario())
 
 
+def test_the_first_node_of_a_version_brings_the_tables_up_to_date_when_the_others_have_stopped(
+    grounds: Grounds,
+) -> None:
+    grounds.asked(lambda registry: registry.upgrade("2"))
+    grounds.run("DROP TABLE wheels")
+    grounds.run("UPDATE meta SET number = 13 WHERE name = 'version'")
+    grounds.run(
+        "INSERT INTO nodes (name, host, roles, labels, version, joined_at, beat_at)"
+        " VALUES ('old', 'there', '{}', '{}', '1', 1, micros_now() + 60000000)"
+    )
+
+    async def scenario() -> None:
+        async with grounds.running("new", version="2") as node:
+            await until(lambda: node.said == ["waiting for nodes of another version to stop: old"])
+            assert grounds.node("new") is None
+            grounds.run("UPDATE nodes SET state = 'left' WHERE name = 'old'")
+            await until(lambda: node.starts("crawl"))
+            grounds.run("SELECT * FROM wheels")
+
+    asyncio.run(scenario())
+
+
 def test_while_the_database_is_away_nobody_exits_and_all_come_back() -> None:
     own = Server(Path(tempfile.mkdtemp(prefix="gossamer-pg-")), server().programs)
     own.make()

@@ -46,7 +46,7 @@ class Processes(Protocol):
         than our own."""
 
     def become(self, python: str, module: str, arguments: Sequence[str]) -> NoReturn:
-        """Go on as `python -m module arguments`, under the same process id. REQUIRES: nothing is left to be closed."""
+        """Continue as `python -m module arguments`, under our process id. REQUIRES: nothing is left to be closed."""
 
     def own_pid(self) -> int: ...
 

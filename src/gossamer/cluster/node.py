@@ -49,7 +49,7 @@ OTHER_VERSION = (
     "wheels are stored, start this node with --adopt-version; or, if all nodes are to have {own} from now on: gossamer "
     "cluster upgrade ADDRESS"
 )
-ADOPTS = "the nodes of this cluster have agreed on gossamer {agreed}, and this is {own}: it goes on with {agreed}"
+ADOPTS = "the nodes of this cluster have agreed on gossamer {agreed}, and this is {own}: it continues with {agreed}"
 OTHERS_S = 30.0
 """How long a node waits for those of another version to stop before it brings the tables up to date."""
 
@@ -84,7 +84,7 @@ class ClusterNode:
     outside: Outside
     says: Says
     adopts: bool = False
-    """It goes on with another version of the cluster, so that it need not be installed."""
+    """It continues with another version of the cluster, so that it need not be installed."""
     is_outdated: bool = False
     """It has ended because the cluster has another version."""
     keepers: list[RoleKeeper] = field(default_factory=list)
@@ -133,7 +133,7 @@ class ClusterNode:
         return None
 
     async def _prepare_tables(self, registry: NodeRegistry, stop: asyncio.Event) -> None:
-        """Bring them up to date, once nobody works on them who does not know their new form."""
+        """Bring them up to date, once no process works on them that does not know their new form."""
         has_said, until_s = False, self.outside.clock.elapsed_s() + OTHERS_S
         while others := await self._answered(partial(registry.others, self.card.version), stop):
             if stop.is_set() or self.outside.clock.elapsed_s() > until_s:

@@ -1,7 +1,7 @@
-"""The wheels of a cluster's versions of gossamer, which nodes install that go on with the cluster's own.
+"""The wheels of a cluster's versions of gossamer, for nodes that continue with the cluster's own.
 
-The bytes are in the storage of the archive, their names and hashes in the database. Whoever may write to the database
-decides what runs on such a node; whoever may write to the storage alone does not.
+The bytes are in the storage of the archive, their names and hashes in the database. A user who may write to the
+database decides what runs on such a node; one who may write to the storage alone does not.
 
 Nodes of every version read this. So nothing here depends on the tables of one version, but for two that never change:
 `wheels` and `documents`.
@@ -173,7 +173,7 @@ def fetch_wheels(storage: ObjectStorage, version: str, wheels: Sequence[Wheel], 
 
 
 def wheel_storage(registry: NodeRegistry, directory: Directory, outside: Outside) -> ObjectStorage:
-    """The storage of the archive, whatever version the tables have. Raises ServiceLost if it is away."""
+    """The storage of the archive; the tables may have any version. Raises ServiceLost if it is away."""
     given = registry.options().get("archive.storage", '""')
     address = msgspec.json.decode(given, type=str)
     if address and not address.startswith(LOCAL):

@@ -52,7 +52,7 @@ def prepare_cluster(directory: Directory) -> None:
 
 def refuse_newer(directory: Directory) -> None:
     """Raises DirectoryUnusable if the database of a cluster is that of a newer version, or has no tables."""
-    postgres().refuse_newer(_cluster_place(directory).url)
+    postgres().refuse_newer_tables(_cluster_place(directory).url)
 
 
 def _cluster_place(directory: Directory) -> SharedPlace:

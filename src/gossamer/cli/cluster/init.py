@@ -1,13 +1,19 @@
 """`gossamer cluster init`: tries the four services of a cluster, and makes it."""
 
 import asyncio
+from contextlib import closing
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
+from gossamer import __version__
 from gossamer.base.environment import real_outside
 from gossamer.cli.flags import ClusterAddress, Json
+from gossamer.cluster.wheels import store_wheels, wheels_in
 from gossamer.collection.cluster.creation import ClusterMade, create
+from gossamer.monitor.choice import line_of
+from gossamer.monitor.nodes import NodeRegistry
 from gossamer.store.address import shown
 from gossamer.store.directory import Directory
 from gossamer.values.format import as_json
@@ -29,14 +35,24 @@ def init(
     facts_update: Annotated[
         str, Parameter(help="Its update endpoint, if it is not the same with /update at its end.")
     ] = "",
+    wheels: Annotated[
+        Path | None, Parameter(help="A folder with wheels for nodes to install, as of gossamer cluster upgrade.")
+    ] = None,
     json: Json = False,
 ) -> int:
+    outside, directory = real_outside(), Directory(address)
+    if wheels is not None:
+        wheels_in(wheels, __version__, outside.files)  # a folder without them is refused before anything is made
     given = places(archive, copies) | {
         name: value
         for name, value in (("views.words", words), ("views.facts", facts), ("views.facts_update", facts_update))
         if value
     }
-    made = asyncio.run(create(Directory(address), given, real_outside()))
+    made = asyncio.run(create(directory, given, outside))
+    if wheels is not None:
+        with closing(line_of(directory, outside.clock)) as line:
+            store_wheels(NodeRegistry(line, outside.clock), directory, wheels, __version__, outside)
+            NodeRegistry(line, outside.clock).upgrade(__version__)
     print(as_json(made) if json else in_words(made, shown(address)))
     return 0
 

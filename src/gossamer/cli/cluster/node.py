@@ -41,7 +41,7 @@ def node(
     dir: Annotated[Path | None, Parameter(help="Its scratch folder; by default one in the cache folder.")] = None,
     port: Annotated[int | None, Parameter(help="The port of its web site, with the role serve.")] = None,
     adopt_version: Annotated[
-        bool, Parameter(help="If the cluster has another version of gossamer, install its stored wheels and go on.")
+        bool, Parameter(help="If the cluster has another version of gossamer, install its stored wheels and continue.")
     ] = False,
 ) -> int:
     keep_private()
@@ -83,7 +83,7 @@ def node(
 
 
 async def until_ended(running: ClusterNode, adoption: Adoption | None) -> tuple[int, str | None]:
-    """The exit code; and the interpreter to go on with, if the cluster has another version.
+    """The exit code; and the interpreter to continue with, if the cluster has another version.
 
     The first signal requests a clean stop; the second ends everything at once, which loses nothing acknowledged."""
     stop, loop = asyncio.Event(), asyncio.get_running_loop()

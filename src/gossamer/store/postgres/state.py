@@ -211,7 +211,7 @@ def prepare(conninfo: str) -> None:
         raise DatabaseLost(f"{name} cannot be opened: {in_line(trouble)}") from trouble
 
 
-def refuse_newer(conninfo: str) -> None:
+def refuse_newer_tables(conninfo: str) -> None:
     """Raises DirectoryUnusable if the tables are those of a newer version, and DatabaseEmpty if there are none."""
     with connected(conninfo) as connection:
         check_version(connection, name_of(conninfo), may_be_older=True)
