@@ -36,7 +36,8 @@ from gossamer.monitor.nodes import NodeRegistry
 from gossamer.testing import FaultyFiles
 
 __all__ = ["grounds"]
-OWN, NEXT = gossamer.__version__, "99.1"
+OWN, NEXT, LATER = gossamer.__version__, "99.1", "99.2"
+PASSWORD = "hunter2x7"
 LONG_S = 300.0
 
 
@@ -90,10 +91,10 @@ class VersionedCluster:
         return sorted(self.archive.glob("versions/*/*"))
 
     @contextmanager
-    def node(self, name: str, *flags: str) -> Iterator[CommandNode]:
+    def node(self, name: str, *flags: str, login: str = "") -> Iterator[CommandNode]:
         folder = self.grounds.folder / name
         folder.mkdir(exist_ok=True)
-        command = [sys.executable, "-m", "gossamer", "node", self.grounds.conninfo, "--roles", "crawl"]
+        command = [sys.executable, "-m", "gossamer", "node", f"{self.grounds.conninfo}{login}", "--roles", "crawl"]
         command += ["--name", name, "--dir", str(folder / "scratch"), "--label", "eu", *flags]
         with (folder / "log").open("wb") as log:
             process = subprocess.Popen(command, env=self.variables, stdout=log, stderr=log, start_new_session=True)
@@ -150,7 +151,7 @@ def test_nodes_continue_with_the_version_of_the_cluster_and_its_tables(cluster: 
     wheel = wheel_of(NEXT, has_migration=True)
 
     async def scenario() -> None:
-        with cluster.node("a", "--adopt-version") as running:
+        with cluster.node("a", "--adopt-version", login=f" password={PASSWORD}") as running:
             await long_until(lambda: cluster.version_of("a") == OWN, running)
             before = running.process.pid
             await asyncio.to_thread(cluster.store, wheel, NEXT)
@@ -158,7 +159,7 @@ def test_nodes_continue_with_the_version_of_the_cluster_and_its_tables(cluster: 
             found = cluster.grounds.node("a")
             assert found is not None and (found.roles, found.labels) == (("crawl",), ("eu",))
             (python,) = cluster.environments()
-            assert running.process.pid == before
+            assert running.process.pid == before and PASSWORD not in " ".join(psutil.Process(before).cmdline())
 
             def is_crawled_by_it() -> bool:
                 children = psutil.Process(before).children(recursive=True)
@@ -166,13 +167,22 @@ def test_nodes_continue_with_the_version_of_the_cluster_and_its_tables(cluster: 
 
             await long_until(is_crawled_by_it, running)
             cluster.grounds.run("SELECT number FROM of_the_next_version")
-            with cluster.node("b", "--adopt-version") as second:  # whose tables are newer than it knows
+            with cluster.node(
+                "b", "--adopt-version", login=f" password={PASSWORD}"
+            ) as second:  # whose tables are newer than it knows
                 await long_until(lambda: cluster.version_of("b") == NEXT, second)
                 assert "making an environment" not in second.said() and cluster.environments() == [python]
             with cluster.node("c") as third:
                 assert third.ended() == 3
                 assert f"agreed on gossamer {NEXT}, and this is {OWN}" in third.said()
                 assert "--adopt-version" in third.said() and cluster.version_of("c") == ""
+            await asyncio.to_thread(cluster.store, wheel_of(LATER, has_migration=True), LATER)
+            await long_until(lambda: cluster.version_of("a") == LATER, running)
+            places = {python.parents[2] for python in cluster.environments()}
+            assert len(places) == 2 and len({place.parent for place in places}) == 1
+            for place in places:  # neither uses the other, which will be removed
+                (packages,) = place.glob("env/lib/*/site-packages/present.pth")
+                assert "/versions/" not in packages.read_text()
             running.process.send_signal(signal.SIGTERM)
             assert running.ended() == 130
         assert {"node.adopted", "cluster.upgraded"} <= set(cluster.grounds.events())

@@ -313,6 +313,13 @@ def needed_bytes(wheels: Sequence[Wheel]) -> int:
     return TIMES_WHEELS * sum(one.size for one in wheels) + SPARE_BYTES
 
 
+def environments_folder(scratch: Path) -> Path:
+    """In the scratch folder of an address. A program that runs in an environment uses the folder of that one: the
+    address that it was given has a reference in place of a password, which leads to another scratch folder."""
+    own = Path(sys.prefix).parent
+    return own.parent if own.parent.name == FOLDER and (own / READY).is_file() else scratch / FOLDER
+
+
 def _interpreter(place: Path) -> Path:
     return place / ENV / "bin" / "python"
 

@@ -15,8 +15,7 @@ from gossamer.base.clock import in_words
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError, DatabaseLost
 from gossamer.cli.flags import ClusterAddress
-from gossamer.cluster.adoption import FOLDER as VERSIONS
-from gossamer.cluster.adoption import Adoption
+from gossamer.cluster.adoption import Adoption, environments_folder
 from gossamer.cluster.node import ClusterNode
 from gossamer.cluster.roles import READ, programs_of, roles_named
 from gossamer.cluster.scratch import checked_labels, enter_as_node, name_of_node, node_folder
@@ -72,7 +71,7 @@ def node(
         say,
         adopts=adopt_version,
     )
-    adoption = Adoption(own_name, directory, address / VERSIONS, outside, say) if adopt_version else None
+    adoption = Adoption(own_name, directory, environments_folder(address), outside, say) if adopt_version else None
     code, python = asyncio.run(until_ended(running, adoption))
     if python is not None:
         flags = [part for one in labels for part in ("--label", one)] + ([] if port is None else ["--port", str(port)])
