@@ -52,7 +52,8 @@ class Server:
         (self.folder / "log").unlink(missing_ok=True)
         program = [*self._java, "-cp", f"{java.jars(ARTIFACT)}/*", MAIN]
         options = ["-basePath", str(self.folder / "node"), "-numOfNode", "1", "-baseHttpPort", str(base)]
-        self.process = java.started([*program, *options, "-clusterName", self.folder.name], self.folder, self._answers)
+        options += ["-clusterName", index_for(self.folder)]  # servers on one machine with one name find each other
+        self.process = java.started([*program, *options], self.folder, self._answers)
 
     def stop(self) -> None:
         """At once, as by a failure."""
