@@ -43,6 +43,7 @@ from gossamer.base.errors import DatabaseLost
 from gossamer.frontier import reports
 from gossamer.frontier.postgres import hosts
 from gossamer.frontier.postgres.frontier import PostgresFrontier
+from gossamer.frontier.postgres.leases import NEAR_US
 from gossamer.frontier.postgres.presence import Replaced, Stay
 from gossamer.store import captures
 from gossamer.store.postgres.database import SharedDatabase
@@ -501,6 +502,31 @@ def test_hosts_on_one_ip_address_share_its_limits_among_all_crawlers(conninfo: s
             await one.settle([settled(visit, clock) for visit in first])
             clock.advance(0.1)
             assert len(await take(two)) == 1
+
+    run(story)
+
+
+def test_crawlers_that_rules_prefer_come_first_and_others_after_a_while(conninfo: str) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        far = {"is_near": lambda host: not host.endswith(".eu.test")}
+        async with crawler(conninfo, clock, "near") as near, crawler(conninfo, clock, "far", **far) as other:
+
+            async def hosts(frontier: PostgresFrontier, most: int = 20) -> list[str]:
+                return sorted(visit.url.host.name for visit in await frontier.take(most))
+
+            await near.offer([seed(f"http://h{n}.{zone}.test/") for n in range(3) for zone in ("eu", "us")])
+            clock.advance(1)
+            assert await hosts(other) == ["h0.us.test", "h1.us.test", "h2.us.test"]
+            again_at = await other.next_at()
+            assert again_at is not None and clock.now() < again_at <= clock.now() + SECOND, (
+                "it looks again, not at once"
+            )
+            assert await hosts(near, 1) == ["h0.eu.test"]
+            clock.advance(NEAR_US / SECOND - 0.5)
+            assert await hosts(other) == []
+            clock.advance(1)
+            assert await hosts(other) == ["h1.eu.test", "h2.eu.test"], "the preferred crawler did not come"
 
     run(story)
 

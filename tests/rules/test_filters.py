@@ -157,6 +157,22 @@ def test_a_url_in_the_scope_of_several_seeds_needs_one_that_accepts_it() -> None
     assert free.judge(Url("https://a.test/z"), 9) == ALLOWED
 
 
+def test_near_rules_prefer_nodes_by_their_labels() -> None:
+    rules = book("near eu domain = de", "near eu host in (a.org, b.org:8080)", "near asia host = a.org")
+    none, eu, asia = frozenset[str](), frozenset({"eu", "fast"}), frozenset({"asia"})
+    near = {
+        host: [rules.is_near(host, labels) for labels in (none, eu, asia)]
+        for host in ("www.x.de", "a.org", "b.org:8080", "c.org")
+    }
+    assert near == {
+        "www.x.de": [False, True, False],
+        "a.org": [False, True, True],
+        "b.org:8080": [False, True, False],
+        "c.org": [True, True, True],
+    }
+    assert not rules.decides and rules.nudge(Url("http://www.x.de/"), 1) == 0
+
+
 def test_sooner_and_later_rules_add_up_within_bounds() -> None:
     rules = book(
         "sooner 2 domain = news.test", "sooner 3 depth <= 1", "later 1 query has page", "later 4 type = text/html"
@@ -375,6 +391,9 @@ def test_an_unknown_value_is_neither_true_nor_false(word: str, table: dict[str, 
         ("Exclude depth = 1", 1, "a rule begins with"),
         ("excluded depth = 1", 1, "a rule begins with"),
         ("sooner 0 depth = 1", 8, "an amount from 1 to 4 must follow"),
+        ("near", 5, "the label of nodes must follow"),
+        ("near host = a.org", 6, "the label of nodes must follow, as in: near eu domain = de"),
+        ("near eu", 6, "the label of nodes must follow"),
         ("sooner 5 depth = 1", 8, "an amount from 1 to 4"),
         ("later 1", 7, "an amount from 1 to 4"),
         ("seed http://a.org/ depth = 1", 6, "a seed URL and a colon come first"),

@@ -5,8 +5,10 @@ Decided by the scope of the seeds, the user's rules and filters, what was forgot
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 
+from gossamer.base.clock import Clock
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import Tell
@@ -15,6 +17,8 @@ from gossamer.crawler.learned import load_learned
 from gossamer.crawler.rules_file import RulesFile
 from gossamer.crawler.seeds import store_seeds
 from gossamer.crawler.settlement import MAPS
+from gossamer.monitor.choice import line_of
+from gossamer.monitor.nodes import NodeRegistry
 from gossamer.plugins.filters import own_filters
 from gossamer.rules.learned.aliases import Evidence
 from gossamer.rules.learned.model import Learned, LearnedHosts
@@ -23,6 +27,7 @@ from gossamer.rules.user.rulebook import NO_RULES, OwnFilter, RuleBook, Unknown,
 from gossamer.store import forgotten
 from gossamer.store.directory import Directory
 from gossamer.store.forgotten import NOTHING, Forgotten
+from gossamer.store.state import member_of
 from gossamer.store.statements import StateWriter
 from gossamer.values.link import How, Offer
 from gossamer.values.messages import ReadDone
@@ -44,6 +49,8 @@ class Admission:
     own: tuple[OwnFilter, ...] = ()
     learning: LearnedHosts = field(default_factory=LearnedHosts)
     forgotten: Forgotten = NOTHING
+    labels: frozenset[str] = frozenset()
+    """Of this node, for the rules that prefer nodes."""
     _scope: Scope = field(default_factory=Scope)
     _book: RuleBook = NO_RULES
 
@@ -84,6 +91,10 @@ class Admission:
 
     def nudge(self, offer: Offer) -> int:
         return self._book.nudge(offer.url, offer.depth)
+
+    def is_near(self, host: str) -> bool:
+        """Whether this node fetches from a host at once; it leaves others, for a while, to nodes that rules prefer."""
+        return not self._book.placing or self._book.is_near(host, self.labels)
 
     def nudge_visit(self, visit: Visit) -> int:
         """The same for a page that is revisited."""
@@ -138,5 +149,14 @@ async def open_admission(
     own = own_filters(settings.crawl.filters, directory.root, tell, are_watched=True)
     learning = await asyncio.to_thread(load_learned, directory.root, outside, tell)
     ruling = Admission(reaches, settings.crawl.max_depth, rules_file, own, learning, block)
+    ruling.labels = await asyncio.to_thread(own_labels, directory, outside.clock)
     ruling.open()
     return ruling
+
+
+def own_labels(directory: Directory, clock: Clock) -> frozenset[str]:
+    """Of this node of a cluster."""
+    if not (name := member_of(directory)):
+        return frozenset()
+    with closing(line_of(directory, clock)) as line:
+        return NodeRegistry(line, clock).labels(name)

@@ -251,6 +251,7 @@ def the_frontier(
 ) -> Frontier:
     rules = msgspec.structs.replace(
         idle_rules(settings, outside),
+        is_near=ruling.is_near,
         may_enter=ruling.may_enter,
         nudge=ruling.nudge,
         judge_template=ruling.is_trap,

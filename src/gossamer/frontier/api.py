@@ -145,6 +145,9 @@ class FrontierRules(msgspec.Struct, frozen=True):
     resolve: Resolve | None = None
     """The IP address of a host name, or None. Without it each host counts as having an address of its own."""
     chance: Chance = msgspec.field(default_factory=lambda: seeded(0))
+    is_near: Callable[[str], bool] | None = None
+    """Whether this crawler is among those that rules prefer for a host; None: for every host. In SQLite it has no
+    effect, for there is one crawler."""
     seen_slots: int = 1 << 20
     """URLs remembered in memory, eight bytes each; a power of two."""
 

@@ -173,6 +173,11 @@ class NodeRegistry:
 
         return self.line.run(read)
 
+    def labels(self, name: str) -> frozenset[str]:
+        """Of the node of this name; empty if there is none."""
+        row = self.line.run(lambda connection: connection.execute(SQL["labels"], {"name": name}).fetchone())
+        return frozenset() if row is None else frozenset(row[0])
+
     def _status(self, row: Sequence[Any], working: Mapping[str, int]) -> NodeStatus:
         now, name, host, roles, labels, version, joined_at, beat_at, state, says, is_draining, leases = row
         age_s, ahead = max(0.0, (now - beat_at) / SECOND), _ahead(now, self.clock)

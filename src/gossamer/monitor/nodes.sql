@@ -24,6 +24,9 @@ RETURNING name, beat_at;
 UPDATE nodes SET state = 'left', says = %(says)s, beat_at = micros_now(), silent_at = NULL
 WHERE name = %(name)s AND life = %(life)s;
 
+-- labels: Of one node.
+SELECT labels FROM nodes WHERE name = %(name)s;
+
 -- every_node: All nodes, with the hosts their crawlers have leased.
 SELECT micros_now(), n.name, n.host, n.roles, n.labels, n.version, n.joined_at, n.beat_at, n.state, n.says,
     n.drain_asked_at IS NOT NULL,

@@ -21,7 +21,7 @@ from gossamer.frontier.core import GLANCE, FrontierCore
 from gossamer.frontier.known import key_of, known
 from gossamer.frontier.postgres import hosts
 from gossamer.frontier.postgres.hosts import SharedRulebook
-from gossamer.frontier.postgres.leases import Networks, SharedLease, SharedTake, deliver
+from gossamer.frontier.postgres.leases import Networks, Preference, SharedLease, SharedTake, deliver
 from gossamer.frontier.postgres.presence import Presence, ReadTime, SharedMoment, Stay, database_time, tally
 from gossamer.frontier.postgres.requeue import pasts_of, plans, queue_again, requeue, reschedule
 from gossamer.frontier.postgres.settlement import SharedSettle, with_leads
@@ -72,6 +72,7 @@ class PostgresFrontier(FrontierCore):
         self._leases: dict[Key, SharedLease] = {}
         self._lost: dict[Key, None] = {}
         """Visits that went to other crawlers, to tell their late settlement from a mistake."""
+        self._preference = Preference(rules.is_near)
         self._given_up: dict[Key, None] = {}
         """Leases that we could not trust when their requests were due: they are returned, and nothing is fetched."""
         self._networks = Networks(self._resolving, rules.politeness) if self._resolving is not None else None
@@ -126,10 +127,14 @@ class PostgresFrontier(FrontierCore):
         return amount
 
     async def _take(self, at_most: int) -> list[Visit]:
+        preference = self._preference
+
         def work(connection: Connection, now: SharedMoment) -> list[SharedLease]:
+            preference.left.clear()
             if not self._presence.is_alive(connection):
                 return []
-            return SharedTake(connection, self._me(), self._rulebook, self._rules, self._networks, now).lease(at_most)
+            mine = self._me(), self._rulebook, self._rules, self._networks
+            return SharedTake(connection, *mine, now, preference).lease(at_most)
 
         def after(leases: list[SharedLease]) -> None:
             self._leases.update((_key(lease.visit), lease) for lease in leases)
@@ -179,7 +184,7 @@ class PostgresFrontier(FrontierCore):
                 return now.local_at
             if ready_at is None:
                 return now.local_at + GLANCE if is_leased else None
-            return max(now.local_at, now.here(ready_at))
+            return max(now.local_at + (GLANCE if self._preference.left else 0), now.here(ready_at))
 
         return await self._run(work)
 

@@ -5,7 +5,7 @@ Also the locks that keep other crawlers off.
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -34,6 +34,10 @@ from gossamer.values.visit import Visit
 _SQL = load("gossamer.frontier.postgres")
 MOST_MAIL = 2_000
 """Hosts whose mail one `take` delivers at most."""
+NEAR_US = 5 * SECOND
+"""How long a host that is ready is left to the crawlers that rules prefer for it; then we take it."""
+MOST_LEFT, MOST_REMEMBERED = 500, 50_000
+"""Hosts that one `take` leaves to others before it stops looking; and those it remembers to have left."""
 MOST_ROUNDS = 20
 """How often one `take` looks for a page at a host where all that wait are quarantined."""
 
@@ -56,6 +60,7 @@ class Ready(NamedTuple):
     next_at: Instant
     failing: int
     failing_since: Instant | None
+    ready_at: Instant
 
 
 class _Host(NamedTuple):
@@ -148,6 +153,35 @@ class Networks:
         return Counter(dict(connection.execute(_SQL["networks_leased"], given).fetchall())), starts
 
 
+class Preference:
+    """Leaves hosts, for a while, to the crawlers that rules prefer for them."""
+
+    def __init__(self, is_near: Callable[[str], bool] | None) -> None:
+        """`is_near`: whether this crawler is one of those for a host."""
+        self._is_near = is_near
+        self.left: set[int] = set()
+        """Hosts that the present `take` leaves to others."""
+        self._since: dict[int, tuple[Instant, Instant]] = {}
+        """When a host was ready, and when it was left for the first time since."""
+
+    def ours(self, ready: list[Ready], now: Instant) -> list[Ready]:
+        """Without those that a preferred crawler may still take."""
+        if self._is_near is None:
+            return ready
+        for host in ready:
+            if self._is_near(host.name):
+                continue
+            ready_at, since = self._since.get(host.id, (None, now))
+            if ready_at != host.ready_at:
+                since = now
+            if len(self._since) >= MOST_REMEMBERED:
+                self._since.clear()
+            self._since[host.id] = host.ready_at, since
+            if now < since + NEAR_US:
+                self.left.add(host.id)
+        return [host for host in ready if host.id not in self.left]
+
+
 @dataclass(slots=True)
 class SharedTake:
     """One `take`, inside its transaction."""
@@ -158,6 +192,7 @@ class SharedTake:
     rules: FrontierRules
     networks: Networks | None
     moment: SharedMoment
+    preference: Preference
     _unresolved: set[int] = field(default_factory=set)
 
     def lease(self, at_most: int) -> list[SharedLease]:
@@ -177,11 +212,11 @@ class SharedTake:
         while bands and len(found) < wanted:
             drawn = Counter(pick_band(bands, self.rules.chance.random()) for _ in range(wanted - len(found)))
             for band, amount in sorted(drawn.items()):
-                without = [*self._unresolved, *(host.id for host in found)]
+                without = [*self._unresolved, *self.preference.left, *(host.id for host in found)]
                 given = {"now": self.moment.at, "band": band, "most": amount, "without": without}
                 more = [Ready._make(row) for row in self.connection.execute(_SQL["hosts_ready"], given)]
-                found += more
-                if len(more) < amount:
+                found += self.preference.ours(more, self.moment.at)
+                if len(more) < amount or len(self.preference.left) > MOST_LEFT:
                     bands.remove(band)
         return found
 

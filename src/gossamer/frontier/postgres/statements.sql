@@ -227,7 +227,7 @@ FROM unnest(%(host_ids)s::bigint[], %(bands)s::smallint[]) AS r (id, band) WHERE
 
 -- hosts_ready: Hosts that may be visited and may have something due, the longest ready first; locked, without those
 -- that another crawler has locked.
-SELECT id, name, lease, next_at, failing, failing_since FROM hosts
+SELECT id, name, lease, next_at, failing, failing_since, ready_at FROM hosts
 WHERE band = %(band)s AND ready_at <= %(now)s AND id <> ALL(%(without)s::bigint[])
 ORDER BY ready_at LIMIT %(most)s FOR UPDATE SKIP LOCKED;
 

@@ -7,6 +7,7 @@ They are in `rules.txt`, one per line, with `#` before comments:
     exclude type = application/pdf
     sooner 2 host = news.example.org
     later 1 depth > 6
+    near eu domain = de
     seed https://example.org/docs/: path ~ "^/docs/" and not query has print
 
 The last include or exclude that applies decides, so a rule added at the end wins. A URL that no rule matches is
@@ -46,6 +47,7 @@ class RuleKind(StrEnum):
     EXCLUDE = "exclude"
     SOONER = "sooner"
     LATER = "later"
+    NEAR = "near"
     SEED = "seed"
 
 
@@ -58,6 +60,8 @@ class Rule(msgspec.Struct, frozen=True):
     amount: int = 0
     """For sooner and later."""
     seed: Url | None = None
+    label: str = ""
+    """For near: of the nodes of a cluster."""
 
     @property
     def in_words(self) -> str:
@@ -93,6 +97,8 @@ class RuleBook(msgspec.Struct, frozen=True):
     deciding: tuple[Rule, ...] = ()
     """include and exclude, the last first."""
     nudging: tuple[Rule, ...] = ()
+    placing: tuple[Rule, ...] = ()
+    """near."""
     by_seed: tuple[tuple[Scope, tuple[Rule, ...]], ...] = ()
     """Seeds with rules, and the reach of each."""
     free: Scope = Scope()
@@ -121,6 +127,12 @@ class RuleBook(msgspec.Struct, frozen=True):
         subject = RuleSubject(url, depth, None)
         total = sum(rule.amount for rule in self.nudging if rule.expression.holds(subject))
         return max(-MOST_NUDGE, min(MOST_NUDGE, total))
+
+    def is_near(self, host: str, labels: frozenset[str]) -> bool:
+        """Whether a node with these labels is among those that rules prefer for a host; true for all without a rule."""
+        subject = RuleSubject(Url(f"http://{host}/"), 0, None)
+        wanted = {rule.label for rule in self.placing if rule.expression.holds(subject)}
+        return not wanted or not labels.isdisjoint(wanted)
 
     def for_seeds(self, seeds: Sequence[tuple[Url, Reach]]) -> "RuleBook":
         """The same rules, with the URLs that belong to each seed."""
@@ -212,11 +224,13 @@ def load_rules(text: str) -> RuleBook | Problems:
 def book_of(rules: Sequence[Rule]) -> RuleBook:
     deciding = tuple(rule for rule in reversed(rules) if rule.kind in (RuleKind.INCLUDE, RuleKind.EXCLUDE))
     nudging = tuple(rule for rule in rules if rule.kind in (RuleKind.SOONER, RuleKind.LATER))
-    return RuleBook(tuple(rules), deciding, nudging).for_seeds(())
+    placing = tuple(rule for rule in rules if rule.kind is RuleKind.NEAR)
+    return RuleBook(tuple(rules), deciding, nudging, placing).for_seeds(())
 
 
-_HEAD = re.compile(r"(include|exclude|sooner|later|seed)(?:\s+|$)")
+_HEAD = re.compile(r"(include|exclude|sooner|later|near|seed)(?:\s+|$)")
 _AMOUNT = re.compile(r"([1-9]\d*)\s+")
+_LABEL = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,63})\s+(?!=)")
 _SEED = re.compile(r"(\S+):(?:\s+|$)")
 
 
@@ -224,15 +238,18 @@ def rule_of(text: str, line: int = 1) -> Rule | RuleProblem:
     """Parse one rule, as on a line of its own."""
     head = _HEAD.match(text)
     if head is None:
-        return RuleProblem(line, 1, "a rule begins with include, exclude, sooner, later or seed", text)
+        return RuleProblem(line, 1, "a rule begins with include, exclude, sooner, later, near or seed", text)
     kind, at = RuleKind(head[1]), head.end()
     try:
-        amount, seed = 0, None
+        amount, seed, label = 0, None, ""
         if kind is RuleKind.SEED:
             seed, at = _seed(text, at)
         elif kind in (RuleKind.SOONER, RuleKind.LATER):
             amount, at = _amount(text, at)
-        return Rule(kind, text, line, expression_of(text, at), -amount if kind is RuleKind.SOONER else amount, seed)
+        elif kind is RuleKind.NEAR:
+            label, at = _label(text, at)
+        amount = -amount if kind is RuleKind.SOONER else amount
+        return Rule(kind, text, line, expression_of(text, at), amount, seed, label)
     except RuleSyntaxError as error:
         return RuleProblem(line, error.at + 1, error.says, text)
 
@@ -242,6 +259,13 @@ def _amount(text: str, at: int) -> tuple[int, int]:
     if found is None or int(found[1]) > MOST_NUDGE:
         raise RuleSyntaxError(f"an amount from 1 to {MOST_NUDGE} must follow, as in: sooner 2 host = example.org", at)
     return int(found[1]), found.end()
+
+
+def _label(text: str, at: int) -> tuple[str, int]:
+    found = _LABEL.match(text, at)
+    if found is None:
+        raise RuleSyntaxError("the label of nodes must follow, as in: near eu domain = de", at)
+    return found[1], found.end()
 
 
 def _seed(text: str, at: int) -> tuple[Url, int]:
