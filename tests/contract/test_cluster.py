@@ -98,6 +98,13 @@ def test_plans_and_measurements_have_the_same_shape(words: tuple[str, ...], form
     assert shape(one) == shape(two)
 
 
+@pytest.mark.parametrize("word", ["freshness", "revisits"])
+def test_a_crawl_without_revisits_says_so(word: str, forms: Forms) -> None:
+    site, root, address = forms
+    one, two = (answer((word,), site, where) for where in (root, address))
+    assert one == two and "no revisits" in one
+
+
 def test_nothing_is_damaged_or_missing(forms: Forms) -> None:
     done = gossamer("verify", "--dir", forms[2])
     assert done.returncode == 0 and "0 damaged" in done.stdout, done.stdout + done.stderr

@@ -26,7 +26,7 @@ from gossamer.monitor.chronicle import SITES_NOW, Chronicle, FreshnessSample, Vi
 from gossamer.recrawl.freshness import Freshness, HeldCopy, Sums, first_days, in_short, prior_from, summed, together
 from gossamer.store import tallies
 from gossamer.store.directory import Directory
-from gossamer.store.state import open_state
+from gossamer.store.state import is_cluster, open_state
 from gossamer.store.statements import State, load
 from gossamer.values.history import Past, decoded
 
@@ -140,7 +140,10 @@ _MAY_PASS = (OSError, sqlite3.Error, GossamerError)
 
 @dataclass(slots=True)
 class ChronicleWriter:
-    """One for a crawl. REQUIRES: the directory's lock is held. Threads take turns."""
+    """One for a crawl. REQUIRES: the directory's lock is held, or it is a cluster's. Threads take turns.
+
+    The crawlers of a cluster write one chronicle: each reads it again before it adds something, and adds nothing soon
+    after another did. When two write at once, one sample is lost, and nothing else."""
 
     directory: Directory
     outside: Outside
@@ -151,25 +154,42 @@ class ChronicleWriter:
     _is_over: bool = False
 
     def begin(self) -> None:
-        try:
-            self._chronicle = chronicle.load(self.outside.files, self.directory.root)
-        except (OSError, ValueError) as trouble:
-            self.tell("chronicle.unreadable", why=str(trouble))
-        self._chronicle = self._chronicle.with_run(self.outside.dates.now(), self.revisits)
-        self._write()
+        self._load()
+        now, last = self.outside.dates.now(), self._chronicle.runs[-1:]
+        is_running = last and not last[0].is_over and now - last[0].heard_at < 2 * EVERY_S * SECOND
+        if not (self._is_shared and is_running):
+            self._chronicle = self._chronicle.with_run(now, self.revisits)
+            self._write()
 
-    def add_sample(self, is_over: bool = False) -> None:
-        """A full disk or a busy database costs this sample, and nothing else."""
+    def add_sample(self, is_over: bool = False, apart_s: float = 0.0) -> None:
+        """A full disk or a busy database costs this sample, and nothing else. `apart_s`: nothing is added so soon after
+        another crawler of a cluster did."""
         with self._turn:
             if self._is_over:
                 return
             self._is_over = is_over
             try:
+                if self._is_shared:
+                    self._load()
+                    if not self._chronicle.runs:
+                        self._chronicle = self._chronicle.with_run(self.outside.dates.now(), self.revisits)
+                    elif self.outside.dates.now() - self._chronicle.runs[-1].heard_at < apart_s * SECOND:
+                        return
                 self._chronicle = self._updated(is_over)
             except _MAY_PASS as trouble:
                 self.tell("chronicle.unkept", why=str(trouble))
                 return
             self._write()
+
+    @property
+    def _is_shared(self) -> bool:
+        return is_cluster(self.directory)
+
+    def _load(self) -> None:
+        try:
+            self._chronicle = chronicle.load(self.outside.files, self.directory.root)
+        except (OSError, ValueError, GossamerError) as trouble:
+            self.tell("chronicle.unreadable", why=str(trouble))
 
     def _updated(self, is_over: bool) -> Chronicle:
         now = self.outside.dates.now()
@@ -195,7 +215,7 @@ class ChronicleWriter:
     def _write(self) -> None:
         try:
             chronicle.write(self.outside.files, self.directory.root, self._chronicle)
-        except OSError as trouble:
+        except (OSError, GossamerError) as trouble:
             self.tell("chronicle.unkept", why=str(trouble))
             return
         self.tell("chronicle.kept", samples=len(self._chronicle.samples), runs=len(self._chronicle.runs))
@@ -217,9 +237,10 @@ async def _write_regularly(writer: ChronicleWriter, outside: Outside) -> None:
     began_s, took_s = outside.clock.elapsed_s(), 0.0
     while True:
         ran_s = outside.clock.elapsed_s() - began_s
-        await outside.clock.sleep(max(min(max(ran_s / PART, SOON_S), EVERY_S), SHARE * took_s))
+        wait_s = max(min(max(ran_s / PART, SOON_S), EVERY_S), SHARE * took_s)
+        await outside.clock.sleep(wait_s)
         started_s = outside.clock.elapsed_s()
-        await asyncio.to_thread(writer.add_sample)
+        await asyncio.to_thread(writer.add_sample, apart_s=wait_s / 2)
         took_s = outside.clock.elapsed_s() - started_s
 
 

@@ -1,7 +1,7 @@
 """The small lasting files of a cluster, for code that reads and writes files.
 
-In a single collection they are in its directory: rules, tokens, vocabularies, contexts, plug-ins. All nodes see them at
-once. Other files are on the disk of this machine.
+In a single collection they are in its directory: rules, tokens, vocabularies, contexts, plug-ins, the chronicle. All
+nodes see them at once. Other files are on the disk of this machine.
 """
 
 import re
@@ -21,7 +21,7 @@ T = TypeVar("T")
 _SQL = load("gossamer.store", "documents.sql")
 DOCUMENT = re.compile(
     rf"rules\.txt|rules\.before\.txt|token|reader-token|{re.escape(VOCABULARY)}|contexts/.+|plugged\.json|[^/]+\.py"
-    rf"|collection\.id|archive/{re.escape(RECORD)}"
+    rf"|collection\.id|chronicle|archive/{re.escape(RECORD)}"
 )
 """Paths below the directory."""
 

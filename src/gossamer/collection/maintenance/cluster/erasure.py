@@ -21,6 +21,7 @@ from gossamer.collection.maintenance.forget import Erased, NotForgotten, not_for
 from gossamer.collection.views import facts_server
 from gossamer.config.slices import Retain
 from gossamer.frontier.choice import run_shared, shared_maintenance
+from gossamer.monitor import chronicle
 from gossamer.rules.learned.traps import template_of
 from gossamer.rules.retention import kept as kept_by
 from gossamer.store import captures, forgotten, rewrites, tallies
@@ -67,6 +68,7 @@ async def forget_on_cluster(
             await erasing.clear_views()
             tell("forget.hidden")
             archive = _sum(archive, await ObjectRewriting(directory, database, outside, tell).run(says))
+        await asyncio.to_thread(chronicle.forget, outside.files, directory.root, block.hosts)
         await database.run(partial(forgotten.done, at=outside.clock.now()))
         tell("forget.done")
     return Erased(tuple(names), addresses, archive, None, *remaining)

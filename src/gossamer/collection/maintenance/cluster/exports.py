@@ -25,6 +25,7 @@ from gossamer.collection.cluster.settings import PLACES
 from gossamer.collection.maintenance.backup import begun_copy
 from gossamer.config.settings import Settings
 from gossamer.frontier.sqlite.maintenance import copy_to_single
+from gossamer.monitor import chronicle
 from gossamer.plugins import code as plugged
 from gossamer.store import captures, forgotten, rewrites
 from gossamer.store.directory import Directory
@@ -46,7 +47,7 @@ from gossamer.values.capture import Kept
 AT_ONCE = 2_000
 MOST_READ_BYTES = 8 << 20
 """Of neighbouring records, read at once."""
-DOCUMENTS = ("rules.txt", "token", "reader-token", plugged.NAME)
+DOCUMENTS = ("rules.txt", "token", "reader-token", plugged.NAME, chronicle.NAME)
 CHANGED = (
     "something was forgotten or dropped on the cluster while it was exported, and nothing of that may be in the copy: "
     "nothing was exported, run it again"

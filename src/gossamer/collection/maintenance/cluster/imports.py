@@ -33,6 +33,7 @@ from gossamer.config.load import has_clear_secret
 from gossamer.crawler.commands import idle_rules
 from gossamer.frontier.choice import run_shared, shared_maintenance
 from gossamer.frontier.sqlite.maintenance import merge_waiting
+from gossamer.monitor import chronicle
 from gossamer.plugins.code import FOLDER
 from gossamer.store import captures, forgotten, rewrites
 from gossamer.store.captures import CataloguedRecord, MovedRecord
@@ -59,7 +60,7 @@ WITHOUT = PLACES | {SETTING}
 """Settings that say where a collection is."""
 GIVEN = "this collection"
 """The origin of an option begins so."""
-DOCUMENTS = ("rules.txt", "token", "reader-token", "plugged.json")
+DOCUMENTS = ("rules.txt", "token", "reader-token", "plugged.json", chronicle.NAME)
 _SQL = load("gossamer.collection.maintenance.cluster", "relocation.sql")
 
 
