@@ -16,6 +16,8 @@ from typing import NamedTuple
 from rensa import RMinHash
 from selectolax.lexbor import LexborNode
 
+from gossamer.parse.blocks.choice import CONTENT, choice_of, sides_of
+from gossamer.parse.blocks.scan import Outline, outline_of
 from gossamer.parse.html.tree import INLINE, ParsedHtml, folded, index_of, tag_number
 
 LONGEST_TITLE = 512
@@ -30,23 +32,31 @@ _UNREAD = (
     "audio", "canvas", "datalist", "embed", "frameset", "iframe", "noscript", "object", "script", "select", "style",
     "svg", "template", "video",
 )  # fmt: skip
-_AROUND = ("nav", "header", "footer", "aside")
+_AROUND = ("nav", "footer", "button", "xmp", "plaintext", "noembed", "noframes")
+"""Never content; the last four would not be escaped when the tree is serialized."""
+_SIDE = ("header", "aside")
+"""Content only if they are large."""
+_SMALL_SIDE = 300
+_LONG_HIDDEN = 2_000
+_MOST_LONG_HIDDEN = 8
+"""Characters that a hidden element has at most: some pages show all their text only once a script has run. After a few
+longer ones no more are looked for."""
 _HEADINGS = ("h1", "h2", "h3")
 _BOLD = ("b", "strong")
 _KIND = {
     **dict.fromkeys(INLINE, "inline"),
     **dict.fromkeys(_UNREAD, "unread"),
     **dict.fromkeys(_AROUND, "around"),
-    **dict.fromkeys(_HEADINGS, "heading"),
+    **dict.fromkeys(_SIDE, "side"),
     **dict.fromkeys(_BOLD, "bold"),
-    "main": "main",
-    "article": "article",
+    "a": "link",
 }
-_KINDS = frozenset(_KIND.values())
 _KIND_OF = {tag_number(tag): kind for tag, kind in _KIND.items()}
 _RAW = frozenset((tag_number("script"), tag_number("style")))  # most of what is not read; these have no child elements
 _OWNING = frozenset((tag_number("main"), tag_number("article")))
-_BODY, _TITLE = tag_number("body"), tag_number("title")
+_INLINE_TAGS = frozenset(map(tag_number, INLINE))
+_BODY, _TITLE, _TOP_HEADING = tag_number("body"), tag_number("title"), tag_number("h1")
+_HIDDEN = '[hidden],[aria-hidden="true"],[style*="display:none" i],[style*="display: none" i]'
 _UNQUOTED = "span[data-nosnippet], div[data-nosnippet], section[data-nosnippet]"
 _NOSNIPPET = (b"data-nosnippet", b"DATA-NOSNIPPET")
 
@@ -58,6 +68,28 @@ class PageHead(NamedTuple):
     """The page's lang attribute."""
     metas: tuple[tuple[str, str], ...]
     """(name, content), names in lower case."""
+
+
+class Block(NamedTuple):
+    """A part of the text of a page, between two tags that end a line."""
+
+    text: str
+    importance: float
+    """From 0 to 1; from `choice.CONTENT` on it belongs to the content."""
+    level: int
+    """Of a heading, from 1 to 6; else 0."""
+    tag: str
+    """The element that it is in."""
+
+
+class Blocks(NamedTuple):
+    """The body of a page in blocks."""
+
+    blocks: tuple[Block, ...]
+    is_article: bool
+    """Whether the page has an article; else all of its text is content, but for what the markup declares otherwise."""
+    rest: str
+    """Text that cannot be content: menus, footers, what is hidden or must not be quoted."""
 
 
 class Content(NamedTuple):
@@ -75,17 +107,22 @@ def head_of(seen: ParsedHtml) -> PageHead:
             name = attributes.get("name") or attributes.get("property")
             if name:
                 named.append((name.strip().lower(), attributes["content"] or ""))
-    title = seen.nodes[seen.tags.index(_TITLE)] if _TITLE in seen.tags else None
     root = seen.tree.root
     declared = root.attributes if root is not None else {}
     first = dict(reversed(named))
     description = (first.get("description") or first.get("og:description") or "")[: LONGEST_DESCRIPTION * 4]
     return PageHead(
-        title=folded(title.text()[: LONGEST_TITLE * 8])[:LONGEST_TITLE] if title is not None else "",
+        title=title_of(seen),
         description=folded(description)[:LONGEST_DESCRIPTION],
         language=declared.get("lang") or declared.get("xml:lang"),
         metas=tuple(named),
     )
+
+
+def title_of(seen: ParsedHtml) -> str:
+    if _TITLE not in seen.tags:
+        return ""
+    return folded(seen.nodes[seen.tags.index(_TITLE)].text()[: LONGEST_TITLE * 8])[:LONGEST_TITLE]
 
 
 def may_have_nosnippet(markup: bytes) -> bool:
@@ -96,33 +133,53 @@ def may_have_nosnippet(markup: bytes) -> bool:
 def content_of(seen: ParsedHtml, has_unquoted: bool) -> Content:
     """The main text, the rest, and the headings. The tree is unusable afterwards. `has_unquoted`: text that must not be
     quoted (`data-nosnippet`) is searched for, and becomes part of the rest, which can be found but is never quoted."""
+    page, rest, bold = outlined(seen, has_unquoted)
+    choice = choice_of(page, title_of(seen))
+    content: list[str] = []
+    left = list(rest)
+    for block, importance in zip(page.blocks, choice.importances, strict=True):
+        (content if importance >= CONTENT else left).append(block.text)
+    return Content(" ".join(content), folded(" ".join(left)), _headings(page), bold)
+
+
+def blocks_of(seen: ParsedHtml, has_unquoted: bool) -> Blocks:
+    """The same in blocks. The tree is unusable afterwards."""
+    page, rest, _ = outlined(seen, has_unquoted)
+    choice = choice_of(page, title_of(seen))
+    blocks = []
+    for (text, _, element), importance in zip(page.blocks, choice.importances, strict=True):
+        heading = page.heading_of(element)
+        level = int(page.tags[heading][1]) if heading >= 0 else 0
+        blocks.append(Block(text, importance, level, page.tags[element]))
+    return Blocks(tuple(blocks), choice.is_article, folded(" ".join(rest)))
+
+
+class Outlined(NamedTuple):
+    page: Outline
+    rest: list[str]
+    """Text that cannot be content: menus, footers, what is hidden or must not be quoted."""
+    bold: tuple[str, ...]
+
+
+def outlined(seen: ParsedHtml, has_unquoted: bool) -> Outlined:
+    """The blocks that may be content. The tree is unusable afterwards."""
     body = seen.tree.body
     if body is None:
-        return Content("", "", ())
-    unquoted = frozenset([one.mem_id for one in body.css(_UNQUOTED)]) if has_unquoted else frozenset()
-    found = _by_kind(*_within(seen, body), unquoted)
+        return Outlined(outline_of(""), [], ())
+    apart = frozenset([one.mem_id for one in body.css(_UNQUOTED)]) if has_unquoted else frozenset()
+    hidden = frozenset([one.mem_id for one in body.css(_HIDDEN)]) - apart
+    found = _by_kind(*_within(seen, body), apart, hidden)
     for element in found["unread"]:
         element.decompose()
     bold = _bold(found["bold"]) if found["bold"] else ()
     for element in found["inline"]:
         element.unwrap(delete_empty=True)
-    body.merge_text_nodes()
     rest = []
     for element in found["around"]:
+        element.merge_text_nodes()
         rest.append(_text(element))
         element.decompose()
-    # the one element declared as the main content, if there is one: a list of many articles has none
-    main = next((one[0] for one in (found["main"], found["article"]) if len(one) == 1), None)
-    headings = _headings(found["heading"])
-    content = folded(_text(main if main is not None else body))
-    if main is not None:
-        main.decompose()
-        remainder = folded(_text(body))
-        if len(remainder) > len(content):
-            content = f"{content} {remainder}".strip(" ")
-        else:
-            rest.append(remainder)
-    return Content(content, folded(" ".join(rest)), headings, bold)
+    return Outlined(outline_of(body.html or ""), rest, bold)
 
 
 def _within(seen: ParsedHtml, body: LexborNode) -> tuple[list[LexborNode], list[int]]:
@@ -134,29 +191,50 @@ def _within(seen: ParsedHtml, body: LexborNode) -> tuple[list[LexborNode], list[
     return elements, [element.tag_id for element in elements]
 
 
-def _by_kind(elements: list[LexborNode], tags: list[int], unquoted: frozenset[int]) -> dict[str, list[LexborNode]]:
-    """The elements of each kind, in document order. Of those inside an element that will be removed, only what must be
-    read before: a node must not be used once an ancestor is gone."""
-    found: dict[str, list[LexborNode]] = {kind: [] for kind in _KINDS}
-    unread_to = cut_to = 0
+def _by_kind(
+    elements: list[LexborNode], tags: list[int], unquoted: frozenset[int], hidden: frozenset[int]
+) -> dict[str, list[LexborNode]]:
+    """The elements of each kind, in document order: those "unread", "inline" and "bold", and those "around" the content.
+    Of those inside an element that will be removed, only what must be read before: a node must not be used once an
+    ancestor is gone."""
+    found: dict[str, list[LexborNode]] = {"unread": [], "inline": [], "bold": [], "around": []}
+    unread_to = cut_to = side_to = long_hidden = 0
     kinds = list(map(_KIND_OF.get, tags))
-    if unquoted:
-        kinds = ["unquoted" if one.mem_id in unquoted else kind for one, kind in zip(elements, kinds, strict=True)]
+    if unquoted or hidden:
+        apart = unquoted | hidden
+        kinds = ["apart" if one.mem_id in apart else kind for one, kind in zip(elements, kinds, strict=True)]
     for at, element, kind in compress(zip(count(), elements, kinds, strict=False), kinds):  # most have none
         assert kind is not None
         if at < unread_to:
             continue
+        if kind == "apart":
+            kind = _KIND_OF.get(tags[at], "block")
+            if kind != "unread" and at >= cut_to and tags[at] != _BODY:
+                is_long = element.mem_id in hidden and (
+                    long_hidden == _MOST_LONG_HIDDEN or len(element.text()) > _LONG_HIDDEN
+                )
+                long_hidden += is_long
+                kind = kind if is_long else "apart"
+            if kind == "block":
+                continue
         if kind == "unread":
             unread_to = at + 1 if tags[at] in _RAW else _end(element, at, elements, tags)
         elif kind == "bold":
             if at >= cut_to and len(found["bold"]) < MOST_BOLD:
                 found["bold"].append(element)
             kind = "inline"
+        elif kind == "link":
+            if at >= cut_to:
+                continue  # the share of linked text says much about a block
+            kind = "inline"
         elif kind != "inline":
-            if at < cut_to or (kind == "around" and _is_of_article(element)):
+            if at < cut_to or (kind == "side" and at < side_to) or (kind != "apart" and _is_of_article(element)):
                 continue
-            if kind in ("around", "unquoted"):
-                kind, cut_to = "around", _end(element, at, elements, tags)
+            end = _end(element, at, elements, tags)
+            if kind == "side" and (_TOP_HEADING in tags[at:end] or len(_text(element)) > _SMALL_SIDE):
+                side_to = end  # it may have content, so its blocks are looked at
+                continue
+            kind, cut_to = "around", end
         found[kind].append(element)
     return found
 
@@ -197,12 +275,20 @@ def _bold(elements: Iterable[LexborNode]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([one for one in texts if 1 < len(one) <= LONGEST_BOLD]))
 
 
-def _headings(elements: Iterable[LexborNode]) -> tuple[str, ...]:
-    """Those still in the tree: removed ones have no text."""
+def _headings(page: Outline) -> tuple[str, ...]:
+    """Those outside headers and asides; a heading may have several blocks."""
+    found: dict[int, list[str]] = {}
+    for text, _, element in page.blocks:
+        heading = page.heading_of(element)
+        if heading >= 0 and page.tags[heading] in _HEADINGS:
+            found.setdefault(heading, []).append(text)
+    if not found:
+        return ()
+    side = sides_of(page)
     texts: dict[str, None] = {}
-    for element in elements:
-        if heading := folded(_text(element)[: LONGEST_HEADING * 4])[:LONGEST_HEADING]:
-            texts[heading] = None
+    for heading, parts in found.items():
+        if not side[heading]:
+            texts[folded(" ".join(parts)[: LONGEST_HEADING * 4])[:LONGEST_HEADING]] = None
             if len(texts) == MOST_HEADINGS:
                 break
     return tuple(texts)

@@ -1,0 +1,1 @@
+"""The text of a page in blocks, and how important each is."""
