@@ -136,7 +136,7 @@ def readability() -> Callable[[bytes], str]:
     from lxml import html
     from readability import Document
 
-    return lambda markup: str(html.fromstring(Document(markup.decode("utf-8", "replace")).summary()).text_content())
+    return lambda markup: " ".join(html.fromstring(Document(markup.decode("utf-8", "replace")).summary()).itertext())
 
 
 def resiliparse() -> Callable[[bytes], str]:

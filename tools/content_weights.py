@@ -18,9 +18,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import numpy as np
+from bench.content import ARTICLES, HOME, READABLE, SETS, STRINGS, compared, f1, pages, trafilatura
 from publicsuffixlist import PublicSuffixList
 
-from bench.content import ARTICLES, HOME, READABLE, SETS, STRINGS, compared, f1, pages, trafilatura
 from gossamer.parse.blocks import importance
 from gossamer.parse.blocks.choice import choice_from
 from gossamer.parse.content import may_have_nosnippet, outlined, title_of
@@ -187,8 +187,18 @@ class Learner:
 
 
 def learned(samples, folds):
-    first = Learner(samples, folds, [list(enumerate(one.rows)) for one in samples], importance.FIRST_SIZES, importance.FIRST_MASKS, RIDGE[0])
-    scores = [list(map(float, one)) for one in first.unseen()]
+    first = Learner(
+        samples,
+        folds,
+        [[(at, row) for at, row in enumerate(one.rows) if row] for one in samples],
+        importance.FIRST_SIZES,
+        importance.FIRST_MASKS,
+        RIDGE[0],
+    )
+    scores = []
+    for sample, its in zip(samples, first.unseen(), strict=True):
+        known = iter(map(float, its))
+        scores.append([next(known) if row else importance.MENU for row in sample.rows])
     rows = [
         importance.second_properties(one.outline, one.rows, its) if one.rows else []
         for one, its in zip(samples, scores, strict=True)
@@ -214,7 +224,12 @@ def check(samples, folds):
                     articles += choice.is_article
                 text = " ".join([b.text for b, one in zip(sample.outline.blocks, odds, strict=True) if one >= 0.5])
                 counts[sample.page.kind].append(compared(sample.page, text))
-            print(cut, f"{articles} articles", *[f"{kind} {f1(kind, found):.4f}" for kind, found in counts.items()], flush=True)
+            print(
+                cut,
+                f"{articles} articles",
+                *[f"{kind} {f1(kind, found):.4f}" for kind, found in counts.items()],
+                flush=True,
+            )
 
 
 def tables(beta, sizes, masks, favour=0.0):
@@ -239,7 +254,9 @@ def write(samples, folds):
         "second": tables(second.all(), importance.SECOND_SIZES, importance.SECOND_MASKS, FAVOUR),
     }
     lines = json.dumps(said, indent=1)
-    TARGET.write_text(__import__("re").sub(r"\[\s+([-\d., \n]+?)\s+\]", lambda m: "[" + " ".join(m[1].split()) + "]", lines) + "\n")
+    TARGET.write_text(
+        __import__("re").sub(r"\[\s+([-\d., \n]+?)\s+\]", lambda m: "[" + " ".join(m[1].split()) + "]", lines) + "\n"
+    )
 
 
 def main():

@@ -16,6 +16,7 @@ from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError, GossamerError
 from gossamer.cli.flags import NO_FETCH_FLAGS, ContextFolder, FetchFlags, Json
 from gossamer.cli.output import Progress, console, plain, table
+from gossamer.cli.tools.blocks import PageContent, Slope, content_json, page_content, show_content
 from gossamer.cli.tools.single_page import BY_SUFFIX, NOWHERE, NotRead, own_contexts, page_in, page_of
 from gossamer.config.settings import Settings
 from gossamer.extract.entities import EntityDict
@@ -38,6 +39,7 @@ def inspect(
     type: Annotated[str | None, Parameter(help="Its media type; detected if not given.")] = None,
     strict: Annotated[bool, Parameter(help="Warnings also give exit code 1.")] = False,
     items: Annotated[bool, Parameter(help="Also show the entities of every file of a directory.")] = False,
+    slope: Annotated[bool, Parameter(help="Plot the document slope curve, with the content block.")] = False,
     json: Json = False,
     contexts: ContextFolder = None,
     web: FetchFlags = NO_FETCH_FLAGS,
@@ -45,30 +47,41 @@ def inspect(
     out = console()
     if contexts is not None:
         add_user_contexts(own_contexts(contexts))
+    content: PageContent | None = None
     if is_directory := Path(page).is_dir():
+        if slope:
+            raise ConfigError(f"--slope plots one page, and {page} is a directory; name a file in it")
         found = list(in_directory(Path(page), base or NOWHERE, type, real_outside()))
     else:
-        found = [one(page, base, type, web.settings)]
+        single, content = one(page, base, type, web.settings)
+        found = [single]
     if json:
-        print(as_json(report_json(found)))
+        print(as_json(report_json(found, content, slope)))
     else:
         for each in found:
             if not is_directory or items or each.notices or each.unread:
                 show(each, out, with_items=items or not is_directory)
+        if content is not None:
+            show_content(content.blocks, out)
+            if slope:
+                out.print(Text("\n".join(Slope(content).lines(out.width))), soft_wrap=True)
         if is_directory:
             out.print(summary(found))
     return exit_code(found, strict)
 
 
-def one(target: str, base: str | None, media_type: str | None, settings: Callable[[], Settings]) -> Inspected:
-    """REQUIRES: `target` is not a directory."""
+def one(
+    target: str, base: str | None, media_type: str | None, settings: Callable[[], Settings]
+) -> tuple[Inspected, PageContent | None]:
+    """Its structured data, and its content if it is HTML. REQUIRES: `target` is not a directory."""
     try:
         page = page_of(target, base, media_type, settings)
-        return inspected(page.name, page.body, page.url, page.media_type)
+        found = inspected(page.name, page.body, page.url, page.media_type)
+        return found, page_content(page.body, page.media_type)
     except ConfigError:
         raise  # the command line is wrong: it ends with 2 as well, and its message says what to do
     except GossamerError as trouble:
-        return Inspected(target, base or "", 0, {}, [], (), unread=str(trouble))
+        return Inspected(target, base or "", 0, {}, [], (), unread=str(trouble)), None
 
 
 def in_directory(top: Path, base: str, media_type: str | None, outside: Outside) -> Iterator[Inspected]:
@@ -104,7 +117,13 @@ def exit_code(found: list[Inspected], strict: bool) -> int:
     return FAULTY if errors else FINE
 
 
-def report_json(found: list[Inspected]) -> dict[str, object]:
+def report_json(found: list[Inspected], content: PageContent | None, with_slope: bool) -> dict[str, object]:
+    """`content`: of the one page, if it is not a directory."""
+    more: dict[str, object] = {}
+    if content is not None:
+        more["content"] = content_json(content.blocks)
+        if with_slope:
+            more["slope"] = Slope(content).json()
     return {
         "errors": sum(each.count("error") for each in found),
         "warnings": sum(each.count("warning") for each in found),
@@ -120,6 +139,7 @@ def report_json(found: list[Inspected]) -> dict[str, object]:
                 "items": each.items,
                 "notices": [notice._asdict() for notice in each.notices],
                 "unread": each.unread or None,
+                **more,
             }
             for each in found
         ],

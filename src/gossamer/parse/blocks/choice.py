@@ -4,10 +4,12 @@ The learned importances decide, where they find an article. Home pages, lists, f
 none: their content is all text outside what is declared as a header or an aside, or the one element declared as main.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from gossamer.parse.blocks.importance import importances
 from gossamer.parse.blocks.scan import Outline, within
+from gossamer.parse.blocks.signs import noise_in
 
 MOST_BLOCKS = 5_000
 """A page with more is not scored: no article has so many, and the time would go up to seconds."""
@@ -27,10 +29,24 @@ class Choice(NamedTuple):
     """Whether the learned model decided."""
 
 
-def choice_of(page: Outline, title: str) -> Choice:
+def is_quiet(markup: bytes) -> bool:
+    """Whether no class in the main element is a sign of anything but content."""
+    start = markup.find(b"<main")
+    parts = markup[start : markup.rfind(b"</main")].split(b' class="')
+    return not any(map(_is_noisy, {part.partition(b'"')[0] for part in parts[1:]}))
+
+
+@lru_cache(maxsize=1024)
+def _is_noisy(name: bytes) -> bool:
+    return bool(noise_in(name.decode("utf-8", "replace")))
+
+
+def choice_of(page: Outline, title: str, is_declared: bool = False) -> Choice:
+    """`is_declared`: whether the page says what its content is (`is_quiet`)."""
     if len(page.blocks) > MOST_BLOCKS:
         return Choice([1.0 if declared else 0.0 for declared in _declared(page)], False)
-    return choice_from(page, importances(page, title))
+    scores = importances(page, title)
+    return _as_declared(page, scores) if is_declared else choice_from(page, scores)
 
 
 def choice_from(page: Outline, scores: list[float]) -> Choice:
@@ -39,6 +55,10 @@ def choice_from(page: Outline, scores: list[float]) -> Choice:
         plain = sum([len(text) - linked for text, linked, _ in page.blocks])
         if found >= LEAST_SHARE * plain:
             return Choice(scores, True)
+    return _as_declared(page, scores)
+
+
+def _as_declared(page: Outline, scores: list[float]) -> Choice:
     pairs = zip(scores, _declared(page), strict=True)
     return Choice([max(score, CONTENT) if declared else min(score, 0.49) for score, declared in pairs], False)
 

@@ -13,12 +13,14 @@ from functools import lru_cache
 from importlib.resources import files as packaged
 from itertools import accumulate
 from math import exp
-from operator import getitem, mul
+from operator import getitem, itemgetter, mul
 from typing import NamedTuple
 
-from gossamer.parse.blocks.scan import Outline, within
+from gossamer.parse.blocks.scan import Outline
 from gossamer.parse.blocks.signs import CUE_BITS, NAME_BITS, cues_in
 
+_again = itemgetter(3, 1, 0, 9, 15, 16, 17, 14, 2)
+"""What the second step sees of the first one's properties."""
 _STEPS = (4, 10, 20, 35, 60, 90, 140, 220, 350, 600)
 _LONG = 1000
 _SIZE_OF = [bisect_right(_STEPS, length) for length in range(_LONG)]
@@ -50,10 +52,16 @@ _SHARES = (0.0, 0.05, 0.15, 0.35, 0.6, 0.85)
 _COUNTS = (0, 1, 2, 3, 6, 11, 24)
 _MOST_OF_IT = 0.7
 _DISTANCES = (-20, -5, 0, 1, 4, 10, 25, 60)
+MENU = -5.0
+"""The score of short blocks that are links."""
 UNDECIDED = -3.0
 """Blocks with a first score up to this are not content."""
-_CUED = 250
-"""Characters; the words of longer blocks are not looked at."""
+_CUED = 7
+"""The size up to which the words of a block are looked at."""
+_ALL, _SHORT = 4, 3
+"""A share of linked text and a size: such blocks are parts of menus, and are not looked at further."""
+_AT_MOST_3 = [0, 1, 2, *[3] * _LONG]
+_AT_MOST_4 = [0, 1, 2, 3, *[4] * _LONG]
 
 FIRST_SIZES = (55, 64, 44, 40, 24, 81, 21, 28, 32, 20, 16, 28, 32, 12, 4, 12, 20, 8)
 """The number of values of each property in the first step."""
@@ -163,7 +171,8 @@ def _mark(text: str) -> int:
 
 
 def first_properties(page: Outline, title: str) -> list[tuple[int, ...]]:
-    """Of each block, the values of its properties that need no scores, then its sets of words."""
+    """Of each block, the values of its properties that need no scores, then its sets of words;
+    nothing of a short one that is a link."""
     blocks, parents, tags, names, above = page
     shapes, total, prose, prose_in, direct_in, linked_in, count_in, headings = _summed(page)
     title = title.lower()
@@ -180,13 +189,21 @@ def first_properties(page: Outline, title: str) -> list[tuple[int, ...]]:
     kinds.append(8)
     for at, (text, _, element) in enumerate(blocks):
         size, share, ends = shapes[at]
-        rough = _ROUGH[size]
-        parent = parents[element]
-        words = set(text[:_CUED].lower().replace(",", " ").replace(":", " ").split())
-        dense = (
-            0 if linked_in[parent] * 5 < direct_in[parent] else 1 if linked_in[parent] * 2 < direct_in[parent] else 2
-        )
-        in_title = size > 1 and text[:50].lower() in title
+        if share == _ALL and size <= _SHORT:
+            rows.append(())
+            run += len(text)
+            before = kinds[at]
+            continue
+        rough, parent = _ROUGH[size], parents[element]
+        around = prose_in[parent]
+        further = prose_in[parents[parent]]
+        links = linked_in[parent]
+        common, cues, in_title = 0 if title_words else 4, 0, False
+        if size <= _CUED:
+            words = set(text.lower().replace(",", " ").replace(":", " ").split())
+            cues = cues_in(words)
+            common = _AT_MOST_3[len(words & title_words)] if title_words else 4
+            in_title = size > 1 and text[:50].lower() in title
         rows.append(
             (
                 size * 5 + share,
@@ -195,21 +212,22 @@ def first_properties(page: Outline, title: str) -> list[tuple[int, ...]]:
                 (bisect_right(_DISTANCES, at - heading) + 1) * 4 + rough if heading is not None else rough,
                 (2 * rough + ends) * 3 + (share if share < 2 else 2),
                 before * 9 + kinds[at + 1],
-                _share(prose_in[parent], prose) * 3 + dense,
-                _share(prose_in[parents[parent]], prose) * 4 + rough,
+                (bisect_right(_SHARES, around / prose) if around else 0) * 3
+                + (0 if links * 5 < direct_in[parent] else 1 if links * 2 < direct_in[parent] else 2),
+                (bisect_right(_SHARES, further / prose) if further else 0) * 4 + rough,
                 bisect_left(_COUNTS, count_in[parent]) * 4 + rough,
-                min(text.count(", "), 4) * 4 + rough,
+                _AT_MOST_4[text.count(", ", 0, _LONG)] * 4 + rough,
                 _TAG_OF.get(tags[parent], 0),
                 prose_share + rough,
                 length_of_page + rough,
                 _mark(text) * 2 + (rough > 1),
                 in_title * 2 + (at == heading),
-                min(copies[text] - 1, 2) * 4 + rough,
-                (min(len(words & title_words), 3) if title_words else 4) * 4 + rough,
-                min(articles[element], 3) * 2 + has_many,
+                (copies[text] - 1 if copies[text] < 4 else 2) * 4 + rough,
+                common * 4 + rough,
+                (articles[element] if articles[element] < 4 else 3) * 2 + has_many,
                 above[element],
                 names[element] | names[parent],
-                cues_in(words) if size < 9 else 0,
+                cues,
             )
         )
         run += len(text)
@@ -246,11 +264,11 @@ def _weighed(page: Outline, scores: Sequence[float]) -> _Weight:
     for (text, _, element), score in zip(blocks, scores, strict=True):
         length = len(text)
         if score > 0:
-            gain = length * min(score, 3.0)
+            gain = length * (score if score < 3 else 3.0)
             mass[element] += gain
             own[parents[element]] += gain
-        weight = min(length, 300)
-        summed[element] += weight * max(-4.0, min(score, 4.0))
+        weight = length if length < 300 else 300
+        summed[element] += weight * score
         sizes[element] += weight
     heaviest = [0] * count
     for at in range(count - 1, 0, -1):
@@ -263,7 +281,8 @@ def _weighed(page: Outline, scores: Sequence[float]) -> _Weight:
     top, least = 0, _MOST_OF_IT * mass[0]
     while heaviest[top] and mass[heaviest[top]] >= least > 0:
         top = heaviest[top]
-    way, at = {}, max(range(count), key=own.__getitem__)
+    way: dict[int, int] = {}
+    at = max(range(count), key=own.__getitem__)
     while at not in way:
         way[at] = min(len(way), 5)
         at = parents[at]
@@ -280,14 +299,13 @@ def _weighed(page: Outline, scores: Sequence[float]) -> _Weight:
 def second_properties(
     page: Outline, first: Sequence[tuple[int, ...]], scores: Sequence[float]
 ) -> list[tuple[int, tuple[int, ...]]]:
-    """Of each block that may be content, its index and its properties; `first` and `scores`: those of the first step."""
+    """Of each block that may be content, its index and properties; `first` and `scores`: those of the first step."""
     blocks, parents, _, names, above = page
-    mass, summed, sizes, top, nearest = _weighed(page, scores)
-    is_inside = within(parents, top)
-    branch, below = _branches(page, top, is_inside)
-    start, end = _core(page, scores, is_inside)
-    tame = [max(-4.0, min(score, 4.0)) for score in scores]
-    widths = [min(len(block.text), 200) + 10 for block in blocks]
+    tame = [-4.0 if score < -4 else 4.0 if score > 4 else score for score in scores]
+    mass, summed, sizes, top, nearest = _weighed(page, tame)
+    branch, below = _branches(page, top)
+    start, end = _core(page, scores, branch, top)
+    widths = [len(text) + 10 if len(text) < 200 else 210 for text, _, _ in blocks]
     upto = [0, *accumulate(widths)]
     score_upto = [0.0, *accumulate(map(mul, tame, widths))]
     count, whole = len(blocks), mass[0] or 1.0
@@ -303,9 +321,9 @@ def second_properties(
             continue
         element, row = blocks[at].element, first[at]
         parent = parents[element]
-        rough, level, inside = _ROUGH[row[0] // 5], _level(score), is_inside[element]
+        rough, level, inside = _ROUGH[row[0] // 5], _level(score), branch[element] > 0 or element == top
         where = bisect_right(steps, at)
-        arm = branch[element] if inside else 0
+        arm = branch[element]
         low, high = max(0, at - 6), min(count, at + 7)
         near = upto[high] - upto[low] - widths[at]
         around = (score_upto[high] - score_upto[low] - tame[at] * widths[at]) / near if near else -5.0
@@ -331,27 +349,35 @@ def second_properties(
             nearest[element],
         )
         sets = (below[element], names[element], 0 if inside else above[element], row[20])
-        rows.append((at, (*values, *[row[one] for one in (3, 1, 0, 9, 15, 16, 17, 14, 2)], *sets)))
+        rows.append((at, (*values, *_again(row), *sets)))
     return rows
 
 
-def _branches(page: Outline, top: int, is_inside: Sequence[bool]) -> tuple[list[int], list[int]]:
-    """Of each element inside `top`, the child of `top` that it is in, and what the elements below `top` say."""
-    branch, below = [0] * len(page.parents), [0] * len(page.parents)
-    for at in range(top + 1, len(page.parents)):
-        if is_inside[at]:
-            parent = page.parents[at]
-            branch[at] = at if parent == top else branch[parent]
-            below[at] = below[parent] | page.names[at]
+def _branches(page: Outline, top: int) -> tuple[list[int], list[int]]:
+    """Of each element inside `top`, the child of `top` that it is in (0: it is outside, or `top` itself), and what the
+    elements below `top` say."""
+    parents, names = page.parents, page.names
+    branch, below = [0] * len(parents), [0] * len(parents)
+    for at in range(top + 1, len(parents)):
+        parent = parents[at]
+        if parent == top:
+            branch[at] = at
+            below[at] = names[at]
+        elif branch[parent]:
+            branch[at] = branch[parent]
+            below[at] = below[parent] | names[at]
+        else:
+            break  # document order: nothing inside comes later
     return branch, below
 
 
-def _core(page: Outline, scores: Sequence[float], is_inside: Sequence[bool]) -> tuple[int, int]:
+def _core(page: Outline, scores: Sequence[float], branch: Sequence[int], top: int) -> tuple[int, int]:
     """The first and the last block that are certainly content; else those that probably are."""
     certain = [
-        at for at, score in enumerate(scores)
-        if score > 1 and len(page.blocks[at].text) > 60 and is_inside[page.blocks[at].element]
-    ]  # fmt: skip
+        at
+        for at, ((text, _, element), score) in enumerate(zip(page.blocks, scores, strict=True))
+        if score > 1 and len(text) > 60 and (branch[element] or element == top)
+    ]
     found = certain or [at for at, score in enumerate(scores) if score > 0] or [0]
     return found[0], found[-1]
 
@@ -369,10 +395,15 @@ def importances(page: Outline, title: str) -> list[float]:
     tables, count = first.tables, len(first.tables)
     rows = first_properties(page, title)
     scores = [
-        first.start + sum(map(getitem, tables, row)) + _of_set(0, 0, row[count]) + _of_set(0, 1, row[count + 1])
-        + _of_set(0, 2, row[count + 2])
+        first.start
+        + sum(map(getitem, tables, row))
+        + _of_set(0, 0, row[count])
+        + _of_set(0, 1, row[count + 1])
+        + (_of_set(0, 2, row[count + 2]) if row[count + 2] else 0.0)
+        if row
+        else MENU
         for row in rows
-    ]  # fmt: skip
+    ]
     final = list(scores)
     tables, count = second.tables, len(second.tables)
     for at, row in second_properties(page, rows, scores):
@@ -380,4 +411,4 @@ def importances(page: Outline, title: str) -> list[float]:
         for which, words in enumerate(row[count:]):
             if words:
                 final[at] += _of_set(1, which, words)
-    return [1 / (1 + exp(-max(-30.0, min(score, 30.0)))) for score in final]
+    return [1 / (1 + exp(-score)) for score in final]

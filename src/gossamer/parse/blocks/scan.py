@@ -13,6 +13,7 @@ from gossamer.parse.blocks.signs import NAMES, names_in
 # Of serialized HTML: in attributes "<" and ">" are escaped. Comments are removed first.
 _TOKENS = re.compile(r"<(/?[^\s>]++)([^>]*+)>([^<]*+)")
 _COMMENTS = re.compile(r"<!--.*?-->", re.DOTALL)
+_LONGEST_ATTRIBUTES = 400
 _LINK, _LINK_END, _BREAK, _SEPARATOR = 1, 2, 3, 4
 _VOID = [
     "area",
@@ -57,13 +58,15 @@ class Outline(NamedTuple):
     above: list[int]
     """The same of the element and all around it, without the body."""
 
-    def heading_of(self, element: int) -> int:
-        """The heading that the element is or is directly or not far inside, or -1."""
-        for _ in range(4):
-            if self.tags[element] in _HEADINGS:
-                return element
-            element = self.parents[element]
-        return -1
+    def headings(self) -> dict[int, int]:
+        """Of each element that is a heading or inside one, the heading."""
+        found: dict[int, int] = {}
+        for at, (tag, parent) in enumerate(zip(self.tags, self.parents, strict=True)):
+            if parent in found:
+                found[at] = found[parent]
+            elif tag in _HEADINGS:
+                found[at] = at
+        return found
 
 
 def outline_of(markup: str) -> Outline:
@@ -72,13 +75,12 @@ def outline_of(markup: str) -> Outline:
         markup = _COMMENTS.sub("", markup)
     blocks: list[TextBlock] = []
     parents, tags, names, above = [0], ["body"], [0], [0]
-    seen: dict[str, int] = {}
     parts: list[str] = []
     at = linked = breaks = 0
     is_link = False
     kind_of, tag_names = _KINDS.get, NAMES.get
-    start = markup.find(">") + 1  # after the tag of the body
-    for tag, attributes, text in _TOKENS.findall(f"<wbr>{markup[start:]}"):
+    start = markup.find(">") + 1
+    for tag, attributes, text in _TOKENS.findall(f"<wbr>{markup[start:]}"):  # instead of the tag of the body
         kind = kind_of(tag)
         if kind is None:
             if parts:
@@ -89,10 +91,7 @@ def outline_of(markup: str) -> Outline:
             else:
                 own = tag_names(tag, 0)
                 if attributes:
-                    said = seen.get(attributes)
-                    if said is None:
-                        said = seen[attributes] = names_in(attributes)
-                    own |= said
+                    own |= names_in(attributes[:_LONGEST_ATTRIBUTES])
                 parents.append(at)
                 tags.append(tag)
                 names.append(own)

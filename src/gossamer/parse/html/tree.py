@@ -131,7 +131,7 @@ def scan_html(tree: LexborHTMLParser) -> ParsedHtml:
     """The single walk over a page. REQUIRES: the tree is whole (`content.content_of` takes it apart)."""
     nodes = tree.css("*")
     tags = list(map(_tag_id, nodes))
-    stating = _indices_of(tree.css(_STATING), nodes, tags)
+    stating = indices_of(tree.css(_STATING), nodes, tags)
     places = list(compress(count(), map(_LEADING.get, tags)))
     if not stating.issubset(places):
         places = sorted(stating.union(places))
@@ -144,7 +144,7 @@ def scan_html(tree: LexborHTMLParser) -> ParsedHtml:
     return ParsedHtml(tree, nodes, tags, relevant, len(tree.raw_html))
 
 
-def _indices_of(found: Iterable[LexborNode], nodes: list[LexborNode], tags: list[int]) -> set[int]:
+def indices_of(found: Iterable[LexborNode], nodes: list[LexborNode], tags: list[int]) -> set[int]:
     """Indices of the elements found. REQUIRES: both in document order.
 
     A selector finds an element once for each of its parts that match, in a row."""
