@@ -136,7 +136,9 @@ def readability() -> Callable[[bytes], str]:
     from lxml import html
     from readability import Document
 
-    return lambda markup: " ".join(html.fromstring(Document(markup.decode("utf-8", "replace")).summary()).itertext())
+    return lambda markup: " ".join(
+        map(str, html.fromstring(Document(markup.decode("utf-8", "replace")).summary()).itertext())
+    )
 
 
 def resiliparse() -> Callable[[bytes], str]:

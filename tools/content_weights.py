@@ -12,6 +12,7 @@ first gave to pages it had not seen.
 
 import argparse
 import json
+import re
 from collections import defaultdict
 from hashlib import md5
 from pathlib import Path
@@ -23,6 +24,7 @@ from publicsuffixlist import PublicSuffixList
 
 from gossamer.parse.blocks import importance
 from gossamer.parse.blocks.choice import choice_from
+from gossamer.parse.blocks.signs import CUES, NAMES
 from gossamer.parse.content import may_have_nosnippet, outlined, title_of
 from gossamer.parse.html.tree import parse_html, scan_html
 
@@ -33,6 +35,13 @@ SILVER = 0.5
 """The weight of a label that a program gave, relative to one by people."""
 RIDGE = (3.0, 8.0)
 """Of the two steps."""
+FIRST_SIZES = (55, 64, 44, 40, 24, 81, 21, 28, 32, 20, 16, 28, 32, 12, 4, 12, 20, 8)
+"""The number of values of each property in the first step."""
+SECOND_SIZES = (48, 24, 28, 112, 100, 10, 48, 48, 8, 13, 28, 17, 36, 40, 64, 55, 20, 12, 20, 8, 4, 44)
+_NAME_BITS, _CUE_BITS = max(NAMES.values()).bit_length(), max(CUES.values()).bit_length()
+FIRST_MASKS = (_NAME_BITS, _NAME_BITS, _CUE_BITS)
+SECOND_MASKS = (_NAME_BITS, _NAME_BITS, _NAME_BITS, _CUE_BITS)
+"""Properties that are sets of words (`signs.py`), by their number of bits; they come last."""
 FAVOUR = 0.1
 """Added to each score: text that is left out by mistake costs a search more than text that is not."""
 SHINGLE = 4
@@ -42,13 +51,13 @@ def labels(blocks, gold):
     """Of each block the share of its words that are in the gold text; None if it has no words.
 
     Each shingle of the gold counts once. Short blocks must be between the places of their neighbours."""
-    words = importance_words(gold)
+    words = words_in(gold)
     places = defaultdict(list)
     for at in range(len(words) - SHINGLE + 1):
         places[tuple(words[at : at + SHINGLE])].append(at)
     found, spans, used = [None] * len(blocks), [None] * len(blocks), defaultdict(int)
     for number, block in enumerate(blocks):
-        own = importance_words(block)
+        own = words_in(block)
         if len(own) < SHINGLE:
             continue
         hits = []
@@ -61,7 +70,7 @@ def labels(blocks, gold):
         if found[number] >= 0.5:
             spans[number] = (hits[0], hits[-1] + SHINGLE)
     for number, block in enumerate(blocks):
-        own = importance_words(block)
+        own = words_in(block)
         if found[number] is None and own:
             found[number] = float(_is_between(own, words, number, spans))
     return found
@@ -79,10 +88,8 @@ def _is_between(own, words, number, spans):
     return any(part[at : at + len(own)] == own for at in range(len(part) - len(own) + 1))
 
 
-def importance_words(text):
-    from bench.content import _WORD
-
-    return _WORD.findall(text)
+def words_in(text):
+    return re.findall(r"\w+", text)
 
 
 class Sample:
@@ -191,8 +198,8 @@ def learned(samples, folds):
         samples,
         folds,
         [[(at, row) for at, row in enumerate(one.rows) if row] for one in samples],
-        importance.FIRST_SIZES,
-        importance.FIRST_MASKS,
+        FIRST_SIZES,
+        FIRST_MASKS,
         RIDGE[0],
     )
     scores = []
@@ -203,7 +210,7 @@ def learned(samples, folds):
         importance.second_properties(one.outline, one.rows, its) if one.rows else []
         for one, its in zip(samples, scores, strict=True)
     ]
-    second = Learner(samples, folds, rows, importance.SECOND_SIZES, importance.SECOND_MASKS, RIDGE[1])
+    second = Learner(samples, folds, rows, SECOND_SIZES, SECOND_MASKS, RIDGE[1])
     return first, scores, rows, second
 
 
@@ -250,13 +257,11 @@ def write(samples, folds):
     )
     said = {
         "made": made,
-        "first": tables(first.all(), importance.FIRST_SIZES, importance.FIRST_MASKS),
-        "second": tables(second.all(), importance.SECOND_SIZES, importance.SECOND_MASKS, FAVOUR),
+        "first": tables(first.all(), FIRST_SIZES, FIRST_MASKS),
+        "second": tables(second.all(), SECOND_SIZES, SECOND_MASKS, FAVOUR),
     }
     lines = json.dumps(said, indent=1)
-    TARGET.write_text(
-        __import__("re").sub(r"\[\s+([-\d., \n]+?)\s+\]", lambda m: "[" + " ".join(m[1].split()) + "]", lines) + "\n"
-    )
+    TARGET.write_text(re.sub(r"\[\s+([-\d., \n]+?)\s+\]", lambda m: "[" + " ".join(m[1].split()) + "]", lines) + "\n")
 
 
 def main():

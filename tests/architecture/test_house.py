@@ -18,7 +18,7 @@ from tests.architecture.figures import (
 
 LIMITS = {
     "files": 470,
-    "lines": 83_500,
+    "lines": 83_700,
     "modules in the fullest folder": 16,
     "module names ending in -ing": 0,
     "public class names with two meanings": 0,

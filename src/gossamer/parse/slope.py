@@ -22,7 +22,7 @@ _TOKENS = re.compile(r"<!--.*?-->|</?([^\s>]++)[^>]*+>|([^<\s]++)", re.DOTALL)
 _FORMATTING = INLINE - {"a"}
 
 
-class Span(NamedTuple):
+class TokenSpan(NamedTuple):
     """Tokens from `start` to before `end`."""
 
     start: int
@@ -35,7 +35,7 @@ class TagsAndWords(NamedTuple):
     words: dict[int, str]
     """By token."""
 
-    def text(self, span: Span) -> str:
+    def text(self, span: TokenSpan) -> str:
         return " ".join([word for at in range(*span) if (word := self.words.get(at)) is not None])
 
 
@@ -58,30 +58,30 @@ def slope_curve(bits: bytes) -> list[int]:
     return list(accumulate(bits))
 
 
-def classic_block(bits: bytes) -> Span:
+def classic_block(bits: bytes) -> TokenSpan:
     """Where tags outside plus words inside are most: the segment with the largest sum of 1 - 2b. Takes linear time.
 
     Of several, the first and shortest; an empty one if there are no words."""
-    best, best_sum = Span(0, 0), 0
+    best, best_sum = TokenSpan(0, 0), 0
     start = run = 0
     for at, bit in enumerate(bits):
         run += 1 - 2 * bit
         if run > best_sum:
-            best, best_sum = Span(start, at + 1), run
+            best, best_sum = TokenSpan(start, at + 1), run
         if run <= 0:
             start, run = at + 1, 0
     return best
 
 
-def windowed_blocks(bits: bytes, window: int = WINDOW, flat: float = FLAT) -> list[Span]:
+def windowed_blocks(bits: bytes, window: int = WINDOW, flat: float = FLAT) -> list[TokenSpan]:
     """All stretches that are flat compared with the page, at least half a window long, without tags at their ends."""
     count = len(bits)
     upto = [0, *accumulate(bits)]
     if count == 0 or upto[-1] == 0:
-        return [Span(0, count)] if count else []
+        return [TokenSpan(0, count)] if count else []
     limit = flat * upto[-1] / count
     half = max(1, window // 2)
-    spans: list[Span] = []
+    spans: list[TokenSpan] = []
     start = -1
     for at in range(count + 1):
         low, high = max(0, at - half), min(count, at + half)
@@ -94,17 +94,17 @@ def windowed_blocks(bits: bytes, window: int = WINDOW, flat: float = FLAT) -> li
     return [span for span in spans if span.end - span.start >= half]
 
 
-def _trimmed(bits: bytes, start: int, end: int) -> Span:
+def _trimmed(bits: bytes, start: int, end: int) -> TokenSpan:
     first, last = bits.find(0, start, end), bits.rfind(0, start, end)
-    return Span(first, last + 1) if first >= 0 else Span(start, start)
+    return TokenSpan(first, last + 1) if first >= 0 else TokenSpan(start, start)
 
 
-def spans_of(found: TagsAndWords, texts: Sequence[tuple[str, bool]]) -> list[Span]:
+def spans_of(found: TagsAndWords, texts: Sequence[tuple[str, bool]]) -> list[TokenSpan]:
     """Where the wanted texts are, neighbours joined. `texts`: in document order, each with whether it is wanted."""
     letters = "".join(found.words.values())
     starts = list(accumulate([len(word) for word in found.words.values()], initial=0))
     places = list(found.words)
-    spans: list[Span] = []
+    spans: list[TokenSpan] = []
     at = word = 0
     is_next = False
     for text, is_wanted in texts:
@@ -119,9 +119,9 @@ def spans_of(found: TagsAndWords, texts: Sequence[tuple[str, bool]]) -> list[Spa
         while word + 1 < len(places) and starts[word + 1] < at:
             word += 1
         if is_wanted:
-            span = Span(places[first], places[word] + 1)
+            span = TokenSpan(places[first], places[word] + 1)
             if is_next:
-                span = Span(spans.pop().start, span.end)
+                span = TokenSpan(spans.pop().start, span.end)
             spans.append(span)
         is_next = is_wanted
     return spans

@@ -1,4 +1,4 @@
-"""The content of a page for its author: the blocks with their importance, and the document slope curve."""
+"""The content of a page for its author: its blocks, and the document slope curve."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from gossamer.parse.blocks.choice import CONTENT
 from gossamer.parse.charset import as_utf8, charset_of
 from gossamer.parse.content import Block, Blocks, blocks_of, may_have_nosnippet, readable_markup
 from gossamer.parse.html.tree import parse_html, scan_html
-from gossamer.parse.slope import Span, classic_block, slope_curve, spans_of, tags_and_words, windowed_blocks
+from gossamer.parse.slope import TokenSpan, classic_block, slope_curve, spans_of, tags_and_words, windowed_blocks
 from gossamer.parse.sniff import HTML, essence
 from gossamer.values.format import counted
 
@@ -145,7 +145,7 @@ class Slope:
             label = f"{tags:,}" if row == 0 else "0" if row == _HEIGHT - 1 else ""
             drawn.append(f"{label:>{_MARGIN - 1}} |{''.join(cell)}".rstrip())
         drawn.append(" " * _MARGIN + "+" + "-" * columns)
-        marked: Mapping[str, Sequence[Span]] = {
+        marked: Mapping[str, Sequence[TokenSpan]] = {
             "classic": [self.classic], "windowed": self.windowed, "ours": self.ours
         }  # fmt: skip
         drawn += [f"{name:>{_MARGIN - 1}} |{_bar(spans, count, columns)}".rstrip() for name, spans in marked.items()]
@@ -157,7 +157,7 @@ class Slope:
         ]
 
 
-def _bar(spans: Sequence[Span], count: int, columns: int) -> str:
+def _bar(spans: Sequence[TokenSpan], count: int, columns: int) -> str:
     cells = [" "] * columns
     for start, end in spans:
         for column in range(start * columns // count, -(-end * columns // count)):

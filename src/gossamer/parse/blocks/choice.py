@@ -22,7 +22,7 @@ _SIDES = frozenset(("header", "aside", "nav", "footer"))
 _MAIN = ("main", "article")
 
 
-class Choice(NamedTuple):
+class ContentChoice(NamedTuple):
     importances: list[float]
     """Of each block, from 0 to 1; from CONTENT on it is content."""
     is_article: bool
@@ -41,26 +41,26 @@ def _is_noisy(name: bytes) -> bool:
     return bool(noise_in(name.decode("utf-8", "replace")))
 
 
-def choice_of(page: Outline, title: str, is_declared: bool = False) -> Choice:
+def choice_of(page: Outline, title: str, is_declared: bool = False) -> ContentChoice:
     """`is_declared`: whether the page says what its content is (`is_quiet`)."""
     if len(page.blocks) > MOST_BLOCKS:
-        return Choice([1.0 if declared else 0.0 for declared in _declared(page)], False)
+        return ContentChoice([1.0 if declared else 0.0 for declared in _declared(page)], False)
     scores = importances(page, title)
     return _as_declared(page, scores) if is_declared else choice_from(page, scores)
 
 
-def choice_from(page: Outline, scores: list[float]) -> Choice:
+def choice_from(page: Outline, scores: list[float]) -> ContentChoice:
     found = sum([len(block.text) for block, score in zip(page.blocks, scores, strict=True) if score >= CONTENT])
     if found >= LEAST_ARTICLE:
         plain = sum([len(text) - linked for text, linked, _ in page.blocks])
         if found >= LEAST_SHARE * plain:
-            return Choice(scores, True)
+            return ContentChoice(scores, True)
     return _as_declared(page, scores)
 
 
-def _as_declared(page: Outline, scores: list[float]) -> Choice:
+def _as_declared(page: Outline, scores: list[float]) -> ContentChoice:
     pairs = zip(scores, _declared(page), strict=True)
-    return Choice([max(score, CONTENT) if declared else min(score, 0.49) for score, declared in pairs], False)
+    return ContentChoice([max(score, CONTENT) if declared else min(score, 0.49) for score, declared in pairs], False)
 
 
 def _declared(page: Outline) -> list[bool]:

@@ -17,9 +17,9 @@ from operator import getitem, itemgetter, mul
 from typing import NamedTuple
 
 from gossamer.parse.blocks.scan import Outline
-from gossamer.parse.blocks.signs import CUE_BITS, NAME_BITS, cues_in
+from gossamer.parse.blocks.signs import cues_in
 
-_again = itemgetter(3, 1, 0, 9, 15, 16, 17, 14, 2)
+_again = itemgetter(*(3, 1, 0, 9, 15, 16, 17, 14, 2))
 """What the second step sees of the first one's properties."""
 _STEPS = (4, 10, 20, 35, 60, 90, 140, 220, 350, 600)
 _LONG = 1000
@@ -63,29 +63,22 @@ _ALL, _SHORT = 4, 3
 _AT_MOST_3 = [0, 1, 2, *[3] * _LONG]
 _AT_MOST_4 = [0, 1, 2, 3, *[4] * _LONG]
 
-FIRST_SIZES = (55, 64, 44, 40, 24, 81, 21, 28, 32, 20, 16, 28, 32, 12, 4, 12, 20, 8)
-"""The number of values of each property in the first step."""
-FIRST_MASKS = (NAME_BITS, NAME_BITS, CUE_BITS)
-SECOND_SIZES = (48, 24, 28, 112, 100, 10, 48, 48, 8, 13, 28, 17, 36, 40, 64, 55, 20, 12, 20, 8, 4, 44)
-SECOND_MASKS = (NAME_BITS, NAME_BITS, NAME_BITS, CUE_BITS)
-"""Properties that are sets of words (`signs.py`), by their number of bits; they come last."""
 
-
-class Step(NamedTuple):
+class AdditiveStep(NamedTuple):
     start: float
     tables: list[list[float]]
     masks: list[list[float]]
 
 
 class Model(NamedTuple):
-    first: Step
-    second: Step
+    first: AdditiveStep
+    second: AdditiveStep
 
 
 @lru_cache(maxsize=1)
 def bundled_model() -> Model:
     said = json.loads((packaged("gossamer.parse.blocks") / "weights.json").read_text("utf-8"))
-    return Model(Step(**said["first"]), Step(**said["second"]))
+    return Model(AdditiveStep(**said["first"]), AdditiveStep(**said["second"]))
 
 
 def _share(part: float, whole: float) -> int:
@@ -183,21 +176,17 @@ def first_properties(page: Outline, title: str) -> list[tuple[int, ...]]:
     has_many = max(articles) > 1
     prose_share = _share(prose, total) * 4
     length_of_page = bisect_left(_COUNTS, total // 1000) * 4
-    before, run = 7, 0
+    run = 0
     rows: list[tuple[int, ...]] = []
-    kinds = [_ROUGH[size] * 2 + (share > 2) for size, share, _ in shapes]
-    kinds.append(8)
+    kinds = [7, *[_ROUGH[size] * 2 + (share > 2) for size, share, _ in shapes], 8]
     for at, (text, _, element) in enumerate(blocks):
         size, share, ends = shapes[at]
         if share == _ALL and size <= _SHORT:
             rows.append(())
             run += len(text)
-            before = kinds[at]
             continue
         rough, parent = _ROUGH[size], parents[element]
-        around = prose_in[parent]
-        further = prose_in[parents[parent]]
-        links = linked_in[parent]
+        around, further, links = prose_in[parent], prose_in[parents[parent]], linked_in[parent]
         common, cues, in_title = 0 if title_words else 4, 0, False
         if size <= _CUED:
             words = set(text.lower().replace(",", " ").replace(":", " ").split())
@@ -211,7 +200,7 @@ def first_properties(page: Outline, title: str) -> list[tuple[int, ...]]:
                 run * 10 // total * 4 + rough,
                 (bisect_right(_DISTANCES, at - heading) + 1) * 4 + rough if heading is not None else rough,
                 (2 * rough + ends) * 3 + (share if share < 2 else 2),
-                before * 9 + kinds[at + 1],
+                kinds[at] * 9 + kinds[at + 2],
                 (bisect_right(_SHARES, around / prose) if around else 0) * 3
                 + (0 if links * 5 < direct_in[parent] else 1 if links * 2 < direct_in[parent] else 2),
                 (bisect_right(_SHARES, further / prose) if further else 0) * 4 + rough,
@@ -231,7 +220,6 @@ def first_properties(page: Outline, title: str) -> list[tuple[int, ...]]:
             )
         )
         run += len(text)
-        before = kinds[at]
     return rows
 
 
@@ -328,7 +316,7 @@ def second_properties(
         near = upto[high] - upto[low] - widths[at]
         around = (score_upto[high] - score_upto[low] - tame[at] * widths[at]) / near if near else -5.0
         weight = min(len(blocks[at].text), 300)
-        beside = [
+        next_to = [
             _level((summed[up] - weight * tame[at]) / (sizes[up] - weight)) if sizes[up] > weight else 11
             for up in (parent, parents[parent])
         ]
@@ -340,8 +328,8 @@ def second_properties(
             (where * 2 + inside) * 8 + min(level * 2 // 3, 7),
             _side(mean(at - 2, at)) * 10 + _side(mean(at + 1, at + 3)),
             _side(around),
-            beside[0] * 4 + rough,
-            beside[1] * 4 + rough,
+            next_to[0] * 4 + rough,
+            next_to[1] * 4 + rough,
             _share(mass[arm], whole) if arm else 7,
             _level(summed[arm] / sizes[arm]) if arm else 12,
             _share(mass[parent], whole) * 4 + rough,

@@ -91,7 +91,6 @@ _CUES = {
 """Words of short texts, in the languages that most pages of the training data have."""
 NAMES = _bits(_NAMES)
 CUES = _bits(_CUES)
-NAME_BITS, CUE_BITS = len(_NAMES), len(_CUES)
 _CONTENT = ("main", "article", "text", "caption", "quote", "list", "cell", "heading", "summary", "definitions", "code")
 _NOISE = sum([1 << at for at, name in enumerate(_NAMES) if name not in (*_CONTENT, "details", "footnote")])
 _CUE_WORDS = frozenset(CUES)
