@@ -249,3 +249,58 @@ def test_harbour_pages_pass_a_strict_check(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert inspect(monkeypatch, capsys, tmp_path, page("Harbour", "Fish.", "/a"), "--strict")[0] == 0
+
+
+SENTENCE = "The harbour was built for herring boats, and the harbour master keeps the book of every landing. "
+ARTICLE = (
+    "<title>Old harbour</title><div><ul>"
+    + "".join(f"<li><a href='/{n}'>Topic {n}</a></li>" for n in range(30))
+    + "</ul></div><div><h1>Old harbour</h1>"
+    + f"<p>{SENTENCE * 4}</p>" * 4
+    + "</div>"
+)
+
+
+def test_M_C13_the_content_is_shown_with_importances_and_what_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out = inspect(monkeypatch, capsys, tmp_path, ARTICLE)
+    assert code == 0
+    assert re.search(r"^Content: \d+ of \d+ words, in \d+ blocks? +\(an article was found\)$", out, re.MULTILINE)
+    assert re.search(r"^  [01]\.\d\d  p +The harbour was built", out, re.MULTILINE)
+    assert re.search(r"^Left out: \d+ words, \d+% of the text +\(searches find it too", out, re.MULTILINE)
+    assert re.search(r"^  0\.\d\d  li +Topic", out, re.MULTILINE)
+    assert "classic" not in out
+    assert "Content: this page has no text." in inspect(monkeypatch, capsys, tmp_path, "<p></p>")[1]
+
+
+def test_M_C13_the_slope_curve_is_plotted_within_the_width(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    _, out = inspect(monkeypatch, capsys, tmp_path, ARTICLE, "--slope")
+    plot = out[out.index("Tags up to each token") :].splitlines()
+    curve = [line.partition("|")[2] for line in plot if re.match(r" *[\d,]* \|", line)]
+    assert len(curve) == 14 and all(len(line) <= 60 for line in plot[1:])
+    columns = [[row for row, line in enumerate(curve) if line[at : at + 1] == "*"] for at in range(40)]
+    assert (all(len(rows) == 1 for rows in columns) and columns[0] > columns[20] > columns[39]) or columns[0] > columns[
+        20
+    ]
+    for name in ("classic", "windowed", "ours"):
+        (bar,) = [line for line in plot if line.strip().startswith(f"{name} |")]
+        assert "=" in bar and not bar.partition("|")[2].startswith("=")
+
+
+def test_M_C13_the_slope_as_json_has_points_and_blocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, out = inspect(monkeypatch, capsys, tmp_path, ARTICLE, "--slope", "--json")
+    page = json.loads(out)["pages"][0]
+    slope, content = page["slope"], page["content"]
+    assert slope["points"][0] == [0, 1] and slope["points"][-1] == [slope["tokens"] - 1, slope["tags"]]
+    assert 0 < slope["i"] < slope["j"] <= slope["tokens"]
+    assert slope["ours"] and slope["i"] - 10 < slope["ours"][0][0] and slope["ours"][-1][1] <= slope["tokens"]
+    assert content["is_article"] and 0 < content["left_out"] < 1
+    assert [block["heading_level"] for block in content["blocks"] if block["heading_level"]] == [1]
+    code, _, err = run(monkeypatch, capsys, "inspect", str(tmp_path), "--slope")
+    assert code == 2 and "--slope plots one page" in err
