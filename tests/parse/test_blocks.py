@@ -64,7 +64,7 @@ def test_a_form_and_a_page_with_little_text_are_content_as_declared():
 
 def test_hidden_text_is_found_but_is_not_content():
     found = content(
-        f"<div>{ARTICLE}<p hidden>Secret one</p><p style='color:red; DISPLAY: none'>Secret two</p>"
+        f"<div>{ARTICLE}<p hidden>Secret one</p><p style='color:red; display: NONE'>Secret two</p>"
         "<p>Close <span aria-hidden=true>icon</span></p></div>"
     )
     for text in ("Secret one", "Secret two", "icon"):
