@@ -7,7 +7,7 @@ from tests.conformance.suites import HOME
 pytestmark = pytest.mark.skipif(not (HOME / "content").is_dir(), reason="the content sets are not here")
 
 FLOORS = {ARTICLES: 0.975, STRINGS: 0.935, READABLE: 0.930}
-"""Cross-validated by host, the first two are 0.970 and 0.929 (docs/decisions/0032-content-block.md)."""
+"""Cross-validated by host, the first two are 0.970 and 0.929 (docs/decisions/0033-content-block.md)."""
 
 
 def test_M_C13_the_content_of_public_pages_is_found() -> None:
