@@ -18,7 +18,7 @@ from tests.architecture.figures import (
 
 LIMITS = {
     "files": 474,
-    "lines": 84_600,
+    "lines": 84_800,
     "modules in the fullest folder": 16,
     "module names ending in -ing": 0,
     "public class names with two meanings": 0,

@@ -41,6 +41,8 @@ _LONG_HIDDEN = 2_000
 _MOST_LONG_HIDDEN = 8
 """Characters that a hidden element has at most: some pages show all their text only once a script has run. After a few
 longer ones no more are looked for."""
+MOST_SCORED_BYTES = 4 << 20
+"""Of a page whose blocks are scored."""
 _HEADINGS = ("h1", "h2", "h3")
 _BOLD = ("b", "strong")
 _KIND = {
@@ -165,7 +167,9 @@ def blocks_of(seen: ParsedHtml, has_unquoted: bool) -> Blocks:
 def _declares_content(seen: ParsedHtml) -> bool:
     """Whether the page says what its content is and can be believed: it has one main element, and in it nothing whose
     tag, class or id is a sign of anything else. Few pages are like that, most of them small; for these the parser finds
-    the content alone, in a fraction of the time."""
+    the content alone, in a fraction of the time. Very long pages are left to it too: scoring them takes memory."""
+    if seen.size > MOST_SCORED_BYTES:
+        return True
     if seen.tags.count(_MAIN) != 1:
         return False
     at = seen.tags.index(_MAIN)
