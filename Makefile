@@ -16,7 +16,7 @@ ROUNDS ?= 3
 NODES  ?= 3
 APT    := $(shell [ "$$(id -u)" = 0 ] && command -v apt-get)
 
-.PHONY: demo test check unit services setup setup-dev setup-bench system setup-fuzz crash bench-crawl bench-quick bench-content bench-extract bench-frontier bench-search bench-search-speed bench-recrawl bench-memory attack simulate simulate-leases powerloss soak long-crawl addresses passage xss damage cluster mutants fuzz lock clean help
+.PHONY: demo test check unit services setup setup-dev setup-bench system setup-fuzz crash bench-cluster bench-crawl bench-quick bench-content bench-extract bench-frontier bench-search bench-search-speed bench-recrawl bench-memory attack simulate simulate-leases powerloss soak long-crawl addresses passage xss damage cluster mutants fuzz lock clean help
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1  /p' $(MAKEFILE_LIST) | awk '{n=$$1; $$1=""; printf "  make %-20s%s\n", n, $$0}'
@@ -103,6 +103,10 @@ bench-memory: $(VENV)/dev.done  ## memory of the crawler while 120 hosts send 16
 
 bench-extract: $(VENV)/bench.done  ## structured data, compared with pyRdfa3 and extruct on the same pages
 	$(BIN)/python -m bench.extract
+
+bench-cluster: PAGES = 20000
+bench-cluster: system $(VENV)/dev.done  ## what a page costs on a cluster, beside the same crawl embedded (PAGES=)
+	$(BIN)/python -m bench.cluster --pages $(PAGES)
 
 bench-content: $(VENV)/bench.done  ## the content of real pages, compared with trafilatura, readability-lxml and resiliparse
 	$(BIN)/python -m bench.content
