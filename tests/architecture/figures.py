@@ -111,7 +111,6 @@ SINGLE_IMPORTERS = {
     "collection/cluster/files.py": "what users may store in a cluster; cli/cluster/files.py prints it",
     "extract/rdfa/notices.py": "what is wrong with the markup, on request; the reader states facts",
     "frontier/sqlite/requeue.py": "the statements of one store; the decisions are in frontier/requeue.py for both",
-    "parse/language.py": "the language of a text; the reader uses it like every other part of `parse`",
     "web/exports.py": "the pages of downloads; web/app.py lists all modules of pages",
 }
 """Modules below 100 lines with one importer that are ideas of their own, with the reason. No others."""

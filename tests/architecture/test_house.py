@@ -17,8 +17,8 @@ from tests.architecture.figures import (
 )
 
 LIMITS = {
-    "files": 474,
-    "lines": 84_800,
+    "files": 496,
+    "lines": 89_300,
     "modules in the fullest folder": 16,
     "module names ending in -ing": 0,
     "public class names with two meanings": 0,

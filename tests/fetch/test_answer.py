@@ -176,7 +176,7 @@ def test_a_large_body_with_the_entity_tag_of_the_request_is_the_stored_one(
 
 
 def test_each_kind_of_fetch_and_response_has_its_own_limit() -> None:
-    settings = Fetch(robots_limit=1, other_limit=2, list_limit=3, pdf_limit=4, body_limit=5)
+    settings = Fetch(robots_limit=1, other_limit=2, list_limit=3, document_limit=4, body_limit=5)
     page, robots, listing = VisitKind.PAGE, VisitKind.ROBOTS, VisitKind.LIST
     for kind, status, media_type, limit in [
         (robots, 200, "", 1), (robots, 404, "application/pdf", 1), (page, 199, "", 2), (page, 300, "", 2),

@@ -45,7 +45,7 @@ from gossamer.search.find import Search, SearchAnswer
 from gossamer.search.query import parse
 from gossamer.store.directory import Directory
 from gossamer.values.capture import Kept
-from gossamer.values.messages import COPIES
+from gossamer.values.messages import COPIES, Copied
 from gossamer.values.page import Quad
 from gossamer.values.query import Sort
 from gossamer.values.url import Url, url_of
@@ -196,6 +196,10 @@ class Collection(CollectionState):
         Raises WorkerLost."""
         made = COPIES.decode(await (await self._copies.get()).call(job))
         return made.html if made.may_show else None
+
+    async def original(self, job: bytes) -> Copied:
+        """A document's own bytes (`CopyJob`). Raises WorkerLost."""
+        return COPIES.decode(await (await self._copies.get()).call(job))
 
     async def start_workers(self) -> FactQueries:
         """For a web site, whose users should not wait for them."""

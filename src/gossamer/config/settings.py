@@ -145,6 +145,11 @@ class FetchSettings:
     types: tuple[str, ...] = _setting(
         WANTED, "media types that are collected; anything else is dropped after its headers"
     )
+    documents: bool = _setting(
+        True,
+        "also collect documents: PDF, Word, Excel, PowerPoint, OpenDocument, RTF, EPUB, mail, CSV, Markdown; "
+        "`gossamer[documents]` has the readers of some of them",
+    )
     tls_authorities: str | None = _setting(
         None, "a PEM file of further certificate authorities to trust", example="authorities.pem"
     )

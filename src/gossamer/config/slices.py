@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
@@ -10,6 +10,7 @@ import msgspec
 
 from gossamer.base.clock import DAY_S
 from gossamer.config.settings import WANTED, Settings
+from gossamer.values.document import FORMAT_OF, JSON
 
 # The fetch client: limits, timeouts and identity.
 
@@ -23,7 +24,7 @@ class Fetch:
     least_rate: int = 1024  # a body that arrives at fewer bytes per second on average is aborted ...
     least_rate_after_s: float = 10.0  # ... after this time
     body_limit: int = 16 * 1024 * 1024  # bytes after which a body is cut, as sent and as decoded
-    pdf_limit: int = 64 * 1024 * 1024  # for application/pdf
+    document_limit: int = 64 * 1024 * 1024  # for PDF, office documents, books and mail boxes
     list_limit: int = 50 * 1024 * 1024  # for files named as sitemaps (sitemaps.org)
     robots_limit: int = 512 * 1024  # for robots.txt
     other_limit: int = 256 * 1024  # for responses without a page: redirects, errors
@@ -32,6 +33,7 @@ class Fetch:
     at_once: int = 256  # concurrent connections apart from slow ones (`budget.CROWD`); as many are kept open
     idle_s: float = 15.0  # an unused connection is closed after this time
     wanted: tuple[str, ...] = WANTED  # media types that are collected; others are dropped after their headers
+    wanted_by_name: tuple[str, ...] = ()  # those collected if only the name of the file says what it is
     allow_addresses: tuple[str, ...] = ()  # private ranges that may be crawled, such as "10.1.0.0/16"
     tls: Literal["verify", "record"] = "verify"  # servers without a valid certificate: refused, or accepted and marked
     tls_authorities: str | None = None  # a PEM file of further certificate authorities to trust
@@ -111,13 +113,22 @@ def _shared(kind: type, given: Any) -> dict[str, Any]:
     return {one.name: getattr(given, one.name) for one in fields(given) if one.name in names}
 
 
-def fetch_settings(settings: Settings, other_types: Sequence[str] = ()) -> Fetch:
-    """`other_types`: media types that custom readers read."""
+def document_types(settings: Settings, absent: Collection[str]) -> tuple[str, ...]:
+    """The media types of documents that are collected. `absent`: formats whose readers are not installed."""
+    if not settings.fetch.documents:
+        return ()
+    return tuple([name for name, kind in FORMAT_OF.items() if kind not in absent])
+
+
+def fetch_settings(settings: Settings, other_types: Sequence[str] = (), absent: Collection[str] = ()) -> Fetch:
+    """`other_types`: media types that custom readers read. `absent`: formats that nothing here can read."""
+    documents = document_types(settings, absent)
     return Fetch(
         agent=settings.agent,
         contact=settings.contact,
         at_once=settings.crawl.at_once,
-        wanted=(*settings.fetch.types, *other_types),
+        wanted=(*settings.fetch.types, *other_types, *[one for one in documents if FORMAT_OF[one] != JSON]),
+        wanted_by_name=documents,
         **_shared(Fetch, settings.fetch),
     )
 

@@ -41,7 +41,7 @@ from gossamer.monitor.control import Control
 from gossamer.monitor.samples import chronicling
 from gossamer.monitor.supervisor import Indexer, indexer_running
 from gossamer.plugins.code import folder_of
-from gossamer.plugins.settings import plugged_in, protocols_of
+from gossamer.plugins.settings import absent_formats, plugged_in, protocols_of
 from gossamer.plugins.settings import write as write_plugged
 from gossamer.recrawl.retry import Retry
 from gossamer.store.directory import Directory
@@ -203,7 +203,11 @@ def backlog_of(
 def connections_for(
     settings: Settings, plugged: Plugged, network: Network, outside: Outside, tell: Tell
 ) -> Connections:
-    asking = fetch_settings(settings, [media_type for media_type, _ in plugged.readers])
+    own = [media_type for media_type, _ in plugged.readers]
+    absent = absent_formats()
+    if settings.fetch.documents and absent - set(own):
+        tell("documents.absent", formats=sorted(absent - set(own)))
+    asking = fetch_settings(settings, own, absent)
     return Connections(asking, network, outside.dates, tell)
 
 

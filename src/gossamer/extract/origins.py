@@ -18,7 +18,7 @@ import msgspec
 import xxhash
 from pyoxigraph import BlankNode, Literal, NamedNode, RdfFormat, Store
 
-from gossamer.extract.source import SYNTAXES, Extraction
+from gossamer.extract.source import ORIGINS, Extraction
 from gossamer.extract.terms import XSD, quoted
 from gossamer.values.page import Triple
 from gossamer.values.tree import Element
@@ -36,7 +36,7 @@ class FactOrigin(NamedTuple):
     """The origin of one fact."""
 
     syntaxes: tuple[str, ...]
-    """Those that state it, in the order of SYNTAXES."""
+    """Those that state it, in the order of ORIGINS."""
     path: str
     """The XPath of the element that states it, `/html/body/div[2]/span`; positions count siblings with that tag, if
     there are several."""
@@ -150,13 +150,13 @@ def packed(facts: Extraction, lines: bytes, spellings: Mapping[int, Triple] | No
 
 
 def _own_masks(stated_in: list[int]) -> tuple[tuple[str, ...], list[int]]:
-    """The syntaxes of this page, and masks over these instead of all, as the order of SYNTAXES may change. No masks if
+    """The syntaxes of this page, and masks over these instead of all, as the order of ORIGINS may change. No masks if
     there is only one."""
     several, union = set(stated_in), 0
     for mask in several:
         union |= mask
     bits = [bit for bit in range(union.bit_length()) if union >> bit & 1]
-    names = tuple([SYNTAXES[bit] for bit in bits])
+    names = tuple([ORIGINS[bit] for bit in bits])
     if len(names) == 1:
         return names, []
     own = {mask: sum([1 << at for at, bit in enumerate(bits) if mask >> bit & 1]) for mask in several}

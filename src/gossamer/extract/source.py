@@ -16,7 +16,11 @@ from gossamer.values.page import MOST_TRIPLES, Triple
 from gossamer.values.tree import Attributes, Element, ElementParts, Survey
 
 SYNTAXES = ("rdfa", "json-ld", "microdata", "microformats", "opengraph", "twitter", "dublin-core")
-"""In order of precedence: a fact keeps the place where it was found first."""
+"""Of markup, in order of precedence: a fact keeps the place where it was found first."""
+DOCUMENT = "document"
+"""The metadata of a document that is not markup."""
+ORIGINS = (*SYNTAXES, DOCUMENT)
+"""All that may state a fact."""
 MOST_NOTICES = 1000
 """Per page."""
 NAME_TOO_LONG = "name-too-long"
@@ -108,7 +112,7 @@ class Extraction(NamedTuple):
     places: list[Element]
     """The element that states each fact."""
     stated_in: list[int]
-    """The syntaxes that state each fact: bit n is SYNTAXES[n]."""
+    """The syntaxes that state each fact: bit n is ORIGINS[n]."""
     syntaxes: tuple[str, ...]
     """Those that state something; RDFa only if it states more than Open Graph and Twitter cards."""
     flags: tuple[str, ...]

@@ -10,6 +10,18 @@ from multidict import CIMultiDictProxy
 from gossamer.base.clock import SECOND, Instant
 from gossamer.config.slices import Fetch, RobotsKeeping
 from gossamer.values.capture import Capture
+from gossamer.values.document import (
+    COMPOUND,
+    FORMAT_OF,
+    JSON,
+    MAIL,
+    MBOX,
+    PDF,
+    RTF,
+    UNTYPED,
+    ZIPPED,
+    type_by_name,
+)
 from gossamer.values.history import Validators
 from gossamer.values.outcome import HELD, IN_WORDS, Failed, Fetched, Gone, Moved, Outcome, Reason, Refused, Unchanged
 from gossamer.values.robots import HOPELESS, ParsedRobots, Robots, RobotsRule, RobotsState
@@ -38,7 +50,10 @@ LONGEST_NUMBER = 18
 """Digits of a length that fit into 64 bits; a longer one is ignored."""
 WORTH_A_CONNECTION = 64 * 1024
 """Bytes of a body; reading a smaller one is faster than opening another connection."""
-PDF = "application/pdf"
+LARGE = ZIPPED | COMPOUND | {PDF, RTF, MAIL, MBOX}
+"""Formats that are often large, and of little use when their end is cut off."""
+VAGUE = UNTYPED | {JSON}
+"""Labels for which the name of the file decides. Most responses in JSON are no documents but data for programs."""
 ETAG = re.compile(r'(?:W/)?"[!#-~]{1,200}"')
 """An entity tag of ASCII (RFC 9110, 8.8.3)."""
 HTTP_DATE = re.compile(r"[A-Za-z0-9,: +-]{10,40}")
@@ -76,9 +91,13 @@ def _length_defect(fields: Fields) -> str | None:
     return None
 
 
-def type_refusal(url: Url, media_type: str, depth: int, wanted: Sequence[str], judge_type: JudgeType) -> Refused | None:
-    """For a page whose type is not collected. One without a media type may be a page: the reader will find out."""
-    if media_type and media_type not in wanted:
+def type_refusal(
+    url: Url, media_type: str, depth: int, wanted: Sequence[str], judge_type: JudgeType, named: Sequence[str] = ()
+) -> Refused | None:
+    """For a page whose type is not collected. One without a media type may be a page: the reader will find out.
+
+    `named`: types that are collected if the URL ends with their suffix, and the label says nothing else."""
+    if media_type and media_type not in wanted and not (media_type in VAGUE and type_by_name(url.text) in named):
         return Refused(Reason.MEDIA_TYPE, media_type)
     why = judge_type(url, media_type, depth)
     return None if why is None else Refused(Reason.MEDIA_TYPE, why)
@@ -100,7 +119,8 @@ def limit_of(kind: VisitKind, status: int, media_type: str, settings: Fetch) -> 
         return settings.other_limit
     if kind is VisitKind.LIST:
         return settings.list_limit
-    return settings.pdf_limit if media_type == PDF else settings.body_limit
+    is_large = media_type in VAGUE or FORMAT_OF.get(media_type) in LARGE
+    return settings.document_limit if is_large else settings.body_limit
 
 
 def outcome_of(capture: Capture, head: ResponseHead, flags: tuple[str, ...], now: Instant) -> Outcome:

@@ -169,7 +169,9 @@ class Exchange:
         if head.defect is not None or not 200 <= status <= 599:
             return Failed(Reason.PROTOCOL, head.defect or f"status {status}")
         if self._kind is VisitKind.PAGE and 200 <= status < 300:
-            if no := type_refusal(self._url, head.media_type, self._depth, settings.wanted, self._judge_type):
+            if no := type_refusal(
+                self._url, head.media_type, self._depth, settings.wanted, self._judge_type, settings.wanted_by_name
+            ):
                 return no
         if status == 200 and is_what_we_have(fields, head, self._etag):
             return Unchanged(self._capture(Truncated.LENGTH))  # the rest of the body is dropped with its connection

@@ -122,7 +122,9 @@ class OtherExchange:
         fields += [("Location", answer.location)] if answer.location else []
         head = ResponseHead(CIMultiDictProxy(CIMultiDict(fields)))
         if self._kind is VisitKind.PAGE and 200 <= answer.status < 300:
-            if no := type_refusal(self._url, head.media_type, depth, self._settings.wanted, judge_type):
+            if no := type_refusal(
+                self._url, head.media_type, depth, self._settings.wanted, judge_type, self._settings.wanted_by_name
+            ):
                 return no
         limit = limit_of(self._kind, answer.status, head.media_type, self._settings)
         last = self._opened[-1] if self._opened else None

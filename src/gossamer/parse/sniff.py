@@ -7,6 +7,8 @@ import re
 from functools import lru_cache
 
 from gossamer.parse.charset import EBCDIC, decode, encoding_by_mark, encoding_by_zeros, encoding_in
+from gossamer.parse.containers import ole_type, zip_type
+from gossamer.values.document import COMPOUND, FORMAT_OF, MAIL, MBOX, OLE, PDF, RTF, UNTYPED, ZIP, ZIPPED, type_by_name
 
 HTML = ("text/html", "application/xhtml+xml")
 UNKNOWN = ("", "unknown/unknown", "application/unknown", "*/*")
@@ -20,6 +22,7 @@ _MAGIC = (
     (b"\x1f\x8b\x08", "application/gzip"), (b"PK\x03\x04", "application/zip"), (b"Rar!\x1a\x07", "application/vnd.rar"),
     (b"OggS\x00", "application/ogg"), (b"ID3", "audio/mpeg"), (b"\x1aE\xdf\xa3", "video/webm"),
     (b"wOFF", "font/woff"), (b"wOF2", "font/woff2"), (b"\x00asm", "application/wasm"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", OLE), (b"{\\rtf", RTF),
 )  # fmt: skip
 _MAGICS = tuple(magic for magic, _ in _MAGIC)
 _MARK = b"\xef\xbb\xbf"
@@ -48,8 +51,19 @@ def essence(content_type: str | None) -> str:
     return found[1].lower() if found else ""
 
 
-def media_type_of(content_type: str | None, body: bytes) -> str:
-    label, head = essence(content_type), _narrow(content_type, body[:_LOOKED_AT])
+def media_type_of(content_type: str | None, body: bytes, name: str = "") -> str:
+    """`name`: the URL, or the name of a file, which decides between kinds of text."""
+    label = essence(content_type)
+    found = _labelled(label, _narrow(content_type, body[:_LOOKED_AT]))
+    if found in _OF_DOCUMENTS:
+        found = _document(found, label, body)
+    if found in _TEXTS and name and (named := type_by_name(name)) in _BY_NAME_ONLY:
+        return named
+    return found
+
+
+def _labelled(label: str, head: bytes) -> str:
+    """By the label, and the beginning of the body."""
     if label in UNKNOWN:
         return _unlabelled(head)
     if is_xml(label):
@@ -62,6 +76,45 @@ def media_type_of(content_type: str | None, body: bytes) -> str:
     if label.startswith(("image/", "audio/", "video/")):
         return _magic(head) or label
     return label
+
+
+_BY_CONTENT = ZIPPED | COMPOUND | {PDF, RTF}
+"""Formats whose files cannot be anything else: their content decides."""
+_OF_DOCUMENTS = (
+    UNTYPED
+    | _BY_CONTENT
+    | {ZIP, "application/x-zip-compressed"}
+    | {name for name, kind in FORMAT_OF.items() if kind in _BY_CONTENT}
+)
+_BY_NAME_ONLY = frozenset(FORMAT_OF.values()) - _BY_CONTENT
+_TEXTS = UNTYPED | {"text/plain", "application/json"}
+_PDF_WITHIN = 1024
+"""Readers of PDF accept other bytes before its signature."""
+_FIELD = rb"(?:Received|Return-Path|Delivered-To|Message-ID|MIME-Version|Date|From|To|Subject|X-[\w-]{1,60}):[ \t]"
+_MAIL = re.compile(rb"(?:" + _FIELD + rb"[^\n]*\n(?:[ \t][^\n]*\n)*){3}", re.IGNORECASE)
+_MBOX = re.compile(rb"From \S{1,200} [^\n]{0,80}\d{4}[^\n]{0,20}\n")
+
+
+def _document(found: str, label: str, body: bytes) -> str:
+    """The format of a document by its content; its label if that shows nothing."""
+    if body.startswith(b"PK\x03\x04"):
+        kind, wanted = zip_type(body), FORMAT_OF.get(found, "")
+        return wanted if kind == ZIP and wanted in ZIPPED else kind
+    if body.startswith(b"\xd0\xcf\x11\xe0"):
+        return ole_type(body, label)
+    if b"%PDF-" in body[:_PDF_WITHIN]:
+        return PDF
+    if body.startswith(b"{\\rtf"):
+        return RTF
+    head = body[:_LOOKED_AT]
+    if found in UNTYPED:
+        return MBOX if _MBOX.match(head) else MAIL if _MAIL.match(head) else found
+    start = head.removeprefix(_MARK).lstrip(_BLANK)
+    if _HTML_START.match(start):
+        return "text/html"  # spreadsheet programs read tables of HTML under any name
+    if start.startswith(b"<?xml"):
+        return "text/xml" if FORMAT_OF.get(found) not in ZIPPED else found
+    return "text/plain" if FORMAT_OF.get(found) in COMPOUND and start and _is_text(head) else found
 
 
 def _narrow(content_type: str | None, head: bytes) -> bytes:
@@ -97,7 +150,11 @@ def _unlabelled(head: bytes) -> str:
     if start.startswith(b"<?xml") or _feed(start):
         is_xhtml = b"http://www.w3.org/1999/xhtml" in start
         return _feed(start) or ("application/xhtml+xml" if is_xhtml else "text/xml")
-    return _magic(head) or ("text/plain" if _is_text(head) else "application/octet-stream")
+    if (kind := _magic(head)) is not None:
+        return kind
+    if _MBOX.match(head):
+        return MBOX
+    return MAIL if _MAIL.match(head) else "text/plain" if _is_text(head) else "application/octet-stream"
 
 
 def _feed(head: bytes) -> str | None:

@@ -138,7 +138,7 @@ def parse_xml(body: bytes) -> Survey | None:
     if len(body) > LARGEST or body.count(b"<") > MOST_TAGS:
         return None
     plain = without_entities(body)
-    if plain is None or (plain.count(b"=") > MOST_ATTRIBUTES and _TOO_MANY.search(plain)):
+    if plain is None or has_too_many_attributes(plain):
         return None
     parser = etree.XMLParser(encoding="utf-8", **SAFELY)
     try:
@@ -154,6 +154,11 @@ def parse_xml(body: bytes) -> Survey | None:
     tree = _Tree()
     tree.grow(root)
     return Survey(tree.every[0][0], tree.relevant, lambda: tree.every)
+
+
+def has_too_many_attributes(body: bytes) -> bool:
+    """Whether a tag has more than MOST_ATTRIBUTES."""
+    return body.count(b"=") > MOST_ATTRIBUTES and _TOO_MANY.search(body) is not None
 
 
 def doctype_of(body: bytes) -> bytes:

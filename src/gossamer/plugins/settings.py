@@ -9,6 +9,7 @@ sandbox and limits.
 """
 
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import cast
 
@@ -18,10 +19,16 @@ from gossamer.base.errors import ConfigError
 from gossamer.base.files import Files
 from gossamer.fetch.protocols import OtherProtocol
 from gossamer.plugins.code import NAME, READERS, is_there, kept_in, loaded
+from gossamer.values.document import OF_EXTRA
 from gossamer.values.messages import NOTHING, Plugged
 from gossamer.values.url import admit
 
 PROTOCOLS = "gossamer.protocols"
+
+
+def absent_formats() -> frozenset[str]:
+    """Formats of documents that nothing here can read: the extra `documents` is not installed."""
+    return frozenset([kind for kind, package in OF_EXTRA.items() if find_spec(package) is None])
 
 
 def plugged_in(readers: Sequence[str], protocols: Mapping[str, OtherProtocol], folder: Path) -> Plugged:

@@ -23,13 +23,15 @@ from gossamer.extract.terms import RDF_TYPE
 from gossamer.parse.charset import as_utf8, charset_of
 from gossamer.parse.coding import CodingProblem, decode
 from gossamer.parse.content import content_of, exact, first_line, head_of, may_have_nosnippet, near, xml_text, xml_title
+from gossamer.parse.documents.converter import is_document
 from gossamer.parse.html.links import links_of
-from gossamer.parse.html.tree import LARGEST, ParsedHtml, folded, parse_html, scan_html
+from gossamer.parse.html.tree import ParsedHtml, folded, parse_html, scan_html
 from gossamer.parse.language import language_of
 from gossamer.parse.sitemaps import listing_of
 from gossamer.parse.sniff import HTML, is_xml, media_type_of
 from gossamer.parse.xml import doctype_of, parse_xml
 from gossamer.plugins.code import DECODER, READERS, contexts_in, loaded
+from gossamer.reader.conversion import document_page, most_bytes
 from gossamer.recrawl.change import compared, modified_at, prints_of
 from gossamer.rules.canonical import may_be_marked, stripped
 from gossamer.rules.learned.signs import marks_of, what_it_says
@@ -155,22 +157,37 @@ def read(capture: Capture, agent: str = "") -> Reading:
 
 def read_closely(capture: Capture, agent: str = "", own: Own = NO_OWN) -> tuple[Reading, PageSigns | None]:
     """The same; for HTML pages also what they show about their host."""
-    decoded = decode(capture.body, capture.joined("content-encoding"), LARGEST)
+    content_type = capture.header("content-type")
+    decoded = decode(capture.body, capture.joined("content-encoding"), most_bytes(content_type))
     flags = ["truncated"] if capture.truncated or decoded.truncated else []
     if capture.distrust:
         flags.append("tls-unverified")
-    content_type = capture.header("content-type")
     if decoded.problem is not None:
         flags.append(decoded.problem.value)
     body = b"" if decoded.problem in UNREADABLE else decoded.body
-    media_type = media_type_of(content_type, body)
+    media_type = media_type_of(content_type, body, capture.url.text)
     if own and media_type in own:
         return _own(capture, agent, media_type, body, flags, own[media_type]), None
     if media_type in HTML:
         return _html(capture, agent, media_type, content_type, body, flags)
     if media_type == "text/plain" or is_xml(media_type):
         return _text(capture, agent, media_type, content_type, body, flags), None
+    if is_document(media_type):
+        return _document(capture, agent, media_type, content_type, body, flags), None
     return _textless(capture, agent, media_type, (*flags, NOT_TEXT)), None
+
+
+def _document(
+    capture: Capture, agent: str, media_type: str, content_type: str | None, body: bytes, flags: list[str]
+) -> Reading:
+    """A document that is neither HTML nor XML nor plain text."""
+    directives = _directives(capture, agent)
+    found = document_page(capture, media_type, content_type, body, directives)
+    if isinstance(found, str):
+        return _textless(capture, agent, media_type, (*flags, found, NOT_TEXT))
+    page = msgspec.structs.replace(found.page, links=plain_links(found.page.links, capture.url))
+    facts, lines, sources = _for_views(found.facts, directives.may_index)
+    return _reading(capture, page, facts, (*flags, *found.flags, *facts.flags), lines, sources)
 
 
 def _textless(capture: Capture, agent: str, media_type: str, flags: tuple[str, ...]) -> Reading:
@@ -392,7 +409,8 @@ def version_done(asked: HistoryJob, own: Own = NO_OWN) -> HistoryDone:
         return HistoryDone(difference=_difference(asked.before, asked.after))
     assert asked.capture is not None, "there is nothing to read"
     if asked.task == "body":
-        decoded = decode(asked.capture.body, asked.capture.joined("content-encoding"), LARGEST)
+        most = most_bytes(asked.capture.header("content-type"))
+        decoded = decode(asked.capture.body, asked.capture.joined("content-encoding"), most)
         return HistoryDone(body=None if decoded.problem in UNREADABLE else decoded.body)
     return HistoryDone(version=_version_of(asked.capture, asked.agent, own))
 

@@ -202,11 +202,13 @@ class CopyJob(msgspec.Struct, frozen=True):
     """By an element's path: the id it gets, the target of its mark, and the mark's text."""
     agent: str = ""
     """Our name: robots directives under that name apply to us."""
+    is_original: bool = False
+    """A document's own bytes are asked for, instead of a copy to be shown."""
 
 
 class Copied(msgspec.Struct, frozen=True):
     html: bytes
-    """Empty if it is not text."""
+    """Empty if it is not text. With `is_original`: the document; empty if it is none."""
     media_type: str
     may_show: bool = True
     """False: the page or its headers ask not to show a copy."""

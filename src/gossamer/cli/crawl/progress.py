@@ -35,6 +35,7 @@ SUSPENDED = ("database.suspended", "storage.suspended")
 JSON_EVENTS = {
     "visit.settled",
     FILTER_FAILED,
+    "documents.absent",
     "options.changed",
     "disk.low",
     "disk.full",
@@ -104,6 +105,12 @@ def _warning(event: str, facts: dict[str, object]) -> str:
         return harmless(
             f"the filter {facts['filter']} failed{times} on {facts['url']}: {facts['trouble']}. URLs it fails on are "
             "neither fetched nor refused; `gossamer retry --reason filter-error` queues them again"
+        )
+    if event == "documents.absent":
+        return (
+            "PDF, RTF, Outlook files, and those of Word, Excel and PowerPoint 97 are skipped: "
+            "`pip install 'gossamer[documents]'` adds their readers; with `documents = false` under [fetch] no "
+            "documents are collected, and this hint is not shown"
         )
     if event == "options.changed":
         return (

@@ -1,8 +1,13 @@
-"""The stored copy of a page, served in a sandbox; `parse.safe_copy` says what is removed from it."""
+"""The stored copy of a page, served in a sandbox, and the original of a document as a download.
+
+`parse.safe_copy` says what is removed from a copy.
+"""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from itertools import islice
+from urllib.parse import unquote
 
 import msgspec
 from starlette.concurrency import run_in_threadpool
@@ -13,6 +18,7 @@ from gossamer.archive.reader import read_capture
 from gossamer.base.errors import ArchiveDamaged, QueryTooLong, WorkerLost
 from gossamer.collection.collection import Collection
 from gossamer.values.capture import Kept
+from gossamer.values.document import FORMAT_OF, suffix_of, type_by_name
 from gossamer.values.format import counted
 from gossamer.values.messages import CopyJob
 from gossamer.values.url import Url, id_of, url_of
@@ -27,6 +33,8 @@ MOST_AT_ONCE = 2
 """Copies rendered at one time: each holds a whole stored response in memory, and there is one worker."""
 MOST_WAITING = 32
 MOST_MARKS = 2_000
+LONGEST_NAME = 100
+NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 POLICY = (
     "sandbox allow-top-navigation-by-user-activation; default-src 'none'; style-src 'unsafe-inline'; "
     "form-action 'none'; base-uri 'none'; frame-ancestors 'self'"
@@ -40,6 +48,7 @@ WITHHELD = "The site asks not to show a copy of this page (noarchive)."
 NO_TEXT = "The stored copy is not text, so it is not shown here."
 NO_COPY = "The copy could not be rendered within this server's resource limits."
 TOO_MANY = "Too many copies are being rendered. Please try again in a few seconds."
+NO_DOCUMENT = "Only documents such as PDF and office files can be downloaded; other pages are shown as a copy."
 DAMAGED = (
     "This capture is damaged in the archive. `gossamer verify` can repair it from a backup; other versions are intact."
 )
@@ -72,7 +81,41 @@ def router(site: WebSite, show: Show) -> Routes:
             return refused(request, show, 404, html)
         return HTMLResponse(html, headers={"Content-Security-Policy": POLICY})
 
+    @routes.get("/page/original")
+    async def original(request: Request, params: CopyParameters) -> Response:
+        try:
+            moment = instant_of(params.at)
+        except ValueError:
+            return refused(request, show, 400, INVALID_TIME)
+        url = url_of(params.url.strip())
+        versions = await run_in_threadpool(site.collection.versions, url) if url is not None else ()
+        kept = chosen(versions, moment)
+        if kept is None:
+            return refused(request, show, 404, NO_VERSION)
+        try:
+            body = await unless_disconnected(request, turns.take(lambda: original_of(site, kept)))
+        except QueryTooLong:
+            return refused(request, show, 503, TOO_MANY)
+        if isinstance(body, str):
+            return refused(request, show, 404, body)
+        return Response(body, headers=download_headers(kept))
+
     return routes
+
+
+def download_headers(kept: Kept) -> dict[str, str]:
+    """A download, never shown by the browser under our name: its content is not ours."""
+    name = NOT_IN_NAMES.sub("_", unquote(kept.url.text.partition("?")[0].rpartition("/")[2]))[-LONGEST_NAME:].lstrip(
+        "._-"
+    )
+    if type_by_name(name) != FORMAT_OF.get(kept.media_type):
+        name = f"{name or 'document'}{suffix_of(kept.media_type)}"
+    is_known = kept.media_type in FORMAT_OF and not kept.media_type.startswith("text/")
+    return {
+        "Content-Type": kept.media_type if is_known else "application/octet-stream",
+        "Content-Disposition": f'attachment; filename="{name}"',
+        "Content-Security-Policy": "sandbox; default-src 'none'",
+    }
 
 
 class CopyTurns:
@@ -96,6 +139,21 @@ class CopyTurns:
             self._free.release()
 
 
+async def original_of(site: WebSite, kept: Kept) -> bytes | str:
+    """A document's bytes as its site sent them, or why they are not offered."""
+    try:
+        job = await run_in_threadpool(job_of, site.collection, kept, is_original=True)
+        if job is None:
+            return NO_BODY
+        found = await site.collection.original(job)
+        return found.html or NO_DOCUMENT if found.may_show else WITHHELD
+    except WorkerLost:
+        return NO_COPY
+    except ArchiveDamaged as trouble:
+        site.tell("web.unreadable", path="/page/original", why=str(trouble))
+        return DAMAGED
+
+
 async def copy_of(site: WebSite, kept: Kept) -> bytes | str:
     """The copy, or why there is none."""
     try:
@@ -111,14 +169,16 @@ async def copy_of(site: WebSite, kept: Kept) -> bytes | str:
         return DAMAGED
 
 
-def job_of(collection: Collection, kept: Kept) -> bytes | None:
+def job_of(collection: Collection, kept: Kept, is_original: bool = False) -> bytes | None:
     """A capture and the places of its facts, packed for the worker; None if its body was not stored."""
     capture = read_capture(collection.outside.files, collection.directory.archive, kept.place)
     if capture is None:
         return None
-    places = islice(collection.fact_places(kept).items(), MOST_MARKS)
-    marks = {path: _mark(kept.url, path, times) for path, times in places}
-    return msgspec.msgpack.encode(CopyJob(capture, marks, collection.settings.agent))
+    marks: dict[str, tuple[str, str, str]] = {}
+    if not is_original:
+        places = islice(collection.fact_places(kept).items(), MOST_MARKS)
+        marks = {path: _mark(kept.url, path, times) for path, times in places}
+    return msgspec.msgpack.encode(CopyJob(capture, marks, collection.settings.agent, is_original))
 
 
 def _mark(url: Url, path: str, times: int) -> tuple[str, str, str]:
