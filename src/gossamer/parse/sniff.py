@@ -56,7 +56,7 @@ def media_type_of(content_type: str | None, body: bytes, name: str = "") -> str:
     label = essence(content_type)
     found = _labelled(label, _narrow(content_type, body[:_LOOKED_AT]))
     if found in _OF_DOCUMENTS:
-        found = _document(found, label, body)
+        found = _document(found, label, body, type_by_name(name) if name else "")
     if found in _TEXTS and name and (named := type_by_name(name)) in _BY_NAME_ONLY:
         return named
     return found
@@ -95,10 +95,10 @@ _MAIL = re.compile(rb"(?:" + _FIELD + rb"[^\n]*\n(?:[ \t][^\n]*\n)*){3}", re.IGN
 _MBOX = re.compile(rb"From \S{1,200} [^\n]{0,80}\d{4}[^\n]{0,20}\n")
 
 
-def _document(found: str, label: str, body: bytes) -> str:
-    """The format of a document by its content; its label if that shows nothing."""
+def _document(found: str, label: str, body: bytes, named: str) -> str:
+    """The format of a document by its content; by its label or name if that shows nothing, as of a file cut off."""
     if body.startswith(b"PK\x03\x04"):
-        kind, wanted = zip_type(body), FORMAT_OF.get(found, "")
+        kind, wanted = zip_type(body), FORMAT_OF.get(found, named)
         return wanted if kind == ZIP and wanted in ZIPPED else kind
     if body.startswith(b"\xd0\xcf\x11\xe0"):
         return ole_type(body, label)

@@ -66,7 +66,7 @@ def document_page(
         description=(said.description or said.subject)[:LONGEST_DESCRIPTION],
         headings=_headings(found),
         content=content,
-        rest=" ".join([rest, *said.keywords]).strip(),
+        rest=" ".join([rest, *said.authors, said.subject, *said.keywords]).strip(),
         language=language_of(said.language or None, content),
         links=_links(found, capture.url, directives.may_follow),
         directives=directives,

@@ -156,6 +156,9 @@ def with_ole(body: bytes, draft: Draft, kind: str) -> None:
                 elif path in (["Workbook"], ["Book"]) and kind == XLS:
                     for text in _text_boxes(_stream(file, path)):
                         draft.line(text)
+            if kind == DOC:
+                for text in _savers(file):
+                    draft.line(text, "aside")
     except _FAULTS:
         draft.flag(DAMAGED)
 
@@ -169,8 +172,29 @@ def _stream(file: Any, path: Sequence[str]) -> bytes:
 def _embedded(native: bytes) -> Iterator[str]:
     """The names of a packed file: as shown, where it was, and where its temporary copy was."""
     parts = native[6:4_000].split(b"\x00")
-    names = [part for part in parts[:8] if 3 < len(part) < 300 and re.fullmatch(rb"[\x20-\xff]+", part)]
+    names = [part for part in parts[:16] if 3 < len(part) < 300 and re.fullmatch(rb"[\x20-\xff]+", part)]
     yield from dict.fromkeys([one.decode("cp1252", "replace") for one in names])
+
+
+def _savers(file: Any) -> Iterator[str]:
+    """Who saved the last versions of a Word file, and where ([MS-DOC], 2.5.6 and 2.9.270)."""
+    head = _stream(file, ["WordDocument"])[:_FIB]
+    if len(head) < _FIB:
+        return
+    start, length = struct.unpack_from("<2L", head, _SAVERS_AT)
+    is_first = struct.unpack_from("<H", head, _FLAGS_AT)[0] & _FIRST_TABLE
+    if not 6 < length < _LONGEST_TABLE:
+        return
+    table = _stream(file, ["1Table" if is_first else "0Table"])[start : start + length]
+    at = 6
+    while at + 2 <= len(table):
+        (count,) = struct.unpack_from("<H", table, at)
+        yield table[at + 2 : at + 2 + count * 2].decode("utf-16-le", "replace")
+        at += 2 + count * 2
+
+
+_FIB, _SAVERS_AT, _FLAGS_AT, _FIRST_TABLE = 0x2DA, 0x2D2, 0x0A, 0x0200
+_LONGEST_TABLE = 1 << 16
 
 
 def _text_boxes(book: bytes) -> Iterator[str]:

@@ -18,8 +18,8 @@ from gossamer.values.document import CUT, Block, BlockKind, DocumentText, LinkTe
 MOST_CHARACTERS = 2_000_000
 MOST_BLOCKS = 60_000
 MOST_LINKS = 5_000
-MOST_WORK = 2_000_000
-"""Elements of XML, cells, objects on pages: about two CPU seconds."""
+MOST_WORK = 1_000_000
+"""Elements of XML, cells, lines of pages: about two CPU seconds."""
 MOST_INFLATED = 64 * 1024 * 1024
 """Bytes that all compressed parts of a document may have together."""
 MOST_DEPTH = 3

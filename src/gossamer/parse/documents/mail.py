@@ -48,7 +48,6 @@ def add_mailbox(body: bytes, draft: Draft, inner: AddInner) -> None:
         message = _parsed(body[body.find(b"\n", start) + 1 : end], draft)
         if message is not None:
             _add_message(message, draft, inner, level=2)
-    draft.state(title=f"{len(starts)} messages" if len(starts) > 1 else "")
 
 
 def _begins_message(body: bytes, found: re.Match[bytes]) -> bool:

@@ -22,6 +22,8 @@ from gossamer.values.document import CUT, DAMAGED
 
 MOST_NESTED = 500
 """Elements inside elements."""
+LARGEST_PART = 32 * 1024 * 1024
+"""Bytes, inflated; of a larger part the beginning is read."""
 _CHUNK = 1 << 16
 _ENCRYPTED = 1
 OFFICE_RELATIONS = ("officeDocument/2006/relationships", "officeDocument/relationships")
@@ -138,10 +140,12 @@ class Package:
         if info.flag_bits & _ENCRYPTED:
             raise NoText("encrypted", PROTECTED)
         pieces: list[bytes] = []
+        length = 0
         try:
             for piece in self._pieces(info):
                 pieces.append(piece)
-                if self._draft.may_inflate < len(piece):
+                length += len(piece)
+                if length > LARGEST_PART or self._draft.may_inflate < len(piece):
                     self._draft.flag(CUT)
                     break
                 self._draft.inflate(len(piece))

@@ -80,8 +80,8 @@ def add_json(body: bytes, draft: Draft, content_type: str) -> None:
         if isinstance(value, dict | list) and depth < MOST_JSON_DEPTH:
             inner = value.items() if isinstance(value, dict) else [(name, one) for one in value]
             stack += reversed([(str(key), one, depth + 1) for key, one in inner])
-        else:
-            said = "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+        elif value is not None:
+            said = str(value).lower() if isinstance(value, bool) else str(value)
             draft.line(f"{name}: {said[:LONGEST_CELL]}" if name else said[:LONGEST_CELL])
 
 

@@ -156,7 +156,8 @@ class WordText:
         elif name in ("b", "sz", "pStyle", "ilvl", "numId"):
             self._formatted(name, attributes.get("val", "1"))
         elif name == "tc":
-            self._break()
+            if self._cells:
+                self._draft.break_line()
             self._cells += 1
         elif name == "tr" and not self._cells:
             self._draft.end(self._kind)
