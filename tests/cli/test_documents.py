@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 from tests.cli.answers import Says, Web, article
 from tests.cli.site import QUICK, gossamer, json_lines
-from tests.parse.documents.samples import docx, letter, mail, pdf, relations, samples, words
+from tests.parse.documents.samples import docx, letter, mail, pdf, relations, samples, words, zipped
 from tests.web.site import Answer, serving, trouble_in
 
 from gossamer.store.directory import Directory
@@ -152,6 +152,28 @@ def test_documents_can_be_switched_off(tmp_path: Path) -> None:
     ended = [line for line in json_lines(done.stdout) if line["event"] == "visit.settled"]
     assert [str(line["outcome"]) for line in ended].count("media-type") == 2
     assert "gossamer[documents]" not in done.stderr
+
+
+@pytest.mark.parametrize("reads", [True, False])
+def test_archives_are_collected_if_the_settings_say_so(tmp_path: Path, reads: bool) -> None:
+    bundle = zipped({"letter.docx": letter(), "notes.txt": "A quokka in a bundle."})
+    with Web({"/": article("start", "/a.zip"), "/a.zip": Says(bundle, kind="application/zip")}).serving() as web:
+        (tmp_path / "gossamer.toml").write_text(f"[fetch]\narchives = {str(reads).lower()}\n")
+        gossamer("crawl", web.root, "--dir", tmp_path, *QUICK)
+        address = f"{web.root}a.zip"
+    with serving(Directory(tmp_path)) as site:
+        hits = [hit["url"] for hit in site.ask("/search.json?q=quokka").json["hits"]]
+        assert hits == ([address] if reads else [])
+        if reads:
+            assert [node.text() for node in cached(site.ask, address).page.css("h1, h2")][:2] == [
+                "letter.docx",
+                "Engines",
+            ]
+    assert gossamer("rebuild", "--dir", tmp_path).returncode == 0
+    with serving(Directory(tmp_path)) as site:
+        assert [hit["url"] for hit in site.ask("/search.json?q=quokka").json["hits"]] == hits, (
+            "a rebuild reads the same"
+        )
 
 
 def cached(ask: object, address: str) -> Answer:

@@ -150,6 +150,9 @@ class FetchSettings:
         "also collect documents: PDF, Word, Excel, PowerPoint, OpenDocument, RTF, EPUB, mail, CSV, Markdown; "
         "`gossamer[documents]` has the readers of some of them",
     )
+    archives: bool = _setting(
+        False, "also collect ZIP, tar and gzip files; each is one page, with the text of the documents in it"
+    )
     tls_authorities: str | None = _setting(
         None, "a PEM file of further certificate authorities to trust", example="authorities.pem"
     )

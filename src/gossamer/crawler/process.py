@@ -48,6 +48,7 @@ from gossamer.store.directory import Directory
 from gossamer.store.options import config_of
 from gossamer.store.state import is_cluster, member_of, open_database
 from gossamer.store.statements import StateWriter
+from gossamer.values.document import ARCHIVES
 from gossamer.values.link import How, Offer
 from gossamer.values.messages import Plugged
 from gossamer.values.url import Url
@@ -203,7 +204,7 @@ def backlog_of(
 def connections_for(
     settings: Settings, plugged: Plugged, network: Network, outside: Outside, tell: Tell
 ) -> Connections:
-    own = [media_type for media_type, _ in plugged.readers]
+    own = [media_type for media_type, _ in plugged.readers] + [*(ARCHIVES if settings.fetch.archives else ())]
     absent = absent_formats()
     if settings.fetch.documents and absent - set(own):
         tell("documents.absent", formats=sorted(absent - set(own)))
@@ -245,7 +246,7 @@ def present_digests(directory: Directory, settings: Settings, ruling: Admission)
 def plug_ins(directory: Directory, settings: Settings, outside: Outside) -> tuple[Plugged, dict[str, OtherProtocol]]:
     """The user's readers and protocols, stored for processes that read the captures again."""
     protocols = protocols_of(settings.crawl.protocols, directory.root)
-    plugged = plugged_in(settings.crawl.readers, protocols, directory.root)
+    plugged = plugged_in(settings.crawl.readers, protocols, directory.root, settings.fetch.archives)
     write_plugged(plugged, directory.root, outside.files, is_shared=is_cluster(directory))
     return msgspec.structs.replace(plugged, contexts=folder_of(directory.root)), protocols
 

@@ -11,6 +11,7 @@ from gossamer.base.clock import SECOND, Instant
 from gossamer.config.slices import Fetch, RobotsKeeping
 from gossamer.values.capture import Capture
 from gossamer.values.document import (
+    ARCHIVES,
     COMPOUND,
     FORMAT_OF,
     JSON,
@@ -119,7 +120,7 @@ def limit_of(kind: VisitKind, status: int, media_type: str, settings: Fetch) -> 
         return settings.other_limit
     if kind is VisitKind.LIST:
         return settings.list_limit
-    is_large = media_type in VAGUE or FORMAT_OF.get(media_type) in LARGE
+    is_large = media_type in VAGUE or media_type in ARCHIVES or FORMAT_OF.get(media_type) in LARGE
     return settings.document_limit if is_large else settings.body_limit
 
 

@@ -161,7 +161,7 @@ def recalled(folder: Path, files: Files) -> Plugged:
     for one, code in codes:
         if one not in usable:
             print(f"{one[0]} is read without its plug-in: {refusal('reader', code)}.", file=sys.stderr, flush=True)
-    return Plugged(tuple(usable), plugged.schemes, folder_of(folder))
+    return Plugged(tuple(usable), plugged.schemes, folder_of(folder), plugged.archives)
 
 
 def reopened(folder: Path, files: Files) -> Plugged:

@@ -31,8 +31,11 @@ def absent_formats() -> frozenset[str]:
     return frozenset([kind for kind, package in OF_EXTRA.items() if find_spec(package) is None])
 
 
-def plugged_in(readers: Sequence[str], protocols: Mapping[str, OtherProtocol], folder: Path) -> Plugged:
-    """Raises ConfigError, saying what to do, for a reader that does not exist; its code is not run here."""
+def plugged_in(
+    readers: Sequence[str], protocols: Mapping[str, OtherProtocol], folder: Path, archives: bool = False
+) -> Plugged:
+    """`archives`: whether their members are read. Raises ConfigError, saying what to do, for a reader that does not
+    exist; its code is not run here."""
     found = []
     for given in readers:
         media_type, name = split(given)
@@ -42,7 +45,8 @@ def plugged_in(readers: Sequence[str], protocols: Mapping[str, OtherProtocol], f
         is_there("reader", READERS, name, folder)
         file, colon, function = name.rpartition(":")
         found.append((media_type, f"{(folder / file).resolve()}:{function}" if colon else name))
-    return Plugged(tuple(found), tuple([(scheme, one.port) for scheme, one in protocols.items()]))
+    schemes = tuple([(scheme, one.port) for scheme, one in protocols.items()])
+    return Plugged(tuple(found), schemes, archives=archives)
 
 
 def protocols_of(names: Sequence[str], folder: Path) -> dict[str, OtherProtocol]:

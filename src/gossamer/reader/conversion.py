@@ -21,9 +21,9 @@ from gossamer.parse.html.tree import LARGEST
 from gossamer.parse.language import language_of
 from gossamer.parse.sniff import essence
 from gossamer.values.capture import Capture
-from gossamer.values.document import UNTYPED, DocumentText, Metadata, UnreadableDocument
+from gossamer.values.document import ARCHIVES, UNTYPED, DocumentText, Metadata, UnreadableDocument
 from gossamer.values.link import Link
-from gossamer.values.page import MOST_LINKS, Directives, Page
+from gossamer.values.page import MOST_LINKS, Directives, Page, Text
 from gossamer.values.url import Url, url_of
 
 LONGEST_ANCHOR = 200
@@ -38,7 +38,7 @@ LARGEST_DOCUMENT = 64 * 1024 * 1024
 def most_bytes(content_type: str | None) -> int:
     """How many decoded bytes of a response are read."""
     label = essence(content_type)
-    return LARGEST_DOCUMENT if is_document(label) or label in UNTYPED else LARGEST
+    return LARGEST_DOCUMENT if is_document(label) or label in UNTYPED or label in ARCHIVES else LARGEST
 
 
 class DocumentPage(NamedTuple):
@@ -76,6 +76,19 @@ def document_page(
         charset_from="reader",
     )
     return DocumentPage(page, document_facts(_for_facts(said, page), capture.url, capture.id), found.flags)
+
+
+def archive_text(body: bytes, url: str, media_type: str) -> Text | None:
+    """The members of an archive; None if none of it can be read."""
+    found = convert(body, media_type)
+    if isinstance(found, UnreadableDocument):
+        return None
+    return Text(
+        content=" ".join([block.text.replace("\t", " ") for block in found.blocks]),
+        title=url.partition("?")[0].rpartition("/")[2],
+        headings=_headings(found),
+        links=tuple([target for target, _ in found.links if not target.startswith("#")]),
+    )
 
 
 def title_of(found: DocumentText) -> str:

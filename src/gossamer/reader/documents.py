@@ -18,7 +18,7 @@ from gossamer.parse.sniff import HTML, is_xml, media_type_of
 from gossamer.reader.conversion import most_bytes, title_of
 from gossamer.rules.robots import directives_of, survey
 from gossamer.rules.robots_parser import MOST_BYTES
-from gossamer.values.document import UnreadableDocument
+from gossamer.values.document import ARCHIVES, UnreadableDocument
 from gossamer.values.messages import Copied, CopyJob, SurveyJob
 from gossamer.values.url import Url
 
@@ -40,8 +40,8 @@ def copied(asked: CopyJob) -> Copied:
     if not directives_of((), fields, asked.agent).may_cache:
         return Copied(b"", media_type, may_show=False)
     if asked.is_original:
-        return Copied(body if is_document(media_type) else b"", media_type)
-    if is_document(media_type):
+        return Copied(body if is_document(media_type) or media_type in ARCHIVES else b"", media_type)
+    if is_document(media_type) or media_type in ARCHIVES:
         found = convert(body, media_type, declared or "")
         if isinstance(found, UnreadableDocument):
             html = safe_text_copy(found.says, capture.url.text)

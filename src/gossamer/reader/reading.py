@@ -31,13 +31,14 @@ from gossamer.parse.sitemaps import listing_of
 from gossamer.parse.sniff import HTML, is_xml, media_type_of
 from gossamer.parse.xml import doctype_of, parse_xml
 from gossamer.plugins.code import DECODER, READERS, contexts_in, loaded
-from gossamer.reader.conversion import document_page, most_bytes
+from gossamer.reader.conversion import archive_text, document_page, most_bytes
 from gossamer.recrawl.change import compared, modified_at, prints_of
 from gossamer.rules.canonical import may_be_marked, stripped
 from gossamer.rules.learned.signs import marks_of, what_it_says
 from gossamer.rules.robots import directives_of, parse
 from gossamer.spool.codec import encode
 from gossamer.values.capture import Capture
+from gossamer.values.document import ARCHIVES
 from gossamer.values.link import Link
 from gossamer.values.messages import (
     Difference,
@@ -375,7 +376,8 @@ def _plugged(argument: str) -> Own:
         admit(scheme, port)
     if plugged.contexts:
         add_user_contexts(contexts_in(Path(plugged.contexts)))
-    return {media_type: safe(loaded("reader", READERS, name, Path())) for media_type, name in plugged.readers}
+    own = {media_type: safe(loaded("reader", READERS, name, Path())) for media_type, name in plugged.readers}
+    return dict.fromkeys(ARCHIVES, archive_text) | own if plugged.archives else own
 
 
 def safe(read: Callable[..., object]) -> OwnReader:

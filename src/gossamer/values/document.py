@@ -115,6 +115,11 @@ _VARIANTS = {
     MAIL: (), MBOX: (), MSG: (), EPUB: (), TSV: (), NOTEBOOK: (),
     CSV: ("application/csv",), JSON: ("text/json",), MARKDOWN: ("text/x-markdown",),
 }  # fmt: skip
+ARCHIVES = {
+    ZIP: ZIP, "application/x-zip-compressed": ZIP, GZIP: GZIP, "application/x-gzip": GZIP, TAR: TAR,
+    "application/x-gtar": TAR,
+}  # fmt: skip
+"""The kind of each media type of archives, whose members are read if the settings say so."""
 FORMAT_OF = {name: kind for kind, others in _VARIANTS.items() for name in (kind, *others)}
 """The format of each media type that is read, by label in lower case."""
 ZIPPED = frozenset((DOCX, XLSX, PPTX, ODT, ODS, ODP, ODG, EPUB))

@@ -239,6 +239,8 @@ class Plugged(msgspec.Struct, frozen=True):
     """Scheme and default port."""
     contexts: str = ""
     """The folder of JSON-LD contexts; always that of the collection at hand."""
+    archives: bool = False
+    """Whether the members of archives are read."""
 
 
 NOTHING = Plugged()

@@ -14,7 +14,9 @@ from lxml import etree
 
 from gossamer.parse.containers import ole_type, zip_type
 from gossamer.parse.documents.draft import MOST_DEPTH, Draft, DraftFull, NoText
+from gossamer.parse.sniff import HTML, is_xml, media_type_of
 from gossamer.values.document import (
+    ARCHIVES,
     CSV,
     DAMAGED,
     DOC,
@@ -39,9 +41,9 @@ from gossamer.values.document import (
     TSV,
     XLS,
     XLSX,
-    ZIP,
     DocumentText,
     UnreadableDocument,
+    type_by_name,
 )
 
 _CONVERTERS = {
@@ -55,6 +57,7 @@ _CONVERTERS = {
     MSG: "gossamer.parse.documents.compound:add_outlook",
 }
 _OFFICE97 = "gossamer.parse.documents.compound:add_office97"
+_ARCHIVE = "gossamer.parse.documents.archives:add_archive"
 _MAILS = {MAIL: "gossamer.parse.documents.mail:add_mail", MBOX: "gossamer.parse.documents.mail:add_mailbox"}
 _LABELLED = {
     CSV: "gossamer.parse.documents.plain:add_table",
@@ -83,7 +86,7 @@ def is_document(media_type: str) -> bool:
 def convert(body: bytes, media_type: str, content_type: str = "") -> DocumentText | UnreadableDocument:
     """The text of a document, or why there is none. Never raises, for any bytes, except MemoryError.
 
-    REQUIRES: `is_document(media_type)`. `content_type`: the whole label, with the encoding of texts."""
+    REQUIRES: `is_document(media_type)`, or an archive. `content_type`: the whole label, with the encoding of texts."""
     draft = Draft()
     if not body.strip():
         return UnreadableDocument("empty", "The file is empty.")
@@ -119,7 +122,10 @@ def _finished(draft: Draft) -> DocumentText:
 def _add(body: bytes, kind: str, draft: Draft, content_type: str) -> None:
     if kind == OLE:
         raise NoText("encrypted", _ENCRYPTED) if _is_encrypted(body) else NoText("damaged", "The file is damaged.")
-    if kind in _MAILS:
+    if kind in ARCHIVES:
+        draft.reads_archives = True
+        _named(_ARCHIVE)(body, draft, ARCHIVES[kind], _add_member)
+    elif kind in _MAILS:
         _named(_MAILS[kind])(body, draft, _add_inner)
     elif kind in _LABELLED:
         _named(_LABELLED[kind])(body, draft, content_type)
@@ -133,6 +139,14 @@ def _is_encrypted(body: bytes) -> bool:
     return "EncryptedPackage".encode("utf-16-le") in body
 
 
+def _add_member(body: bytes, name: str, draft: Draft) -> None:
+    """Adds a member of an archive, by its content and its name."""
+    kind = media_type_of(None, body, name)
+    if kind == "application/octet-stream":
+        kind = type_by_name(name)
+    _add_inner(body, "text/html" if is_xml(kind) or kind in HTML else kind, draft)
+
+
 def _add_inner(body: bytes, media_type: str, draft: Draft) -> None:
     """Adds a document inside another; one that cannot be read costs only itself."""
     if draft.depth >= MOST_DEPTH:
@@ -142,7 +156,8 @@ def _add_inner(body: bytes, media_type: str, draft: Draft) -> None:
         kind = zip_type(body)
     elif body.startswith(b"\xd0\xcf\x11\xe0"):
         kind = ole_type(body, kind)
-    if (kind not in FORMAT_OF and kind not in _INNER) or kind == ZIP:
+    is_archive = kind in ARCHIVES and draft.reads_archives
+    if kind not in FORMAT_OF and kind not in _INNER and not is_archive:
         return
     held = draft.metadata
     draft.depth += 1

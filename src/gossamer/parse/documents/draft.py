@@ -81,6 +81,8 @@ class Draft:
         self.flags: list[str] = []
         self.depth = 0
         """How many documents this one is inside of."""
+        self.reads_archives = False
+        """Whether archives inside are opened."""
         self._blocks: list[tuple[BlockKind, str, int, list[tuple[int, int, str, str]], float | None]] = []
         self._open = _Open()
         self._links: list[LinkText] = []

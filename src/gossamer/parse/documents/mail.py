@@ -9,7 +9,7 @@ from email.message import Message
 from email.utils import parsedate_to_datetime
 
 from gossamer.parse.charset import charset_of, decode, encoding_named
-from gossamer.parse.documents.draft import MOST_DEPTH, Draft
+from gossamer.parse.documents.draft import MOST_CHARACTERS, MOST_DEPTH, Draft
 from gossamer.parse.documents.markup import add_markup
 from gossamer.values.document import CUT, type_by_name
 
@@ -24,6 +24,7 @@ _NESTED = re.compile(rb"^content-type:\s*(?:multipart/|message/rfc822)", re.IGNO
 MOST_NESTED = 200
 """Parts inside parts: Python's parser calls itself for each."""
 LONGEST_FIELD = 2_000
+LONGEST_BODY = 2 * MOST_CHARACTERS
 
 AddInner = Callable[[bytes, str, Draft], None]
 """Adds a document inside a document: bytes, media type, draft."""
@@ -138,7 +139,9 @@ def _add_part(part: Message, draft: Draft, inner: AddInner, has_text: bool) -> N
 
 def add_lines(text: str, draft: Draft) -> None:
     """Plain text: a block for each paragraph."""
-    for line in text.split("\n"):
+    if len(text) > LONGEST_BODY:
+        draft.flag(CUT)
+    for line in text[:LONGEST_BODY].split("\n"):
         draft.spend()
         if line.strip():
             draft.run(line + " ")

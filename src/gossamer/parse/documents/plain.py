@@ -9,11 +9,13 @@ from typing import Any
 import msgspec
 
 from gossamer.parse.charset import charset_of, decode
-from gossamer.parse.documents.draft import Draft, NoText
+from gossamer.parse.documents.draft import MOST_CHARACTERS, Draft, NoText
 from gossamer.parse.documents.markup import add_markup
 from gossamer.values.document import CUT, TSV
 
 LARGEST = 16 * 1024 * 1024
+LONGEST = 2 * MOST_CHARACTERS
+"""Characters that are looked at; white space does not count as text, but takes time too."""
 MOST_CELLS = 500_000
 LONGEST_CELL = 32_767
 MOST_JSON_DEPTH = 100
@@ -25,7 +27,10 @@ def text_of(body: bytes, content_type: str, draft: Draft) -> str:
     if len(body) > LARGEST:
         draft.flag(CUT)
         body = body[:LARGEST]
-    return decode(body, charset_of(content_type, body).encoding).removeprefix("\ufeff").replace("\x00", "")
+    text = decode(body, charset_of(content_type, body).encoding).removeprefix("\ufeff").replace("\x00", "")
+    if len(text) > LONGEST:
+        draft.flag(CUT)
+    return text[:LONGEST]
 
 
 def add_table(body: bytes, draft: Draft, content_type: str) -> None:
@@ -68,6 +73,7 @@ def add_json(body: bytes, draft: Draft, content_type: str) -> None:
         held = msgspec.json.decode(text.encode("utf-8", "replace"))
     except (msgspec.DecodeError, RecursionError):  # perhaps one value a line
         for line in text.split("\n"):
+            draft.spend()
             draft.line(line[:LONGEST_CELL])
         return
     if isinstance(held, dict):
@@ -214,4 +220,5 @@ def add_html(body: bytes, draft: Draft, content_type: str) -> None:
 def add_text(body: bytes, draft: Draft, content_type: str) -> None:
     """Plain text inside a document."""
     for line in text_of(body, content_type, draft).split("\n"):
+        draft.spend()
         draft.line(line)

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from gossamer.base.errors import GossamerError
 from gossamer.collection.collection import Collection
-from gossamer.values.document import FORMAT_OF
+from gossamer.values.document import ARCHIVES, FORMAT_OF
 from gossamer.values.url import Url, url_of
 from gossamer.views.words.searcher import WordCount
 from gossamer.web.crawl.forms import Fields, Notices, add_change, field
@@ -183,7 +183,7 @@ async def page_response(collection: Collection, show: Show, params: PageParamete
             "entities": entities_of(facts, known.graph, pages_in(collection, facts)),
             "place_of": place_of,
             "version": version_of(kept) if kept is not None else None,
-            "is_document": kept is not None and kept.media_type in FORMAT_OF,
+            "is_document": kept is not None and kept.media_type in FORMAT_OF | ARCHIVES,
             "fact": params.fact if len(params.fact) == 16 and params.fact.isalnum() else "",
             "host": Url(known.url).host.name,
             "most_words": MOST_WORDS,
