@@ -49,8 +49,8 @@ def add_table(body: bytes, draft: Draft, content_type: str) -> None:
         if row is None:
             return
         cells += len(row)
-        draft.spend(1 + len(row))
         for cell in row:
+            draft.spend()
             draft.run(cell[:LONGEST_CELL])
             draft.end_cell()
         draft.end_row()
