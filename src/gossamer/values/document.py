@@ -92,7 +92,7 @@ NOTEBOOK = "application/x-ipynb+json"
 OLE = "application/x-ole-storage"
 ZIP, GZIP, TAR = "application/zip", "application/gzip", "application/x-tar"
 
-OF_EXTRA = {PDF: "pypdfium2", RTF: "striprtf", DOC: "office_oxide", XLS: "office_oxide", PPT: "office_oxide"}
+OF_EXTRA = {PDF: "pypdfium2", DOC: "office_oxide", XLS: "office_oxide", PPT: "office_oxide"}
 """Types that only the packages of the extra `documents` can read, by package; Outlook's messages need olefile."""
 OF_EXTRA[MSG] = "olefile"
 

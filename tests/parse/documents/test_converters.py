@@ -239,6 +239,44 @@ def test_rich_text_has_lines_and_metadata() -> None:
     assert found.metadata.created == "2021-03-04T05:06:00Z"
 
 
+def test_rich_text_has_headings_bold_lists_tables_links_and_headers() -> None:
+    body = (
+        r"{\stylesheet{\s3 heading 2;}{\s4 Normal;}}{\header\pard on top\par}"
+        r"\pard\s3 A heading\par\pard\s4 Plain and {\b bold words} and {\v hidden} ones.\par"
+        r"{\listtext 1.\tab}First item\par\pard\intbl one\cell two\cell\row\pard "
+        r'{\field{\*\fldinst{HYPERLINK "https://b.test/"}}{\fldrslt linked}}\par'
+        r"{\*\unknown not shown}{\pict\pngblip 00ff00ff}{\bin4 \par}\par"
+    )
+    found = text_of(rtf(body), RTF)
+    assert blocks(found) == [
+        ("aside", 0, "on top"),
+        ("heading", 2, "A heading"),
+        ("paragraph", 0, "Plain and bold words and ones."),
+        ("item", 0, "1. First item"),
+        ("row", 0, "one\ttwo"),
+        ("paragraph", 0, "linked"),
+    ]
+    assert found.links == (LinkText("https://b.test/", "linked"),)
+    assert [found.blocks[2].text[one.start : one.end] for one in found.blocks[2].spans] == ["bold words"]
+
+
+@pytest.mark.parametrize(
+    ("written_as", "shown"),
+    [
+        (r"{\fonttbl{\f1\fcharset204 A;}}\f1 \'cf\'f0\'e8", "При"),
+        (r"{\fonttbl{\f1\fcharset128 A;}}\f1 \'93\'fa\'96{\f1 }", "日"),
+        (r"\uc1\u8364?\u-3?", "€\ufffd"),
+        (r"\uc2\u8364 ab c", "€ c"),
+        (r"\uc0\u55296\u57138 x", "\U00010332x"),
+        (r"a\~b\emdash c\{d\}", "a b—c{d}"),
+        (r"caf\'e9", "café"),
+    ],
+)
+def test_characters_of_rich_text(written_as: str, shown: str) -> None:
+    found = text_of(rtf(written_as + r"\par"), RTF).blocks[0].text
+    assert found.startswith(shown) if "日" in shown else found == shown
+
+
 def test_mail_has_its_subject_body_and_attachments() -> None:
     found = text_of(mail(html="<p>other</p>", attached=("letter.docx", letter())), MAIL)
     texts = [text for _, _, text in blocks(found)]

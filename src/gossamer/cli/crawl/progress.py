@@ -108,7 +108,7 @@ def _warning(event: str, facts: dict[str, object]) -> str:
         )
     if event == "documents.absent":
         return (
-            "PDF, RTF, Outlook files, and those of Word, Excel and PowerPoint 97 are skipped: "
+            "PDF, Outlook files, and those of Word, Excel and PowerPoint 97 are skipped: "
             "`pip install 'gossamer[documents]'` adds their readers; with `documents = false` under [fetch] no "
             "documents are collected, and this hint is not shown"
         )
