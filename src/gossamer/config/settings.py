@@ -150,6 +150,12 @@ class FetchSettings:
         "also collect documents: PDF, Word, Excel, PowerPoint, OpenDocument, RTF, EPUB, mail, CSV, Markdown; "
         "`gossamer[documents]` has the readers of some of them",
     )
+    tika: str = _setting(
+        "",
+        "a Tika server, asked for the text of documents that no reader here can read; their types belong into "
+        "`fetch.types`; a password as ${VARIABLE} or ${file:/path}",
+        example="http://127.0.0.1:9998",
+    )
     archives: bool = _setting(
         False, "also collect ZIP, tar and gzip files; each is one page, with the text of the documents in it"
     )

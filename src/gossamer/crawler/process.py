@@ -28,12 +28,13 @@ from gossamer.crawler.revisit import revisits_for
 from gossamer.crawler.seeds import store_seeds
 from gossamer.crawler.settlement import ListPolicy, Measures
 from gossamer.crawler.steps.archive import ClusterBacklog, followed_backlog, open_archive
-from gossamer.crawler.steps.rooms import Rooms
+from gossamer.crawler.steps.rooms import Convert, Rooms
 from gossamer.crawler.sweeps import Rejudgement, digests, revisit_sweeps
 from gossamer.fetch.budget import Budget
 from gossamer.fetch.client import Client
 from gossamer.fetch.pool import Connections
 from gossamer.fetch.protocols import OtherProtocol
+from gossamer.fetch.tika import tika_of
 from gossamer.frontier.api import Frontier
 from gossamer.frontier.choice import frontier_on
 from gossamer.monitor.choice import control_of
@@ -142,8 +143,7 @@ async def open_crawl(
         client = await opened.enter_async_context(Client(connections, ruling.judge_type, protocols, memory))
         frontier = await opened.enter_async_context(the_frontier(settings, database, ruling, client, outside, tell))
         readers = await opened.enter_async_context(reader_pool(settings, outside, tell, job_for(plugged)))
-        await opened.enter_async_context(saving_learned(ruling.learning, directory.root, outside, tell))
-        await opened.enter_async_context(chronicling(directory, outside, settings.crawl.revisit != "no", tell))
+        await keep_records(opened, ruling, directory, settings, outside, tell)
         await offer_seeds(frontier, starts)
         rejudged = rejudgement(directory, settings, ruling, frontier, database, outside, tell)
         await opened.enter_async_context(rejudged)
@@ -169,11 +169,29 @@ async def open_crawl(
             judge=ruling.judge,
             learn=ruling.learn,
             missed=ruling.learning.missed,
+            convert=conversion(opened, settings, outside, tell),
         )
         crawl = Crawl(rooms)
         await opened.enter_async_context(followed_backlog(cluster, outside.clock, crawl.wake))
         found = (frontier, words, facts, control, steering, indexer, readers)
         yield Crawling(crawl, *found, database=database, cluster=cluster)
+
+
+async def keep_records(
+    opened: AsyncExitStack, ruling: Admission, directory: Directory, settings: Settings, outside: Outside, tell: Tell
+) -> None:
+    """Of what is learnt about hosts, and of when the crawl ran and how fresh its pages are."""
+    await opened.enter_async_context(saving_learned(ruling.learning, directory.root, outside, tell))
+    await opened.enter_async_context(chronicling(directory, outside, settings.crawl.revisit != "no", tell))
+
+
+def conversion(opened: AsyncExitStack, settings: Settings, outside: Outside, tell: Tell) -> Convert | None:
+    """What asks the Tika server of the settings for the text of a capture; None if they have none."""
+    tika = tika_of(settings, outside.clock, tell)
+    if tika is None:
+        return None
+    opened.callback(tika.close)
+    return tika.convert
 
 
 @contextmanager
@@ -205,7 +223,7 @@ def connections_for(
     settings: Settings, plugged: Plugged, network: Network, outside: Outside, tell: Tell
 ) -> Connections:
     own = [media_type for media_type, _ in plugged.readers] + [*(ARCHIVES if settings.fetch.archives else ())]
-    absent = absent_formats()
+    absent = absent_formats() if not settings.fetch.tika else frozenset[str]()
     if settings.fetch.documents and absent - set(own):
         tell("documents.absent", formats=sorted(absent - set(own)))
     asking = fetch_settings(settings, own, absent)

@@ -10,7 +10,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -27,6 +27,7 @@ from gossamer.base.errors import ConfigError, DatabaseLost, GossamerError, ViewD
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import CRASH_VARIABLE, Tell, crashing, silent
 from gossamer.config.settings import Settings
+from gossamer.fetch.tika import TikaServer, tika_of
 from gossamer.frontier.known import pasts_of
 from gossamer.frontier.rows import UrlKeys
 from gossamer.indexer import updates
@@ -296,6 +297,7 @@ async def rereading(directory: Directory, agent: str, outside: Outside, tell: Te
     """Read captures again whose readings were lost, in readers that are started only when that happens."""
     job = job_for(reopened(directory.root, outside.files))
     forgotten_urls: Forgotten | None = None
+    tika = tika_of(settings_of(directory, tell), outside.clock, tell)
     async with lazy_readers(partial(settings_of, directory, tell), outside, tell, job) as call:
 
         async def reread(place: Place) -> Reading | None:
@@ -312,13 +314,19 @@ async def rereading(directory: Directory, agent: str, outside: Outside, tell: Te
             is_page = await asyncio.to_thread(was_page, directory, place)
             if not is_page and await asyncio.to_thread(is_given_up, directory, capture, place):
                 return empty_reading(capture)
-            payload = b"".join(parts_of(ReadJob(capture, "read", "all", agent)))
-            answer = await asked_twice(lambda: call(payload))
-            done = msgspec.msgpack.decode(answer, type=ReadDone)
+            done = await read_again(ReadJob(capture, "read", "all", agent), call, tika if is_page else None)
             reading = decode(done.reading) if done.reading else None
             return reading if reading is None or is_page or not reading.page.directives.may_index else None
 
         yield reread
+
+
+async def read_again(job: ReadJob, call: Callable[[bytes], Awaitable[bytes]], tika: TikaServer | None) -> ReadDone:
+    """In a reader; and of a document that only the Tika server could read, its text. While that is away, it waits."""
+    payload = b"".join(parts_of(job))
+    done = msgspec.msgpack.decode(await asked_twice(lambda: call(payload)), type=ReadDone)
+    converted = await tika.convert(job.capture, done, is_stopping=lambda: False) if tika is not None else b""
+    return await read_again(msgspec.structs.replace(job, converted=converted), call, None) if converted else done
 
 
 def settings_of(directory: Directory, tell: Tell) -> Settings:

@@ -27,6 +27,7 @@ from gossamer.values.page import MOST_LINKS, Directives, Page, Text
 from gossamer.values.url import Url, url_of
 
 LONGEST_ANCHOR = 200
+CONVERTED = "text/html; charset=utf-8; converted"
 UNREADABLE_FLAG = "document-{}"
 """With the reason of `UnreadableDocument`: "document-encrypted", "document-damaged", ..."""
 
@@ -50,8 +51,9 @@ class DocumentPage(NamedTuple):
 def document_page(
     capture: Capture, media_type: str, content_type: str | None, body: bytes, directives: Directives
 ) -> DocumentPage | str:
-    """The page; or a flag that says why the document has no text."""
-    found = convert(body, media_type, content_type or "")
+    """The page; or a flag that says why the document has no text. `content_type`: CONVERTED for text that another
+    program made of the body."""
+    found = convert(body, "text/html" if content_type == CONVERTED else media_type, content_type or "")
     if isinstance(found, UnreadableDocument):
         return UNREADABLE_FLAG.format(found.reason)
     content = " ".join([block.text.replace("\t", " ") for block in found.blocks if block.kind != "aside"])

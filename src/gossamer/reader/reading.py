@@ -31,7 +31,7 @@ from gossamer.parse.sitemaps import listing_of
 from gossamer.parse.sniff import HTML, is_xml, media_type_of
 from gossamer.parse.xml import doctype_of, parse_xml
 from gossamer.plugins.code import DECODER, READERS, contexts_in, loaded
-from gossamer.reader.conversion import archive_text, document_page, most_bytes
+from gossamer.reader.conversion import CONVERTED, archive_text, document_page, most_bytes
 from gossamer.recrawl.change import compared, modified_at, prints_of
 from gossamer.rules.canonical import may_be_marked, stripped
 from gossamer.rules.learned.signs import marks_of, what_it_says
@@ -91,7 +91,7 @@ def done(asked: ReadJob, own: Own = NO_OWN) -> ReadDone:
 
 def _read(asked: ReadJob, digest: bytes, own: Own) -> ReadDone:
     capture = asked.capture
-    reading, learnt = read_closely(capture, asked.agent, own)
+    reading, learnt = read_closely(capture, asked.agent, own, asked.converted)
     page = reading.page
     listing = None if learnt is not None else _listing(asked)
     links = tuple([link.url.text for link in page.links if link.may_follow])
@@ -156,8 +156,10 @@ def read(capture: Capture, agent: str = "") -> Reading:
     return read_closely(capture, agent)[0]
 
 
-def read_closely(capture: Capture, agent: str = "", own: Own = NO_OWN) -> tuple[Reading, PageSigns | None]:
-    """The same; for HTML pages also what they show about their host."""
+def read_closely(
+    capture: Capture, agent: str = "", own: Own = NO_OWN, converted: bytes = b""
+) -> tuple[Reading, PageSigns | None]:
+    """The same; for HTML pages also what they show about their host. `converted`: see `ReadJob`."""
     content_type = capture.header("content-type")
     decoded = decode(capture.body, capture.joined("content-encoding"), most_bytes(content_type))
     flags = ["truncated"] if capture.truncated or decoded.truncated else []
@@ -167,6 +169,8 @@ def read_closely(capture: Capture, agent: str = "", own: Own = NO_OWN) -> tuple[
         flags.append(decoded.problem.value)
     body = b"" if decoded.problem in UNREADABLE else decoded.body
     media_type = media_type_of(content_type, body, capture.url.text)
+    if converted:
+        return _document(capture, agent, media_type, CONVERTED, converted, flags), None
     if own and media_type in own:
         return _own(capture, agent, media_type, body, flags, own[media_type]), None
     if media_type in HTML:

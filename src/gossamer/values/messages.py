@@ -83,6 +83,8 @@ class ReadJob(msgspec.Struct, frozen=True):
     """The capture to refer to if the body is the same, or if the server says so."""
     prints: bool = False
     """Whether to compute fingerprints: the page will be revisited."""
+    converted: bytes = b""
+    """Its text as HTML, if another program had to find it."""
 
 
 class PageSigns(msgspec.Struct, frozen=True, array_like=True):

@@ -25,6 +25,7 @@ from gossamer.base.tasks import OnDemand
 from gossamer.base.tell import Tell, silent
 from gossamer.collection.directory import read_state
 from gossamer.config.settings import Settings
+from gossamer.fetch.tika import TikaServer
 from gossamer.plugins.code import recalled, reopened
 from gossamer.recrawl.change import compared
 from gossamer.store import captures
@@ -74,10 +75,12 @@ def page_readers(directory: Directory, settings: Settings, outside: Outside, tel
     return reader_pool(settings, outside, tell, job_for(reopened(directory.root, outside.files)))
 
 
-async def read_by(readers: Pool, job: messages.ReadJob) -> messages.ReadDone:
+async def read_by(readers: Pool, job: messages.ReadJob, tika: TikaServer | None = None) -> messages.ReadDone:
     """The capture read by a worker, in two tries. Raises WorkerLost."""
     answer = await asked_twice(partial(readers.ask, messages.parts_of(job)))
-    return msgspec.msgpack.decode(answer.body, type=messages.ReadDone)
+    done = msgspec.msgpack.decode(answer.body, type=messages.ReadDone)
+    converted = await tika.convert(job.capture, done) if tika is not None and job.task == "read" else b""
+    return await read_by(readers, msgspec.structs.replace(job, converted=converted)) if converted else done
 
 
 @asynccontextmanager

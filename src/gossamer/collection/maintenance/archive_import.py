@@ -29,6 +29,7 @@ from gossamer.config.settings import Settings
 from gossamer.crawler.damage import noting_damage
 from gossamer.crawler.steps.archive import open_archive
 from gossamer.crawler.steps.group import GroupWriter
+from gossamer.fetch.tika import TikaServer, tika_of
 from gossamer.monitor.supervisor import indexer_running
 from gossamer.store import captures, forgotten
 from gossamer.store.directory import Directory
@@ -99,6 +100,7 @@ async def import_archives(
                 await opened.enter_async_context(indexer_running(directory, outside, silent, settings.agent))
             archive = await open_archive(opened, directory, settings, database, outside, tell)
             readers = await opened.enter_async_context(page_readers(directory, settings, outside))
+            tika = tika_of(settings, outside.clock, tell)
             block = await database.read(forgotten.block)
 
             def say() -> None:
@@ -110,7 +112,7 @@ async def import_archives(
                 new = await database.read(partial(not_here, group=group))
                 already_here += len(group) - len(new)
                 del group  # its bodies: no more than one group is in memory
-                kept, withdrawing = await keep(new, settings, readers, archive)
+                kept, withdrawing = await keep(new, settings, readers, archive, tika)
                 await database.run(partial(catalogue, directory=directory, kept=kept, withdrawing=withdrawing))
                 taken += len(kept)
                 pages += sum(one.is_page for one in kept)
@@ -163,10 +165,10 @@ def not_here(connection: State, group: Sequence[Capture]) -> list[Capture]:
 
 
 async def keep(
-    group: list[Capture], settings: Settings, readers: Pool, archive: GroupWriter
+    group: list[Capture], settings: Settings, readers: Pool, archive: GroupWriter, tika: TikaServer | None = None
 ) -> tuple[list[Kept], list[Kept]]:
     """Read and archive one group; synced on return. Returns the captures, and those not to be indexed."""
-    done = await asyncio.gather(*(read(capture, settings, readers) for capture in group))
+    done = await asyncio.gather(*(read(capture, settings, readers, tika) for capture in group))
     kept, withdrawing = list[Kept](), list[Kept]()
     places = await archive.write([(one.record, one.reading) for one in done])
     for capture, one, place in zip(group, done, places, strict=True):
@@ -186,13 +188,13 @@ def catalogue(state: State, directory: Directory, kept: Sequence[Kept], withdraw
         order_versions(state, names, is_news=True)
 
 
-async def read(capture: Capture, settings: Settings, readers: Pool) -> ReadDone:
+async def read(capture: Capture, settings: Settings, readers: Pool, tika: TikaServer | None) -> ReadDone:
     """A capture that no reader survives, or that is larger than pages may be, is stored unread."""
     is_page = 200 <= capture.status < 300 and capture.url != capture.url.robots
     tasks: tuple[Task, ...] = ("read", "store") if is_page else ("store",)
     for task in tasks if len(capture.body) <= MOST_READ_BYTES else ():
         with contextlib.suppress(WorkerLost):
-            done = await read_by(readers, ReadJob(capture, task, settings.crawl.keep, settings.agent))
+            done = await read_by(readers, ReadJob(capture, task, settings.crawl.keep, settings.agent), tika)
             return msgspec.structs.replace(done, is_unread=is_page and task == "store")
     is_unread = is_page and len(capture.body) <= MOST_READ_BYTES
     return msgspec.structs.replace(await asyncio.to_thread(stored, capture), is_unread=is_unread)

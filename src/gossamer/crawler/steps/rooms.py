@@ -17,6 +17,7 @@ from gossamer.crawler.steps.group import GroupWriter
 from gossamer.fetch.budget import Budget
 from gossamer.frontier.api import Frontier
 from gossamer.rules.learned.model import Learned
+from gossamer.values.capture import Capture
 from gossamer.values.messages import ReadDone, ReadJob, Task, parts_of
 from gossamer.values.outcome import Failed, Outcome, Reason, Refused
 from gossamer.values.url import Url
@@ -30,6 +31,9 @@ LOST_MEANS = {
     "closed": Reason.READ_CRASH,
 }
 _READ_DONE = msgspec.msgpack.Decoder(ReadDone)
+
+
+Convert = Callable[[Capture, ReadDone], Awaitable[bytes]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,8 @@ class Rooms:
     budget: Budget = field(default_factory=Budget)
     """`fetch` charges bodies to it."""
     costs: Costs = field(default_factory=Costs)
+    convert: Convert | None = None
+    """`fetch.tika.TikaServer.convert`, if there is such a server."""
 
 
 async def in_reader(job: ReadJob, rooms: Rooms) -> tuple[ReadDone, Reason | None, float]:
@@ -78,7 +84,13 @@ async def in_reader(job: ReadJob, rooms: Rooms) -> tuple[ReadDone, Reason | None
             parts = parts_of(msgspec.structs.replace(job, task=task))
             answer = await rooms.read(parts, partial(rooms.budget.answer, host), queue)
             done, cpu_s = _READ_DONE.decode(answer.body), spent_s + answer.cpu_s
-            return (done, None, cpu_s) if task == job.task else (unread(done, job), lost, cpu_s)
+            if task != job.task:
+                return unread(done, job), lost, cpu_s
+            converted = await rooms.convert(job.capture, done) if rooms.convert and not job.converted else b""
+            if not converted:
+                return done, None, cpu_s
+            done, lost, more_s = await in_reader(msgspec.structs.replace(job, converted=converted), rooms)
+            return done, lost, cpu_s + more_s
         except WorkerLost as trouble:
             lost = LOST_MEANS.get(trouble.why, Reason.READ_CRASH)
             is_hopeless, spent_s = is_hopeless or trouble.used_up, spent_s + trouble.cpu_s

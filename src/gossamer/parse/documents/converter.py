@@ -129,6 +129,8 @@ def _add(body: bytes, kind: str, draft: Draft, content_type: str) -> None:
         _named(_MAILS[kind])(body, draft, _add_inner)
     elif kind in _LABELLED:
         _named(_LABELLED[kind])(body, draft, content_type)
+    elif kind in _INNER:
+        _named(_INNER[kind])(body, draft, content_type)
     elif kind in (DOC, XLS, PPT):
         _named(_OFFICE97)(body, draft, kind)
     else:

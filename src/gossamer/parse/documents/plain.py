@@ -3,6 +3,7 @@
 import csv
 import re
 from collections.abc import Iterable
+from html import unescape
 from io import StringIO
 from typing import Any
 
@@ -212,9 +213,22 @@ def _first(words: Iterable[str | None]) -> str:
     return next(filter(None, words), "")
 
 
+_HEAD = 1 << 16
+_METAS = re.compile(r'<meta name="([\w:-]{1,60})" content="([^"]{1,2000})"\s*/?>')
+_STATED = {
+    "dc:creator": "authors", "dcterms:created": "created", "dcterms:modified": "modified", "dc:language": "language",
+    "dc:description": "description", "dc:subject": "subject", "dc:publisher": "publisher", "dc:title": "title",
+}  # fmt: skip
+"""As Tika writes the metadata of a document."""
+
+
 def add_html(body: bytes, draft: Draft, content_type: str) -> None:
     """A page inside a document."""
     draft.state(title=add_markup(body, draft, content_type))
+    for name, value in _METAS.findall(body[:_HEAD].decode("utf-8", "replace")):
+        if name in _STATED:
+            said = unescape(value)
+            draft.state(**{_STATED[name]: [said] if _STATED[name] in ("authors", "keywords") else said})
 
 
 def add_text(body: bytes, draft: Draft, content_type: str) -> None:
