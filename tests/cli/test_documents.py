@@ -176,6 +176,25 @@ def test_archives_are_collected_if_the_settings_say_so(tmp_path: Path, reads: bo
         )
 
 
+def test_without_the_extra_a_hint_says_once_how_to_get_it(tmp_path: Path) -> None:
+    """The packages are hidden from the program and its readers."""
+    hidden = ["pypdfium2", "olefile", "office_oxide"]
+    (tmp_path / "sitecustomize.py").write_text(f"import sys\nsys.modules.update(dict.fromkeys({hidden}))\n")
+    answers = {
+        "/": article("start", "/a.pdf", "/b.eml", "/c"), "/a.pdf": Says(pdf(["x"]), kind=PDF),
+        "/b.eml": Says(mail(), kind="message/rfc822"), "/c": Says(pdf(["y"])),
+    }  # fmt: skip
+    with Web(answers).serving() as web:
+        more = {"PYTHONPATH": str(tmp_path)}
+        done = gossamer("crawl", web.root, "--dir", tmp_path / "data", *QUICK, **more)
+        assert done.returncode == 0, done.stderr
+        assert done.stderr.count("pip install 'gossamer[documents]'") == 1
+        again = gossamer("crawl", web.root, "--dir", tmp_path / "more", *QUICK, "--json", **more)
+    ends = {str(line["url"]): line for line in json_lines(again.stdout) if line["event"] == "visit.settled"}
+    assert ends[f"{web.root}a.pdf"]["outcome"] == "media-type" and ends[f"{web.root}b.eml"]["outcome"] == "fetched"
+    assert [line["event"] for line in json_lines(again.stdout)].count("documents.absent") == 1
+
+
 def cached(ask: object, address: str) -> Answer:
     assert callable(ask)
     found: Answer = ask(f"/page/cached?url={quote(address, safe='')}")

@@ -40,6 +40,8 @@ _LEFT_OUT = (
 )
 _CONTAINERS = frozenset((f"<{RDF}Alt>", f"<{RDF}Seq>", f"<{RDF}Bag>"))
 _MEMBER = f"<{RDF}_"
+_RDF, _RDF_END = b"<rdf:RDF", b"</rdf:RDF>"
+"""The element that is RDF, inside the packet."""
 _DEFAULT_LANGUAGE = "@x-default"
 
 
@@ -112,8 +114,10 @@ def xmp_facts(packet: bytes, base: str, labels: Labels) -> list[Triple]:
     """The facts of an XMP packet about the document; none if it is not well-formed.
 
     REQUIRES: it has no document type, and so no entities."""
-    if not packet or b"<!" in packet:
+    start, end = packet.find(_RDF), packet.rfind(_RDF_END)
+    if not 0 <= start < end or b"<!" in packet:
         return []
+    packet = packet[start : end + len(_RDF_END)]
     stated: list[Triple] = []
     try:
         for quad in parse(packet, RdfFormat.RDF_XML, base_iri=base, rename_blank_nodes=False):
