@@ -130,7 +130,9 @@ def _declared(body: bytes, place: int) -> str:
     return next((one for one in (said, said.partition("PK")[0]) if one in FORMAT_OF), "")
 
 
-_SECTOR = 128
+_ENTRY_BYTES = 128
+"""Of a directory: a name elsewhere is text."""
+_MOST_LOOKS = 1_000
 _ROOT_NAMES = (
     ("WordDocument", DOC), ("PowerPoint Document", PPT), ("Workbook", XLS), ("Book", XLS),
     ("__properties_version1.0", MSG), ("EncryptedPackage", OLE),
@@ -144,9 +146,11 @@ def ole_type(body: bytes, label: str = "") -> str:
     for name, kind in _ROOT_NAMES:
         wide = name.encode("utf-16-le") + b"\x00\x00"
         at = body.find(wide)
-        while at >= 0 and at % _SECTOR:
+        for _ in range(_MOST_LOOKS):
+            if at < 0 or at % _ENTRY_BYTES == 0:
+                break
             at = body.find(wide, at + 1)
-        if at >= 0:
+        if at >= 0 and at % _ENTRY_BYTES == 0:
             found.append((at, kind))
     kinds = [kind for _, kind in sorted(found)]
     wanted = FORMAT_OF.get(label, "")
