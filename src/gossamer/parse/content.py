@@ -77,7 +77,7 @@ class PageHead(NamedTuple):
     """(name, content), names in lower case."""
 
 
-class Block(NamedTuple):
+class PageBlock(NamedTuple):
     """A part of the text of a page, between two tags that end a line."""
 
     text: str
@@ -92,7 +92,7 @@ class Block(NamedTuple):
 class Blocks(NamedTuple):
     """The body of a page in blocks."""
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[PageBlock, ...]
     is_article: bool
     """Whether the page has an article; else all of its text is content, but for what the markup declares otherwise."""
     rest: str
@@ -160,7 +160,7 @@ def blocks_of(seen: ParsedHtml, has_unquoted: bool) -> Blocks:
     blocks = []
     for (text, _, element), importance in zip(page.blocks, choice.importances, strict=True):
         level = int(page.tags[headings[element]][1]) if element in headings else 0
-        blocks.append(Block(text, importance, level, page.tags[element]))
+        blocks.append(PageBlock(text, importance, level, page.tags[element]))
     return Blocks(tuple(blocks), choice.is_article, folded(" ".join(rest)))
 
 

@@ -9,7 +9,7 @@ from rich.text import Text
 from gossamer.cli.output import plain
 from gossamer.parse.blocks.choice import CONTENT
 from gossamer.parse.charset import as_utf8, charset_of
-from gossamer.parse.content import Block, Blocks, blocks_of, may_have_nosnippet, readable_markup
+from gossamer.parse.content import Blocks, PageBlock, blocks_of, may_have_nosnippet, readable_markup
 from gossamer.parse.html.tree import parse_html, scan_html
 from gossamer.parse.slope import TokenSpan, classic_block, slope_curve, spans_of, tags_and_words, windowed_blocks
 from gossamer.parse.sniff import HTML, essence
@@ -93,7 +93,7 @@ def show_content(found: Blocks, out: Console) -> None:
     _list(sorted(outside, key=lambda block: -words_in(block.text)), MOST_LEFT_OUT, out)
 
 
-def _list(blocks: Sequence[Block], most: int, out: Console) -> None:
+def _list(blocks: Sequence[PageBlock], most: int, out: Console) -> None:
     for block in blocks[:most]:
         line = Text(f"  {block.importance:4.2f}  ", style="cyan")
         line.append(f"{plain(block.tag)[:10]:10}  ", style="dim")
