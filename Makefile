@@ -16,7 +16,7 @@ ROUNDS ?= 3
 NODES  ?= 3
 APT    := $(shell [ "$$(id -u)" = 0 ] && command -v apt-get)
 
-.PHONY: demo test check unit services setup setup-dev setup-bench system setup-fuzz crash bench-cluster bench-crawl bench-quick bench-content bench-extract bench-frontier bench-search bench-search-speed bench-recrawl bench-memory attack simulate simulate-leases powerloss soak long-crawl addresses passage xss damage cluster mutants fuzz lock clean help
+.PHONY: demo test check unit services setup setup-dev setup-bench system setup-fuzz crash bench-cluster bench-crawl bench-quick bench-content bench-extract bench-frontier bench-search bench-search-speed bench-recrawl bench-memory attack simulate simulate-leases powerloss soak long-crawl addresses passage xss damage documents cluster mutants fuzz lock clean help
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1  /p' $(MAKEFILE_LIST) | awk '{n=$$1; $$1=""; printf "  make %-20s%s\n", n, $$0}'
@@ -90,6 +90,9 @@ addresses: $(VENV)/dev.done  ## canonical forms of 100,000 generated URLs
 
 damage: $(VENV)/dev.done  ## every kind of file, damaged in every way, with every command
 	DAMAGE=all $(BIN)/pytest -s tests/damage --timeout=7200
+
+documents: $(VENV)/dev.done  ## every hostile and damaged document, in the readers
+	DOCUMENTS_STEP=1 $(BIN)/pytest tests/hostile/test_documents.py --timeout=3600
 
 xss: $(VENV)/dev.done  ## every hostile text in every place of the web site, in Chromium, with its security policy and without
 	XSS_STEP=1 $(BIN)/pytest tests/browser/test_xss.py --timeout=3600
