@@ -40,8 +40,7 @@ def tool(name: str, *words: str) -> str:
     return done.stdout
 
 
-def lose_everything(services: ClusterServices) -> None:
-    schema = services.rows("SELECT current_schema()")[0][0]
+def lose_everything(services: ClusterServices, schema: str) -> None:
     with psycopg.connect(services.address, autocommit=True) as connection:
         connection.execute(f'DROP SCHEMA "{schema}", "{schema}_views" CASCADE'.encode())
     shutil.rmtree(services.archive)
@@ -65,9 +64,11 @@ def test_all_four_services_are_restored_from_a_dump_and_a_copy_of_the_archive(tm
         indexed(services)
         before = answers(services, start)
         assert all(before)
-        tool("pg_dump", "--format=custom", "--file", str(tmp_path / "dump"), services.address)
+        schema = str(services.rows("SELECT current_schema()")[0][0])
+        ours = ("--schema", schema, "--schema", f"{schema}_views")  # other tests have theirs in this database
+        tool("pg_dump", "--format=custom", *ours, "--file", str(tmp_path / "dump"), services.address)
         shutil.copytree(services.archive, tmp_path / "copy")
-        lose_everything(services)
+        lose_everything(services, schema)
         tool("pg_restore", "--exit-on-error", "--dbname", services.address, str(tmp_path / "dump"))
         shutil.copytree(tmp_path / "copy", services.archive)
         with indexing(services):

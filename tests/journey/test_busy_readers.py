@@ -47,7 +47,7 @@ def test_F_X7_a_page_gets_a_second_reader_unless_it_used_up_its_cpu_time(losses,
             raise left.pop(0)
         return WorkerAnswer(msgspec.msgpack.encode(done(job)), 0.5)
 
-    rooms = SimpleNamespace(read=read, tell=silent, budget=Budget(), costs=Costs())
+    rooms = SimpleNamespace(read=read, tell=silent, budget=Budget(), costs=Costs(), convert=None)
     result, why, spent_s = asyncio.run(in_reader(ReadJob(CAPTURE), rooms))  # type: ignore[arg-type]
     assert (done_tasks, why, spent_s) == (tasks, lost, cpu_s)
     assert result.record and result.size == len(CAPTURE.body) and bool(result.reading) == (lost is None)

@@ -120,7 +120,10 @@ class Rejudgement:
         self._reported_s = clock.elapsed_s()
 
     async def __aenter__(self) -> Self:
-        await self.run()
+        if is_cluster(self._directory):  # whose links are on a service: the crawl does not wait for it
+            self.soon()
+        else:
+            await self.run()
         return self
 
     async def __aexit__(self, *_: object) -> None:
