@@ -72,7 +72,7 @@ def test_the_type_of_any_bytes_is_found(body: bytes, label: str) -> None:
 @GENTLE
 def test_any_xmp_is_survived(text: str) -> None:
     for packet in (text.encode("utf-8", "replace"), f"<rdf:RDF>{text}</rdf:RDF>".encode("utf-8", "replace")):
-        xmp_facts(packet, URL.text, Labels(1))
+        assert all(fact.subject and fact.predicate for fact in xmp_facts(packet, URL.text, Labels(1)))
 
 
 XMP = b"""<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 import msgspec
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 
 from gossamer.archive.reader import read_capture
 from gossamer.base.errors import ArchiveDamaged, QueryTooLong, WorkerLost
@@ -54,6 +54,10 @@ DAMAGED = (
 )
 
 
+Make = Callable[[WebSite, Kept], Awaitable[bytes | str]]
+"""The bytes to respond with, or why there are none."""
+
+
 class CopyParameters(UrlParameters, frozen=True):
     at: str = ""
 
@@ -62,8 +66,10 @@ def router(site: WebSite, show: Show) -> Routes:
     routes = Routes()
     turns = CopyTurns()
 
-    @routes.get("/page/cached")
-    async def cached(request: Request, params: CopyParameters) -> Response:
+    async def answer(
+        request: Request, params: CopyParameters, make: Make, headers_of: Callable[[Kept], dict[str, str]]
+    ) -> Response:
+        """What `make` makes of the version that is asked for, or why there is none."""
         try:
             moment = instant_of(params.at)
         except ValueError:
@@ -74,33 +80,26 @@ def router(site: WebSite, show: Show) -> Routes:
         if kept is None:
             return refused(request, show, 404, NO_VERSION)
         try:
-            html = await unless_disconnected(request, turns.take(lambda: copy_of(site, kept)))
+            made = await unless_disconnected(request, turns.take(lambda: make(site, kept)))
         except QueryTooLong:
             return refused(request, show, 503, TOO_MANY)
-        if isinstance(html, str):
-            return refused(request, show, 404, html)
-        return HTMLResponse(html, headers={"Content-Security-Policy": POLICY})
+        if isinstance(made, str):
+            return refused(request, show, 404, made)
+        return Response(made, headers=headers_of(kept))
+
+    @routes.get("/page/cached")
+    async def cached(request: Request, params: CopyParameters) -> Response:
+        return await answer(request, params, copy_of, copy_headers)
 
     @routes.get("/page/original")
     async def original(request: Request, params: CopyParameters) -> Response:
-        try:
-            moment = instant_of(params.at)
-        except ValueError:
-            return refused(request, show, 400, INVALID_TIME)
-        url = url_of(params.url.strip())
-        versions = await run_in_threadpool(site.collection.versions, url) if url is not None else ()
-        kept = chosen(versions, moment)
-        if kept is None:
-            return refused(request, show, 404, NO_VERSION)
-        try:
-            body = await unless_disconnected(request, turns.take(lambda: original_of(site, kept)))
-        except QueryTooLong:
-            return refused(request, show, 503, TOO_MANY)
-        if isinstance(body, str):
-            return refused(request, show, 404, body)
-        return Response(body, headers=download_headers(kept))
+        return await answer(request, params, original_of, download_headers)
 
     return routes
+
+
+def copy_headers(_: Kept) -> dict[str, str]:
+    return {"Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": POLICY}
 
 
 def download_headers(kept: Kept) -> dict[str, str]:
